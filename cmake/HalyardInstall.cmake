@@ -1,0 +1,1 @@
+# install rules: headers, library, package files. Completed with the package config.

@@ -1,0 +1,46 @@
+# Compiler options of the library, its tools and its tests. Nothing here reaches a consumer.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+option(HALYARD_WARNINGS_AS_ERRORS "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+set(HALYARD_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, e.g. address,undefined")
+
+# Warnings, sanitizers, C++23: every target of this project, public or not.
+function(halyard_common_options target)
+  set_target_properties(${target} PROPERTIES CXX_STANDARD 23 CXX_STANDARD_REQUIRED ON
+                        CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wpedantic -Wnon-virtual-dtor
+                         -Woverloaded-virtual $<$<BOOL:${HALYARD_WARNINGS_AS_ERRORS}>:-Werror>
+                         # 0-length arrays and designated initializers are used knowingly
+                         -Wno-missing-field-initializers)
+  if(HALYARD_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE}
+                           -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE})
+  endif()
+endfunction()
+
+# The library: no exceptions, no RTTI, hidden symbols; public headers need C++20 only.
+function(halyard_library_options target)
+  halyard_common_options(${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+  target_include_directories(${target}
+      PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+      PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC Threads::Threads
+                        PRIVATE $<BUILD_INTERFACE:fmt::fmt-header-only> ${CMAKE_DL_LIBS})
+endfunction()
+
+# halyard_test(NAME sources...): a GoogleTest program, build/<preset>/bin/NAME, found by ctest.
+function(halyard_test name)
+  add_executable(${name} ${ARGN})
+  halyard_common_options(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE halyard fmt::fmt-header-only GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+endfunction()

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/futex.h"
+
+#include <cerrno>
+#include <ctime>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace halyard::inline v0::base {
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                Nanoseconds deadline) noexcept {
+  timespec until{};
+  timespec* timeout = nullptr;
+  if (deadline != Deadline::kForeverTime) {
+    if (deadline < 0) deadline = 0;
+    until.tv_sec = static_cast<time_t>(deadline / 1'000'000'000);
+    until.tv_nsec = static_cast<long>(deadline % 1'000'000'000);
+    timeout = &until;
+  }
+  // WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, which is what steady_clock counts.
+  const long result = syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+                              timeout, nullptr, FUTEX_BITSET_MATCH_ANY);
+  return !(result == -1 && errno == ETIMEDOUT);
+}
+
+void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+}
+
+}  // namespace halyard::inline v0::base

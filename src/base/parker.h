@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parker: what one thread sleeps on. A wake before the sleep is kept, so none is lost:
+//
+//   sleeper   epoch = prepare(); re-check the condition; park(epoch)
+//   waker     make the condition true; wake()
+//
+// Parkers come from a pool and are never freed (timelines.md, rule 28): a waker may hold on to one
+// after its sleeper has gone, and then wakes nobody or a later sleeper, which re-checks.
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "base/mutex.h"
+
+namespace halyard::inline v0::base {
+
+class Parker {
+ public:
+  std::uint32_t prepare() const noexcept { return epoch_.load(std::memory_order_seq_cst); }
+
+  // Sleeps until a wake() after `epoch` was taken, or the deadline (steady nanoseconds). False only
+  // after the deadline.
+  bool park(std::uint32_t epoch, Nanoseconds deadline) noexcept {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    bool in_time = true;
+    while (in_time && epoch_.load(std::memory_order_seq_cst) == epoch) {
+      in_time = futex_wait(epoch_, epoch, deadline);
+    }
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return in_time;
+  }
+
+  // No system call when nobody sleeps.
+  void wake() noexcept {
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(epoch_, 1);
+  }
+
+ private:
+  friend class ParkerPool;
+  Atomic<std::uint32_t> epoch_{0};
+  Atomic<std::uint32_t> sleepers_{0};
+  Parker* next_free_ = nullptr;
+};
+
+// Parkers for threads to borrow while they wait.
+class ParkerPool {
+ public:
+  Parker& acquire() {
+    {
+      LockGuard lock(mutex_);
+      if (Parker* parker = free_; parker != nullptr) {
+        free_ = parker->next_free_;
+        return *parker;
+      }
+    }
+    return *new Parker;  // reachable from the pool once it is given back; never freed
+  }
+  void release(Parker& parker) noexcept {
+    LockGuard lock(mutex_);
+    parker.next_free_ = free_;
+    free_ = &parker;
+  }
+
+ private:
+  Mutex mutex_;
+  Parker* free_ = nullptr;
+};
+
+}  // namespace halyard::inline v0::base

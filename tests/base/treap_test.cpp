@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "base/treap.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace halyard::base {
+namespace {
+
+std::vector<std::uint64_t> drain(Treap& treap) {
+  std::vector<std::uint64_t> keys;
+  while (TreapNode* node = treap.min()) {
+    keys.push_back(node->key);
+    treap.erase(*node);
+  }
+  return keys;
+}
+
+TEST(Treap, DrainsInOrderWhateverTheInsertionOrder) {
+  for (int order = 0; order < 3; ++order) {
+    std::vector<TreapNode> nodes(1000);
+    for (std::uint64_t i = 0; i < nodes.size(); ++i) {
+      nodes[i].key = order == 0 ? i : order == 1 ? 1000 - i : (i * 7919) % 1009;
+    }
+    Treap treap;
+    for (auto& node : nodes) treap.insert(node);
+    const auto keys = drain(treap);
+    EXPECT_EQ(keys.size(), nodes.size());
+    EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  }
+}
+
+TEST(Treap, EqualKeysLeaveInInsertionOrder) {
+  std::vector<TreapNode> nodes(5);
+  Treap treap;
+  for (auto& node : nodes) {
+    node.key = 7;
+    treap.insert(node);
+  }
+  treap.erase(nodes[0]);  // the one that stands in the tree
+  treap.erase(nodes[2]);  // one from the middle of the ring
+  EXPECT_EQ(treap.lower_bound(5), &nodes[1]);
+  treap.erase(nodes[1]);
+  EXPECT_EQ(treap.min(), &nodes[3]);
+}
+
+TEST(Treap, AgreesWithAMultimapUnderRandomInsertionsAndErasures) {
+  std::mt19937 random(1);
+  std::vector<TreapNode> nodes(400);
+  std::map<std::uint64_t, std::deque<TreapNode*>> model;
+  Treap treap;
+  for (int step = 0; step < 200'000; ++step) {
+    TreapNode& node = nodes[random() % nodes.size()];
+    if (node.linked()) {
+      auto& ring = model[node.key];
+      std::erase(ring, &node);
+      if (ring.empty()) model.erase(node.key);
+      treap.erase(node);
+    } else {
+      node.key = random() % 97;
+      model[node.key].push_back(&node);
+      treap.insert(node);
+    }
+    const std::uint64_t key = random() % 100;
+    const auto found = model.lower_bound(key);
+    ASSERT_EQ(treap.lower_bound(key), found == model.end() ? nullptr : found->second.front());
+    ASSERT_EQ(treap.min(), model.empty() ? nullptr : model.begin()->second.front());
+    if (step % 1000 == 0) {
+      std::size_t count = 0, expected = 0;
+      treap.for_each([&](TreapNode&) { ++count; });
+      for (auto& [_, ring] : model) expected += ring.size();
+      ASSERT_EQ(count, expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halyard::base
