@@ -1,1 +1,45 @@
-# install rules: headers, library, package files. Completed with the package config.
+# What `cmake --install` puts under a prefix: the library, its headers, the halyard command, and the
+# packages for CMake and pkg-config. All paths inside are relative: the prefix may be moved.
+
+option(HALYARD_INSTALL "Install rules" ${PROJECT_IS_TOP_LEVEL})
+if(NOT HALYARD_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)
+
+install(TARGETS halyard EXPORT halyard
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN *.h)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET halyard_tool)
+  file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(halyard_tool PROPERTIES EXPORT_NAME tool INSTALL_RPATH $ORIGIN/${bin_to_lib})
+  install(TARGETS halyard_tool EXPORT halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+install(EXPORT halyard NAMESPACE halyard:: FILE halyard-targets.cmake DESTINATION ${package_dir})
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/halyard-config.cmake.in ${PROJECT_BINARY_DIR}/halyard-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a new minor version may change the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/halyard-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/halyard-config.cmake
+              ${PROJECT_BINARY_DIR}/halyard-config-version.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/HalyardKernels.cmake
+        DESTINATION ${package_dir} OPTIONAL)
+
+# The link line of a static library names its dependencies, a shared one brings them itself.
+if(BUILD_SHARED_LIBS)
+  set(pc_dependencies "")
+else()
+  set(pc_dependencies " -pthread -ldl")
+endif()
+file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/halyard.pc.in ${PROJECT_BINARY_DIR}/halyard.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/halyard.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -16,7 +16,8 @@ function(halyard_common_options target)
                          -Wno-missing-field-initializers)
   if(HALYARD_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE}
-                           -fno-omit-frame-pointer -fno-sanitize-recover=all)
+                           -fno-omit-frame-pointer -fno-sanitize-recover=all
+                           -fno-sanitize=vptr)  # the library has no RTTI
     target_link_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE})
   endif()
 endfunction()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The atomics and the lock that the engine uses. Engine code names base::Atomic and base::Mutex and
-// nothing from <atomic> or <mutex>, so that a simulation build can make each access a schedule point.
+// nothing from <atomic> or <mutex>, so that a simulation build can make each access a schedule
+// point.
 #pragma once
 
 #include <atomic>

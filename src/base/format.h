@@ -29,11 +29,11 @@ template <class... Args>
 #define HALYARD_CONCAT_INNER(a, b) a##b
 #define HALYARD_CONCAT(a, b) HALYARD_CONCAT_INNER(a, b)
 
-#define HALYARD_RETURN_IF_ERROR(expression)                    \
-  do {                                                         \
-    if (::halyard::Status status_ = (expression); !status_.ok()) { \
-      return status_;                                          \
-    }                                                          \
+#define HALYARD_RETURN_IF_ERROR(expression)                                      \
+  do {                                                                           \
+    if (::halyard::Status halyard_status = (expression); !halyard_status.ok()) { \
+      return halyard_status;                                                     \
+    }                                                                            \
   } while (false)
 
 // HALYARD_ASSIGN_OR_RETURN(auto file, open(path));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/futex.h"
 
-#include <cerrno>
-#include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cerrno>
+#include <ctime>
 
 namespace halyard::inline v0::base {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A doubly linked list through hooks inside its elements: no allocation, O(1) removal from the middle.
-// Not thread-safe.
+// A doubly linked list through hooks inside its elements: no allocation, O(1) removal from the
+// middle. Not thread-safe.
 #pragma once
 
 #include <cassert>

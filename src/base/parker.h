@@ -17,8 +17,19 @@
 
 namespace halyard::inline v0::base {
 
-class Parker {
+// Receives one wake-up. Called from any thread, also a driver's; must not block or call out.
+class Notify {
  public:
+  virtual void notify() noexcept = 0;
+
+ protected:
+  ~Notify() = default;
+};
+
+class Parker final : public Notify {
+ public:
+  void notify() noexcept override { wake(); }
+
   std::uint32_t prepare() const noexcept { return epoch_.load(std::memory_order_seq_cst); }
 
   // Sleeps until a wake() after `epoch` was taken, or the deadline (steady nanoseconds). False only

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clock and Deadline. Every wait in Halyard reads time through a Clock, so that a test or a simulation
-// can own it. Times are nanoseconds since an arbitrary start and never go back.
+// Clock and Deadline. Every wait in Halyard reads time through a Clock, so that a test or a
+// simulation can own it. Times are nanoseconds since an arbitrary start and never go back.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,9 @@ class Deadline {
       : nanoseconds_(to_nanoseconds(when.time_since_epoch())), relative_(false) {}
 
   static constexpr Deadline forever() noexcept { return Deadline(kForeverTime); }
-  static constexpr Deadline now() noexcept { return Deadline(std::numeric_limits<Nanoseconds>::min()); }
+  static constexpr Deadline now() noexcept {
+    return Deadline(std::numeric_limits<Nanoseconds>::min());
+  }
   // A time of the callee's clock.
   static constexpr Deadline at(Nanoseconds time) noexcept { return Deadline(time); }
 
@@ -55,7 +57,8 @@ class Deadline {
   explicit constexpr Deadline(Nanoseconds time) noexcept : nanoseconds_(time), relative_(false) {}
 
   template <class Rep, class Period>
-  static constexpr Nanoseconds to_nanoseconds(std::chrono::duration<Rep, Period> duration) noexcept {
+  static constexpr Nanoseconds to_nanoseconds(
+      std::chrono::duration<Rep, Period> duration) noexcept {
     using Seconds = std::chrono::duration<double>;
     constexpr double kLimit = 9.2e9;  // seconds in 2^63 ns, about 292 years
     const double seconds = std::chrono::duration_cast<Seconds>(duration).count();

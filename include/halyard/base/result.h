@@ -2,9 +2,9 @@
 //
 // Result<T>: a T, or the Status that says why there is none. And `check`, `Error`.
 //
-// Looking at an error is free of exceptions: ok(), status(). `value()` and `check()` are for callers
-// who want an error to end the path: they throw halyard::Error where the caller's translation unit
-// has exceptions, and print the Status and abort where it has not.
+// Looking at an error is free of exceptions: ok(), status(). `value()` and `check()` are for
+// callers who want an error to end the path: they throw halyard::Error where the caller's
+// translation unit has exceptions, and print the Status and abort where it has not.
 #pragma once
 
 #include <cstdio>

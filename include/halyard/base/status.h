@@ -7,8 +7,8 @@
 //
 // An ok Status is one null pointer. An error is a shared, immutable record {code, message, native
 // error}: copies are cheap, and a failure that passes through many semaphores stays one record, so
-// every waiter sees the first cause with its origin. All functions are safe on distinct objects from
-// any thread; one Status variable follows ordinary C++ rules. Nothing here throws.
+// every waiter sees the first cause with its origin. All functions are safe on distinct objects
+// from any thread; one Status variable follows ordinary C++ rules. Nothing here throws.
 #pragma once
 
 #include <cstdint>

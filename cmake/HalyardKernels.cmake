@@ -1,0 +1,57 @@
+# halyard_add_kernels(<target> <file.hyk>... [TARGETS <name>...])
+#
+# Compiles each kernel file to <file>.hyx with `halyard compile`, as part of building <target>; if
+# there is no such target, it becomes one, built by default. TARGETS are targets of the kernel
+# compiler, as in `halyard compile --target`; without them it chooses.
+#
+# The files go to the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels
+# if that is set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target>
+# lists their paths. A change of a header that a kernel file includes goes unnoticed.
+
+function(halyard_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" TARGETS)
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "halyard_add_kernels(${target}): no kernel files")
+  endif()
+  if(TARGET halyard_tool)
+    set(tool halyard_tool)
+  elseif(TARGET halyard::tool)
+    set(tool halyard::tool)
+  else()
+    message(FATAL_ERROR "halyard_add_kernels(${target}): this Halyard was built without its tools")
+  endif()
+
+  set(directory ${CMAKE_CURRENT_BINARY_DIR}/kernels)
+  if(CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+    set(directory ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels)
+  endif()
+  file(MAKE_DIRECTORY ${directory})
+  set(options "")
+  foreach(name IN LISTS arg_TARGETS)
+    list(APPEND options --target ${name})
+  endforeach()
+
+  set(outputs "")
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
+    get_filename_component(path ${source} ABSOLUTE)
+    get_filename_component(name ${source} NAME_WE)
+    set(output ${directory}/${name}.hyx)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} ${options}
+      DEPENDS ${path} ${tool}
+      COMMENT "Compiling kernels ${name}.hyx"
+      VERBATIM)
+    list(APPEND outputs ${output})
+  endforeach()
+
+  if(TARGET ${target})
+    list(JOIN arg_UNPARSED_ARGUMENTS " " names)
+    string(MAKE_C_IDENTIFIER "${target}_${names}" step)
+    add_custom_target(${step} DEPENDS ${outputs})
+    add_dependencies(${target} ${step})
+  else()
+    add_custom_target(${target} ALL DEPENDS ${outputs})
+  endif()
+  set_property(TARGET ${target} APPEND PROPERTY HALYARD_KERNELS ${outputs})
+endfunction()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// WorkSource: how code without threads of its own meets the threads of its owner, and its time.
+//
+// The engine and the drivers are state machines. Whoever owns them supplies a WorkSource: shells of
+// real threads in a program, the test itself in a stepped test, a seeded scheduler in a simulation.
+#pragma once
+
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/parker.h"
+#include "halyard/base/clock.h"
+
+namespace halyard::inline v0::base {
+
+// The kinds of work that a state machine leaves for others.
+enum class Shell : std::uint8_t {
+  kIssue,       // ready submissions beyond a caller's own bound
+  kCompletion,  // lanes somebody waits on; effects that a caller may not run itself
+  kHost,        // host calls
+  kReclaim,     // objects whose last handle is gone
+};
+inline constexpr int kShellCount = 4;
+
+class WorkSource {
+ public:
+  virtual ~WorkSource() = default;
+
+  virtual Clock& clock() noexcept = 0;
+
+  // `shell` has work. May be called from any thread, under no lock; wake-ups may be merged.
+  virtual void wake(Shell shell) noexcept = 0;
+
+  // One turn of a spin loop of `turns` so far.
+  virtual void pause(unsigned turns) noexcept = 0;
+
+  // Sleeps until `parker` is woken after `epoch`, or `deadline` on clock(). False only after the
+  // deadline.
+  virtual bool park(Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept = 0;
+};
+
+}  // namespace halyard::inline v0::base

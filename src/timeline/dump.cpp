@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Explaining a hang: what every submission waits for, and who was to signal it.
+#include <vector>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/lane.h"
+#include "timeline/queue.h"
+#include "timeline/semaphore.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::timeline {
+namespace {
+
+constexpr std::size_t kMaxLines = 64;  // per queue; a backlog of thousands helps nobody
+
+}  // namespace
+
+std::string Semaphore::describe_promise(std::uint64_t value) noexcept {
+  base::LockGuard lock(mutex_);
+  const SignalNode* promise = best_promise(value, kHostDomain);
+  if (promise == nullptr) return {};
+  return fmt::format("{}, submission {} in flight, signals {}", promise->submission->queue().name(),
+                     promise->submission->sequence_, promise->key);
+}
+
+void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
+                 const std::vector<const Queue*>& signallers) noexcept {
+  const auto who = [&](const WaitNode& wait) -> std::string {
+    if (std::string promise = wait.semaphore->describe_promise(wait.key); !promise.empty()) {
+      return promise;
+    }
+    for (std::size_t i = 0; i < unissued_signals.size(); ++i) {
+      if (unissued_signals[i].semaphore == wait.semaphore &&
+          unissued_signals[i].value >= wait.key) {
+        return fmt::format("a submission not issued yet on {}, signals {}", signallers[i]->name(),
+                           unissued_signals[i].value);
+      }
+    }
+    return "no submission: the host";
+  };
+  const auto describe = [&](const Submission& submission) {
+    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+      const WaitNode& wait = submission.waits_[i];
+      const char* what =
+          wait.semaphore->look(wait.key) == Semaphore::Look::kReached ? "had" : "waits for";
+      text += fmt::format("      {} {} >= {} (is {}", what, wait.semaphore->describe(), wait.key,
+                          wait.semaphore->value());
+      text += what[0] == 'h' ? ")\n" : fmt::format("), to come from {}\n", who(wait));
+    }
+    for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
+      text += fmt::format("      signals {} = {}\n", submission.signals_[i].semaphore->describe(),
+                          submission.signals_[i].key);
+    }
+  };
+
+  std::size_t lines = 0;
+  {
+    base::LockGuard lock(mutex_);
+    unissued_.for_each([&](Submission& submission) {
+      if (++lines > kMaxLines) return;
+      const char* state = submission.state() == Submission::State::kParked ? "parked" : "host call";
+      text += fmt::format("    {}\n", state);
+      describe(submission);
+    });
+  }
+  if (lines > kMaxLines) text += fmt::format("    ... {} more\n", lines - kMaxLines);
+  if (!take_role()) {
+    text += "    (being issued now)\n";
+    return;
+  }
+  const auto show = [&](Lane& lane, const char* kind) {
+    lane.take_retire_role();
+    const std::uint64_t first = lane.retired() + 1;
+    const std::uint64_t last = lane.published();
+    text += fmt::format("    {} has retired {}, issued {}\n", kind, first - 1, last);
+    for (std::uint64_t at = first; at <= last && at < first + kMaxLines; ++at) {
+      text += fmt::format("    in flight as {}\n", at);
+      describe(*lane.entry(at).submission);
+    }
+    lane.release_retire_role();
+  };
+  if (lane_ != nullptr) show(*lane_, "lane");
+  for (auto& lane : quarantined_) show(*lane, "quarantined lane");
+  if (release_role()) schedule();
+}
+
+std::string Engine::dump_timelines() noexcept {
+  EffectScope scope(*this, EffectScope::Mode::kDefer);
+  std::vector<Point> signals;
+  std::vector<const Queue*> signallers;
+  base::LockGuard lock(queues_mutex_);
+  for (Queue* queue : queues_) {
+    base::LockGuard queue_lock(queue->mutex_);
+    queue->unissued_.for_each([&](Submission& submission) {
+      for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
+        signals.push_back({submission.signals_[i].semaphore, submission.signals_[i].key});
+        signallers.push_back(queue);
+      }
+    });
+  }
+  std::string text;
+  for (Queue* queue : queues_) {
+    text += fmt::format("  {}{}\n", queue->name(), queue->device().lost() ? " (device lost)" : "");
+    queue->dump(text, signals, signallers);
+  }
+  return text;
+}
+
+}  // namespace halyard::inline v0::timeline

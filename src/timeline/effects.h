@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Effects: what follows from a signal (queues to drain, failures to pass on, callbacks to run) goes
+// to one list per thread and is run by the outermost call, never nested: a chain of a million
+// submissions needs constant stack (timelines.md, rule 17).
+#pragma once
+
+#include "base/mutex.h"
+
+namespace halyard::inline v0::timeline {
+
+class Engine;
+
+// Something to run later. On at most one list at a time; its owner sees to that.
+class WorkItem {
+ public:
+  // `shell` is true on a thread of the runtime, which may take as long as it likes.
+  virtual void run(bool shell) noexcept = 0;
+
+ protected:
+  virtual ~WorkItem() = default;
+
+ private:
+  friend class WorkList;
+  WorkItem* next_item_ = nullptr;
+};
+
+// A first-in-first-out list of work items. Not thread-safe.
+class WorkList {
+ public:
+  bool empty() const noexcept { return head_ == nullptr; }
+  void push(WorkItem& item) noexcept {
+    item.next_item_ = nullptr;
+    (head_ == nullptr ? head_ : tail_->next_item_) = &item;
+    tail_ = &item;
+  }
+  WorkItem* pop() noexcept {
+    WorkItem* item = head_;
+    if (item != nullptr) head_ = item->next_item_;
+    return item;
+  }
+  // Takes everything of `other`, behind what is here.
+  void splice(WorkList& other) noexcept {
+    if (other.empty()) return;
+    (head_ == nullptr ? head_ : tail_->next_item_) = other.head_;
+    tail_ = other.tail_;
+    other.head_ = nullptr;
+  }
+
+ private:
+  WorkItem* head_ = nullptr;
+  WorkItem* tail_ = nullptr;
+};
+
+// Opened by every entry into the engine. The outermost scope of a thread drains the list at its
+// end; inner ones add to it.
+class EffectScope {
+ public:
+  enum class Mode {
+    kRun,    // signal, fail, submit, cancel: the caller runs what follows
+    kDefer,  // query, wait, dropping a handle: it goes to the completion shell (rule 18)
+    kShell,  // on a shell
+  };
+  EffectScope(Engine& engine, Mode mode) noexcept;
+  ~EffectScope();
+  EffectScope(const EffectScope&) = delete;
+  EffectScope& operator=(const EffectScope&) = delete;
+
+  // Adds to the list of this thread's outermost scope. Precondition: there is one.
+  static void add(WorkItem& item) noexcept;
+
+ private:
+  Engine& engine_;
+  const Mode mode_;
+  const bool outermost_;
+  WorkList list_;
+};
+
+}  // namespace halyard::inline v0::timeline

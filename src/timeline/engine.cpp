@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "timeline/engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::timeline {
+
+Device::~Device() { (void)Status::adopt_record(lost_.load(std::memory_order_acquire)); }
+
+Status Device::status() const noexcept {
+  return Status::share_record(lost_.load(std::memory_order_acquire));
+}
+
+void Device::lose(const Status& cause) noexcept {
+  if (lost()) return;
+  detail::StatusRecord* record =
+      Status(StatusCode::kDeviceLost, fmt::format("{}: device lost: {}", name_, cause.message()),
+             cause.native_error().empty() ? to_string(cause.code()) : cause.native_error())
+          .release_record();
+  detail::StatusRecord* none = nullptr;
+  if (!lost_.compare_exchange_strong(none, record, std::memory_order_acq_rel)) {
+    (void)Status::adopt_record(record);
+    return;
+  }
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  engine_.for_each_queue([this](Queue& queue) {
+    if (&queue.device() != this) return;  // the others hear of it when the lanes are dead
+    queue.schedule_after_loss();
+  });
+}
+
+Engine::Engine(base::WorkSource& work_source, const DomainMatrix& domains)
+    : work_source_(work_source), domains_(domains) {}
+
+Engine::~Engine() { assert(queues_.empty() && "queues end before their engine"); }
+
+void Engine::post(base::Shell shell, WorkItem& item) noexcept {
+  WorkList list;
+  list.push(item);
+  post(shell, list);
+}
+
+void Engine::post(base::Shell shell, WorkList& items) noexcept {
+  SharedList& shared = shells_[static_cast<int>(shell)];
+  {
+    base::LockGuard lock(shared.mutex);
+    shared.list.splice(items);
+    shared.filled.store(true, std::memory_order_release);
+  }
+  work_source_.wake(shell);
+}
+
+bool Engine::step_issue() noexcept { return run_posted(base::Shell::kIssue); }
+
+bool Engine::run_posted(base::Shell shell) noexcept {
+  SharedList& shared = shells_[static_cast<int>(shell)];
+  if (!shared.filled.load(std::memory_order_acquire)) return false;
+  WorkList list;
+  {
+    base::LockGuard lock(shared.mutex);
+    list.splice(shared.list);
+    shared.filled.store(false, std::memory_order_relaxed);
+  }
+  EffectScope scope(*this, EffectScope::Mode::kShell);
+  while (WorkItem* item = list.pop()) item->run(true);
+  return true;
+}
+
+bool Engine::step_host() noexcept {
+  SharedList& shared = shells_[static_cast<int>(base::Shell::kHost)];
+  if (!shared.filled.load(std::memory_order_acquire)) return false;
+  WorkItem* item = nullptr;
+  {
+    base::LockGuard lock(shared.mutex);
+    item = shared.list.pop();
+    if (shared.list.empty()) shared.filled.store(false, std::memory_order_relaxed);
+  }
+  if (item != nullptr) item->run(true);  // opens its own scope, after the user's function
+  return item != nullptr;
+}
+
+bool Engine::step_completion() noexcept {
+  bool did = run_posted(base::Shell::kCompletion);
+  Lane* lanes = nullptr;
+  {
+    base::LockGuard lock(watch_mutex_);
+    std::swap(lanes, watched_);
+  }
+  while (lanes != nullptr) {
+    Lane& lane = *lanes;
+    lanes = lane.next_watched_;
+    EffectScope scope(*this, EffectScope::Mode::kShell);
+    did |= look_at(lane);
+  }
+  return did;
+}
+
+Nanoseconds Engine::next_look() noexcept {
+  base::LockGuard lock(watch_mutex_);
+  return watched_ == nullptr ? Deadline::kForeverTime : clock().now() + kLookInterval;
+}
+
+void Engine::add_watched(Lane& lane) noexcept {
+  lane.pin();
+  lane.last_progress_ = clock().now();
+  base::LockGuard lock(watch_mutex_);
+  lane.next_watched_ = watched_;
+  watched_ = &lane;
+}
+
+// By the completion shell. True if it should look again before it sleeps.
+bool Engine::look_at(Lane& lane) noexcept {
+  const auto keep = [&] {
+    base::LockGuard lock(watch_mutex_);
+    lane.next_watched_ = watched_;
+    watched_ = &lane;
+  };
+  if (!lane.try_retire()) return keep(), true;
+  const std::uint64_t retired = lane.retired();
+  const bool dead = lane.dead_from_.load(std::memory_order_acquire) != Lane::kAlive;
+  std::uint64_t target = lane.watch_target_.load(std::memory_order_seq_cst);
+  if (retired >= target || dead) {
+    lane.watched_.store(false, std::memory_order_seq_cst);
+    target = lane.watch_target_.load(std::memory_order_seq_cst);
+    if (!dead && retired < target && !lane.watched_.exchange(true, std::memory_order_seq_cst)) {
+      return keep(), true;
+    }
+    lane.armed_ = 0;
+    lane.unpin();
+    return false;
+  }
+  // Wake at the first completion somebody wants, not at every one.
+  std::uint64_t next = retired + 1;
+  while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
+  lane.make_visible(next);
+  Device& device = lane.queue().device();
+  Status status;
+  if (lane.armed_ != next && lane.visible(next)) {
+    status = lane.native().arm(next, completion_notify_);
+    if (status.ok()) lane.armed_ = next;
+  }
+  const Nanoseconds now = clock().now();
+  const bool moved = retired != lane.last_retired_;
+  if (moved) {
+    lane.last_retired_ = retired;
+    lane.last_progress_ = now;
+  } else if (status.ok() && now - lane.last_progress_ >= kLookInterval) {
+    status = lane.native().probe();
+    const Nanoseconds limit = device.hang_timeout();
+    if (status.ok() && limit != 0 && now - lane.last_progress_ >= limit) {
+      status = error(StatusCode::kDeviceLost, "{}: no progress for {} ms with work in flight",
+                     lane.queue().name(), (now - lane.last_progress_) / 1'000'000);
+    }
+  }
+  if (!status.ok()) device.lose(status);
+  keep();
+  return moved || !status.ok();
+}
+
+std::uint32_t Engine::add_queue(Queue& queue) noexcept {
+  base::LockGuard lock(queues_mutex_);
+  queues_.push_back(&queue);
+  return next_queue_++;
+}
+
+void Engine::remove_queue(Queue& queue) noexcept {
+  base::LockGuard lock(queues_mutex_);
+  std::erase(queues_, &queue);
+}
+
+void Engine::kick_marked(std::uint64_t bits) noexcept {
+  if ((bits & Queue::kHostMark) != 0) work_source_.wake(base::Shell::kCompletion);
+  if ((bits & ~Queue::kHostMark) == 0) return;
+  for_each_queue([&](Queue& queue) {
+    if ((bits & queue.mark_bit()) != 0) queue.schedule();
+  });
+}
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Engine: who may run now. Owns what the semaphores, queues and devices of one runtime share.
+//
+// There is no thread inside. The owner supplies a WorkSource, and steps the shells when it is
+// woken:
+//
+//     wake(kIssue)       -> step_issue()        ready work beyond some caller's bound
+//     wake(kCompletion)  -> step_completion()   lanes somebody waits on, effects of waits and
+//     queries wake(kHost)        -> step_host()         one host call
+//
+// One thread at a time steps one kind of shell, except kHost, which any number may step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/parker.h"
+#include "base/work_source.h"
+#include "halyard/base/result.h"
+#include "timeline/domain.h"
+#include "timeline/effects.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::timeline {
+
+// What the engine knows of a device: whether it is lost.
+class Device {
+ public:
+  Device(Engine& engine, std::string name) : engine_(engine), name_(std::move(name)) {}
+  ~Device();
+
+  bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != nullptr; }
+  Status status() const noexcept;
+  // Marks the device lost (the first cause stays) and fails what must fail (rules 26 and 27).
+  void lose(const Status& cause) noexcept;
+
+  // No lane progress for that long with work in flight is loss of the device; 0 is off (rule 25).
+  void set_hang_timeout(Nanoseconds timeout) noexcept { hang_timeout_ = timeout; }
+  Nanoseconds hang_timeout() const noexcept { return hang_timeout_; }
+
+  Engine& engine() const noexcept { return engine_; }
+  const std::string& name() const noexcept { return name_; }
+
+ private:
+  Engine& engine_;
+  const std::string name_;
+  base::Atomic<detail::StatusRecord*> lost_{nullptr};
+  Nanoseconds hang_timeout_ = 0;
+};
+
+class Engine {
+ public:
+  // How often the completion shell looks for progress or a fault while somebody waits: native
+  // notices can be lost (rule 23).
+  static constexpr Nanoseconds kLookInterval = 10'000'000;
+
+  Engine(base::WorkSource& work_source, const DomainMatrix& domains);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Each returns true if it did something; call again until false, then sleep.
+  bool step_issue() noexcept;
+  bool step_completion() noexcept;
+  bool step_host() noexcept;
+  // When step_completion must be called at the latest; kForeverTime when nobody waits.
+  Nanoseconds next_look() noexcept;
+
+  // What every unissued or in-flight submission waits for, and who was to signal it.
+  std::string dump_timelines() noexcept;
+
+  base::WorkSource& work_source() const noexcept { return work_source_; }
+  Clock& clock() const noexcept { return work_source_.clock(); }
+  base::ParkerPool& parkers() noexcept { return parkers_; }
+  const DomainMatrix& domains() const noexcept { return domains_; }
+
+  // A driver's notice about any lane; never freed before the engine.
+  base::Notify& completion_notify() noexcept { return completion_notify_; }
+
+ private:
+  friend class Device;
+  friend class EffectScope;
+  friend class Lane;
+  friend class Queue;
+  friend class Semaphore;
+  friend class Submission;
+
+  struct CompletionNotify final : base::Notify {
+    explicit CompletionNotify(Engine& owner) : engine(owner) {}
+    void notify() noexcept override { engine.work_source_.wake(base::Shell::kCompletion); }
+    Engine& engine;
+  };
+
+  // A list of work items that any thread may add to.
+  struct SharedList {
+    base::Mutex mutex;
+    WorkList list;
+    base::Atomic<bool> filled{false};
+  };
+  void post(base::Shell shell, WorkItem& item) noexcept;
+  void post(base::Shell shell, WorkList& items) noexcept;
+  bool run_posted(base::Shell shell) noexcept;
+
+  void add_watched(Lane& lane) noexcept;
+  bool look_at(Lane& lane) noexcept;
+  std::uint32_t add_queue(Queue& queue) noexcept;
+  void remove_queue(Queue& queue) noexcept;
+  template <class F>
+  void for_each_queue(F&& fn) noexcept {
+    base::LockGuard lock(queues_mutex_);
+    for (Queue* queue : queues_) fn(*queue);
+  }
+  void kick_marked(std::uint64_t bits) noexcept;
+
+  base::WorkSource& work_source_;
+  const DomainMatrix domains_;
+  base::ParkerPool parkers_;
+  CompletionNotify completion_notify_{*this};
+  SharedList shells_[base::kShellCount];
+
+  base::Mutex watch_mutex_;
+  Lane* watched_ = nullptr;
+
+  base::Mutex queues_mutex_;
+  std::vector<Queue*> queues_;
+  std::uint32_t next_queue_ = 0;
+  base::Atomic<std::uint64_t> next_semaphore_{1};
+};
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "timeline/lane.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+#include "timeline/engine.h"
+#include "timeline/queue.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::timeline {
+
+Lane::Lane(Queue& queue, NativeQueue& native)
+    : queue_(queue),
+      native_(native),
+      mask_(std::bit_ceil(std::max<std::uint64_t>(native.capabilities().max_in_flight, 1)) - 1),
+      limit_(std::max<std::uint32_t>(native.capabilities().max_in_flight, 1)),
+      marks_all_(native.capabilities().marks_every_submission) {
+  entries_ = std::make_unique<Entry[]>(mask_ + 1);
+}
+
+Lane::~Lane() = default;
+
+bool Lane::try_retire() noexcept {
+  if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+  const Status fault = advance();
+  release_retire_role();
+  if (!fault.ok()) queue_.device().lose(fault);
+  // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
+  // this.
+  if (queue_.busy_.load(std::memory_order_seq_cst) && issued_depth() <= limit_ / 2 &&
+      queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
+    queue_.schedule();
+  }
+  return true;
+}
+
+void Lane::take_retire_role() noexcept {
+  base::WorkSource& work_source = queue_.engine().work_source();
+  for (unsigned turns = 0; retire_role_.exchange(true, std::memory_order_acquire); ++turns) {
+    work_source.pause(turns);
+  }
+}
+
+Status Lane::advance() noexcept {
+  if (closed_) return {};
+  Progress progress = native_.poll();
+  std::uint64_t end = published_.load(std::memory_order_acquire);
+  if (progress.sequence > end) [[unlikely]] {
+    // The device was faster than the issuer, who looks at this note after it has published.
+    overtaken_.store(true, std::memory_order_seq_cst);
+    end = published_.load(std::memory_order_seq_cst);
+  }
+  const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
+  const std::uint64_t through = std::min({progress.sequence, end, alive});
+  std::uint64_t at = retired_.load(std::memory_order_relaxed);
+  while (at < through) {
+    Submission& submission = *entry(++at).submission;
+    submission.complete();
+  }
+  retired_.store(at, std::memory_order_seq_cst);
+  // Quarantined: what the native queue has passed after all lets go of its payloads.
+  while (quarantined_ && held_ < progress.sequence && held_ < end) release_held(++held_);
+  return std::move(progress.fault);
+}
+
+void Lane::release_held(std::uint64_t sequence) noexcept {
+  Submission& submission = *entry(sequence).submission;
+  submission.let_go();
+  submission.release();
+}
+
+void Lane::close(const Status& cause) noexcept {
+  take_retire_role();
+  if (!closed_) {
+    closed_ = true;
+    native_.abandon(cause);
+    const std::uint64_t end = published_.load(std::memory_order_acquire);
+    while (quarantined_ && held_ < end) release_held(++held_);
+  }
+  release_retire_role();
+}
+
+std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {
+  if (marks_all_) return sequence;
+  const std::uint64_t last = marked_.load(std::memory_order_acquire);
+  for (std::uint64_t at = sequence; at <= last; ++at) {
+    if (entry(at).marked.load(std::memory_order_relaxed)) return at;
+  }
+  return 0;
+}
+
+void Lane::make_visible(std::uint64_t sequence) noexcept {
+  if (!visible(sequence)) queue_.request_mark(Queue::kHostMark);
+}
+
+void Lane::watch(std::uint64_t sequence) noexcept {
+  entry(sequence).wanted.store(true, std::memory_order_relaxed);
+  std::uint64_t target = watch_target_.load(std::memory_order_relaxed);
+  while (target < sequence &&
+         !watch_target_.compare_exchange_weak(target, sequence, std::memory_order_seq_cst)) {
+  }
+  make_visible(sequence);
+  if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
+  // Also if it was watched before: the shell may be armed for a later sequence.
+  queue_.engine().work_source().wake(base::Shell::kCompletion);
+}
+
+}  // namespace halyard::inline v0::timeline

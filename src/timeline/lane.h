@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lane: one native queue and the submissions in it.
+//
+//     entries   1   2   3   4   5   6   7
+//                       ^           ^   ^
+//                  retired   published   issued
+//
+// The issuer writes the entry, hands it to the native queue, publishes its promises, then moves
+// `published`. The retirer, whoever holds the retire role, takes entries the native queue has
+// passed, never beyond `published`; if the device was faster than the issuer it leaves a note
+// (`overtaken`), and the issuer retires after it has let go of its role (rule 10).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/atomic.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::timeline {
+
+class Engine;
+class Queue;
+class Submission;
+
+class Lane {
+ public:
+  Lane(Queue& queue, NativeQueue& native);
+  ~Lane();
+
+  // False when another thread is retiring this lane now. Opens no scope: callers do.
+  bool try_retire() noexcept;
+
+  // Where progress is seen through markers only: has one recorded behind `sequence`.
+  void make_visible(std::uint64_t sequence) noexcept;
+
+  bool visible(std::uint64_t sequence) const noexcept {
+    return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
+  }
+
+  // The completion shell will retire this lane when it reaches `sequence`.
+  void watch(std::uint64_t sequence) noexcept;
+
+  std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }
+  std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
+
+  // While pinned, the native queue stays open.
+  void pin() noexcept { pins_.fetch_add(1, std::memory_order_relaxed); }
+  void unpin() noexcept { pins_.fetch_sub(1, std::memory_order_release); }
+
+  // Abandons the native queue. Nothing of the lane is touched by the driver afterwards.
+  void close(const Status& cause) noexcept;
+
+  NativeQueue& native() const noexcept { return native_; }
+  Queue& queue() const noexcept { return queue_; }
+
+ private:
+  friend class Engine;
+  friend class Queue;
+
+  struct Entry {
+    Submission* submission = nullptr;
+    base::Atomic<bool> wanted{false};  // the completion shell is to look when this one is done
+    base::Atomic<bool> marked{false};  // a marker stands behind this one
+  };
+  Entry& entry(std::uint64_t sequence) noexcept { return entries_[sequence & mask_]; }
+  std::uint64_t issued_depth() const noexcept {
+    return published_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_relaxed);
+  }
+
+  void take_retire_role() noexcept;  // spins; holders do not block
+  void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
+  // Under the retire role. Polls, and completes what has passed; the fault, if there is one.
+  Status advance() noexcept;
+  void release_held(std::uint64_t sequence) noexcept;
+  // The first sequence >= `sequence` that a marker stands behind; 0 if none.
+  std::uint64_t marker_for(std::uint64_t sequence) noexcept;
+
+  Queue& queue_;
+  NativeQueue& native_;
+  std::unique_ptr<Entry[]> entries_;
+  const std::uint64_t mask_;
+  const std::uint32_t limit_;
+  const bool marks_all_;
+
+  // Written under the issuer role.
+  std::uint64_t issued_ = 0;
+  base::Atomic<std::uint64_t> published_{0};
+  base::Atomic<std::uint64_t> marked_{0};  // the last sequence a marker stands behind
+
+  alignas(64) base::Atomic<bool> retire_role_{false};
+  base::Atomic<std::uint64_t> retired_{0};
+  base::Atomic<bool> overtaken_{false};
+  base::Atomic<std::uint32_t> pins_{0};
+
+  // From here on nothing completes: the device is lost, or a wait is dead.
+  static constexpr std::uint64_t kAlive = ~std::uint64_t{0};
+  base::Atomic<std::uint64_t> dead_from_{kAlive};
+  Status dead_cause_;         // written before dead_from_
+  bool quarantined_ = false;  // entries from dead_from_ keep their payloads (rule 27),
+  std::uint64_t held_ = 0;    // those behind this one
+  bool closed_ = false;       // the native queue is abandoned
+
+  // The completion shell's.
+  base::Atomic<std::uint64_t> watch_target_{0};
+  base::Atomic<bool> watched_{false};
+  Lane* next_watched_ = nullptr;
+  std::uint64_t armed_ = 0;
+  std::uint64_t last_retired_ = 0;
+  Nanoseconds last_progress_ = 0;
+};
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue: takes submissions, parks them on semaphores, and issues the ready ones to its lane.
+//
+// Ready submissions go to a lock-free inbox. Whoever can take the issuer role (one exchange, never
+// waited for) drains it: carry list first (what did not fit before), then the inbox, at most kBound
+// at a time. Who finds the role taken does nothing: the holder looks again after it has let go
+// (rule 15).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/atomic.h"
+#include "base/intrusive_list.h"
+#include "base/mutex.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "timeline/domain.h"
+#include "timeline/effects.h"
+#include "timeline/lane.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::timeline {
+
+class Device;
+class Engine;
+
+// Opens native lanes for a queue: one at the start, another when a lane is quarantined (rule 27).
+class LaneSource {
+ public:
+  virtual Result<NativeQueue*> open_lane() = 0;
+
+ protected:
+  ~LaneSource() = default;
+};
+
+struct QueueOptions {
+  std::string name;  // in dumps and messages: "cpu://0 compute"
+  Domain domain = kHostDomain;
+  std::uint32_t backlog_limit = 1u << 20;  // ready, unissued submissions before kResourceExhausted
+};
+
+struct SubmitOptions {
+  const Point* waits = nullptr;
+  std::size_t wait_count = 0;
+  const Point* signals = nullptr;
+  std::size_t signal_count = 0;
+  bool ring = true;  // false: the caller helps until it is done, no doorbell is needed
+};
+
+class Queue final : public RefCounted, public WorkItem {
+ public:
+  static Result<Ref<Queue>> create(Device& device, LaneSource& lanes, QueueOptions options);
+
+  // An empty submission, for the caller to fill (Submission::emplace); then submit or discard it.
+  Result<Submission*> allocate() noexcept;
+  void discard(Submission& submission) noexcept;
+
+  // Takes the submission in every case. On error it is gone and nothing was queued. With `out` the
+  // caller gets a user reference.
+  Status submit(Submission& submission, const SubmitOptions& options, Submission** out) noexcept;
+
+  // The end of a queue, in this order, by its owner:
+  //   in_flight()      until false: work in flight goes on
+  //   close(cause)     fails everything unissued; later submissions are refused with `cause`
+  //   idle()           until true: no thread is inside the queue, nothing of it is on a list
+  //   release_lanes()  the native queues are not touched any more
+  bool in_flight() noexcept;
+  void close(const Status& cause) noexcept;
+  bool idle() noexcept;
+  void release_lanes(const Status& cause) noexcept;
+
+  // Makes somebody drain this queue soon.
+  void schedule() noexcept;
+  // The same, and look for what the loss of a device means here.
+  void schedule_after_loss() noexcept {
+    sweep_.store(true, std::memory_order_seq_cst);
+    schedule();
+  }
+
+  const std::string& name() const noexcept { return options_.name; }
+  Domain domain() const noexcept { return options_.domain; }
+  Device& device() const noexcept { return device_; }
+  Engine& engine() const noexcept { return engine_; }
+  // Appends what its submissions wait for. `signals[i]` is what an unissued submission of
+  // `signallers[i]` will signal.
+  void dump(std::string& text, const std::vector<Point>& signals,
+            const std::vector<const Queue*>& signallers) noexcept;
+
+ private:
+  friend class Engine;
+  friend class Lane;
+  friend class Semaphore;
+  friend class Submission;
+
+  static constexpr std::size_t kBound = 64;  // submissions per turn of the issuer role (rule 15)
+  static constexpr std::uint64_t kMarkEvery = 32;  // submissions between markers at most (rule 20)
+
+  Queue(Device& device, LaneSource& lanes, QueueOptions options);
+  ~Queue() override;
+
+  // Submitting: queue_submit.cpp.
+  Status prepare(Submission& submission, const SubmitOptions& options) noexcept;
+  void park(Submission& submission) noexcept;
+  void make_ready(Submission& submission) noexcept;
+  void list(Submission& submission) noexcept;
+  void unlist(Submission& submission) noexcept;
+  void recycle(Submission& submission) noexcept;
+
+  // Issuing, under the role: queue_issue.cpp.
+  void run(bool shell) noexcept override;  // WorkItem
+  bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
+  // True if something came in meanwhile.
+  [[nodiscard]] bool release_role() noexcept;
+  void work_in_role(bool shell, Submission* direct) noexcept;  // drains and releases
+  std::size_t drain(std::size_t bound) noexcept;
+  Submission* next() noexcept;
+  void take_inbox() noexcept;
+  void push_back(Submission& submission) noexcept;
+  void push_front(Submission& submission) noexcept;
+  void put_back(Submission& submission) noexcept;
+  enum class Resolve { kReady, kFailed, kNeedsMarker };
+  Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
+  void issue(std::size_t count) noexcept;
+  std::size_t room() noexcept;
+  void publish(Lane& lane, Submission& submission) noexcept;
+  void serve_marks() noexcept;
+  void mark() noexcept;
+  // From any thread: the lane gets a marker at its tail soon, and then the queue whose bit it is
+  // (kHostMark: the completion shell) is kicked.
+  static constexpr std::uint64_t kHostMark = std::uint64_t{1} << 63;
+  void request_mark(std::uint64_t bit) noexcept;
+  std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 63; }
+
+  // Loss, under the role: queue_loss.cpp.
+  void look_for_loss() noexcept;
+  void fail_unissued(const Status& cause) noexcept;
+  void fail_lane(Lane& lane, const Status& cause) noexcept;
+  bool sweep_lane(Lane& lane) noexcept;
+  void tell_others() noexcept;
+
+  Engine& engine_;
+  Device& device_;
+  LaneSource& lane_source_;
+  const QueueOptions options_;
+  std::uint32_t index_ = 0;  // among the engine's queues: the bit in want_mark
+
+  alignas(64) base::Atomic<bool> role_{false};
+  base::Atomic<Submission*> inbox_{nullptr};
+  base::Atomic<std::uint32_t> backlog_{0};
+  base::Atomic<bool> scheduled_{false};
+  base::Atomic<bool> busy_{false};
+  base::Atomic<bool> sweep_{false};           // a device was lost: look for edges to it
+  base::Atomic<std::uint64_t> want_mark_{0};  // queues that need a marker here
+  base::Atomic<std::uint32_t> users_{0};      // threads that have it on a list or run it
+
+  // Under the role.
+  Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
+  Submission* carry_tail_ = nullptr;
+  Submission* batch_[kBound];
+  Issue issues_[kBound];
+  std::size_t first_edge_[kBound + 1];
+  std::vector<Edge> edges_;
+  std::unique_ptr<Lane> lane_;  // null when no fresh lane could be had
+  std::vector<std::unique_ptr<Lane>> quarantined_;
+
+  alignas(64) base::Mutex mutex_;                          // guards the rest
+  base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or a host call
+  Submission* free_ = nullptr;
+  std::vector<std::unique_ptr<Submission[]>> slabs_;
+  Status closed_;
+  base::Atomic<bool> refuses_{false};  // closed_ is set
+};
+
+}  // namespace halyard::inline v0::timeline

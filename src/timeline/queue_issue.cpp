@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue: from the inbox to the lane. Everything here runs under the issuer role, on whatever thread
+// took it:
+//
+//     take role ── drain (<= kBound) ── release role ── look again: inbox, marks, loss, overtaken
+//                                            │
+//              others push to the inbox ─────┘   and leave it to the holder
+#include <cassert>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::timeline {
+
+void Queue::run(bool shell) noexcept {
+  scheduled_.store(false, std::memory_order_seq_cst);
+  if (take_role()) work_in_role(shell, nullptr);
+  users_.fetch_sub(1, std::memory_order_release);  // the last touch
+}
+
+void Queue::work_in_role(bool shell, Submission* direct) noexcept {
+  std::size_t budget = kBound;
+  if (direct != nullptr) {
+    // As if it were the newest of the inbox; with nothing before it, it is next.
+    take_inbox();
+    push_back(*direct);
+    backlog_.fetch_add(1, std::memory_order_relaxed);
+  }
+  for (;;) {
+    const std::size_t done = drain(budget);
+    budget -= done;
+    const bool left = carry_ != nullptr && budget == 0 && !busy_.load(std::memory_order_relaxed);
+    const bool more = release_role() || left;
+    if (!more) return;
+    if (budget == 0) break;
+    // With the role taken by another meanwhile, that one looks again.
+    if (!take_role()) return;
+    if (done == 0) --budget;
+  }
+  // Another turn: behind what else this thread has to do, or, for a caller from outside, elsewhere.
+  if (shell) {
+    schedule();
+  } else {
+    users_.fetch_add(1, std::memory_order_relaxed);
+    if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
+      users_.fetch_sub(1, std::memory_order_release);
+    } else {
+      engine_.post(base::Shell::kIssue, *this);
+    }
+  }
+}
+
+bool Queue::release_role() noexcept {
+  Lane* lane = lane_.get();
+  role_.store(false, std::memory_order_seq_cst);
+  // A device that was faster than its issuer: nobody has retired what we published late.
+  if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    lane->overtaken_.store(false, std::memory_order_seq_cst);
+    (void)lane->try_retire();
+  }
+  return inbox_.load(std::memory_order_seq_cst) != nullptr ||
+         want_mark_.load(std::memory_order_seq_cst) != 0 || sweep_.load(std::memory_order_seq_cst);
+}
+
+// To the end of the carry list, oldest first.
+void Queue::take_inbox() noexcept {
+  if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
+  Submission* oldest = nullptr;
+  for (Submission* at = inbox_.exchange(nullptr, std::memory_order_seq_cst); at != nullptr;) {
+    Submission* older = at->next_;
+    at->next_ = oldest;
+    oldest = at;
+    at = older;
+  }
+  while (oldest != nullptr) {
+    Submission* newer = oldest->next_;
+    push_back(*oldest);
+    oldest = newer;
+  }
+}
+
+void Queue::push_back(Submission& submission) noexcept {
+  submission.next_ = nullptr;
+  (carry_ == nullptr ? carry_ : carry_tail_->next_) = &submission;
+  carry_tail_ = &submission;
+}
+
+void Queue::push_front(Submission& submission) noexcept {
+  if (carry_ == nullptr) carry_tail_ = &submission;
+  submission.next_ = carry_;
+  carry_ = &submission;
+}
+
+Submission* Queue::next() noexcept {
+  if (carry_ == nullptr) take_inbox();
+  Submission* submission = carry_;
+  if (submission == nullptr) return nullptr;
+  carry_ = submission->next_;
+  backlog_.fetch_sub(1, std::memory_order_relaxed);
+  return submission;
+}
+
+// In front of everything that is ready.
+void Queue::put_back(Submission& submission) noexcept {
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    WaitNode& wait = submission.waits_[i];
+    if (wait.bound_lane != nullptr) wait.bound_lane->unpin();
+    wait.bound_lane = nullptr;
+  }
+  if (!submission.listed_) list(submission);
+  push_front(submission);
+  backlog_.fetch_add(1, std::memory_order_relaxed);
+  submission.store(Submission::State::kParked);
+}
+
+std::size_t Queue::drain(std::size_t bound) noexcept {
+  serve_marks();
+  if (sweep_.load(std::memory_order_relaxed)) look_for_loss();
+  std::size_t done = 0;
+  Submission* stuck = nullptr;  // needs a marker on another lane; newest first
+  while (done < bound && (carry_ != nullptr || inbox_.load(std::memory_order_relaxed) != nullptr)) {
+    const std::size_t fits = std::min(bound - done, room());
+    if (fits == 0) {
+      take_inbox();  // who looks at the inbox after us is not to find work that cannot go on
+      break;
+    }
+    std::size_t count = 0;
+    edges_.clear();
+    for (Submission* submission;
+         count < fits && done < bound && (submission = next()) != nullptr;) {
+      ++done;
+      if (!submission->exchange(Submission::State::kParked, Submission::State::kIssuing)) {
+        submission->release();  // ended in the inbox
+        continue;
+      }
+      Status cause;
+      switch (resolve(*submission, count, cause)) {
+        case Resolve::kFailed:
+          (void)submission->end(Submission::State::kIssuing, Submission::State::kFailed, cause);
+          submission->release();
+          break;
+        case Resolve::kNeedsMarker:
+          put_back(*submission);
+          next();  // off the carry list again, until this drain is over
+          submission->next_ = stuck;
+          stuck = submission;
+          break;
+        case Resolve::kReady:
+          if (submission->host_call_ != nullptr) {
+            engine_.post(base::Shell::kHost, *submission);
+          } else {
+            batch_[count++] = submission;
+          }
+          break;
+      }
+    }
+    if (count != 0) issue(count);
+  }
+  while (stuck != nullptr) {
+    Submission* submission = stuck;
+    stuck = submission->next_;
+    push_front(*submission);
+    backlog_.fetch_add(1, std::memory_order_relaxed);
+  }
+  serve_marks();
+  return done;
+}
+
+// How many submissions the lane takes now. At 0 the queue is busy and will be kicked.
+std::size_t Queue::room() noexcept {
+  if (lane_ == nullptr || device_.lost()) return kBound;  // to be failed
+  if (busy_.load(std::memory_order_relaxed)) return 0;
+  Lane& lane = *lane_;
+  const auto free_slots = [&] {
+    return lane.limit_ - (lane.issued_ - lane.retired_.load(std::memory_order_seq_cst));
+  };
+  if (const std::size_t slots = free_slots()) return slots;
+  (void)lane.try_retire();
+  if (const std::size_t slots = free_slots()) return slots;
+  // Rule 16: the flag is stored before the depth is read again, and retirement lowers the depth
+  // before it reads the flag.
+  busy_.store(true, std::memory_order_seq_cst);
+  if (const std::size_t slots = free_slots()) {
+    busy_.store(false, std::memory_order_relaxed);
+    return slots;
+  }
+  lane.watch(lane.issued_ - lane.limit_ / 2);
+  return 0;
+}
+
+// Every wait anew: reached, then failed, then promise; one of them holds, because a promise is
+// removed after its word has moved (rule 11).
+Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status& cause) noexcept {
+  first_edge_[index] = edges_.size();
+  if (device_.lost()) return cause = device_.status(), Resolve::kFailed;
+  if (lane_ == nullptr) {
+    cause = error(StatusCode::kUnavailable, "{}: no fresh lane after a device was lost", name());
+    return Resolve::kFailed;
+  }
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    WaitNode& wait = submission.waits_[i];
+    for (;;) {
+      const Semaphore::Look look = wait.semaphore->look(wait.key);
+      if (look == Semaphore::Look::kReached) break;
+      if (look == Semaphore::Look::kFailed) {
+        cause = wait.semaphore->failure();
+        return Resolve::kFailed;
+      }
+      assert(wait.domain != kHostDomain && "a host call is ready when its waits are reached");
+      Lane* lane = nullptr;
+      std::uint64_t sequence = 0;
+      if (!wait.semaphore->find_promise(wait.key, wait.domain, lane, sequence)) continue;
+      if (lane == lane_.get()) {  // the FIFO gives it (rule 12)
+        lane->unpin();
+        break;
+      }
+      if (sequence >= lane->dead_from_.load(std::memory_order_acquire)) {
+        cause = lane->dead_cause_;
+        lane->unpin();
+        return Resolve::kFailed;
+      }
+      const std::uint64_t marker = lane->marker_for(sequence);
+      if (marker == 0) {
+        // Rule 20: the bit first, then the producer's role; its holder marks and kicks us.
+        lane->queue().request_mark(mark_bit());
+        const bool marked = lane->marker_for(sequence) != 0;
+        lane->unpin();
+        if (marked) continue;
+        return Resolve::kNeedsMarker;
+      }
+      wait.bound_lane = lane;  // stays pinned until the submission ends
+      wait.bound_sequence = marker;
+      edges_.push_back(Edge{&lane->native(), marker});
+      break;
+    }
+  }
+  first_edge_[index + 1] = edges_.size();
+  return Resolve::kReady;
+}
+
+// Hands batch_[0, count) to the lane. What it does not take is back in order, or failed.
+void Queue::issue(std::size_t count) noexcept {
+  Lane& lane = *lane_;
+  bool ring = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    Submission& submission = *batch_[i];
+    const std::uint64_t sequence = lane.issued_ + 1 + i;
+    submission.lane_ = &lane;
+    submission.sequence_ = sequence;
+    ring |= submission.ring_;
+    bool want_marker = false;
+    if (!lane.marks_all_) {
+      want_marker = sequence - lane.marked_.load(std::memory_order_relaxed) >= kMarkEvery;
+      for (std::uint32_t k = 0; k < submission.signal_count_; ++k) {
+        const SignalNode& signal = submission.signals_[k];
+        want_marker |= signal.semaphore->has_waiter_for(signal.key);
+      }
+    }
+    Lane::Entry& entry = lane.entry(sequence);
+    entry.submission = &submission;
+    entry.wanted.store(false, std::memory_order_relaxed);
+    entry.marked.store(want_marker, std::memory_order_relaxed);
+    issues_[i] = {.waits = {edges_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]},
+                  .operation = submission.payload_,
+                  .sequence = sequence,
+                  .want_marker = want_marker};
+  }
+  const IssueResult result = lane.native_.issue({issues_, count}, ring);
+  assert(result.count <= count);
+  lane.issued_ += result.count;
+  for (std::size_t i = 0; i < result.count; ++i) {
+    if (issues_[i].want_marker) {
+      lane.marked_.store(issues_[i].sequence, std::memory_order_release);
+    }
+  }
+  for (std::size_t i = 0; i < result.count; ++i) publish(lane, *batch_[i]);
+  if (result.count == count) return;
+
+  std::size_t first_back = result.count;
+  const bool nothing_in_flight = lane.issued_ == lane.retired();
+  if (!result.status.ok() || (result.busy && nothing_in_flight)) {
+    Submission& failed = *batch_[first_back++];
+    (void)failed.end(Submission::State::kIssuing, Submission::State::kFailed,
+                     !result.status.ok()
+                         ? result.status
+                         : error(StatusCode::kResourceExhausted,
+                                 "{}: the submission does not fit an empty lane", name()));
+    failed.release();
+  }
+  for (std::size_t i = count; i-- > first_back;) put_back(*batch_[i]);
+  if (result.busy && !nothing_in_flight) {
+    busy_.store(true, std::memory_order_seq_cst);
+    lane.watch(lane.issued_ - (lane.issued_ - lane.retired()) / 2);
+  }
+}
+
+void Queue::publish(Lane& lane, Submission& submission) noexcept {
+  const std::uint64_t sequence = submission.sequence_;
+  submission.store(Submission::State::kIssued);
+  if (submission.listed_) unlist(submission);
+  bool foreign = false;
+  for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
+    foreign |= submission.signals_[i].semaphore->publish(submission.signals_[i], lane);
+  }
+  // Another lane's work was released just now and will look for a marker.
+  if (foreign && !lane.visible(sequence)) mark();
+  // From here on a retirer may end the submission.
+  lane.published_.store(sequence, std::memory_order_release);
+  if (device_.hang_timeout() != 0) lane.watch(sequence);
+}
+
+void Queue::mark() noexcept {
+  Lane& lane = *lane_;
+  if (Status status = lane.native_.mark(); !status.ok()) {
+    device_.lose(status);
+    return;
+  }
+  lane.entry(lane.issued_).marked.store(true, std::memory_order_relaxed);
+  lane.marked_.store(lane.issued_, std::memory_order_release);
+}
+
+void Queue::serve_marks() noexcept {
+  if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
+  const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
+  if (lane_ != nullptr && !lane_->visible(lane_->issued_)) mark();
+  engine_.kick_marked(bits);
+}
+
+void Queue::request_mark(std::uint64_t bit) noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  want_mark_.fetch_or(bit, std::memory_order_seq_cst);
+  if (!take_role()) return;  // its holder looks at want_mark before and after it lets go
+  serve_marks();
+  if (release_role()) schedule();
+}
+
+}  // namespace halyard::inline v0::timeline

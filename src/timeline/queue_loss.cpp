@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue: when a device is lost (timelines.md, section 5). Everything runs under the issuer role.
+//
+// On the lost device everything fails. On the others, what waits on it natively will never run, nor
+// will what stands behind that in the same lane:
+//
+//     lane of device B    1   2   3(waits on lost A)   4   5
+//                         └───┘   └────────────────────────┘
+//                       completes   fails now; the lane is quarantined, a fresh one takes over
+//
+// Lanes that wait on 3, 4 or 5 are dead from that wait on as well, so every queue looks again.
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::timeline {
+
+void Queue::look_for_loss() noexcept {
+  sweep_.store(false, std::memory_order_seq_cst);
+  if (device_.lost()) {
+    const Status cause = device_.status();
+    if (lane_ != nullptr) fail_lane(*lane_, cause);
+    for (auto& lane : quarantined_) lane->close(cause);
+    fail_unissued(cause);
+    return;
+  }
+  for (auto& lane : quarantined_) (void)sweep_lane(*lane);
+  if (lane_ == nullptr || !sweep_lane(*lane_)) return;
+  quarantined_.push_back(std::move(lane_));
+  busy_.store(false, std::memory_order_relaxed);  // of the old lane
+  // Without a fresh lane, later submissions fail Unavailable (resolve).
+  if (Result<NativeQueue*> fresh = lane_source_.open_lane(); fresh.ok()) {
+    lane_ = std::make_unique<Lane>(*this, **fresh);
+  }
+}
+
+void Queue::fail_unissued(const Status& cause) noexcept {
+  base::LockGuard lock(mutex_);
+  const auto state = cause.code() == StatusCode::kCancelled ? Submission::State::kCancelled
+                                                            : Submission::State::kFailed;
+  unissued_.for_each([&](Submission& submission) {
+    // Not those that run now (host calls): they end by themselves.
+    (void)submission.end(Submission::State::kParked, state, cause);
+  });
+}
+
+void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
+  lane.take_retire_role();
+  if (lane.closed_) return lane.release_retire_role();
+  (void)lane.advance();  // what the device has finished is complete
+  lane.native_.abandon(cause);
+  lane.closed_ = true;
+  const std::uint64_t first = lane.retired() + 1;
+  const std::uint64_t last = lane.published();
+  lane.dead_cause_ = cause;
+  lane.dead_from_.store(first, std::memory_order_release);
+  for (std::uint64_t at = first; at <= last; ++at) {
+    Submission& submission = *lane.entry(at).submission;
+    (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
+    submission.release();
+  }
+  lane.retired_.store(last, std::memory_order_seq_cst);
+  lane.release_retire_role();
+  tell_others();
+}
+
+// True if the lane is dead from some wait on since now.
+bool Queue::sweep_lane(Lane& lane) noexcept {
+  lane.take_retire_role();
+  (void)lane.advance();
+  const std::uint64_t last =
+      std::min(lane.published(), lane.dead_from_.load(std::memory_order_relaxed) - 1);
+  const Lane* lost = nullptr;
+  std::uint64_t dead = lane.retired() + 1;
+  for (; dead <= last; ++dead) {
+    const Submission& submission = *lane.entry(dead).submission;
+    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+      const WaitNode& wait = submission.waits_[i];
+      if (wait.bound_lane != nullptr &&
+          wait.bound_sequence >= wait.bound_lane->dead_from_.load(std::memory_order_acquire)) {
+        lost = wait.bound_lane;
+      }
+    }
+    if (lost != nullptr) break;
+  }
+  if (lost == nullptr) return lane.release_retire_role(), false;
+
+  const Status cause = lost->dead_cause_;
+  const Status behind =
+      error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
+            name(), lost->queue().name(), cause.message());
+  // Where progress is seen through markers only, nothing after the last marker will be seen.
+  std::uint64_t from = dead;
+  while (!lane.marks_all_ && from > lane.retired() + 1 &&
+         !lane.entry(from - 1).marked.load(std::memory_order_relaxed)) {
+    --from;
+  }
+  lane.dead_cause_ = behind;
+  lane.quarantined_ = true;
+  lane.held_ = from - 1;
+  lane.dead_from_.store(from, std::memory_order_release);
+  for (std::uint64_t at = from; at <= last; ++at) {
+    Submission& submission = *lane.entry(at).submission;
+    submission.held_ = true;  // the native queue may still touch what it uses
+    (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
+                         at == dead ? cause : behind);
+  }
+  lane.release_retire_role();
+  tell_others();
+  return true;
+}
+
+void Queue::tell_others() noexcept {
+  engine_.for_each_queue([this](Queue& queue) {
+    if (&queue != this) queue.schedule_after_loss();
+  });
+}
+
+}  // namespace halyard::inline v0::timeline

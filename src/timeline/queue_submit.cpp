@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue: the way of a submission up to the inbox, and the end of a queue.
+#include <cassert>
+#include <new>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::timeline {
+namespace {
+
+constexpr std::size_t kSlabSize = 64;  // submissions
+
+// Grows a node array to at least `count`; keeps nothing.
+template <class Node>
+bool reserve(Node*& nodes, std::uint32_t& capacity, Node* in_place, std::size_t count) {
+  if (count <= capacity) return true;
+  Node* larger = new (std::nothrow) Node[count];
+  if (larger == nullptr) return false;
+  if (nodes != in_place) delete[] nodes;
+  nodes = larger;
+  capacity = static_cast<std::uint32_t>(count);
+  return true;
+}
+
+// Writes the points into the nodes, one node per semaphore with its largest value.
+template <class Node>
+std::uint32_t merge(Node* nodes, const Point* points, std::size_t count) {
+  std::uint32_t used = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t at = 0;
+    while (at < used && nodes[at].semaphore != points[i].semaphore) ++at;
+    if (at == used) {
+      nodes[used].semaphore = points[i].semaphore;
+      nodes[used++].key = points[i].value;
+    } else if (nodes[at].key < points[i].value) {
+      nodes[at].key = points[i].value;
+    }
+  }
+  return used;
+}
+
+}  // namespace
+
+Result<Ref<Queue>> Queue::create(Device& device, LaneSource& lanes, QueueOptions options) {
+  HALYARD_ASSIGN_OR_RETURN(NativeQueue * native, lanes.open_lane());
+  Queue* queue = new (std::nothrow) Queue(device, lanes, std::move(options));
+  if (queue == nullptr) return Status(StatusCode::kResourceExhausted, "queue: no memory");
+  queue->lane_ = std::make_unique<Lane>(*queue, *native);
+  queue->index_ = queue->engine_.add_queue(*queue);
+  return Ref<Queue>::adopt(queue);
+}
+
+Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
+    : engine_(device.engine()),
+      device_(device),
+      lane_source_(lanes),
+      options_(std::move(options)) {}
+
+Queue::~Queue() { engine_.remove_queue(*this); }
+
+Result<Submission*> Queue::allocate() noexcept {
+  base::LockGuard lock(mutex_);
+  if (free_ == nullptr) {
+    auto* slab = new (std::nothrow) Submission[kSlabSize];
+    if (slab == nullptr) {
+      return error(StatusCode::kResourceExhausted, "{}: no memory for a submission", name());
+    }
+    slabs_.emplace_back(slab);
+    for (std::size_t i = kSlabSize; i-- > 0;) {
+      slab[i].queue_ = this;
+      slab[i].next_ = free_;
+      free_ = &slab[i];
+    }
+  }
+  Submission* submission = free_;
+  free_ = submission->next_;
+  submission->references_.store(1, std::memory_order_relaxed);
+  return submission;
+}
+
+void Queue::discard(Submission& submission) noexcept {
+  submission.let_go();
+  submission.release();
+}
+
+void Queue::recycle(Submission& submission) noexcept {
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    submission.waits_[i].semaphore->release();
+  }
+  submission.wait_count_ = 0;
+  // A failure's record lives in the state word.
+  (void)Status::adopt_record(reinterpret_cast<detail::StatusRecord*>(
+      submission.state_.exchange(0, std::memory_order_acquire) & ~Submission::kStateMask));
+  submission.host_call_ = nullptr;
+  submission.held_ = false;
+  base::LockGuard lock(mutex_);
+  submission.next_ = free_;
+  free_ = &submission;
+}
+
+// Validates before it takes anything: an error leaves no trace.
+Status Queue::prepare(Submission& submission, const SubmitOptions& options) noexcept {
+  if (refuses_.load(std::memory_order_acquire)) {
+    base::LockGuard lock(mutex_);
+    return closed_;
+  }
+  if (device_.lost()) return device_.status();
+  if (backlog_.load(std::memory_order_relaxed) >= options_.backlog_limit) {
+    return error(StatusCode::kResourceExhausted, "{}: backlog of {} ready submissions is full",
+                 name(), options_.backlog_limit);
+  }
+  for (const auto& [points, count] : {std::pair(options.waits, options.wait_count),
+                                      std::pair(options.signals, options.signal_count)}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Semaphore* semaphore = points[i].semaphore;
+      if (semaphore == nullptr) {
+        return error(StatusCode::kInvalidArgument, "{}: {} {} has an empty semaphore", name(),
+                     points == options.waits ? "wait" : "signal", i);
+      }
+      if (&semaphore->engine() != &engine_) {
+        return error(StatusCode::kPermissionDenied, "{}: {} is of another runtime", name(),
+                     semaphore->describe());
+      }
+      if (points[i].value > kMaxValue) {
+        return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
+                     semaphore->describe(), points[i].value);
+      }
+    }
+  }
+  if (!reserve(submission.waits_, submission.wait_capacity_, submission.inline_waits_,
+               options.wait_count) ||
+      !reserve(submission.signals_, submission.signal_capacity_, submission.inline_signals_,
+               options.signal_count)) {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for {} waits, {} signals", name(),
+                 options.wait_count, options.signal_count);
+  }
+  const std::uint32_t waits = merge(submission.waits_, options.waits, options.wait_count);
+  const std::uint32_t signals = merge(submission.signals_, options.signals, options.signal_count);
+  for (std::uint32_t i = 0; i < signals; ++i) {
+    const SignalNode& signal = submission.signals_[i];
+    if (const std::uint64_t value = signal.semaphore->value(); signal.key <= value) {
+      return error(StatusCode::kInvalidArgument,
+                   "{}: {}: signal of {}, but the value is {} already", name(),
+                   signal.semaphore->describe(), signal.key, value);
+    }
+    for (std::uint32_t k = 0; k < waits; ++k) {
+      const WaitNode& wait = submission.waits_[k];
+      if (wait.semaphore == signal.semaphore && signal.key <= wait.key) {
+        return error(StatusCode::kInvalidArgument, "{}: {}: waits for {} and signals {}", name(),
+                     wait.semaphore->describe(), wait.key, signal.key);
+      }
+    }
+  }
+
+  submission.wait_count_ = waits;
+  submission.signal_count_ = signals;
+  const Domain domain = submission.host_call_ != nullptr ? kHostDomain : options_.domain;
+  for (std::uint32_t i = 0; i < waits; ++i) {
+    WaitNode& wait = submission.waits_[i];
+    wait.owner = &submission;
+    wait.kind = WaitNode::Kind::kSubmission;
+    wait.domain = domain;
+    wait.semaphore->retain();
+  }
+  for (std::uint32_t i = 0; i < signals; ++i) {
+    submission.signals_[i].submission = &submission;
+    submission.signals_[i].semaphore->add_signaller();
+  }
+  submission.ring_ = options.ring;
+  submission.unmet_.store(1, std::memory_order_relaxed);
+  submission.store(Submission::State::kParked);
+  return {};
+}
+
+Status Queue::submit(Submission& submission, const SubmitOptions& options,
+                     Submission** out) noexcept {
+  if (Status status = prepare(submission, options); !status.ok()) {
+    discard(submission);
+    return status;
+  }
+  if (out != nullptr) {
+    submission.retain_for_user();
+    *out = &submission;
+  }
+  EffectScope scope(engine_, EffectScope::Mode::kRun);
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    if (submission.waits_[i].semaphore->look(submission.waits_[i].key) !=
+        Semaphore::Look::kReached) {
+      park(submission);
+      return {};
+    }
+  }
+  if (submission.host_call_ == nullptr && take_role()) {
+    // Nobody else knows of it yet: no inbox, no list.
+    work_in_role(false, &submission);
+  } else {
+    list(submission);
+    make_ready(submission);
+  }
+  return {};
+}
+
+void Queue::park(Submission& submission) noexcept {
+  // On the list before it is linked: from then on other threads may issue or end it.
+  list(submission);
+  if (device_.lost() || refuses_.load(std::memory_order_seq_cst)) {
+    Status cause = device_.status();
+    if (cause.ok()) {
+      base::LockGuard lock(mutex_);
+      cause = closed_;
+    }
+    (void)submission.end(Submission::State::kParked, Submission::State::kFailed, cause);
+  }
+  const bool coverable = submission.host_call_ == nullptr;
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    WaitNode& wait = submission.waits_[i];
+    // Counted before it is linked: whoever pops it counts it down.
+    submission.unmet_.fetch_add(1, std::memory_order_relaxed);
+    submission.retain();
+    const Semaphore::Park parked = wait.semaphore->park(wait, coverable, &submission);
+    if (parked == Semaphore::Park::kLinked) continue;
+    submission.unmet_.fetch_sub(1, std::memory_order_relaxed);
+    submission.release();
+    if (parked == Semaphore::Park::kFailed) {
+      (void)submission.end(Submission::State::kParked, Submission::State::kFailed,
+                           wait.semaphore->failure());
+    }
+    if (parked == Semaphore::Park::kFailed || parked == Semaphore::Park::kDead) break;
+  }
+  if (submission.unmet_.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(submission);
+}
+
+void Queue::make_ready(Submission& submission) noexcept {
+  if (submission.state() != Submission::State::kParked) {
+    submission.release();  // ended while it was parked: its way ends here
+    return;
+  }
+  backlog_.fetch_add(1, std::memory_order_relaxed);
+  Submission* head = inbox_.load(std::memory_order_relaxed);
+  do {
+    submission.next_ = head;
+  } while (!inbox_.compare_exchange_weak(head, &submission, std::memory_order_seq_cst,
+                                         std::memory_order_relaxed));
+  // A holder of the role looks at the inbox after it has let go.
+  if (!role_.load(std::memory_order_seq_cst)) schedule();
+}
+
+void Queue::schedule() noexcept {
+  users_.fetch_add(1, std::memory_order_relaxed);
+  if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
+    users_.fetch_sub(1, std::memory_order_release);
+  } else {
+    EffectScope::add(*this);
+  }
+}
+
+void Queue::list(Submission& submission) noexcept {
+  base::LockGuard lock(mutex_);
+  submission.listed_ = true;
+  unissued_.push_back(submission);
+}
+
+void Queue::unlist(Submission& submission) noexcept {
+  base::LockGuard lock(mutex_);
+  submission.listed_ = false;
+  unissued_.erase(submission);
+}
+
+bool Queue::in_flight() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  if (!take_role()) return true;
+  bool busy = carry_ != nullptr;
+  if (lane_ != nullptr) {
+    (void)lane_->try_retire();
+    busy |= lane_->published() != lane_->retired();
+  }
+  if (release_role()) schedule();
+  return busy || inbox_.load(std::memory_order_acquire) != nullptr ||
+         users_.load(std::memory_order_acquire) != 0;
+}
+
+void Queue::close(const Status& cause) noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  engine_.remove_queue(*this);  // nobody schedules it for a loss or a marker from here on
+  {
+    base::LockGuard lock(mutex_);
+    if (closed_.ok()) closed_ = cause;
+    refuses_.store(true, std::memory_order_seq_cst);
+  }
+  fail_unissued(cause);
+}
+
+bool Queue::idle() noexcept {
+  if (in_flight()) return false;
+  const auto quiet = [](const Lane& lane) {
+    return lane.pins_.load(std::memory_order_acquire) == 0 &&
+           !lane.watched_.load(std::memory_order_acquire);
+  };
+  if (lane_ != nullptr && !quiet(*lane_)) return false;
+  for (const auto& lane : quarantined_) {
+    if (!quiet(*lane)) return false;
+  }
+  base::LockGuard lock(mutex_);
+  return unissued_.empty();
+}
+
+void Queue::release_lanes(const Status& cause) noexcept {
+  if (lane_ != nullptr) lane_->close(cause);
+  for (auto& lane : quarantined_) lane->close(cause);
+}
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "timeline/semaphore.h"
+
+#include <cassert>
+#include <new>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/host_wait.h"
+#include "timeline/registration.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::timeline {
+namespace {
+
+constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+
+WaitNode& as_wait(base::TreapNode& node) { return static_cast<WaitNode&>(node); }
+
+// Popped nodes form a list through `parent`, which a node outside a treap does not use.
+struct Popped {
+  base::TreapNode* head = nullptr;
+  base::TreapNode* tail = nullptr;
+  void push(base::TreapNode& node) noexcept {
+    (head == nullptr ? head : tail->parent) = &node;
+    tail = &node;
+  }
+};
+
+}  // namespace
+
+Result<HandleRef<Semaphore>> Semaphore::create(Engine& engine, std::uint64_t initial,
+                                               std::string_view name, RefCounted* owner) {
+  if (initial > kMaxValue) {
+    return error(StatusCode::kInvalidArgument, "semaphore '{}': initial value {} above 2^63-1",
+                 name, initial);
+  }
+  Semaphore* semaphore = new (std::nothrow) Semaphore(engine, initial, name, owner);
+  if (semaphore == nullptr) return Status(StatusCode::kResourceExhausted, "semaphore: no memory");
+  HandleRef<Semaphore> handle(semaphore);
+  semaphore->release();  // what is left: the handles' reference and the signallers' one
+  return handle;
+}
+
+Semaphore::Semaphore(Engine& engine, std::uint64_t initial, std::string_view name,
+                     RefCounted* owner)
+    : engine_(engine),
+      word_(initial),
+      id_(engine.next_semaphore_.fetch_add(1, std::memory_order_relaxed)),
+      name_(name),
+      owner_(owner) {
+  retain();  // for signallers_
+}
+
+Semaphore::~Semaphore() {
+  // Dropped by the last signaller, so it has failed, and failing popped every waiter.
+  assert(least_.load(std::memory_order_relaxed) == kNobody);
+  (void)Status::adopt_record(failure_.load(std::memory_order_acquire));
+}
+
+void Semaphore::on_last_handle() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  owner_ = {};
+  drop_signaller();
+}
+
+void Semaphore::drop_signaller() noexcept {
+  if (signallers_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const std::uint64_t least = least_.load(std::memory_order_relaxed);
+  set_failed(error(StatusCode::kCancelled, "{}: dropped before value {}", describe(),
+                   least == kNobody ? value() + 1 : least));
+  release_waiters(nullptr);
+  release();
+}
+
+Result<std::uint64_t> Semaphore::query() {
+  // Look how far the lanes have come that will signal it, as long as that brings news.
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  Lane* lane = nullptr;
+  std::uint64_t sequence = 0;
+  for (std::uint64_t seen = kMaxValue + 1;
+       seen != value() && find_promise(value() + 1, kHostDomain, lane, sequence);) {
+    seen = value();
+    lane->make_visible(sequence);
+    (void)lane->try_retire();
+    lane->unpin();
+  }
+  const std::uint64_t word = word_.load(std::memory_order_acquire);
+  if ((word & kFailedBit) != 0) return failure();
+  return word;
+}
+
+Status Semaphore::signal(std::uint64_t value) {
+  if (value > kMaxValue) {
+    return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(), value);
+  }
+  EffectScope scope(engine_, EffectScope::Mode::kRun);
+  std::uint64_t word = word_.load(std::memory_order_relaxed);
+  do {
+    if ((word & kFailedBit) != 0) return failure();
+    if (value <= word) {
+      return error(StatusCode::kInvalidArgument, "{}: signal of {}, but the value is {} already",
+                   describe(), value, word);
+    }
+  } while (!word_.compare_exchange_weak(word, value, std::memory_order_seq_cst));
+  // Rule 3: the word was written before `least` is read.
+  if (least_.load(std::memory_order_seq_cst) <= value) release_waiters(nullptr);
+  return {};
+}
+
+void Semaphore::fail(const Status& status) {
+  if (status.ok()) return;
+  EffectScope scope(engine_, EffectScope::Mode::kRun);
+  set_failed(status);
+  release_waiters(nullptr);
+}
+
+void Semaphore::advance(std::uint64_t value) noexcept {
+  std::uint64_t word = word_.load(std::memory_order_relaxed);
+  do {
+    if ((word & kFailedBit) != 0 || value <= word) return;  // rule 4: 5 after 7 advances nothing
+  } while (!word_.compare_exchange_weak(word, value, std::memory_order_seq_cst));
+}
+
+void Semaphore::set_failed(const Status& status) noexcept {
+  detail::StatusRecord* mine = Status(status).release_record();
+  detail::StatusRecord* none = nullptr;
+  if (!failure_.compare_exchange_strong(none, mine, std::memory_order_acq_rel,
+                                        std::memory_order_acquire)) {
+    (void)Status::adopt_record(mine);
+  }
+  // Losers too: whoever comes back from fail() finds the semaphore failed.
+  word_.fetch_or(kFailedBit, std::memory_order_seq_cst);
+}
+
+Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission* alive) noexcept {
+  Lane* reaching = nullptr;
+  std::uint64_t sequence = 0;
+  {
+    base::LockGuard lock(mutex_);
+    if (alive != nullptr && alive->state() != Submission::State::kParked) return Park::kDead;
+    if (coverable && best_promise(node.key, node.domain) != nullptr) return Park::kCovered;
+    waiters_[node.domain].insert(node);
+    if (node.key < least_.load(std::memory_order_relaxed)) {
+      least_.store(node.key, std::memory_order_seq_cst);
+    }
+    // Rule 3: `least` was written before the word is read.
+    const std::uint64_t word = word_.load(std::memory_order_seq_cst);
+    if ((word & ~kFailedBit) >= node.key || (word & kFailedBit) != 0) {
+      waiters_[node.domain].erase(node);
+      update_least();
+      return (word & ~kFailedBit) >= node.key ? Park::kReached : Park::kFailed;
+    }
+    // A host waiter looks after the lane itself; nobody does for the others.
+    if (node.kind != WaitNode::Kind::kHost) {
+      if (const SignalNode* promise = best_promise(node.key, kHostDomain)) {
+        reaching = promise->submission->lane_;
+        sequence = promise->submission->sequence_;
+        reaching->pin();
+      }
+    }
+  }
+  if (reaching != nullptr) {
+    reaching->watch(sequence);
+    reaching->unpin();
+  }
+  return Park::kLinked;
+}
+
+bool Semaphore::unpark(WaitNode& node) noexcept {
+  base::LockGuard lock(mutex_);
+  if (!node.linked()) return false;
+  waiters_[node.domain].erase(node);
+  update_least();
+  return true;
+}
+
+SignalNode* Semaphore::best_promise(std::uint64_t value, Domain domain) const noexcept {
+  base::TreapNode* best = nullptr;
+  for (Domain producer = 1; producer < kDomainCount; ++producer) {
+    if (domain != kHostDomain && !engine_.domains().can_wait(domain, producer)) continue;
+    base::TreapNode* found = promises_[producer].lower_bound(value);
+    if (found != nullptr && (best == nullptr || found->key < best->key)) best = found;
+  }
+  return static_cast<SignalNode*>(best);
+}
+
+bool Semaphore::find_promise(std::uint64_t value, Domain domain, Lane*& lane,
+                             std::uint64_t& sequence) noexcept {
+  base::LockGuard lock(mutex_);
+  const SignalNode* promise = best_promise(value, domain);
+  if (promise == nullptr) return false;
+  // While the promise stands its submission is in the lane, so the lane is open.
+  lane = promise->submission->lane_;
+  sequence = promise->submission->sequence_;
+  lane->pin();
+  return true;
+}
+
+bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
+  Popped covered;
+  bool reaches_others = false;
+  bool other_lane = false;
+  {
+    base::LockGuard lock(mutex_);
+    // Rule 10: a promise that its own retirement has overtaken is never published.
+    if (word_.load(std::memory_order_relaxed) >= node.key) return false;  // reached or failed
+    const Domain producer = lane.queue().domain();
+    promises_[producer].insert(node);
+    if (least_.load(std::memory_order_relaxed) > node.key) return false;
+    for (Domain waiter = 1; waiter < kDomainCount; ++waiter) {
+      if (!engine_.domains().can_wait(waiter, producer)) continue;
+      base::TreapNode* first;
+      while ((first = waiters_[waiter].min()) != nullptr && first->key <= node.key) {
+        // Only submissions wait in a domain other than the host's.
+        waiters_[waiter].erase(*first);
+        covered.push(*first);
+      }
+    }
+    update_least();
+    reaches_others = least_.load(std::memory_order_relaxed) <= node.key;
+  }
+  for (base::TreapNode* at = covered.head; at != nullptr;) {
+    base::TreapNode* next = at->parent;
+    at->parent = nullptr;
+    auto& submission = *static_cast<Submission*>(as_wait(*at).owner);
+    other_lane |= &submission.queue() != &lane.queue();
+    submission.wait_met();
+    at = next;
+  }
+  if (reaches_others) lane.watch(node.submission->sequence_);
+  return other_lane;
+}
+
+void Semaphore::retire(SignalNode& node) noexcept {
+  advance(node.key);
+  release_waiters(&node);
+}
+
+void Semaphore::retire_failed(SignalNode& node, const Status& cause) noexcept {
+  set_failed(cause);
+  release_waiters(&node);
+}
+
+void Semaphore::release_waiters(SignalNode* promise) noexcept {
+  Popped popped;
+  {
+    base::LockGuard lock(mutex_);
+    const std::uint64_t word = word_.load(std::memory_order_seq_cst);
+    const std::uint64_t through = (word & kFailedBit) != 0 ? kNobody : word;
+    if (promise != nullptr && promise->linked()) {
+      promises_[promise->submission->queue().domain()].erase(*promise);
+    }
+    const std::uint64_t least = least_.load(std::memory_order_relaxed);
+    if (least > through || least == kNobody) return;
+    for (auto& set : waiters_) {
+      base::TreapNode* first;
+      while ((first = set.min()) != nullptr && first->key <= through) {
+        set.erase(*first);
+        popped.push(*first);
+      }
+    }
+    update_least();
+  }
+  if (popped.head != nullptr) deliver(static_cast<WaitNode*>(popped.head));
+}
+
+void Semaphore::update_least() noexcept {
+  std::uint64_t least = kNobody;
+  for (const auto& set : waiters_) {
+    if (!set.empty() && set.min()->key < least) least = set.min()->key;
+  }
+  least_.store(least, std::memory_order_release);
+}
+
+void Semaphore::deliver(WaitNode* popped) noexcept {
+  // Host threads first, before anything else (rule 17): they wake while the rest is done.
+  Popped others;
+  for (base::TreapNode* at = popped; at != nullptr;) {
+    // Read before the final store: a host node may vanish with it (rule 28).
+    base::TreapNode* next = at->parent;
+    at->parent = nullptr;
+    if (WaitNode& node = as_wait(*at); node.kind == WaitNode::Kind::kHost) {
+      static_cast<HostWait*>(node.owner)->popped();
+    } else {
+      others.push(node);
+    }
+    at = next;
+  }
+  for (base::TreapNode* at = others.head; at != nullptr;) {
+    base::TreapNode* next = at->parent;
+    at->parent = nullptr;
+    WaitNode& node = as_wait(*at);
+    const bool reached = look(node.key) == Look::kReached;
+    if (node.kind == WaitNode::Kind::kRegistration) {
+      static_cast<Registration*>(node.owner)->fire(reached ? Status() : failure());
+    } else {
+      auto& submission = *static_cast<Submission*>(node.owner);
+      if (!reached) {
+        (void)submission.end(Submission::State::kParked, Submission::State::kFailed, failure());
+      }
+      submission.wait_met();
+    }
+    at = next;
+  }
+}
+
+std::string Semaphore::describe() const {
+  return name_.empty() ? fmt::format("semaphore {}", id_)
+                       : fmt::format("semaphore {} '{}'", id_, name_);
+}
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Semaphore: a 64-bit value that only grows, a failure, and who waits for which value.
+//
+// The word:   bit 63 = failed, bits 0..62 = value. Host memory; only host threads write it. Devices
+//             write their lane's sequence, and retirement turns that into values (rule 1).
+// Waiters:    parked on the semaphore, ordered by value, one set per edge domain.
+// Promises:   issued submissions that will signal it, ordered by value, one set per domain of their
+// lane.
+//
+// Parking and signalling meet without a lock on the signalling side (rule 3):
+//
+//     park:    link; least := smallest parked   | signal:  word := v
+//              load word: reached? unlink       |          load least: v >= least? lock, pop
+//
+// all four seq_cst, so at least one side sees the other. A signal nobody waits for takes no lock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "base/treap.h"
+#include "halyard/base/clock.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "timeline/domain.h"
+
+namespace halyard::inline v0::base {
+class Parker;
+}
+
+namespace halyard::inline v0::timeline {
+
+class Engine;
+class Lane;
+class Registration;
+class Semaphore;
+class Submission;
+
+inline constexpr std::uint64_t kFailedBit = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kMaxValue = kFailedBit - 1;
+
+struct Point {
+  Semaphore* semaphore = nullptr;
+  std::uint64_t value = 0;
+};
+
+// A waiter, linked into a semaphore under its lock. Who pops it decides what follows.
+struct WaitNode : base::TreapNode {
+  enum class Kind : std::uint8_t { kSubmission, kHost, kRegistration };
+  Semaphore* semaphore = nullptr;
+  void* owner = nullptr;             // Submission, HostWait or Registration
+  Lane* bound_lane = nullptr;        // submission, once issued: the foreign edge it waits on,
+  std::uint64_t bound_sequence = 0;  // up to the marker that stands for it (rule 11)
+  Kind kind = Kind::kSubmission;
+  Domain domain = kHostDomain;
+};
+
+// A signal of a submission; while linked, a promise.
+struct SignalNode : base::TreapNode {
+  Semaphore* semaphore = nullptr;
+  Submission* submission = nullptr;
+};
+
+class Semaphore final : public RefCounted {
+ public:
+  // `owner` (may be null) is kept by a handle while handles of the semaphore exist.
+  // kInvalidArgument above kMaxValue.
+  static Result<HandleRef<Semaphore>> create(Engine& engine, std::uint64_t initial,
+                                             std::string_view name, RefCounted* owner);
+
+  // What users call; contracts in halyard/hal/semaphore.h.
+  Result<std::uint64_t> query();
+  Status signal(std::uint64_t value);
+  void fail(const Status& status);
+  Status wait(std::uint64_t value, Deadline deadline);
+
+  enum class Look { kPending, kReached, kFailed };
+  Look look(std::uint64_t value) const noexcept {
+    const std::uint64_t word = word_.load(std::memory_order_acquire);
+    if ((word & ~kFailedBit) >= value) return Look::kReached;
+    return (word & kFailedBit) != 0 ? Look::kFailed : Look::kPending;
+  }
+  std::uint64_t value() const noexcept {
+    return word_.load(std::memory_order_acquire) & ~kFailedBit;
+  }
+  // The first failure. Precondition: failed.
+  Status failure() const noexcept {
+    return Status::share_record(failure_.load(std::memory_order_acquire));
+  }
+
+  // --- for submissions, waits and registrations ------------------------------------------------
+
+  enum class Park { kLinked, kReached, kFailed, kCovered, kDead };
+  // Links `node` unless its value is reached, the semaphore has failed, a promise covers it (when
+  // `coverable`), or `alive` says no under the lock. Watches the lane of a promise that reaches but
+  // does not cover it.
+  Park park(WaitNode& node, bool coverable, const Submission* alive) noexcept;
+  // Unlinks it. False if it was popped before: then its popper delivers it.
+  bool unpark(WaitNode& node) noexcept;
+
+  // A promise for `value` that a waiter of `domain` can wait on natively, or with kHostDomain any
+  // promise at all. The lane comes pinned; its sequence is the promise's. False if there is none.
+  bool find_promise(std::uint64_t value, Domain domain, Lane*& lane,
+                    std::uint64_t& sequence) noexcept;
+
+  // Publishes the promise of an issued submission, pops whom it covers, and has the lane watched
+  // for those whom it will only reach. True if it released work of another lane.
+  bool publish(SignalNode& node, Lane& lane) noexcept;
+  // Its submission completed: advances the value, then removes the promise (rule 10).
+  void retire(SignalNode& node) noexcept;
+  // Its submission failed: fails the semaphore, then removes the promise.
+  void retire_failed(SignalNode& node, const Status& cause) noexcept;
+
+  // Somebody waits for `value` or less: a signal of it will be looked for at once.
+  bool has_waiter_for(std::uint64_t value) const noexcept {
+    return least_.load(std::memory_order_relaxed) <= value;
+  }
+
+  // Unfinished submissions count among those who can still signal (rule 5).
+  void add_signaller() noexcept { signallers_.fetch_add(1, std::memory_order_relaxed); }
+  void drop_signaller() noexcept;
+
+  Engine& engine() const noexcept { return engine_; }
+  std::string describe() const;
+  // "queue cpu://0 compute, submission 12, signals 7", or nothing.
+  std::string describe_promise(std::uint64_t value) noexcept;
+
+ private:
+  Semaphore(Engine& engine, std::uint64_t initial, std::string_view name, RefCounted* owner);
+  ~Semaphore() override;
+  void on_last_handle() noexcept override;
+
+  void advance(std::uint64_t value) noexcept;
+  void set_failed(const Status& status) noexcept;
+  // Pops everything reached or, once failed, everything, and removes `promise` if given; then,
+  // without the lock, delivers.
+  void release_waiters(SignalNode* promise) noexcept;
+  void update_least() noexcept;
+  void deliver(WaitNode* popped) noexcept;
+  SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
+
+  Engine& engine_;
+  base::Atomic<std::uint64_t> word_;
+  base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
+  base::Atomic<detail::StatusRecord*> failure_{nullptr};
+  base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
+
+  base::Mutex mutex_;
+  base::Treap waiters_[kDomainCount];
+  base::Treap promises_[kDomainCount];
+
+  const std::uint64_t id_;
+  std::string name_;
+  HandleRef<RefCounted> owner_;
+};
+
+// Contracts in halyard/hal/semaphore.h.
+Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline);
+Status wait_any(Engine& engine, const Point* points, std::size_t count, Deadline deadline);
+
+}  // namespace halyard::inline v0::timeline

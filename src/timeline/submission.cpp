@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "timeline/submission.h"
+
+#include <cassert>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/lane.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::timeline {
+
+Submission::~Submission() {
+  if (waits_ != inline_waits_) delete[] waits_;
+  if (signals_ != inline_signals_) delete[] signals_;
+}
+
+bool Submission::cancel() noexcept {
+  EffectScope scope(queue_->engine(), EffectScope::Mode::kRun);
+  return end(State::kParked, State::kCancelled,
+             error(StatusCode::kCancelled, "{}: submission cancelled", queue_->name()));
+}
+
+Status Submission::cause() const noexcept {
+  return Status::share_record(reinterpret_cast<detail::StatusRecord*>(
+      state_.load(std::memory_order_acquire) & ~kStateMask));
+}
+
+void Submission::retain_for_user() noexcept {
+  queue_->retain();  // owns this memory
+  retain();
+}
+
+void Submission::release_for_user() noexcept {
+  Queue* queue = queue_;
+  release();
+  queue->release();
+}
+
+void Submission::release() noexcept {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->recycle(*this);
+}
+
+bool Submission::end(State from, State to, const Status& cause) noexcept {
+  detail::StatusRecord* record = Status(cause).release_record();
+  assert((reinterpret_cast<std::uintptr_t>(record) & kStateMask) == 0);
+  auto expected = static_cast<std::uintptr_t>(from);
+  if (!state_.compare_exchange_strong(
+          expected, reinterpret_cast<std::uintptr_t>(record) | static_cast<std::uintptr_t>(to),
+          std::memory_order_acq_rel)) {
+    (void)Status::adopt_record(record);
+    return false;
+  }
+  retain();  // for the list of effects
+  EffectScope::add(*this);
+  return true;
+}
+
+void Submission::wait_met() noexcept {
+  if (unmet_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->make_ready(*this);
+  release();  // the node's reference, inherited from whoever unlinked it
+}
+
+void Submission::run(bool) noexcept {
+  if (state() == State::kIssuing) {
+    // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.
+    const Status status = host_call_(payload_);
+    EffectScope scope(queue_->engine(), EffectScope::Mode::kShell);
+    if (status.ok()) {
+      complete();
+    } else {
+      (void)end(State::kIssuing, State::kFailed, status);
+      release();
+    }
+    return;
+  }
+  pass_on_failure();
+  release();  // the list's
+}
+
+void Submission::complete() noexcept {
+  // State first, then signals, in list order: who sees the value sees the submission complete.
+  store(State::kComplete);
+  for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->retire(signals_[i]);
+  finish();
+  release();  // its way through the queue ends
+}
+
+void Submission::pass_on_failure() noexcept {
+  const Status why = cause();
+  for (std::uint32_t i = 0; i < wait_count_; ++i) {
+    // Linked still: its met-count is ours to bring down, as if it had been popped.
+    if (waits_[i].semaphore->unpark(waits_[i])) wait_met();
+  }
+  for (std::uint32_t i = 0; i < signal_count_; ++i) {
+    signals_[i].semaphore->retire_failed(signals_[i], why);
+  }
+  finish();
+}
+
+void Submission::finish() noexcept {
+  if (listed_) queue_->unlist(*this);
+  if (!held_) let_go();
+  for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->drop_signaller();
+  signal_count_ = 0;
+}
+
+void Submission::let_go() noexcept {
+  if (destroy_ != nullptr) destroy_(payload_);
+  destroy_ = nullptr;
+  for (std::uint32_t i = 0; i < wait_count_; ++i) {
+    if (waits_[i].bound_lane != nullptr) waits_[i].bound_lane->unpin();
+    waits_[i].bound_lane = nullptr;
+  }
+}
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Submission: {waits, operation, signals} on its way through one queue.
+//
+//        parked ──> issuing ──> issued ──> complete
+//          │ ^         │           │
+//          │ └─ busy ──┤           └─────> failed      (its device, or one it waits on, is lost)
+//          │           └─────────────────> failed      (a wait has failed, issuing failed)
+//          └──> cancelled | failed
+//
+// State and cause of failure are one word, so the compare-exchange that wins publishes the cause
+// (rule 7). `unmet` counts the waits that are neither reached nor covered, plus one while they are
+// being linked; who brings it to zero makes the submission ready. References: one for its way
+// through the queue, one per linked wait, one per list of effects it is on, one per user's handle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/intrusive_list.h"
+#include "halyard/base/status.h"
+#include "timeline/effects.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::timeline {
+
+class Lane;
+class Queue;
+
+struct UnissuedTag {};
+
+class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
+ public:
+  enum class State : std::uint8_t {
+    kFree,
+    kParked,
+    kIssuing,
+    kIssued,
+    kComplete,
+    kFailed,
+    kCancelled
+  };
+
+  // Where the caller builds what the driver executes; destroyed by `destroy` once, at the end.
+  static constexpr std::size_t kPayloadSize = 256;
+  template <class T, class... Args>
+  T& emplace(Args&&... args) noexcept {
+    static_assert(sizeof(T) <= kPayloadSize && alignof(T) <= 16);
+    T* payload = ::new (payload_) T{static_cast<Args&&>(args)...};
+    destroy_ = [](void* memory) { static_cast<T*>(memory)->~T(); };
+    return *payload;
+  }
+  void* payload() noexcept { return payload_; }
+
+  // A host call: runs on the host shell instead of a lane. `call` may call out.
+  void set_host_call(Status (*call)(void* payload)) noexcept { host_call_ = call; }
+
+  // Withdraws it while it is parked.
+  bool cancel() noexcept;
+
+  State state() const noexcept {
+    return static_cast<State>(state_.load(std::memory_order_acquire) & kStateMask);
+  }
+  // Of a failed or cancelled submission.
+  Status cause() const noexcept;
+
+  Queue& queue() const noexcept { return *queue_; }
+  Submission() noexcept = default;
+  ~Submission();
+  // For a user's handle: keeps this and the queue's memory.
+  void retain_for_user() noexcept;
+  void release_for_user() noexcept;
+
+ private:
+  friend class Queue;
+  friend class Lane;
+  friend class Semaphore;
+  friend class Engine;
+  friend class SubmissionPool;
+
+  static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
+
+  void run(bool shell) noexcept override;  // the failure, or the host call
+
+  // Ends in failure; the winner passes it on through the effects. False: it was not in `from`.
+  bool end(State from, State to, const Status& cause) noexcept;
+  void wait_met() noexcept;
+  void complete() noexcept;  // issued or issuing -> complete: signals
+  void pass_on_failure() noexcept;
+  void finish() noexcept;
+  void let_go() noexcept;  // of the payload, and of the lanes it waits on
+  void store(State state) noexcept {
+    state_.store(static_cast<std::uintptr_t>(state), std::memory_order_release);
+  }
+  bool exchange(State from, State to) noexcept {
+    auto expected = static_cast<std::uintptr_t>(from);
+    return state_.compare_exchange_strong(expected, static_cast<std::uintptr_t>(to),
+                                          std::memory_order_acq_rel);
+  }
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept;
+
+  base::Atomic<std::uintptr_t> state_{0};
+  base::Atomic<std::uint32_t> unmet_{0};
+  base::Atomic<std::uint32_t> references_{0};
+  Queue* queue_ = nullptr;
+  Lane* lane_ = nullptr;
+  std::uint64_t sequence_ = 0;
+  Submission* next_ = nullptr;  // inbox, carry list or free list
+  bool ring_ = true;
+  bool listed_ = false;  // among the queue's unissued; changed by whoever owns its progress
+  bool held_ = false;    // a quarantined lane may still touch what it uses
+
+  WaitNode* waits_ = inline_waits_;
+  SignalNode* signals_ = inline_signals_;
+  std::uint32_t wait_count_ = 0;
+  std::uint32_t wait_capacity_ = kInlineWaits;
+  std::uint32_t signal_count_ = 0;
+  std::uint32_t signal_capacity_ = kInlineSignals;
+
+  Status (*host_call_)(void*) = nullptr;
+  void (*destroy_)(void*) = nullptr;
+  static constexpr std::uint32_t kInlineWaits = 2;
+  static constexpr std::uint32_t kInlineSignals = 2;
+  WaitNode inline_waits_[kInlineWaits];
+  SignalNode inline_signals_[kInlineSignals];
+  alignas(16) std::byte payload_[kPayloadSize];
+};
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host threads that wait: they poll, help, spin a little, then sleep.
+//
+// A waiting thread looks for the lane that will signal its value and retires that lane itself, so a
+// wait with work in flight needs no other thread. Before it sleeps it is linked to the semaphore
+// (for whoever signals or retires instead) and the lane is armed with its parker (for the device).
+#include <new>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/host_wait.h"
+#include "timeline/lane.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::timeline {
+namespace {
+
+// About two microseconds: longer than a cache line takes, shorter than a futex wake
+// (performance.md, section 6.2).
+constexpr unsigned kSpinTurns = 64;
+constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
+
+class Waiter {
+ public:
+  Waiter(Engine& engine, const Point* points, std::size_t count, bool any)
+      : engine_(engine), points_(points), count_(count), any_(any) {}
+  ~Waiter() {
+    if (linked_) {
+      for (std::size_t i = 0; i < count_; ++i) waits_[i].leave(engine_.work_source());
+    }
+    if (parker_ != nullptr) engine_.parkers().release(*parker_);
+    if (waits_ != inline_waits_) delete[] waits_;
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  Status wait(Deadline deadline);
+
+ private:
+  enum class Outcome { kPending, kDone };
+  Outcome look(Status& outcome) const;
+  bool make_progress();
+  Status link();
+  void arm();
+  Status deadline_exceeded(bool tell) const;
+
+  Engine& engine_;
+  const Point* points_;
+  const std::size_t count_;
+  const bool any_;
+
+  static constexpr std::size_t kInlineWaits = 4;
+  HostWait inline_waits_[kInlineWaits];
+  HostWait* waits_ = inline_waits_;
+  base::Parker* parker_ = nullptr;
+  bool linked_ = false;
+};
+
+Waiter::Outcome Waiter::look(Status& outcome) const {
+  std::size_t reached = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    switch (points_[i].semaphore->look(points_[i].value)) {
+      case Semaphore::Look::kReached:
+        if (any_) return outcome = {}, Outcome::kDone;
+        ++reached;
+        break;
+      case Semaphore::Look::kFailed:
+        if (outcome.ok()) outcome = points_[i].semaphore->failure();
+        if (!any_) return Outcome::kDone;
+        break;
+      case Semaphore::Look::kPending:
+        break;
+    }
+  }
+  // For `any`: success before failure, so all points were looked at.
+  return !outcome.ok() || reached == count_ ? Outcome::kDone : Outcome::kPending;
+}
+
+// Retires and helps the lanes that will signal what is pending. False: nothing moved.
+bool Waiter::make_progress() {
+  bool moved = false;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Point& point = points_[i];
+    Lane* lane = nullptr;
+    std::uint64_t sequence = 0;
+    if (point.semaphore->look(point.value) != Semaphore::Look::kPending ||
+        !point.semaphore->find_promise(point.value, kHostDomain, lane, sequence)) {
+      continue;
+    }
+    lane->make_visible(sequence);
+    const auto retire = [&] {
+      EffectScope scope(engine_, EffectScope::Mode::kDefer);
+      // A busy role is progress too: its holder retires for us.
+      moved |= !lane->try_retire();
+      moved |= lane->retired() >= sequence;
+    };
+    retire();
+    if (lane->retired() < sequence && lane->native().help(sequence)) {
+      moved = true;
+      retire();
+    }
+    lane->unpin();
+  }
+  return moved;
+}
+
+Status Waiter::link() {
+  if (count_ > kInlineWaits) {
+    HostWait* waits = new (std::nothrow) HostWait[count_];
+    if (waits == nullptr) {
+      return error(StatusCode::kResourceExhausted, "wait: no memory for {} points", count_);
+    }
+    waits_ = waits;
+  }
+  parker_ = &engine_.parkers().acquire();
+  for (std::size_t i = 0; i < count_; ++i) {
+    HostWait& wait = waits_[i];
+    wait.parker = parker_;
+    wait.node.semaphore = points_[i].semaphore;
+    wait.node.owner = &wait;
+    wait.node.kind = WaitNode::Kind::kHost;
+    wait.node.key = points_[i].value;
+    if (points_[i].semaphore->park(wait.node, false, nullptr) != Semaphore::Park::kLinked) {
+      wait.done.store(true, std::memory_order_relaxed);  // decided already; nobody will pop it
+    }
+  }
+  linked_ = true;
+  return {};
+}
+
+// Asks the lanes to wake this thread.
+void Waiter::arm() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Point& point = points_[i];
+    Lane* lane = nullptr;
+    std::uint64_t sequence = 0;
+    if (point.semaphore->look(point.value) != Semaphore::Look::kPending ||
+        !point.semaphore->find_promise(point.value, kHostDomain, lane, sequence)) {
+      continue;  // none yet: who publishes one finds us linked and has the lane watched
+    }
+    lane->make_visible(sequence);
+    // Without a marker yet, or when arming fails, the completion shell looks after it.
+    if (!lane->visible(sequence) || !lane->native().arm(sequence, *parker_).ok()) {
+      lane->watch(sequence);
+    }
+    lane->unpin();
+  }
+}
+
+Status Waiter::wait(Deadline deadline) {
+  Status outcome;
+  if (look(outcome) == Outcome::kDone) return outcome;
+  base::WorkSource& work_source = engine_.work_source();
+  const Nanoseconds until = deadline.resolve(engine_.clock());
+  for (unsigned turns = 0;;) {
+    if (make_progress()) turns = 0;
+    if (look(outcome) == Outcome::kDone) return outcome;
+    if (until != Deadline::kForeverTime && (until == kPassed || engine_.clock().now() >= until)) {
+      return deadline_exceeded(until != kPassed);
+    }
+    if (turns++ < kSpinTurns) {
+      work_source.pause(turns);
+      continue;
+    }
+    if (!linked_) HALYARD_RETURN_IF_ERROR(link());
+    const std::uint32_t epoch = parker_->prepare();
+    arm();
+    if (look(outcome) == Outcome::kDone) return outcome;
+    // Rule 23: notices can be lost, so look again now and then.
+    const Nanoseconds look_at = engine_.clock().now() + Engine::kLookInterval;
+    work_source.park(*parker_, epoch, until < look_at ? until : look_at);
+  }
+}
+
+Status Waiter::deadline_exceeded(bool tell) const {
+  std::string text;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Point& point = points_[i];
+    if (point.semaphore->look(point.value) != Semaphore::Look::kPending) continue;
+    text += fmt::format("{}{} waited for {}, is {}", text.empty() ? "" : "; ",
+                        point.semaphore->describe(), point.value, point.semaphore->value());
+    if (!tell) continue;
+    const std::string who = point.semaphore->describe_promise(point.value);
+    if (!who.empty()) text += ", to come from " + who;
+  }
+  if (tell) {
+    std::string dump = engine_.dump_timelines();
+    constexpr std::size_t kFirstLines = 700;  // characters
+    if (dump.size() > kFirstLines) dump.erase(dump.rfind('\n', kFirstLines));
+    text += "\n" + dump;
+  }
+  return Status(StatusCode::kDeadlineExceeded, text);
+}
+
+Status check_points(const Point* points, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (points[i].value > kMaxValue) {
+      return error(StatusCode::kInvalidArgument, "{}: wait for {} above 2^63-1",
+                   points[i].semaphore->describe(), points[i].value);
+    }
+  }
+  return {};
+}
+
+Status wait(Engine& engine, const Point* points, std::size_t count, Deadline deadline, bool any) {
+  HALYARD_RETURN_IF_ERROR(check_points(points, count));
+  if (count == 0) return {};
+  return Waiter(engine, points, count, any).wait(deadline);
+}
+
+}  // namespace
+
+Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
+  if (look(value) == Look::kReached) return {};
+  const Point point{this, value};
+  return timeline::wait(engine_, &point, 1, deadline, false);
+}
+
+Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {
+  return wait(engine, points, count, deadline, false);
+}
+
+Status wait_any(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {
+  return wait(engine, points, count, deadline, true);
+}
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rules 10 and 20 to 25 of timelines.md: markers, retirement, looking for progress and faults.
+#include "memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
+
+TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  auto done = world.semaphore();
+  for (std::uint64_t i = 1; i <= 20; ++i)
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), i}}).ok());
+  EXPECT_EQ(queue.native().mark_calls, 0);
+}
+
+TEST(Rule20Markers, AreRecordedAtTheTailOnFirstNeed) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  auto done = world.semaphore();
+  for (std::uint64_t i = 1; i <= 20; ++i)
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), i}}).ok());
+  queue.native().run();
+  EXPECT_EQ(done->query().value(), 20u) << "the query made the lane's progress visible";
+  EXPECT_EQ(queue.native().mark_calls, 1);
+}
+
+TEST(Rule20Markers, StandAtLeastEvery32Submissions) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  for (int i = 0; i < 64; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
+  queue.native().run();
+  EXPECT_EQ(queue.native().poll().sequence, 64u);
+  EXPECT_EQ(queue.native().mark_calls, 0) << "asked for with the issue, not extra";
+}
+
+TEST(Rule20Markers, AForeignWaiterGetsOneLate) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", kMarkers);
+  auto& b = world.queue(device, "b", kMarkers);
+  auto semaphore = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{semaphore.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(a, {}, {}, 2).ok());
+  EXPECT_EQ(a.native().mark_calls, 0);
+  EXPECT_TRUE(world.submit(b, {{semaphore.get(), 1}}, {{done.get(), 1}}, 3).ok());
+  EXPECT_EQ(a.native().mark_calls, 1);
+  EXPECT_EQ(b.native().last_waits.at(0).sequence, 2u)
+      << "the tail: later than asked, never earlier";
+  world.settle();
+  EXPECT_EQ(done->query().value(), 1u);
+}
+
+TEST(Rule20Markers, OneIsRecordedAtOnceWhenTheCoverReleasesAnotherLane) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", kMarkers);
+  auto& b = world.queue(device, "b", kMarkers);
+  auto semaphore = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(b, {{semaphore.get(), 1}}, {{done.get(), 1}}, 2).ok());
+  EXPECT_TRUE(world.submit(a, {}, {{semaphore.get(), 1}}, 1).ok());
+  EXPECT_EQ(b.native().waiting(), 1u);
+  EXPECT_EQ(b.native().last_waits.at(0).sequence, 1u);
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
+}
+
+TEST(Rule20Markers, HostWaitsWorkOnLanesWithMarkers) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  queue.native().helps = true;
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+  EXPECT_TRUE(done->wait(1, kForever).ok());
+}
+
+TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
+  // A native queue that runs everything within issue().
+  struct Eager final : NativeQueue {
+    const QueueCapabilities& capabilities() const noexcept override { return caps; }
+    IssueResult issue(std::span<const Issue> batch, bool) noexcept override {
+      sequence = batch.back().sequence;
+      if (retire != nullptr) (void)retire->try_retire();  // a poller comes in between
+      return {batch.size(), false, {}};
+    }
+    Status mark() noexcept override { return {}; }
+    Progress poll() noexcept override { return {sequence, {}}; }
+    Status probe() noexcept override { return {}; }
+    Status arm(std::uint64_t, base::Notify& notify) noexcept override {
+      notify.notify();
+      return {};
+    }
+    bool help(std::uint64_t) noexcept override { return false; }
+    void abandon(const Status&) noexcept override {}
+    QueueCapabilities caps;
+    std::uint64_t sequence = 0;
+    Lane* retire = nullptr;
+  };
+  struct Source final : LaneSource {
+    Result<NativeQueue*> open_lane() override { return static_cast<NativeQueue*>(&native); }
+    Eager native;
+  };
+  World world;
+  Source source;
+  Ref<Queue> queue = Queue::create(world.device(), source, {"eager", kDomain}).value();
+  auto semaphore = world.semaphore();
+  const auto submit = [&](std::uint64_t value) {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<Operation>();
+    const Point signal{semaphore.get(), value};
+    return queue->submit(*submission, {nullptr, 0, &signal, 1}, nullptr);
+  };
+  EXPECT_TRUE(submit(1).ok());
+  Lane* lane = nullptr;
+  std::uint64_t sequence = 0;
+  ASSERT_TRUE(semaphore->find_promise(1, kHostDomain, lane, sequence));
+  source.native.retire = lane;
+  EXPECT_TRUE(submit(2).ok());
+  EXPECT_EQ(semaphore->value(), 2u) << "the issuer retired what had overtaken it";
+  lane->unpin();
+  queue->close(Status(StatusCode::kCancelled, "end"));
+  EXPECT_TRUE(queue->idle());
+  queue->release_lanes(Status(StatusCode::kCancelled, "end"));
+}
+
+TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  for (std::uint64_t i = 1; i <= 100; ++i)
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), i}}).ok());
+  queue.native().run();
+  EXPECT_EQ(queue.native().poll_calls, 0);
+  EXPECT_EQ(world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)], 0);
+}
+
+TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
+  World world;
+  auto& device = world.device("slow");
+  auto& queue = world.queue(device, "q");
+  queue.native().stopped = true;
+  auto a = world.semaphore(), b = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{a.get(), 1}}).ok());
+  EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{a.get(), 1}}, {{b.get(), 1}}).ok());
+  world.settle();
+  EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.time + Engine::kLookInterval);
+  EXPECT_EQ(queue.native().probes, 0);
+  world.work_source.clock_.time += Engine::kLookInterval;
+  queue.native().probe_result = Status(StatusCode::kInternal, "MMU fault", "XID_31");
+  world.settle();
+  EXPECT_GE(queue.native().probes, 1);
+  EXPECT_EQ(code(b->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(b->query().status().native_error(), "XID_31");
+}
+
+TEST(Rule25Hang, NoProgressForTheTimeoutIsLossOfTheDevice) {
+  World world;
+  auto& device = world.device("hung");
+  device.set_hang_timeout(50'000'000);
+  auto& queue = world.queue(device, "q");
+  queue.native().stopped = true;
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  world.settle();
+  world.work_source.clock_.time += 49'000'000;
+  world.settle();
+  EXPECT_TRUE(device.status().ok());
+  world.work_source.clock_.time += 2'000'000;
+  world.settle();
+  EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rules 26 and 27 of timelines.md: loss of a device, and quarantine of what waits on it.
+#include "memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+const Status kFault(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
+
+TEST(Rule26Loss, FailsWhatIsNotReportedCompleteAndEverythingLater) {
+  World world;
+  auto& device = world.device("gpu");
+  auto& queue = world.queue(device, "q");
+  auto early = world.semaphore(), flying = world.semaphore(), parked = world.semaphore(),
+       start = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{early.get(), 1}}, 1).ok());
+  queue.native().run();
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{flying.get(), 1}}, 2).ok());
+  EXPECT_TRUE(world.submit(queue, {{start.get(), 1}}, {{parked.get(), 1}}, 3).ok());
+  device.lose(kFault);
+  world.settle();
+  EXPECT_EQ(early->query().value(), 1u) << "done before the loss";
+  for (auto* semaphore : {&flying, &parked}) {
+    const Status status = (*semaphore)->query().status();
+    EXPECT_EQ(code(status), StatusCode::kDeviceLost);
+    EXPECT_EQ(status.native_error(), "CUDA_ERROR_700");
+    EXPECT_NE(status.message().find("gpu"), std::string::npos);
+  }
+  EXPECT_TRUE(queue.native().abandoned);
+  EXPECT_EQ(world.resource.use_count(), 1) << "nothing is kept";
+  EXPECT_EQ(code(world.submit(queue, {}, {}, 4)), StatusCode::kDeviceLost);
+  EXPECT_EQ(code(device.status()), StatusCode::kDeviceLost);
+}
+
+TEST(Rule26Loss, IsFoundByAWaitThatPolls) {
+  World world;
+  auto& queue = world.queue(world.device("gpu"), "q");
+  queue.native().stopped = true;
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  queue.native().fault = kFault;
+  world.work_source.asleep = [&] { world.step_shells(); };
+  EXPECT_EQ(code(done->wait(1, kForever)), StatusCode::kDeviceLost);
+}
+
+TEST(Rule26Loss, HarmsNoOtherDevice) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& fine = world.device("fine");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(fine, "b");
+  a.native().stopped = true;
+  auto x = world.semaphore(), y = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{x.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {}, {{y.get(), 1}}, 1).ok());
+  lost.lose(kFault);
+  world.settle();
+  EXPECT_EQ(y->query().value(), 1u);
+  EXPECT_EQ(b.lanes.size(), 1u) << "no quarantine without a dead wait";
+}
+
+TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndWhatStandsBehindItIsUnavailable) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& fine = world.device("fine");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(fine, "b");
+  a.native().stopped = true;
+  auto edge = world.semaphore(), before = world.semaphore(), dead = world.semaphore(),
+       behind = world.semaphore(), fresh = world.semaphore();
+  EXPECT_TRUE(world.submit(b, {}, {{before.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}, 2).ok());
+  EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}, 3).ok());
+  EXPECT_TRUE(world.submit(b, {}, {{behind.get(), 1}}, 4).ok());
+  EXPECT_EQ(b.native().waiting(), 3u);
+  lost.lose(kFault);
+  world.step_shells();
+  EXPECT_EQ(code(dead->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(code(behind->query().status()), StatusCode::kUnavailable);
+  EXPECT_NE(behind->query().status().message().find("a"), std::string::npos);
+  ASSERT_EQ(b.lanes.size(), 2u) << "a fresh lane is open";
+  EXPECT_GE(world.resource.use_count(), 3) << "the old lane may still touch what 3 and 4 use";
+  EXPECT_TRUE(world.submit(b, {}, {{fresh.get(), 1}}, 5).ok());
+  world.settle();
+  EXPECT_EQ(before->query().value(), 1u) << "in front of the dead wait";
+  EXPECT_EQ(fresh->query().value(), 1u);
+}
+
+TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& second = world.device("second");
+  auto& third = world.device("third");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(second, "b");
+  auto& c = world.queue(third, "c");
+  a.native().stopped = true;
+  auto ab = world.semaphore(), bc = world.semaphore(), done = world.semaphore(),
+       parked = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{ab.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {{ab.get(), 1}}, {{bc.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(c, {{bc.get(), 1}}, {{done.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(c, {{done.get(), 2}}, {{parked.get(), 1}}).ok());
+  EXPECT_EQ(c.native().waiting(), 1u);
+  lost.lose(kFault);
+  world.settle();
+  EXPECT_FALSE(done->query().ok());
+  EXPECT_FALSE(parked->query().ok()) << "and through the semaphores";
+  EXPECT_EQ(c.lanes.size(), 2u);
+}
+
+TEST(Rule27Quarantine, WithoutAFreshLaneLaterWorkIsUnavailable) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& fine = world.device("fine");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(fine, "b");
+  a.native().stopped = true;
+  auto edge = world.semaphore(), dead = world.semaphore(), later = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}).ok());
+  b.open_error = Status(StatusCode::kResourceExhausted, "no more lanes");
+  lost.lose(kFault);
+  world.settle();
+  EXPECT_TRUE(world.submit(b, {}, {{later.get(), 1}}).ok());
+  world.settle();
+  EXPECT_EQ(code(later->query().status()), StatusCode::kUnavailable);
+}
+
+TEST(Close, CancelsWhatIsParkedAlsoACycle) {
+  World world;
+  auto& queue = world.queue();
+  auto a = world.semaphore(), b = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {{a.get(), 1}}, {{b.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(queue, {{b.get(), 1}}, {{a.get(), 1}}).ok());
+  EXPECT_FALSE(queue->idle());
+  queue->close(Status(StatusCode::kCancelled, "device closed"));
+  world.settle();
+  EXPECT_TRUE(queue->idle());
+  EXPECT_EQ(code(a->query().status()), StatusCode::kCancelled);
+  EXPECT_EQ(code(world.submit(queue, {}, {})), StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A stepped native queue in memory, and a world to put the engine in. Nothing happens unless the
+// test says so: run() executes what stands in the lane, settle() also steps the shells.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "timeline/engine.h"
+#include "timeline/registration.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::timeline::testing {
+
+class StepClock final : public Clock {
+ public:
+  Nanoseconds now() noexcept override { return time.load(); }
+  std::atomic<Nanoseconds> time{1'000'000};
+};
+
+// Counts wake-ups. A park in a test without other threads would sleep for ever, so `asleep` may
+// step the world instead.
+class StepWorkSource final : public base::WorkSource {
+ public:
+  Clock& clock() noexcept override { return clock_; }
+  void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
+  void pause(unsigned) noexcept override { std::this_thread::yield(); }
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
+    ++parks;
+    if (asleep) {
+      asleep();
+      return true;
+    }
+    return parker.park(epoch, real_deadline ? deadline : Deadline::kForeverTime);
+  }
+
+  StepClock clock_;
+  std::atomic<int> wakes[base::kShellCount]{};
+  std::atomic<int> parks{0};
+  std::function<void()> asleep;
+  bool real_deadline = false;
+};
+
+// What the test's submissions do: append their number to a log, in the order they ran.
+struct Operation {
+  std::vector<int>* log = nullptr;
+  int number = 0;
+  std::shared_ptr<int> resource;
+};
+
+class MemoryQueue final : public NativeQueue {
+ public:
+  explicit MemoryQueue(QueueCapabilities capabilities = {}) : capabilities_(capabilities) {}
+
+  const QueueCapabilities& capabilities() const noexcept override { return capabilities_; }
+
+  IssueResult issue(std::span<const Issue> batch, bool ring) noexcept override {
+    std::lock_guard lock(mutex_);
+    ++issue_calls;
+    doorbells += ring;
+    IssueResult result;
+    for (const Issue& issue : batch) {
+      if (!fail_next.ok()) {
+        result.status = std::exchange(fail_next, {});
+        return result;
+      }
+      if (entries_.size() >= capacity) {
+        result.busy = true;
+        return result;
+      }
+      EXPECT_EQ(issue.sequence, issued_ + 1) << "sequences have no gaps";
+      ++issued_;
+      entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
+      last_waits.assign(issue.waits.begin(), issue.waits.end());
+      if (issue.want_marker) markers_.push_back(issued_);
+      ++result.count;
+    }
+    return result;
+  }
+  Status mark() noexcept override {
+    std::lock_guard lock(mutex_);
+    ++mark_calls;
+    markers_.push_back(issued_);
+    return {};
+  }
+  Progress poll() noexcept override {
+    std::lock_guard lock(mutex_);
+    ++poll_calls;
+    return {visible(), fault};
+  }
+  Status probe() noexcept override {
+    ++probes;
+    return probe_result;
+  }
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
+    {
+      std::lock_guard lock(mutex_);
+      if (visible() < sequence) {
+        armed_.push_back({sequence, &notify});
+        return {};
+      }
+    }
+    notify.notify();
+    return {};
+  }
+  bool help(std::uint64_t) noexcept override { return helps && run(1) == 1; }
+  void abandon(const Status&) noexcept override {
+    std::lock_guard lock(mutex_);
+    entries_.clear();
+    abandoned = true;
+  }
+
+  // Executes up to `count` entries whose edges are reached; returns how many.
+  int run(int count = 1 << 30) {
+    int ran = 0;
+    std::vector<base::Notify*> due;
+    {
+      std::lock_guard lock(mutex_);
+      while (ran < count && !entries_.empty() && !stopped && runnable(entries_.front())) {
+        auto& operation = *static_cast<Operation*>(entries_.front().operation);
+        if (operation.log != nullptr) operation.log->push_back(operation.number);
+        entries_.pop_front();
+        progress_.fetch_add(1);
+        ++ran;
+      }
+      std::erase_if(armed_, [&](const Armed& armed) {
+        if (visible() < armed.sequence || lose_notices) return false;
+        due.push_back(armed.notify);
+        return true;
+      });
+    }
+    for (base::Notify* notify : due) notify->notify();
+    return ran;
+  }
+
+  std::uint64_t progress() const { return progress_.load(); }
+  std::size_t waiting() {
+    std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+
+  std::size_t capacity = 1 << 20;
+  Status fail_next;
+  Status fault;
+  Status probe_result;
+  bool helps = false;
+  bool stopped = false;
+  bool lose_notices = false;
+  bool abandoned = false;
+  int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
+  std::atomic<int> poll_calls{0};
+  std::vector<Edge> last_waits;
+
+ private:
+  struct Entry {
+    std::vector<Edge> waits;
+    void* operation;
+  };
+  struct Armed {
+    std::uint64_t sequence;
+    base::Notify* notify;
+  };
+
+  // A waiter on a lane with markers passes only when the first marker behind its point has passed.
+  bool runnable(const Entry& entry) {
+    for (const Edge& edge : entry.waits) {
+      auto& other = *static_cast<MemoryQueue*>(edge.queue);
+      EXPECT_TRUE(other.marks_all() || other.has_marker(edge.sequence)) << "waits for no marker";
+      if (other.progress() < edge.sequence) return false;
+    }
+    return true;
+  }
+  bool marks_all() const { return capabilities_.marks_every_submission; }
+  bool has_marker(std::uint64_t sequence) {
+    return std::find(markers_.begin(), markers_.end(), sequence) != markers_.end();
+  }
+  std::uint64_t visible() {
+    if (marks_all()) return progress_.load();
+    std::uint64_t last = 0;
+    for (std::uint64_t marker : markers_) {
+      if (marker <= progress_.load()) last = std::max(last, marker);
+    }
+    return last;
+  }
+
+  const QueueCapabilities capabilities_;
+  std::mutex mutex_;
+  std::deque<Entry> entries_;
+  std::vector<std::uint64_t> markers_;
+  std::vector<Armed> armed_;
+  std::uint64_t issued_ = 0;
+  std::atomic<std::uint64_t> progress_{0};
+};
+
+// A queue with its native lanes.
+struct QueueUnderTest final : LaneSource {
+  Result<NativeQueue*> open_lane() override {
+    if (!open_error.ok()) return open_error;
+    lanes.push_back(std::make_unique<MemoryQueue>(capabilities));
+    return static_cast<NativeQueue*>(lanes.back().get());
+  }
+  MemoryQueue& native() { return *lanes.back(); }
+  Queue* operator->() { return queue.get(); }
+
+  QueueCapabilities capabilities;
+  Status open_error;
+  std::vector<std::unique_ptr<MemoryQueue>> lanes;
+  Ref<Queue> queue;
+};
+
+// Domain 1 is the one most tests use; its queues can wait on each other.
+inline constexpr Domain kDomain = 1;
+
+class World {
+ public:
+  explicit World(DomainMatrix matrix = one_domain()) : engine(work_source, matrix) {}
+  ~World() {
+    for (auto& queue : queues) {
+      queue->queue->close(Status(StatusCode::kCancelled, "world ends"));
+      settle();
+      for (auto& lane : queue->lanes) lane->stopped = false;
+    }
+    settle();
+    for (auto& queue : queues) {
+      for (int i = 0; i < 3 && !queue->queue->idle(); ++i) settle();
+      queue->queue->release_lanes(Status(StatusCode::kCancelled, "world ends"));
+    }
+    settle();
+  }
+
+  static DomainMatrix one_domain() {
+    DomainMatrix matrix;
+    matrix.allow(kDomain, kDomain);
+    return matrix;
+  }
+
+  Device& device(const char* name = "device") {
+    devices.push_back(std::make_unique<Device>(engine, name));
+    return *devices.back();
+  }
+  QueueUnderTest& queue(Device& on, const char* name, QueueCapabilities capabilities = {},
+                        Domain domain = kDomain, std::uint32_t backlog = 1u << 20) {
+    auto& queue = *queues.emplace_back(std::make_unique<QueueUnderTest>());
+    queue.capabilities = capabilities;
+    queue.queue = Queue::create(on, queue, {name, domain, backlog}).value();
+    return queue;
+  }
+  QueueUnderTest& queue(const char* name = "queue") { return queue(device(), name); }
+
+  HandleRef<Semaphore> semaphore(std::uint64_t initial = 0, const char* name = "") {
+    return Semaphore::create(engine, initial, name, nullptr).value();
+  }
+
+  using Points = std::vector<Point>;
+  Status submit(QueueUnderTest& queue, Points waits, Points signals, int number = 0,
+                Submission** out = nullptr) {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<Operation>(&log, number, resource);
+    return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
+                         out);
+  }
+  Status host_call(QueueUnderTest& queue, std::function<Status()> call, Points waits,
+                   Points signals) {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<std::function<Status()>>(std::move(call));
+    submission->set_host_call(
+        [](void* payload) { return (*static_cast<std::function<Status()>*>(payload))(); });
+    return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
+                         nullptr);
+  }
+
+  bool step_shells() {
+    bool did = engine.step_issue();
+    did |= engine.step_completion();
+    while (engine.step_host()) did = true;
+    return did;
+  }
+  // Everything that can happen happens.
+  void settle() {
+    for (bool moved = true; moved;) {
+      moved = step_shells();
+      for (auto& queue : queues) {
+        for (auto& lane : queue->lanes) moved |= lane->run() > 0;
+      }
+    }
+  }
+
+  StepWorkSource work_source;
+  Engine engine;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<QueueUnderTest>> queues;
+  std::vector<int> log;
+  std::shared_ptr<int> resource = std::make_shared<int>(0);
+};
+
+inline StatusCode code(const Status& status) { return status.code(); }
+
+}  // namespace halyard::timeline::testing

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rules 1 to 6 of timelines.md, and waits of host threads (28).
+#include "timeline/semaphore.h"
+
+#include "memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Rule2Values, StartAnywhereAndOnlyGrow) {
+  World world;
+  auto semaphore = world.semaphore(7);
+  EXPECT_EQ(semaphore->query().value(), 7u);
+  EXPECT_TRUE(semaphore->signal(9).ok());
+  EXPECT_EQ(semaphore->query().value(), 9u);
+  EXPECT_TRUE(semaphore->signal(kMaxValue).ok());
+  EXPECT_EQ(semaphore->query().value(), kMaxValue);
+}
+
+TEST(Rule2Values, AboveTheLargestAreInvalid) {
+  World world;
+  EXPECT_EQ(code(Semaphore::create(world.engine, kFailedBit, "", nullptr).status()),
+            StatusCode::kInvalidArgument);
+  auto semaphore = world.semaphore();
+  EXPECT_EQ(code(semaphore->signal(kFailedBit)), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(semaphore->wait(kFailedBit, kNow)), StatusCode::kInvalidArgument);
+  EXPECT_EQ(semaphore->query().value(), 0u);
+}
+
+TEST(Rule4Signals, BackwardOrEqualChangeNothing) {
+  World world;
+  auto semaphore = world.semaphore(5, "five");
+  for (std::uint64_t value : {0u, 4u, 5u}) {
+    const Status status = semaphore->signal(value);
+    EXPECT_EQ(code(status), StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("'five'"), std::string::npos) << status.to_string();
+  }
+  EXPECT_EQ(semaphore->query().value(), 5u);
+}
+
+TEST(Rule2Failure, FirstWinsAndKeepsCodeAndMessage) {
+  World world;
+  auto semaphore = world.semaphore(3);
+  semaphore->fail(Status(StatusCode::kDataLoss, "disk", "EIO"));
+  semaphore->fail(Status(StatusCode::kInternal, "later"));
+  const Status status = semaphore->query().status();
+  EXPECT_EQ(status.to_string(), "DataLoss: disk [EIO]");
+  EXPECT_TRUE(semaphore->signal(4).same_as(status));
+  EXPECT_TRUE(semaphore->wait(4, kForever).same_as(status));
+}
+
+TEST(Rule2Failure, ValuesReachedBeforeItStaySatisfied) {
+  World world;
+  auto semaphore = world.semaphore(3);
+  semaphore->fail(Status(StatusCode::kDataLoss, "disk"));
+  EXPECT_TRUE(semaphore->wait(3, kNow).ok());
+  EXPECT_EQ(code(semaphore->wait(4, kNow)), StatusCode::kDataLoss);
+}
+
+TEST(Rule2Failure, FailingWithOkChangesNothing) {
+  World world;
+  auto semaphore = world.semaphore();
+  semaphore->fail(Status());
+  EXPECT_TRUE(semaphore->query().ok());
+}
+
+TEST(Rule5Signallers, DroppedByAllFailsWithTheValueWaitedFor) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  {
+    auto dropped = world.semaphore(0, "lost");
+    EXPECT_TRUE(world.submit(queue, {{dropped.get(), 42}}, {{done.get(), 1}}).ok());
+  }
+  world.settle();  // dropping a handle leaves effects to the completion shell (rule 18)
+  const Status status = done->query().status();
+  EXPECT_EQ(code(status), StatusCode::kCancelled);
+  EXPECT_NE(status.message().find("'lost': dropped before value 42"), std::string::npos)
+      << status.to_string();
+}
+
+TEST(Rule5Signallers, AnUnfinishedSubmissionKeepsItAlive) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  {
+    auto between = world.semaphore();
+    EXPECT_TRUE(world.submit(queue, {}, {{between.get(), 1}}, 1).ok());
+    EXPECT_TRUE(world.submit(queue, {{between.get(), 1}}, {{done.get(), 1}}, 2).ok());
+  }
+  world.settle();
+  EXPECT_EQ(done->query().value(), 1u);
+}
+
+TEST(Rule6Poison, AFailureFailsLowerUnreachedWaitsToo) {
+  World world;
+  auto& queue = world.queue();
+  auto semaphore = world.semaphore(), low = world.semaphore(), high = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {{semaphore.get(), 1}}, {{low.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(queue, {{semaphore.get(), 9}}, {{high.get(), 1}}).ok());
+  semaphore->fail(Status(StatusCode::kInternal, "x"));
+  EXPECT_EQ(code(low->query().status()), StatusCode::kInternal);
+  EXPECT_EQ(code(high->query().status()), StatusCode::kInternal);
+}
+
+TEST(Rule6WaitAll, EndsAtTheFirstFailureThoughOthersArePending) {
+  World world;
+  auto a = world.semaphore(), b = world.semaphore();
+  b->fail(Status(StatusCode::kDataLoss, "x"));
+  const Point points[] = {{a.get(), 1}, {b.get(), 1}};
+  EXPECT_EQ(code(wait_all(world.engine, points, 2, kForever)), StatusCode::kDataLoss);
+}
+
+TEST(Rule6WaitAny, PrefersSuccessToFailure) {
+  World world;
+  auto a = world.semaphore(), b = world.semaphore(1);
+  a->fail(Status(StatusCode::kDataLoss, "x"));
+  const Point points[] = {{a.get(), 1}, {b.get(), 1}};
+  EXPECT_TRUE(wait_any(world.engine, points, 2, kNow).ok());
+  const Point failed[] = {{a.get(), 1}, {b.get(), 2}};
+  EXPECT_EQ(code(wait_any(world.engine, failed, 2, kNow)), StatusCode::kDataLoss);
+}
+
+TEST(Rule6Waits, EmptyListsAreSatisfied) {
+  World world;
+  EXPECT_TRUE(wait_all(world.engine, nullptr, 0, kForever).ok());
+  EXPECT_TRUE(wait_any(world.engine, nullptr, 0, kForever).ok());
+}
+
+TEST(Wait, PastDeadlineTellsWhoWasToSignal) {
+  World world;
+  auto& queue = world.queue("compute");
+  auto start = world.semaphore(0, "start"), done = world.semaphore(0, "done");
+  EXPECT_TRUE(world.submit(queue, {{start.get(), 1}}, {{done.get(), 1}}).ok());
+  const Status status = done->wait(1, Deadline::at(0));
+  EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
+  for (const char* part : {"'done' waited for 1, is 0", "parked", "waits for semaphore",
+                           "'start' >= 1", "no submission: the host"}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << part << "\n" << status.message();
+  }
+}
+
+TEST(Wait, RetiresTheLaneItselfWithoutAnyShell) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  queue.native().run();
+  EXPECT_TRUE(done->wait(1, kForever).ok());
+  EXPECT_EQ(world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)], 0);
+}
+
+TEST(Wait, HelpsTheLaneThatWillSignal) {
+  World world;
+  auto& queue = world.queue();
+  queue.native().helps = true;
+  auto done = world.semaphore();
+  for (int i = 1; i <= 5; ++i) {
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), static_cast<std::uint64_t>(i)}}, i).ok());
+  }
+  EXPECT_TRUE(done->wait(5, kForever).ok());
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2, 3, 4, 5}));
+}
+
+TEST(Wait, SleepsArmedOnTheLaneAndIsWokenByIt) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  queue.native().stopped = true;
+  std::jthread device([&] {
+    while (world.work_source.parks == 0) std::this_thread::yield();
+    queue.native().stopped = false;
+    queue.native().run();
+  });
+  EXPECT_TRUE(done->wait(1, kForever).ok());
+}
+
+TEST(Wait, BeforeAnybodySignalsIsWokenByASignalBeyond) {
+  World world;
+  auto semaphore = world.semaphore();
+  std::jthread host([&] {
+    while (world.work_source.parks == 0) std::this_thread::yield();
+    EXPECT_TRUE(semaphore->signal(100).ok());
+  });
+  EXPECT_TRUE(semaphore->wait(3, kForever).ok());
+}
+
+TEST(Wait, BlockedThreadGetsTheFailure) {
+  World world;
+  auto a = world.semaphore(), b = world.semaphore(4);
+  std::jthread host([&] {
+    while (world.work_source.parks == 0) std::this_thread::yield();
+    a->fail(Status(StatusCode::kUnavailable, "gone"));
+  });
+  const Point points[] = {{a.get(), 1}, {b.get(), 5}};
+  EXPECT_EQ(code(wait_all(world.engine, points, 2, kForever)), StatusCode::kUnavailable);
+  EXPECT_EQ(b->query().value(), 4u);
+}
+
+TEST(Wait, AnyOfManyWakesForOne) {
+  World world;
+  std::vector<HandleRef<Semaphore>> semaphores;
+  std::vector<Point> points;
+  for (int i = 0; i < 40; ++i) {
+    semaphores.push_back(world.semaphore());
+    points.push_back({semaphores.back().get(), 1});
+  }
+  std::jthread host([&] {
+    while (world.work_source.parks == 0) std::this_thread::yield();
+    EXPECT_TRUE(semaphores[33]->signal(1).ok());
+  });
+  EXPECT_TRUE(wait_any(world.engine, points.data(), points.size(), kForever).ok());
+}
+
+TEST(Wait, SurvivesALostNotice) {
+  World world;
+  world.work_source.real_deadline = true;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  queue.native().stopped = true;
+  queue.native().lose_notices = true;
+  world.work_source.asleep = [&] {  // the device finishes, and nobody is told
+    queue.native().stopped = false;
+    queue.native().run();
+    world.work_source.asleep = nullptr;
+  };
+  EXPECT_TRUE(done->wait(1, kForever).ok());
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing
