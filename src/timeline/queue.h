@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "base/intrusive_list.h"
 #include "base/mutex.h"
+#include "base/spin_lock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "timeline/domain.h"
@@ -108,6 +109,7 @@ class Queue final : public RefCounted, public WorkItem {
   void make_ready(Submission& submission) noexcept;
   void list(Submission& submission) noexcept;
   void unlist(Submission& submission) noexcept;
+  bool grow() noexcept;
   void recycle(Submission& submission) noexcept;
 
   // Issuing, under the role: queue_issue.cpp.
@@ -117,6 +119,7 @@ class Queue final : public RefCounted, public WorkItem {
   [[nodiscard]] bool release_role() noexcept;
   void work_in_role(bool shell, Submission* direct) noexcept;  // drains and releases
   std::size_t drain(std::size_t bound) noexcept;
+  void issue_direct(Submission& submission) noexcept;
   Submission* next() noexcept;
   void take_inbox() noexcept;
   void push_back(Submission& submission) noexcept;
@@ -169,10 +172,12 @@ class Queue final : public RefCounted, public WorkItem {
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
   base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or a host call
-  Submission* free_ = nullptr;
   std::vector<std::unique_ptr<Submission[]>> slabs_;
   Status closed_;
   base::Atomic<bool> refuses_{false};  // closed_ is set
+
+  base::SpinLock pool_lock_;
+  Submission* free_ = nullptr;
 };
 
 }  // namespace halyard::inline v0::timeline

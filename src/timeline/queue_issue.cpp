@@ -23,10 +23,15 @@ void Queue::run(bool shell) noexcept {
 void Queue::work_in_role(bool shell, Submission* direct) noexcept {
   std::size_t budget = kBound;
   if (direct != nullptr) {
-    // As if it were the newest of the inbox; with nothing before it, it is next.
     take_inbox();
-    push_back(*direct);
-    backlog_.fetch_add(1, std::memory_order_relaxed);
+    if (carry_ == nullptr && lane_ != nullptr && room() != 0) {
+      issue_direct(*direct);
+      if (!release_role() || !take_role()) return;
+    } else {
+      if (!direct->listed_) list(*direct);
+      push_back(*direct);
+      backlog_.fetch_add(1, std::memory_order_relaxed);
+    }
   }
   for (;;) {
     const std::size_t done = drain(budget);
@@ -50,6 +55,19 @@ void Queue::work_in_role(bool shell, Submission* direct) noexcept {
       engine_.post(base::Shell::kIssue, *this);
     }
   }
+}
+
+// One submission whose waits are all reached, and that nobody else knows of, straight to the lane.
+void Queue::issue_direct(Submission& submission) noexcept {
+  if (device_.lost()) {
+    (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
+    submission.release();
+    return;
+  }
+  submission.store(Submission::State::kIssuing);
+  batch_[0] = &submission;
+  first_edge_[0] = first_edge_[1] = 0;
+  issue(1);
 }
 
 bool Queue::release_role() noexcept {

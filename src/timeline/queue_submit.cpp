@@ -62,23 +62,37 @@ Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
 Queue::~Queue() { engine_.remove_queue(*this); }
 
 Result<Submission*> Queue::allocate() noexcept {
-  base::LockGuard lock(mutex_);
-  if (free_ == nullptr) {
-    auto* slab = new (std::nothrow) Submission[kSlabSize];
-    if (slab == nullptr) {
+  for (;;) {
+    pool_lock_.lock();
+    Submission* submission = free_;
+    if (submission != nullptr) free_ = submission->next_;
+    pool_lock_.unlock();
+    if (submission != nullptr) {
+      submission->references_.store(1, std::memory_order_relaxed);
+      return submission;
+    }
+    if (!grow()) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a submission", name());
     }
-    slabs_.emplace_back(slab);
-    for (std::size_t i = kSlabSize; i-- > 0;) {
-      slab[i].queue_ = this;
-      slab[i].next_ = free_;
-      free_ = &slab[i];
-    }
   }
-  Submission* submission = free_;
-  free_ = submission->next_;
-  submission->references_.store(1, std::memory_order_relaxed);
-  return submission;
+}
+
+bool Queue::grow() noexcept {
+  auto* slab = new (std::nothrow) Submission[kSlabSize];
+  if (slab == nullptr) return false;
+  for (std::size_t i = 0; i < kSlabSize; ++i) {
+    slab[i].queue_ = this;
+    slab[i].next_ = i + 1 < kSlabSize ? &slab[i + 1] : nullptr;
+  }
+  {
+    base::LockGuard lock(mutex_);
+    slabs_.emplace_back(slab);
+  }
+  pool_lock_.lock();
+  slab[kSlabSize - 1].next_ = free_;
+  free_ = slab;
+  pool_lock_.unlock();
+  return true;
 }
 
 void Queue::discard(Submission& submission) noexcept {
@@ -93,12 +107,14 @@ void Queue::recycle(Submission& submission) noexcept {
   submission.wait_count_ = 0;
   // A failure's record lives in the state word.
   (void)Status::adopt_record(reinterpret_cast<detail::StatusRecord*>(
-      submission.state_.exchange(0, std::memory_order_acquire) & ~Submission::kStateMask));
+      submission.state_.load(std::memory_order_acquire) & ~Submission::kStateMask));
+  submission.state_.store(0, std::memory_order_relaxed);
   submission.host_call_ = nullptr;
   submission.held_ = false;
-  base::LockGuard lock(mutex_);
+  pool_lock_.lock();
   submission.next_ = free_;
   free_ = &submission;
+  pool_lock_.unlock();
 }
 
 // Validates before it takes anything: an error leaves no trace.

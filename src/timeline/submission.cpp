@@ -38,7 +38,11 @@ void Submission::release_for_user() noexcept {
 }
 
 void Submission::release() noexcept {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->recycle(*this);
+  // With one reference left it is ours, and nobody can take another.
+  if (references_.load(std::memory_order_acquire) == 1 ||
+      references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    queue_->recycle(*this);
+  }
 }
 
 bool Submission::end(State from, State to, const Status& cause) noexcept {

@@ -79,7 +79,7 @@ class MemoryQueue final : public NativeQueue {
       ++issued_;
       entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
       last_waits.assign(issue.waits.begin(), issue.waits.end());
-      if (issue.want_marker) markers_.push_back(issued_);
+      if (issue.want_marker) add_marker();
       ++result.count;
     }
     return result;
@@ -87,7 +87,7 @@ class MemoryQueue final : public NativeQueue {
   Status mark() noexcept override {
     std::lock_guard lock(mutex_);
     ++mark_calls;
-    markers_.push_back(issued_);
+    add_marker();
     return {};
   }
   Progress poll() noexcept override {
@@ -178,11 +178,17 @@ class MemoryQueue final : public NativeQueue {
     return true;
   }
   bool marks_all() const { return capabilities_.marks_every_submission; }
+  void add_marker() {
+    std::lock_guard lock(marker_mutex_);
+    markers_.push_back(issued_);
+  }
   bool has_marker(std::uint64_t sequence) {
+    std::lock_guard lock(marker_mutex_);
     return std::find(markers_.begin(), markers_.end(), sequence) != markers_.end();
   }
   std::uint64_t visible() {
     if (marks_all()) return progress_.load();
+    std::lock_guard lock(marker_mutex_);
     std::uint64_t last = 0;
     for (std::uint64_t marker : markers_) {
       if (marker <= progress_.load()) last = std::max(last, marker);
@@ -193,6 +199,7 @@ class MemoryQueue final : public NativeQueue {
   const QueueCapabilities capabilities_;
   std::mutex mutex_;
   std::deque<Entry> entries_;
+  std::mutex marker_mutex_;  // other queues look at the markers, too
   std::vector<std::uint64_t> markers_;
   std::vector<Armed> armed_;
   std::uint64_t issued_ = 0;

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The kernel dialect: what a .hyk file is written in. C with macros, compiled once per target;
+ * `halyard compile` includes this header by itself. Names that begin with hy_ or HY_ are taken.
+ *
+ *   HY_KERNEL(saxpy, 256, 1, 1, HY_IN(float, x), HY_INOUT(float, y),
+ *             HY_SCALAR(float, a), HY_SCALAR(uint, n)) {
+ *     HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = a * x[HY_GLOBAL_X] + y[HY_GLOBAL_X]; }
+ *   }
+ *
+ * A kernel has a name, a workgroup size (1 to 1024 items) and at most 24 parameters. Its body is
+ * the control flow of the whole group. What each item does stands in blocks:
+ *
+ *   HY_ITEMS { }              every item of the group, then a barrier of the group
+ *   HY_ITEMS_BELOW(n) { }     the same, for the items with HY_GLOBAL_X < n
+ *
+ * Rules. `halyard compile` rejects what breaks the first five.
+ *   1. No break, return or goto leaves a block; `continue` ends one item's part.
+ *   2. Blocks do not nest, and item indices exist only inside them.
+ *   3. Buffers and shared arrays are written only inside blocks; inputs and scalars never.
+ *   4. A block does not write a local that is declared outside it. What an item keeps from block to
+ *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
+ *   5. No variables at file scope or `static`, except constants; no pointer variables.
+ *   6. Within one block no item reads what another writes. From block to block items exchange data
+ *      through shared arrays only, never through buffers.
+ *   7. Two parameters never refer to the same memory.
+ *
+ * Parameters, T being float, int or uint. Bindings and constants number in list order, each from 0.
+ *   HY_IN(T, x)  HY_OUT(T, x)  HY_INOUT(T, x)     buffers, x[i]; an OUT may be read back
+ *   HY_SCALAR(T, n)                               a constant of the launch
+ *   HY_SHARED(T, x, count)                        x[i]: one array for the group
+ *   HY_SHARED2(T, x, rows, columns)               x[i][j]; up to 32 KiB of shared arrays in all
+ *   HY_PRIVATE(T, x)                              HY_MY(x): one value per item
+ *   HY_PRIVATE_ARRAY(T, x, count)                 HY_MY(x, i): count values per item
+ *
+ * Shared and private storage is not initialised.
+ */
+#ifndef HALYARD_KERNEL_H_
+#define HALYARD_KERNEL_H_
+
+#ifdef __cplusplus
+#error "halyard/kernel.h is the language of kernels, not a header for C++; compile with `halyard`"
+#endif
+
+typedef unsigned int uint;
+typedef __SIZE_TYPE__ size_t;
+
+/* The type of all indices. 64 bits on a CPU: a 32-bit index may wrap, which stops vectorisation. */
+typedef size_t hy_index;
+
+/* A function that kernels call; always inlined. */
+#define HY_FN static inline __attribute__((always_inline, unused))
+
+/* Before a loop of constant length: unroll it whole. */
+#define HY_UNROLL _Pragma("clang loop unroll(full)")
+
+/* ---- Indices ------------------------------------------------------------------------------- */
+
+/* Inside blocks: the item's place in its group, that place as one number, its place in the grid. */
+#define HY_X hy_x
+#define HY_Y hy_y
+#define HY_Z hy_z
+#define HY_L ((hy_z * hy_ny + hy_y) * hy_nx + hy_x)
+#define HY_GLOBAL_X (hy_gx * hy_nx + hy_x)
+#define HY_GLOBAL_Y (hy_gy * hy_ny + hy_y)
+#define HY_GLOBAL_Z (hy_gz * hy_nz + hy_z)
+
+/* Anywhere in a body: the group's place in the grid, the number of groups, the items of a group. */
+#define HY_GX hy_gx
+#define HY_GY hy_gy
+#define HY_GZ hy_gz
+#define HY_GROUPS_X hy_cx
+#define HY_GROUPS_Y hy_cy
+#define HY_GROUPS_Z hy_cz
+#define HY_NX hy_nx
+#define HY_NY hy_ny
+#define HY_NZ hy_nz
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+/* A call runs one whole group, so a block is a loop over its items and the loop's end the barrier.
+ * `omp simd` allows vectorisation and makes the compiler reject a jump out of the block. */
+#define HY_ITEMS HY_LOOP(hy_nx)
+#define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx))
+#define HY_LOOP(end)                            \
+  for (size_t hy_z = 0; hy_z < hy_nz; ++hy_z)   \
+    for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y) \
+  _Pragma("omp simd") for (size_t hy_x = 0; hy_x < (end); ++hy_x)
+
+/* How many of `count` items from `first` on lie below n. */
+HY_FN size_t hy_clip(size_t n, size_t first, size_t count) {
+  const size_t left = n > first ? n - first : 0;
+  return left < count ? left : count;
+}
+
+/* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY: next to those of the other
+ * items, so that blocks are vectorised. */
+#define HY_MY(x, ...) (x[0 __VA_OPT__(+(__VA_ARGS__))][HY_L])
+
+/* ---- Parameters: each is a tuple (kind, type, name, ...) ------------------------------------ */
+
+#define HY_IN(T, x) (hy_buffer, const T, x, in)
+#define HY_OUT(T, x) (hy_buffer, T, x, out)
+#define HY_INOUT(T, x) (hy_buffer, T, x, inout)
+#define HY_SCALAR(T, x) (hy_scalar, T, x)
+#define HY_SHARED(T, x, count) (hy_shared, T, x, count, )
+#define HY_SHARED2(T, x, rows, columns) (hy_shared, T, x, rows, [columns])
+#define HY_PRIVATE(T, x) (hy_private, T, x, 1)
+#define HY_PRIVATE_ARRAY(T, x, count) (hy_private, T, x, count)
+
+/* HY_EACH(M, k, (kind, ...), ...): M##kind(k, ...) for each tuple of the list. */
+#define HY_EACH(M, k, ...) __VA_OPT__(HY_SCAN(HY_EACH_STEP(M, k, __VA_ARGS__)))
+#define HY_EACH_STEP(M, k, tuple, ...) \
+  HY_PASTE(M, k, HY_STRIP tuple) __VA_OPT__(HY_EACH_AGAIN HY_PARENTHESES(M, k, __VA_ARGS__))
+#define HY_EACH_AGAIN() HY_EACH_STEP
+#define HY_PARENTHESES ()
+#define HY_STRIP(...) __VA_ARGS__
+#define HY_PASTE(M, k, ...) HY_PASTE_KIND(M, k, __VA_ARGS__)
+#define HY_PASTE_KIND(M, k, kind, ...) M##kind(k, __VA_ARGS__)
+/* 27 scans: one for each parameter, and some to spare. */
+#define HY_SCAN(...) HY_SCAN9(HY_SCAN9(HY_SCAN9(__VA_ARGS__)))
+#define HY_SCAN9(...) HY_SCAN3(HY_SCAN3(HY_SCAN3(__VA_ARGS__)))
+#define HY_SCAN3(...) HY_SCAN1(HY_SCAN1(HY_SCAN1(__VA_ARGS__)))
+#define HY_SCAN1(...) __VA_ARGS__
+
+/* ---- The kernel as x86-64 code -------------------------------------------------------------- */
+
+/* Group index and number of groups, in x, y, z. The same as halyard::kernel::Workgroup. */
+struct hy_wg {
+  size_t group[3];
+  size_t count[3];
+};
+
+/*
+ * The entry `name` of calling convention hy-cpu-1 unpacks buffers and constants, holds shared and
+ * private storage, and calls the body, which is always inlined. `enum hy_reflect_<name>` is how the
+ * compiler driver learns sizes, parameters and types: it reads the enumerators from clang's
+ * syntax tree.
+ */
+#define HY_KERNEL(name, x, y, z, ...)                                                              \
+  struct hy_constants_##name {                                                                     \
+    HY_EACH(HY_FIELD_, name, __VA_ARGS__) uint hy_end;                                             \
+  };                                                                                               \
+  enum hy_reflect_##name{                                                                          \
+      hy$x$##name = (x),                                                                           \
+      hy$y$##name = (y),                                                                           \
+      hy$z$##name = (z),                                                                           \
+      hy$items$##name = (x) * (y) * (z),                                                           \
+      hy$constants$##name = __builtin_offsetof(struct hy_constants_##name, hy_end),                \
+      hy$shared$##name = 0 HY_EACH(HY_SHARED_BYTES_, name, __VA_ARGS__),                           \
+      hy$private$##name = 0 HY_EACH(HY_PRIVATE_BYTES_, name, __VA_ARGS__),                         \
+      HY_EACH(HY_REFLECT_, name, __VA_ARGS__)};                                                    \
+  _Static_assert((x) >= 1 && (y) >= 1 && (z) >= 1 && (x) * (y) * (z) <= 1024,                      \
+                 "a workgroup has 1 to 1024 items");                                               \
+  _Static_assert(hy$shared$##name <= 32768, "shared arrays hold 32 KiB at most");                  \
+  _Static_assert(hy$private$##name <= 256, "private values hold 256 bytes per item at most");      \
+  HY_BODY(name, __VA_ARGS__);                                                                      \
+  __attribute__((visibility("default"))) void name(const struct hy_wg* hy_g, void* const* hy_b,    \
+                                                   const void* hy_k) {                             \
+    const struct hy_constants_##name* hy_c = (const struct hy_constants_##name*)hy_k;              \
+    (void)hy_c;                                                                                    \
+    HY_EACH(HY_LOCAL_, name, __VA_ARGS__)                                                          \
+    hy_body_##name(hy_g->group[0], hy_g->group[1], hy_g->group[2], hy_g->count[0], hy_g->count[1], \
+                   hy_g->count[2], (x), (y), (z)HY_EACH(HY_ACTUAL_, name, __VA_ARGS__));           \
+  }                                                                                                \
+  HY_BODY(name, __VA_ARGS__)
+#define HY_BODY(name, ...)                                                              \
+  HY_FN void hy_body_##name(const size_t hy_gx, const size_t hy_gy, const size_t hy_gz, \
+                            const size_t hy_cx, const size_t hy_cy, const size_t hy_cz, \
+                            const size_t hy_nx, const size_t hy_ny,                     \
+                            const size_t hy_nz HY_EACH(HY_FORMAL_, name, __VA_ARGS__))
+
+/* A field of the constants. */
+#define HY_FIELD_hy_buffer(k, T, x, access)
+#define HY_FIELD_hy_scalar(k, T, x) T x;
+#define HY_FIELD_hy_shared(k, T, x, n, rest)
+#define HY_FIELD_hy_private(k, T, x, n)
+
+/* Bytes of shared storage, and of private storage per item. */
+#define HY_SHARED_BYTES_hy_buffer(k, T, x, access)
+#define HY_SHARED_BYTES_hy_scalar(k, T, x)
+#define HY_SHARED_BYTES_hy_shared(k, T, x, n, rest) +sizeof(T[n] rest)
+#define HY_SHARED_BYTES_hy_private(k, T, x, n)
+
+#define HY_PRIVATE_BYTES_hy_buffer(k, T, x, access)
+#define HY_PRIVATE_BYTES_hy_scalar(k, T, x)
+#define HY_PRIVATE_BYTES_hy_shared(k, T, x, n, rest)
+#define HY_PRIVATE_BYTES_hy_private(k, T, x, n) +sizeof(T[n])
+
+/* An enumerator whose value is the element type, numbered as halyard::kernel::ElementType. */
+#define HY_TYPE(T) _Generic((T)0, float: 0, int: 1, uint: 2)
+#define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_scalar(k, T, x) hy$scalar$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_private(k, T, x, n) hy$local$##k##$##x = HY_TYPE(T),
+
+/* In the entry: a local for each parameter. */
+#define HY_LOCAL_hy_buffer(k, T, x, access) T* hy_v_##x = (T*)*hy_b++;
+#define HY_LOCAL_hy_scalar(k, T, x) const T hy_v_##x = hy_c->x;
+#define HY_LOCAL_hy_shared(k, T, x, n, rest) _Alignas(64) T hy_v_##x[n] rest;
+#define HY_LOCAL_hy_private(k, T, x, n) _Alignas(64) T hy_v_##x[n][hy$items$##k];
+
+/* The entry's argument, and the body's parameter by the user's name. */
+#define HY_ACTUAL_hy_buffer(k, T, x, access) , hy_v_##x
+#define HY_ACTUAL_hy_scalar(k, T, x) , hy_v_##x
+#define HY_ACTUAL_hy_shared(k, T, x, n, rest) , hy_v_##x
+#define HY_ACTUAL_hy_private(k, T, x, n) , hy_v_##x
+
+#define HY_FORMAL_hy_buffer(k, T, x, access) , T* __restrict x
+#define HY_FORMAL_hy_scalar(k, T, x) , const T x
+#define HY_FORMAL_hy_shared(k, T, x, n, rest) , T x[__restrict n] rest
+#define HY_FORMAL_hy_private(k, T, x, n) , T x[__restrict n][hy$items$##k]
+
+/* A freestanding compiler may still call these for copies and fills. */
+#define HY_MEMORY __attribute__((weak, visibility("hidden"), no_builtin))
+HY_MEMORY void* memcpy(void* to, const void* from, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) ((char*)to)[i] = ((const char*)from)[i];
+  return to;
+}
+HY_MEMORY void* memset(void* to, int value, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) ((char*)to)[i] = (char)value;
+  return to;
+}
+
+/* ---- Math: the same bits on every x86-64 level, whether vectorised or not ------------------- */
+
+HY_FN uint hy_float_as_uint(float x) {
+  union {
+    float f;
+    uint u;
+  } bits = {x};
+  return bits.u;
+}
+HY_FN float hy_uint_as_float(uint x) {
+  union {
+    uint u;
+    float f;
+  } bits = {x};
+  return bits.f;
+}
+
+/* In the arguments' common type. With a NaN the result is b. */
+#define hy_max(a, b)       \
+  _Generic((a) + (b),      \
+      float: hy_max_float, \
+      int: hy_max_int,     \
+      uint: hy_max_uint,   \
+      default: hy_max_index)(a, b)
+#define hy_min(a, b)       \
+  _Generic((a) + (b),      \
+      float: hy_min_float, \
+      int: hy_min_int,     \
+      uint: hy_min_uint,   \
+      default: hy_min_index)(a, b)
+HY_FN float hy_max_float(float a, float b) { return a > b ? a : b; }
+HY_FN float hy_min_float(float a, float b) { return a < b ? a : b; }
+HY_FN int hy_max_int(int a, int b) { return a > b ? a : b; }
+HY_FN int hy_min_int(int a, int b) { return a < b ? a : b; }
+HY_FN uint hy_max_uint(uint a, uint b) { return a > b ? a : b; }
+HY_FN uint hy_min_uint(uint a, uint b) { return a < b ? a : b; }
+HY_FN hy_index hy_max_index(hy_index a, hy_index b) { return a > b ? a : b; }
+HY_FN hy_index hy_min_index(hy_index a, hy_index b) { return a < b ? a : b; }
+
+/* Correctly rounded. */
+HY_FN float hy_sqrt(float x) { return __builtin_sqrtf(x); }
+
+/* e to the x, within 1 ulp; denormal results within 1 of their last place. */
+HY_FN float hy_exp(float x) {
+  /* Beyond these bounds the result is 0 or infinity all the same; a NaN takes the lower one. */
+  float c = x > -104.0f ? x : -104.0f;
+  c = c < 89.0f ? c : 89.0f;
+  /* x = n ln 2 + r. Adding 1.5 * 2^23 rounds to an integer. ln 2 is in two parts, so that n times
+   * the first is exact. */
+  const float n = (c * 1.44269502f + 12582912.0f) - 12582912.0f;
+  const float r = (c - n * 0.693145752f) - n * 1.42860677e-6f;
+  /* (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, interpolated at Chebyshev nodes; with it e^r is right
+   * to 2^-30. */
+  float p = 1.98909824e-4f;
+  p = p * r + 1.39336428e-3f;
+  p = p * r + 8.33331048e-3f;
+  p = p * r + 4.16664667e-2f;
+  p = p * r + 1.66666672e-1f;
+  p = p * r + 0.5f;
+  const float e = (p * (r * r) + r) + 1.0f;
+  /* 2^n in two factors, since n reaches from -150 to 128. */
+  const int k = (int)n;
+  const int half = k >> 1;
+  const float y = e * hy_uint_as_float((uint)(half + 127) << 23) *
+                  hy_uint_as_float((uint)(k - half + 127) << 23);
+  return x == x ? y : x;
+}
+
+/* Natural logarithm, within 1 ulp. 0 gives -infinity, below 0 a NaN. */
+HY_FN float hy_log(float x) {
+  const float infinity = __builtin_inff();
+  /* Denormals are scaled to normal numbers. x = 2^k m with m in [sqrt(1/2), sqrt(2)). */
+  const int tiny = x < 1.17549435e-38f;
+  const uint bits = hy_float_as_uint(tiny ? x * 8388608.0f : x) - 0x3f3504f3u;
+  const float k = (float)(((int)bits >> 23) - (tiny ? 23 : 0));
+  const float f = hy_uint_as_float((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+  /* (log(1 + f) - f + f^2/2) / f^3, interpolated at Chebyshev nodes; with it log(1 + f) is right
+   * to 2^-28. */
+  float p = 6.97161183e-2f;
+  p = p * f - 1.14797339e-1f;
+  p = p * f + 1.16854198e-1f;
+  p = p * f - 1.24256872e-1f;
+  p = p * f + 1.42490581e-1f;
+  p = p * f - 1.66678026e-1f;
+  p = p * f + 2.00007156e-1f;
+  p = p * f - 2.49999970e-1f;
+  p = p * f + 3.33333313e-1f;
+  const float f2 = f * f;
+  const float y = ((p * (f2 * f) + k * 1.42860677e-6f) - 0.5f * f2 + f) + k * 0.693145752f;
+  if (!(x > 0.0f)) return x == 0.0f ? -infinity : __builtin_nanf("");
+  return x == infinity ? x : y;
+}
+
+#endif /* HALYARD_KERNEL_H_ */

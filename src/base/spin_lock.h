@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// SpinLock: one atomic read-modify-write to take, a plain store to give back: half of a Mutex. For
+// critical sections of a few instructions that call nothing, such as a free list.
+#pragma once
+
+#include <sched.h>
+
+#include "base/atomic.h"
+
+namespace halyard::inline v0::base {
+
+class SpinLock {
+ public:
+  void lock() noexcept {
+    for (unsigned turns = 0; held_.exchange(true, std::memory_order_acquire); ++turns) {
+      while (held_.load(std::memory_order_relaxed)) {
+        // The holder may have been descheduled.
+        if (++turns % 64 == 0) sched_yield();
+        spin_pause();
+      }
+    }
+  }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+ private:
+  Atomic<bool> held_{false};
+};
+
+}  // namespace halyard::inline v0::base

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel compiler: a .hyk source to the bytes of a verified .hyx file.
+//
+// A thin driver around clang. First the check pass: clang's own diagnostics, then the rules of
+// halyard/kernel.h that C cannot state, read from the syntax tree together with the reflection.
+// Then one image per target. The same source and compiler give the same bytes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::compiler {
+
+struct CompileOptions {
+  std::string source;  // path of the .hyk file
+  std::vector<std::string> targets = {"x86-64-v3", "x86-64-v2"};
+  std::vector<std::string> include_dirs;  // for the source's own headers
+  std::string clang;  // a path, or a name in PATH; empty: $HALYARD_CLANG, else clang-19 or another
+  int optimization = 3;             // clang's -O level, 0 to 3
+  bool debug = false;               // keep symbols and line tables in the images
+  std::string* warnings = nullptr;  // receives clang's warnings, if any
+};
+
+// Every target that `compile` knows.
+std::span<const std::string_view> known_targets() noexcept;
+
+// Errors: kNotFound, no such source; kInvalidArgument, the source breaks a rule or does not compile
+// (the message is the diagnostics, with the source's lines), or an option is wrong; kUnavailable,
+// clang or halyard/kernel.h is missing. Blocks for about 0.2 s per target. Any thread.
+Result<std::vector<std::byte>> compile(const CompileOptions& options);
+
+}  // namespace halyard::inline v0::compiler

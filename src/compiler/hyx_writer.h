@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The contents of a .hyx file, and how they become its bytes.
+//
+// Writes what it is given, right or wrong: the reader, kernel::Hyx, judges.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::compiler {
+
+struct Binding {
+  std::string name;
+  kernel::Access access;
+  kernel::ElementType type;
+};
+
+struct Constant {
+  std::string name;
+  kernel::ElementType type;
+  std::uint32_t offset;
+};
+
+struct Kernel {
+  std::string name;
+  std::array<std::uint32_t, 3> workgroup_size;
+  std::vector<Binding> bindings;
+  std::vector<Constant> constants;
+  std::uint32_t constants_bytes = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_bytes = 0;
+  std::uint32_t line = 0;  // in sources[0]
+};
+
+struct Image {
+  std::string target;
+  std::string convention;
+  std::string bytes;
+};
+
+struct Source {
+  std::string name;
+  std::string text;
+};
+
+struct Contents {
+  std::vector<Kernel> kernels;
+  std::vector<Image> images;
+  std::vector<Source> sources;
+};
+
+// Equal contents give equal bytes.
+std::vector<std::byte> write_hyx(const Contents& contents);
+
+}  // namespace halyard::inline v0::compiler

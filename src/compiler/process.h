@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Child processes and the private directory that their files live in.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::compiler {
+
+// A new directory that only this user can enter; removed with all it holds by the destructor.
+class TemporaryDirectory {
+ public:
+  static Result<TemporaryDirectory> create();
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept;
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory();
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;
+};
+
+struct ProcessOutput {
+  int exit_code;  // 128 + number if a signal ended it
+  std::string out;
+  std::string err;
+};
+
+// Runs `arguments[0]`, a path, without a shell, with an empty standard input, and waits for it.
+// kUnavailable if it cannot be started.
+Result<ProcessOutput> run_process(const std::vector<std::string>& arguments,
+                                  const TemporaryDirectory& scratch);
+
+// The path of an executable: `name` itself if it has a slash, else as found in PATH; or empty.
+std::string find_program(std::string_view name);
+
+// A whole file. kNotFound, kUnavailable; kResourceExhausted above `most` bytes.
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/syntax_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::compiler {
+namespace {
+
+// Ordered: clang leaves out a location's file and line where they equal those printed before.
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kReflectPrefix = "hy_reflect_";
+constexpr std::string_view kBodyPrefix = "hy_body_";
+
+std::string text_of(const Json& node, const char* key) {
+  const auto found = node.find(key);
+  return found != node.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Fills in what clang left out, so that each location stands for itself.
+class LocationFiller {
+ public:
+  void fill(Json& node) {
+    if (node.is_object() && node.contains("offset") && node.contains("col")) {
+      if (node.contains("file")) file_ = node["file"];
+      if (node.contains("line")) line_ = node["line"];
+      node["file"] = file_;
+      node["line"] = line_;
+    }
+    if (!node.is_structured()) return;
+    for (Json& child : node) fill(child);
+  }
+
+ private:
+  Json file_ = "";
+  Json line_ = 0;
+};
+
+struct Location {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+// Where the user wrote it: for what comes from a macro, where the macro was used.
+Location location_of(const Json& node) {
+  const auto loc = node.find("loc");
+  const auto range = node.find("range");
+  const Json* place = loc != node.end() && !loc->empty() ? &*loc
+                      : range != node.end()              ? &range->at("begin")
+                                                         : nullptr;
+  if (place == nullptr) return {};
+  if (place->contains("expansionLoc")) place = &place->at("expansionLoc");
+  if (!place->contains("line")) return {};
+  return {text_of(*place, "file"), place->at("line").get<std::uint32_t>(),
+          place->at("col").get<std::uint32_t>()};
+}
+
+class Analyzer {
+ public:
+  Analysis run(const Json& unit) {
+    for (const Json& node : unit.at("inner")) {
+      const std::string kind = text_of(node, "kind");
+      const std::string name = text_of(node, "name");
+      if (kind == "EnumDecl" && name.starts_with(kReflectPrefix)) {
+        reflect(node, name.substr(kReflectPrefix.size()));
+      } else if (kind == "FunctionDecl") {
+        in_body_ = name.starts_with(kBodyPrefix);
+        outside_.clear();
+        walk(node, false);
+      } else if (kind == "VarDecl" && !is_constant(node)) {
+        complain(node, fmt::format("variable '{}' at file scope is not a constant", name));
+      }
+    }
+    return std::move(analysis_);
+  }
+
+ private:
+  void complain(const Json& node, std::string_view what) {
+    const Location at = location_of(node);
+    analysis_.diagnostics +=
+        fmt::format("{}:{}:{}: error: {}\n", at.file, at.line, at.column, what);
+  }
+
+  // A kernel, from the enumerators that HY_KERNEL leaves behind.
+  void reflect(const Json& node, const std::string& name) {
+    Kernel kernel{.name = name, .workgroup_size = {}, .bindings = {}, .constants = {}};
+    kernel.line = location_of(node).line;
+    check_name(node, name);
+    for (const Json& enumerator : node.at("inner")) {
+      const std::string whole = text_of(enumerator, "name");
+      const std::uint32_t value = value_of(enumerator);
+      // hy$<key>$<kernel>, or hy$<key>$<kernel>$<parameter>
+      const std::string_view rest = std::string_view(whole).substr(3);
+      const std::string_view key = rest.substr(0, rest.find('$'));
+      const std::string parameter(
+          rest.substr(std::min(rest.size(), key.size() + 1 + name.size() + 1)));
+      if (!parameter.empty()) check_name(node, parameter);
+      const auto type = static_cast<kernel::ElementType>(value);
+      if (key == "x" || key == "y" || key == "z") {
+        kernel.workgroup_size[static_cast<std::size_t>(key[0] - 'x')] = value;
+      } else if (key == "constants") {
+        kernel.constants_bytes = value;
+      } else if (key == "shared") {
+        kernel.static_shared_bytes = value;
+      } else if (key == "in") {
+        kernel.bindings.push_back({parameter, kernel::Access::kRead, type});
+      } else if (key == "out") {
+        kernel.bindings.push_back({parameter, kernel::Access::kWrite, type});
+      } else if (key == "inout") {
+        kernel.bindings.push_back({parameter, kernel::Access::kReadWrite, type});
+      } else if (key == "scalar") {
+        const auto size = static_cast<std::uint32_t>(kernel::size_of(type));
+        const std::uint32_t end =
+            kernel.constants.empty()
+                ? 0
+                : kernel.constants.back().offset +
+                      static_cast<std::uint32_t>(kernel::size_of(kernel.constants.back().type));
+        kernel.constants.push_back({parameter, type, (end + size - 1) / size * size});
+      }
+    }
+    analysis_.kernels.push_back(std::move(kernel));
+  }
+
+  void check_name(const Json& node, const std::string& name) {
+    if (name.starts_with("hy_") || name.starts_with("HY_")) {
+      complain(node, fmt::format("'{}': names that begin with hy_ or HY_ are taken", name));
+    }
+  }
+
+  // The value of an enumerator: clang folds it into the first ConstantExpr below it.
+  static std::uint32_t value_of(const Json& node) {
+    for (const Json* at = &node; at->contains("inner") && !at->at("inner").empty();) {
+      at = &at->at("inner").at(0);
+      if (text_of(*at, "kind") != "ConstantExpr") continue;
+      const std::string value = text_of(*at, "value");
+      std::uint32_t number = 0;
+      const auto end = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (end.ec == std::errc() && end.ptr == value.data() + value.size()) return number;
+    }
+    throw std::runtime_error("no value for enumerator " + text_of(node, "name"));
+  }
+
+  static bool is_constant(const Json& variable) {
+    const std::string type = text_of(variable.at("type"), "qualType");
+    // `const T x`, `const T x[n]`, and a pointer only if it is itself constant.
+    return type.find('*') == std::string::npos ? type.starts_with("const ")
+                                               : type.ends_with("*const");
+  }
+
+  void walk(const Json& node, bool in_block) {
+    const std::string kind = text_of(node, "kind");
+    if (kind == "OMPSimdDirective") in_block = true;
+    if (kind == "VarDecl") {
+      if (text_of(node, "storageClass") == "static" && !is_constant(node)) {
+        complain(node,
+                 fmt::format("static variable '{}' is not a constant", text_of(node, "name")));
+      }
+      if (in_body_ && text_of(node.at("type"), "qualType").ends_with('*')) {
+        complain(node, fmt::format("'{}' is a pointer; index the parameter itself",
+                                   text_of(node, "name")));
+      }
+      if (!in_block) outside_.insert(text_of(node, "id"));
+    }
+    if (in_body_ && is_write(node, kind)) check_write(node, in_block);
+    const auto inner = node.find("inner");
+    if (inner == node.end()) return;
+    for (const Json& child : *inner) walk(child, in_block);
+  }
+
+  static bool is_write(const Json& node, const std::string& kind) {
+    if (kind == "CompoundAssignOperator") return true;
+    const std::string opcode = text_of(node, "opcode");
+    return (kind == "BinaryOperator" && opcode == "=") ||
+           (kind == "UnaryOperator" && (opcode == "++" || opcode == "--"));
+  }
+
+  void check_write(const Json& node, bool in_block) {
+    const Json* declaration = written_variable(node.at("inner").at(0));
+    if (declaration == nullptr) return;
+    const std::string kind = text_of(*declaration, "kind");
+    const std::string name = text_of(*declaration, "name");
+    if (in_block && kind == "VarDecl" && outside_.contains(text_of(*declaration, "id"))) {
+      complain(node,
+               fmt::format("a block writes '{}', which is declared outside it; use HY_PRIVATE "
+                           "or HY_SHARED",
+                           name));
+    } else if (!in_block && kind == "ParmVarDecl") {
+      complain(node, fmt::format("'{}' is written outside a block; write it in HY_ITEMS", name));
+    }
+  }
+
+  // The variable that an assignable expression is part of or points through; null if not known.
+  static const Json* written_variable(const Json& expression) {
+    static constexpr std::array<std::string_view, 7> kTransparent = {
+        "ParenExpr",  "ImplicitCastExpr", "CStyleCastExpr", "ArraySubscriptExpr",
+        "MemberExpr", "UnaryOperator",    "BinaryOperator"};
+    for (const Json* at = &expression;;) {
+      const std::string kind = text_of(*at, "kind");
+      if (kind == "DeclRefExpr") return &at->at("referencedDecl");
+      if (std::find(kTransparent.begin(), kTransparent.end(), kind) == kTransparent.end() ||
+          !at->contains("inner")) {
+        return nullptr;
+      }
+      at = &at->at("inner").at(0);
+    }
+  }
+
+  Analysis analysis_;
+  bool in_body_ = false;
+  std::set<std::string> outside_;  // locals of this body that no block contains, by clang's id
+};
+
+}  // namespace
+
+Result<Analysis> analyze(std::string_view json) {
+  try {
+    Json unit = Json::parse(json);
+    LocationFiller().fill(unit);
+    return Analyzer().run(unit);
+  } catch (const std::exception& exception) {
+    return error(StatusCode::kInternal, "clang's syntax tree was not understood: {}",
+                 exception.what());
+  }
+}
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernel/cpu_image.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::kernel {
+namespace {
+
+#if defined(__x86_64__)
+constexpr Elf64_Half kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr Elf64_Half kMachine = EM_AARCH64;
+#else
+#error "CpuImage needs the ELF machine number of this processor"
+#endif
+
+// The dynamic linker trusts what it maps, so what cheaply can be checked is checked here.
+const char* elf_fault(std::span<const std::byte> image) {
+  Elf64_Ehdr header;
+  if (image.size() < sizeof(header)) return "too short for an ELF header";
+  std::memcpy(&header, image.data(), sizeof(header));
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "no ELF file";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_machine != kMachine) {
+    return "for another machine";
+  }
+  if (header.e_type != ET_DYN) return "no shared object";
+  const std::size_t table = std::size_t{header.e_phnum} * sizeof(Elf64_Phdr);
+  if (header.e_phnum == 0 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+      header.e_phoff > image.size() || table > image.size() - header.e_phoff) {
+    return "its program headers leave the image";
+  }
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, image.data() + header.e_phoff + i * sizeof(segment), sizeof(segment));
+    if (segment.p_offset > image.size() || segment.p_filesz > image.size() - segment.p_offset ||
+        (segment.p_type == PT_LOAD && segment.p_memsz < segment.p_filesz)) {
+      return "a segment leaves the image";
+    }
+  }
+  return nullptr;
+}
+
+Status memory_file_error(std::string_view name, const char* what) {
+  const int code = errno;
+  const bool exhausted = code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE;
+  const char* native = strerrorname_np(code);
+  return Status(exhausted ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
+                fmt::format("{}: {} failed: {}", name, what, std::strerror(code)),
+                native == nullptr ? "" : native);
+}
+
+}  // namespace
+
+std::span<const std::string_view> cpu_targets() noexcept {
+#if defined(__x86_64__)
+  static constexpr std::array<std::string_view, 4> kLevels = {"x86-64-v4", "x86-64-v3", "x86-64-v2",
+                                                              "x86-64"};
+  const std::size_t first = __builtin_cpu_supports("x86-64-v4")   ? 0
+                            : __builtin_cpu_supports("x86-64-v3") ? 1
+                            : __builtin_cpu_supports("x86-64-v2") ? 2
+                                                                  : 3;
+  return std::span(kLevels).subspan(first);
+#else
+  return {};
+#endif
+}
+
+Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx) {
+  HALYARD_ASSIGN_OR_RETURN(const ImageInfo* image, hyx.image_for(cpu_targets(), kCpuConvention));
+  return load(image->bytes, fmt::format("{}, image {}", hyx.name(), image->target));
+}
+
+Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::string_view name) {
+  if (const char* fault = elf_fault(image); fault != nullptr) {
+    return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, fault);
+  }
+  const int fd = ::memfd_create("halyard-kernels", MFD_CLOEXEC);
+  if (fd < 0) return memory_file_error(name, "memfd_create");
+  CpuImage* object = new (std::nothrow) CpuImage(fd, name);
+  if (object == nullptr) {
+    ::close(fd);
+    return error(StatusCode::kResourceExhausted, "{}: no memory to load it", name);
+  }
+  Ref<CpuImage> loaded = Ref<CpuImage>::adopt(object);
+  for (std::size_t done = 0; done < image.size();) {
+    const ssize_t count = ::write(fd, image.data() + done, image.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return memory_file_error(name, "write to the memory file");
+    done += static_cast<std::size_t>(count);
+  }
+  loaded->library_ = ::dlopen(fmt::format("/proc/self/fd/{}", fd).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded->library_ == nullptr) {
+    return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, ::dlerror());
+  }
+  return loaded;
+}
+
+Result<CpuEntry> CpuImage::entry(std::string_view kernel) const {
+  void* symbol = ::dlsym(library_, std::string(kernel).c_str());
+  if (symbol == nullptr) {
+    return error(StatusCode::kNotFound, "{}: has no entry '{}'", name_, kernel);
+  }
+  return reinterpret_cast<CpuEntry>(symbol);
+}
+
+// The descriptor stays open until here: the dynamic linker knows a library by its path, and a new
+// image under a reused descriptor number would be taken for this one.
+CpuImage::~CpuImage() {
+  if (library_ != nullptr) ::dlclose(library_);
+  ::close(fd_);
+}
+
+}  // namespace halyard::inline v0::kernel

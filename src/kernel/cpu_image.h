@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CpuImage: machine code of a .hyx file, loaded into this process.
+//
+// The image is an ELF shared object that lives in a memfd. It is unloaded with the last reference,
+// so whoever may still call an entry holds one. Loading runs no code of the image's own making
+// beyond what the dynamic linker does; the code is trusted all the same. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "kernel/cpu_abi.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::kernel {
+
+// Targets this CPU can run, best first: from "x86-64-v4" down to "x86-64". Empty on other CPUs.
+HALYARD_EXPORT std::span<const std::string_view> cpu_targets() noexcept;
+
+class HALYARD_EXPORT CpuImage final : public RefCounted {
+ public:
+  // The best image of `hyx` for this CPU. kNotFound: there is none; other errors as below.
+  static Result<Ref<CpuImage>> load(const Hyx& hyx);
+  // kDataLoss: not an ELF shared object for this machine, or the dynamic linker refuses it, with
+  // its text. kResourceExhausted, kUnavailable: the system gives no memory file. `name` is for
+  // messages.
+  static Result<Ref<CpuImage>> load(std::span<const std::byte> image, std::string_view name);
+
+  // The entry of a kernel; kNotFound if the image lacks it. Valid while this image is referenced.
+  Result<CpuEntry> entry(std::string_view kernel) const;
+
+ private:
+  CpuImage(int fd, std::string_view name) : fd_(fd), name_(name) {}
+  ~CpuImage() override;
+
+  int fd_;
+  void* library_ = nullptr;
+  std::string name_;
+};
+
+}  // namespace halyard::inline v0::kernel

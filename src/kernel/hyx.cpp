@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernel/hyx.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "hyx_generated.h"
+
+namespace halyard::inline v0::kernel {
+namespace {
+
+// The schema nests File > Kernel > Binding; a file of the most tables costs about 50 MiB.
+constexpr flatbuffers::Verifier::Options kVerifierOptions = [] {
+  flatbuffers::Verifier::Options options;
+  options.max_depth = 4;
+  options.max_tables = 1 << 20;
+  return options;
+}();
+
+std::string_view view(const flatbuffers::String* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxNameLength &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// A list of names, cut where a message would become unreadable.
+template <class Range, class Name>
+std::string join(const Range& range, Name name) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& item : range) {
+    if (count == kMost) return text + ", ...";
+    if (count++ != 0) text += ", ";
+    text += name(item);
+  }
+  return text;
+}
+
+Status system_error(std::string_view path, const char* what) {
+  const int code = errno;
+  const StatusCode status = code == ENOENT || code == ENOTDIR  ? StatusCode::kNotFound
+                            : code == EACCES || code == EPERM  ? StatusCode::kPermissionDenied
+                            : code == ENOMEM || code == EMFILE ? StatusCode::kResourceExhausted
+                                                               : StatusCode::kUnavailable;
+  const char* native = strerrorname_np(code);
+  return Status(status, fmt::format("{}: {} failed: {}", path, what, std::strerror(code)),
+                native == nullptr ? "" : native);
+}
+
+struct File {
+  explicit File(int descriptor) : fd(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (fd >= 0) ::close(fd);
+  }
+  int fd;
+};
+
+}  // namespace
+
+std::uint64_t image_checksum(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325u;
+  for (const std::byte byte : bytes) {
+    hash ^= static_cast<std::uint64_t>(byte);
+    hash *= 0x0000'0100'0000'01b3u;
+  }
+  return hash;
+}
+
+// Checks a file whose offsets are verified, and fills in the Hyx.
+class Hyx::Reader {
+ public:
+  Reader(Hyx& hyx, const schema::File& file) : hyx_(hyx), file_(file) {}
+
+  Status read() {
+    HALYARD_RETURN_IF_ERROR(check_counts());
+    HALYARD_RETURN_IF_ERROR(read_sources());
+    HALYARD_RETURN_IF_ERROR(read_kernels());
+    HALYARD_RETURN_IF_ERROR(check_kernel_names());
+    return read_images();
+  }
+
+ private:
+  template <class... Args>
+  Status damaged(fmt::format_string<Args...> format, Args&&... args) const {
+    return error(StatusCode::kDataLoss, "{}: {}", hyx_.name_,
+                 fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  Status check_count(std::string_view what, std::size_t count, std::size_t least,
+                     std::size_t most) const {
+    if (count >= least && count <= most) return {};
+    return damaged("{} has {} entries; {} to {} are allowed", what, count, least, most);
+  }
+
+  Status check_name(std::string_view owner, std::string_view what, std::string_view text) const {
+    if (is_name(text)) return {};
+    return damaged("{}{} is not a name of 1 to {} printable characters", owner, what,
+                   kMaxNameLength);
+  }
+
+  template <class T>
+  Status allocate(Array<T>& array, std::size_t size) const {
+    array.items.reset(new (std::nothrow) T[size]());
+    if (array.items == nullptr) {
+      return error(StatusCode::kResourceExhausted, "{}: no memory for its reflection", hyx_.name_);
+    }
+    array.size = size;
+    return {};
+  }
+
+  Status check_counts() {
+    HALYARD_RETURN_IF_ERROR(check_count("kernels", file_.kernels()->size(), 1, kMaxKernels));
+    HALYARD_RETURN_IF_ERROR(check_count("images", file_.images()->size(), 1, kMaxImages));
+    HALYARD_RETURN_IF_ERROR(check_count("sources", file_.sources()->size(), 0, kMaxSources));
+    std::size_t bindings = 0;
+    std::size_t constants = 0;
+    for (const schema::Kernel* kernel : *file_.kernels()) {
+      HALYARD_RETURN_IF_ERROR(check_name("", "kernels.name", view(kernel->name())));
+      HALYARD_RETURN_IF_ERROR(check_count(fmt::format("kernel {}: bindings", view(kernel->name())),
+                                          kernel->bindings()->size(), 0, kMaxBindings));
+      HALYARD_RETURN_IF_ERROR(check_count(fmt::format("kernel {}: constants", view(kernel->name())),
+                                          kernel->constants()->size(), 0, kMaxConstants));
+      bindings += kernel->bindings()->size();
+      constants += kernel->constants()->size();
+    }
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.kernels_, file_.kernels()->size()));
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.bindings_, bindings));
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.constants_, constants));
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.images_, file_.images()->size()));
+    return allocate(hyx_.sources_, file_.sources()->size());
+  }
+
+  Status read_sources() {
+    SourceInfo* out = hyx_.sources_.items.get();
+    for (const schema::Source* source : *file_.sources()) {
+      HALYARD_RETURN_IF_ERROR(check_name("", "sources.name", view(source->name())));
+      *out++ = {view(source->name()), view(source->text())};
+    }
+    return {};
+  }
+
+  Status read_kernels() {
+    KernelInfo* out = hyx_.kernels_.items.get();
+    BindingInfo* binding = hyx_.bindings_.items.get();
+    ConstantInfo* constant = hyx_.constants_.items.get();
+    for (const schema::Kernel* kernel : *file_.kernels()) {
+      const std::string owner = fmt::format("kernel {}: ", view(kernel->name()));
+      KernelInfo& info = *out++;
+      info.name = view(kernel->name());
+      HALYARD_RETURN_IF_ERROR(read_sizes(owner, *kernel, info));
+
+      info.bindings = {binding, kernel->bindings()->size()};
+      for (const schema::Binding* from : *kernel->bindings()) {
+        HALYARD_RETURN_IF_ERROR(read_binding(owner, *from, *binding++));
+      }
+      info.constants = {constant, kernel->constants()->size()};
+      std::uint32_t end = 0;  // of the constants so far
+      for (const schema::Constant* from : *kernel->constants()) {
+        HALYARD_RETURN_IF_ERROR(read_constant(owner, *from, info, end, *constant));
+        end = constant->offset + constant->size;
+        ++constant;
+      }
+      HALYARD_RETURN_IF_ERROR(check_parameter_names(owner, info));
+    }
+    return {};
+  }
+
+  Status read_sizes(std::string_view owner, const schema::Kernel& from, KernelInfo& info) const {
+    const schema::WorkgroupSize& size = *from.workgroup_size();
+    info.workgroup_size = {size.x(), size.y(), size.z()};
+    std::uint64_t items = 1;
+    for (const std::uint32_t extent : info.workgroup_size) {
+      // Each factor is checked first, so the product of three cannot wrap.
+      items = extent <= kMaxWorkgroupItems ? items * extent : 0;
+    }
+    if (items == 0 || items > kMaxWorkgroupItems) {
+      return damaged("{}workgroup_size is {} x {} x {}; 1 to {} items are allowed", owner, size.x(),
+                     size.y(), size.z(), kMaxWorkgroupItems);
+    }
+    info.constants_bytes = from.constants_bytes();
+    if (info.constants_bytes > kMaxConstantsBytes) {
+      return damaged("{}constants_bytes is {}; at most {} are allowed", owner, info.constants_bytes,
+                     kMaxConstantsBytes);
+    }
+    info.static_shared_bytes = from.static_shared_bytes();
+    info.dynamic_shared_bytes = from.dynamic_shared_bytes();
+    if (info.static_shared_bytes > kMaxSharedBytes || info.dynamic_shared_bytes > kMaxSharedBytes) {
+      return damaged("{}shared memory is {} static and {} dynamic bytes; at most {} are allowed",
+                     owner, info.static_shared_bytes, info.dynamic_shared_bytes, kMaxSharedBytes);
+    }
+    if (const schema::Location* location = from.location(); location != nullptr) {
+      if (location->source() >= hyx_.sources_.size) {
+        return damaged("{}location.source is {}, of {} sources", owner, location->source(),
+                       hyx_.sources_.size);
+      }
+      info.source = hyx_.sources_.items[location->source()].name;
+      info.line = location->line();
+    }
+    return {};
+  }
+
+  Status read_binding(std::string_view owner, const schema::Binding& from, BindingInfo& to) const {
+    to.name = view(from.name());
+    HALYARD_RETURN_IF_ERROR(check_name(owner, "bindings.name", to.name));
+    to.access = static_cast<Access>(from.access());
+    if (from.access() > schema::Access::MAX) {
+      return damaged("{}binding {}: access is {}, which is unknown", owner, to.name,
+                     static_cast<unsigned>(from.access()));
+    }
+    return read_type(owner, to.name, from.element(), to.type);
+  }
+
+  Status read_constant(std::string_view owner, const schema::Constant& from,
+                       const KernelInfo& kernel, std::uint32_t end, ConstantInfo& to) const {
+    to.name = view(from.name());
+    HALYARD_RETURN_IF_ERROR(check_name(owner, "constants.name", to.name));
+    HALYARD_RETURN_IF_ERROR(read_type(owner, to.name, from.element(), to.type));
+    to.offset = from.offset();
+    to.size = static_cast<std::uint32_t>(size_of(to.type));
+    if (to.size < 4) {
+      return damaged("{}constant {}: type {} has {} bytes; 4 and 8 are allowed", owner, to.name,
+                     to_string(to.type), to.size);
+    }
+    if (to.offset % to.size != 0) {
+      return damaged("{}constant {}: offset {} is not a multiple of {}", owner, to.name, to.offset,
+                     to.size);
+    }
+    if (to.offset < end) {
+      return damaged("{}constant {}: offset {} is inside the constant before it", owner, to.name,
+                     to.offset);
+    }
+    if (std::uint64_t{to.offset} + to.size > kernel.constants_bytes) {
+      return damaged("{}constant {}: offset {} is beyond constants_bytes {}", owner, to.name,
+                     to.offset, kernel.constants_bytes);
+    }
+    return {};
+  }
+
+  Status read_type(std::string_view owner, std::string_view name, schema::ElementType from,
+                   ElementType& to) const {
+    to = static_cast<ElementType>(from);
+    if (from <= schema::ElementType::MAX) return {};
+    return damaged("{}parameter {}: element is {}, which is unknown", owner, name,
+                   static_cast<unsigned>(from));
+  }
+
+  Status check_parameter_names(std::string_view owner, const KernelInfo& kernel) const {
+    std::array<std::string_view, kMaxBindings + kMaxConstants> names;
+    auto end = names.begin();
+    for (const BindingInfo& binding : kernel.bindings) *end++ = binding.name;
+    for (const ConstantInfo& constant : kernel.constants) *end++ = constant.name;
+    std::sort(names.begin(), end);
+    const auto twice = std::adjacent_find(names.begin(), end);
+    if (twice == end) return {};
+    return damaged("{}two parameters are named {}", owner, *twice);
+  }
+
+  Status check_kernel_names() const {
+    Array<std::string_view> names;
+    HALYARD_RETURN_IF_ERROR(allocate(names, hyx_.kernels_.size));
+    std::string_view* const begin = names.items.get();
+    std::string_view* const end = begin + names.size;
+    std::transform(hyx_.kernels_.items.get(), hyx_.kernels_.items.get() + names.size, begin,
+                   [](const KernelInfo& kernel) { return kernel.name; });
+    std::sort(begin, end);
+    const std::string_view* const twice = std::adjacent_find(begin, end);
+    if (twice == end) return {};
+    return damaged("two kernels are named {}", *twice);
+  }
+
+  Status read_images() {
+    ImageInfo* const begin = hyx_.images_.items.get();
+    ImageInfo* out = begin;
+    std::size_t total = 0;
+    for (const schema::Image* image : *file_.images()) {
+      const std::string_view target = view(image->target());
+      const std::string_view convention = view(image->convention());
+      HALYARD_RETURN_IF_ERROR(check_name("", "images.target", target));
+      const std::string owner = fmt::format("image {}: ", target);
+      HALYARD_RETURN_IF_ERROR(check_name(owner, "convention", convention));
+      if (std::any_of(begin, out, [&](const ImageInfo& other) {
+            return other.target == target && other.convention == convention;
+          })) {
+        return damaged("two images are for target {}, convention {}", target, convention);
+      }
+      if (image->bytes()->size() == 0) return damaged("{}bytes is empty", owner);
+      // Offsets may alias: without this, one stretch of bytes could be hashed 64 times.
+      total += image->bytes()->size();
+      if (total > hyx_.size_) return damaged("{}bytes overlaps another image", owner);
+      *out = {target, convention,
+              std::as_bytes(std::span(image->bytes()->data(), image->bytes()->size()))};
+      if (image_checksum(out->bytes) != image->checksum()) {
+        return damaged("{}bytes do not match their checksum", owner);
+      }
+      ++out;
+    }
+    return {};
+  }
+
+  Hyx& hyx_;
+  const schema::File& file_;
+};
+
+Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
+                       std::string_view name) {
+  Hyx hyx;
+  hyx.name_ = name;
+  hyx.bytes_ = std::move(bytes);
+  hyx.size_ = size;
+  const auto* data = reinterpret_cast<const std::uint8_t*>(hyx.bytes_.get());
+  // Below this size not even an identifier can be looked at.
+  if (size < sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength) {
+    return error(StatusCode::kDataLoss, "{}: {} bytes are too few for a .hyx file", name, size);
+  }
+  if (!schema::FileBufferHasIdentifier(data)) {
+    return error(StatusCode::kInvalidArgument, "{}: no .hyx file: its identifier is not {}", name,
+                 schema::FileIdentifier());
+  }
+  flatbuffers::Verifier verifier(data, size, kVerifierOptions);
+  if (!schema::VerifyFileBuffer(verifier)) {
+    return error(StatusCode::kDataLoss, "{}: damaged: an offset or length leaves the file", name);
+  }
+  HALYARD_RETURN_IF_ERROR(Reader(hyx, *schema::GetFile(data)).read());
+  return hyx;
+}
+
+namespace {
+
+Result<std::unique_ptr<std::byte[]>> allocate_file(std::size_t size, std::string_view name) {
+  if (size > kMaxHyxBytes) {
+    return error(StatusCode::kResourceExhausted, "{}: {} bytes; a .hyx file has at most {}", name,
+                 size, kMaxHyxBytes);
+  }
+  // operator new[] aligns to 16 bytes, as the schema needs.
+  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
+  std::unique_ptr<std::byte[]> bytes(new (std::nothrow) std::byte[size]);
+  if (bytes == nullptr) {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for its {} bytes", name, size);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<Hyx> Hyx::parse(std::span<const std::byte> bytes, std::string_view name) {
+  HALYARD_ASSIGN_OR_RETURN(auto copy, allocate_file(bytes.size(), name));
+  std::copy(bytes.begin(), bytes.end(), copy.get());
+  return adopt(std::move(copy), bytes.size(), name);
+}
+
+Result<Hyx> Hyx::read(const std::string& path) {
+  // Non-blocking, or a FIFO would hold us here before we can see that it is one.
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.fd < 0) return system_error(path, "open");
+  struct stat info;
+  if (::fstat(file.fd, &info) != 0) return system_error(path, "stat");
+  if (!S_ISREG(info.st_mode)) {
+    return error(StatusCode::kInvalidArgument, "{}: not a regular file", path);
+  }
+  const auto size = static_cast<std::size_t>(info.st_size);
+  HALYARD_ASSIGN_OR_RETURN(auto bytes, allocate_file(size, path));
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::read(file.fd, bytes.get() + done, size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(path, "read");
+    if (count == 0) {
+      return error(StatusCode::kDataLoss, "{}: ends after {} of {} bytes", path, done, size);
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  return adopt(std::move(bytes), size, path);
+}
+
+Result<const KernelInfo*> Hyx::find(std::string_view kernel) const {
+  for (const KernelInfo& info : kernels()) {
+    if (info.name == kernel) return &info;
+  }
+  return error(StatusCode::kNotFound, "{}: no kernel '{}'; it has {}", name_, kernel,
+               join(kernels(), [](const KernelInfo& info) { return info.name; }));
+}
+
+Result<const ImageInfo*> Hyx::image_for(std::span<const std::string_view> targets,
+                                        std::string_view convention) const {
+  for (const std::string_view target : targets) {
+    for (const ImageInfo& image : images()) {
+      if (image.target == target && image.convention == convention) return &image;
+    }
+  }
+  return error(StatusCode::kNotFound, "{}: no image for {} ({}); it has {}", name_,
+               join(targets, [](std::string_view target) { return target; }), convention,
+               join(images(), [](const ImageInfo& image) { return image.target; }));
+}
+
+}  // namespace halyard::inline v0::kernel

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a .hyx file says about its kernels and images. All views point into the Hyx that gave them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::kernel {
+
+// Its index in KernelInfo::bindings is the binding's number.
+struct BindingInfo {
+  std::string_view name;
+  Access access;
+  ElementType type;
+};
+
+// One field of the struct of constants. Offset and size in bytes; the size is 4 or 8.
+struct ConstantInfo {
+  std::string_view name;
+  ElementType type;
+  std::uint32_t offset;
+  std::uint32_t size;
+};
+
+struct KernelInfo {
+  std::string_view name;
+  std::array<std::uint32_t, 3> workgroup_size;  // x, y, z; 1 to 1024 items in all
+  std::span<const BindingInfo> bindings;
+  std::span<const ConstantInfo> constants;  // by offset, without overlap
+  std::uint32_t constants_bytes;            // of the whole struct
+  std::uint32_t static_shared_bytes;
+  std::uint32_t dynamic_shared_bytes;  // what a launch must add
+  std::string_view source;             // name of the source file, or empty
+  std::uint32_t line;                  // in it, from 1; 0 if unknown
+};
+
+struct ImageInfo {
+  std::string_view target;      // "x86-64-v3"
+  std::string_view convention;  // "hy-cpu-1"
+  std::span<const std::byte> bytes;
+};
+
+struct SourceInfo {
+  std::string_view name;
+  std::string_view text;  // empty if it was not kept
+};
+
+}  // namespace halyard::inline v0::kernel

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Any bytes as a .hyx file: parsed or refused, and every view of what was accepted can be read.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernel/hyx.h"
+
+namespace {
+
+// What is read must not be optimised away.
+volatile std::uint64_t sink;
+
+void touch(std::string_view text) {
+  for (const char c : text) sink = sink + static_cast<unsigned char>(c);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace halyard::kernel;
+  const auto hyx = Hyx::parse(std::as_bytes(std::span(data, size)), "fuzz.hyx");
+  if (!hyx.ok()) return 0;
+  for (const KernelInfo& kernel : hyx->kernels()) {
+    touch(kernel.name);
+    touch(kernel.source);
+    for (const BindingInfo& binding : kernel.bindings) touch(binding.name);
+    for (const ConstantInfo& constant : kernel.constants) touch(constant.name);
+    if (hyx->find(kernel.name).value() != &kernel) __builtin_trap();
+  }
+  for (const ImageInfo& image : hyx->images()) {
+    touch(image.target);
+    touch({reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()});
+  }
+  for (const SourceInfo& source : hyx->sources()) {
+    touch(source.name);
+    touch(source.text);
+  }
+  return 0;
+}

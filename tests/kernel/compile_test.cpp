@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/compile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "kernel/kernel_test_util.h"
+
+namespace halyard::testing {
+namespace {
+
+using kernel::Access;
+using kernel::ElementType;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kSmall = "HY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n";
+
+std::string message(const Result<std::vector<std::byte>>& result) {
+  return result.ok() ? "ok" : result.status().to_string();
+}
+
+TEST(Compile, ReflectsAKernel) {
+  const auto bytes = compile_text(R"(
+#define N (8 * 2)
+HY_KERNEL(first, N, 2, 1, HY_IN(float, a), HY_SCALAR(int, i), HY_OUT(uint, b), HY_INOUT(int, c),
+          HY_SCALAR(float, f), HY_SHARED(float, s, N), HY_SHARED2(int, t, 4, N + 1),
+          HY_PRIVATE(float, p), HY_PRIVATE_ARRAY(uint, q, 3)) {
+  HY_ITEMS {}
+}
+HY_KERNEL(second, 1, 1, 1) { HY_ITEMS {} }
+)");
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
+  ASSERT_EQ(hyx.kernels().size(), 2u);
+  const kernel::KernelInfo& first = hyx.kernels()[0];
+  EXPECT_EQ(first.name, "first");
+  EXPECT_EQ(first.workgroup_size, (std::array<std::uint32_t, 3>{16, 2, 1}));
+  ASSERT_EQ(first.bindings.size(), 3u);
+  EXPECT_EQ(first.bindings[0].name, "a");
+  EXPECT_EQ(first.bindings[0].access, Access::kRead);
+  EXPECT_EQ(first.bindings[0].type, ElementType::kFloat32);
+  EXPECT_EQ(first.bindings[1].name, "b");
+  EXPECT_EQ(first.bindings[1].access, Access::kWrite);
+  EXPECT_EQ(first.bindings[1].type, ElementType::kUint32);
+  EXPECT_EQ(first.bindings[2].name, "c");
+  EXPECT_EQ(first.bindings[2].access, Access::kReadWrite);
+  EXPECT_EQ(first.bindings[2].type, ElementType::kInt32);
+  ASSERT_EQ(first.constants.size(), 2u);
+  EXPECT_EQ(first.constants[0].name, "i");
+  EXPECT_EQ(first.constants[0].type, ElementType::kInt32);
+  EXPECT_EQ(first.constants[1].name, "f");
+  EXPECT_EQ(first.constants[1].offset, 4u);
+  EXPECT_EQ(first.constants_bytes, 8u);
+  EXPECT_EQ(first.static_shared_bytes, (16u + 4 * 17) * 4);
+  EXPECT_EQ(first.dynamic_shared_bytes, 0u);
+  EXPECT_EQ(first.line, 3u);
+  EXPECT_EQ(hyx.kernels()[1].name, "second");
+  EXPECT_EQ(hyx.kernels()[1].constants_bytes, 0u);
+  EXPECT_EQ(hyx.kernels()[1].line, 8u);
+}
+
+TEST(Compile, KeepsTheSourceUnderItsFileName) {
+  const TextFile file(kSmall);
+  const auto bytes = compiler::compile({.source = file.path(), .targets = {"x86-64"}}).value();
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes, "k").value();
+  ASSERT_EQ(hyx.sources().size(), 1u);
+  EXPECT_EQ(hyx.sources()[0].name, std::filesystem::path(file.path()).filename().string());
+  EXPECT_EQ(hyx.sources()[0].text, kSmall);
+  EXPECT_EQ(hyx.kernels()[0].source, hyx.sources()[0].name);
+}
+
+TEST(Compile, BuildsOneImagePerTarget) {
+  const TextFile file(kSmall);
+  const auto bytes =
+      compiler::compile({.source = file.path(), .targets = {"x86-64-v4", "x86-64"}}).value();
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes, "k").value();
+  ASSERT_EQ(hyx.images().size(), 2u);
+  EXPECT_EQ(hyx.images()[0].target, "x86-64-v4");
+  EXPECT_EQ(hyx.images()[1].target, "x86-64");
+  EXPECT_EQ(hyx.images()[1].convention, "hy-cpu-1");
+}
+
+TEST(Compile, GivesTheSameBytesTwice) {
+  const TextFile file(kSmall);
+  const compiler::CompileOptions options{
+      .source = file.path(), .targets = {"x86-64"}, .debug = true};
+  EXPECT_EQ(compiler::compile(options).value(), compiler::compile(options).value());
+}
+
+TEST(Compile, AcceptsTheHeaderIncludedByName) {
+  EXPECT_EQ(message(compile_text("#include <halyard/kernel.h>\n" + std::string(kSmall))), "ok");
+}
+
+TEST(Compile, FindsHeadersInTheGivenDirectories) {
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("halyard-include-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(directory);
+  std::ofstream(directory / "size.h") << "#define SIZE 32\n";
+  const TextFile file("#include <size.h>\nHY_KERNEL(k, SIZE, 1, 1) { HY_ITEMS {} }\n");
+  const auto bytes = compiler::compile(
+      {.source = file.path(), .targets = {"x86-64"}, .include_dirs = {directory.string()}});
+  std::filesystem::remove_all(directory);
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
+  EXPECT_EQ(hyx.kernels()[0].workgroup_size[0], 32u);
+}
+
+TEST(Compile, ReportsWarnings) {
+  const TextFile file("HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS { int unused; }\n}\n");
+  std::string warnings;
+  EXPECT_EQ(message(compiler::compile(
+                {.source = file.path(), .targets = {"x86-64"}, .warnings = &warnings})),
+            "ok");
+  EXPECT_THAT(warnings, HasSubstr(file.path() + ":2:"));
+  EXPECT_THAT(warnings, HasSubstr("unused variable"));
+}
+
+TEST(Compile, LeavesNoTemporaryFiles) {
+  const std::string before = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
+  const TextFile good(kSmall);
+  const TextFile bad("syntax error");
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("halyard-empty-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(directory);
+  ::setenv("TMPDIR", directory.c_str(), 1);
+  EXPECT_TRUE(compiler::compile({.source = good.path(), .targets = {"x86-64"}}).ok());
+  EXPECT_FALSE(compiler::compile({.source = bad.path(), .targets = {"x86-64"}}).ok());
+  before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_TRUE(std::filesystem::is_empty(directory));
+  std::filesystem::remove_all(directory);
+}
+
+TEST(Compile, NamesAMissingSource) {
+  const auto result = compiler::compile({.source = "/nonexistent/k.hyk"});
+  EXPECT_EQ(message(result), "NotFound: /nonexistent/k.hyk: no such file");
+}
+
+TEST(Compile, RefusesADirectoryAsSource) {
+  EXPECT_EQ(compiler::compile({.source = "/"}).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Compile, NamesAnUnknownTarget) {
+  const TextFile file(kSmall);
+  const auto result = compiler::compile({.source = file.path(), .targets = {"ptx-sm_80"}});
+  EXPECT_EQ(result.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(message(result), HasSubstr("unknown target 'ptx-sm_80'; known are x86-64,"));
+}
+
+TEST(Compile, RefusesATargetGivenTwiceOrNone) {
+  const TextFile file(kSmall);
+  const auto twice = compiler::compile({.source = file.path(), .targets = {"x86-64", "x86-64"}});
+  EXPECT_THAT(message(twice), HasSubstr("target 'x86-64' is given twice"));
+  const auto none = compiler::compile({.source = file.path(), .targets = {}});
+  EXPECT_EQ(none.status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(Compile, NamesAMissingCompiler) {
+  const TextFile file(kSmall);
+  const auto result = compiler::compile({.source = file.path(), .clang = "no-such-clang"});
+  EXPECT_EQ(message(result), "Unavailable: no-such-clang: no such compiler");
+}
+
+// What the dialect forbids: `line` is where the message must point.
+struct Rejected {
+  const char* name;
+  const char* source;
+  int line;
+  const char* message;
+};
+
+class CompileRejects : public ::testing::TestWithParam<Rejected> {};
+
+TEST_P(CompileRejects, WithTheLine) {
+  const TextFile file(GetParam().source);
+  const auto result = compiler::compile({.source = file.path(), .targets = {"x86-64"}});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(message(result),
+              HasSubstr(file.path() + ":" + std::to_string(GetParam().line) + ":"));
+  EXPECT_THAT(message(result), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CompileRejects,
+    ::testing::Values(
+        Rejected{"a_syntax_error", "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS { int x = ; }\n}\n", 2,
+                 "expected expression"},
+        Rejected{"break_out_of_a_block",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    if (HY_X == 2) break;\n  }\n}\n", 3,
+                 "break"},
+        Rejected{"return_from_a_block",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    if (HY_X == 2) return;\n  }\n}\n", 3,
+                 "return"},
+        Rejected{
+            "goto_out_of_a_block",
+            "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    if (HY_X == 2) goto end;\n  }\nend:;\n}\n",
+            3, "end"},
+        Rejected{"nested_blocks",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    HY_ITEMS {}\n  }\n}\n", 3, "shadows"},
+        Rejected{"an_index_outside_a_block",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  hy_index i = HY_X;\n  HY_ITEMS { (void)i; }\n}\n", 2,
+                 "undeclared"},
+        Rejected{"a_private_outside_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_PRIVATE(float, p)) {\n  HY_MY(p) = 0;\n}\n", 2,
+                 "undeclared"},
+        Rejected{"a_write_to_an_input",
+                 "HY_KERNEL(k, 4, 1, 1, HY_IN(float, x)) {\n  HY_ITEMS { x[HY_X] = 1.0f; }\n}\n", 2,
+                 "read-only"},
+        Rejected{"a_write_to_a_scalar",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SCALAR(uint, n)) {\n  n = 1;\n  HY_ITEMS {}\n}\n", 2,
+                 "const"},
+        Rejected{"a_local_written_by_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_IN(float, x)) {\n  float sum = 0;\n"
+                 "  HY_ITEMS {\n    sum += x[HY_X];\n  }\n}\n",
+                 4, "a block writes 'sum', which is declared outside it"},
+        Rejected{"a_local_array_written_by_a_block",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  float t[4];\n  HY_ITEMS {\n    t[HY_X] = 0;\n  }\n}\n",
+                 4, "a block writes 't'"},
+        Rejected{"a_local_incremented_by_a_block",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  int i = 0;\n  HY_ITEMS {\n    (i)++;\n  }\n}\n", 4,
+                 "a block writes 'i'"},
+        Rejected{"a_buffer_written_outside",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  HY_ITEMS {}\n  y[0] = 1.0f;\n}\n", 3,
+                 "'y' is written outside a block"},
+        Rejected{"a_buffer_written_through_a_pointer_outside",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  *(y + 1) += 1.0f;\n}\n", 2,
+                 "'y' is written outside a block"},
+        Rejected{"a_shared_array_written_outside",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SHARED2(float, t, 2, 2)) {\n  t[0][1] = 1.0f;\n}\n", 2,
+                 "'t' is written outside a block"},
+        Rejected{"a_variable_at_file_scope",
+                 "static int count;\nHY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n", 1,
+                 "variable 'count' at file scope"},
+        Rejected{"a_static_variable",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  static int count;\n  HY_ITEMS {}\n}\n", 2,
+                 "static variable 'count'"},
+        Rejected{"a_pointer_variable",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  HY_ITEMS { float* p = y; p[0] = 1; "
+                 "}\n}\n",
+                 2, "'p' is a pointer"},
+        Rejected{"an_empty_workgroup", "\nHY_KERNEL(k, 4, 0, 1) { HY_ITEMS {} }\n", 2,
+                 "1 to 1024 items"},
+        Rejected{"a_large_workgroup", "\nHY_KERNEL(k, 1025, 1, 1) { HY_ITEMS {} }\n", 2,
+                 "1 to 1024 items"},
+        Rejected{"too_much_shared_memory",
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_SHARED(float, s, 8193)) { HY_ITEMS {} }\n", 2,
+                 "32 KiB"},
+        Rejected{"an_unknown_element_type",
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_IN(double, x)) { HY_ITEMS {} }\n", 2, "double"},
+        Rejected{"an_unknown_parameter_kind",
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_INPUT(float, x)) { HY_ITEMS {} }\n", 2, "HY_INPUT"},
+        Rejected{"a_reserved_name", "\nHY_KERNEL(k, 4, 1, 1, HY_IN(float, hy_a)) { HY_ITEMS {} }\n",
+                 2, "'hy_a'"},
+        Rejected{"two_kernels_of_one_name",
+                 "HY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\nHY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n",
+                 2, "redefinition"},
+        Rejected{
+            "an_unknown_function",
+            "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  HY_ITEMS { y[HY_X] = sinf(1.0f); }\n}\n",
+            2, "sinf"},
+        Rejected{"a_system_header", "#include <stdio.h>\nHY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n",
+                 1, "stdio.h"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Compile, ReportsAFunctionThatIsOnlyDeclared) {
+  const auto result = compile_text(
+      "float sinf(float);\n"
+      "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) { HY_ITEMS { y[HY_X] = sinf(1.0f); } }\n");
+  EXPECT_EQ(result.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(message(result), HasSubstr("undefined symbol: sinf"));
+}
+
+TEST(Compile, RefusesAFileWithoutKernels) {
+  EXPECT_THAT(message(compile_text("HY_FN int f(void) { return 1; }\n")),
+              HasSubstr("has no kernel"));
+  EXPECT_THAT(message(compile_text("")), HasSubstr("has no kernel"));
+}
+
+// What is allowed although it looks like what is not.
+TEST(Compile, AcceptsUniformControlFlowAndLocalWrites) {
+  EXPECT_EQ(message(compile_text(R"(
+static const float kTable[2] = {1.0f, 2.0f};
+HY_FN float twice(float x) { float y = x; y += x; return y; }
+HY_KERNEL(k, 4, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n),
+          HY_SHARED(float, s, 4)) {
+  uint step = 1;
+  while (step < n) {
+    HY_ITEMS {
+      float t[2] = {0.0f, 1.0f};
+      for (int i = 0; i < 2; ++i) {
+        if (i == 1) break;
+        t[i] += twice(x[HY_X]) * kTable[i];
+      }
+      if (HY_X == 3) continue;
+      s[HY_X] = t[0];
+    }
+    step *= 2;
+    if (step == 64) break;
+  }
+  if (n == 0) return;
+  HY_ITEMS { y[HY_X] = s[HY_X]; }
+}
+)")),
+            "ok");
+}
+
+}  // namespace
+}  // namespace halyard::testing

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernels that are shipped, against double precision, at sizes that do not divide their groups.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernel/kernel_test_util.h"
+
+namespace halyard::testing {
+namespace {
+
+using Vector = std::vector<float>;
+
+const Kernels& digits() {
+  static const Kernels kernels(HALYARD_SOURCE_DIR "/examples/digits/digits.hyk",
+                               {std::string(kernel::cpu_targets().front())});
+  return kernels;
+}
+
+// What an output holds before, and what no kernel may leave in it or write beyond it.
+constexpr float kUntouched = -12345.0f;
+
+Vector random_vector(std::size_t size, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  Vector values(size);
+  for (float& value : values) value = uniform(engine);
+  return values;
+}
+
+// An output of `size` elements with one more behind it.
+Vector output(std::size_t size) { return Vector(size + 1, kUntouched); }
+
+std::size_t groups(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
+
+struct Shape {
+  std::uint32_t m, n, k;
+};
+constexpr Shape kShapes[] = {{1, 1, 1},     {16, 16, 16}, {17, 10, 33},
+                             {45, 128, 64}, {3, 50, 7},   {64, 10, 128}};
+
+// Runs `name` for each shape. left(i, l) and right(l, j) say where an element lies in its operand.
+template <class Left, class Right>
+void expect_products(const char* name, Left left, Right right) {
+  for (const Shape& shape : kShapes) {
+    const auto [m, n, k] = shape;
+    Vector a = random_vector(m * k, 1);
+    Vector b = random_vector(k * n, 2);
+    Vector c = output(m * n);
+    digits().run(name, {groups(n, 16), groups(m, 16), 1}, {a.data(), b.data(), c.data()}, &shape);
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0;
+        double magnitude = 0;
+        for (std::size_t l = 0; l < k; ++l) {
+          const double product = double{a[left(shape, i, l)]} * double{b[right(shape, l, j)]};
+          sum += product;
+          magnitude += std::fabs(product);
+        }
+        // k products and k sums are rounded, each by at most 2^-24 of the magnitude.
+        ASSERT_NEAR(c[i * n + j], sum, (k + 1) * 0x1p-24 * magnitude)
+            << m << " x " << n << " x " << k << " at " << i << ", " << j;
+      }
+    }
+    EXPECT_EQ(c[m * n], kUntouched);
+  }
+}
+
+TEST(DigitsKernels, Multiply) {
+  expect_products(
+      "matmul", [](const Shape& s, auto i, auto l) { return i * s.k + l; },
+      [](const Shape& s, auto l, auto j) { return l * s.n + j; });
+}
+
+TEST(DigitsKernels, MultiplyWithTheFirstTransposed) {
+  expect_products(
+      "matmul_tn", [](const Shape& s, auto i, auto l) { return l * s.m + i; },
+      [](const Shape& s, auto l, auto j) { return l * s.n + j; });
+}
+
+TEST(DigitsKernels, MultiplyWithTheSecondTransposed) {
+  expect_products(
+      "matmul_nt", [](const Shape& s, auto i, auto l) { return i * s.k + l; },
+      [](const Shape& s, auto l, auto j) { return j * s.k + l; });
+}
+
+TEST(DigitsKernels, AddBiasToEachRow) {
+  constexpr std::uint32_t kRows = 21, kColumns = 37;
+  Vector bias = random_vector(kColumns, 1);
+  Vector y = random_vector(kRows * kColumns, 2);
+  const Vector before = y;
+  y.push_back(kUntouched);
+  const std::uint32_t constants[] = {kRows, kColumns};
+  digits().run("bias_add", {groups(kColumns, 16), groups(kRows, 16), 1}, {bias.data(), y.data()},
+               constants);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(y[i], before[i] + bias[i % kColumns]);
+  EXPECT_EQ(y.back(), kUntouched);
+}
+
+TEST(DigitsKernels, ReluAndItsGradient) {
+  constexpr std::uint32_t kSize = 300;
+  Vector x = random_vector(kSize, 1);
+  x[0] = 0.0f;
+  x[1] = -0.0f;
+  Vector dy = random_vector(kSize, 2);
+  Vector y = output(kSize);
+  Vector dx = output(kSize);
+  digits().run("relu", {groups(kSize, 256), 1, 1}, {x.data(), y.data()}, &kSize);
+  digits().run("relu_gradient", {groups(kSize, 256), 1, 1}, {x.data(), dy.data(), dx.data()},
+               &kSize);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    EXPECT_EQ(y[i], x[i] > 0 ? x[i] : 0.0f);
+    EXPECT_EQ(dx[i], x[i] > 0 ? dy[i] : 0.0f);
+  }
+  EXPECT_EQ(y[kSize], kUntouched);
+  EXPECT_EQ(dx[kSize], kUntouched);
+}
+
+TEST(DigitsKernels, SoftmaxCrossEntropyGivesLossAndGradient) {
+  constexpr std::size_t kRows = 45, kColumns = 10;
+  Vector logits = random_vector(kRows * kColumns, 1);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] *= i < 5 * kColumns ? 200.0f : 10.0f;
+  std::vector<std::int32_t> labels(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) labels[i] = static_cast<std::int32_t>(i * 7 % kColumns);
+  labels[9] = -1;
+  labels[11] = 10;
+  Vector gradient = output(kRows * kColumns);
+  Vector loss = output(kRows);
+  const struct {
+    std::uint32_t rows, columns;
+    float scale;
+  } constants{kRows, kColumns, 0.25f};
+  digits().run("softmax_cross_entropy", {groups(kRows, 32), 1, 1},
+               {logits.data(), labels.data(), gradient.data(), loss.data()}, &constants);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const float* row = &logits[i * kColumns];
+    double top = double{row[0]};
+    for (std::size_t j = 1; j < kColumns; ++j) top = std::max(top, double{row[j]});
+    double total = 0;
+    for (std::size_t j = 0; j < kColumns; ++j) total += std::exp(double{row[j]} - top);
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      const bool hit = static_cast<std::int32_t>(j) == labels[i];
+      const double want = (std::exp(double{row[j]} - top) / total - (hit ? 1 : 0)) * 0.25;
+      // exp, sum, quotient, difference: some ten roundings of values of at most 1. The difference
+      // of logits up to 200 adds 2^-17 to the exponent.
+      EXPECT_NEAR(gradient[i * kColumns + j], want, 1e-5 * 0.25) << i << ", " << j;
+      if (hit) {
+        EXPECT_NEAR(loss[i], std::log(total) - (double{row[j]} - top), 2e-5) << i;
+      }
+    }
+  }
+  EXPECT_EQ(loss[9], 0.0f);
+  EXPECT_EQ(loss[11], 0.0f);
+  EXPECT_EQ(gradient.back(), kUntouched);
+  EXPECT_EQ(loss.back(), kUntouched);
+}
+
+TEST(DigitsKernels, SumColumnsInOrder) {
+  constexpr std::uint32_t kRows = 33, kColumns = 70;
+  Vector x = random_vector(kRows * kColumns, 1);
+  Vector sum = output(kColumns);
+  const std::uint32_t constants[] = {kRows, kColumns};
+  digits().run("column_sum", {groups(kColumns, 64), 1, 1}, {x.data(), sum.data()}, constants);
+  for (std::size_t j = 0; j < kColumns; ++j) {
+    float want = 0;
+    for (std::size_t i = 0; i < kRows; ++i) want += x[i * kColumns + j];
+    EXPECT_EQ(sum[j], want);
+  }
+  EXPECT_EQ(sum[kColumns], kUntouched);
+}
+
+TEST(DigitsKernels, UpdateAddAndScale) {
+  constexpr std::uint32_t kSize = 513;
+  const std::array<std::size_t, 3> grid = {groups(kSize, 256), 1, 1};
+  Vector g = random_vector(kSize, 1);
+  const Vector before = random_vector(kSize, 2);
+  const struct {
+    float factor;
+    std::uint32_t n;
+  } constants{0.3f, kSize};
+  Vector w = before, sum = before, scaled = before;
+  for (Vector* vector : {&w, &sum, &scaled}) vector->push_back(kUntouched);
+  digits().run("sgd_update", grid, {g.data(), w.data()}, &constants);
+  digits().run("add", grid, {g.data(), sum.data()}, &kSize);
+  digits().run("scale", grid, {scaled.data()}, &constants);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    const float step = 0.3f * g[i];
+    EXPECT_EQ(w[i], before[i] - step);
+    EXPECT_EQ(sum[i], before[i] + g[i]);
+    EXPECT_EQ(scaled[i], before[i] * 0.3f);
+  }
+  for (const Vector* vector : {&w, &sum, &scaled}) EXPECT_EQ(vector->back(), kUntouched);
+}
+
+TEST(Saxpy, ComputesEveryElementAndNoMore) {
+  const Kernels kernels(HALYARD_SOURCE_DIR "/kernels/saxpy.hyk");
+  for (const std::uint32_t size : {0u, 1u, 255u, 256u, 1000u}) {
+    Vector x = random_vector(size, 1);
+    const Vector before = random_vector(size, 2);
+    Vector y = before;
+    y.push_back(kUntouched);
+    const struct {
+      float a;
+      std::uint32_t n;
+    } constants{2.5f, size};
+    kernels.run("saxpy", {groups(size, 256), 1, 1}, {x.data(), y.data()}, &constants);
+    for (std::size_t i = 0; i < size; ++i) {
+      const float product = 2.5f * x[i];
+      EXPECT_EQ(y[i], product + before[i]);
+    }
+    EXPECT_EQ(y[size], kUntouched);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::testing

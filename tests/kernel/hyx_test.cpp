@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernel/hyx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/hyx_writer.h"
+#include "hyx_generated.h"
+
+namespace halyard::kernel {
+namespace {
+
+using compiler::Contents;
+using ::testing::HasSubstr;
+
+// Two kernels, two images, one source: every kind of record.
+Contents sample() {
+  Contents contents;
+  contents.kernels.push_back(
+      {.name = "saxpy",
+       .workgroup_size = {256, 1, 1},
+       .bindings = {{"x", Access::kRead, ElementType::kFloat32},
+                    {"y", Access::kReadWrite, ElementType::kFloat32}},
+       .constants = {{"a", ElementType::kFloat32, 0}, {"n", ElementType::kUint64, 8}},
+       .constants_bytes = 16,
+       .line = 3});
+  contents.kernels.push_back({.name = "tiles",
+                              .workgroup_size = {16, 16, 4},
+                              .bindings = {{"out", Access::kWrite, ElementType::kInt8}},
+                              .constants = {},
+                              .static_shared_bytes = 2048,
+                              .dynamic_shared_bytes = 64,
+                              .line = 9});
+  contents.images.push_back({"x86-64-v3", "hy-cpu-1", "the first image's bytes"});
+  contents.images.push_back({"x86-64-v2", "hy-cpu-1", "the second image's bytes"});
+  contents.sources.push_back({"saxpy.hyk", "HY_KERNEL(...)\n"});
+  return contents;
+}
+
+std::string message(const std::vector<std::byte>& bytes) {
+  const auto hyx = Hyx::parse(bytes, "k.hyx");
+  return hyx.ok() ? "ok" : hyx.status().to_string();
+}
+
+std::string message(const Contents& contents) { return message(compiler::write_hyx(contents)); }
+
+// Everything a reader can reach, so that a sanitizer sees every view.
+std::string everything(const Hyx& hyx) {
+  std::string text;
+  for (const KernelInfo& kernel : hyx.kernels()) {
+    text += kernel.name;
+    for (const std::uint32_t extent : kernel.workgroup_size) text += std::to_string(extent) + ' ';
+    for (const BindingInfo& binding : kernel.bindings) {
+      text += binding.name;
+      text += to_string(binding.access);
+      text += to_string(binding.type);
+    }
+    for (const ConstantInfo& constant : kernel.constants) {
+      text += constant.name;
+      text += to_string(constant.type);
+      text += std::to_string(constant.offset) + '/' + std::to_string(constant.size) + ' ';
+    }
+    text += std::to_string(kernel.constants_bytes) + ' ';
+    text += std::to_string(kernel.static_shared_bytes) + ' ';
+    text += std::to_string(kernel.dynamic_shared_bytes) + ' ';
+    text += kernel.source;
+    text += std::to_string(kernel.line);
+  }
+  for (const ImageInfo& image : hyx.images()) {
+    text += image.target;
+    text += image.convention;
+    for (const std::byte byte : image.bytes) text += static_cast<char>(byte);
+  }
+  for (const SourceInfo& source : hyx.sources()) {
+    text += source.name;
+    text += source.text;
+  }
+  return text;
+}
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view name)
+      : path_(std::filesystem::temp_directory_path() /
+              (std::to_string(::getpid()) + "-" + std::string(name))) {}
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(Hyx, GivesBackWhatWasWritten) {
+  const auto hyx = Hyx::parse(compiler::write_hyx(sample()), "k.hyx").value();
+  ASSERT_EQ(hyx.kernels().size(), 2u);
+  const KernelInfo& saxpy = hyx.kernels()[0];
+  EXPECT_EQ(saxpy.name, "saxpy");
+  EXPECT_EQ(saxpy.workgroup_size, (std::array<std::uint32_t, 3>{256, 1, 1}));
+  ASSERT_EQ(saxpy.bindings.size(), 2u);
+  EXPECT_EQ(saxpy.bindings[1].name, "y");
+  EXPECT_EQ(saxpy.bindings[1].access, Access::kReadWrite);
+  EXPECT_EQ(saxpy.bindings[1].type, ElementType::kFloat32);
+  ASSERT_EQ(saxpy.constants.size(), 2u);
+  EXPECT_EQ(saxpy.constants[1].name, "n");
+  EXPECT_EQ(saxpy.constants[1].offset, 8u);
+  EXPECT_EQ(saxpy.constants[1].size, 8u);
+  EXPECT_EQ(saxpy.constants_bytes, 16u);
+  EXPECT_EQ(saxpy.source, "saxpy.hyk");
+  EXPECT_EQ(saxpy.line, 3u);
+  const KernelInfo& tiles = hyx.kernels()[1];
+  EXPECT_EQ(tiles.workgroup_size, (std::array<std::uint32_t, 3>{16, 16, 4}));
+  EXPECT_EQ(tiles.bindings[0].type, ElementType::kInt8);
+  EXPECT_EQ(tiles.static_shared_bytes, 2048u);
+  EXPECT_EQ(tiles.dynamic_shared_bytes, 64u);
+  ASSERT_EQ(hyx.images().size(), 2u);
+  EXPECT_EQ(hyx.images()[1].target, "x86-64-v2");
+  EXPECT_EQ(hyx.images()[1].bytes.size(), 24u);
+  EXPECT_EQ(hyx.sources()[0].text, "HY_KERNEL(...)\n");
+}
+
+TEST(Hyx, KeepsItsViewsWhenMoved) {
+  Hyx first = Hyx::parse(compiler::write_hyx(sample()), "k.hyx").value();
+  const std::string before = everything(first);
+  const Hyx second = std::move(first);
+  EXPECT_EQ(everything(second), before);
+}
+
+TEST(Hyx, FindsKernelsByName) {
+  const Hyx hyx = Hyx::parse(compiler::write_hyx(sample()), "k.hyx").value();
+  EXPECT_EQ(hyx.find("tiles").value(), &hyx.kernels()[1]);
+  const auto missing = hyx.find("tile");
+  EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(missing.status().message(), "k.hyx: no kernel 'tile'; it has saxpy, tiles");
+}
+
+TEST(Hyx, PrefersTheFirstAcceptableTarget) {
+  const Hyx hyx = Hyx::parse(compiler::write_hyx(sample()), "k.hyx").value();
+  const std::string_view targets[] = {"x86-64-v4", "x86-64-v2", "x86-64-v3"};
+  EXPECT_EQ(hyx.image_for(targets, "hy-cpu-1").value(), &hyx.images()[1]);
+  EXPECT_EQ(hyx.image_for(targets, "hy-gpu-1").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(hyx.image_for({}, "hy-cpu-1").status().code(), StatusCode::kNotFound);
+}
+
+TEST(Hyx, RefusesEveryTruncation) {
+  const auto whole = compiler::write_hyx(sample());
+  const std::string content = everything(Hyx::parse(whole, "k.hyx").value());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    // A copy of exactly this size, so that a sanitizer sees a read past its end.
+    const std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<long>(size));
+    const auto hyx = Hyx::parse(part, "k.hyx");
+    // The last 15 bytes may be padding, which nobody misses.
+    if (hyx.ok()) {
+      EXPECT_GT(size + 16, whole.size());
+      EXPECT_EQ(everything(*hyx), content);
+    } else {
+      EXPECT_EQ(hyx.status().code(), StatusCode::kDataLoss) << size;
+    }
+  }
+}
+
+TEST(Hyx, SurvivesEveryFlippedByte) {
+  const auto whole = compiler::write_hyx(sample());
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const unsigned mask : {0x01u, 0x02u, 0x04u, 0x08u, 0x10u, 0x20u, 0x40u, 0x80u, 0xffu}) {
+      auto flipped = whole;
+      flipped[at] ^= static_cast<std::byte>(mask);
+      const auto hyx = Hyx::parse(flipped, "k.hyx");
+      if (hyx.ok()) everything(*hyx);
+    }
+  }
+}
+
+TEST(Hyx, NoticesEveryFlippedByteOfAnImage) {
+  const auto whole = compiler::write_hyx(sample());
+  const Hyx hyx = Hyx::parse(whole, "k.hyx").value();
+  const auto image = hyx.images()[0].bytes;
+  const auto first = static_cast<std::size_t>(image.data() - hyx.bytes().data());
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    auto flipped = whole;
+    flipped[first + i] ^= std::byte{0x10};
+    EXPECT_THAT(message(flipped),
+                HasSubstr("DataLoss: k.hyx: image x86-64-v3: bytes do not match"));
+  }
+}
+
+TEST(Hyx, RefusesForeignFiles) {
+  const std::string text = "#!/bin/sh\necho no kernels here\n";
+  const auto hyx = Hyx::parse(std::as_bytes(std::span(text)), "k.hyx");
+  EXPECT_EQ(hyx.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(hyx.status().message()), HasSubstr("no .hyx file"));
+}
+
+TEST(Hyx, RefusesAFileWithoutItsVectors) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto start = builder.StartTable();
+  const flatbuffers::Offset<schema::File> file(builder.EndTable(start));
+  builder.Finish(file, schema::FileIdentifier());
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  EXPECT_THAT(message({bytes.begin(), bytes.end()}), HasSubstr("DataLoss: k.hyx: damaged"));
+}
+
+// Two things the writer cannot do: refer to a source that is not there, and let images share bytes.
+TEST(Hyx, RefusesALocationWithoutSource) {
+  flatbuffers::FlatBufferBuilder builder;
+  const schema::WorkgroupSize size(1, 1, 1);
+  const schema::Location location(1, 7);
+  const std::vector<flatbuffers::Offset<schema::Binding>> bindings;
+  const std::vector<flatbuffers::Offset<schema::Constant>> constants;
+  const std::vector<std::uint8_t> code = {1};
+  const std::vector kernels = {
+      schema::CreateKernelDirect(builder, "k", &size, &bindings, &constants, 0, 0, 0, &location)};
+  const std::vector images = {schema::CreateImageDirect(
+      builder, "t", "c", &code, image_checksum(std::as_bytes(std::span(code))))};
+  const std::vector sources = {schema::CreateSourceDirect(builder, "k.hyk", "")};
+  schema::FinishFileBuffer(builder, schema::CreateFileDirect(builder, &kernels, &images, &sources));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  EXPECT_THAT(message({bytes.begin(), bytes.end()}),
+              HasSubstr("k.hyx: kernel k: location.source is 1, of 1 sources"));
+}
+
+TEST(Hyx, RefusesImagesThatShareBytes) {
+  flatbuffers::FlatBufferBuilder builder;
+  const schema::WorkgroupSize size(1, 1, 1);
+  const std::vector<flatbuffers::Offset<schema::Binding>> bindings;
+  const std::vector<flatbuffers::Offset<schema::Constant>> constants;
+  const std::vector<std::uint8_t> code(4096);
+  const std::vector kernels = {
+      schema::CreateKernelDirect(builder, "k", &size, &bindings, &constants)};
+  const auto shared = builder.CreateVector(code);
+  std::vector<flatbuffers::Offset<schema::Image>> images;
+  for (const char* target : {"a", "b"}) {
+    const auto name = builder.CreateString(target);
+    images.push_back(schema::CreateImage(builder, name, name, shared,
+                                         image_checksum(std::as_bytes(std::span(code)))));
+  }
+  const std::vector<flatbuffers::Offset<schema::Source>> sources;
+  schema::FinishFileBuffer(builder, schema::CreateFileDirect(builder, &kernels, &images, &sources));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  EXPECT_THAT(message({bytes.begin(), bytes.end()}), HasSubstr("image b: bytes overlaps"));
+}
+
+struct Fault {
+  const char* name;
+  void (*plant)(Contents&);
+  const char* message;
+};
+
+class HyxFault : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(HyxFault, IsNamedInTheError) {
+  Contents contents = sample();
+  GetParam().plant(contents);
+  EXPECT_THAT(message(contents), HasSubstr(std::string("DataLoss: k.hyx: ") + GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HyxFault,
+    ::testing::Values(
+        Fault{"no_kernels", [](Contents& c) { c.kernels.clear(); }, "kernels has 0 entries"},
+        Fault{"too_many_kernels",
+              [](Contents& c) { c.kernels.resize(kMaxKernels + 1, c.kernels[0]); },
+              "kernels has 4097 entries"},
+        Fault{"no_images", [](Contents& c) { c.images.clear(); }, "images has 0 entries"},
+        Fault{"too_many_images", [](Contents& c) { c.images.resize(65, c.images[0]); },
+              "images has 65 entries"},
+        Fault{"too_many_sources", [](Contents& c) { c.sources.resize(65, c.sources[0]); },
+              "sources has 65 entries"},
+        Fault{"too_many_bindings",
+              [](Contents& c) { c.kernels[0].bindings.resize(65, c.kernels[0].bindings[0]); },
+              "kernel saxpy: bindings has 65 entries"},
+        Fault{"too_many_constants",
+              [](Contents& c) { c.kernels[0].constants.resize(257, c.kernels[0].constants[0]); },
+              "kernel saxpy: constants has 257 entries"},
+        Fault{"empty_kernel_name", [](Contents& c) { c.kernels[1].name = ""; }, "kernels.name"},
+        Fault{"kernel_name_with_newline", [](Contents& c) { c.kernels[1].name = "a\nb"; },
+              "kernels.name"},
+        Fault{"kernel_name_too_long",
+              [](Contents& c) { c.kernels[1].name = std::string(256, 'k'); }, "kernels.name"},
+        Fault{"kernel_named_twice", [](Contents& c) { c.kernels[1].name = "saxpy"; },
+              "two kernels are named saxpy"},
+        Fault{"zero_extent", [](Contents& c) { c.kernels[0].workgroup_size = {16, 0, 1}; },
+              "kernel saxpy: workgroup_size is 16 x 0 x 1"},
+        Fault{"workgroup_too_large", [](Contents& c) { c.kernels[0].workgroup_size = {32, 32, 2}; },
+              "kernel saxpy: workgroup_size is 32 x 32 x 2"},
+        Fault{"workgroup_product_wraps",
+              [](Contents& c) { c.kernels[0].workgroup_size = {1u << 31, 1u << 31, 4}; },
+              "kernel saxpy: workgroup_size"},
+        Fault{"empty_binding_name", [](Contents& c) { c.kernels[0].bindings[0].name = ""; },
+              "kernel saxpy: bindings.name"},
+        Fault{"unknown_access",
+              [](Contents& c) { c.kernels[0].bindings[0].access = static_cast<Access>(3); },
+              "kernel saxpy: binding x: access is 3"},
+        Fault{"unknown_element",
+              [](Contents& c) { c.kernels[0].bindings[0].type = static_cast<ElementType>(11); },
+              "kernel saxpy: parameter x: element is 11"},
+        Fault{"parameter_named_twice", [](Contents& c) { c.kernels[0].constants[0].name = "y"; },
+              "kernel saxpy: two parameters are named y"},
+        Fault{"small_constant",
+              [](Contents& c) { c.kernels[0].constants[0].type = ElementType::kFloat16; },
+              "kernel saxpy: constant a: type float16"},
+        Fault{"misaligned_constant", [](Contents& c) { c.kernels[0].constants[1].offset = 4; },
+              "kernel saxpy: constant n: offset 4 is not a multiple of 8"},
+        Fault{"overlapping_constants", [](Contents& c) { c.kernels[0].constants[1].offset = 0; },
+              "kernel saxpy: constant n: offset 0 is inside"},
+        Fault{"constant_out_of_bounds", [](Contents& c) { c.kernels[0].constants[1].offset = 16; },
+              "kernel saxpy: constant n: offset 16 is beyond"},
+        Fault{"constant_offset_wraps",
+              [](Contents& c) { c.kernels[0].constants[1].offset = 0xffff'fff8u; },
+              "kernel saxpy: constant n: offset 4294967288 is beyond"},
+        Fault{"constants_too_large", [](Contents& c) { c.kernels[0].constants_bytes = 4097; },
+              "kernel saxpy: constants_bytes is 4097"},
+        Fault{"static_shared_too_large",
+              [](Contents& c) { c.kernels[1].static_shared_bytes = (1u << 20) + 1; },
+              "kernel tiles: shared memory"},
+        Fault{"dynamic_shared_too_large",
+              [](Contents& c) { c.kernels[1].dynamic_shared_bytes = 0xffff'ffffu; },
+              "kernel tiles: shared memory"},
+        Fault{"empty_target", [](Contents& c) { c.images[0].target = ""; }, "images.target"},
+        Fault{"empty_convention", [](Contents& c) { c.images[0].convention = ""; },
+              "image x86-64-v3: convention"},
+        Fault{"image_twice", [](Contents& c) { c.images[1].target = "x86-64-v3"; },
+              "two images are for target x86-64-v3"},
+        Fault{"empty_image", [](Contents& c) { c.images[1].bytes = ""; },
+              "image x86-64-v2: bytes is empty"},
+        Fault{"empty_source_name", [](Contents& c) { c.sources[0].name = ""; }, "sources.name"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(HyxRead, ReadsAFile) {
+  const TemporaryFile file("read.hyx");
+  const auto bytes = compiler::write_hyx(sample());
+  std::ofstream(file.path(), std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  const Hyx hyx = Hyx::read(file.path()).value();
+  EXPECT_EQ(hyx.name(), file.path());
+  EXPECT_EQ(hyx.bytes().size(), bytes.size());
+  EXPECT_EQ(hyx.kernels().size(), 2u);
+}
+
+TEST(HyxRead, NamesAMissingFile) {
+  const auto hyx = Hyx::read("/nonexistent/k.hyx");
+  EXPECT_EQ(hyx.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(std::string(hyx.status().message()), HasSubstr("/nonexistent/k.hyx"));
+  EXPECT_EQ(hyx.status().native_error(), "ENOENT");
+}
+
+TEST(HyxRead, RefusesADirectoryAndAPipe) {
+  EXPECT_EQ(Hyx::read("/").status().code(), StatusCode::kInvalidArgument);
+  const TemporaryFile pipe("pipe.hyx");
+  ASSERT_EQ(::mkfifo(pipe.path().c_str(), 0600), 0);
+  EXPECT_EQ(Hyx::read(pipe.path()).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(HyxRead, RefusesAFileAboveOneGibibyte) {
+  const TemporaryFile file("large.hyx");
+  std::ofstream(file.path()).put('x');
+  std::filesystem::resize_file(file.path(), kMaxHyxBytes + 1);  // sparse
+  EXPECT_EQ(Hyx::read(file.path()).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST(HyxRead, RefusesAnEmptyFile) {
+  const TemporaryFile file("empty.hyx");
+  std::ofstream(file.path()).flush();
+  EXPECT_EQ(Hyx::read(file.path()).status().code(), StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace halyard::kernel

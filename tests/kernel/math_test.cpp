@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The error bounds that halyard/kernel.h promises, measured against double precision.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernel/kernel_test_util.h"
+
+namespace halyard::testing {
+namespace {
+
+// One float in kStep, over all bit patterns; a prime, so that it meets all low bits.
+constexpr std::uint64_t kStep = 1009;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+const Kernels& math(const std::string& target) {
+  static const TextFile source(R"(
+HY_KERNEL(exp_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_exp(x[HY_GLOBAL_X]); }
+}
+HY_KERNEL(log_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_log(x[HY_GLOBAL_X]); }
+}
+)");
+  static const Kernels baseline(source.path(), {"x86-64"});
+  if (target == "x86-64") return baseline;
+  static const Kernels best(source.path(), {std::string(kernel::cpu_targets().front())});
+  return best;
+}
+
+std::vector<float> apply(const Kernels& kernels, std::string_view name, std::vector<float> x) {
+  std::vector<float> y(x.size());
+  const auto n = static_cast<std::uint32_t>(x.size());
+  kernels.run(name, {(x.size() + 255) / 256, 1, 1}, {x.data(), y.data()}, &n);
+  return y;
+}
+
+std::vector<float> sample() {
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits <= 0xffff'ffffu; bits += kStep) {
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  }
+  return x;
+}
+
+// The distance of `got` from the true value, in units of the last place of the true value.
+double error_in_ulps(float got, double want) {
+  const float rounded = static_cast<float>(want);
+  if (std::isnan(rounded) || std::isinf(rounded)) {
+    const bool same = std::isnan(rounded) ? std::isnan(got) : got == rounded;
+    return same ? 0 : std::numeric_limits<double>::infinity();
+  }
+  int exponent = 0;
+  std::frexp(want, &exponent);
+  const double ulp = std::ldexp(1.0, std::max(exponent - 24, -149));
+  return std::fabs(static_cast<double>(got) - want) / ulp;
+}
+
+double worst_error(std::string_view name, double (*reference)(double)) {
+  const std::vector<float> x = sample();
+  const std::vector<float> y = apply(math("best"), name, x);
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    worst = std::max(worst, error_in_ulps(y[i], reference(static_cast<double>(x[i]))));
+  }
+  return worst;
+}
+
+TEST(Math, ExpIsWithinOneUlp) {
+  EXPECT_LE(worst_error("exp_of", [](double x) { return std::exp(x); }), 1.0);
+}
+
+TEST(Math, LogIsWithinOneUlp) {
+  EXPECT_LE(worst_error("log_of", [](double x) { return std::log(x); }), 1.0);
+}
+
+TEST(Math, ExpKnowsItsSpecialValues) {
+  const auto y = apply(math("best"), "exp_of",
+                       {0.0f, -0.0f, kInfinity, -kInfinity, kNan, 1000.0f, -1000.0f, 1.0f});
+  EXPECT_EQ(y[0], 1.0f);
+  EXPECT_EQ(y[1], 1.0f);
+  EXPECT_EQ(y[2], kInfinity);
+  EXPECT_EQ(y[3], 0.0f);
+  EXPECT_TRUE(std::isnan(y[4]));
+  EXPECT_EQ(y[5], kInfinity);
+  EXPECT_EQ(y[6], 0.0f);
+  EXPECT_EQ(y[7], 2.71828175f);
+}
+
+TEST(Math, LogKnowsItsSpecialValues) {
+  const auto y = apply(math("best"), "log_of",
+                       {0.0f, -0.0f, kInfinity, -kInfinity, kNan, -1.0f, 1.0f, 1.40129846e-45f});
+  EXPECT_EQ(y[0], -kInfinity);
+  EXPECT_EQ(y[1], -kInfinity);
+  EXPECT_EQ(y[2], kInfinity);
+  EXPECT_TRUE(std::isnan(y[3]));
+  EXPECT_TRUE(std::isnan(y[4]));
+  EXPECT_TRUE(std::isnan(y[5]));
+  EXPECT_EQ(y[6], 0.0f);
+  EXPECT_EQ(y[7], -103.278931f);
+}
+
+TEST(Math, GivesTheSameBitsOnEveryLevel) {
+  const std::vector<float> x = sample();
+  for (const char* name : {"exp_of", "log_of"}) {
+    const auto best = apply(math("best"), name, x);
+    const auto baseline = apply(math("x86-64"), name, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (std::isnan(best[i]) && std::isnan(baseline[i])) continue;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(best[i]), std::bit_cast<std::uint32_t>(baseline[i]))
+          << name << "(" << x[i] << ")";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halyard::testing
