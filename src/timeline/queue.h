@@ -97,6 +97,11 @@ class Queue final : public RefCounted, public WorkItem {
   friend class Semaphore;
   friend class Submission;
 
+  // Counts threads inside the queue and what of it is on a work list: until all have left it is not
+  // idle. Entered by who can tell that it is not idle yet; leaving is the last touch.
+  void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  void leave() noexcept { users_.fetch_sub(1, std::memory_order_release); }
+
   static constexpr std::size_t kBound = 64;  // submissions per turn of the issuer role (rule 15)
   static constexpr std::uint64_t kMarkEvery = 32;  // submissions between markers at most (rule 20)
 

@@ -17,7 +17,7 @@ namespace halyard::inline v0::timeline {
 void Queue::run(bool shell) noexcept {
   scheduled_.store(false, std::memory_order_seq_cst);
   if (take_role()) work_in_role(shell, nullptr);
-  users_.fetch_sub(1, std::memory_order_release);  // the last touch
+  leave();
 }
 
 void Queue::work_in_role(bool shell, Submission* direct) noexcept {
@@ -48,9 +48,9 @@ void Queue::work_in_role(bool shell, Submission* direct) noexcept {
   if (shell) {
     schedule();
   } else {
-    users_.fetch_add(1, std::memory_order_relaxed);
+    enter();
     if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
-      users_.fetch_sub(1, std::memory_order_release);
+      leave();
     } else {
       engine_.post(base::Shell::kIssue, *this);
     }
@@ -167,6 +167,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           break;
         case Resolve::kReady:
           if (submission->host_call_ != nullptr) {
+            enter();
             engine_.post(base::Shell::kHost, *submission);
           } else {
             batch_[count++] = submission;

@@ -265,9 +265,9 @@ void Queue::make_ready(Submission& submission) noexcept {
 }
 
 void Queue::schedule() noexcept {
-  users_.fetch_add(1, std::memory_order_relaxed);
+  enter();
   if (scheduled_.exchange(true, std::memory_order_seq_cst)) {
-    users_.fetch_sub(1, std::memory_order_release);
+    leave();
   } else {
     EffectScope::add(*this);
   }
@@ -319,8 +319,12 @@ bool Queue::idle() noexcept {
   for (const auto& lane : quarantined_) {
     if (!quiet(*lane)) return false;
   }
-  base::LockGuard lock(mutex_);
-  return unissued_.empty();
+  {
+    base::LockGuard lock(mutex_);
+    if (!unissued_.empty()) return false;
+  }
+  // Who took the last one off the list entered before and may still be here.
+  return users_.load(std::memory_order_acquire) == 0;
 }
 
 void Queue::release_lanes(const Status& cause) noexcept {

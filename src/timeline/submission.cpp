@@ -55,6 +55,7 @@ bool Submission::end(State from, State to, const Status& cause) noexcept {
     (void)Status::adopt_record(record);
     return false;
   }
+  queue_->enter();
   retain();  // for the list of effects
   EffectScope::add(*this);
   return true;
@@ -66,20 +67,24 @@ void Submission::wait_met() noexcept {
 }
 
 void Submission::run(bool) noexcept {
+  // Letting go of the payload may drop the last handle of the device: the queue, entered when this went
+  // onto a list, stays until we leave.
+  Queue& queue = *queue_;
   if (state() == State::kIssuing) {
     // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.
     const Status status = host_call_(payload_);
-    EffectScope scope(queue_->engine(), EffectScope::Mode::kShell);
+    EffectScope scope(queue.engine(), EffectScope::Mode::kShell);
     if (status.ok()) {
       complete();
     } else {
       (void)end(State::kIssuing, State::kFailed, status);
       release();
     }
-    return;
+  } else {
+    pass_on_failure();
+    release();  // the list's
   }
-  pass_on_failure();
-  release();  // the list's
+  queue.leave();
 }
 
 void Submission::complete() noexcept {
