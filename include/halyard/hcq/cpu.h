@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CPU as a hardware-queue device.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "halyard/base/export.h"
+#include "halyard/base/result.h"
+#include "halyard/hcq/device.h"
+#include "halyard/hcq/program.h"
+
+namespace halyard::inline v0::hcq {
+
+// A device with `workers` threads of its own (1 to 256; 0: one per core this process may use).
+// kInvalidArgument, kResourceExhausted.
+HALYARD_EXPORT Result<std::unique_ptr<Device>> open_cpu(unsigned workers = 0);
+
+// A program from a function of this process, which must stay loaded as long as it is used.
+// kInvalidArgument when `info` is inconsistent or has more than 64 buffers or 4096 bytes of
+// constants.
+HALYARD_EXPORT Result<Program> cpu_program(Kernel kernel, ProgramInfo info);
+
+// A kernel of a .hyx file in memory, from the best image that this CPU runs. `name` stands for the
+// file in messages. kDataLoss (damaged file), kNotFound (no such kernel), kUnavailable (no image).
+HALYARD_EXPORT Result<Program> load_cpu_program(std::span<const std::byte> hyx,
+                                                std::string_view name, std::string_view kernel);
+
+}  // namespace halyard::inline v0::hcq

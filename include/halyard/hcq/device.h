@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// hcq::Device: two hardware queues, compute and copy, and one timeline signal for the whole device.
+//
+// By convention `timeline_value()` is the next value to be signalled. To follow all work submitted
+// so far, wait for `timeline_value() - 1`; to mark the end of a submission, signal
+// `next_timeline()`:
+//
+//   q.wait(device.timeline_signal(), device.timeline_value() - 1)
+//    .exec(...)
+//    .signal(device.timeline_signal(), device.next_timeline());
+//
+// Values are 64-bit and never wrap. A queue may wait for anything, also for a value nobody has
+// queued yet; it then blocks, and no other queue of the device with it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "halyard/base/clock.h"
+#include "halyard/base/export.h"
+#include "halyard/base/result.h"
+#include "halyard/hcq/signal.h"
+
+namespace halyard::inline v0::hcq {
+
+namespace detail {
+class CommandList;
+}
+
+enum class QueueType : std::uint8_t { kCompute, kCopy };
+
+// Functions are safe from any thread.
+class HALYARD_EXPORT Device {
+ public:
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  // Drops what is queued and has not run; waits for the piece of work (a workgroup, a chunk of a
+  // copy) that runs right now, never for queued work. To finish first: synchronize().
+  virtual ~Device();
+
+  // A signal this device and the host see; kResourceExhausted.
+  Result<Signal> create_signal(std::uint64_t initial = 0) const;
+
+  const Signal& timeline_signal() const noexcept { return timeline_signal_; }
+  // The next value to signal. The first is 1.
+  std::uint64_t timeline_value() const noexcept {
+    return timeline_value_.load(std::memory_order_relaxed);
+  }
+  // Takes the next value: the caller submits a command that signals it.
+  std::uint64_t next_timeline() noexcept {
+    return timeline_value_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Waits for timeline_value() - 1. kDeadlineExceeded.
+  Status synchronize(Deadline deadline = kForever) const;
+
+ protected:
+  explicit Device(Signal timeline_signal) noexcept;
+
+ private:
+  friend class CommandQueue;
+  // In order, to the hardware queue of `type`; nothing is queued on error.
+  virtual Status submit(QueueType type, const detail::CommandList& commands) = 0;
+
+  const Signal timeline_signal_;
+  std::atomic<std::uint64_t> timeline_value_{1};
+};
+
+}  // namespace halyard::inline v0::hcq

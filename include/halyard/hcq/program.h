@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// hcq::Program: a kernel ready to be queued. ArgsState: its arguments, packed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0::hcq {
+
+// What a CPU kernel is told about the workgroup it is to run.
+struct Workgroup {
+  std::size_t group[3];  // which one
+  std::size_t count[3];  // of how many
+};
+
+// A kernel in machine code for the CPU. Runs one workgroup; must not throw. A kernel that faults
+// (SIGSEGV, SIGFPE) ends the process, as any native code does.
+using Kernel = void (*)(const Workgroup* workgroup, void* const* buffers, const void* constants);
+
+// Memory as a queue sees it: a view; whoever owns the memory keeps it until the work is done. A cpu
+// device uses any memory of the process.
+struct Buffer {
+  Buffer() noexcept = default;
+  Buffer(std::uint64_t va_addr_, std::uint64_t size_) noexcept : va_addr(va_addr_), size(size_) {}
+  Buffer(void* memory, std::uint64_t size_) noexcept
+      : va_addr(reinterpret_cast<std::uintptr_t>(memory)), size(size_) {}
+  void* pointer() const noexcept { return reinterpret_cast<void*>(va_addr); }
+
+  std::uint64_t va_addr = 0;
+  std::uint64_t size = 0;  // bytes
+};
+
+// A typed constant. One that differs from the kernel's declaration is an error, never a conversion.
+class Value {
+ public:
+  enum class Type : std::uint8_t { kInt32, kUint32, kInt64, kUint64, kFloat32, kFloat64 };
+
+  Value(std::int32_t value) noexcept : Value(Type::kInt32, &value, sizeof value) {}
+  Value(std::uint32_t value) noexcept : Value(Type::kUint32, &value, sizeof value) {}
+  Value(std::int64_t value) noexcept : Value(Type::kInt64, &value, sizeof value) {}
+  Value(std::uint64_t value) noexcept : Value(Type::kUint64, &value, sizeof value) {}
+  Value(float value) noexcept : Value(Type::kFloat32, &value, sizeof value) {}
+  Value(double value) noexcept : Value(Type::kFloat64, &value, sizeof value) {}
+  Value(bool) = delete;
+
+  Type type() const noexcept { return type_; }
+  const void* data() const noexcept { return bytes_; }
+
+  static constexpr std::size_t size_of(Type type) noexcept {
+    return type == Type::kInt32 || type == Type::kUint32 || type == Type::kFloat32 ? 4 : 8;
+  }
+
+ private:
+  Value(Type type, const void* value, std::size_t size) noexcept : type_(type) {
+    __builtin_memcpy(bytes_, value, size);
+  }
+
+  alignas(8) std::byte bytes_[8] = {};
+  Type type_;
+};
+
+struct Size3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  friend bool operator==(const Size3&, const Size3&) noexcept = default;
+};
+
+// What a Program must know of its kernel.
+struct ProgramInfo {
+  struct Constant {
+    std::string name;
+    Value::Type type;
+    std::uint32_t offset;  // in the block of constants, a multiple of the type's size
+  };
+  std::string name;
+  Size3 local_size;
+  std::uint32_t buffer_count = 0;
+  std::vector<Constant> constants;
+  std::uint32_t constants_size = 0;  // bytes of the block; at least the end of the last constant
+};
+
+class ProgramObject;
+
+// Arguments of one launch. Must live until the queue it was given to is submitted. An ArgsState
+// made from wrong arguments carries the error, which Queue::submit returns.
+class HALYARD_EXPORT ArgsState {
+ public:
+  const Status& status() const noexcept { return status_; }
+
+ private:
+  friend class Program;
+  friend class ComputeQueue;
+  Status status_;
+  Ref<RefCounted> program_;
+  std::vector<std::uint64_t> words_;  // buffer addresses, then the block of constants
+};
+
+// A handle; safe from any thread. Queued commands keep the program they run.
+class HALYARD_EXPORT Program {
+ public:
+  Program() noexcept = default;
+  explicit Program(Ref<ProgramObject> object) noexcept;
+
+  std::string_view name() const noexcept;  // empty for an empty handle
+  Size3 local_size() const noexcept;
+
+  // Packs arguments in the order of the kernel's declaration. Errors are in the result's status():
+  // kInvalidArgument for a wrong number or type, naming the parameter.
+  ArgsState fill_kernargs(std::initializer_list<Buffer> buffers,
+                          std::initializer_list<Value> values = {}) const;
+
+  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
+  friend bool operator==(const Program& a, const Program& b) noexcept = default;
+  ProgramObject* object() const noexcept;
+
+ private:
+  Ref<RefCounted> object_;
+};
+
+}  // namespace halyard::inline v0::hcq

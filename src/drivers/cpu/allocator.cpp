@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cpu/allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <new>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::cpu {
+namespace {
+
+constexpr std::uint64_t kDefaultAlignment = 64;
+constexpr std::uint64_t kMaxAlignment = 4096;  // a page, so that mapped memory has it anyway
+
+// From here on memory is mapped by itself: it goes back to the system at once, and untouched pages
+// cost nothing. The C library's own threshold grows with use.
+constexpr std::uint64_t kMapped = std::uint64_t{1} << 20;
+
+class HostMemory final : public hal::Memory {
+ public:
+  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, bool mapped) noexcept
+      : Memory(size, type, static_cast<std::byte*>(pointer),
+               reinterpret_cast<std::uintptr_t>(pointer), cpu::domain()),
+        mapped_(mapped) {}
+
+ private:
+  ~HostMemory() override {
+    if (mapped_) {
+      munmap(host_pointer(), size());
+    } else {
+      std::free(host_pointer());
+    }
+  }
+
+  const bool mapped_;
+};
+
+}  // namespace
+
+const void* domain() noexcept {
+  static constexpr char kDomain = 0;
+  return &kDomain;
+}
+
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                  hal::MemoryType type) {
+  assert(alignment <= kMaxAlignment);
+  const auto exhausted = [&] {
+    return error(StatusCode::kResourceExhausted, "cpu: no memory for {} bytes", size);
+  };
+  if (size > PTRDIFF_MAX - kMaxAlignment) return exhausted();
+  const bool mapped = size >= kMapped;
+  void* pointer;
+  if (mapped) {
+    pointer = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pointer == MAP_FAILED) return exhausted();
+  } else {
+    alignment = std::max(alignment, kDefaultAlignment);
+    // A multiple of the alignment, and never nothing.
+    const std::uint64_t rounded =
+        (std::max<std::uint64_t>(size, 1) + alignment - 1) & ~(alignment - 1);
+    pointer = std::aligned_alloc(alignment, rounded);
+    if (pointer == nullptr) return exhausted();
+  }
+  auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped);
+  if (memory == nullptr) {
+    mapped ? static_cast<void>(munmap(pointer, size)) : std::free(pointer);
+    return exhausted();
+  }
+  return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
+}
+
+}  // namespace halyard::inline v0::cpu

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of the cpu driver: plain host memory, the same for every memory type. Needs no device to
+// be freed.
+#pragma once
+
+#include <cstdint>
+
+#include "hal/memory.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::cpu {
+
+// What all cpu devices of a process have in common: each may use the others' memory, and wait for
+// their lanes.
+const void* domain() noexcept;
+
+// `alignment`: a power of two up to 4096, or 0 for 64. kResourceExhausted with the size.
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                  hal::MemoryType type);
+
+}  // namespace halyard::inline v0::cpu

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cpu/command_buffer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "base/format.h"
+#include "drivers/cpu/executable.h"
+#include "hcq/slice.h"
+
+namespace halyard::inline v0::cpu {
+namespace {
+
+constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+
+// A binding of a dispatch with slots. Direct: `offset` is an address.
+struct Binding {
+  static constexpr std::uint64_t kDirect = ~std::uint64_t{0};
+  std::uint64_t slot;
+  std::uint64_t offset;
+};
+static_assert(sizeof(Binding) == 2 * sizeof(std::uint64_t));
+
+std::byte* address_of(const hal::BoundRange& bound) noexcept {
+  return bound.memory->host_pointer() + bound.offset;
+}
+
+std::byte* resolve(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
+  return range.memory != nullptr ? cpu::address_of(range)
+                                 : address_of(table[range.slot]) + range.offset;
+}
+
+std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
+  return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
+}
+
+bool runs_nothing(const hal::DispatchCommand& dispatch) noexcept {
+  return std::find(dispatch.groups, dispatch.groups + 3, 0u) != dispatch.groups + 3;
+}
+
+hcq::Kernel kernel_of(const hal::DispatchCommand& dispatch) noexcept {
+  return static_cast<const Executable*>(dispatch.executable)->entry(dispatch.function);
+}
+
+bool has_slots(const hal::DispatchCommand& dispatch) noexcept {
+  return std::any_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
+                     [](const hal::CommandRange& range) { return range.memory == nullptr; });
+}
+
+std::size_t words_for(std::size_t bytes) noexcept { return (bytes + 7) / 8; }
+
+std::size_t argument_words(const hal::DispatchCommand& dispatch) noexcept {
+  const std::size_t per_binding = has_slots(dispatch) ? 2 : 1;
+  return dispatch.binding_count * per_binding + words_for(dispatch.constants_size);
+}
+
+}  // namespace
+
+struct CommandBuffer::Record {
+  enum class Kind : std::uint8_t {
+    kCall,      // one workgroup, no slots: the chain benchmarks' case
+    kGroups,    // several workgroups, no slots
+    kSlots,     // a dispatch with slots
+    kTransfer,  // fill, update or copy
+  };
+  hcq::Kernel kernel;
+  union {
+    void* const* buffers;
+    const Binding* bindings;
+  };
+  union {
+    const void* constants;
+    const hal::Command* transfer;
+  };
+  std::uint32_t groups[3];
+  Kind kind;
+  std::uint8_t binding_count;  // kSlots
+};
+
+CommandBuffer::~CommandBuffer() = default;
+
+Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recording& recording) {
+  std::size_t records = 0, words = 0;
+  for (const hal::Command& command : recording.commands) {
+    if (command.kind == hal::CommandKind::kBarrier) continue;
+    if (command.kind == hal::CommandKind::kDispatch) {
+      if (runs_nothing(command.dispatch)) continue;
+      words += argument_words(command.dispatch);
+    }
+    ++records;
+  }
+  std::unique_ptr<CommandBuffer> result(new (std::nothrow) CommandBuffer);
+  if (result != nullptr) {
+    result->records_.reset(new (std::nothrow) Record[records]);
+    result->arguments_.reset(new (std::nothrow) std::uint64_t[words]);
+  }
+  if (result == nullptr || result->records_ == nullptr || result->arguments_ == nullptr) {
+    return error(StatusCode::kResourceExhausted, "cpu: no memory for a recording of {} commands",
+                 recording.commands.size());
+  }
+  std::uint64_t* word = result->arguments_.get();
+  Record* record = result->records_.get();
+  for (const hal::Command& command : recording.commands) {
+    if (command.kind == hal::CommandKind::kBarrier) continue;
+    if (command.kind != hal::CommandKind::kDispatch) {
+      record->kind = Record::Kind::kTransfer;
+      record->transfer = &command;
+      ++record;
+      continue;
+    }
+    const hal::DispatchCommand& dispatch = command.dispatch;
+    if (runs_nothing(dispatch)) continue;
+    assert(dispatch.binding_count <= hcq::Ring::kScratchPointers);
+    record->kernel = kernel_of(dispatch);
+    std::copy_n(dispatch.groups, 3, record->groups);
+    record->binding_count = static_cast<std::uint8_t>(dispatch.binding_count);
+    const bool slots = has_slots(dispatch);
+    const bool one = dispatch.groups[0] == 1 && dispatch.groups[1] == 1 && dispatch.groups[2] == 1;
+    record->kind = slots ? Record::Kind::kSlots : one ? Record::Kind::kCall : Record::Kind::kGroups;
+    if (slots) {
+      record->bindings = reinterpret_cast<const Binding*>(word);
+    } else {
+      record->buffers = reinterpret_cast<void* const*>(word);
+    }
+    for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
+      const hal::CommandRange& range = dispatch.bindings[i];
+      const bool direct = range.memory != nullptr;
+      if (slots) *word++ = direct ? Binding::kDirect : range.slot;
+      *word++ = direct ? reinterpret_cast<std::uintptr_t>(cpu::address_of(range)) : range.offset;
+    }
+    record->constants = word;
+    if (dispatch.constants_size != 0) {
+      std::memcpy(word, dispatch.constants, dispatch.constants_size);
+      word += words_for(dispatch.constants_size);
+    }
+    ++record;
+  }
+  result->count_ = records;
+  return result;
+}
+
+// False if it became a job.
+bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table) {
+  switch (record.kind) {
+    case Record::Kind::kCall:
+    case Record::Kind::kGroups:
+      return ring.start_groups(record.kernel, record.groups, record.buffers, record.constants);
+    case Record::Kind::kSlots: {
+      void** buffers = ring.scratch();
+      for (std::uint8_t i = 0; i < record.binding_count; ++i) {
+        const Binding& binding = record.bindings[i];
+        buffers[i] = binding.slot == Binding::kDirect
+                         ? reinterpret_cast<void*>(binding.offset)
+                         : address_of(table[binding.slot]) + binding.offset;
+      }
+      return ring.start_groups(record.kernel, record.groups, buffers, record.constants);
+    }
+    case Record::Kind::kTransfer:
+      break;
+  }
+  const hal::Command& command = *record.transfer;
+  switch (command.kind) {
+    case hal::CommandKind::kFill:
+      return ring.start_fill(resolve(command.fill.target, table),
+                             length_of(command.fill.target, table), command.fill.pattern,
+                             command.fill.pattern_size);
+    case hal::CommandKind::kUpdate:
+      return ring.start_copy(resolve(command.update.target, table), command.update.source,
+                             length_of(command.update.target, table));
+    case hal::CommandKind::kCopy:
+      return ring.start_copy(resolve(command.copy.target, table),
+                             resolve(command.copy.source, table),
+                             length_of(command.copy.source, table));
+    case hal::CommandKind::kBarrier:
+    case hal::CommandKind::kDispatch:
+      break;
+  }
+  assert(false && "decoded before");
+  return true;
+}
+
+hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice) {
+  const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
+  const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
+  std::uint64_t& cursor = ring.cursor();
+  while (cursor < self.count_) {
+    const std::uint64_t allowance = slice.allowance();
+    if (allowance == 0) return hcq::Outcome::kYield;
+    const Record* const first = &self.records_[cursor];
+    const Record* const end = first + std::min(allowance, self.count_ - cursor);
+    const Record* record = first;
+    for (; record != end && record->kind == Record::Kind::kCall; ++record) {
+      record->kernel(&kOnly, record->buffers, record->constants);
+    }
+    bool finished = true;
+    if (record != end) finished = start(ring, *record++, table);
+    cursor += static_cast<std::uint64_t>(record - first);
+    slice.spend(static_cast<std::uint32_t>(record - first));
+    if (!finished) return hcq::Outcome::kJob;
+  }
+  return hcq::Outcome::kDone;
+}
+
+hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice&) {
+  if (ring.cursor()++ != 0) return hcq::Outcome::kDone;
+  const auto& dispatch = *reinterpret_cast<const hal::DispatchCommand*>(words[1]);
+  if (runs_nothing(dispatch)) return hcq::Outcome::kDone;
+  void** buffers = ring.scratch();
+  for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
+    buffers[i] = cpu::address_of(dispatch.bindings[i]);
+  }
+  return ring.start_groups(kernel_of(dispatch), dispatch.groups, buffers, dispatch.constants)
+             ? hcq::Outcome::kDone
+             : hcq::Outcome::kJob;
+}
+
+}  // namespace halyard::inline v0::cpu

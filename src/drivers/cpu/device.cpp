@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cpu/device.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/cpu/allocator.h"
+#include "drivers/cpu/command_buffer.h"
+#include "drivers/cpu/executable.h"
+
+namespace halyard::inline v0::cpu {
+
+Device::Device(hal::DeviceInfo info)
+    : info_(std::move(info)), group_(info_.workers), workers_(group_) {}
+
+Device::~Device() { close(); }
+
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info) {
+  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info)));
+  if (device == nullptr)
+    return error(StatusCode::kResourceExhausted, "cpu: no memory for a device");
+  HALYARD_RETURN_IF_ERROR(device->workers_.start(device->info_.workers));
+  return device;
+}
+
+const void* Device::domain() const noexcept { return cpu::domain(); }
+
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
+                                          hal::MemoryType type) {
+  return cpu::allocate(size, alignment, type);
+}
+
+Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+  return Executable::load(std::move(file));
+}
+
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+  HALYARD_ASSIGN_OR_RETURN(auto commands, CommandBuffer::create(recording));
+  return std::unique_ptr<hal::NativeCommands>(std::move(commands));
+}
+
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind) {
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane, Lane::create(group_));
+  base::LockGuard lock(mutex_);
+  lanes_.push_back(std::move(lane));
+  return static_cast<timeline::NativeQueue*>(lanes_.back().get());
+}
+
+void Device::close() {
+  if (std::exchange(closed_, true)) return;
+  workers_.stop();
+  lanes_.clear();
+}
+
+}  // namespace halyard::inline v0::cpu

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device: some worker threads and the lanes they serve.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "drivers/cpu/queue.h"
+#include "drivers/cpu/workers.h"
+#include "hal/driver.h"
+#include "hcq/ring_group.h"
+
+namespace halyard::inline v0::cpu {
+
+class Device final : public hal::DeviceImpl {
+ public:
+  // `info.workers` threads are started; with 0 the device is stepped by hand, through help().
+  // kResourceExhausted.
+  static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info);
+  ~Device() override;
+
+  const hal::DeviceInfo& info() const noexcept override { return info_; }
+  const void* domain() const noexcept override;
+  Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                    hal::MemoryType type) override;
+  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
+  // Every kind of queue gets a ring that runs every operation.
+  Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind) override;
+  void close() override;
+
+  hcq::RingGroup& group() noexcept { return group_; }
+
+ private:
+  explicit Device(hal::DeviceInfo info);
+
+  const hal::DeviceInfo info_;
+  hcq::RingGroup group_;
+  Workers workers_;
+  bool closed_ = false;
+  base::Mutex mutex_;  // guards lanes_
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace halyard::inline v0::cpu

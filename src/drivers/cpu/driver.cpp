@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cpu/driver.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/cpu/device.h"
+#include "drivers/cpu/workers.h"
+#include "hcq/ring_group.h"
+#include "kernel/cpu_image.h"
+
+namespace halyard::inline v0::cpu {
+namespace {
+
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t start = line.find_first_not_of(" \t:", std::string_view("model name").size());
+    if (start != std::string::npos) return line.substr(start);
+  }
+  return "CPU";
+}
+
+std::uint64_t memory_size() noexcept {
+  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes)
+             : 0;
+}
+
+std::optional<unsigned> parse(std::string_view text, unsigned least, unsigned most) noexcept {
+  unsigned value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+struct Layout {
+  unsigned devices = 1;
+  unsigned workers = 0;  // 0: by default
+  std::string options;   // as they were given: "?devices=2"
+};
+
+Result<Layout> read_options(const hal::Uri& uri) {
+  Layout layout;
+  for (const auto& [name, value] : uri.options) {
+    std::optional<unsigned> number;
+    unsigned most = 0;
+    if (name == "devices") {
+      most = kMaxDevices;
+      number = parse(value, 1, most);
+      layout.devices = number.value_or(1);
+    } else if (name == "workers") {
+      most = kMaxWorkers;
+      number = parse(value, 1, most);
+      layout.workers = number.value_or(1);
+    } else {
+      return error(StatusCode::kInvalidArgument,
+                   "cpu: unknown option '{}'; there are devices and workers", name);
+    }
+    if (!number) {
+      return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not 1 to {}", name, value,
+                   most);
+    }
+    layout.options += fmt::format("{}{}={}", layout.options.empty() ? "?" : "&", name, *number);
+  }
+  return layout;
+}
+
+hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
+  hal::DeviceInfo info;
+  info.uri = fmt::format("cpu://{}{}", ordinal, layout.options);
+  info.driver = "cpu";
+  info.name = model_name();
+  for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);
+  info.memory_size = memory_size();
+  info.workers = layout.workers != 0
+                     ? layout.workers
+                     : std::clamp(hcq::core_count() / layout.devices, 1u, kMaxWorkers);
+  return info;
+}
+
+class CpuDriver final : public hal::Driver {
+ public:
+  std::string_view name() const noexcept override { return "cpu"; }
+
+  Result<std::vector<hal::DeviceInfo>> enumerate() override {
+    return std::vector<hal::DeviceInfo>{describe(0, {})};
+  }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
+    HALYARD_ASSIGN_OR_RETURN(const Layout layout, read_options(uri));
+    unsigned first = 0, end = layout.devices;
+    if (!uri.path.empty()) {
+      const auto ordinal = parse(uri.path, 0, ~0u);
+      if (!ordinal || *ordinal >= layout.devices) {
+        return error(StatusCode::kNotFound, "cpu: no device '{}'; there are {}, from 0", uri.path,
+                     layout.devices);
+      }
+      first = *ordinal;
+      end = first + 1;
+    }
+    std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
+    for (unsigned ordinal = first; ordinal < end; ++ordinal) {
+      HALYARD_ASSIGN_OR_RETURN(auto device, Device::create(describe(ordinal, layout)));
+      devices.push_back(std::move(device));
+    }
+    return devices;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<hal::Driver> make_cpu_driver() { return std::make_unique<CpuDriver>(); }
+
+}  // namespace halyard::inline v0::cpu

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executable: the kernels of one .hyx as functions of this process.
+//
+// The machine code is trusted: a kernel that faults ends the process, as any native code does.
+// Floating-point and denormal modes are those of the thread that happens to run a kernel; Halyard
+// never changes them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "hal/driver.h"
+#include "halyard/base/result.h"
+#include "halyard/hcq/program.h"
+#include "kernel/cpu_image.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::cpu {
+
+// The hcq layer knows nothing of .hyx files and names the kernel ABI itself.
+static_assert(sizeof(hcq::Workgroup) == sizeof(kernel::Workgroup) &&
+              offsetof(hcq::Workgroup, count) == offsetof(kernel::Workgroup, count));
+inline hcq::Kernel to_hcq(kernel::CpuEntry entry) noexcept {
+  return reinterpret_cast<hcq::Kernel>(entry);
+}
+
+class Executable final : public hal::ExecutableImpl {
+ public:
+  // From the best image this CPU runs. kUnavailable: there is none; the message names those there
+  // are.
+  static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
+
+  hcq::Kernel entry(std::uint32_t function) const noexcept { return entries_[function]; }
+
+ private:
+  Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,
+             std::unique_ptr<hcq::Kernel[]> entries) noexcept
+      : ExecutableImpl(std::move(file)), image_(std::move(image)), entries_(std::move(entries)) {}
+
+  const Ref<kernel::CpuImage> image_;
+  const std::unique_ptr<hcq::Kernel[]> entries_;  // in the order of file().kernels()
+};
+
+// As CpuImage::load, with kUnavailable where the file has no image for this CPU.
+Result<Ref<kernel::CpuImage>> load_image(const kernel::Hyx& file);
+
+}  // namespace halyard::inline v0::cpu

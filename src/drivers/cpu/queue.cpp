@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cpu/queue.h"
+
+#include <cassert>
+#include <new>
+
+#include "base/format.h"
+#include "drivers/cpu/command_buffer.h"
+#include "hal/command.h"
+#include "hcq/packet.h"
+#include "hcq/slice.h"
+
+namespace halyard::inline v0::cpu {
+namespace {
+
+// 128 KiB: half of a small second-level cache. Holds kMaxInFlight submissions with one edge each,
+// so that issue() is busy only if many wait for several lanes.
+constexpr std::size_t kRingPackets = 2048;
+constexpr std::uint32_t kMaxInFlight = 1024;
+
+// More edges than this go into a list of their own, so that every submission fits the ring.
+constexpr std::size_t kMaxWaitPackets = 8;
+
+std::uint64_t word(const void* pointer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+std::uint64_t word(hcq::CustomFunction function) noexcept {
+  return reinterpret_cast<std::uintptr_t>(function);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Lane>> Lane::create(hcq::RingGroup& group) {
+  std::unique_ptr<Lane> lane(new (std::nothrow) Lane(group));
+  if (lane == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory for a lane");
+  HALYARD_ASSIGN_OR_RETURN(lane->ring_, hcq::Ring::create(group, &lane->sequence_, kRingPackets));
+  return lane;
+}
+
+Lane::~Lane() {
+  if (ring_ == nullptr) return;
+  ring_->close();
+  for (Armed* armed = armed_.get(); armed != nullptr; armed = armed->next.get()) {
+    (void)sequence_.unlink(armed->waiter);
+  }
+  // Not by recursion: there may be one for each thread that ever waited.
+  while (armed_ != nullptr) armed_ = std::move(armed_->next);
+}
+
+const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
+  static constexpr timeline::QueueCapabilities kCapabilities{.marks_every_submission = true,
+                                                             .max_in_flight = kMaxInFlight};
+  return kCapabilities;
+}
+
+timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool ring) noexcept {
+  timeline::IssueResult result;
+  if (abandoned_.load(std::memory_order_acquire)) {
+    result.status = cause_;
+    return result;
+  }
+  for (const timeline::Issue& issue : batch) {
+    if (!ring_->has_room(1 + std::min(issue.waits.size(), kMaxWaitPackets))) {
+      result.busy = true;
+      break;
+    }
+    result.status = push(issue);
+    if (!result.status.ok()) break;
+    ++result.count;
+  }
+  if (ring && result.count != 0) group_.bell(*ring_);
+  return result;
+}
+
+Status Lane::push_waits(std::span<const timeline::Edge> waits) noexcept {
+  const auto signal_of = [](const timeline::Edge& edge) {
+    return &static_cast<Lane*>(edge.queue)->sequence_;
+  };
+  if (waits.size() <= kMaxWaitPackets) {
+    for (const timeline::Edge& edge : waits) {
+      ring_->push(hcq::PacketKind::kWait, 0, word(signal_of(edge)), edge.sequence);
+    }
+    return {};
+  }
+  auto* points = new (std::nothrow) hcq::WaitPoint[waits.size()];
+  if (points == nullptr) {
+    return error(StatusCode::kResourceExhausted, "cpu: no memory for {} edges", waits.size());
+  }
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    points[i] = {signal_of(waits[i]), waits[i].sequence};
+  }
+  ring_->push(hcq::PacketKind::kWaitList, 0, word(points), waits.size());
+  return {};
+}
+
+Status Lane::push(const timeline::Issue& issue) noexcept {
+  using hcq::PacketKind;
+  if (!issue.waits.empty()) HALYARD_RETURN_IF_ERROR(push_waits(issue.waits));
+  const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
+  switch (operation.kind) {
+    case hal::OperationKind::kBarrier:
+      ring_->push(PacketKind::kNop, issue.sequence);
+      return {};
+    case hal::OperationKind::kExecute:
+      ring_->push(PacketKind::kCustom, issue.sequence, word(&CommandBuffer::run),
+                  word(static_cast<const CommandBuffer*>(operation.native)), word(operation.table));
+      return {};
+    case hal::OperationKind::kCommand:
+      break;
+    case hal::OperationKind::kHostCall:
+      assert(false && "host calls never reach a driver");
+      return {};
+  }
+  const hal::Command& command = operation.command;
+  switch (command.kind) {
+    case hal::CommandKind::kBarrier:
+      ring_->push(PacketKind::kNop, issue.sequence);
+      break;
+    case hal::CommandKind::kFill:
+      ring_->push(PacketKind::kFill, issue.sequence, word(address_of(command.fill.target)),
+                  command.fill.target.length, std::uint64_t{command.fill.pattern},
+                  std::uint64_t{command.fill.pattern_size});
+      break;
+    case hal::CommandKind::kUpdate:
+      ring_->push(PacketKind::kCopy, issue.sequence, word(address_of(command.update.target)),
+                  word(command.update.source), command.update.target.length);
+      break;
+    case hal::CommandKind::kCopy:
+      ring_->push(PacketKind::kCopy, issue.sequence, word(address_of(command.copy.target)),
+                  word(address_of(command.copy.source)), command.copy.source.length);
+      break;
+    case hal::CommandKind::kDispatch:
+      ring_->push(PacketKind::kCustom, issue.sequence, word(&run_dispatch),
+                  word(&command.dispatch));
+      break;
+  }
+  return {};
+}
+
+Status Lane::mark() noexcept { return {}; }
+
+timeline::Progress Lane::poll() noexcept {
+  timeline::Progress progress{.sequence = sequence_.value(), .fault = {}};
+  if (abandoned_.load(std::memory_order_acquire)) [[unlikely]]
+    progress.fault = cause_;
+  return progress;
+}
+
+Status Lane::probe() noexcept {
+  return abandoned_.load(std::memory_order_acquire) ? cause_ : Status();
+}
+
+Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    Armed* armed = armed_.get();
+    while (armed != nullptr && armed->waiter.notify != &notify) armed = armed->next.get();
+    if (armed == nullptr) {
+      std::unique_ptr<Armed> fresh(new (std::nothrow) Armed(notify));
+      if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory to arm");
+      fresh->next = std::move(armed_);
+      armed_ = std::move(fresh);
+      armed = armed_.get();
+    }
+    if (!sequence_.arm(armed->waiter, sequence)) notify.notify();
+  }
+  // Whoever asks to be woken no longer helps.
+  if (ring_->ready() || ring_->has_chunk()) group_.wake(1);
+  return {};
+}
+
+bool Lane::help(std::uint64_t sequence) noexcept {
+  if (sequence_.value() >= sequence) return false;
+  hcq::Slice slice(/*chunks=*/1);
+  if (!ring_->step(slice, /*wake=*/false)) return group_.step(slice, ring_.get());
+  // What this thread leaves behind, and did not ring for, is for the workers.
+  if (sequence_.value() >= sequence && ring_->ready()) group_.wake(1);
+  return true;
+}
+
+void Lane::abandon(const Status& cause) noexcept {
+  if (abandoned_.load(std::memory_order_relaxed)) return;
+  cause_ = cause;
+  abandoned_.store(true, std::memory_order_release);
+  ring_->close();
+}
+
+}  // namespace halyard::inline v0::cpu

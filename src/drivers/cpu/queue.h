@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lane: a queue of the cpu device for the timeline engine: one ring, whose packets write the lane's
+// sequence. A submission is one packet, and one more for each edge it waits on.
+//
+// A submission issued without a doorbell runs when somebody help()s, or when the next doorbell
+// rings. A waiter that stops helping before its sequence is reached calls arm(), which rings it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "halyard/base/result.h"
+#include "hcq/ring.h"
+#include "hcq/ring_group.h"
+#include "hcq/signal_object.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::cpu {
+
+class Lane final : public timeline::NativeQueue {
+ public:
+  // `group` outlives the lane. kResourceExhausted.
+  static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group);
+  // When no thread serves the group any more. Drops what is left.
+  ~Lane() override;
+
+  const timeline::QueueCapabilities& capabilities() const noexcept override;
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
+  Status mark() noexcept override;
+  timeline::Progress poll() noexcept override;
+  Status probe() noexcept override;
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
+  bool help(std::uint64_t sequence) noexcept override;
+  void abandon(const Status& cause) noexcept override;
+
+ private:
+  // What somebody asked to be told. One for each Notify that was ever armed here: they are few,
+  // since threads recycle their parkers.
+  struct Armed {
+    explicit Armed(base::Notify& notify) noexcept : waiter(notify) {}
+    hcq::SignalObject::Waiter waiter;
+    std::unique_ptr<Armed> next;
+  };
+
+  explicit Lane(hcq::RingGroup& group) noexcept : group_(group) {}
+  Status push(const timeline::Issue& issue) noexcept;
+  Status push_waits(std::span<const timeline::Edge> waits) noexcept;
+
+  hcq::RingGroup& group_;
+  hcq::SignalObject sequence_{0};
+  std::unique_ptr<hcq::Ring> ring_;
+  base::Atomic<bool> abandoned_{false};
+  Status cause_;       // written before abandoned_
+  base::Mutex mutex_;  // guards armed_
+  std::unique_ptr<Armed> armed_;
+};
+
+}  // namespace halyard::inline v0::cpu

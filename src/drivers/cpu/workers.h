@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Workers: the threads that serve the rings of one device.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "halyard/base/status.h"
+#include "hcq/ring_group.h"
+
+namespace halyard::inline v0::cpu {
+
+inline constexpr unsigned kMaxWorkers = 256;
+
+class Workers {
+ public:
+  // `group` outlives the threads.
+  explicit Workers(hcq::RingGroup& group) noexcept : group_(group) {}
+  // After stop(), or when nothing was started.
+  ~Workers();
+
+  // kResourceExhausted: the system gave fewer threads; those it gave have ended again.
+  Status start(unsigned count) noexcept;
+  // Ends the threads and waits for them; each finishes the piece of work it runs. Call once.
+  void stop() noexcept;
+
+ private:
+  hcq::RingGroup& group_;
+  std::unique_ptr<pthread_t[]> threads_;
+  unsigned count_ = 0;
+};
+
+}  // namespace halyard::inline v0::cpu

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hcq/host_queue.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::hcq {
+
+Result<std::unique_ptr<HostQueue>> HostQueue::create(RingGroup& group,
+                                                     const HostQueueLimits& limits) {
+  std::unique_ptr<HostQueue> queue(new (std::nothrow) HostQueue(group, limits));
+  if (queue == nullptr) return error(StatusCode::kResourceExhausted, "queue: no memory");
+  queue->kernargs_memory_.reset(new (std::nothrow) std::byte[limits.kernargs_bytes + kBlock]);
+  if (queue->kernargs_memory_ == nullptr) {
+    return error(StatusCode::kResourceExhausted,
+                 "queue: no memory for {} bytes of kernel arguments", limits.kernargs_bytes);
+  }
+  void* memory = queue->kernargs_memory_.get();
+  std::size_t space = limits.kernargs_bytes + kBlock;
+  queue->kernargs_ =
+      static_cast<std::byte*>(std::align(kBlock, limits.kernargs_bytes, memory, space));
+  HALYARD_ASSIGN_OR_RETURN(queue->ring_,
+                           Ring::create(group, nullptr, limits.ring_packets, queue.get()));
+  return queue;
+}
+
+HostQueue::~HostQueue() { assert(first_ == nullptr); }
+
+Status HostQueue::submit(const detail::CommandList& list) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (closed_) return error(StatusCode::kUnavailable, "queue: its device is closed");
+    if (first_ == nullptr && fits(list)) {
+      for (const detail::Command& command : list.commands) {
+        const bool pushed = push(command, list.args.data());
+        assert(pushed);
+        (void)pushed;
+      }
+    } else {
+      const std::size_t count = list.commands.size();
+      if (count > limits_.backlog_packets - backlogged_) {
+        return error(StatusCode::kResourceExhausted,
+                     "queue: {} commands do not fit, {} of at most {} are waiting", count,
+                     backlogged_, limits_.backlog_packets);
+      }
+      Batch* batch = copy(list);
+      if (batch == nullptr) {
+        return error(StatusCode::kResourceExhausted, "queue: no memory for {} commands", count);
+      }
+      *last_ = batch;
+      last_ = &batch->next;
+      backlogged_ += count;
+      feed_locked();
+    }
+  }
+  group_.bell(*ring_);
+  return {};
+}
+
+// Whether all of it fits the rings now.
+bool HostQueue::fits(const detail::CommandList& list) noexcept {
+  if (list.commands.size() > ring_->capacity() || !ring_->has_room(list.commands.size())) {
+    return false;
+  }
+  if (list.args_blocks == 0) return true;
+  // A block does not wrap, so up to one block's length may stay unused at the end.
+  constexpr std::size_t kLargest =
+      (kMaxBuffers * sizeof(std::uint64_t) + kMaxConstantsSize) / kBlock;
+  return list.args_blocks + kLargest + (kernargs_tail_ - ring_->retires()) <=
+         limits_.kernargs_bytes / kBlock;
+}
+
+void HostQueue::feed() noexcept {
+  base::LockGuard lock(mutex_);
+  feed_locked();
+}
+
+// Moves what fits. Leaves wants_room set while something is left.
+void HostQueue::feed_locked() noexcept {
+  for (;;) {
+    while (first_ != nullptr) {
+      Batch& batch = *first_;
+      if (!push(batch.commands[batch.done], batch.args)) break;
+      --backlogged_;
+      if (++batch.done < batch.count) continue;
+      first_ = batch.next;
+      if (first_ == nullptr) last_ = &first_;
+      destroy(&batch);
+    }
+    if (first_ == nullptr) return wants_room.store(false, std::memory_order_relaxed);
+    // The ring may have retired something before it could see the flag: then look once more.
+    if (wants_room.exchange(true, std::memory_order_seq_cst)) return;
+  }
+}
+
+bool HostQueue::push(const detail::Command& command, const std::uint64_t* args) noexcept {
+  if (!ring_->has_room(1)) return false;
+  Packet& packet = ring_->next_slot();
+  std::copy_n(command.words, kPacketWords, packet.words);
+  if (command.kind == PacketKind::kExec) {
+    const std::size_t bytes = command.args_count * sizeof(std::uint64_t);
+    const auto capacity = static_cast<std::uint32_t>(limits_.kernargs_bytes / kBlock);
+    const std::uint32_t blocks = command.args_blocks();
+    std::uint32_t start = kernargs_tail_;
+    if (start % capacity + blocks > capacity) start += capacity - start % capacity;
+    if (start + blocks - ring_->retires() > capacity) return false;
+    std::byte* block = kernargs_ + start % capacity * kBlock;
+    if (bytes != 0) std::memcpy(block, args + command.args_begin, bytes);
+    packet.words[1] = reinterpret_cast<std::uintptr_t>(block);
+    packet.words[2] =
+        reinterpret_cast<std::uintptr_t>(block + command.buffer_count * sizeof(std::uint64_t));
+    kernargs_tail_ = start + blocks;
+  }
+  packet.retires = kernargs_tail_;
+  packet.lane_value = 0;
+  std::uint32_t flags = 0;
+  if (command.keeps) {
+    command.keeps->retain();
+    packet.words[5] = reinterpret_cast<std::uintptr_t>(command.keeps.get());
+    flags = Packet::kKeeps;
+  }
+  ring_->publish(command.kind, flags);
+  return true;
+}
+
+HostQueue::Batch* HostQueue::copy(const detail::CommandList& list) noexcept {
+  auto* batch = new (std::nothrow) Batch;
+  if (batch == nullptr) return nullptr;
+  batch->count = list.commands.size();
+  batch->commands = new (std::nothrow) detail::Command[list.commands.size()];
+  batch->args = new (std::nothrow) std::uint64_t[list.args.size()];
+  if (batch->commands == nullptr || batch->args == nullptr) {
+    destroy(batch);
+    return nullptr;
+  }
+  std::copy(list.commands.begin(), list.commands.end(), batch->commands);
+  std::copy(list.args.begin(), list.args.end(), batch->args);
+  return batch;
+}
+
+void HostQueue::destroy(Batch* batch) noexcept {
+  delete[] batch->commands;
+  delete[] batch->args;
+  delete batch;
+}
+
+void HostQueue::close() noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    closed_ = true;
+    wants_room.store(false, std::memory_order_relaxed);
+    while (first_ != nullptr) destroy(std::exchange(first_, first_->next));
+    last_ = &first_;
+    backlogged_ = 0;
+  }
+  ring_->close();
+}
+
+}  // namespace halyard::inline v0::hcq

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packet: one command in a ring. Published by its own header word (as AQL packets are), so producer
+// and consumer share no index on the fast path.
+//
+// The header holds the kind and the lap of the slot; a packet is there when the lap is the one the
+// consumer expects. Nothing needs to be cleared after use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "halyard/hcq/program.h"
+
+namespace halyard::inline v0::hcq {
+
+enum class PacketKind : std::uint8_t {
+  kNop,        // nothing; carries a lane value
+  kSignal,     // words: SignalObject*, value
+  kWait,       // words: SignalObject*, value
+  kWaitList,   // words: WaitPoint[] from new[], count; the ring frees it
+  kExec,       // words: Kernel, buffers, constants, x | y << 32, z
+  kCopy,       // words: target, source, bytes
+  kFill,       // words: target, bytes, pattern, pattern size
+  kTimestamp,  // words: SignalObject*
+  kBarrier,    // makes what other agents wrote visible
+  kCustom,     // words: CustomFunction, the rest is its own
+};
+
+inline constexpr int kPacketWords = 6;
+
+struct alignas(64) Packet {
+  // Header: lap << 8 | keeps << 7 | kind.
+  static constexpr int kLapShift = 8;
+  static constexpr std::uint32_t kKeeps = 0x80;  // words[5] is a RefCounted* to release when done
+  base::Atomic<std::uint32_t> header{0};
+  // How far the producer's kernel arguments are free again once this packet is done, in units of 64
+  // bytes; modular (HostQueue).
+  std::uint32_t retires = 0;
+  std::uint64_t lane_value = 0;  // what the ring's sequence becomes afterwards; 0: unchanged
+  std::uint64_t words[kPacketWords] = {};
+};
+static_assert(sizeof(Packet) == 64);
+
+class SignalObject;
+struct WaitPoint {
+  SignalObject* signal;
+  std::uint64_t value;
+};
+
+// How a custom function ended its visit.
+enum class Outcome : std::uint8_t {
+  kDone,   // the packet is complete
+  kYield,  // there is more; call again when the ring is visited next
+  kJob,    // a job was started (Ring::start_...); call again when all its chunks are done
+};
+
+class Ring;
+class Slice;
+// Called by the thread that holds the ring's role until it answers kDone; Ring::cursor() is 0 in
+// the first call and belongs to the function. Must not block.
+using CustomFunction = Outcome (*)(Ring& ring, const std::uint64_t* words, Slice& slice);
+
+}  // namespace halyard::inline v0::hcq

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hcq/ring.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "base/futex.h"
+#include "hcq/ring_group.h"
+
+namespace halyard::inline v0::hcq {
+namespace {
+
+// Retired packets are reported to the producer so many at a time: one shared line per 4 KiB of
+// ring.
+constexpr std::uint64_t kWriteBack = 64;
+
+// A dispatch is cut into so many chunks for each thread that may help: enough that an uneven kernel
+// leaves no thread idle for more than a quarter of its share.
+constexpr std::uint64_t kChunksPerThread = 4;
+
+// Copies and fills are cut into chunks of about 12 us (at 20 GB/s); up to two of them run at once.
+constexpr std::uint64_t kChunkBytes = 256 * 1024;
+
+// Waking a parked thread costs the waker 8 us and takes 20-40: less work than this is not shared.
+constexpr Nanoseconds kWorthWaking = 20'000;
+
+// While a ring closes, the piece of work that still runs is looked at this often.
+constexpr Nanoseconds kClosePoll = 1'000'000;
+
+void fill_bytes(std::byte* target, std::uint64_t size, std::uint32_t pattern,
+                std::uint32_t pattern_size) noexcept {
+  if (pattern_size == 1) {
+    std::memset(target, static_cast<int>(pattern & 0xffu), size);
+    return;
+  }
+  if (pattern_size == 2) pattern = (pattern & 0xffffu) * 0x1'0001u;
+  for (; size >= sizeof pattern; size -= sizeof pattern, target += sizeof pattern) {
+    std::memcpy(target, &pattern, sizeof pattern);
+  }
+  std::memcpy(target, &pattern, size);
+}
+
+template <class T>
+T* pointer(std::uint64_t word) noexcept {
+  return reinterpret_cast<T*>(word);
+}
+
+// What a packet owns, given up.
+void drop(const Packet& packet, std::uint32_t header) noexcept {
+  if ((header & Packet::kKeeps) != 0) pointer<RefCounted>(packet.words[5])->release();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ring>> Ring::create(RingGroup& group, SignalObject* sequence,
+                                           std::size_t capacity, RingFeeder* feeder) {
+  assert(std::has_single_bit(capacity) && capacity >= 2);
+  std::unique_ptr<Packet[]> slots(new (std::nothrow) Packet[capacity]);
+  if (slots == nullptr) {
+    return error(StatusCode::kResourceExhausted, "ring: no memory for {} packets", capacity);
+  }
+  std::unique_ptr<Ring> ring(new (std::nothrow)
+                                 Ring(group, sequence, std::move(slots), capacity, feeder));
+  if (ring == nullptr) return error(StatusCode::kResourceExhausted, "ring: no memory");
+  HALYARD_RETURN_IF_ERROR(group.add(*ring));
+  return ring;
+}
+
+Ring::Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
+           std::size_t capacity, RingFeeder* feeder) noexcept
+    : slots_(std::move(slots)),
+      mask_(capacity - 1),
+      shift_(std::countr_zero(capacity)),
+      group_(group),
+      sequence_(sequence),
+      feeder_(feeder) {}
+
+Ring::~Ring() { assert(!pending() || state_.load(std::memory_order_relaxed) == kClosed); }
+
+bool Ring::refresh_room(std::size_t packets) noexcept {
+  retired_seen_ = retired_.load(std::memory_order_seq_cst);
+  return packets <= capacity() - (tail_ - retired_seen_);
+}
+
+bool Ring::ready() const noexcept {
+  return state_.load(std::memory_order_seq_cst) == kFree &&
+         published(retired_.load(std::memory_order_acquire)) &&
+         !closing_.load(std::memory_order_relaxed);
+}
+
+bool Ring::acquire() noexcept {
+  if (!ready()) return false;
+  std::uint32_t expected = kFree;
+  return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire,
+                                        std::memory_order_relaxed);
+}
+
+bool Ring::release() noexcept {
+  write_back();
+  const std::uint64_t head = head_;
+  state_.exchange(kFree, std::memory_order_seq_cst);
+  return published(head) && !closing_.load(std::memory_order_relaxed);
+}
+
+bool Ring::step(Slice& slice, bool wake) noexcept {
+  if (acquire()) {
+    end_visit(run(slice), wake);
+    return true;
+  }
+  std::uint32_t chunk;
+  if (!claim_chunk(chunk)) return false;
+  (void)slice.take_chunk();
+  if (run_chunk(chunk)) end_visit(run(slice), wake);
+  return true;
+}
+
+void Ring::end_visit(Visit visit, bool wake) noexcept {
+  const bool left = visit == Visit::kGone ? has_chunk() : release();
+  if (left && wake) group_.wake(1);
+}
+
+Ring::Visit Ring::run(Slice& slice) noexcept {
+  for (;;) {
+    Packet& packet = slots_[head_ & mask_];
+    const std::uint32_t header = packet.header.load(std::memory_order_acquire);
+    if (header >> Packet::kLapShift != lap_at(head_)) {
+      if (head_ == written_back_) return Visit::kEmpty;
+      write_back();  // which may bring packets from the backlog
+      continue;
+    }
+    if (closing_.load(std::memory_order_relaxed)) return Visit::kSpent;
+    const auto kind = static_cast<PacketKind>(header & (Packet::kKeeps - 1));
+    switch (execute(packet, kind, slice)) {
+      case Step::kDone:
+        retire(packet, header);
+        slice.spend(1);
+        break;
+      case Step::kYield:
+        return Visit::kSpent;
+      case Step::kBlocked:
+        return Visit::kGone;
+      case Step::kJob:
+        if (!work_on_job(slice)) return Visit::kGone;
+        continue;  // the packet is visited again, also by a spent slice: it may be complete
+    }
+    if (slice.spent()) return Visit::kSpent;
+  }
+}
+
+Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept {
+  const std::uint64_t* words = packet.words;
+  const auto done_or_job = [](bool done) { return done ? Step::kDone : Step::kJob; };
+  switch (kind) {
+    case PacketKind::kNop:
+      return Step::kDone;
+    case PacketKind::kSignal:
+      pointer<SignalObject>(words[0])->advance(words[1]);
+      return Step::kDone;
+    case PacketKind::kWait:
+      return wait(*pointer<SignalObject>(words[0]), words[1]);
+    case PacketKind::kWaitList:
+      return wait_list(packet);
+    case PacketKind::kExec: {
+      if (std::exchange(job_done_, false)) return Step::kDone;
+      const std::uint32_t groups[3] = {static_cast<std::uint32_t>(words[3]),
+                                       static_cast<std::uint32_t>(words[3] >> 32),
+                                       static_cast<std::uint32_t>(words[4])};
+      return done_or_job(start_groups(reinterpret_cast<Kernel>(words[0]), groups,
+                                      pointer<void*>(words[1]), pointer<const void>(words[2])));
+    }
+    case PacketKind::kCopy:
+      if (std::exchange(job_done_, false)) return Step::kDone;
+      return done_or_job(
+          start_copy(pointer<void>(words[0]), pointer<const void>(words[1]), words[2]));
+    case PacketKind::kFill:
+      if (std::exchange(job_done_, false)) return Step::kDone;
+      return done_or_job(start_fill(pointer<void>(words[0]), words[1],
+                                    static_cast<std::uint32_t>(words[2]),
+                                    static_cast<std::uint32_t>(words[3])));
+    case PacketKind::kTimestamp:
+      pointer<SignalObject>(words[0])->stamp(Clock::steady().now());
+      return Step::kDone;
+    case PacketKind::kBarrier:
+      // Packets run in order, and each thread change on the way is an acquire and a release.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      return Step::kDone;
+    case PacketKind::kCustom: {
+      job_done_ = false;
+      const auto function = reinterpret_cast<CustomFunction>(words[0]);
+      switch (function(*this, words, slice)) {
+        case Outcome::kDone:
+          return Step::kDone;
+        case Outcome::kYield:
+          return Step::kYield;
+        case Outcome::kJob:
+          return Step::kJob;
+      }
+    }
+  }
+  assert(false && "not a packet");
+  return Step::kDone;
+}
+
+Ring::Step Ring::wait(SignalObject& signal, std::uint64_t value) noexcept {
+  while (signal.value() < value) {
+    write_back();
+    waits_for_ = &signal;
+    state_.store(kArming, std::memory_order_relaxed);  // seen by notify() through the signal's lock
+    if (!signal.arm(waiter_, value)) {
+      state_.store(kHeld, std::memory_order_relaxed);
+      break;
+    }
+    ++armed_;
+    std::uint32_t expected = kArming;
+    if (state_.compare_exchange_strong(expected, kBlocked, std::memory_order_acq_rel)) {
+      return Step::kBlocked;
+    }
+  }
+  waits_for_ = nullptr;
+  return Step::kDone;
+}
+
+Ring::Step Ring::wait_list(const Packet& packet) noexcept {
+  WaitPoint* points = pointer<WaitPoint>(packet.words[0]);
+  for (; cursor_ < packet.words[1]; ++cursor_) {
+    if (wait(*points[cursor_].signal, points[cursor_].value) == Step::kBlocked) {
+      return Step::kBlocked;
+    }
+  }
+  delete[] points;
+  return Step::kDone;
+}
+
+void Ring::notify() noexcept {
+  std::uint32_t seen = state_.load(std::memory_order_relaxed);
+  while (seen == kArming || seen == kBlocked) {
+    const std::uint32_t next = seen == kArming ? kHeld : kFree;
+    if (!state_.compare_exchange_weak(seen, next, std::memory_order_seq_cst)) continue;
+    if (next == kFree) group_.bell(*this);
+    break;
+  }
+  notified_.fetch_add(1, std::memory_order_release);  // the last touch: close() may be waiting
+}
+
+void Ring::retire(const Packet& packet, std::uint32_t header) noexcept {
+  if (packet.lane_value != 0) sequence_->publish(packet.lane_value);
+  retires_seen_ = packet.retires;
+  drop(packet, header);
+  cursor_ = 0;
+  ++head_;
+  if (head_ - written_back_ >= kWriteBack) write_back();
+}
+
+void Ring::write_back() noexcept {
+  if (head_ == written_back_) return;
+  written_back_ = head_;
+  if (feeder_ == nullptr) {
+    retired_.store(head_, std::memory_order_release);
+    return;
+  }
+  // Against a producer that sets wants_room and looks again.
+  retires_.store(retires_seen_, std::memory_order_seq_cst);
+  retired_.store(head_, std::memory_order_seq_cst);
+  if (feeder_->wants_room.load(std::memory_order_seq_cst)) feeder_->feed();
+}
+
+bool Ring::start_groups(Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
+                        const void* constants) noexcept {
+  const std::uint64_t total = std::uint64_t{groups[0]} * groups[1] * groups[2];
+  if (total <= 1) {
+    static constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+    if (total == 1) kernel(&kOnly, buffers, constants);
+    return true;
+  }
+  job_.kernel = kernel;
+  job_.buffers = buffers;
+  job_.constants = constants;
+  std::copy_n(groups, 3, job_.groups);
+  const std::uint64_t chunks = kChunksPerThread * group_.threads();
+  open_job(PacketKind::kExec, total, (total + chunks - 1) / chunks);
+  return false;
+}
+
+bool Ring::start_copy(void* target, const void* source, std::uint64_t size) noexcept {
+  const auto to = reinterpret_cast<std::uintptr_t>(target);
+  const auto from = reinterpret_cast<std::uintptr_t>(source);
+  const bool overlap = to < from + size && from < to + size;
+  if (overlap || size <= 2 * kChunkBytes) {
+    if (size != 0) std::memmove(target, source, size);
+    return true;
+  }
+  job_.target = static_cast<std::byte*>(target);
+  job_.source = static_cast<const std::byte*>(source);
+  open_job(PacketKind::kCopy, size, kChunkBytes);
+  return false;
+}
+
+bool Ring::start_fill(void* target, std::uint64_t size, std::uint32_t pattern,
+                      std::uint32_t pattern_size) noexcept {
+  auto* bytes = static_cast<std::byte*>(target);
+  if (size <= 2 * kChunkBytes) {
+    if (size != 0) fill_bytes(bytes, size, pattern, pattern_size);
+    return true;
+  }
+  job_.target = bytes;
+  job_.pattern = pattern;
+  job_.pattern_size = pattern_size;
+  open_job(PacketKind::kFill, size, kChunkBytes);
+  return false;
+}
+
+void Ring::open_job(PacketKind kind, std::uint64_t total, std::uint64_t chunk_size) noexcept {
+  job_.kind = kind;
+  job_.total = total;
+  job_.chunk_size = chunk_size;
+  job_.chunks = static_cast<std::uint32_t>((total + chunk_size - 1) / chunk_size);
+  finished_.store(0, std::memory_order_relaxed);
+  unclaimed_.store(job_.chunks, std::memory_order_release);
+}
+
+bool Ring::work_on_job(Slice& slice) noexcept {
+  std::uint32_t chunk;
+  Nanoseconds start = group_.may_wake() ? Clock::steady().now() : 0;
+  while (slice.take_chunk() && claim_chunk(chunk)) {
+    if (run_chunk(chunk)) return true;
+    // The job may be over by now; only what is left to claim can be asked.
+    if (start != 0) {
+      const std::uint32_t left = unclaimed_.load(std::memory_order_relaxed);
+      if ((Clock::steady().now() - start) * left > kWorthWaking) group_.wake(left);
+      start = 0;
+    }
+  }
+  return false;
+}
+
+bool Ring::claim_chunk(std::uint32_t& chunk) noexcept {
+  std::uint32_t unclaimed = unclaimed_.load(std::memory_order_relaxed);
+  while (unclaimed != 0) {
+    if (unclaimed_.compare_exchange_weak(unclaimed, unclaimed - 1, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+      chunk = job_.chunks - unclaimed;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Ring::run_chunk(std::uint32_t chunk) noexcept {
+  const std::uint64_t first = chunk * job_.chunk_size;
+  const std::uint64_t count = std::min(job_.chunk_size, job_.total - first);
+  if (job_.kind == PacketKind::kExec) {
+    const std::size_t x = job_.groups[0], y = job_.groups[1], z = job_.groups[2];
+    Workgroup group{{first % x, first / x % y, first / x / y}, {x, y, z}};
+    for (std::uint64_t i = 0; i < count; ++i) {
+      job_.kernel(&group, job_.buffers, job_.constants);
+      if (++group.group[0] == x) {
+        group.group[0] = 0;
+        if (++group.group[1] == y) {
+          group.group[1] = 0;
+          ++group.group[2];
+        }
+      }
+    }
+  } else if (job_.kind == PacketKind::kCopy) {
+    std::memcpy(job_.target + first, job_.source + first, count);
+  } else {
+    fill_bytes(job_.target + first, count, job_.pattern, job_.pattern_size);
+  }
+  return finish_chunks(1);
+}
+
+bool Ring::finish_chunks(std::uint32_t count) noexcept {
+  const std::uint32_t chunks = job_.chunks;
+  if (finished_.fetch_add(count, std::memory_order_acq_rel) + count != chunks) return false;
+  job_done_ = true;
+  return true;
+}
+
+void Ring::close() noexcept {
+  closing_.store(true, std::memory_order_seq_cst);
+  for (;;) {
+    // Chunks that nobody has claimed will not run. Whoever finishes the rest inherits the role and
+    // gives it up; here that is this thread.
+    const std::uint32_t cut = unclaimed_.exchange(0, std::memory_order_acq_rel);
+    if (cut != 0 && finish_chunks(cut)) {
+      state_.store(kClosed, std::memory_order_relaxed);
+      break;
+    }
+    std::uint32_t seen = state_.load(std::memory_order_relaxed);
+    if (seen == kClosed) return;
+    if ((seen == kFree || seen == kBlocked) &&
+        state_.compare_exchange_strong(seen, kClosed, std::memory_order_acquire)) {
+      break;
+    }
+    base::futex_wait(state_, seen, Clock::steady().now() + kClosePoll);
+  }
+  // A signal of another device may still be telling this ring.
+  if (waits_for_ != nullptr && waits_for_->unlink(waiter_)) --armed_;
+  while (notified_.load(std::memory_order_acquire) != armed_) sched_yield();
+  for (; pending(); ++head_) {
+    const Packet& packet = slots_[head_ & mask_];
+    const std::uint32_t header = packet.header.load(std::memory_order_relaxed);
+    if (static_cast<PacketKind>(header & (Packet::kKeeps - 1)) == PacketKind::kWaitList) {
+      delete[] pointer<WaitPoint>(packet.words[0]);
+    }
+    drop(packet, header);
+  }
+}
+
+}  // namespace halyard::inline v0::hcq

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hcq/ring_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <sched.h>
+
+#include "base/format.h"
+#include "base/futex.h"
+
+namespace halyard::inline v0::hcq {
+namespace {
+
+// An idle worker looks this often before it sleeps, a few microseconds in all: about what a sleep
+// and a wake-up cost. With four pauses between looks a round trip is 1.7 line round trips (1.4 with
+// one, 4 with sixteen), and the producer still finds its lines mostly undisturbed.
+constexpr int kSpinRounds = 40;
+constexpr int kPausesPerRound = 4;
+
+// Spinning pays only while work comes at short intervals: a worker that spun in vain so often in a
+// row goes to sleep at once, and tries again now and then. (The thread it delays may be the very
+// one that would bring work, on the same core.)
+constexpr unsigned kPatience = 2;
+constexpr unsigned kTryAgain = 8;
+
+// Spinning threads of all groups. One core is always left to those who have work.
+constinit base::Atomic<int> spinners{0};
+
+class SpinPermit {
+ public:
+  explicit SpinPermit(int limit) noexcept : limit_(limit) {}
+  ~SpinPermit() { drop(); }
+  bool take() noexcept {
+    if (held_) return true;
+    if (spinners.fetch_add(1, std::memory_order_relaxed) >= limit_) {
+      spinners.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+    return held_ = true;
+  }
+  void drop() noexcept {
+    if (std::exchange(held_, false)) spinners.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  const int limit_;
+  bool held_ = false;
+};
+
+}  // namespace
+
+unsigned core_count() noexcept {
+  static const unsigned count = [] {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1u;
+    return static_cast<unsigned>(std::max(CPU_COUNT(&set), 1));
+  }();
+  return count;
+}
+
+Status RingGroup::add(Ring& ring) noexcept {
+  unsigned count = ring_count_.load(std::memory_order_relaxed);
+  do {
+    if (count == kMaxRings) {
+      return error(StatusCode::kResourceExhausted, "device: it has {} rings, no more fit", count);
+    }
+  } while (!ring_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+  rings_[count].store(&ring, std::memory_order_release);
+  return {};
+}
+
+bool RingGroup::step(Slice& slice, const Ring* except) noexcept {
+  const unsigned count = ring_count_.load(std::memory_order_relaxed);
+  for (unsigned i = 0; i < count; ++i) {
+    Ring* ring = rings_[i].load(std::memory_order_acquire);
+    if (ring != nullptr && ring != except && ring->step(slice, true)) return true;
+  }
+  return false;
+}
+
+bool RingGroup::any_ready(bool or_chunk) const noexcept {
+  const unsigned count = ring_count_.load(std::memory_order_relaxed);
+  for (unsigned i = 0; i < count; ++i) {
+    const Ring* ring = rings_[i].load(std::memory_order_acquire);
+    if (ring != nullptr && (ring->ready() || (or_chunk && ring->has_chunk()))) return true;
+  }
+  return false;
+}
+
+void RingGroup::serve() noexcept {
+  Worker worker;
+  SpinPermit permit(spinner_limit_);
+  int rounds = 0;
+  unsigned fruitless = 0;  // times in a row that spinning found nothing
+  while (!stop_.load(std::memory_order_acquire)) {
+    if (turn(worker)) {
+      if (rounds != 0) fruitless = 0;
+      rounds = 0;
+      continue;
+    }
+    if (!worker.searching) {
+      worker.searching = true;
+      idle_.fetch_add(kSearching, std::memory_order_seq_cst);
+      continue;  // one look that everybody can rely on
+    }
+    const bool hopeful = fruitless < kPatience || fruitless % kTryAgain == 0;
+    if (hopeful && rounds < kSpinRounds && permit.take()) {
+      ++rounds;
+      for (int i = 0; i < kPausesPerRound; ++i) base::spin_pause();
+      continue;
+    }
+    permit.drop();
+    let_go(worker);
+    ++fruitless;
+    rounds = 0;
+    sleep();
+  }
+  let_go(worker);
+  if (worker.searching) idle_.fetch_sub(kSearching, std::memory_order_relaxed);
+}
+
+// One look at the rings; true if it led to work.
+bool RingGroup::turn(Worker& worker) noexcept {
+  if (worker.held != nullptr && worker.held->pending()) {
+    found(worker, *worker.held);
+    visit(worker, *worker.held);
+    return true;
+  }
+  const unsigned count = ring_count_.load(std::memory_order_relaxed);
+  for (unsigned i = 0; i < count; ++i) {
+    const unsigned index = (worker.cursor + i) % count;
+    Ring* ring = rings_[index].load(std::memory_order_acquire);
+    if (ring == nullptr || ring == worker.held) continue;
+    std::uint32_t chunk;
+    if (ring->acquire()) {
+      worker.cursor = index + 1;
+      let_go(worker);
+      found(worker, *ring);
+      visit(worker, *ring);
+      return true;
+    }
+    if (ring->claim_chunk(chunk)) {
+      worker.cursor = index;
+      let_go(worker);
+      found(worker, *ring);
+      if (ring->run_chunk(chunk)) visit(worker, *ring);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Runs packets of a ring whose role this worker has. The role stays with the worker while the ring
+// is empty: a producer then need not even look at the doorbell.
+void RingGroup::visit(Worker& worker, Ring& ring) noexcept {
+  Slice slice;
+  switch (ring.run(slice)) {
+    case Ring::Visit::kEmpty:
+      worker.held = &ring;
+      break;
+    case Ring::Visit::kSpent:
+      worker.held = nullptr;
+      if (ring.release()) worker.left = &ring;
+      break;
+    case Ring::Visit::kGone:
+      worker.held = nullptr;
+      break;
+  }
+}
+
+void RingGroup::let_go(Worker& worker) noexcept {
+  if (Ring* ring = std::exchange(worker.held, nullptr); ring != nullptr && ring->release()) wake(1);
+}
+
+// Packets published while this worker was searching, or left behind by it, rely on it. The last
+// searcher that turns to one ring passes the others on.
+void RingGroup::found(Worker& worker, const Ring& ring) noexcept {
+  const Ring* left = std::exchange(worker.left, nullptr);
+  if (left != nullptr && left != &ring) wake(1);
+  if (!std::exchange(worker.searching, false)) return;
+  const std::uint32_t before = idle_.fetch_sub(kSearching, std::memory_order_seq_cst);
+  if (searching(before) == 1 && sleeping(before) != 0 && any_ready(false)) wake(1);
+}
+
+void RingGroup::sleep() noexcept {
+  // Announced before the last look, so that who publishes after it rings.
+  idle_.fetch_add(kSleeping - kSearching, std::memory_order_seq_cst);
+  if (any_ready(true) || stop_.load(std::memory_order_seq_cst)) {
+    std::uint32_t idle = idle_.load(std::memory_order_relaxed);
+    while (sleeping(idle) != 0) {
+      if (idle_.compare_exchange_weak(idle, idle - kSleeping + kSearching,
+                                      std::memory_order_seq_cst)) {
+        return;
+      }
+    }
+    // Somebody has woken as many as sleep, this one among them: the token is on its way.
+  }
+  while (!take_token()) base::futex_wait(tokens_, 0, Deadline::kForeverTime);
+}
+
+bool RingGroup::take_token() noexcept {
+  std::uint32_t tokens = tokens_.load(std::memory_order_relaxed);
+  while (tokens != 0) {
+    if (tokens_.compare_exchange_weak(tokens, tokens - 1, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+void RingGroup::wake_slow(unsigned count) noexcept {
+  std::uint32_t idle = idle_.load(std::memory_order_seq_cst);
+  unsigned woken;
+  do {
+    if (searching(idle) >= count) return;
+    woken = std::min(count - searching(idle), sleeping(idle));
+    if (woken == 0) return;
+  } while (!idle_.compare_exchange_weak(idle, idle - woken * kSleeping + woken * kSearching,
+                                        std::memory_order_seq_cst));
+  tokens_.fetch_add(woken, std::memory_order_release);
+  wakes_.fetch_add(1, std::memory_order_relaxed);
+  base::futex_wake(tokens_, static_cast<int>(woken));
+}
+
+void RingGroup::stop() noexcept {
+  stop_.store(true, std::memory_order_seq_cst);
+  std::uint32_t idle = idle_.load(std::memory_order_seq_cst);
+  while (sleeping(idle) != 0) {
+    const std::uint32_t all = sleeping(idle);
+    if (idle_.compare_exchange_weak(idle, idle - all * kSleeping + all * kSearching,
+                                    std::memory_order_seq_cst)) {
+      tokens_.fetch_add(all, std::memory_order_release);
+      base::futex_wake(tokens_, static_cast<int>(all));
+      return;
+    }
+  }
+}
+
+}  // namespace halyard::inline v0::hcq

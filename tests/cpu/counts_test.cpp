@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a submission may cost, by count: no allocation, and no system call while a worker is awake.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "cpu_test_util.h"
+#include "hcq/ring_group.h"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+
+void* counted(std::size_t size) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size);
+}
+void* counted(std::size_t size, std::align_val_t alignment) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto align = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(align, (size + align - 1) / align * align);
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
+void* operator new(std::size_t size, std::align_val_t align) { return counted(size, align); }
+void* operator new(std::size_t size, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return counted(size, align);
+}
+void operator delete(void* pointer) noexcept { std::free(pointer); }
+void operator delete(void* pointer, std::size_t) noexcept { std::free(pointer); }
+void operator delete(void* pointer, std::align_val_t) noexcept { std::free(pointer); }
+void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept { std::free(pointer); }
+
+namespace halyard::cpu {
+namespace {
+
+TEST(CpuCounts, IssueHelpAndPollAllocateNothing) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  auto& other = lane_of(*device);
+  hal::Operation barrier;
+  const timeline::Edge edge{&other, 0};
+  const std::uint64_t before = allocations.load();
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    const timeline::Issue issue{
+        .waits = {&edge, 1}, .operation = &barrier, .sequence = i, .want_marker = false};
+    ASSERT_EQ(lane.issue({&issue, 1}, true).count, 1u);
+    ASSERT_TRUE(lane.help(i));
+    ASSERT_EQ(lane.poll().sequence, i);
+  }
+  EXPECT_EQ(allocations.load() - before, 0u);
+  EXPECT_EQ(device->group().wakes(), 0u);
+}
+
+TEST(CpuCounts, ArmAllocatesOnlyForANotifyItHasNotSeen) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  base::Parker parker;
+  ASSERT_TRUE(lane.arm(1, parker).ok());
+  const std::uint64_t before = allocations.load();
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    ASSERT_TRUE(lane.arm(i, parker).ok());
+    ASSERT_EQ(issue(lane, barrier, i).count, 1u);
+    help_all(lane);
+  }
+  EXPECT_EQ(allocations.load() - before, 0u);
+}
+
+// A worker that never returns from its kernel is as awake as one can be.
+TEST(CpuCounts, IssueToAnAwakeWorkerMakesNoSystemCall) {
+  auto device = device_with(1);
+  auto& lane = lane_of(*device);
+  static std::atomic<bool> running, finish;
+  running = finish = false;
+  auto ring = std::move(hcq::Ring::create(device->group(), nullptr, 2).value());
+  const hcq::CustomFunction busy = [](hcq::Ring&, const std::uint64_t*, hcq::Slice&) {
+    running = true;
+    while (!finish) base::spin_pause();
+    return hcq::Outcome::kDone;
+  };
+  ring->push(hcq::PacketKind::kCustom, 0, reinterpret_cast<std::uintptr_t>(busy));
+  device->group().bell(*ring);
+  while (!running) base::spin_pause();
+  hal::Operation barrier;
+  const std::uint64_t wakes = device->group().wakes();
+  const std::uint64_t before = allocations.load();
+  for (std::uint64_t i = 1; i <= 100; ++i) ASSERT_EQ(issue(lane, barrier, i).count, 1u);
+  EXPECT_EQ(device->group().wakes() - wakes, 0u);
+  EXPECT_EQ(allocations.load() - before, 0u);
+  finish = true;
+  while (lane.poll().sequence < 100) base::spin_pause();
+  device->close();
+}
+
+TEST(CpuCounts, BurstToASleepingWorkerMakesOneSystemCallAtMost) {
+  auto device = device_with(1);
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  std::vector<timeline::Issue> batch(64);
+  for (std::uint64_t i = 0; i < 64; ++i) batch[i] = {{}, &barrier, i + 1, false};
+  EXPECT_EQ(lane.issue(batch, true).count, 64u);
+  while (lane.poll().sequence < 64) base::spin_pause();
+  EXPECT_LE(device->group().wakes(), 1u);
+}
+
+}  // namespace
+}  // namespace halyard::cpu

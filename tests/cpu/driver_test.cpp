@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cpu/driver.h"
+
+#include <gtest/gtest.h>
+
+namespace halyard::cpu {
+namespace {
+
+hal::Uri uri(std::string path, std::map<std::string, std::string, std::less<>> options = {}) {
+  return {.driver = "cpu", .path = std::move(path), .options = std::move(options)};
+}
+
+TEST(CpuDriver, EnumeratesOneDevice) {
+  const auto devices = make_cpu_driver()->enumerate().value();
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].uri, "cpu://0");
+  EXPECT_EQ(devices[0].driver, "cpu");
+  EXPECT_FALSE(devices[0].name.empty());
+  EXPECT_GT(devices[0].memory_size, 0u);
+  EXPECT_GE(devices[0].workers, 1u);
+}
+
+TEST(CpuDriver, OpensAllDevicesOrOne) {
+  const auto driver = make_cpu_driver();
+  const auto all = driver->open(uri("", {{"devices", "3"}, {"workers", "2"}})).value();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[2]->info().uri, "cpu://2?devices=3&workers=2");
+  EXPECT_EQ(all[2]->info().workers, 2u);
+  const auto one = driver->open(uri("1", {{"devices", "2"}})).value();
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0]->info().uri, "cpu://1?devices=2");
+  EXPECT_EQ(one[0]->domain(), all[0]->domain());
+}
+
+TEST(CpuDriver, BadOptionsAreInvalidArgumentsThatNameThem) {
+  const auto driver = make_cpu_driver();
+  for (const auto& [name, value] :
+       {std::pair{"devices", "0"}, std::pair{"devices", "65"}, std::pair{"workers", "257"},
+        std::pair{"workers", "-1"}, std::pair{"workers", ""}, std::pair{"devices", "2x"},
+        std::pair{"cores", "2"}}) {
+    const Status status = driver->open(uri("", {{name, value}})).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << name << value;
+    EXPECT_NE(status.message().find(name), std::string_view::npos) << status.message();
+  }
+}
+
+TEST(CpuDriver, UnknownOrdinalIsNotFound) {
+  const auto driver = make_cpu_driver();
+  for (const char* path : {"1", "x", "4294967296", "-1", "0/"}) {
+    EXPECT_EQ(driver->open(uri(path)).status().code(), StatusCode::kNotFound) << path;
+  }
+}
+
+}  // namespace
+}  // namespace halyard::cpu

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cpu lane against the contract of timeline::NativeQueue.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "cpu_test_util.h"
+#include "drivers/cpu/queue.h"
+
+namespace halyard::cpu {
+namespace {
+
+using timeline::Edge;
+
+class CountingNotify final : public base::Notify {
+ public:
+  void notify() noexcept override { ++count; }
+  std::atomic<int> count{0};
+};
+
+TEST(CpuLane, ExecutesWhatIsIssuedAndReportsItsSequence) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  EXPECT_EQ(issue(lane, barrier, 1).count, 1u);
+  EXPECT_EQ(lane.poll().sequence, 0u);
+  EXPECT_TRUE(lane.help(1));
+  EXPECT_EQ(lane.poll().sequence, 1u);
+  EXPECT_TRUE(lane.poll().fault.ok());
+  EXPECT_FALSE(lane.help(1));
+}
+
+TEST(CpuLane, RunsFillUpdateAndCopyInOrder) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  const Ref<hal::Memory> a = allocate(*device, 64), b = allocate(*device, 64);
+  const std::uint32_t bytes = 0x0102'0304;
+  hal::Operation operations[3];
+  for (hal::Operation& operation : operations) operation.kind = hal::OperationKind::kCommand;
+  operations[0].command = fill(whole(a), 0xaaaa'aaaa);
+  operations[1].command.kind = hal::CommandKind::kUpdate;
+  operations[1].command.update = {{a.get(), 0, 4, 4}, reinterpret_cast<const std::byte*>(&bytes)};
+  operations[2].command = copy(whole(a), whole(b));
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(issue(lane, operations[i], i + 1).count, 1u);
+  help_all(lane);
+  const auto* words = reinterpret_cast<const std::uint32_t*>(b->host_pointer());
+  EXPECT_EQ(words[0], 0xaaaa'aaaau);
+  EXPECT_EQ(words[1], bytes);
+  EXPECT_EQ(words[15], 0xaaaa'aaaau);
+}
+
+TEST(CpuLane, TakesAWholeBatchWithOneDoorbell) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  std::vector<timeline::Issue> batch(64);
+  for (std::uint64_t i = 0; i < 64; ++i) batch[i] = {{}, &barrier, i + 1, false};
+  EXPECT_EQ(lane.issue(batch, true).count, 64u);
+  help_all(lane);
+  EXPECT_EQ(lane.poll().sequence, 64u);
+}
+
+TEST(CpuLane, HoldsItsLimitOfSubmissionsWithAnEdgeEach) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  auto& other = lane_of(*device);
+  hal::Operation barrier;
+  const std::uint32_t limit = lane.capabilities().max_in_flight;
+  for (std::uint64_t i = 1; i <= limit; ++i) {
+    ASSERT_EQ(issue(lane, barrier, i, {Edge{&other, i}}).count, 1u) << i;
+  }
+  for (std::uint64_t i = 1; i <= limit; ++i) {
+    ASSERT_EQ(issue(other, barrier, i).count, 1u);
+  }
+  help_all(lane);
+  EXPECT_EQ(lane.poll().sequence, limit);
+}
+
+TEST(CpuLane, IsBusyWhenFullAndTakesTheRestLater) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  std::uint64_t issued = 0;
+  timeline::IssueResult result;
+  while ((result = issue(lane, barrier, issued + 1)).count == 1) ++issued;
+  EXPECT_TRUE(result.busy);
+  EXPECT_TRUE(result.status.ok());
+  EXPECT_GE(issued, lane.capabilities().max_in_flight);
+  help_all(lane);
+  EXPECT_EQ(issue(lane, barrier, issued + 1).count, 1u);
+  help_all(lane);
+  EXPECT_EQ(lane.poll().sequence, issued + 1);
+}
+
+TEST(CpuLane, WaitsForAnEdgeOfAnotherDevicesLane) {
+  auto first = stepped_device(), second = stepped_device();
+  EXPECT_EQ(first->domain(), second->domain());
+  auto& producer = lane_of(*first);
+  auto& consumer = lane_of(*second);
+  hal::Operation barrier;
+  EXPECT_EQ(issue(producer, barrier, 1).count, 1u);
+  EXPECT_EQ(issue(consumer, barrier, 1, {Edge{&producer, 1}}).count, 1u);
+  help_all(consumer);
+  EXPECT_EQ(consumer.poll().sequence, 0u);
+  help_all(producer);
+  help_all(consumer);
+  EXPECT_EQ(consumer.poll().sequence, 1u);
+}
+
+TEST(CpuLane, TakesAnyNumberOfEdgesInOneSubmission) {
+  auto device = stepped_device();
+  auto& consumer = lane_of(*device);
+  hal::Operation barrier;
+  std::vector<timeline::NativeQueue*> producers;
+  std::vector<Edge> edges;
+  for (int i = 0; i < 40; ++i) {
+    producers.push_back(&lane_of(*device));
+    ASSERT_EQ(issue(*producers.back(), barrier, 1).count, 1u);
+    edges.push_back({producers.back(), 1});
+  }
+  edges.push_back({producers[7], 2});
+  ASSERT_EQ(issue(consumer, barrier, 1, edges).count, 1u);
+  help_all(consumer);  // runs the others as well
+  EXPECT_EQ(consumer.poll().sequence, 0u);
+  ASSERT_EQ(issue(*producers[7], barrier, 2).count, 1u);
+  help_all(consumer);
+  EXPECT_EQ(consumer.poll().sequence, 1u);
+}
+
+TEST(CpuLane, BlockedLaneDoesNotStopAnother) {
+  auto device = stepped_device();
+  auto& blocked = lane_of(*device);
+  auto& other = lane_of(*device, hal::QueueKind::kCopy);
+  hal::Operation barrier;
+  ASSERT_EQ(issue(blocked, barrier, 1, {Edge{&other, 2}}).count, 1u);
+  ASSERT_EQ(issue(other, barrier, 1).count, 1u);
+  help_all(blocked);
+  EXPECT_EQ(other.poll().sequence, 1u);
+  EXPECT_EQ(blocked.poll().sequence, 0u);
+}
+
+TEST(CpuLane, ArmNotifiesWhenTheSequenceIsReached) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  CountingNotify notify;
+  ASSERT_TRUE(lane.arm(2, notify).ok());
+  ASSERT_EQ(issue(lane, barrier, 1).count, 1u);
+  ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
+  EXPECT_EQ(notify.count, 0);
+  help_all(lane);
+  EXPECT_EQ(notify.count, 1);
+  ASSERT_TRUE(lane.arm(2, notify).ok());  // reached already: at once
+  EXPECT_EQ(notify.count, 2);
+}
+
+TEST(CpuLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  auto& other = lane_of(*device);
+  hal::Operation barrier;
+  ASSERT_EQ(issue(lane, barrier, 1).count, 1u);
+  help_all(lane);
+  ASSERT_EQ(issue(lane, barrier, 2, {Edge{&other, 1}}).count, 1u);
+  help_all(lane);
+  lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
+  ASSERT_EQ(issue(other, barrier, 1).count, 1u);
+  help_all(other);
+  EXPECT_EQ(lane.poll().sequence, 1u);
+  EXPECT_EQ(lane.poll().fault.code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(lane.probe().code(), StatusCode::kDeviceLost);
+  const auto result = issue(lane, barrier, 3);
+  EXPECT_EQ(result.count, 0u);
+  EXPECT_EQ(result.status.code(), StatusCode::kDeviceLost);
+}
+
+TEST(CpuLane, AbandonWaitsForTheWorkThatRuns) {
+  auto device = device_with(1);
+  auto& lane = lane_of(*device);
+  const Ref<hal::Memory> memory = allocate(*device, 64u << 20);
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kCommand;
+  operation.command = fill(whole(memory), 7);
+  for (std::uint64_t i = 1; i <= 20; ++i) ASSERT_EQ(issue(lane, operation, i).count, 1u);
+  lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
+  const std::uint64_t reached = lane.poll().sequence;
+  operation = {};  // no longer touched
+  EXPECT_EQ(lane.poll().sequence, reached);
+}
+
+TEST(CpuLane, SilentIssueIsRungForByArm) {
+  auto device = device_with(1);
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  ASSERT_EQ(issue(lane, barrier, 1, {}, /*ring=*/false).count, 1u);
+  static base::Parker parker;  // a worker may still be in wake() when the test ends
+  for (;;) {
+    const std::uint32_t epoch = parker.prepare();
+    ASSERT_TRUE(lane.arm(1, parker).ok());
+    if (lane.poll().sequence >= 1) break;
+    parker.park(epoch, Deadline::kForeverTime);
+  }
+}
+
+TEST(CpuLane, WorkersRunLanesWithEdgesBothWays) {
+  auto first = device_with(1), second = device_with(2);
+  timeline::NativeQueue* lanes[] = {&lane_of(*first), &lane_of(*second)};
+  hal::Operation barrier;
+  constexpr std::uint64_t kLinks = 500;
+  for (std::uint64_t i = 1; i <= kLinks; ++i) {
+    ASSERT_EQ(issue(*lanes[0], barrier, i, {Edge{lanes[1], i - 1}}).count, 1u);
+    ASSERT_EQ(issue(*lanes[1], barrier, i, {Edge{lanes[0], i}}).count, 1u);
+  }
+  static base::Parker parker;  // a worker may still be in wake() when the test ends
+  while (lanes[1]->poll().sequence < kLinks) {
+    const std::uint32_t epoch = parker.prepare();
+    ASSERT_TRUE(lanes[1]->arm(kLinks, parker).ok());
+    if (lanes[1]->poll().sequence >= kLinks) break;
+    parker.park(epoch, Deadline::kForeverTime);
+  }
+}
+
+// A notification that came late or never would hang this; one thread issues, one retires and waits.
+TEST(CpuLane, NoArmedSequenceIsMissedUnderConcurrency) {
+  auto device = device_with(2);
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  constexpr std::uint64_t kLast = 5000;
+  std::atomic<std::uint64_t> retired{0};
+  std::thread issuer([&] {
+    for (std::uint64_t i = 1; i <= kLast;) {
+      if (issue(lane, barrier, i).count == 1) {
+        ++i;
+      } else {
+        std::this_thread::yield();
+      }
+      while (i > retired.load() + 100) std::this_thread::yield();
+    }
+  });
+  static base::Parker parker;  // a worker may still be in wake() when the test ends
+  for (std::uint64_t want = 1; want <= kLast; want = lane.poll().sequence + 1) {
+    const std::uint32_t epoch = parker.prepare();
+    ASSERT_TRUE(lane.arm(want, parker).ok());
+    if (want % 3 == 0) lane.help(want);
+    if (lane.poll().sequence < want) parker.park(epoch, Deadline::kForeverTime);
+    retired.store(lane.poll().sequence);
+  }
+  issuer.join();
+}
+
+}  // namespace
+}  // namespace halyard::cpu
