@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffer: device memory. BufferRange: a part of one. Mapping: the host's access to one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/types.h"
+
+namespace halyard::inline v0::hal {
+
+class BufferObject;
+class Mapping;
+
+// What to allocate. The contents of new memory are undefined.
+struct BufferInfo {
+  std::uint64_t size = 0;  // bytes; 0 is allowed
+  MemoryType memory = MemoryType::kDeviceLocal;
+  std::uint64_t alignment = 0;  // a power of two up to 4096, or 0 for the device's default (>= 64)
+};
+
+// A handle. Copies share the memory. Safe from any thread; the bytes are ordered by semaphores alone.
+class HALYARD_EXPORT Buffer {
+ public:
+  Buffer() noexcept = default;
+  explicit Buffer(BufferObject* object) noexcept;
+
+  std::uint64_t size() const noexcept;  // bytes; 0 when empty
+  MemoryType memory_type() const noexcept;
+
+  // The bytes [offset, offset + length) as a buffer of its own that keeps this one's memory.
+  // kOutOfRange beyond the end.
+  Result<Buffer> subspan(std::uint64_t offset, std::uint64_t length = kWholeSize) const;
+
+  // The host's view of [offset, offset + length). Waits for nothing: order it after device work with
+  // Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when the
+  // memory is not host-visible, kOutOfRange beyond the end.
+  Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
+
+  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
+  friend bool operator==(const Buffer& a, const Buffer& b) noexcept = default;
+  BufferObject* object() const noexcept { return reinterpret_cast<BufferObject*>(object_.get()); }
+
+ private:
+  HandleRef<RefCounted> object_;
+};
+
+// Move-only. Keeps the memory mapped and alive.
+class HALYARD_EXPORT Mapping {
+ public:
+  Mapping() noexcept = default;
+  Mapping(Buffer buffer, std::byte* data, std::size_t size) noexcept
+      : buffer_(std::move(buffer)), data_(data), size_(size) {}
+  Mapping(Mapping&& other) noexcept
+      : buffer_(std::move(other.buffer_)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept {
+    buffer_ = std::move(other.buffer_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
+  // As elements of a trivially copyable T; a partial last element is left out. Precondition: the
+  // mapped offset is aligned for T (allocations are aligned to 64 bytes or more).
+  template <class T>
+  std::span<T> as() const noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return {reinterpret_cast<T*>(data_), size_ / sizeof(T)};
+  }
+
+ private:
+  Buffer buffer_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// A part of a buffer: a view, valid for the call it is passed to. kWholeSize means "to the end".
+struct BufferRange {
+  BufferRange() noexcept = default;
+  BufferRange(const Buffer& buffer_, std::uint64_t offset_ = 0,
+              std::uint64_t length_ = kWholeSize) noexcept
+      : buffer(buffer_.object()), offset(offset_), length(length_) {}
+
+  BufferObject* buffer = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t length = kWholeSize;
+};
+
+// An entry of the binding table that is given at submit (Queue::execute): `{hal::slot(0), y}`.
+struct Slot {
+  std::uint32_t index = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = kWholeSize;
+};
+constexpr Slot slot(std::uint32_t index, std::uint64_t offset = 0,
+                    std::uint64_t length = kWholeSize) noexcept {
+  return {index, offset, length};
+}
+
+// What a recorded command refers to: memory known now (direct), or a slot (indirect). A view.
+struct BindingRef {
+  BindingRef() noexcept = default;
+  BindingRef(const Buffer& buffer) noexcept : range(buffer) {}
+  BindingRef(const BufferRange& range_) noexcept : range(range_) {}
+  BindingRef(const Slot& slot_) noexcept : slot(slot_), indirect(true) {}
+
+  BufferRange range{};
+  Slot slot{};
+  bool indirect = false;
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recorder and CommandBuffer: record once, submit often.
+//
+// Commands between two barriers may run in any order and overlap; a barrier makes everything before it
+// complete and visible to everything after it. A recording refers to memory directly, or to slots of
+// the binding table that is given with each submit. It is immutable after finish(); any number of
+// submissions of it may be in flight, on any queue of its device that can run its commands.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/executable.h"
+#include "halyard/hal/types.h"
+
+namespace halyard::inline v0::hal {
+
+class CommandBufferObject;
+class Device;
+class RecorderState;
+
+// Slots have indices below this.
+inline constexpr std::uint32_t kMaxSlots = 4096;
+
+// A handle; safe from any thread. Keeps alive what was recorded.
+class HALYARD_EXPORT CommandBuffer {
+ public:
+  CommandBuffer() noexcept = default;
+  explicit CommandBuffer(CommandBufferObject* object) noexcept;
+
+  std::size_t command_count() const noexcept;
+  // One more than the highest slot the recording uses: what execute() needs at least.
+  std::size_t slot_count() const noexcept;
+
+  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
+  friend bool operator==(const CommandBuffer& a, const CommandBuffer& b) noexcept = default;
+  CommandBufferObject* object() const noexcept {
+    return reinterpret_cast<CommandBufferObject*>(object_.get());
+  }
+
+ private:
+  HandleRef<RefCounted> object_;
+};
+
+// Move-only; one thread at a time. Errors stick: the first one is returned by finish(), and the
+// commands after it are ignored. Codes as in queue.h; memory and functions are kept alive, constants
+// and bindings copied.
+class HALYARD_EXPORT Recorder {
+ public:
+  explicit Recorder(const Device& device);
+  Recorder(Recorder&&) noexcept;
+  Recorder& operator=(Recorder&&) noexcept;
+  ~Recorder();
+
+  // Runs `function` over `grid`. `bindings` and `constants` in the order of its reflection; their
+  // number and types must agree, and a binding's offset must be a multiple of its element size.
+  Recorder& dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
+                     View<Constant> constants = {});
+
+  // As Queue::fill.
+  Recorder& fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size = 4);
+
+  // Copies `source` into the recording now, and to the target when it runs. The target's length is
+  // the source's size, or kWholeSize for just that.
+  Recorder& update(const BindingRef& target, Bytes source);
+
+  // Equal lengths; the ranges must not overlap. kWholeSize of a slot means the other's length; it
+  // cannot stand on both sides.
+  Recorder& copy(const BindingRef& source, const BindingRef& target);
+
+  Recorder& barrier();
+
+  // The finished recording, or the first error. The recorder is empty afterwards: it ignores further
+  // commands, and a second finish() is kFailedPrecondition.
+  Result<CommandBuffer> finish();
+
+ private:
+  std::unique_ptr<RecorderState> state_;
+};
+
+}  // namespace halyard::inline v0::hal

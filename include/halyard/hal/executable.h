@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executable: the kernels of one .hyx file, prepared for one device. Function: one of them, with its
+// reflection. Constant: a typed kernel argument.
+//
+// The container is verified before use; a damaged or hostile file is an error. The machine code
+// inside is trusted code: load only files you would run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/types.h"
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::hal {
+
+class ExecutableObject;
+
+struct BindingInfo {
+  std::string_view name;
+  kernel::Access access;
+  kernel::ElementType element;
+};
+struct ConstantInfo {
+  std::string_view name;
+  kernel::ElementType type;
+};
+
+// A kernel of an executable, which it keeps alive. A handle; safe from any thread.
+class HALYARD_EXPORT Function {
+ public:
+  Function() noexcept = default;
+  Function(ExecutableObject* executable, std::uint32_t index) noexcept;
+
+  std::string_view name() const noexcept;  // valid while any handle of the executable lives
+  Grid::Extent workgroup_size() const noexcept;
+  std::size_t binding_count() const noexcept;
+  std::size_t constant_count() const noexcept;
+  // Precondition: index < count.
+  BindingInfo binding(std::size_t index) const noexcept;
+  ConstantInfo constant(std::size_t index) const noexcept;
+
+  explicit operator bool() const noexcept { return static_cast<bool>(executable_); }
+  friend bool operator==(const Function& a, const Function& b) noexcept = default;
+  ExecutableObject* executable() const noexcept {
+    return reinterpret_cast<ExecutableObject*>(executable_.get());
+  }
+  std::uint32_t index() const noexcept { return index_; }
+
+ private:
+  HandleRef<RefCounted> executable_;
+  std::uint32_t index_ = 0;
+};
+
+class HALYARD_EXPORT Executable {
+ public:
+  Executable() noexcept = default;
+  explicit Executable(ExecutableObject* object) noexcept;
+
+  std::size_t function_count() const noexcept;
+  // kOutOfRange / kNotFound, naming the file and what it has.
+  Result<Function> function(std::size_t index) const;
+  Result<Function> function(std::string_view name) const;
+
+  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
+  friend bool operator==(const Executable& a, const Executable& b) noexcept = default;
+  ExecutableObject* object() const noexcept {
+    return reinterpret_cast<ExecutableObject*>(object_.get());
+  }
+
+ private:
+  HandleRef<RefCounted> object_;
+};
+
+// A constant carries its type; one that differs from the kernel's declaration is kInvalidArgument
+// naming the parameter, never a conversion.
+class Constant {
+ public:
+  constexpr Constant() noexcept = default;
+  Constant(float value) noexcept : Constant(kernel::ElementType::kFloat32, &value, sizeof value) {}
+  Constant(double value) noexcept : Constant(kernel::ElementType::kFloat64, &value, sizeof value) {}
+  Constant(std::int32_t value) noexcept
+      : Constant(kernel::ElementType::kInt32, &value, sizeof value) {}
+  Constant(std::uint32_t value) noexcept
+      : Constant(kernel::ElementType::kUint32, &value, sizeof value) {}
+  Constant(std::int64_t value) noexcept
+      : Constant(kernel::ElementType::kInt64, &value, sizeof value) {}
+  Constant(std::uint64_t value) noexcept
+      : Constant(kernel::ElementType::kUint64, &value, sizeof value) {}
+  // A bool or a pointer is no kernel constant.
+  Constant(bool) = delete;
+  template <class T>
+  Constant(T*) = delete;
+
+  kernel::ElementType type() const noexcept { return type_; }
+  const std::byte* data() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  Constant(kernel::ElementType type, const void* value, std::size_t size) noexcept
+      : type_(type), size_(static_cast<std::uint8_t>(size)) {
+    std::memcpy(bytes_, value, size);
+  }
+
+  alignas(8) std::byte bytes_[8] = {};
+  kernel::ElementType type_ = kernel::ElementType::kUint32;
+  std::uint8_t size_ = 0;
+};
+
+}  // namespace halyard::inline v0::hal

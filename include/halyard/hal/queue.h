@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue: where work is submitted. A submission is {waits, operation, signals}.
+//
+//   - Submitting never blocks. Only semaphores order submissions; submission order alone orders
+//     nothing, and a submission that waits never delays a later one that is ready.
+//   - A wait may be submitted before anything that will signal it.
+//   - Everything a submission touches is kept alive until it ends; the caller's views need to live
+//     for the call only.
+//   - It ends in exactly one way: complete (all signals advance), failed (all signals fail with the
+//     cause: a wait failed, the host call failed, the device was lost) or cancelled (as failed).
+//     A failed submission harms nothing that does not wait on it.
+//
+// An error returned by a submitting function means: nothing was queued, no signal will come from it.
+//   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a wait
+//                       (s, v) together with a signal (s, u <= v); a value above 2^63-1
+//   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
+//                       than 2^32-1 workgroups in a dimension
+//   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
+//                       foreign runtime, a function or recording of another device
+//   kResourceExhausted  memory, or the queue's backlog of ready work is full
+//   kDeviceLost         the device is lost
+//
+// Duplicate waits or signals of one semaphore keep the largest. All functions are safe from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/base/clock.h"
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/command_buffer.h"
+#include "halyard/hal/executable.h"
+#include "halyard/hal/semaphore.h"
+#include "halyard/hal/types.h"
+
+namespace halyard::inline v0 {
+
+namespace timeline {
+class Submission;
+}
+
+namespace hal {
+
+class QueueObject;
+
+// A look at one submission, for cancel(). Holding one keeps a little memory, nothing else.
+class HALYARD_EXPORT Submission {
+ public:
+  Submission() noexcept = default;
+  explicit Submission(timeline::Submission* adopted) noexcept : object_(adopted) {}
+  Submission(Submission&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Submission& operator=(Submission&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Submission();
+
+  // Withdraws it while it is parked: true, and its signals fail with kCancelled. False afterwards:
+  // it ends as the device ends it.
+  bool cancel() const;
+
+ private:
+  timeline::Submission* object_ = nullptr;
+};
+
+struct SubmitInfo {
+  Points wait{};
+  Points signal{};
+  Submission* submission = nullptr;  // filled when the call succeeds
+};
+
+struct ExecuteInfo {
+  View<BufferRange> bindings{};  // the binding table: slot i of the recording is bindings[i]
+  Points wait{};
+  Points signal{};
+  Submission* submission = nullptr;
+};
+
+namespace detail {
+// What host_call needs of a callable's type, to move it into the submission.
+struct CallableType {
+  std::size_t size;
+  void (*move)(void* to, void* from) noexcept;
+  Status (*call)(void* callable);
+  void (*destroy)(void* callable) noexcept;
+};
+inline constexpr std::size_t kInlineCallable = 192;  // bytes; a larger one is allocated
+}  // namespace detail
+
+// A handle: of a device, and which of its queues.
+// The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
+// submission itself). On a cpu device the calling thread runs the work and no other thread is woken.
+class HALYARD_EXPORT Queue {
+ public:
+  Queue() noexcept = default;
+  explicit Queue(QueueObject* object) noexcept;
+
+  QueueKind kind() const noexcept;  // kCompute when empty
+
+  // Nothing, in order: completes when its waits are reached.
+  Status barrier(const SubmitInfo& info) const;
+
+  Status execute(const CommandBuffer& commands, const ExecuteInfo& info) const;
+  Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
+                  View<Constant> constants, const SubmitInfo& info) const;
+
+  // Repeats the low 1, 2 or 4 bytes of `pattern`; the target's length, and its offset counted from
+  // the start of the allocation, are multiples of that.
+  Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
+              const SubmitInfo& info) const;
+  // Copies `source` before it returns; the device writes it to `target` at `offset` later.
+  Status update(const Buffer& target, std::uint64_t offset, Bytes source,
+                const SubmitInfo& info) const;
+  // Equal lengths, no overlap. The source or the target may be memory of another device of the same
+  // runtime.
+  Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info) const;
+
+  // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
+  // Status; an error, or an exception, becomes the submission's failure. It may submit and signal;
+  // it must not wait for other host calls. fn is destroyed after it has run, or without having run
+  // when the submission fails first, also when host_call itself does.
+  template <class F>
+    requires std::is_invocable_v<std::decay_t<F>&>
+  Status host_call(F&& fn, const SubmitInfo& info) const {
+    using Fn = std::decay_t<F>;
+    if constexpr (sizeof(Fn) <= detail::kInlineCallable && alignof(Fn) <= 16 &&
+                  std::is_nothrow_move_constructible_v<Fn>) {
+      Fn callable(std::forward<F>(fn));
+      return host_call_erased(callable_type<Fn>, &callable, info);
+    } else {
+      return host_call([boxed = std::make_unique<Fn>(std::forward<F>(fn))] { return (*boxed)(); },
+                       info);
+    }
+  }
+
+  // As barrier / execute, then wait for it: see above. kDeadlineExceeded leaves it submitted.
+  Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
+  Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
+                          Deadline deadline = kForever) const;
+
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  friend bool operator==(const Queue& a, const Queue& b) noexcept = default;
+  QueueObject* object() const noexcept { return object_; }
+
+ private:
+  template <class Fn>
+  static Status run(Fn& fn) noexcept {
+#if HALYARD_EXCEPTIONS
+    try {
+#endif
+      if constexpr (std::is_void_v<std::invoke_result_t<Fn&>>) {
+        fn();
+        return {};
+      } else {
+        return fn();
+      }
+#if HALYARD_EXCEPTIONS
+    } catch (const Error& error) {
+      return error.status();
+    } catch (const std::exception& error) {
+      return Status(StatusCode::kInternal, error.what());
+    } catch (...) {
+      return Status(StatusCode::kInternal, "host call threw something that is no std::exception");
+    }
+#endif
+  }
+  template <class Fn>
+  static constexpr detail::CallableType callable_type{
+      sizeof(Fn),
+      [](void* to, void* from) noexcept { ::new (to) Fn(std::move(*static_cast<Fn*>(from))); },
+      [](void* callable) { return run(*static_cast<Fn*>(callable)); },
+      [](void* callable) noexcept { static_cast<Fn*>(callable)->~Fn(); }};
+  Status host_call_erased(const detail::CallableType& type, void* callable,
+                          const SubmitInfo& info) const;
+
+  HandleRef<RefCounted> device_;
+  QueueObject* object_ = nullptr;
+};
+
+}  // namespace hal
+}  // namespace halyard::inline v0

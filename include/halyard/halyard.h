@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The explicit API in one include.
+#pragma once
+
+#include "halyard/base/clock.h"
+#include "halyard/base/result.h"
+#include "halyard/base/status.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/command_buffer.h"
+#include "halyard/hal/device.h"
+#include "halyard/hal/executable.h"
+#include "halyard/hal/queue.h"
+#include "halyard/hal/semaphore.h"

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Command: what the HAL asks of a driver, validated, with every length resolved. The same form serves
+// recordings (Recording) and single queue operations (Operation).
+//
+// Commands are views: they point to memory and executables that their Recording or Operation retains.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "hal/memory.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0::hal {
+
+class ExecutableImpl;
+
+// [offset, offset + length) of a memory, or of an entry of the binding table (memory == nullptr).
+// A slot whose length is kWholeSize reaches to the end of what is bound.
+struct CommandRange {
+  Memory* memory = nullptr;
+  std::uint32_t slot = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+enum class CommandKind : std::uint8_t { kBarrier, kFill, kUpdate, kCopy, kDispatch };
+
+struct FillCommand {
+  CommandRange target;
+  std::uint32_t pattern;
+  std::uint32_t pattern_size;  // 1, 2 or 4
+};
+struct UpdateCommand {
+  CommandRange target;
+  const std::byte* source;  // target.length bytes
+};
+struct CopyCommand {
+  CommandRange source;
+  CommandRange target;
+};
+struct DispatchCommand {
+  ExecutableImpl* executable;
+  std::uint32_t function;
+  std::uint32_t groups[3];  // any zero: nothing runs
+  const CommandRange* bindings;
+  std::uint32_t binding_count;
+  std::uint32_t constants_size;
+  const std::byte* constants;  // laid out as the function's reflection says, aligned to 8
+};
+
+struct Command {
+  CommandKind kind = CommandKind::kBarrier;
+  union {
+    FillCommand fill;
+    UpdateCommand update;
+    CopyCommand copy;
+    DispatchCommand dispatch;
+  };
+  Command() noexcept {}  // a barrier, which has nothing else
+  explicit Command(const FillCommand& command) noexcept : kind(CommandKind::kFill), fill(command) {}
+  explicit Command(const UpdateCommand& command) noexcept
+      : kind(CommandKind::kUpdate), update(command) {}
+  explicit Command(const CopyCommand& command) noexcept : kind(CommandKind::kCopy), copy(command) {}
+  explicit Command(const DispatchCommand& command) noexcept
+      : kind(CommandKind::kDispatch), dispatch(command) {}
+};
+
+// A finished recording, before the driver has seen it.
+struct Recording {
+  std::span<const Command> commands;
+  std::uint32_t slot_count = 0;
+};
+
+// One entry of a binding table, resolved and bounds-checked.
+struct BoundRange {
+  Memory* memory = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+// A recording in the driver's own form. Immutable; any number of submissions use it at once. It may
+// keep pointing into the Recording it was made from, which lives as long.
+class NativeCommands {
+ public:
+  virtual ~NativeCommands() = default;
+};
+
+enum class OperationKind : std::uint8_t {
+  kBarrier,   // nothing
+  kCommand,   // one command without slots
+  kExecute,   // a recording with a binding table
+  kHostCall,  // never reaches a driver
+};
+
+// What NativeQueue::issue finds behind Issue::operation.
+struct Operation {
+  Operation() noexcept {}  // no aggregate, which would be cleared for each submission
+
+  OperationKind kind = OperationKind::kBarrier;
+  Command command;                       // kCommand
+  const NativeCommands* native = nullptr;  // kExecute
+  const BoundRange* table = nullptr;       // kExecute: slot i is table[i]
+};
+
+}  // namespace halyard::inline v0::hal

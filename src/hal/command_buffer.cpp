@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/command_buffer.h"
+
+#include <algorithm>
+#include <functional>
+#include <new>
+
+#include "hal/driver.h"
+#include "hal/object.h"
+#include "hal/validate.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+Status no_memory() {
+  return Status(StatusCode::kResourceExhausted, "no memory to record it");
+}
+
+// What a command's range means with this table.
+CommandRange bound(const CommandRange& range, const BoundRange* table) {
+  if (range.memory != nullptr) return range;
+  const BoundRange& entry = table[range.slot];
+  return {entry.memory, 0, entry.offset + range.offset, range.length};
+}
+
+}  // namespace
+
+Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device) noexcept {
+  return Ref<CommandBufferObject>::adopt(new (std::nothrow) CommandBufferObject(device));
+}
+
+CommandBufferObject::~CommandBufferObject() {
+  native_.reset();
+  for (RefCounted* object : retained_) object->release();
+}
+
+Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) const {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const SlotNeed& need = slots_[i];
+    table[i] = {};
+    if (!need.used) continue;
+    if (Status status = resolve(device_, bindings[i], table[i]); !status.ok()) [[unlikely]] {
+      return at(status, "slot {}", i);
+    }
+    if (table[i].length < need.extent) [[unlikely]] {
+      return error(StatusCode::kOutOfRange, "slot {}: {} bytes bound, its commands reach {}", i,
+                   table[i].length, need.extent);
+    }
+    if (kValidation && table[i].offset % need.alignment != 0) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument, "slot {}: bound at offset {}, no multiple of {}", i,
+                   table[i].offset, need.alignment);
+    }
+    if (kValidation && table[i].length % need.length_multiple != 0) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument,
+                   "slot {}: {} bytes bound, filled to the end with a pattern of {}", i,
+                   table[i].length, need.length_multiple);
+    }
+  }
+  for (const std::size_t index : unchecked_copies_) {
+    const CopyCommand& copy = commands_[index].copy;
+    if (Status status = check_copy(bound(copy.source, table), bound(copy.target, table));
+        !status.ok()) [[unlikely]] {
+      return at(status, "command {} (copy)", index);
+    }
+  }
+  return {};
+}
+
+Status CommandBufferObject::add(const Command& command) {
+  return commands_.push_back(command) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range) {
+  if (!ref.indirect) {
+    BoundRange resolved;
+    HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, resolved));
+    range = as_command_range(resolved);
+    return retain_until_end(*range.memory);
+  }
+  const Slot& slot = ref.slot;
+  if (slot.index >= kMaxSlots) {
+    return error(StatusCode::kOutOfRange, "slot {}; the highest is {}", slot.index, kMaxSlots - 1);
+  }
+  range = {nullptr, slot.index, slot.offset, slot.length};
+  return {};
+}
+
+Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignment,
+                                 std::uint32_t length_multiple) {
+  if (range.memory != nullptr) return {};
+  const bool to_the_end = range.length == kWholeSize;
+  if (!to_the_end && range.length > ~range.offset) {
+    return error(StatusCode::kOutOfRange, "slot {}: {} bytes at offset {} overflow", range.slot,
+                 range.length, range.offset);
+  }
+  if (range.slot >= slots_.size() && !slots_.grow(range.slot + 1)) return no_memory();
+  SlotNeed& need = slots_[range.slot];
+  need.used = true;
+  need.extent = std::max(need.extent, range.offset + (to_the_end ? 0 : range.length));
+  need.alignment = std::max(need.alignment, alignment);  // powers of two
+  if (to_the_end) need.length_multiple = std::max(need.length_multiple, length_multiple);
+  return {};
+}
+
+Status CommandBufferObject::retain_until_end(RefCounted& object) {
+  // Most commands use what the one before used; finish() finds the other duplicates.
+  if (!retained_.empty() && retained_[retained_.size() - 1] == &object) return {};
+  if (!retained_.push_back(&object)) return no_memory();
+  object.retain();
+  return {};
+}
+
+Status CommandBufferObject::check_copy_at_bind() {
+  return unchecked_copies_.push_back(commands_.size() - 1) ? Status() : no_memory();
+}
+
+Result<CommandBuffer> CommandBufferObject::finish() {
+  std::sort(retained_.begin(), retained_.end(), std::less<>());
+  std::size_t kept = 0;
+  for (RefCounted* object : retained_) {
+    if (kept != 0 && retained_[kept - 1] == object) {
+      object->release();
+    } else {
+      retained_[kept++] = object;
+    }
+  }
+  retained_.shrink(kept);
+  recording_.commands = {commands_.data(), commands_.size()};
+  recording_.slot_count = static_cast<std::uint32_t>(slots_.size());
+  HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));
+  return CommandBuffer(this);
+}
+
+CommandBuffer::CommandBuffer(CommandBufferObject* object) noexcept : object_(handle_base(object)) {}
+
+std::size_t CommandBuffer::command_count() const noexcept {
+  return object_ ? object()->command_count() : 0;
+}
+
+std::size_t CommandBuffer::slot_count() const noexcept {
+  return object_ ? object()->slot_count() : 0;
+}
+
+}  // namespace halyard::inline v0::hal

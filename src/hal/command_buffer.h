@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CommandBufferObject: a recording, what it keeps alive, and what it asks of a binding table.
+//
+// Handles keep its device open; submissions in flight keep the object only, so that a device can close
+// while they end. Built by a Recorder, immutable from finish() on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "hal/arena.h"
+#include "hal/command.h"
+#include "hal/device.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/command_buffer.h"
+
+namespace halyard::inline v0::hal {
+
+// What all commands together ask of the range bound to a slot, so that a submit checks it once.
+struct SlotNeed {
+  std::uint64_t extent = 0;           // bytes it has at least
+  std::uint32_t alignment = 1;        // of its start in the allocation
+  std::uint32_t length_multiple = 1;  // for commands that reach to its end
+  bool used = false;                  // else the entry may be empty
+};
+
+class CommandBufferObject final : public RefCounted {
+ public:
+  // Null when memory is exhausted.
+  static Ref<CommandBufferObject> create(DeviceObject& device) noexcept;
+
+  DeviceObject& device() const noexcept { return device_; }
+  const NativeCommands& native() const noexcept { return *native_; }
+  std::size_t command_count() const noexcept { return commands_.size(); }
+  std::size_t slot_count() const noexcept { return slots_.size(); }
+  bool needs_compute() const noexcept { return needs_compute_; }
+
+  // Checks the first slot_count() bindings and resolves them into `table`; an unused slot gives an
+  // empty entry. Precondition: there are that many.
+  Status bind(View<BufferRange> bindings, BoundRange* table) const;
+
+  // --- while recording: each adds to what is there, or answers why not ------------------------------
+
+  Status add(const Command& command);
+  // A range as commands have it. kWholeSize of direct memory is resolved.
+  Status range_of(const BindingRef& ref, CommandRange& range);
+  // Adds to what range.slot, if it is one, must fulfil. kOutOfRange if offset + length overflows.
+  Status need(const CommandRange& range, std::uint32_t alignment, std::uint32_t length_multiple);
+  Status retain_until_end(RefCounted& object);
+  Status check_copy_at_bind();  // the command added last
+  Arena& arena() noexcept { return arena_; }
+  void set_needs_compute() noexcept { needs_compute_ = true; }
+
+  // Hands the recording to the driver.
+  Result<CommandBuffer> finish();
+
+ private:
+  explicit CommandBufferObject(DeviceObject& device) noexcept
+      : device_(device), keeps_open_(&device) {}
+  ~CommandBufferObject() override;
+  void on_last_handle() noexcept override { keeps_open_ = {}; }
+
+  DeviceObject& device_;
+  HandleRef<DeviceObject> keeps_open_;
+  Arena arena_;  // bindings, constants and update data
+  Array<Command> commands_;
+  Array<SlotNeed> slots_;
+  Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
+  Array<RefCounted*> retained_;
+  bool needs_compute_ = false;
+  Recording recording_;
+  std::unique_ptr<NativeCommands> native_;  // may point into what stands above
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/device.h"
+
+#include <cstdint>
+#include <new>
+
+#include "hal/buffer.h"
+#include "hal/executable.h"
+#include "hal/object.h"
+#include "hal/registry.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+constexpr std::uint64_t kMaxAlignment = 4096;  // halyard/hal/buffer.h
+
+Status closed(std::string_view name) {
+  return error(StatusCode::kCancelled, "device {}: closed, its last handle is gone", name);
+}
+
+}  // namespace
+
+DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl)
+    : registry_(registry),
+      impl_(std::move(impl)),
+      memory_domain_(impl_->domain()),
+      timeline_(registry.engine(), impl_->info().uri),
+      queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
+
+Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
+                                    timeline::Domain domain) {
+  auto* object = new (std::nothrow) DeviceObject(registry, std::move(impl));
+  if (object == nullptr) {
+    impl->close();
+    return Status(StatusCode::kResourceExhausted, "device: no memory for its object");
+  }
+  registry.device_opened();
+  // From here on the handle's end is the device's end, also half-way.
+  Device device(object);
+  for (QueueObject& queue : object->queues_) {
+    if (Status status = queue.open(domain); !status.ok()) {
+      return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
+    }
+  }
+  return device;
+}
+
+void DeviceObject::on_last_handle() noexcept { registry_.retire(*this); }
+
+void DeviceObject::destroy() noexcept {
+  DriverRegistry& registry = registry_;
+  delete this;
+  registry.device_closed();
+}
+
+bool DeviceObject::in_flight() noexcept {
+  // Twice: work that one queue sees complete may have made work of a queue ready that was asked before.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (QueueObject& queue : queues_) {
+      if (queue.in_flight()) return true;
+    }
+  }
+  return false;
+}
+
+bool DeviceObject::step_retire() noexcept {
+  if (!refusing_) {
+    if (in_flight()) return false;
+    const Status cause = closed(name());
+    for (QueueObject& queue : queues_) queue.refuse(cause);
+    refusing_ = true;
+  }
+  for (QueueObject& queue : queues_) {
+    if (!queue.idle()) return false;
+  }
+  const Status cause = closed(name());
+  for (QueueObject& queue : queues_) queue.release(cause);
+  impl_->close();
+  impl_.reset();
+  release();  // the reference a new object starts with
+  return true;
+}
+
+Device::Device(DeviceObject* object) noexcept : object_(handle_base(object)) {}
+
+const DeviceInfo& Device::info() const noexcept {
+  assert(object_);
+  return object()->impl().info();
+}
+
+Status Device::status() const {
+  if (!object_) return empty_handle("device", "status");
+  return object()->timeline().status();
+}
+
+Queue Device::queue(QueueKind kind) const noexcept {
+  const bool known = kind == QueueKind::kCompute || kind == QueueKind::kCopy;
+  return object_ && known ? Queue(&object()->queue(kind)) : Queue();
+}
+
+Result<Semaphore> Device::create_semaphore(std::uint64_t initial, std::string_view name) const {
+  if (!object_) return empty_handle("device", "create_semaphore");
+  HALYARD_ASSIGN_OR_RETURN(
+      auto semaphore,
+      timeline::Semaphore::create(object()->engine(), initial, name, object_.get()));
+  return Semaphore(semaphore.get());
+}
+
+Result<Buffer> Device::allocate(const BufferInfo& info) const {
+  if (!object_) return empty_handle("device", "allocate");
+  DeviceObject& self = *object();
+  if (static_cast<std::uint8_t>(info.memory) > static_cast<std::uint8_t>(MemoryType::kHostLocal)) {
+    return error(StatusCode::kInvalidArgument, "device {}: allocate: memory type {}", self.name(),
+                 static_cast<int>(info.memory));
+  }
+  if ((info.alignment & (info.alignment - 1)) != 0 || info.alignment > kMaxAlignment) {
+    return error(StatusCode::kInvalidArgument,
+                 "device {}: allocate: alignment {} is no power of two up to {}", self.name(),
+                 info.alignment, kMaxAlignment);
+  }
+  // Beyond this no address space reaches, and the arithmetic of drivers need not be careful.
+  if (info.size > static_cast<std::uint64_t>(PTRDIFF_MAX) - kMaxAlignment) {
+    return error(StatusCode::kResourceExhausted, "device {}: allocate: {} bytes", self.name(),
+                 info.size);
+  }
+  Result<Ref<Memory>> memory = self.impl().allocate(info.size, info.alignment, info.memory);
+  if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
+  return BufferObject::create(self, std::move(*memory), 0, info.size);
+}
+
+namespace {
+
+Result<Executable> load_file(DeviceObject& device, Result<kernel::Hyx> file) {
+  if (!file.ok()) return at(file.status(), "device {}: load", device.name());
+  Result<Ref<ExecutableImpl>> impl = device.impl().load(std::move(*file));
+  if (!impl.ok()) return at(impl.status(), "device {}: load", device.name());
+  return ExecutableObject::create(device, std::move(*impl));
+}
+
+}  // namespace
+
+Result<Executable> Device::load(const std::string& path) const {
+  if (!object_) return empty_handle("device", "load");
+  return load_file(*object(), kernel::Hyx::read(path));
+}
+
+Result<Executable> Device::load(Bytes image, std::string_view name) const {
+  if (!object_) return empty_handle("device", "load");
+  return load_file(*object(), kernel::Hyx::parse({image.data(), image.size()}, name));
+}
+
+std::string Device::dump_timelines() const {
+  return object_ ? object()->engine().dump_timelines() : std::string();
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DeviceObject: one open device.
+//
+//     handles to it: Device, Queue; and one in each buffer, executable, command buffer and semaphore
+//
+//     open ── last handle dropped, on any thread ──> retiring ── reclaim shell steps it ──> closed
+//
+//     retiring:  wait for work in flight; fail what is parked; wait until nobody is inside the queues;
+//                close the driver's device; let go of the object
+//
+// Submissions in flight refer to memory, executables and recordings, not to handles, so they never
+// keep a device open. The object outlives its queues' work and every block of its pool.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "hal/block_pool.h"
+#include "hal/driver.h"
+#include "hal/queue.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/device.h"
+#include "timeline/domain.h"
+#include "timeline/engine.h"
+
+namespace halyard::inline v0::hal {
+
+class DriverRegistry;
+
+class DeviceObject final : public RefCounted {
+ public:
+  // Takes `impl`, and closes it on error.
+  static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
+                               timeline::Domain domain);
+
+  std::string_view name() const noexcept { return timeline_.name(); }
+  DeviceImpl& impl() const noexcept { return *impl_; }
+  const void* memory_domain() const noexcept { return memory_domain_; }
+  timeline::Device& timeline() noexcept { return timeline_; }
+  timeline::Engine& engine() const noexcept { return timeline_.engine(); }
+  BlockPool& blocks() noexcept { return blocks_; }
+  QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
+
+  // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
+  // last touch. Never blocks on the device.
+  bool step_retire() noexcept;
+
+ private:
+  friend class DriverRegistry;
+  static constexpr QueueKind kQueueKinds[] = {QueueKind::kCompute, QueueKind::kCopy};
+
+  DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl);
+  void on_last_handle() noexcept override;
+  void destroy() noexcept override;
+  bool in_flight() noexcept;
+
+  DriverRegistry& registry_;
+  std::unique_ptr<DeviceImpl> impl_;
+  const void* const memory_domain_;
+  timeline::Device timeline_;
+  BlockPool blocks_;
+  QueueObject queues_[std::size(kQueueKinds)];
+
+  // The reclaim shell's.
+  DeviceObject* next_retiring_ = nullptr;
+  bool refusing_ = false;  // the queues take nothing more
+};
+
+}  // namespace halyard::inline v0::hal

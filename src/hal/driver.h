@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a driver supplies to the HAL: Driver, DeviceImpl, ExecutableImpl, and timeline::NativeQueue.
+//
+// The HAL validates; a driver trusts its input. Every function answers a Status for what the world can
+// do and asserts nothing about the caller. Functions may be called from any thread unless said
+// otherwise and must not call back into the HAL or the engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/work_source.h"
+#include "hal/command.h"
+#include "hal/memory.h"
+#include "hal/uri.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/device.h"
+#include "halyard/hal/types.h"
+#include "kernel/hyx.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::hal {
+
+// The kernels of one .hyx prepared for one device. Retained by functions, recordings and submissions;
+// like Memory it may outlive its device.
+class ExecutableImpl : public RefCounted {
+ public:
+  explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
+  const kernel::Hyx& file() const noexcept { return file_; }
+
+ private:
+  kernel::Hyx file_;
+};
+
+class DeviceImpl {
+ public:
+  // After close().
+  virtual ~DeviceImpl() = default;
+
+  virtual const DeviceInfo& info() const noexcept = 0;
+  // Devices of equal domain may use each other's Memory and wait on each other's lanes natively. One
+  // for each group of peers, the same for the whole process: a runtime takes 5 (timeline/domain.h).
+  virtual const void* domain() const noexcept = 0;
+
+  // `size` may be 0; `alignment` is a power of two up to 4096, or 0.
+  virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                       MemoryType type) = 0;
+  virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
+  // `recording` outlives the result.
+  virtual Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) = 0;
+
+  // A fresh lane for a queue of `kind`: at the start, and again if the engine quarantines one.
+  // Valid until close().
+  virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind) = 0;
+
+  // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once, on
+  // the reclaim shell; may wait for the threads to end.
+  virtual void close() = 0;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual std::string_view name() const noexcept = 0;
+  // The devices of this machine. No driver or no device is an empty list, not an error.
+  virtual Result<std::vector<DeviceInfo>> enumerate() = 0;
+  // The devices that `uri` names; unknown options and values are kInvalidArgument naming them, an
+  // ordinal beyond what there is kNotFound.
+  virtual Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) = 0;
+};
+
+}  // namespace halyard::inline v0::hal

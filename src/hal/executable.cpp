@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/executable.h"
+
+#include <cassert>
+#include <new>
+
+#include "hal/object.h"
+
+namespace halyard::inline v0::hal {
+
+Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<ExecutableImpl> impl) {
+  auto* object = new (std::nothrow) ExecutableObject(device, std::move(impl));
+  if (object == nullptr) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory for an executable object",
+                 device.name());
+  }
+  Executable executable(object);
+  object->release();  // the handles' reference stays
+  return executable;
+}
+
+Executable::Executable(ExecutableObject* object) noexcept : object_(handle_base(object)) {}
+
+std::size_t Executable::function_count() const noexcept {
+  return object_ ? object()->kernels().size() : 0;
+}
+
+Result<Function> Executable::function(std::size_t index) const {
+  if (!object_) return empty_handle("executable", "function");
+  const auto kernels = object()->kernels();
+  if (index >= kernels.size()) {
+    return error(StatusCode::kOutOfRange, "executable {}: function {} of {}",
+                 object()->impl().file().name(), index, kernels.size());
+  }
+  return Function(object(), static_cast<std::uint32_t>(index));
+}
+
+Result<Function> Executable::function(std::string_view name) const {
+  if (!object_) return empty_handle("executable", "function");
+  HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* kernel, object()->impl().file().find(name));
+  return Function(object(), static_cast<std::uint32_t>(kernel - object()->kernels().data()));
+}
+
+Function::Function(ExecutableObject* executable, std::uint32_t index) noexcept
+    : executable_(handle_base(executable)), index_(index) {}
+
+namespace {
+
+const kernel::KernelInfo& info_of(const Function& function) {
+  return function.executable()->kernels()[function.index()];
+}
+
+}  // namespace
+
+std::string_view Function::name() const noexcept {
+  return executable_ ? info_of(*this).name : std::string_view();
+}
+
+Grid::Extent Function::workgroup_size() const noexcept {
+  if (!executable_) return {};
+  const auto& size = info_of(*this).workgroup_size;
+  return {size[0], size[1], size[2]};
+}
+
+std::size_t Function::binding_count() const noexcept {
+  return executable_ ? info_of(*this).bindings.size() : 0;
+}
+
+std::size_t Function::constant_count() const noexcept {
+  return executable_ ? info_of(*this).constants.size() : 0;
+}
+
+BindingInfo Function::binding(std::size_t index) const noexcept {
+  assert(index < binding_count());
+  const kernel::BindingInfo& info = info_of(*this).bindings[index];
+  return {info.name, info.access, info.type};
+}
+
+ConstantInfo Function::constant(std::size_t index) const noexcept {
+  assert(index < constant_count());
+  const kernel::ConstantInfo& info = info_of(*this).constants[index];
+  return {info.name, info.type};
+}
+
+}  // namespace halyard::inline v0::hal

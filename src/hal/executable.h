@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ExecutableObject: a driver's executable, with its device kept open. Only handles own one:
+// submissions and recordings keep the ExecutableImpl.
+#pragma once
+
+#include <utility>
+
+#include "hal/device.h"
+#include "hal/driver.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/executable.h"
+
+namespace halyard::inline v0::hal {
+
+class ExecutableObject final : public RefCounted {
+ public:
+  static Result<Executable> create(DeviceObject& device, Ref<ExecutableImpl> impl);
+
+  DeviceObject& device() const noexcept { return *device_.get(); }
+  ExecutableImpl& impl() const noexcept { return *impl_; }
+  std::span<const kernel::KernelInfo> kernels() const noexcept { return impl_->file().kernels(); }
+
+ private:
+  ExecutableObject(DeviceObject& device, Ref<ExecutableImpl> impl) noexcept
+      : device_(&device), impl_(std::move(impl)) {}
+
+  HandleRef<DeviceObject> device_;
+  Ref<ExecutableImpl> impl_;
+};
+
+}  // namespace halyard::inline v0::hal

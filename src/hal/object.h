@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all objects behind handles have in common. RefCounted is their first and only base: public
+// headers know them as incomplete types and hold a HandleRef<RefCounted>.
+#pragma once
+
+#include <cassert>
+#include <type_traits>
+
+#include "base/format.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0::hal {
+
+// What a handle of `object` (may be null) holds. The one place that checks the layout which the
+// object() functions of the public handles rely on.
+template <class Object>
+RefCounted* handle_base(Object* object) noexcept {
+  static_assert(std::is_base_of_v<RefCounted, Object> && std::is_final_v<Object>);
+  RefCounted* base = object;
+  assert(static_cast<void*>(base) == static_cast<void*>(object));
+  return base;
+}
+
+// The answer of a call on an empty handle.
+[[nodiscard]] inline Status empty_handle(std::string_view object, std::string_view operation) {
+  return error(StatusCode::kInvalidArgument, "{}: {} of an empty handle", object, operation);
+}
+
+// `status` with where it happened in front: "queue cpu://0 compute: fill: <message>".
+template <class... Args>
+[[nodiscard, gnu::cold, gnu::noinline]] Status at(const Status& status,
+                                                  fmt::format_string<Args...> where,
+                                                  Args&&... args) {
+  char text[1024];
+  auto out = fmt::format_to_n(text, sizeof(text), where, std::forward<Args>(args)...).out;
+  const auto room = static_cast<std::size_t>(text + sizeof(text) - out);
+  out = fmt::format_to_n(out, room, ": {}", status.message()).out;
+  return Status(status.code(), std::string_view(text, out), status.native_error());
+}
+
+}  // namespace halyard::inline v0::hal

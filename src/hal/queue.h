@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// QueueObject: checks queue operations, puts them into the form of command.h inside a timeline
+// submission, and submits it. A part of its DeviceObject.
+#pragma once
+
+#include <string_view>
+
+#include "base/mutex.h"
+#include "hal/command.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/queue.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::hal {
+
+class DeviceObject;
+
+// What all operations have in common.
+struct Submit {
+  Points wait;
+  Points signal;
+  Submission* submission = nullptr;
+  bool ring = true;  // false: the caller waits for it at once, and helps
+
+  Submit(const SubmitInfo& info) noexcept
+      : wait(info.wait), signal(info.signal), submission(info.submission) {}
+  Submit(const ExecuteInfo& info) noexcept
+      : wait(info.wait), signal(info.signal), submission(info.submission) {}
+};
+
+class QueueObject final : public timeline::LaneSource {
+ public:
+  QueueObject(DeviceObject& device, QueueKind kind) noexcept : device_(device), kind_(kind) {}
+
+  Status open(timeline::Domain domain);
+  // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
+  bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
+  void refuse(const Status& cause) noexcept;
+  bool idle() noexcept { return !queue_ || queue_->idle(); }
+  void release(const Status& cause) noexcept;
+
+  QueueKind kind() const noexcept { return kind_; }
+  DeviceObject& device() const noexcept { return device_; }
+  std::string_view name() const noexcept { return queue_->name(); }
+
+  // Contracts in halyard/hal/queue.h.
+  Status barrier(const Submit& submit);
+  Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const Submit& submit);
+  Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
+                  View<Constant> constants, const Submit& submit);
+  Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
+              const Submit& submit);
+  Status update(const BufferRange& target, Bytes source, const Submit& submit);
+  Status copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
+  Status host_call(const detail::CallableType& type, void* callable, const Submit& submit);
+
+  Status barrier_and_wait(Submit submit, Deadline deadline);
+  Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings, Submit submit,
+                          Deadline deadline);
+
+ private:
+  Result<timeline::NativeQueue*> open_lane() override;
+
+  // Submits what `submission` holds; takes it in every case.
+  Status send(timeline::Submission& submission, const Submit& submit);
+  Status send_many(timeline::Submission& submission, const Submit& submit);
+  Status send(timeline::Submission& submission, const Submit& submit, const timeline::Point* waits,
+              const timeline::Point* signals);
+  // `status`, if it is an error, with queue and operation in front.
+  Status named(Status status, const char* operation) const;
+
+  Status try_execute(const CommandBuffer& commands, View<BufferRange> bindings,
+                     const Submit& submit);
+  Status try_dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
+                      View<Constant> constants, const Submit& submit);
+  Status try_fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
+                  const Submit& submit);
+  Status try_update(const BufferRange& target, Bytes source, const Submit& submit);
+  Status try_copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
+
+  // Waits for the last signal of what submit_it(submit) submits without a doorbell.
+  template <class F>
+  Status submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it);
+  // A semaphore that nobody else refers to, for a submission that is waited for and has no signal.
+  Result<HandleRef<timeline::Semaphore>> take_semaphore();
+  void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
+
+  DeviceObject& device_;
+  const QueueKind kind_;
+  Ref<timeline::Queue> queue_;
+
+  static constexpr std::size_t kMaxSpare = 8;  // threads that wait in this way at one time, usually
+  base::Mutex spare_mutex_;
+  HandleRef<timeline::Semaphore> spare_[kMaxSpare];
+  std::size_t spare_count_ = 0;
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstring>
+
+#include "hal/command_buffer.h"
+#include "hal/driver.h"
+#include "hal/executable.h"
+#include "hal/object.h"
+#include "hal/validate.h"
+#include "halyard/hal/device.h"
+
+namespace halyard::inline v0::hal {
+
+// The recording so far, or the first error.
+class RecorderState {
+ public:
+  explicit RecorderState(const Device& device) {
+    if (!device) {
+      first_error_ = empty_handle("recorder", "creation with a device");
+      return;
+    }
+    device_ = device;
+    commands_ = CommandBufferObject::create(*device.object());
+    if (!commands_) first_error_ = Status(StatusCode::kResourceExhausted, "recorder: no memory");
+  }
+
+  // Records by `command()`, unless there was an error.
+  template <class F>
+  void record(const char* name, F&& command) {
+    if (!first_error_.ok()) return;
+    if (Status status = command(); !status.ok()) {
+      first_error_ = at(status, "recorder for {}: command {} ({})", device_.object()->name(),
+                   commands_->command_count(), name);
+    }
+  }
+
+  Status dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
+                  View<Constant> constants);
+  Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
+  Status update(const BindingRef& target, Bytes source);
+  Status copy(const BindingRef& source, const BindingRef& target);
+  Status barrier() { return commands_->add(Command()); }
+
+  Result<CommandBuffer> finish() {
+    if (!first_error_.ok()) return std::move(first_error_);
+    Result<CommandBuffer> result = commands_->finish();
+    if (result.ok()) return result;
+    return at(result.status(), "recorder for {}: finish", device_.object()->name());
+  }
+
+ private:
+  Device device_;
+  Ref<CommandBufferObject> commands_;
+  Status first_error_;
+};
+
+namespace {
+
+Status no_memory(std::size_t bytes) {
+  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+}
+
+}  // namespace
+
+Status RecorderState::dispatch(const Function& function, const Grid& grid,
+                               View<BindingRef> bindings, View<Constant> constants) {
+  HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
+  ExecutableImpl& executable = function.executable()->impl();
+  const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
+  DispatchCommand command{};
+  command.executable = &executable;
+  command.function = function.index();
+  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
+  HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, grid, command.groups));
+
+  auto* const ranges = commands_->arena().allocate_array<CommandRange>(bindings.size());
+  std::byte* const packed = commands_->arena().allocate(kernel.constants_bytes);
+  if (ranges == nullptr || packed == nullptr) {
+    return no_memory(bindings.size() * sizeof(CommandRange) + kernel.constants_bytes);
+  }
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    Status status = commands_->range_of(bindings[i], ranges[i]);
+    if (status.ok()) status = check_binding_alignment(kernel, i, ranges[i].offset);
+    const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
+    if (status.ok()) status = commands_->need(ranges[i], element, 1);
+    if (!status.ok()) return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
+  }
+  if (Status status = pack_constants(kernel, constants, packed); !status.ok()) {
+    return at(status, "{}", kernel.name);
+  }
+  command.bindings = ranges;
+  command.binding_count = static_cast<std::uint32_t>(bindings.size());
+  command.constants_size = kernel.constants_bytes;
+  command.constants = packed;
+  commands_->set_needs_compute();
+  HALYARD_RETURN_IF_ERROR(commands_->retain_until_end(executable));
+  return commands_->add(Command(command));
+}
+
+Status RecorderState::fill(const BindingRef& target, std::uint32_t pattern,
+                           std::uint32_t pattern_size) {
+  CommandRange range;
+  HALYARD_RETURN_IF_ERROR(commands_->range_of(target, range));
+  HALYARD_RETURN_IF_ERROR(check_fill(pattern_size, range.offset, range.length));
+  HALYARD_RETURN_IF_ERROR(commands_->need(range, pattern_size, pattern_size));
+  return commands_->add(Command(FillCommand{range, pattern, pattern_size}));
+}
+
+Status RecorderState::update(const BindingRef& target, Bytes source) {
+  BindingRef exact = target;
+  std::uint64_t& length = exact.indirect ? exact.slot.length : exact.range.length;
+  if (length == kWholeSize) length = source.size();
+  if (length != source.size()) {
+    return error(StatusCode::kInvalidArgument, "{} bytes for a target of {}", source.size(), length);
+  }
+  CommandRange range;
+  HALYARD_RETURN_IF_ERROR(commands_->range_of(exact, range));
+  HALYARD_RETURN_IF_ERROR(commands_->need(range, 1, 1));
+  std::byte* const data = commands_->arena().allocate(source.size());
+  if (data == nullptr) return no_memory(source.size());
+  if (!source.empty()) std::memcpy(data, source.data(), source.size());
+  return commands_->add(Command(UpdateCommand{range, data}));
+}
+
+Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {
+  CommandRange from;
+  CommandRange to;
+  if (Status status = commands_->range_of(source, from); !status.ok()) return at(status, "source");
+  if (Status status = commands_->range_of(target, to); !status.ok()) return at(status, "target");
+  // Only a slot's length is still unknown here.
+  if (from.length == kWholeSize) from.length = to.length;
+  if (to.length == kWholeSize) to.length = from.length;
+  if (from.length == kWholeSize) {
+    return Status(StatusCode::kInvalidArgument,
+                  "between two slots without a length; give one of them");
+  }
+  HALYARD_RETURN_IF_ERROR(check_copy(from, to));
+  HALYARD_RETURN_IF_ERROR(commands_->need(from, 1, 1));
+  HALYARD_RETURN_IF_ERROR(commands_->need(to, 1, 1));
+  HALYARD_RETURN_IF_ERROR(commands_->add(Command(CopyCommand{from, to})));
+  if (from.memory != nullptr && to.memory != nullptr) return {};
+  return commands_->check_copy_at_bind();
+}
+
+Recorder::Recorder(const Device& device) : state_(std::make_unique<RecorderState>(device)) {}
+Recorder::Recorder(Recorder&&) noexcept = default;
+Recorder& Recorder::operator=(Recorder&&) noexcept = default;
+Recorder::~Recorder() = default;
+
+Recorder& Recorder::dispatch(const Function& function, const Grid& grid,
+                             View<BindingRef> bindings, View<Constant> constants) {
+  if (state_) {
+    state_->record("dispatch",
+                   [&] { return state_->dispatch(function, grid, bindings, constants); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::fill(const BindingRef& target, std::uint32_t pattern,
+                         std::uint32_t pattern_size) {
+  if (state_) state_->record("fill", [&] { return state_->fill(target, pattern, pattern_size); });
+  return *this;
+}
+
+Recorder& Recorder::update(const BindingRef& target, Bytes source) {
+  if (state_) state_->record("update", [&] { return state_->update(target, source); });
+  return *this;
+}
+
+Recorder& Recorder::copy(const BindingRef& source, const BindingRef& target) {
+  if (state_) state_->record("copy", [&] { return state_->copy(source, target); });
+  return *this;
+}
+
+Recorder& Recorder::barrier() {
+  if (state_) state_->record("barrier", [&] { return state_->barrier(); });
+  return *this;
+}
+
+Result<CommandBuffer> Recorder::finish() {
+  if (!state_) {
+    return Status(StatusCode::kFailedPrecondition, "recorder: finish of a finished recorder");
+  }
+  const std::unique_ptr<RecorderState> state = std::move(state_);
+  return state->finish();
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/registry.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/format.h"
+#include "hal/device.h"
+#include "hal/object.h"
+#include "hal/uri.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+// Devices of one domain wait on each other natively; across domains, by reached values.
+timeline::DomainMatrix edges_within_domains() {
+  timeline::DomainMatrix matrix;
+  for (timeline::Domain domain = timeline::kHostDomain + 1; domain < timeline::kDomainCount; ++domain) {
+    matrix.allow(domain, domain);
+  }
+  return matrix;
+}
+
+}  // namespace
+
+DriverRegistry::DriverRegistry()
+    : threads_(std::make_unique<shells::ThreadShells>()),
+      work_source_(*threads_),
+      engine_(work_source_, edges_within_domains()) {
+  threads_->start(*this);
+}
+
+DriverRegistry::DriverRegistry(base::WorkSource& work_source)
+    : work_source_(work_source), engine_(work_source_, edges_within_domains()) {}
+
+DriverRegistry::~DriverRegistry() { (void)shutdown(kForever); }
+
+Status DriverRegistry::add(std::unique_ptr<Driver> driver) {
+  base::LockGuard lock(mutex_);
+  for (const auto& other : drivers_) {
+    if (other->name() == driver->name()) {
+      return error(StatusCode::kInvalidArgument, "registry: a second driver {:?}", driver->name());
+    }
+  }
+  drivers_.push_back(std::move(driver));
+  return {};
+}
+
+Result<Driver*> DriverRegistry::find(std::string_view name) {
+  base::LockGuard lock(mutex_);
+  if (shut_down_) return Status(StatusCode::kFailedPrecondition, "registry: it is shut down");
+  std::string names;
+  for (const auto& driver : drivers_) {
+    if (driver->name() == name) return driver.get();
+    names.append(names.empty() ? "" : ", ").append(driver->name());
+  }
+  return error(StatusCode::kNotFound, "no driver {:?} in this build; it has: {}", name,
+               names.empty() ? "none" : names);
+}
+
+Result<timeline::Domain> DriverRegistry::domain_for(const void* memory_domain) {
+  base::LockGuard lock(mutex_);
+  auto at = std::find(domains_.begin(), domains_.end(), memory_domain);
+  if (at == domains_.end()) {
+    if (domains_.size() + 1 == timeline::kDomainCount) {
+      return error(StatusCode::kResourceExhausted,
+                   "registry: a runtime has at most {} groups of peer devices", domains_.size());
+    }
+    at = domains_.insert(at, memory_domain);
+  }
+  return static_cast<timeline::Domain>(at - domains_.begin() + 1);
+}
+
+Result<Device> DriverRegistry::create(std::unique_ptr<DeviceImpl> impl) {
+  Result<timeline::Domain> domain = domain_for(impl->domain());
+  if (domain.ok()) return DeviceObject::create(*this, std::move(impl), *domain);
+  impl->close();
+  return domain.status();
+}
+
+Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
+  HALYARD_ASSIGN_OR_RETURN(const Uri uri, parse_uri(text));
+  HALYARD_ASSIGN_OR_RETURN(Driver* const driver, find(uri.driver));
+  HALYARD_ASSIGN_OR_RETURN(auto impls, driver->open(uri));
+  std::vector<Device> devices;
+  Status status;
+  for (auto& impl : impls) {
+    if (!status.ok()) {
+      impl->close();
+      continue;
+    }
+    Result<Device> device = create(std::move(impl));
+    status = device.status();
+    if (device.ok()) devices.push_back(std::move(*device));
+  }
+  if (!status.ok()) return status;
+  if (devices.empty()) return error(StatusCode::kNotFound, "{}: no device", text);
+  return devices;
+}
+
+Result<Device> DriverRegistry::open(std::string_view uri) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<Device> devices, open_all(uri));
+  return devices[0];
+}
+
+Result<std::vector<DeviceInfo>> DriverRegistry::enumerate() {
+  std::vector<Driver*> drivers;
+  {
+    base::LockGuard lock(mutex_);
+    for (const auto& driver : drivers_) drivers.push_back(driver.get());
+  }
+  std::vector<DeviceInfo> all;
+  for (Driver* driver : drivers) {
+    HALYARD_ASSIGN_OR_RETURN(auto infos, driver->enumerate());
+    std::move(infos.begin(), infos.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+void DriverRegistry::device_opened() noexcept {
+  base::LockGuard lock(mutex_);
+  ++open_devices_;
+}
+
+void DriverRegistry::device_closed() noexcept {
+  base::LockGuard lock(mutex_);
+  // Under the lock: who sees 0 under it may destroy this registry.
+  if (--open_devices_ == 0) all_closed_.wake();
+}
+
+void DriverRegistry::retire(DeviceObject& device) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    device.next_retiring_ = retiring_;
+    retiring_ = &device;
+  }
+  work_source_.wake(base::Shell::kReclaim);
+}
+
+bool DriverRegistry::step_reclaim() noexcept {
+  DeviceObject* list = nullptr;
+  {
+    base::LockGuard lock(mutex_);
+    std::swap(list, retiring_);
+  }
+  bool closed = false;
+  while (list != nullptr) {
+    DeviceObject& device = *list;
+    list = device.next_retiring_;
+    if (device.step_retire()) {
+      closed = true;
+      continue;
+    }
+    base::LockGuard lock(mutex_);
+    device.next_retiring_ = retiring_;
+    retiring_ = &device;
+  }
+  return closed;
+}
+
+bool DriverRegistry::step(base::Shell shell) noexcept {
+  switch (shell) {
+    case base::Shell::kIssue: return engine_.step_issue();
+    case base::Shell::kCompletion: return engine_.step_completion();
+    case base::Shell::kHost: return engine_.step_host();
+    case base::Shell::kReclaim: return step_reclaim();
+  }
+  return false;
+}
+
+Nanoseconds DriverRegistry::next_step(base::Shell shell) noexcept {
+  if (shell == base::Shell::kCompletion) return engine_.next_look();
+  if (shell == base::Shell::kReclaim) {
+    base::LockGuard lock(mutex_);
+    if (retiring_ != nullptr) return engine_.clock().now() + kRetireInterval;
+  }
+  return Deadline::kForeverTime;
+}
+
+Status DriverRegistry::shutdown(Deadline deadline) {
+  const Nanoseconds until = deadline.resolve(engine_.clock());
+  for (bool in_time = true;;) {
+    const std::uint32_t epoch = all_closed_.prepare();
+    std::size_t left = 0;
+    {
+      base::LockGuard lock(mutex_);
+      left = open_devices_;
+      if (left == 0) shut_down_ = true;
+    }
+    if (left == 0) break;
+    if (!in_time) {
+      return error(StatusCode::kDeadlineExceeded, "registry: shutdown: {} devices are not closed\n{}",
+                   left, engine_.dump_timelines());
+    }
+    in_time = work_source_.park(all_closed_, epoch, until);
+  }
+  if (threads_) threads_->shutdown();
+  return {};
+}
+
+DriverRegistry& process_registry() {
+  static DriverRegistry* const registry = [] {
+    auto* made = new DriverRegistry;
+    // Two drivers of one name would be a defect of the build; the first one serves.
+    (void)register_all_drivers(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+Result<Device> open(std::string_view uri) { return process_registry().open(uri); }
+
+Result<std::vector<Device>> open_all(std::string_view uri) {
+  return process_registry().open_all(uri);
+}
+
+Result<std::vector<DeviceInfo>> enumerate() { return process_registry().enumerate(); }
+
+}  // namespace halyard::inline v0::hal

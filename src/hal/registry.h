@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DriverRegistry: one runtime. It owns the drivers, the engine and the threads, and opens devices.
+//
+//     hal::open() ──> process_registry() ── or one of your own ──> drivers ──> devices
+//                                                │
+//                                     engine, shells (threads)
+//
+// Semaphores and memory of one registry mean nothing to another. All functions are safe from any
+// thread. A registry outlives every handle it gave; its destructor waits for its devices to close.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/work_source.h"
+#include "hal/driver.h"
+#include "halyard/base/clock.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/device.h"
+#include "shells/thread_shells.h"
+#include "timeline/engine.h"
+
+namespace halyard::inline v0::hal {
+
+class DeviceObject;
+
+class DriverRegistry final : private shells::Work {
+ public:
+  // How often a device that cannot close yet is looked at.
+  static constexpr Nanoseconds kRetireInterval = 1'000'000;
+
+  // With threads of its own, each started on first need.
+  DriverRegistry();
+  // Stepped by the owner of `work_source`, which outlives this: step() when it is woken.
+  explicit DriverRegistry(base::WorkSource& work_source);
+  // shutdown(kForever).
+  ~DriverRegistry();
+  DriverRegistry(const DriverRegistry&) = delete;
+  DriverRegistry& operator=(const DriverRegistry&) = delete;
+
+  // kInvalidArgument if there is one of that name.
+  Status add(std::unique_ptr<Driver> driver);
+
+  // Contracts in halyard/hal/device.h.
+  Result<Device> open(std::string_view uri);
+  Result<std::vector<Device>> open_all(std::string_view uri);
+  Result<std::vector<DeviceInfo>> enumerate();
+
+  // Waits until all devices are closed, then ends the threads. Not on a thread of this runtime. Once
+  // it is ok, nothing can be opened. kDeadlineExceeded with what still runs; it can be called again.
+  Status shutdown(Deadline deadline);
+
+  // Work of one kind; shells::Work.
+  bool step(base::Shell shell) noexcept override;
+  Nanoseconds next_step(base::Shell shell) noexcept override;
+  // Moves each retiring device on. True if one is closed now.
+  bool step_reclaim() noexcept;
+
+  timeline::Engine& engine() noexcept { return engine_; }
+
+ private:
+  friend class DeviceObject;
+  void device_opened() noexcept;
+  void device_closed() noexcept;
+  // Hands over a device whose last handle is gone.
+  void retire(DeviceObject& device) noexcept;
+
+  Result<timeline::Domain> domain_for(const void* memory_domain);
+  Result<Device> create(std::unique_ptr<DeviceImpl> impl);
+  Result<Driver*> find(std::string_view name);
+
+  std::unique_ptr<shells::ThreadShells> threads_;  // null when stepped
+  base::WorkSource& work_source_;
+  timeline::Engine engine_;
+
+  base::Mutex mutex_;  // guards the rest
+  std::vector<std::unique_ptr<Driver>> drivers_;
+  std::vector<const void*> domains_;  // [i] is timeline domain i + 1
+  DeviceObject* retiring_ = nullptr;
+  std::size_t open_devices_ = 0;
+  bool shut_down_ = false;
+  base::Parker all_closed_;
+};
+
+// The registry behind hal::open(): built on first use with every driver of this build, and never
+// destroyed, so that handles may live in static objects.
+DriverRegistry& process_registry();
+
+// Generated from the enabled drivers (src/hal/CMakeLists.txt).
+Status register_all_drivers(DriverRegistry& registry);
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The public face of timeline::Semaphore, which is itself the object behind the handle.
+#include "halyard/hal/semaphore.h"
+
+#include <memory>
+#include <new>
+
+#include "hal/object.h"
+#include "hal/points.h"
+#include "timeline/registration.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::hal {
+
+void Registration::reset() noexcept {
+  if (timeline::Registration* node = std::exchange(node_, nullptr); node != nullptr) node->drop();
+}
+
+Semaphore::Semaphore(timeline::Semaphore* object) noexcept : object_(handle_base(object)) {}
+
+Result<std::uint64_t> Semaphore::query() const {
+  if (!object_) return empty_handle("semaphore", "query");
+  return object()->query();
+}
+
+Status Semaphore::signal(std::uint64_t value) const {
+  if (!object_) return empty_handle("semaphore", "signal");
+  return object()->signal(value);
+}
+
+void Semaphore::fail(const Status& status) const {
+  if (object_) object()->fail(status);
+}
+
+Status Semaphore::wait(std::uint64_t value, Deadline deadline) const {
+  if (!object_) return empty_handle("semaphore", "wait");
+  return object()->wait(value, deadline);
+}
+
+Result<Registration> Semaphore::on_reach_erased(std::uint64_t value, void* state,
+                                                void (*call)(void*, const Status&),
+                                                void (*destroy)(void*)) const {
+  if (!object_) {
+    destroy(state);
+    return empty_handle("semaphore", "on_reach");
+  }
+  HALYARD_ASSIGN_OR_RETURN(
+      timeline::Registration* const node,
+      timeline::Registration::create(*object(), value, {state, call, destroy}));
+  return Registration(node);
+}
+
+namespace {
+
+using WaitMany = Status (*)(timeline::Engine&, const timeline::Point*, std::size_t, Deadline);
+
+Status wait_many(Points points, Deadline deadline, const char* name, WaitMany wait) {
+  if (points.empty()) return {};
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const timeline::Semaphore* const semaphore = points[i].semaphore();
+    if (semaphore == nullptr) {
+      return error(StatusCode::kInvalidArgument, "{}: point {} has an empty semaphore", name, i);
+    }
+    if (&semaphore->engine() != &points[0].semaphore()->engine()) {
+      return error(StatusCode::kPermissionDenied, "{}: point {}: {} is of another runtime than {}",
+                   name, i, semaphore->describe(), points[0].semaphore()->describe());
+    }
+  }
+  timeline::Engine& engine = points[0].semaphore()->engine();
+  if (points.size() <= kInlinePoints) {
+    return wait(engine, InlinePoints(points).data, points.size(), deadline);
+  }
+  const std::unique_ptr<timeline::Point[]> copies(new (std::nothrow) timeline::Point[points.size()]);
+  if (copies == nullptr) {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for {} points", name,
+                 points.size());
+  }
+  copy_points(points, copies.get());
+  return wait(engine, copies.get(), points.size(), deadline);
+}
+
+}  // namespace
+
+Status wait_all(Points points, Deadline deadline) {
+  return wait_many(points, deadline, "wait_all", timeline::wait_all);
+}
+
+Status wait_any(Points points, Deadline deadline) {
+  return wait_many(points, deadline, "wait_any", timeline::wait_any);
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Uri: which devices a user means.
+//
+//     cpu://1?devices=4&workers=2
+//     driver  path  options
+//
+//   driver   [a-z][a-z0-9_-]*
+//   path     [A-Za-z0-9._:/-]*, may be empty
+//   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, each at most once; value as path, not empty
+//
+// What a path or an option means is the driver's affair; nothing is decoded.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::hal {
+
+struct Uri {
+  std::string driver;
+  std::string path;
+  std::map<std::string, std::string, std::less<>> options;
+};
+
+inline constexpr std::size_t kMaxUriLength = 1024;
+
+// Pure. kInvalidArgument with the URI, the place and what is wrong there.
+Result<Uri> parse_uri(std::string_view text);
+
+}  // namespace halyard::inline v0::hal

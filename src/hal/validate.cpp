@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/validate.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "hal/buffer.h"
+#include "hal/device.h"
+#include "hal/executable.h"
+#include "hal/object.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+constexpr std::uint64_t kMaxGroups = 0xffff'ffff;  // DispatchCommand::groups
+
+[[gnu::cold]] Status constant_mismatch(const kernel::KernelInfo& kernel,
+                                       View<Constant> constants) {
+  std::string wanted;
+  for (const kernel::ConstantInfo& info : kernel.constants) {
+    wanted += fmt::format("{}{}: {}", wanted.empty() ? "" : ", ", info.name, to_string(info.type));
+  }
+  return error(StatusCode::kInvalidArgument, "{} constants given, kernel {} has {} ({})",
+               constants.size(), kernel.name, kernel.constants.size(), wanted);
+}
+
+}  // namespace
+
+Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out) {
+  const BufferObject* const buffer = range.buffer;
+  if (buffer == nullptr) [[unlikely]] {
+    return Status(StatusCode::kInvalidArgument, "empty buffer");
+  }
+  Memory& memory = buffer->memory();
+  if (kValidation && (memory.domain() != device.memory_domain() ||
+                      &buffer->device().engine() != &device.engine())) [[unlikely]] {
+    return error(StatusCode::kPermissionDenied, "memory of {} cannot be used by {}",
+                 buffer->device().name(), device.name());
+  }
+  std::uint64_t length = range.length;
+  HALYARD_RETURN_IF_ERROR(resolve_length(range.offset, length, buffer->size()));
+  out = {&memory, buffer->offset() + range.offset, length};
+  return {};
+}
+
+Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_t length) {
+  if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "a pattern of {} bytes; it has 1, 2 or 4",
+                 pattern_size);
+  }
+  if (offset % pattern_size != 0) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "offset {} is no multiple of the pattern's {} bytes",
+                 offset, pattern_size);
+  }
+  if (length != kWholeSize && length % pattern_size != 0) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "length {} is no multiple of the pattern's {} bytes",
+                 length, pattern_size);
+  }
+  return {};
+}
+
+Status check_copy(const CommandRange& source, const CommandRange& target) {
+  if (source.length != target.length) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "{} bytes to a target of {} bytes", source.length,
+                 target.length);
+  }
+  if (!kValidation || source.memory != target.memory || source.slot != target.slot) return {};
+  const std::uint64_t distance = source.offset < target.offset ? target.offset - source.offset
+                                                               : source.offset - target.offset;
+  if (distance < source.length) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument,
+                 "{} bytes at offset {} overlap their target at offset {}", source.length,
+                 source.offset, target.offset);
+  }
+  return {};
+}
+
+Status check_function(const DeviceObject& device, const Function& function) {
+  if (!function) [[unlikely]] return Status(StatusCode::kInvalidArgument, "empty function");
+  if (kValidation && &function.executable()->device() != &device) [[unlikely]] {
+    return error(StatusCode::kPermissionDenied, "function {} was loaded for {}", function.name(),
+                 function.executable()->device().name());
+  }
+  return {};
+}
+
+Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid, std::uint32_t (&groups)[3]) {
+  if (grid.items.given == grid.groups.given) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "grid: {}; give items or groups",
+                 grid.items.given ? "both items and groups" : "neither items nor groups");
+  }
+  const Grid::Extent& extent = grid.items.given ? grid.items : grid.groups;
+  const std::uint64_t size[3] = {extent.x, extent.y, extent.z};
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t per_group = grid.items.given ? kernel.workgroup_size[i] : 1;
+    const std::uint64_t count = size[i] / per_group + (size[i] % per_group != 0 ? 1 : 0);
+    if (count > kMaxGroups) [[unlikely]] {
+      return error(StatusCode::kOutOfRange,
+                   "grid: {} {} in dimension {} are {} workgroups, more than {}", size[i],
+                   grid.items.given ? "items" : "groups", "xyz"[i], count, kMaxGroups);
+    }
+    groups[i] = static_cast<std::uint32_t>(count);
+  }
+  return {};
+}
+
+Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count) {
+  if (count == kernel.bindings.size()) [[likely]] return {};
+  std::string wanted;
+  for (const kernel::BindingInfo& info : kernel.bindings) {
+    wanted.append(wanted.empty() ? "" : ", ").append(info.name);
+  }
+  return error(StatusCode::kInvalidArgument, "{} bindings given, kernel {} has {} ({})", count,
+               kernel.name, kernel.bindings.size(), wanted);
+}
+
+Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
+                               std::uint64_t offset) {
+  const kernel::BindingInfo& info = kernel.bindings[index];
+  if (!kValidation || offset % kernel::size_of(info.type) == 0) [[likely]] return {};
+  return error(StatusCode::kInvalidArgument, "offset {} is no multiple of its element, {}", offset,
+               to_string(info.type));
+}
+
+Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out) {
+  if (constants.size() != kernel.constants.size()) [[unlikely]] {
+    return constant_mismatch(kernel, constants);
+  }
+  if (kernel.constants_bytes != 0) std::memset(out, 0, kernel.constants_bytes);
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    const kernel::ConstantInfo& info = kernel.constants[i];
+    if (kValidation && constants[i].type() != info.type) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument, "constant {} ({}) is {}, given {}", i, info.name,
+                   to_string(info.type), to_string(constants[i].type()));
+    }
+    std::memcpy(out + info.offset, constants[i].data(),
+                std::min<std::size_t>(info.size, constants[i].size()));
+  }
+  return {};
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The checks that queue operations and recorded commands share, and what they yield: resolved ranges,
+// group counts, packed constants. Messages name the argument; the caller puts object and operation in
+// front (hal::at). Nothing here allocates on success.
+//
+// HALYARD_VALIDATION=0 compiles out what finds misuse only. What keeps memory safe (null handles,
+// ranges, counts) stays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hal/command.h"
+#include "halyard/base/status.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/executable.h"
+#include "halyard/hal/types.h"
+#include "kernel/reflection.h"
+
+namespace halyard::inline v0::hal {
+
+class DeviceObject;
+
+inline constexpr bool kValidation = HALYARD_VALIDATION != 0;
+
+// The memory behind `range`, for use on `device`. kInvalidArgument: empty; kOutOfRange;
+// kPermissionDenied: of another runtime, or of devices that do not share memory with this one.
+Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out);
+
+inline CommandRange as_command_range(const BoundRange& range) noexcept {
+  return {range.memory, 0, range.offset, range.length};
+}
+
+// A fill of [offset, offset + length); kWholeSize for a length that is checked later.
+Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_t length);
+
+// Equal lengths (both known), and no byte in common if they are of one memory or one slot.
+Status check_copy(const CommandRange& source, const CommandRange& target);
+
+// Whether `function` can run on `device`.
+Status check_function(const DeviceObject& device, const Function& function);
+
+// kInvalidArgument unless exactly one way is given; kOutOfRange beyond 2^32-1 groups.
+Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid, std::uint32_t (&groups)[3]);
+
+Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
+// `offset` counts from the start of the allocation.
+Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
+                               std::uint64_t offset);
+
+// Writes kernel.constants_bytes bytes to `out`. Count and types must be the kernel's.
+Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out);
+
+}  // namespace halyard::inline v0::hal

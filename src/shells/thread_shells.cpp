@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shells/thread_shells.h"
+
+#include <sched.h>
+
+namespace halyard::inline v0::shells {
+namespace {
+
+constexpr const char* kNames[base::kShellCount] = {"hy-issue", "hy-completion", "hy-host",
+                                                   "hy-reclaim"};
+
+// A spinner may hold the only core that the thread it waits for could run on.
+constexpr unsigned kYieldEvery = 32;
+
+}  // namespace
+
+void ThreadShells::wake(base::Shell shell) noexcept {
+  Kind& kind = kinds_[static_cast<int>(shell)];
+  // Two pending host calls must find two threads, so their wake-ups are not merged.
+  if (shell != base::Shell::kHost) {
+    if (kind.pending.load(std::memory_order_seq_cst)) return;
+    if (kind.pending.exchange(true, std::memory_order_seq_cst)) return;
+  }
+  if (kind.started.load(std::memory_order_acquire) != threads_of(shell)) [[unlikely]] {
+    start_threads(shell);
+  }
+  kind.parker.wake();
+}
+
+void ThreadShells::pause(unsigned turns) noexcept {
+  if (turns % kYieldEvery == kYieldEvery - 1) {
+    sched_yield();
+  } else {
+    base::spin_pause();
+  }
+}
+
+void ThreadShells::start_threads(base::Shell shell) noexcept {
+  base::LockGuard lock(mutex_);
+  if (stopping_.load(std::memory_order_relaxed)) return;
+  Kind& kind = kinds_[static_cast<int>(shell)];
+  kind.shells = this;
+  int started = kind.started.load(std::memory_order_relaxed);
+  for (; started < threads_of(shell); ++started) {
+    const auto body = [](void* argument) -> void* {
+      Kind& own = *static_cast<Kind*>(argument);
+      own.shells->run(own);
+      return nullptr;
+    };
+    if (pthread_create(&kind.threads[started], nullptr, body, &kind) != 0) break;
+    pthread_setname_np(kind.threads[started], kNames[static_cast<int>(shell)]);
+  }
+  kind.started.store(started, std::memory_order_release);
+  // Not one thread: the next wake-up must come here again.
+  if (started == 0) kind.pending.store(false, std::memory_order_relaxed);
+}
+
+void ThreadShells::run(Kind& kind) noexcept {
+  const base::Shell shell = static_cast<base::Shell>(&kind - kinds_);
+  while (true) {
+    const std::uint32_t epoch = kind.parker.prepare();
+    kind.pending.store(false, std::memory_order_seq_cst);
+    // Work announced before this point is seen by step(), later work raises the epoch.
+    if (stopping_.load(std::memory_order_seq_cst)) return;
+    if (work_->step(shell)) continue;
+    kind.parker.park(epoch, work_->next_step(shell));
+  }
+}
+
+void ThreadShells::shutdown() noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (stopping_.exchange(true, std::memory_order_seq_cst)) return;
+  }
+  for (Kind& kind : kinds_) {
+    // A wake() reaches one sleeper; each thread that is still to sleep sees stopping_.
+    for (int i = 0; i < kHostThreads; ++i) kind.parker.wake();
+    const int started = kind.started.load(std::memory_order_acquire);
+    for (int i = 0; i < started; ++i) pthread_join(kind.threads[i], nullptr);
+  }
+}
+
+}  // namespace halyard::inline v0::shells

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ThreadShells: the threads of a runtime in a program. Each shell is a loop of a few lines:
+//
+//     step the work until there is none, sleep until woken or until its next time
+//
+// Issue, completion and reclaim have one thread each, host calls two. A kind's threads start with its
+// first wake-up: a program that never needs one has none. If the system refuses a thread, the next
+// wake-up of that kind tries again.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "base/parker.h"
+#include "base/work_source.h"
+#include "halyard/base/clock.h"
+
+namespace halyard::inline v0::shells {
+
+// What the shells step.
+class Work {
+ public:
+  // Called by one thread at a time per kind, except kHost. True if it did something.
+  virtual bool step(base::Shell shell) noexcept = 0;
+  // When step() must be called again at the latest without a wake-up; Deadline::kForeverTime: never.
+  virtual Nanoseconds next_step(base::Shell shell) noexcept = 0;
+
+ protected:
+  ~Work() = default;
+};
+
+class ThreadShells final : public base::WorkSource {
+ public:
+  static constexpr int kHostThreads = 2;
+
+  ThreadShells() noexcept = default;
+  ~ThreadShells() { shutdown(); }
+  ThreadShells(const ThreadShells&) = delete;
+  ThreadShells& operator=(const ThreadShells&) = delete;
+
+  // `work` is stepped until shutdown(). Before the first wake().
+  void start(Work& work) noexcept { work_ = &work; }
+
+  // Ends and joins the threads, each after the step it is in; later wake-ups do nothing. Once, and
+  // not on a shell.
+  void shutdown() noexcept;
+
+  Clock& clock() noexcept override { return Clock::steady(); }
+
+  // One load while the shell has not yet looked for what an earlier wake-up announced. The caller has
+  // published the work by a seq_cst store or a read-modify-write.
+  void wake(base::Shell shell) noexcept override;
+
+  void pause(unsigned turns) noexcept override;
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
+    return parker.park(epoch, deadline);
+  }
+
+ private:
+  struct Kind {
+    base::Parker parker;
+    base::Atomic<bool> pending{false};
+    base::Atomic<int> started{0};
+    pthread_t threads[kHostThreads];
+    ThreadShells* shells = nullptr;
+  };
+  static int threads_of(base::Shell shell) noexcept {
+    return shell == base::Shell::kHost ? kHostThreads : 1;
+  }
+  void start_threads(base::Shell shell) noexcept;
+  void run(Kind& kind) noexcept;
+
+  Work* work_ = nullptr;
+  base::Atomic<bool> stopping_{false};
+  base::Mutex mutex_;  // guards starting
+  Kind kinds_[base::kShellCount];
+};
+
+}  // namespace halyard::inline v0::shells

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A submission in a steady state allocates nothing: counted by a malloc of our own, on all threads.
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+
+#include "hal/fake_driver.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HALYARD_COUNTS_MALLOC 0  // the sanitizer's malloc stays
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HALYARD_COUNTS_MALLOC 0
+#endif
+#endif
+#ifndef HALYARD_COUNTS_MALLOC
+#define HALYARD_COUNTS_MALLOC 1
+#endif
+
+namespace {
+
+constinit std::atomic<std::uint64_t> allocations{0};
+
+}  // namespace
+
+#if HALYARD_COUNTS_MALLOC
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+
+void* malloc(std::size_t size) {
+  ++allocations;
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  ++allocations;
+  return __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  ++allocations;
+  return __libc_realloc(memory, size);
+}
+}
+#endif
+
+namespace halyard::hal {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SteadyState : public testing::FakeWorld {
+ protected:
+  SteadyState() { control->log_launches = false; }
+
+  // Submits with the next signal and waits; counts after a warm-up.
+  void expect_no_allocation(const std::function<Status(const SubmitInfo&)>& submit) {
+#if !HALYARD_COUNTS_MALLOC
+    GTEST_SKIP() << "a sanitizer has replaced malloc";
+#endif
+    std::uint64_t value = 0;
+    const auto run = [&](int times) {
+      for (int i = 0; i < times; ++i) {
+        const Point point(done, ++value);
+        if (!submit({.signal = {&point, 1}}).ok() || !done.wait(value, 20s).ok()) return false;
+      }
+      return true;
+    };
+    ASSERT_TRUE(run(300));
+    const std::uint64_t before = allocations;
+    ASSERT_TRUE(run(1000));
+    EXPECT_EQ(allocations - before, 0u);
+  }
+
+  Semaphore done = device.create_semaphore().value();
+  Buffer x = buffer(100'000);
+  Buffer y = buffer(100'000);
+  Function saxpy = load(device).function(0).value();
+};
+
+TEST_F(SteadyState, TheCountIsReal) {
+#if HALYARD_COUNTS_MALLOC
+  const std::uint64_t before = allocations;
+  std::free(std::malloc(1));
+  delete new int;
+  EXPECT_EQ(allocations - before, 2u);
+#endif
+}
+
+TEST_F(SteadyState, BarrierAllocatesNothing) {
+  expect_no_allocation([&](const SubmitInfo& info) { return queue.barrier(info); });
+}
+
+TEST_F(SteadyState, BarrierWithManyWaitsAllocatesNothing) {
+  std::vector<Semaphore> semaphores;
+  std::vector<Point> waits;
+  for (int i = 0; i < 40; ++i) {
+    semaphores.push_back(device.create_semaphore(1).value());
+    waits.emplace_back(semaphores.back(), 1);
+  }
+  expect_no_allocation([&](const SubmitInfo& info) {
+    return queue.barrier({.wait = waits, .signal = info.signal});
+  });
+}
+
+TEST_F(SteadyState, BarrierAndWaitWithoutASignalAllocatesNothing) {
+  expect_no_allocation([&](const SubmitInfo& info) {
+    HALYARD_RETURN_IF_ERROR(queue.barrier_and_wait({}, 20s));
+    return queue.barrier(info);
+  });
+}
+
+TEST_F(SteadyState, TransfersAllocateNothing) {
+  const std::vector<std::byte> source(65536);
+  expect_no_allocation([&](const SubmitInfo& info) {
+    HALYARD_RETURN_IF_ERROR(queue.fill({x, 0, 64}, 0, 4, {}));
+    HALYARD_RETURN_IF_ERROR(queue.copy({x, 0, 64}, {y, 0, 64}, {}));
+    HALYARD_RETURN_IF_ERROR(queue.update(x, 0, {source.data(), 100}, {}));
+    return queue.update(x, 0, source, info);
+  });
+}
+
+TEST_F(SteadyState, DispatchAllocatesNothing) {
+  expect_no_allocation([&](const SubmitInfo& info) {
+    return queue.dispatch(saxpy, {.items = 256}, {x, y}, {1.f, 2u}, info);
+  });
+}
+
+TEST_F(SteadyState, ExecuteAllocatesNothing) {
+  Recorder recorder(device);
+  recorder.fill(slot(0, 0, 64), 0).barrier().copy(slot(1, 0, 8), slot(2, 0, 8));
+  const CommandBuffer small = recorder.finish().value();
+  Recorder large_recorder(device);
+  for (std::uint32_t i = 0; i < 50; ++i) large_recorder.fill(slot(i), i);
+  const CommandBuffer large = large_recorder.finish().value();
+  const std::vector<BufferRange> table(50, BufferRange(x, 0, 64));
+  expect_no_allocation([&](const SubmitInfo& info) {
+    HALYARD_RETURN_IF_ERROR(queue.execute(large, {.bindings = table}));
+    return queue.execute(small, {.bindings = {x, x, y}, .signal = info.signal});
+  });
+}
+
+TEST_F(SteadyState, HostCallAllocatesNothing) {
+  std::array<char, 150> state{};
+  std::atomic<int> sum{0};
+  expect_no_allocation([&](const SubmitInfo& info) {
+    return queue.host_call([&sum, state] { sum += state[0]; }, info);
+  });
+}
+
+TEST_F(SteadyState, ParkedSubmissionsAllocateNothing) {
+  const Semaphore gate = device.create_semaphore().value();
+  std::uint64_t value = 0;
+  expect_no_allocation([&](const SubmitInfo& info) {
+    const Point open(gate, ++value);
+    HALYARD_RETURN_IF_ERROR(queue.fill({x, 0, 64}, 0, 4, {.wait = {&open, 1}, .signal = info.signal}));
+    return gate.signal(value);
+  });
+}
+
+TEST_F(SteadyState, ARefusedSubmissionLeavesNoBlockBehind) {
+  // Errors allocate their message; the blocks come back all the same.
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(queue.dispatch(saxpy, {.items = 1}, {x, y}, {1.f, 2.f}, {}).ok());
+  }
+  expect_no_allocation([&](const SubmitInfo& info) {
+    return queue.dispatch(saxpy, {.items = 256}, {x, y}, {1.f, 2u}, info);
+  });
+}
+
+}  // namespace
+}  // namespace halyard::hal

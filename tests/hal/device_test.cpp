@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device, Buffer, Executable, Semaphore: what the public handles answer.
+#include "halyard/hal/device.h"
+
+#include <thread>
+
+#include "hal/fake_driver.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::sample_hyx;
+
+class DeviceTest : public testing::FakeWorld {};
+
+TEST_F(DeviceTest, EmptyHandlesAnswerInvalidArgument) {
+  const Device none;
+  EXPECT_FALSE(none);
+  EXPECT_ERROR(none.status(), StatusCode::kInvalidArgument, "device: status");
+  EXPECT_ERROR(none.create_semaphore().status(), StatusCode::kInvalidArgument, "create_semaphore");
+  EXPECT_ERROR(none.allocate({.size = 1}).status(), StatusCode::kInvalidArgument, "allocate");
+  EXPECT_ERROR(none.load("x.hyx").status(), StatusCode::kInvalidArgument, "load");
+  EXPECT_ERROR(none.load({}, "x").status(), StatusCode::kInvalidArgument, "load");
+  EXPECT_EQ(none.queue(), Queue());
+  EXPECT_EQ(none.dump_timelines(), "");
+
+  EXPECT_EQ(Buffer().size(), 0u);
+  EXPECT_ERROR(Buffer().map().status(), StatusCode::kInvalidArgument, "buffer: map");
+  EXPECT_ERROR(Buffer().subspan(0).status(), StatusCode::kInvalidArgument, "buffer: subspan");
+
+  const Semaphore semaphore;
+  EXPECT_ERROR(semaphore.query().status(), StatusCode::kInvalidArgument, "semaphore: query");
+  EXPECT_ERROR(semaphore.signal(1), StatusCode::kInvalidArgument, "semaphore: signal");
+  EXPECT_ERROR(semaphore.wait(1), StatusCode::kInvalidArgument, "semaphore: wait");
+  const auto token = std::make_shared<int>();
+  EXPECT_ERROR(semaphore.on_reach(1, [token](const Status&) {}).status(),
+               StatusCode::kInvalidArgument, "semaphore: on_reach");
+  EXPECT_EQ(token.use_count(), 1);
+  semaphore.fail(Status(StatusCode::kInternal, "nobody hears it"));
+
+  EXPECT_EQ(Executable().function_count(), 0u);
+  EXPECT_ERROR(Executable().function(0).status(), StatusCode::kInvalidArgument, "executable");
+  EXPECT_ERROR(Executable().function("f").status(), StatusCode::kInvalidArgument, "executable");
+  EXPECT_EQ(Function().name(), "");
+  EXPECT_EQ(Function().binding_count(), 0u);
+  EXPECT_EQ(CommandBuffer().command_count(), 0u);
+}
+
+TEST_F(DeviceTest, HasOneQueueOfEachKind) {
+  EXPECT_EQ(device.queue(), device.queue(QueueKind::kCompute));
+  EXPECT_NE(device.queue(), device.queue(QueueKind::kCopy));
+  EXPECT_EQ(device.queue(QueueKind::kCopy).kind(), QueueKind::kCopy);
+  EXPECT_FALSE(device.queue(static_cast<QueueKind>(9)));
+}
+
+TEST_F(DeviceTest, AllocatesWhatItIsAskedFor) {
+  EXPECT_EQ(buffer(0).size(), 0u);
+  const Buffer made = buffer(100, MemoryType::kHostLocal);
+  EXPECT_EQ(made.size(), 100u);
+  EXPECT_EQ(made.memory_type(), MemoryType::kHostLocal);
+}
+
+TEST_F(DeviceTest, RefusesWhatCannotBeAllocated) {
+  EXPECT_ERROR(device.allocate({.size = 1, .alignment = 48}).status(),
+               StatusCode::kInvalidArgument, "alignment 48");
+  EXPECT_ERROR(device.allocate({.size = 1, .alignment = 8192}).status(),
+               StatusCode::kInvalidArgument, "alignment 8192");
+  EXPECT_ERROR(device.allocate({.size = 1, .memory = static_cast<MemoryType>(7)}).status(),
+               StatusCode::kInvalidArgument, "memory type 7");
+  EXPECT_ERROR(device.allocate({.size = ~0ull}).status(), StatusCode::kResourceExhausted,
+               "18446744073709551615 bytes");
+  control->fail_allocate = Status(StatusCode::kResourceExhausted, "no memory", "ENOMEM");
+  const Status status = device.allocate({.size = 1}).status();
+  EXPECT_ERROR(status, StatusCode::kResourceExhausted, "device fake://0: allocate: no memory");
+  EXPECT_EQ(status.native_error(), "ENOMEM");
+}
+
+TEST_F(DeviceTest, SubspansNestAndStayInside) {
+  const Buffer whole = buffer(100);
+  const Buffer part = whole.subspan(10, 50).value();
+  const Buffer inner = part.subspan(5).value();
+  EXPECT_EQ(inner.size(), 45u);
+  EXPECT_EQ(inner.map().value().bytes().data(), whole.map().value().bytes().data() + 15);
+  EXPECT_EQ(part.subspan(50).value().size(), 0u);
+  EXPECT_ERROR(part.subspan(51).status(), StatusCode::kOutOfRange, "offset 51");
+  EXPECT_ERROR(part.subspan(10, 41).status(), StatusCode::kOutOfRange, "41 bytes at offset 10");
+  EXPECT_ERROR(part.subspan(1, ~0ull - 1).status(), StatusCode::kOutOfRange, "of 50 bytes");
+}
+
+TEST_F(DeviceTest, MapsWhatTheHostSees) {
+  Mapping mapping = buffer(64).map(8, 16).value();
+  EXPECT_EQ(mapping.bytes().size(), 16u);
+  EXPECT_EQ(mapping.as<double>().size(), 2u);
+  mapping.bytes()[15] = std::byte{1};  // keeps its memory
+  Mapping moved = std::move(mapping);
+  EXPECT_EQ(moved.bytes()[15], std::byte{1});
+  EXPECT_TRUE(mapping.bytes().empty());
+  EXPECT_ERROR(buffer(64).map(65).status(), StatusCode::kOutOfRange, "offset 65");
+  EXPECT_ERROR(buffer(64, MemoryType::kDeviceLocal).map().status(),
+               StatusCode::kPermissionDenied, "device-local memory of fake://0");
+}
+
+TEST_F(DeviceTest, FunctionsShowTheirReflection) {
+  const Executable executable = load(device);
+  ASSERT_EQ(executable.function_count(), 2u);
+  const Function wide = executable.function("wide").value();
+  EXPECT_EQ(wide, executable.function(1).value());
+  EXPECT_NE(wide, executable.function(0).value());
+  EXPECT_EQ(wide.name(), "wide");
+  EXPECT_EQ(wide.workgroup_size().x, 8u);
+  EXPECT_EQ(wide.workgroup_size().y, 4u);
+  EXPECT_EQ(wide.binding(0).name, "z");
+  EXPECT_EQ(wide.binding(0).access, kernel::Access::kWrite);
+  EXPECT_EQ(wide.binding(0).element, kernel::ElementType::kFloat64);
+  EXPECT_EQ(wide.constant(0).name, "k");
+  EXPECT_EQ(wide.constant(0).type, kernel::ElementType::kInt64);
+  EXPECT_ERROR(executable.function("tall").status(), StatusCode::kNotFound, "tall");
+  EXPECT_ERROR(executable.function(2).status(), StatusCode::kOutOfRange,
+               "executable sample.hyx: function 2 of 2");
+}
+
+TEST_F(DeviceTest, BadFilesAreErrorsThatNameThem) {
+  EXPECT_ERROR(device.load("/no/such.hyx").status(), StatusCode::kNotFound, "/no/such.hyx");
+  std::vector<std::byte> damaged = sample_hyx();
+  damaged.resize(damaged.size() / 2);
+  EXPECT_ERROR(device.load(damaged, "half.hyx").status(), StatusCode::kDataLoss, "half.hyx");
+  EXPECT_ERROR(device.load({}, "none.hyx").status(), StatusCode::kDataLoss, "none.hyx");
+}
+
+TEST_F(DeviceTest, SemaphoresWorkFromTheHost) {
+  EXPECT_ERROR(device.create_semaphore(1ull << 63).status(), StatusCode::kInvalidArgument, "2^63-1");
+  const Semaphore s = device.create_semaphore(3, "three").value();
+  EXPECT_EQ(s.query().value(), 3u);
+  EXPECT_ERROR(s.signal(3), StatusCode::kInvalidArgument, "3");
+  std::atomic<int> called{0};
+  Registration four = s.on_reach(4, [&](const Status& status) { called += status.ok() ? 1 : 100; })
+                          .value();
+  {
+    const Registration dropped = s.on_reach(4, [&](const Status&) { called += 10; }).value();
+  }
+  std::thread other([&] { EXPECT_TRUE(s.wait(4, 20s).ok()); });
+  EXPECT_TRUE(s.signal(4).ok());
+  other.join();
+  EXPECT_EQ(called, 1);
+  EXPECT_TRUE(wait_all({{s, 4}, {s, 1}}, kNow).ok());
+  EXPECT_TRUE(wait_all({}, kNow).ok());
+  EXPECT_TRUE(wait_any({}, kNow).ok());
+  EXPECT_TRUE(wait_any({{s, 9}, {s, 2}}, kNow).ok());
+  EXPECT_ERROR(wait_all({{s, 4}, {s, 5}}, kNow), StatusCode::kDeadlineExceeded, "three");
+  s.fail(Status(StatusCode::kDataLoss, "torn"));
+  EXPECT_ERROR(s.wait(5, 20s), StatusCode::kDataLoss, "torn");
+  EXPECT_TRUE(s.wait(4, kNow).ok());
+}
+
+TEST_F(DeviceTest, ADumpTellsWhoWaitsForWhat) {
+  const Semaphore gate = device.create_semaphore(0, "the gate").value();
+  ASSERT_TRUE(queue.barrier({.wait = {{gate, 7}}}).ok());
+  const std::string dump = device.dump_timelines();
+  EXPECT_NE(dump.find("the gate"), std::string::npos) << dump;
+  EXPECT_NE(dump.find("fake://0 compute"), std::string::npos) << dump;
+  ASSERT_TRUE(gate.signal(7).ok());
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own". Its lanes hold what is issued
+// until the test runs them, or run it at once when `automatic`. Control sees everything it does.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/format.h"
+#include "compiler/hyx_writer.h"
+#include "hal/driver.h"
+#include "hal/registry.h"
+#include "halyard/halyard.h"
+
+namespace halyard::hal::testing {
+
+// What a dispatch looked like when it ran.
+struct Launch {
+  std::uint32_t function;
+  std::uint32_t groups[3];
+  std::vector<BoundRange> bindings;
+  std::vector<std::byte> constants;
+};
+
+class FakeLane;
+
+struct Control {
+  std::atomic<bool> automatic{true};
+  std::atomic<bool> log_launches{true};
+  std::atomic<int> open_devices{0};
+  std::atomic<int> live_memories{0};
+  std::atomic<int> live_executables{0};
+  std::atomic<int> live_recordings{0};
+  std::mutex mutex;
+  std::vector<FakeLane*> lanes;  // in order of opening: compute, copy of each device
+  std::vector<Launch> launches;
+  Status fail_open_lane;
+  Status fail_allocate;
+  Status fail_prepare;
+};
+
+class FakeMemory final : public Memory {
+ public:
+  FakeMemory(std::shared_ptr<Control> control, std::uint64_t size, MemoryType type,
+             const void* domain)
+      : FakeMemory(std::move(control), std::make_unique<std::byte[]>(size + 1), size, type, domain) {
+  }
+  ~FakeMemory() override { --control_->live_memories; }
+  std::byte* bytes() const { return bytes_.get(); }
+
+ private:
+  FakeMemory(std::shared_ptr<Control> control, std::unique_ptr<std::byte[]> bytes,
+             std::uint64_t size, MemoryType type, const void* domain)
+      : Memory(size, type, type == MemoryType::kDeviceLocal ? nullptr : bytes.get(),
+               reinterpret_cast<std::uint64_t>(bytes.get()), domain),
+        control_(std::move(control)),
+        bytes_(std::move(bytes)) {
+    ++control_->live_memories;
+  }
+  std::shared_ptr<Control> control_;
+  std::unique_ptr<std::byte[]> bytes_;
+};
+
+class FakeExecutable final : public ExecutableImpl {
+ public:
+  FakeExecutable(std::shared_ptr<Control> control, kernel::Hyx file)
+      : ExecutableImpl(std::move(file)), control_(std::move(control)) {
+    ++control_->live_executables;
+  }
+  ~FakeExecutable() override { --control_->live_executables; }
+
+ private:
+  std::shared_ptr<Control> control_;
+};
+
+struct FakeCommands final : NativeCommands {
+  FakeCommands(Control& c, const Recording& r) : control(c), recording(r) {
+    ++control.live_recordings;
+  }
+  ~FakeCommands() override { --control.live_recordings; }
+  Control& control;
+  const Recording& recording;
+};
+
+class FakeLane final : public timeline::NativeQueue {
+ public:
+  explicit FakeLane(Control& control) : control_(control) {}
+
+  const timeline::QueueCapabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool) noexcept override {
+    {
+      std::lock_guard lock(mutex_);
+      for (const timeline::Issue& issue : batch) {
+        if (control_.automatic && pending_.empty() && reached(issue.waits)) {
+          execute(*static_cast<const Operation*>(issue.operation));
+          ++done_;
+          continue;
+        }
+        pending_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
+      }
+    }
+    if (control_.automatic) run();
+    return {.count = batch.size()};
+  }
+  Status mark() noexcept override { return {}; }
+  timeline::Progress poll() noexcept override { return {done_.load(), {}}; }
+  Status probe() noexcept override { return {}; }
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
+    {
+      std::lock_guard lock(mutex_);
+      if (done_ < sequence) {
+        armed_ = &notify;
+        return {};
+      }
+    }
+    notify.notify();
+    return {};
+  }
+  bool help(std::uint64_t) noexcept override { return control_.automatic && run() != 0; }
+  void abandon(const Status&) noexcept override {
+    std::lock_guard lock(mutex_);
+    pending_.clear();
+  }
+
+  // Runs what stands in the lane, up to an edge that is not reached. Returns how many.
+  int run() {
+    int ran = 0;
+    base::Notify* notify = nullptr;
+    {
+      std::lock_guard lock(mutex_);
+      while (!pending_.empty() && reached(pending_.front().waits)) {
+        execute(*static_cast<const Operation*>(pending_.front().operation));
+        pending_.pop_front();
+        ++done_;
+        ++ran;
+      }
+      if (ran != 0) notify = std::exchange(armed_, nullptr);
+    }
+    if (notify != nullptr) notify->notify();
+    return ran;
+  }
+  std::size_t pending() {
+    std::lock_guard lock(mutex_);
+    return pending_.size();
+  }
+
+ private:
+  struct Entry {
+    std::vector<timeline::Edge> waits;
+    const void* operation;
+  };
+  static bool reached(std::span<const timeline::Edge> waits) {
+    for (const timeline::Edge& edge : waits) {
+      if (static_cast<FakeLane*>(edge.queue)->done_ < edge.sequence) return false;
+    }
+    return true;
+  }
+  static std::byte* bytes(const BoundRange& range) {
+    return static_cast<FakeMemory*>(range.memory)->bytes() + range.offset;
+  }
+  static BoundRange bound(const CommandRange& range, const BoundRange* table) {
+    if (range.memory != nullptr) return {range.memory, range.offset, range.length};
+    const BoundRange& entry = table[range.slot];
+    return {entry.memory, entry.offset + range.offset,
+            range.length == kWholeSize ? entry.length - range.offset : range.length};
+  }
+  void execute(const Operation& operation) {
+    if (operation.kind == OperationKind::kCommand) execute(operation.command, nullptr);
+    if (operation.kind != OperationKind::kExecute) return;
+    const auto& native = *static_cast<const FakeCommands*>(operation.native);
+    for (const Command& command : native.recording.commands) execute(command, operation.table);
+  }
+  void execute(const Command& command, const BoundRange* table) {
+    switch (command.kind) {
+      case CommandKind::kBarrier:
+        break;
+      case CommandKind::kFill: {
+        const BoundRange target = bound(command.fill.target, table);
+        for (std::uint64_t i = 0; i < target.length; ++i) {
+          const std::uint32_t byte = command.fill.pattern >> 8 * (i % command.fill.pattern_size);
+          bytes(target)[i] = static_cast<std::byte>(byte);
+        }
+        break;
+      }
+      case CommandKind::kUpdate: {
+        const BoundRange target = bound(command.update.target, table);
+        std::memcpy(bytes(target), command.update.source, target.length);
+        break;
+      }
+      case CommandKind::kCopy: {
+        const BoundRange target = bound(command.copy.target, table);
+        std::memcpy(bytes(target), bytes(bound(command.copy.source, table)), target.length);
+        break;
+      }
+      case CommandKind::kDispatch: {
+        if (!control_.log_launches) break;
+        const DispatchCommand& dispatch = command.dispatch;
+        Launch launch{dispatch.function,
+                      {dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]},
+                      {},
+                      {dispatch.constants, dispatch.constants + dispatch.constants_size}};
+        for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
+          launch.bindings.push_back(bound(dispatch.bindings[i], table));
+        }
+        std::lock_guard lock(control_.mutex);
+        control_.launches.push_back(std::move(launch));
+        break;
+      }
+    }
+  }
+
+  Control& control_;
+  timeline::QueueCapabilities capabilities_{};
+  std::mutex mutex_;
+  std::deque<Entry> pending_;
+  base::Notify* armed_ = nullptr;
+  std::atomic<std::uint64_t> done_{0};
+};
+
+class FakeDevice final : public DeviceImpl {
+ public:
+  FakeDevice(std::shared_ptr<Control> control, unsigned ordinal, const void* domain)
+      : control_(std::move(control)), domain_(domain != nullptr ? domain : this) {
+    info_.uri = "fake://" + std::to_string(ordinal);
+    info_.driver = "fake";
+    info_.name = "a fake";
+    ++control_->open_devices;
+  }
+  ~FakeDevice() override { EXPECT_TRUE(closed_) << "close() comes before destruction"; }
+
+  const DeviceInfo& info() const noexcept override { return info_; }
+  const void* domain() const noexcept override { return domain_; }
+  Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
+    if (!control_->fail_allocate.ok()) return control_->fail_allocate;
+    return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, size, type, domain_)));
+  }
+  Result<Ref<ExecutableImpl>> load(kernel::Hyx file) override {
+    return Ref<ExecutableImpl>(
+        Ref<FakeExecutable>::adopt(new FakeExecutable(control_, std::move(file))));
+  }
+  Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) override {
+    if (!control_->fail_prepare.ok()) return control_->fail_prepare;
+    return std::unique_ptr<NativeCommands>(std::make_unique<FakeCommands>(*control_, recording));
+  }
+  Result<timeline::NativeQueue*> open_lane(QueueKind) override {
+    if (!control_->fail_open_lane.ok()) return control_->fail_open_lane;
+    lanes_.push_back(std::make_unique<FakeLane>(*control_));
+    std::lock_guard lock(control_->mutex);
+    control_->lanes.push_back(lanes_.back().get());
+    return lanes_.back().get();
+  }
+  void close() override {
+    EXPECT_FALSE(closed_);
+    for (const auto& lane : lanes_) EXPECT_EQ(lane->pending(), 0u);
+    closed_ = true;
+    --control_->open_devices;
+  }
+
+ private:
+  std::shared_ptr<Control> control_;
+  const void* const domain_;
+  DeviceInfo info_;
+  std::vector<std::unique_ptr<FakeLane>> lanes_;
+  bool closed_ = false;
+};
+
+class FakeDriver final : public Driver {
+ public:
+  explicit FakeDriver(std::shared_ptr<Control> control) : control_(std::move(control)) {}
+  std::string_view name() const noexcept override { return "fake"; }
+  Result<std::vector<DeviceInfo>> enumerate() override {
+    return std::vector<DeviceInfo>{{.uri = "fake://0", .driver = "fake"}};
+  }
+  Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) override {
+    static const int shared_domain = 0;
+    const auto devices = uri.options.find("devices");
+    const int count = devices == uri.options.end() ? 1 : std::stoi(devices->second);
+    std::vector<std::unique_ptr<DeviceImpl>> impls;
+    for (int i = 0; i < count; ++i) {
+      impls.push_back(std::make_unique<FakeDevice>(
+          control_, i, uri.options.contains("domain") ? nullptr : &shared_domain));
+    }
+    return impls;
+  }
+
+ private:
+  std::shared_ptr<Control> control_;
+};
+
+// Two kernels: saxpy(x: float read, y: float; a: float, n: uint), 256 items a group; and
+// wide(z: double; k: long), 8 x 4 items.
+inline std::vector<std::byte> sample_hyx() {
+  using kernel::Access;
+  using kernel::ElementType;
+  compiler::Contents contents;
+  contents.kernels = {
+      {.name = "saxpy",
+       .workgroup_size = {256, 1, 1},
+       .bindings = {{"x", Access::kRead, ElementType::kFloat32},
+                    {"y", Access::kReadWrite, ElementType::kFloat32}},
+       .constants = {{"a", ElementType::kFloat32, 0}, {"n", ElementType::kUint32, 4}},
+       .constants_bytes = 8},
+      {.name = "wide",
+       .workgroup_size = {8, 4, 1},
+       .bindings = {{"z", Access::kWrite, ElementType::kFloat64}},
+       .constants = {{"k", ElementType::kInt64, 0}},
+       .constants_bytes = 8},
+  };
+  contents.images = {{"x86-64-v1", "hy-cpu-1", "code"}};
+  return compiler::write_hyx(contents);
+}
+
+// A runtime with threads, a fake driver, one device.
+class FakeWorld : public ::testing::Test {
+ protected:
+  Executable load(const Device& on) {
+    return on.load(sample_hyx(), "sample.hyx").value();
+  }
+  Buffer buffer(std::uint64_t size, MemoryType memory = MemoryType::kHostVisible) {
+    return device.allocate({.size = size, .memory = memory}).value();
+  }
+  FakeLane& lane(std::size_t index = 0) {
+    std::lock_guard lock(control->mutex);
+    return *control->lanes.at(index);
+  }
+
+  std::shared_ptr<Control> control = std::make_shared<Control>();
+  DriverRegistry registry;
+  Device device = [this] {
+    check(registry.add(std::make_unique<FakeDriver>(control)));
+    return registry.open("fake://").value();
+  }();
+  Queue queue = device.queue();
+};
+
+// The code of an error whose message contains `part`.
+#define EXPECT_ERROR(expression, expected, part)                                        \
+  do {                                                                                  \
+    const ::halyard::Status status_of_it = (expression);                                \
+    EXPECT_EQ(::halyard::to_string(status_of_it.code()), ::halyard::to_string(expected)) \
+        << status_of_it.to_string();                                                    \
+    EXPECT_NE(status_of_it.message().find(part), std::string_view::npos)                \
+        << status_of_it.to_string();                                                    \
+  } while (false)
+
+}  // namespace halyard::hal::testing

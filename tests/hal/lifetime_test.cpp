@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Who keeps what alive, and how a device ends: on whatever thread its last handle goes.
+#include <functional>
+#include <thread>
+
+#include "hal/fake_driver.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Lifetime : public testing::FakeWorld {
+ protected:
+  // The user's side is gone, but for `gate`.
+  void drop_device() {
+    queue = {};
+    device = {};
+  }
+  void expect_closed() {
+    const Status status = registry.shutdown(20s);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    EXPECT_EQ(control->open_devices, 0);
+    EXPECT_EQ(control->live_memories, 0);
+    EXPECT_EQ(control->live_executables, 0);
+    EXPECT_EQ(control->live_recordings, 0);
+  }
+};
+
+TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
+  const Semaphore gate = device.create_semaphore().value();
+  const Semaphore done = device.create_semaphore().value();
+  const Buffer result = buffer(8);
+  {
+    const Buffer source = buffer(8);
+    std::ranges::fill(source.map().value().bytes(), std::byte{5});
+    const Function saxpy = load(device).function(0).value();
+    Recorder recorder(device);
+    recorder.copy(slot(0), BufferRange(result)).dispatch(saxpy, {.items = 1}, {source, source},
+                                                         {1.f, 1u});
+    const CommandBuffer commands = recorder.finish().value();
+    ASSERT_TRUE(queue
+                    .execute(commands, {.bindings = {source},
+                                        .wait = {{gate, 1}},
+                                        .signal = {{done, 1}}})
+                    .ok());
+    ASSERT_TRUE(queue
+                    .dispatch(saxpy, {.items = 1}, {source, source}, {1.f, 1u},
+                              {.wait = {{gate, 1}}, .signal = {{done, 2}}})
+                    .ok());
+    ASSERT_TRUE(queue.fill(buffer(4), 1, 4, {.wait = {{gate, 1}}, .signal = {{done, 3}}}).ok());
+  }
+  EXPECT_EQ(control->live_memories, 3);
+  EXPECT_EQ(control->live_executables, 1);
+  EXPECT_EQ(control->live_recordings, 1);
+  ASSERT_TRUE(gate.signal(1).ok());
+  ASSERT_TRUE(done.wait(3, 20s).ok());
+  EXPECT_EQ(result.map().value().bytes()[7], std::byte{5});
+  EXPECT_EQ(control->launches.size(), 2u);
+}
+
+TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
+  const std::function<std::function<void()>()> holders[] = {
+      [&]() -> std::function<void()> { return [b = buffer(1)] {}; },
+      [&]() -> std::function<void()> { return [s = device.create_semaphore().value()] {}; },
+      [&]() -> std::function<void()> { return [e = load(device)] {}; },
+      [&]() -> std::function<void()> { return [f = load(device).function(0).value()] {}; },
+      [&]() -> std::function<void()> { return [c = Recorder(device).finish().value()] {}; },
+      [&]() -> std::function<void()> { return [q = device.queue(QueueKind::kCopy)] {}; },
+      [&]() -> std::function<void()> {
+        return [m = std::make_shared<Mapping>(buffer(1).map().value())] {};
+      },
+  };
+  drop_device();
+  while (control->open_devices != 0) std::this_thread::yield();
+  for (const auto& make : holders) {
+    device = registry.open("fake://").value();
+    std::function<void()> holder = make();
+    device = {};
+    EXPECT_ERROR(registry.shutdown(5ms), StatusCode::kDeadlineExceeded, "1 devices");
+    EXPECT_EQ(control->open_devices, 1);
+    holder = {};
+    // Not through shutdown, which ends the runtime.
+    while (control->open_devices != 0) std::this_thread::yield();
+  }
+  expect_closed();
+}
+
+TEST_F(Lifetime, WorkInFlightEndsBeforeTheDeviceCloses) {
+  control->automatic = false;
+  ASSERT_TRUE(queue.fill(buffer(4), 0x07070707, 4, {}).ok());
+  testing::FakeLane& only = lane();
+  drop_device();
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 devices");
+  EXPECT_EQ(control->open_devices, 1);
+  EXPECT_EQ(control->live_memories, 1) << "the buffer's handle is gone, the fill has its memory";
+  only.run();
+  expect_closed();
+}
+
+TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
+  control->automatic = false;
+  std::atomic<int> ran{0};
+  {
+    // compute 1 -> copy 2 -> host call -> compute 3, nobody outside knows of them.
+    const Queue copy = device.queue(QueueKind::kCopy);
+    const Semaphore s = device.create_semaphore().value();
+    ASSERT_TRUE(queue.barrier({.signal = {{s, 1}}}).ok());
+    ASSERT_TRUE(copy.barrier({.wait = {{s, 1}}, .signal = {{s, 2}}}).ok());
+    ASSERT_TRUE(queue.host_call([&] { ++ran; }, {.wait = {{s, 2}}, .signal = {{s, 3}}}).ok());
+  }
+  testing::FakeLane& compute = lane(0);
+  testing::FakeLane& copy = lane(1);
+  drop_device();
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "devices");
+  EXPECT_EQ(ran, 0);
+  compute.run();
+  copy.run();
+  expect_closed();
+  EXPECT_EQ(ran, 1);
+}
+
+TEST_F(Lifetime, WhatIsParkedWhenTheDeviceClosesIsCancelled) {
+  const Device other = registry.open("fake://").value();
+  const Semaphore gate = other.create_semaphore().value();
+  const Semaphore done = other.create_semaphore().value();
+  ASSERT_TRUE(
+      queue.fill(buffer(4), 0, 4, {.wait = {{gate, 1}}, .signal = {{done, 1}}}).ok());
+  EXPECT_EQ(control->live_memories, 1);
+  drop_device();
+  EXPECT_ERROR(done.wait(1, 20s), StatusCode::kCancelled, "device fake://0: closed");
+  while (control->live_memories != 0) std::this_thread::yield();
+  ASSERT_TRUE(gate.signal(1).ok()) << "the other device's own semaphore is unharmed";
+}
+
+TEST_F(Lifetime, TheLastHandleMayGoOnAnyThread) {
+  std::thread other([gone = std::move(device)]() mutable { gone = {}; });
+  queue = {};
+  other.join();
+  expect_closed();
+}
+
+TEST_F(Lifetime, TheLastHandleMayGoInsideAHostCall) {
+  Device moved = std::move(device);
+  const Queue on = std::exchange(queue, {});
+  // The callable owns the last handles and is destroyed on the host shell.
+  ASSERT_TRUE(on.host_call([own = std::move(moved), on] {}, {}).ok());
+  const_cast<Queue&>(on) = {};
+  expect_closed();
+}
+
+TEST_F(Lifetime, TheLastHandleMayGoInsideACallback) {
+  // On the completion shell: only it sees the lane's progress.
+  control->automatic = false;
+  Semaphore done = device.create_semaphore().value();
+  ASSERT_TRUE(queue.barrier({.signal = {{done, 1}}}).ok());
+  testing::FakeLane& only = lane(0);
+  struct Everything {
+    Device device;
+    Queue queue;
+    Semaphore semaphore;
+  };
+  auto* everything = new Everything{std::exchange(device, {}), std::exchange(queue, {}), done};
+  Registration registration =
+      done.on_reach(1, [everything](const Status&) { delete everything; }).value();
+  done = {};
+  only.run();
+  expect_closed();
+}
+
+TEST_F(Lifetime, TheLastHandleMayGoInsideACallbackOnTheSignallingThread) {
+  Semaphore gate = device.create_semaphore().value();
+  Registration registration =
+      gate.on_reach(1,
+                    [own = std::exchange(device, {}), on = std::exchange(queue, {})](
+                        const Status&) mutable {
+                      own = {};
+                      on = {};
+                    })
+          .value();
+  ASSERT_TRUE(gate.signal(1).ok());
+  gate = {};
+  expect_closed();
+}
+
+TEST_F(Lifetime, ASubmissionHandleOutlivesItsDevice) {
+  Submission submission;
+  ASSERT_TRUE(queue.barrier({.submission = &submission}).ok());
+  drop_device();
+  while (control->open_devices != 0) std::this_thread::yield();
+  EXPECT_FALSE(submission.cancel());
+}
+
+TEST_F(Lifetime, ADeviceThatCannotOpenItsQueuesIsClosedAgain) {
+  control->fail_open_lane = Status(StatusCode::kUnavailable, "no ring");
+  EXPECT_ERROR(registry.open("fake://").status(), StatusCode::kUnavailable,
+               "device fake://0: opening its compute queue: no ring");
+  EXPECT_ERROR(registry.open_all("fake://?devices=3").status(), StatusCode::kUnavailable,
+               "no ring");
+  while (control->open_devices != 1) std::this_thread::yield();
+  drop_device();
+  expect_closed();
+}
+
+TEST_F(Lifetime, ManyThreadsMayOpenUseAndDropDevices) {
+  const auto work = [&] {
+    for (int i = 0; i < 50; ++i) {
+      const Device own = registry.open("fake://").value();
+      const Buffer target = own.allocate({.size = 64}).value();
+      const Semaphore done = own.create_semaphore().value();
+      ASSERT_TRUE(own.queue().fill(target, 1, 4, {.signal = {{done, 1}}}).ok());
+      ASSERT_TRUE(own.queue(QueueKind::kCopy)
+                      .host_call([target] {}, {.wait = {{done, 1}}, .signal = {{done, 2}}})
+                      .ok());
+      if (i % 2 == 0) {
+        ASSERT_TRUE(done.wait(2, 20s).ok());
+      }
+    }
+  };
+  std::thread first(work);
+  std::thread second(work);
+  work();
+  first.join();
+  second.join();
+  drop_device();
+  expect_closed();
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/hal/command_buffer.h"
+
+#include "hal/fake_driver.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Recording : public testing::FakeWorld {
+ protected:
+  std::span<std::byte> bytes(const Buffer& of) { return of.map().value().bytes(); }
+  Buffer zeroes(std::size_t size) {
+    const Buffer made = buffer(size);
+    std::ranges::fill(bytes(made), std::byte{0});
+    return made;
+  }
+  Executable executable = load(device);
+  Function saxpy = executable.function("saxpy").value();
+  Function wide = executable.function("wide").value();
+  Recorder recorder{device};
+};
+
+TEST_F(Recording, MayBeEmpty) {
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_EQ(commands.command_count(), 0u);
+  EXPECT_EQ(commands.slot_count(), 0u);
+  EXPECT_TRUE(queue.execute_and_wait(commands, {}, 20s).ok());
+}
+
+TEST_F(Recording, RunsItsCommandsOnDirectMemory) {
+  const Buffer a = zeroes(16);
+  const Buffer b = zeroes(16);
+  const std::byte data[] = {std::byte{7}, std::byte{8}};
+  recorder.fill(BufferRange(a, 0, 4), 0x01010101)
+      .barrier()
+      .update(BufferRange(a, 4), {data, 2})
+      .barrier()
+      .copy(BufferRange(a, 2, 4), BufferRange(b, 8, 4));
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_EQ(commands.command_count(), 5u);
+  for (int i = 0; i < 3; ++i) {
+    std::ranges::fill(bytes(b), std::byte{0});
+    ASSERT_TRUE(queue.execute_and_wait(commands, {}, 20s).ok());
+    EXPECT_EQ(bytes(b)[9], std::byte{1});
+    EXPECT_EQ(bytes(b)[10], std::byte{7});
+    EXPECT_EQ(bytes(b)[11], std::byte{8});
+    EXPECT_EQ(bytes(b)[12], std::byte{0});
+  }
+}
+
+TEST_F(Recording, SlotsTakeWhatEachSubmitGives) {
+  recorder.fill(slot(1, 4), 0x02020202).fill(slot(3, 0, 4), 0x03030303);
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_EQ(commands.slot_count(), 4u);
+  for (int i = 0; i < 2; ++i) {
+    const Buffer a = zeroes(12);
+    const Buffer b = zeroes(12);
+    // Slots 0 and 2 are not used.
+    ASSERT_TRUE(
+        queue.execute_and_wait(commands, {.bindings = {{}, a, {}, {b, 8}, Buffer()}}, 20s).ok());
+    EXPECT_EQ(bytes(a)[3], std::byte{0});
+    EXPECT_EQ(bytes(a)[4], std::byte{2});
+    EXPECT_EQ(bytes(a)[11], std::byte{2});
+    EXPECT_EQ(bytes(b)[7], std::byte{0});
+    EXPECT_EQ(bytes(b)[8], std::byte{3});
+  }
+}
+
+TEST_F(Recording, LongTablesWorkLikeShortOnes) {
+  std::vector<BufferRange> table;
+  const Buffer all = zeroes(400);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    recorder.fill(slot(i), i, 1);
+    table.emplace_back(all, 4 * i, 4);
+  }
+  const CommandBuffer commands = recorder.finish().value();
+  ASSERT_TRUE(queue.execute_and_wait(commands, {.bindings = table}, 20s).ok());
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(std::to_integer<std::uint32_t>(bytes(all)[4 * i + 3]), i);
+  }
+}
+
+TEST_F(Recording, DispatchMixesSlotsAndMemory) {
+  const Buffer y = buffer(64);
+  recorder.dispatch(saxpy, {.groups = {2, 3, 4}}, {slot(0, 8), y}, {1.f, 2u});
+  const CommandBuffer commands = recorder.finish().value();
+  const Buffer x = buffer(128);
+  ASSERT_TRUE(queue.execute_and_wait(commands, {.bindings = {{x, 64}}}, 20s).ok());
+  ASSERT_EQ(control->launches.size(), 1u);
+  EXPECT_THAT(control->launches[0].groups, ::testing::ElementsAre(2, 3, 4));
+  EXPECT_EQ(control->launches[0].bindings[0].offset, 72u);
+  EXPECT_EQ(control->launches[0].bindings[0].length, 56u);
+  EXPECT_EQ(control->launches[0].bindings[1].length, 64u);
+}
+
+// --- what is refused --------------------------------------------------------------------------------
+
+TEST_F(Recording, TheFirstErrorSticksAndNamesItsCommand) {
+  const Buffer a = buffer(16);
+  recorder.fill(a, 0).fill(a, 0, 3).fill(Buffer(), 0);
+  EXPECT_ERROR(recorder.finish().status(), StatusCode::kInvalidArgument,
+               "recorder for fake://0: command 1 (fill): a pattern of 3 bytes");
+}
+
+TEST_F(Recording, AFinishedRecorderIsEmpty) {
+  ASSERT_TRUE(recorder.finish().ok());
+  recorder.barrier();
+  EXPECT_ERROR(recorder.finish().status(), StatusCode::kFailedPrecondition, "finished");
+}
+
+TEST_F(Recording, NeedsADevice) {
+  Recorder none{Device()};
+  none.barrier();
+  EXPECT_ERROR(none.finish().status(), StatusCode::kInvalidArgument, "empty handle");
+}
+
+TEST_F(Recording, ADriverThatCannotPrepareItIsHeard) {
+  control->fail_prepare = Status(StatusCode::kResourceExhausted, "no graph today");
+  EXPECT_ERROR(recorder.barrier().finish().status(), StatusCode::kResourceExhausted,
+               "finish: no graph today");
+}
+
+TEST_F(Recording, CommandsRefuseWhatQueueOperationsRefuse) {
+  const Buffer a = buffer(16);
+  const auto error_of = [&](auto&& record) {
+    Recorder one(device);
+    record(one);
+    return one.finish().status();
+  };
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.fill(BufferRange(a, 8, 9), 0, 1); }),
+               StatusCode::kOutOfRange, "9 bytes at offset 8");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.update(BufferRange(a, 0, 8), {nullptr, 0}); }),
+               StatusCode::kInvalidArgument, "0 bytes for a target of 8");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(BufferRange(a, 0, 8), BufferRange(a, 4, 8)); }),
+               StatusCode::kInvalidArgument, "overlap");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(BufferRange(a, 0, 8), slot(0, 0, 4)); }),
+               StatusCode::kInvalidArgument, "8 bytes to a target of 4");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(slot(0, 0, 8), slot(0, 4, 8)); }),
+               StatusCode::kInvalidArgument, "overlap");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(slot(0), slot(1)); }),
+               StatusCode::kInvalidArgument, "without a length");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a}, {1.f, 1u}); }),
+               StatusCode::kInvalidArgument, "1 bindings given");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a, a}, {1.f, 1.f}); }),
+               StatusCode::kInvalidArgument, "saxpy: constant 1 (n) is uint32, given float32");
+  EXPECT_ERROR(error_of([&](Recorder& r) {
+                 r.dispatch(saxpy, {.items = 1}, {slot(0, 2), a}, {1.f, 1u});
+               }),
+               StatusCode::kInvalidArgument, "saxpy: binding 0 (x): offset 2");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {}, {a, a}, {1.f, 1u}); }),
+               StatusCode::kInvalidArgument, "neither items nor groups");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch({}, {.items = 1}, {}, {}); }),
+               StatusCode::kInvalidArgument, "empty function");
+}
+
+TEST_F(Recording, SlotsAreBounded) {
+  EXPECT_ERROR(recorder.fill(slot(kMaxSlots), 0).finish().status(), StatusCode::kOutOfRange,
+               "slot 4096");
+  Recorder second(device);
+  EXPECT_ERROR(second.fill(slot(0, ~0ull - 3, 8), 0).finish().status(), StatusCode::kOutOfRange,
+               "overflow");
+  Recorder third(device);
+  const Buffer a = buffer(16);
+  EXPECT_ERROR(third.copy(slot(0, ~0ull - 3), a).finish().status(), StatusCode::kOutOfRange,
+               "overflow");
+}
+
+TEST_F(Recording, ATableIsCheckedAgainstWhatTheCommandsReach) {
+  const Buffer a = buffer(16);
+  recorder.fill(slot(0, 4, 8), 0).fill(slot(1), 0, 2).dispatch(wide, {.items = 1}, {slot(2)}, {1l});
+  const CommandBuffer commands = recorder.finish().value();
+  const auto execute = [&](View<BufferRange> table) {
+    return queue.execute(commands, {.bindings = table});
+  };
+  EXPECT_TRUE(execute({{a, 0, 12}, {a, 0, 2}, {a, 8}}).ok());
+  EXPECT_ERROR(execute({a, a}), StatusCode::kOutOfRange,
+               "2 bindings given, the recording has 3 slots");
+  EXPECT_ERROR(execute({{a, 0, 11}, a, a}), StatusCode::kOutOfRange,
+               "slot 0: 11 bytes bound, its commands reach 12");
+  EXPECT_ERROR(execute({a, Buffer(), a}), StatusCode::kInvalidArgument, "slot 1: empty buffer");
+  EXPECT_ERROR(execute({a, {a, 8, 9}, a}), StatusCode::kOutOfRange, "slot 1: 9 bytes at offset 8");
+  EXPECT_ERROR(execute({a, {a, 1, 2}, a}), StatusCode::kInvalidArgument,
+               "slot 1: bound at offset 1, no multiple of 2");
+  EXPECT_ERROR(execute({a, {a, 0, 3}, a}), StatusCode::kInvalidArgument, "slot 1: 3 bytes bound");
+  EXPECT_ERROR(execute({a, a, {a, 4}}), StatusCode::kInvalidArgument,
+               "slot 2: bound at offset 4, no multiple of 8");
+}
+
+TEST_F(Recording, OverlapThatDependsOnTheTableIsFoundAtSubmit) {
+  const Buffer a = buffer(16);
+  const Buffer b = buffer(16);
+  recorder.barrier().copy(slot(0, 0, 8), slot(1, 0, 8)).copy(BufferRange(a, 0, 4), slot(0));
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_ERROR(queue.execute(commands, {.bindings = {b, {b, 4}}}), StatusCode::kInvalidArgument,
+               "command 1 (copy)");
+  EXPECT_ERROR(queue.execute(commands, {.bindings = {a, b}}), StatusCode::kInvalidArgument,
+               "command 2 (copy)");
+  EXPECT_TRUE(queue.execute(commands, {.bindings = {b, {b, 8}}}).ok());
+}
+
+}  // namespace
+}  // namespace halyard::hal

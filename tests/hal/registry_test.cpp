@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/registry.h"
+
+#include "hal/fake_driver.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Registry : public ::testing::Test {
+ protected:
+  Registry() { check(registry.add(std::make_unique<testing::FakeDriver>(control))); }
+  std::shared_ptr<testing::Control> control = std::make_shared<testing::Control>();
+  DriverRegistry registry;
+};
+
+TEST_F(Registry, OpensWhatTheUriDescribes) {
+  EXPECT_EQ(registry.open_all("fake://?devices=3").value().size(), 3u);
+  const Device one = registry.open("fake://?devices=3").value();
+  EXPECT_EQ(one.info().uri, "fake://0");
+}
+
+TEST_F(Registry, TwoOpensGiveTwoDevices) {
+  EXPECT_NE(registry.open("fake://").value(), registry.open("fake://").value());
+}
+
+TEST_F(Registry, RefusesBadUrisAndUnknownDrivers) {
+  EXPECT_ERROR(registry.open("fake").status(), StatusCode::kInvalidArgument, "fake");
+  EXPECT_ERROR(registry.open("quantum://0").status(), StatusCode::kNotFound,
+               "no driver \"quantum\" in this build; it has: fake");
+  EXPECT_ERROR(registry.open("fake://?devices=0").status(), StatusCode::kNotFound, "no device");
+}
+
+TEST_F(Registry, HasEachDriverOnce) {
+  EXPECT_ERROR(registry.add(std::make_unique<testing::FakeDriver>(control)),
+               StatusCode::kInvalidArgument, "a second driver \"fake\"");
+}
+
+TEST_F(Registry, EnumeratesWithoutOpening) {
+  const auto infos = registry.enumerate().value();
+  ASSERT_EQ(infos.size(), 1u);
+  EXPECT_EQ(infos[0].uri, "fake://0");
+  EXPECT_EQ(control->open_devices, 0);
+}
+
+TEST_F(Registry, OpensNothingAfterShutdown) {
+  ASSERT_TRUE(registry.shutdown(kForever).ok());
+  EXPECT_ERROR(registry.open("fake://").status(), StatusCode::kFailedPrecondition, "shut down");
+}
+
+TEST_F(Registry, ShutdownKeepsItsDeadline) {
+  Device device = registry.open("fake://").value();
+  EXPECT_ERROR(registry.shutdown(1ms), StatusCode::kDeadlineExceeded, "1 devices are not closed");
+  EXPECT_TRUE(device.queue().barrier_and_wait({}, 20s).ok()) << "and changes nothing";
+  device = {};
+  EXPECT_TRUE(registry.shutdown(20s).ok());
+}
+
+// Devices of one domain wait on each other natively; of different ones, through the host.
+TEST_F(Registry, DomainsDecideOnNativeEdges) {
+  control->automatic = false;
+  const Device a = registry.open("fake://").value();
+  const Device b = registry.open("fake://").value();
+  const Device alone = registry.open("fake://?domain=own").value();
+  const Semaphore s = a.create_semaphore().value();
+  ASSERT_TRUE(a.queue().barrier({.signal = {{s, 1}}}).ok());
+  ASSERT_TRUE(b.queue().barrier({.wait = {{s, 1}}, .signal = {{s, 2}}}).ok());
+  ASSERT_TRUE(alone.queue().barrier({.wait = {{s, 1}}, .signal = {{s, 3}}}).ok());
+  EXPECT_EQ(control->lanes[2]->pending(), 1u) << "issued with an edge";
+  EXPECT_EQ(control->lanes[4]->pending(), 0u) << "parked";
+  control->lanes[0]->run();
+  ASSERT_TRUE(s.wait(1, 20s).ok());
+  control->lanes[2]->run();
+  while (control->lanes[4]->pending() == 0) std::this_thread::yield();
+  control->lanes[4]->run();
+  EXPECT_TRUE(s.wait(3, 20s).ok());
+}
+
+TEST_F(Registry, TooManyDomainsAreAnError) {
+  std::vector<Device> devices;
+  for (int i = 0; i < 5; ++i) devices.push_back(registry.open("fake://?domain=own").value());
+  EXPECT_ERROR(registry.open("fake://?domain=own").status(), StatusCode::kResourceExhausted,
+               "at most 5 groups");
+  EXPECT_EQ(control->open_devices, 5);
+}
+
+// Counts wake-ups; the test steps.
+class StepSource final : public base::WorkSource {
+ public:
+  Clock& clock() noexcept override { return Clock::steady(); }
+  void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
+  void pause(unsigned) noexcept override {}
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
+    return parker.park(epoch, deadline);
+  }
+  std::atomic<int> wakes[base::kShellCount]{};
+};
+
+TEST(SteppedRegistry, RunsNoThreadOfItsOwn) {
+  auto control = std::make_shared<testing::Control>();
+  StepSource source;
+  DriverRegistry registry(source);
+  ASSERT_TRUE(registry.add(std::make_unique<testing::FakeDriver>(control)).ok());
+  Device device = registry.open("fake://").value();
+  int ran = 0;
+  ASSERT_TRUE(device.queue().host_call([&] { ++ran; }, {}).ok());
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(source.wakes[static_cast<int>(base::Shell::kHost)], 1);
+  EXPECT_TRUE(registry.step(base::Shell::kHost));
+  EXPECT_FALSE(registry.step(base::Shell::kHost));
+  EXPECT_EQ(ran, 1);
+
+  EXPECT_EQ(registry.next_step(base::Shell::kReclaim), Deadline::kForeverTime);
+  device = {};
+  EXPECT_EQ(source.wakes[static_cast<int>(base::Shell::kReclaim)], 1);
+  EXPECT_NE(registry.next_step(base::Shell::kReclaim), Deadline::kForeverTime);
+  EXPECT_EQ(control->open_devices, 1);
+  EXPECT_TRUE(registry.step(base::Shell::kReclaim));
+  EXPECT_EQ(control->open_devices, 0);
+  EXPECT_EQ(registry.next_step(base::Shell::kReclaim), Deadline::kForeverTime);
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shells/thread_shells.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <latch>
+#include <thread>
+
+namespace halyard::shells {
+namespace {
+
+using base::Shell;
+using namespace std::chrono_literals;
+
+// Counts down what is left to do, and wakes `done` at zero.
+class CountedWork final : public Work {
+ public:
+  bool step(Shell shell) noexcept override {
+    ++steps;
+    if (on_step) return on_step(shell);
+    int left = todo.load();
+    while (left > 0 && !todo.compare_exchange_weak(left, left - 1)) {
+    }
+    if (left == 1) done.wake();
+    return left > 0;
+  }
+  Nanoseconds next_step(Shell) noexcept override { return next; }
+
+  void wait_until_done(ThreadShells& shells) {
+    for (;;) {
+      const std::uint32_t epoch = done.prepare();
+      if (todo.load() == 0) return;
+      ASSERT_TRUE(shells.park(done, epoch, Deadline(20s).resolve(shells.clock()))) << "lost wake-up";
+    }
+  }
+
+  std::atomic<int> todo{0};
+  std::atomic<int> steps{0};
+  std::atomic<Nanoseconds> next{Deadline::kForeverTime};
+  std::function<bool(Shell)> on_step;
+  base::Parker done;
+};
+
+TEST(ThreadShells, AShellThatIsNeverWokenHasNoThread) {
+  CountedWork work;
+  work.todo = 1;
+  {
+    ThreadShells shells;
+    shells.start(work);
+  }
+  EXPECT_EQ(work.steps, 0);
+}
+
+class EachShell : public ::testing::TestWithParam<Shell> {};
+
+TEST_P(EachShell, StepsUntilNothingIsLeft) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  work.todo = 100;
+  shells.wake(GetParam());
+  work.wait_until_done(shells);
+  shells.shutdown();
+}
+
+// Each round publishes one piece of work at the moment the shell goes to sleep after the last.
+TEST_P(EachShell, LosesNoWakeUp) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  for (int round = 0; round < 2000; ++round) {
+    work.todo.fetch_add(1);
+    shells.wake(GetParam());
+    work.wait_until_done(shells);
+  }
+  shells.shutdown();
+}
+
+TEST_P(EachShell, LosesNoWakeUpOfSeveralThreads) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  constexpr int kEach = 2000;
+  std::atomic<int> published{0};
+  const auto publish = [&] {
+    for (int i = 0; i < kEach; ++i) {
+      work.todo.fetch_add(1);
+      ++published;
+      shells.wake(GetParam());
+    }
+  };
+  std::thread other(publish);
+  publish();
+  other.join();
+  work.wait_until_done(shells);
+  EXPECT_EQ(published, 2 * kEach);
+  shells.shutdown();
+}
+
+TEST_P(EachShell, WakesByItselfAtItsNextTime) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  work.next = 0;  // always due
+  shells.wake(GetParam());
+  while (work.steps < 10) std::this_thread::yield();
+  work.next = Deadline::kForeverTime;
+  shells.shutdown();
+}
+
+TEST_P(EachShell, ShutdownJoinsAfterTheStepItIsIn) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  std::atomic<int> entered{0};
+  std::atomic<int> left{0};
+  work.on_step = [&](Shell) {
+    ++entered;
+    std::this_thread::yield();
+    ++left;
+    return false;
+  };
+  shells.wake(GetParam());
+  while (entered == 0) std::this_thread::yield();
+  shells.shutdown();
+  EXPECT_EQ(entered, left);
+}
+
+TEST_P(EachShell, WakingAfterShutdownDoesNothing) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  shells.shutdown();
+  shells.wake(GetParam());
+  EXPECT_EQ(work.steps, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EachShell,
+                         ::testing::Values(Shell::kIssue, Shell::kCompletion, Shell::kHost,
+                                           Shell::kReclaim));
+
+TEST(ThreadShells, TwoHostCallsRunAtOnce) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  std::latch both(2);
+  std::atomic<int> calls{2};
+  work.on_step = [&](Shell) {
+    if (calls.fetch_sub(1) <= 0) return false;
+    both.arrive_and_wait();  // each waits for the other
+    return true;
+  };
+  shells.wake(Shell::kHost);
+  shells.wake(Shell::kHost);
+  both.wait();
+  shells.shutdown();
+}
+
+}  // namespace
+}  // namespace halyard::shells
