@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arena and Array: memory of a recording, whose size the user decides. They answer null or false when
-// memory is exhausted, where std::vector would throw. Not thread-safe.
+// Arena and Array: memory of a recording, whose size the user decides. They answer null or false
+// when memory is exhausted, where std::vector would throw. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -36,12 +36,11 @@ class Arena {
   template <class T>
   T* allocate_array(std::size_t count) noexcept {
     static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 16);
-    return count > kLimit / sizeof(T) ? nullptr
-                                      : reinterpret_cast<T*>(allocate(count * sizeof(T)));
+    return count > kLimit / sizeof(T) ? nullptr : reinterpret_cast<T*>(allocate(count * sizeof(T)));
   }
 
  private:
-  static constexpr std::size_t kLimit = std::size_t{1} << 48;
+  static constexpr std::size_t kLimit = std::size_t{1} << 39;  // bytes; no machine has more
   static constexpr std::size_t kChunk = 4096;
   struct alignas(16) Chunk {
     Chunk* next;

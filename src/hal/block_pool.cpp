@@ -29,7 +29,7 @@ Block BlockPool::allocate(std::size_t size) noexcept {
     size = bytes_of(index);
   }
   if (header == nullptr) {
-    if (size > SIZE_MAX - sizeof(Header)) return {};
+    if (size > kMost) return {};
     header = static_cast<Header*>(std::malloc(sizeof(Header) + size));
     if (header == nullptr) return {};
     header->pool = this;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BlockPool: memory of submissions for what does not fit into them (binding tables, arguments, update
-// data). Freed blocks are kept by size class, so that a steady state allocates nothing.
+// BlockPool: memory of submissions for what does not fit into them (binding tables, arguments,
+// update data). Freed blocks are kept by size class, so that a steady state allocates nothing.
 //
 //   class   256 B   1 KiB   4 KiB   16 KiB   64 KiB
 //
-// A larger block is allocated and freed each time. Safe from any thread. The pool outlives its blocks.
+// A larger block is allocated and freed each time. Safe from any thread. The pool outlives its
+// blocks.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +24,10 @@ class BlockPool {
   static constexpr std::size_t kSmallest = 256;
   static constexpr std::size_t kClasses = 5;  // each four times the one before
   static constexpr std::size_t kLargest = kSmallest << 2 * (kClasses - 1);
-  // Free blocks of a class beyond this many bytes go back to the system: a burst of submissions must
-  // not hold its memory for the rest of the device's life.
+  // Free blocks of a class beyond this many bytes go back to the system: a burst of submissions
+  // must not hold its memory for the rest of the device's life.
   static constexpr std::size_t kMaxFreeBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kMost = std::size_t{1} << 39;  // of one block: no machine has more
 
   BlockPool() = default;
   ~BlockPool();
@@ -51,7 +53,9 @@ class BlockPool {
     std::size_t free_count = 0;
   };
 
-  static constexpr std::size_t bytes_of(std::size_t size_class) { return kSmallest << 2 * size_class; }
+  static constexpr std::size_t bytes_of(std::size_t size_class) {
+    return kSmallest << 2 * size_class;
+  }
   void give_back(Header* header) noexcept;
 
   SizeClass classes_[kClasses];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// BufferObject: a range of a Memory, with its device kept open. Only handles own one: submissions and
-// recordings keep the Memory.
+// BufferObject: a range of a Memory, with its device kept open. Only handles own one: submissions
+// and recordings keep the Memory.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,13 @@ class BufferObject final : public RefCounted {
   const std::uint64_t size_;
 };
 
-// `length`, or what kWholeSize stands for. kOutOfRange unless [offset, offset + length) lies in `size`.
+// `length`, or what kWholeSize stands for. kOutOfRange unless [offset, offset + length) lies in
+// `size`.
 inline Status resolve_length(std::uint64_t offset, std::uint64_t& length, std::uint64_t size) {
   if (offset <= size) [[likely]] {
     if (length == kWholeSize) length = size - offset;
-    if (length <= size - offset) [[likely]] return {};
+    if (length <= size - offset) [[likely]]
+      return {};
   }
   if (length == kWholeSize) {
     return error(StatusCode::kOutOfRange, "offset {} is beyond the end of {} bytes", offset, size);

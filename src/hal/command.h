@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Command: what the HAL asks of a driver, validated, with every length resolved. The same form serves
-// recordings (Recording) and single queue operations (Operation).
+// Command: what the HAL asks of a driver, validated, with every length resolved. The same form
+// serves recordings (Recording) and single queue operations (Operation).
 //
-// Commands are views: they point to memory and executables that their Recording or Operation retains.
+// Commands are views: they point to memory and executables that their Recording or Operation
+// retains.
 #pragma once
 
 #include <cstddef>
@@ -102,7 +103,7 @@ struct Operation {
   Operation() noexcept {}  // no aggregate, which would be cleared for each submission
 
   OperationKind kind = OperationKind::kBarrier;
-  Command command;                       // kCommand
+  Command command;                         // kCommand
   const NativeCommands* native = nullptr;  // kExecute
   const BoundRange* table = nullptr;       // kExecute: slot i is table[i]
 };

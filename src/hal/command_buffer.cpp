@@ -12,9 +12,7 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-Status no_memory() {
-  return Status(StatusCode::kResourceExhausted, "no memory to record it");
-}
+Status no_memory() { return Status(StatusCode::kResourceExhausted, "no memory to record it"); }
 
 // What a command's range means with this table.
 CommandRange bound(const CommandRange& range, const BoundRange* table) {
@@ -47,8 +45,8 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
                    table[i].length, need.extent);
     }
     if (kValidation && table[i].offset % need.alignment != 0) [[unlikely]] {
-      return error(StatusCode::kInvalidArgument, "slot {}: bound at offset {}, no multiple of {}", i,
-                   table[i].offset, need.alignment);
+      return error(StatusCode::kInvalidArgument, "slot {}: bound at offset {}, no multiple of {}",
+                   i, table[i].offset, need.alignment);
     }
     if (kValidation && table[i].length % need.length_multiple != 0) [[unlikely]] {
       return error(StatusCode::kInvalidArgument,

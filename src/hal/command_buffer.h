@@ -2,8 +2,8 @@
 //
 // CommandBufferObject: a recording, what it keeps alive, and what it asks of a binding table.
 //
-// Handles keep its device open; submissions in flight keep the object only, so that a device can close
-// while they end. Built by a Recorder, immutable from finish() on.
+// Handles keep its device open; submissions in flight keep the object only, so that a device can
+// close while they end. Built by a Recorder, immutable from finish() on.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ class CommandBufferObject final : public RefCounted {
   // empty entry. Precondition: there are that many.
   Status bind(View<BufferRange> bindings, BoundRange* table) const;
 
-  // --- while recording: each adds to what is there, or answers why not ------------------------------
+  // --- while recording: each adds to what is there, or answers why not
+  // ----------------------------
 
   Status add(const Command& command);
   // A range as commands have it. kWholeSize of direct memory is resolved.

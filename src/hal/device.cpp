@@ -55,7 +55,8 @@ void DeviceObject::destroy() noexcept {
 }
 
 bool DeviceObject::in_flight() noexcept {
-  // Twice: work that one queue sees complete may have made work of a queue ready that was asked before.
+  // Twice: work that one queue sees complete may have made work of a queue ready that was asked
+  // before.
   for (int pass = 0; pass < 2; ++pass) {
     for (QueueObject& queue : queues_) {
       if (queue.in_flight()) return true;
@@ -101,9 +102,8 @@ Queue Device::queue(QueueKind kind) const noexcept {
 
 Result<Semaphore> Device::create_semaphore(std::uint64_t initial, std::string_view name) const {
   if (!object_) return empty_handle("device", "create_semaphore");
-  HALYARD_ASSIGN_OR_RETURN(
-      auto semaphore,
-      timeline::Semaphore::create(object()->engine(), initial, name, object_.get()));
+  HALYARD_ASSIGN_OR_RETURN(auto semaphore, timeline::Semaphore::create(object()->engine(), initial,
+                                                                       name, object_.get()));
   return Semaphore(semaphore.get());
 }
 

@@ -2,12 +2,12 @@
 //
 // DeviceObject: one open device.
 //
-//     handles to it: Device, Queue; and one in each buffer, executable, command buffer and semaphore
+//     handles: Device, Queue, and one in each buffer, executable, command buffer and semaphore
 //
-//     open ── last handle dropped, on any thread ──> retiring ── reclaim shell steps it ──> closed
+//     open ── last handle dropped, on any thread ──> retiring ── stepped by the shell ──> closed
 //
-//     retiring:  wait for work in flight; fail what is parked; wait until nobody is inside the queues;
-//                close the driver's device; let go of the object
+//     retiring:  wait for work in flight; fail what is parked; wait until nobody is inside the
+//                queues; close the driver's device; let go of the object
 //
 // Submissions in flight refer to memory, executables and recordings, not to handles, so they never
 // keep a device open. The object outlives its queues' work and every block of its pool.

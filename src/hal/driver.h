@@ -2,8 +2,8 @@
 //
 // What a driver supplies to the HAL: Driver, DeviceImpl, ExecutableImpl, and timeline::NativeQueue.
 //
-// The HAL validates; a driver trusts its input. Every function answers a Status for what the world can
-// do and asserts nothing about the caller. Functions may be called from any thread unless said
+// The HAL validates; a driver trusts its input. Every function answers a Status for what the world
+// can do and asserts nothing about the caller. Functions may be called from any thread unless said
 // otherwise and must not call back into the HAL or the engine.
 #pragma once
 
@@ -28,8 +28,8 @@
 
 namespace halyard::inline v0::hal {
 
-// The kernels of one .hyx prepared for one device. Retained by functions, recordings and submissions;
-// like Memory it may outlive its device.
+// The kernels of one .hyx prepared for one device. Retained by functions, recordings and
+// submissions; like Memory it may outlive its device.
 class ExecutableImpl : public RefCounted {
  public:
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
@@ -45,8 +45,9 @@ class DeviceImpl {
   virtual ~DeviceImpl() = default;
 
   virtual const DeviceInfo& info() const noexcept = 0;
-  // Devices of equal domain may use each other's Memory and wait on each other's lanes natively. One
-  // for each group of peers, the same for the whole process: a runtime takes 5 (timeline/domain.h).
+  // Devices of equal domain may use each other's Memory and wait on each other's lanes natively.
+  // One for each group of peers, the same for the whole process: a runtime takes 5
+  // (timeline/domain.h).
   virtual const void* domain() const noexcept = 0;
 
   // `size` may be 0; `alignment` is a power of two up to 4096, or 0.
@@ -60,8 +61,8 @@ class DeviceImpl {
   // Valid until close().
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind) = 0;
 
-  // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once, on
-  // the reclaim shell; may wait for the threads to end.
+  // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once,
+  // on the reclaim shell; may wait for the threads to end.
   virtual void close() = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory: one allocation of a driver. Buffers are ranges of it; submissions in flight and recordings
-// retain it, so it may outlive its device: a driver's Memory must not need the device to be freed.
+// Memory: one allocation of a driver. Buffers are ranges of it; submissions in flight and
+// recordings retain it, so it may outlive its device: a driver's Memory must not need the device to
+// be freed.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ class Memory : public RefCounted {
   const void* domain() const noexcept { return domain_; }
 
  protected:
-  Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer,
-         std::uint64_t device_address, const void* domain) noexcept
+  Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer, std::uint64_t device_address,
+         const void* domain) noexcept
       : size_(size),
         type_(type),
         host_pointer_(host_pointer),

@@ -23,9 +23,10 @@ struct CallPayload {
 
 Status QueueObject::open(timeline::Domain domain) {
   HALYARD_ASSIGN_OR_RETURN(
-      queue_, timeline::Queue::create(
-                  device_.timeline(), *this,
-                  {.name = fmt::format("{} {}", device_.name(), to_string(kind_)), .domain = domain}));
+      queue_,
+      timeline::Queue::create(
+          device_.timeline(), *this,
+          {.name = fmt::format("{} {}", device_.name(), to_string(kind_)), .domain = domain}));
   return {};
 }
 
@@ -40,8 +41,7 @@ void QueueObject::release(const Status& cause) noexcept {
   queue_ = {};
 }
 
-Status QueueObject::named(Status status, const char* operation) const {
-  if (status.ok()) [[likely]] return status;
+Status QueueObject::refused(const Status& status, const char* operation) const {
   return at(status, "queue {}: {}", name(), operation);
 }
 
@@ -61,7 +61,8 @@ Status QueueObject::send_many(timeline::Submission& submission, const Submit& su
   if (count < kLimit) block = device_.blocks().allocate(count * sizeof(timeline::Point));
   if (!block) {
     queue_->discard(submission);
-    return error(StatusCode::kResourceExhausted, "queue {}: no memory for {} points", name(), count);
+    return error(StatusCode::kResourceExhausted, "queue {}: no memory for {} points", name(),
+                 count);
   }
   auto* const points = reinterpret_cast<timeline::Point*>(block.data());
   copy_points(submit.wait, points);
@@ -79,7 +80,8 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
                                   .signal_count = submit.signal.size(),
                                   .ring = submit.ring},
                                  submit.submission != nullptr ? &handle : nullptr);
-  if (handle != nullptr) [[unlikely]] *submit.submission = Submission(handle);
+  if (handle != nullptr) [[unlikely]]
+    *submit.submission = Submission(handle);
   return status;
 }
 
@@ -157,53 +159,62 @@ QueueKind Queue::kind() const noexcept {
 }
 
 Status Queue::barrier(const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "barrier");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "barrier");
   return object_->barrier(info);
 }
 
 Status Queue::execute(const CommandBuffer& commands, const ExecuteInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "execute");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "execute");
   return object_->execute(commands, info.bindings, info);
 }
 
 Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                        View<Constant> constants, const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "dispatch");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "dispatch");
   return object_->dispatch(function, grid, bindings, constants, info);
 }
 
 Status Queue::fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
                    const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "fill");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "fill");
   return object_->fill(target, pattern, pattern_size, info);
 }
 
 Status Queue::update(const Buffer& target, std::uint64_t offset, Bytes source,
                      const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "update");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "update");
   return object_->update(BufferRange(target, offset, source.size()), source, info);
 }
 
 Status Queue::copy(const BufferRange& source, const BufferRange& target,
                    const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "copy");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "copy");
   return object_->copy(source, target, info);
 }
 
 Status Queue::host_call_erased(const detail::CallableType& type, void* callable,
                                const SubmitInfo& info) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "host_call");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "host_call");
   return object_->host_call(type, callable, info);
 }
 
 Status Queue::barrier_and_wait(const SubmitInfo& info, Deadline deadline) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "barrier_and_wait");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "barrier_and_wait");
   return object_->barrier_and_wait(info, deadline);
 }
 
 Status Queue::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                                Deadline deadline) const {
-  if (object_ == nullptr) [[unlikely]] return empty_handle("queue", "execute_and_wait");
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "execute_and_wait");
   return object_->execute_and_wait(commands, info.bindings, info, deadline);
 }
 

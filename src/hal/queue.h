@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/mutex.h"
+#include "hal/block_pool.h"
 #include "hal/command.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/queue.h"
@@ -67,17 +68,16 @@ class QueueObject final : public timeline::LaneSource {
   Status send_many(timeline::Submission& submission, const Submit& submit);
   Status send(timeline::Submission& submission, const Submit& submit, const timeline::Point* waits,
               const timeline::Point* signals);
-  // `status`, if it is an error, with queue and operation in front.
-  Status named(Status status, const char* operation) const;
+  // What is wrong with an operation, with queue and operation in front. The engine's own errors
+  // name the queue, or are the cause that others see too.
+  Status refused(const Status& status, const char* operation) const;
 
-  Status try_execute(const CommandBuffer& commands, View<BufferRange> bindings,
-                     const Submit& submit);
-  Status try_dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
-                      View<Constant> constants, const Submit& submit);
-  Status try_fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
-                  const Submit& submit);
-  Status try_update(const BufferRange& target, Bytes source, const Submit& submit);
-  Status try_copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
+  Status build(const CommandBuffer& commands, View<BufferRange> bindings, BoundRange* inline_table,
+               Block& block);
+  Status build(const Function& function, const Grid& grid, View<BufferRange> bindings,
+               View<Constant> constants, DispatchCommand& command, Block& arguments);
+  Status allocate_block(std::size_t bytes, Block& block);
+  Status check_kernels_allowed() const;
 
   // Waits for the last signal of what submit_it(submit) submits without a doorbell.
   template <class F>

@@ -29,7 +29,7 @@ class RecorderState {
     if (!first_error_.ok()) return;
     if (Status status = command(); !status.ok()) {
       first_error_ = at(status, "recorder for {}: command {} ({})", device_.object()->name(),
-                   commands_->command_count(), name);
+                        commands_->command_count(), name);
     }
   }
 
@@ -82,7 +82,8 @@ Status RecorderState::dispatch(const Function& function, const Grid& grid,
     if (status.ok()) status = check_binding_alignment(kernel, i, ranges[i].offset);
     const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
     if (status.ok()) status = commands_->need(ranges[i], element, 1);
-    if (!status.ok()) return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
+    if (!status.ok())
+      return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
   }
   if (Status status = pack_constants(kernel, constants, packed); !status.ok()) {
     return at(status, "{}", kernel.name);
@@ -110,7 +111,8 @@ Status RecorderState::update(const BindingRef& target, Bytes source) {
   std::uint64_t& length = exact.indirect ? exact.slot.length : exact.range.length;
   if (length == kWholeSize) length = source.size();
   if (length != source.size()) {
-    return error(StatusCode::kInvalidArgument, "{} bytes for a target of {}", source.size(), length);
+    return error(StatusCode::kInvalidArgument, "{} bytes for a target of {}", source.size(),
+                 length);
   }
   CommandRange range;
   HALYARD_RETURN_IF_ERROR(commands_->range_of(exact, range));
@@ -146,8 +148,8 @@ Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
 Recorder::~Recorder() = default;
 
-Recorder& Recorder::dispatch(const Function& function, const Grid& grid,
-                             View<BindingRef> bindings, View<Constant> constants) {
+Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
+                             View<Constant> constants) {
   if (state_) {
     state_->record("dispatch",
                    [&] { return state_->dispatch(function, grid, bindings, constants); });

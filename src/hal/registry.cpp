@@ -15,7 +15,8 @@ namespace {
 // Devices of one domain wait on each other natively; across domains, by reached values.
 timeline::DomainMatrix edges_within_domains() {
   timeline::DomainMatrix matrix;
-  for (timeline::Domain domain = timeline::kHostDomain + 1; domain < timeline::kDomainCount; ++domain) {
+  for (timeline::Domain domain = timeline::kHostDomain + 1; domain < timeline::kDomainCount;
+       ++domain) {
     matrix.allow(domain, domain);
   }
   return matrix;
@@ -160,10 +161,14 @@ bool DriverRegistry::step_reclaim() noexcept {
 
 bool DriverRegistry::step(base::Shell shell) noexcept {
   switch (shell) {
-    case base::Shell::kIssue: return engine_.step_issue();
-    case base::Shell::kCompletion: return engine_.step_completion();
-    case base::Shell::kHost: return engine_.step_host();
-    case base::Shell::kReclaim: return step_reclaim();
+    case base::Shell::kIssue:
+      return engine_.step_issue();
+    case base::Shell::kCompletion:
+      return engine_.step_completion();
+    case base::Shell::kHost:
+      return engine_.step_host();
+    case base::Shell::kReclaim:
+      return step_reclaim();
   }
   return false;
 }
@@ -189,8 +194,9 @@ Status DriverRegistry::shutdown(Deadline deadline) {
     }
     if (left == 0) break;
     if (!in_time) {
-      return error(StatusCode::kDeadlineExceeded, "registry: shutdown: {} devices are not closed\n{}",
-                   left, engine_.dump_timelines());
+      return error(StatusCode::kDeadlineExceeded,
+                   "registry: shutdown: {} devices are not closed\n{}", left,
+                   engine_.dump_timelines());
     }
     in_time = work_source_.park(all_closed_, epoch, until);
   }

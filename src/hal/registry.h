@@ -49,8 +49,9 @@ class DriverRegistry final : private shells::Work {
   Result<std::vector<Device>> open_all(std::string_view uri);
   Result<std::vector<DeviceInfo>> enumerate();
 
-  // Waits until all devices are closed, then ends the threads. Not on a thread of this runtime. Once
-  // it is ok, nothing can be opened. kDeadlineExceeded with what still runs; it can be called again.
+  // Waits until all devices are closed, then ends the threads. Not on a thread of this runtime.
+  // Once it is ok, nothing can be opened. kDeadlineExceeded with what still runs; it can be called
+  // again.
   Status shutdown(Deadline deadline);
 
   // Work of one kind; shells::Work.

@@ -71,7 +71,8 @@ Status wait_many(Points points, Deadline deadline, const char* name, WaitMany wa
   if (points.size() <= kInlinePoints) {
     return wait(engine, InlinePoints(points).data, points.size(), deadline);
   }
-  const std::unique_ptr<timeline::Point[]> copies(new (std::nothrow) timeline::Point[points.size()]);
+  const std::unique_ptr<timeline::Point[]> copies(new (std::nothrow)
+                                                      timeline::Point[points.size()]);
   if (copies == nullptr) {
     return error(StatusCode::kResourceExhausted, "{}: no memory for {} points", name,
                  points.size());

@@ -7,7 +7,7 @@
 //
 //   driver   [a-z][a-z0-9_-]*
 //   path     [A-Za-z0-9._:/-]*, may be empty
-//   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, each at most once; value as path, not empty
+//   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, at most once; value as path, not empty
 //
 // What a path or an option means is the driver's affair; nothing is decoded.
 #pragma once

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMaxGroups = 0xffff'ffff;  // DispatchCommand::groups
 
-[[gnu::cold]] Status constant_mismatch(const kernel::KernelInfo& kernel,
-                                       View<Constant> constants) {
+[[gnu::cold]] Status constant_mismatch(const kernel::KernelInfo& kernel, View<Constant> constants) {
   std::string wanted;
   for (const kernel::ConstantInfo& info : kernel.constants) {
     wanted += fmt::format("{}{}: {}", wanted.empty() ? "" : ", ", info.name, to_string(info.type));
@@ -66,8 +65,8 @@ Status check_copy(const CommandRange& source, const CommandRange& target) {
                  target.length);
   }
   if (!kValidation || source.memory != target.memory || source.slot != target.slot) return {};
-  const std::uint64_t distance = source.offset < target.offset ? target.offset - source.offset
-                                                               : source.offset - target.offset;
+  const std::uint64_t distance =
+      source.offset < target.offset ? target.offset - source.offset : source.offset - target.offset;
   if (distance < source.length) [[unlikely]] {
     return error(StatusCode::kInvalidArgument,
                  "{} bytes at offset {} overlap their target at offset {}", source.length,
@@ -77,7 +76,8 @@ Status check_copy(const CommandRange& source, const CommandRange& target) {
 }
 
 Status check_function(const DeviceObject& device, const Function& function) {
-  if (!function) [[unlikely]] return Status(StatusCode::kInvalidArgument, "empty function");
+  if (!function) [[unlikely]]
+    return Status(StatusCode::kInvalidArgument, "empty function");
   if (kValidation && &function.executable()->device() != &device) [[unlikely]] {
     return error(StatusCode::kPermissionDenied, "function {} was loaded for {}", function.name(),
                  function.executable()->device().name());
@@ -85,7 +85,8 @@ Status check_function(const DeviceObject& device, const Function& function) {
   return {};
 }
 
-Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid, std::uint32_t (&groups)[3]) {
+Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid,
+                    std::uint32_t (&groups)[3]) {
   if (grid.items.given == grid.groups.given) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "grid: {}; give items or groups",
                  grid.items.given ? "both items and groups" : "neither items nor groups");
@@ -106,7 +107,8 @@ Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid, std::uin
 }
 
 Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count) {
-  if (count == kernel.bindings.size()) [[likely]] return {};
+  if (count == kernel.bindings.size()) [[likely]]
+    return {};
   std::string wanted;
   for (const kernel::BindingInfo& info : kernel.bindings) {
     wanted.append(wanted.empty() ? "" : ", ").append(info.name);
@@ -118,7 +120,8 @@ Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count) 
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
                                std::uint64_t offset) {
   const kernel::BindingInfo& info = kernel.bindings[index];
-  if (!kValidation || offset % kernel::size_of(info.type) == 0) [[likely]] return {};
+  if (!kValidation || offset % kernel::size_of(info.type) == 0) [[likely]]
+    return {};
   return error(StatusCode::kInvalidArgument, "offset {} is no multiple of its element, {}", offset,
                to_string(info.type));
 }

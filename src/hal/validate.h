@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The checks that queue operations and recorded commands share, and what they yield: resolved ranges,
-// group counts, packed constants. Messages name the argument; the caller puts object and operation in
-// front (hal::at). Nothing here allocates on success.
+// The checks that queue operations and recorded commands share, and what they yield: resolved
+// ranges, group counts, packed constants. Messages name the argument; the caller puts object and
+// operation in front (hal::at). Nothing here allocates on success.
 //
 // HALYARD_VALIDATION=0 compiles out what finds misuse only. What keeps memory safe (null handles,
 // ranges, counts) stays.

@@ -86,7 +86,7 @@ class Ring final : private base::Notify {
   // There is a packet and nobody attends to it; or a job has chunks left. Hints.
   bool ready() const noexcept;
   bool has_chunk() const noexcept { return unclaimed_.load(std::memory_order_relaxed) != 0; }
-  // Waits for a signal, and for which.
+  // Waits for a signal; costs no thread.
   bool blocked() const noexcept { return state_.load(std::memory_order_acquire) == kBlocked; }
 
   // One visit: takes the role and executes packets, or runs a chunk. False if there was nothing to
@@ -117,8 +117,9 @@ class Ring final : private base::Notify {
 
   std::uint64_t& cursor() noexcept { return cursor_; }
   void** scratch() noexcept { return scratch_; }
-  // Run the work, or make a job of it and answer false: then the packet's function answers kJob.
-  // What the pointers refer to stays alive until the job is done.
+  // Run the work, or make a job of it and answer false: then the packet's function answers kJob and
+  // touches nothing of the ring any more, for another thread may have finished the job and have the
+  // role already. What the pointers refer to stays alive until the job is done.
   bool start_groups(Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
                     const void* constants) noexcept;
   bool start_copy(void* target, const void* source, std::uint64_t size) noexcept;

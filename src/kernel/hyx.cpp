@@ -327,7 +327,7 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
     return error(StatusCode::kDataLoss, "{}: {} bytes are too few for a .hyx file", name, size);
   }
   if (!schema::FileBufferHasIdentifier(data)) {
-    return error(StatusCode::kInvalidArgument, "{}: no .hyx file: its identifier is not {}", name,
+    return error(StatusCode::kDataLoss, "{}: no .hyx file: its identifier is not {}", name,
                  schema::FileIdentifier());
   }
   flatbuffers::Verifier verifier(data, size, kVerifierOptions);

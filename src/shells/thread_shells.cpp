@@ -14,6 +14,10 @@ constexpr unsigned kYieldEvery = 32;
 
 }  // namespace
 
+ThreadShells::ThreadShells() noexcept {
+  for (Kind& kind : kinds_) kind.shells = this;
+}
+
 void ThreadShells::wake(base::Shell shell) noexcept {
   Kind& kind = kinds_[static_cast<int>(shell)];
   // Two pending host calls must find two threads, so their wake-ups are not merged.
@@ -39,7 +43,6 @@ void ThreadShells::start_threads(base::Shell shell) noexcept {
   base::LockGuard lock(mutex_);
   if (stopping_.load(std::memory_order_relaxed)) return;
   Kind& kind = kinds_[static_cast<int>(shell)];
-  kind.shells = this;
   int started = kind.started.load(std::memory_order_relaxed);
   for (; started < threads_of(shell); ++started) {
     const auto body = [](void* argument) -> void* {

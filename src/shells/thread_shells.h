@@ -4,9 +4,9 @@
 //
 //     step the work until there is none, sleep until woken or until its next time
 //
-// Issue, completion and reclaim have one thread each, host calls two. A kind's threads start with its
-// first wake-up: a program that never needs one has none. If the system refuses a thread, the next
-// wake-up of that kind tries again.
+// Issue, completion and reclaim have one thread each, host calls two. A kind's threads start with
+// its first wake-up: a program that never needs one has none. If the system refuses a thread, the
+// next wake-up of that kind tries again.
 #pragma once
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ class Work {
  public:
   // Called by one thread at a time per kind, except kHost. True if it did something.
   virtual bool step(base::Shell shell) noexcept = 0;
-  // When step() must be called again at the latest without a wake-up; Deadline::kForeverTime: never.
+  // When step() must be called again at the latest; Deadline::kForeverTime: after a wake-up only.
   virtual Nanoseconds next_step(base::Shell shell) noexcept = 0;
 
  protected:
@@ -37,7 +37,7 @@ class ThreadShells final : public base::WorkSource {
  public:
   static constexpr int kHostThreads = 2;
 
-  ThreadShells() noexcept = default;
+  ThreadShells() noexcept;
   ~ThreadShells() { shutdown(); }
   ThreadShells(const ThreadShells&) = delete;
   ThreadShells& operator=(const ThreadShells&) = delete;
@@ -51,8 +51,8 @@ class ThreadShells final : public base::WorkSource {
 
   Clock& clock() noexcept override { return Clock::steady(); }
 
-  // One load while the shell has not yet looked for what an earlier wake-up announced. The caller has
-  // published the work by a seq_cst store or a read-modify-write.
+  // One load while the shell has not yet looked for what an earlier wake-up announced. The caller
+  // has published the work by a seq_cst store or a read-modify-write.
   void wake(base::Shell shell) noexcept override;
 
   void pause(unsigned turns) noexcept override;

@@ -168,6 +168,7 @@ class Queue final : public RefCounted, public WorkItem {
   // Under the role.
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
+  bool held_back_ = false;  // the last drain ended because the lane was full
   Submission* batch_[kBound];
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];

@@ -72,6 +72,7 @@ void Queue::issue_direct(Submission& submission) noexcept {
 
 bool Queue::release_role() noexcept {
   Lane* lane = lane_.get();
+  const bool held_back = held_back_;
   role_.store(false, std::memory_order_seq_cst);
   // A device that was faster than its issuer: nobody has retired what we published late.
   if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
@@ -79,7 +80,10 @@ bool Queue::release_role() noexcept {
     (void)lane->try_retire();
   }
   return inbox_.load(std::memory_order_seq_cst) != nullptr ||
-         want_mark_.load(std::memory_order_seq_cst) != 0 || sweep_.load(std::memory_order_seq_cst);
+         want_mark_.load(std::memory_order_seq_cst) != 0 ||
+         sweep_.load(std::memory_order_seq_cst) ||
+         // The lane has room again, and who said so found the role taken.
+         (held_back && !busy_.load(std::memory_order_seq_cst));
 }
 
 // To the end of the carry list, oldest first.
@@ -137,11 +141,13 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   serve_marks();
   if (sweep_.load(std::memory_order_relaxed)) look_for_loss();
   std::size_t done = 0;
+  held_back_ = false;
   Submission* stuck = nullptr;  // needs a marker on another lane; newest first
   while (done < bound && (carry_ != nullptr || inbox_.load(std::memory_order_relaxed) != nullptr)) {
     const std::size_t fits = std::min(bound - done, room());
     if (fits == 0) {
       take_inbox();  // who looks at the inbox after us is not to find work that cannot go on
+      held_back_ = true;
       break;
     }
     std::size_t count = 0;

@@ -3,6 +3,8 @@
 
 #include <cassert>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "timeline/engine.h"
@@ -61,7 +63,30 @@ Semaphore::~Semaphore() {
 void Semaphore::on_last_handle() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   owner_ = {};
+  watch_signallers();
   drop_signaller();
+}
+
+// From now on only submissions in flight can signal. Whoever waits for more than they will bring has to
+// hear of their end, so their lanes are retired although nobody waits for *their* values.
+void Semaphore::watch_signallers() noexcept {
+  std::vector<std::pair<Lane*, std::uint64_t>> lanes;
+  {
+    base::LockGuard lock(mutex_);
+    abandoned_ = true;
+    if (least_.load(std::memory_order_relaxed) == kNobody) return;
+    for (const auto& set : promises_) {
+      set.for_each([&](base::TreapNode& node) {
+        const Submission& submission = *static_cast<SignalNode&>(node).submission;
+        submission.lane_->pin();
+        lanes.emplace_back(submission.lane_, submission.sequence_);
+      });
+    }
+  }
+  for (const auto& [lane, sequence] : lanes) {
+    lane->watch(sequence);
+    lane->unpin();
+  }
 }
 
 void Semaphore::drop_signaller() noexcept {
@@ -207,8 +232,9 @@ bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
     if (word_.load(std::memory_order_relaxed) >= node.key) return false;  // reached or failed
     const Domain producer = lane.queue().domain();
     promises_[producer].insert(node);
-    if (least_.load(std::memory_order_relaxed) > node.key) return false;
-    for (Domain waiter = 1; waiter < kDomainCount; ++waiter) {
+    const std::uint64_t least = least_.load(std::memory_order_relaxed);
+    reaches_others = abandoned_ && least != kNobody;
+    for (Domain waiter = 1; least <= node.key && waiter < kDomainCount; ++waiter) {
       if (!engine_.domains().can_wait(waiter, producer)) continue;
       base::TreapNode* first;
       while ((first = waiters_[waiter].min()) != nullptr && first->key <= node.key) {
@@ -217,8 +243,10 @@ bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
         covered.push(*first);
       }
     }
-    update_least();
-    reaches_others = least_.load(std::memory_order_relaxed) <= node.key;
+    if (least <= node.key) {
+      update_least();
+      reaches_others |= least_.load(std::memory_order_relaxed) <= node.key;
+    }
   }
   for (base::TreapNode* at = covered.head; at != nullptr;) {
     base::TreapNode* next = at->parent;

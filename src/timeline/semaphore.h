@@ -140,6 +140,7 @@ class Semaphore final : public RefCounted {
   // without the lock, delivers.
   void release_waiters(SignalNode* promise) noexcept;
   void update_least() noexcept;
+  void watch_signallers() noexcept;
   void deliver(WaitNode* popped) noexcept;
   SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
 
@@ -152,6 +153,7 @@ class Semaphore final : public RefCounted {
   base::Mutex mutex_;
   base::Treap waiters_[kDomainCount];
   base::Treap promises_[kDomainCount];
+  bool abandoned_ = false;  // no user handle is left
 
   const std::uint64_t id_;
   std::string name_;

@@ -43,7 +43,8 @@ class Waiter {
   bool make_progress();
   Status link();
   void arm();
-  Status deadline_exceeded(bool tell) const;
+  void leave_to_shell();
+  Status deadline_exceeded() const;
 
   Engine& engine_;
   const Point* points_;
@@ -148,6 +149,18 @@ void Waiter::arm() {
   }
 }
 
+// Work that was issued without a doorbell, because we were to help, must not stay behind with us:
+// watching its lane arms it, and arming rings.
+void Waiter::leave_to_shell() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    Lane* lane = nullptr;
+    std::uint64_t sequence = 0;
+    if (!points_[i].semaphore->find_promise(points_[i].value, kHostDomain, lane, sequence)) continue;
+    lane->watch(sequence);
+    lane->unpin();
+  }
+}
+
 Status Waiter::wait(Deadline deadline) {
   Status outcome;
   if (look(outcome) == Outcome::kDone) return outcome;
@@ -157,7 +170,8 @@ Status Waiter::wait(Deadline deadline) {
     if (make_progress()) turns = 0;
     if (look(outcome) == Outcome::kDone) return outcome;
     if (until != Deadline::kForeverTime && (until == kPassed || engine_.clock().now() >= until)) {
-      return deadline_exceeded(until != kPassed);
+      leave_to_shell();
+      return deadline_exceeded();
     }
     if (turns++ < kSpinTurns) {
       work_source.pause(turns);
@@ -173,23 +187,20 @@ Status Waiter::wait(Deadline deadline) {
   }
 }
 
-Status Waiter::deadline_exceeded(bool tell) const {
+Status Waiter::deadline_exceeded() const {
   std::string text;
   for (std::size_t i = 0; i < count_; ++i) {
     const Point& point = points_[i];
     if (point.semaphore->look(point.value) != Semaphore::Look::kPending) continue;
     text += fmt::format("{}{} waited for {}, is {}", text.empty() ? "" : "; ",
                         point.semaphore->describe(), point.value, point.semaphore->value());
-    if (!tell) continue;
     const std::string who = point.semaphore->describe_promise(point.value);
     if (!who.empty()) text += ", to come from " + who;
   }
-  if (tell) {
-    std::string dump = engine_.dump_timelines();
-    constexpr std::size_t kFirstLines = 700;  // characters
-    if (dump.size() > kFirstLines) dump.erase(dump.rfind('\n', kFirstLines));
-    text += "\n" + dump;
-  }
+  std::string dump = engine_.dump_timelines();
+  constexpr std::size_t kFirstLines = 700;  // characters
+  if (dump.size() > kFirstLines) dump.erase(dump.rfind('\n', kFirstLines));
+  text += "\n" + dump;
   return Status(StatusCode::kDeadlineExceeded, text);
 }
 

@@ -205,6 +205,20 @@ TEST(CpuLane, SilentIssueIsRungForByArm) {
   }
 }
 
+TEST(CpuLane, HelperThatLeavesHandsOnWhatWasRungForMeanwhile) {
+  auto device = device_with(1);
+  auto& lane = lane_of(*device);
+  const Ref<hal::Memory> memory = allocate(*device, 8u << 20);
+  hal::Operation large, barrier;
+  large.kind = hal::OperationKind::kCommand;
+  large.command = fill(whole(memory), 7);
+  ASSERT_EQ(issue(lane, large, 1, {}, /*ring=*/false).count, 1u);
+  lane.help(1);  // one chunk: the lane is attended to, so the next doorbell wakes nobody
+  ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
+  lane.help(1);
+  while (lane.poll().sequence < 2) std::this_thread::yield();
+}
+
 TEST(CpuLane, WorkersRunLanesWithEdgesBothWays) {
   auto first = device_with(1), second = device_with(2);
   timeline::NativeQueue* lanes[] = {&lane_of(*first), &lane_of(*second)};

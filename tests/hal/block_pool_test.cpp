@@ -80,7 +80,8 @@ TEST(Arena, KeepsWhatItGave) {
     std::memset(place, static_cast<int>(places.size()), size);
     places.push_back(place);
   }
-  for (std::size_t i = 0; i < places.size(); ++i) EXPECT_EQ(places[i][0], static_cast<std::byte>(i));
+  for (std::size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(places[i][0], static_cast<std::byte>(i));
 }
 
 TEST(Arena, ZeroBytesAreAPlaceToo) { EXPECT_NE(Arena().allocate(0), nullptr); }

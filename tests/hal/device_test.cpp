@@ -63,8 +63,8 @@ TEST_F(DeviceTest, AllocatesWhatItIsAskedFor) {
 }
 
 TEST_F(DeviceTest, RefusesWhatCannotBeAllocated) {
-  EXPECT_ERROR(device.allocate({.size = 1, .alignment = 48}).status(),
-               StatusCode::kInvalidArgument, "alignment 48");
+  EXPECT_ERROR(device.allocate({.size = 1, .alignment = 48}).status(), StatusCode::kInvalidArgument,
+               "alignment 48");
   EXPECT_ERROR(device.allocate({.size = 1, .alignment = 8192}).status(),
                StatusCode::kInvalidArgument, "alignment 8192");
   EXPECT_ERROR(device.allocate({.size = 1, .memory = static_cast<MemoryType>(7)}).status(),
@@ -98,8 +98,8 @@ TEST_F(DeviceTest, MapsWhatTheHostSees) {
   EXPECT_EQ(moved.bytes()[15], std::byte{1});
   EXPECT_TRUE(mapping.bytes().empty());
   EXPECT_ERROR(buffer(64).map(65).status(), StatusCode::kOutOfRange, "offset 65");
-  EXPECT_ERROR(buffer(64, MemoryType::kDeviceLocal).map().status(),
-               StatusCode::kPermissionDenied, "device-local memory of fake://0");
+  EXPECT_ERROR(buffer(64, MemoryType::kDeviceLocal).map().status(), StatusCode::kPermissionDenied,
+               "device-local memory of fake://0");
 }
 
 TEST_F(DeviceTest, FunctionsShowTheirReflection) {
@@ -130,13 +130,14 @@ TEST_F(DeviceTest, BadFilesAreErrorsThatNameThem) {
 }
 
 TEST_F(DeviceTest, SemaphoresWorkFromTheHost) {
-  EXPECT_ERROR(device.create_semaphore(1ull << 63).status(), StatusCode::kInvalidArgument, "2^63-1");
+  EXPECT_ERROR(device.create_semaphore(1ull << 63).status(), StatusCode::kInvalidArgument,
+               "2^63-1");
   const Semaphore s = device.create_semaphore(3, "three").value();
   EXPECT_EQ(s.query().value(), 3u);
   EXPECT_ERROR(s.signal(3), StatusCode::kInvalidArgument, "3");
   std::atomic<int> called{0};
-  Registration four = s.on_reach(4, [&](const Status& status) { called += status.ok() ? 1 : 100; })
-                          .value();
+  Registration four =
+      s.on_reach(4, [&](const Status& status) { called += status.ok() ? 1 : 100; }).value();
   {
     const Registration dropped = s.on_reach(4, [&](const Status&) { called += 10; }).value();
   }

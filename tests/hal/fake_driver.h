@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own". Its lanes hold what is issued
-// until the test runs them, or run it at once when `automatic`. Control sees everything it does.
+// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own". Its lanes hold what is
+// issued until the test runs them, or run it at once when `automatic`. Control sees everything it
+// does.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -52,8 +53,8 @@ class FakeMemory final : public Memory {
  public:
   FakeMemory(std::shared_ptr<Control> control, std::uint64_t size, MemoryType type,
              const void* domain)
-      : FakeMemory(std::move(control), std::make_unique<std::byte[]>(size + 1), size, type, domain) {
-  }
+      : FakeMemory(std::move(control), std::make_unique<std::byte[]>(size + 1), size, type,
+                   domain) {}
   ~FakeMemory() override { --control_->live_memories; }
   std::byte* bytes() const { return bytes_.get(); }
 
@@ -324,9 +325,7 @@ inline std::vector<std::byte> sample_hyx() {
 // A runtime with threads, a fake driver, one device.
 class FakeWorld : public ::testing::Test {
  protected:
-  Executable load(const Device& on) {
-    return on.load(sample_hyx(), "sample.hyx").value();
-  }
+  Executable load(const Device& on) { return on.load(sample_hyx(), "sample.hyx").value(); }
   Buffer buffer(std::uint64_t size, MemoryType memory = MemoryType::kHostVisible) {
     return device.allocate({.size = size, .memory = memory}).value();
   }
@@ -345,13 +344,13 @@ class FakeWorld : public ::testing::Test {
 };
 
 // The code of an error whose message contains `part`.
-#define EXPECT_ERROR(expression, expected, part)                                        \
-  do {                                                                                  \
-    const ::halyard::Status status_of_it = (expression);                                \
+#define EXPECT_ERROR(expression, expected, part)                                         \
+  do {                                                                                   \
+    const ::halyard::Status status_of_it = (expression);                                 \
     EXPECT_EQ(::halyard::to_string(status_of_it.code()), ::halyard::to_string(expected)) \
-        << status_of_it.to_string();                                                    \
-    EXPECT_NE(status_of_it.message().find(part), std::string_view::npos)                \
-        << status_of_it.to_string();                                                    \
+        << status_of_it.to_string();                                                     \
+    EXPECT_NE(status_of_it.message().find(part), std::string_view::npos)                 \
+        << status_of_it.to_string();                                                     \
   } while (false)
 
 }  // namespace halyard::hal::testing

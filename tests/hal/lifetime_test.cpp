@@ -37,14 +37,12 @@ TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
     std::ranges::fill(source.map().value().bytes(), std::byte{5});
     const Function saxpy = load(device).function(0).value();
     Recorder recorder(device);
-    recorder.copy(slot(0), BufferRange(result)).dispatch(saxpy, {.items = 1}, {source, source},
-                                                         {1.f, 1u});
+    recorder.copy(slot(0), BufferRange(result))
+        .dispatch(saxpy, {.items = 1}, {source, source}, {1.f, 1u});
     const CommandBuffer commands = recorder.finish().value();
-    ASSERT_TRUE(queue
-                    .execute(commands, {.bindings = {source},
-                                        .wait = {{gate, 1}},
-                                        .signal = {{done, 1}}})
-                    .ok());
+    ASSERT_TRUE(
+        queue.execute(commands, {.bindings = {source}, .wait = {{gate, 1}}, .signal = {{done, 1}}})
+            .ok());
     ASSERT_TRUE(queue
                     .dispatch(saxpy, {.items = 1}, {source, source}, {1.f, 1u},
                               {.wait = {{gate, 1}}, .signal = {{done, 2}}})
@@ -125,8 +123,7 @@ TEST_F(Lifetime, WhatIsParkedWhenTheDeviceClosesIsCancelled) {
   const Device other = registry.open("fake://").value();
   const Semaphore gate = other.create_semaphore().value();
   const Semaphore done = other.create_semaphore().value();
-  ASSERT_TRUE(
-      queue.fill(buffer(4), 0, 4, {.wait = {{gate, 1}}, .signal = {{done, 1}}}).ok());
+  ASSERT_TRUE(queue.fill(buffer(4), 0, 4, {.wait = {{gate, 1}}, .signal = {{done, 1}}}).ok());
   EXPECT_EQ(control->live_memories, 1);
   drop_device();
   EXPECT_ERROR(done.wait(1, 20s), StatusCode::kCancelled, "device fake://0: closed");
@@ -171,14 +168,13 @@ TEST_F(Lifetime, TheLastHandleMayGoInsideACallback) {
 
 TEST_F(Lifetime, TheLastHandleMayGoInsideACallbackOnTheSignallingThread) {
   Semaphore gate = device.create_semaphore().value();
-  Registration registration =
-      gate.on_reach(1,
-                    [own = std::exchange(device, {}), on = std::exchange(queue, {})](
-                        const Status&) mutable {
-                      own = {};
-                      on = {};
-                    })
-          .value();
+  Registration registration = gate.on_reach(1,
+                                            [own = std::exchange(device, {}),
+                                             on = std::exchange(queue, {})](const Status&) mutable {
+                                              own = {};
+                                              on = {};
+                                            })
+                                  .value();
   ASSERT_TRUE(gate.signal(1).ok());
   gate = {};
   expect_closed();

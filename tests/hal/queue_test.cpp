@@ -38,9 +38,7 @@ TEST_F(QueueOperation, FillRepeatsThePatternInItsRangeOnly) {
   for (std::uint32_t size : {1u, 2u, 4u}) {
     const Buffer target = buffer(16);
     std::ranges::fill(bytes(target), std::byte{0xee});
-    run([&](const SubmitInfo& info) {
-      return queue.fill({target, 4, 8}, 0x44332211, size, info);
-    });
+    run([&](const SubmitInfo& info) { return queue.fill({target, 4, 8}, 0x44332211, size, info); });
     for (std::size_t i = 0; i < 16; ++i) {
       const std::uint32_t expected =
           i < 4 || i >= 12 ? 0xee : 0x11 * (1 + static_cast<std::uint32_t>(i - 4) % size);
@@ -121,10 +119,9 @@ TEST_F(QueueOperation, HostCallRunsAndPassesItsErrorOn) {
 
 TEST_F(QueueOperation, HostCallTurnsAnExceptionIntoAFailure) {
   const Semaphore done = device.create_semaphore().value();
-  ASSERT_TRUE(queue
-                  .host_call([] { throw std::runtime_error("no more paper"); },
-                             {.signal = {{done, 1}}})
-                  .ok());
+  ASSERT_TRUE(
+      queue.host_call([] { throw std::runtime_error("no more paper"); }, {.signal = {{done, 1}}})
+          .ok());
   EXPECT_ERROR(done.wait(1, 20s), StatusCode::kInternal, "no more paper");
 }
 
@@ -137,10 +134,11 @@ TEST_F(QueueOperation, HostCallTakesMoveOnlyAndLargeCallables) {
                   .ok());
   std::array<int, 1000> large{};
   large.fill(1);
-  ASSERT_TRUE(queue
-                  .host_call([&sum, large] { sum += std::accumulate(large.begin(), large.end(), 0); },
-                             {.wait = {{done, 1}}, .signal = {{done, 2}}})
-                  .ok());
+  ASSERT_TRUE(
+      queue
+          .host_call([&sum, large] { sum += std::accumulate(large.begin(), large.end(), 0); },
+                     {.wait = {{done, 1}}, .signal = {{done, 2}}})
+          .ok());
   ASSERT_TRUE(done.wait(2, 20s).ok());
   EXPECT_EQ(sum, 1001);
 }
@@ -152,10 +150,8 @@ TEST_F(QueueOperation, HostCallThatNeverRunsIsDestroyedAllTheSame) {
                StatusCode::kInvalidArgument, "empty semaphore");
   EXPECT_EQ(token.use_count(), 1) << "refused";
   Submission submission;
-  ASSERT_TRUE(queue
-                  .host_call([token] { FAIL(); },
-                             {.wait = {{never, 1}}, .submission = &submission})
-                  .ok());
+  ASSERT_TRUE(
+      queue.host_call([token] { FAIL(); }, {.wait = {{never, 1}}, .submission = &submission}).ok());
   EXPECT_EQ(token.use_count(), 2);
   EXPECT_TRUE(submission.cancel());
   EXPECT_EQ(token.use_count(), 1) << "cancelled";
@@ -202,7 +198,7 @@ TEST_F(QueueOperation, TakesMorePointsThanFitInPlace) {
   EXPECT_TRUE(wait_any(waits, kNow).ok());
 }
 
-// --- what is refused --------------------------------------------------------------------------------
+// --- what is refused ------------------------------------------------------------------------
 
 TEST_F(QueueOperation, EmptyHandlesAreInvalid) {
   const Queue none;
@@ -220,8 +216,10 @@ TEST_F(QueueOperation, EmptyHandlesAreInvalid) {
                "queue: dispatch");
   EXPECT_ERROR(queue.fill(Buffer(), 0, 4, {}), StatusCode::kInvalidArgument, "empty buffer");
   EXPECT_ERROR(queue.update(Buffer(), 0, {}, {}), StatusCode::kInvalidArgument, "empty buffer");
-  EXPECT_ERROR(queue.copy(Buffer(), full, {}), StatusCode::kInvalidArgument, "source: empty buffer");
-  EXPECT_ERROR(queue.copy(full, Buffer(), {}), StatusCode::kInvalidArgument, "target: empty buffer");
+  EXPECT_ERROR(queue.copy(Buffer(), full, {}), StatusCode::kInvalidArgument,
+               "source: empty buffer");
+  EXPECT_ERROR(queue.copy(full, Buffer(), {}), StatusCode::kInvalidArgument,
+               "target: empty buffer");
   EXPECT_ERROR(queue.execute({}, {}), StatusCode::kInvalidArgument, "empty command buffer");
   EXPECT_ERROR(queue.dispatch({}, {}, {}, {}, {}), StatusCode::kInvalidArgument, "empty function");
   EXPECT_ERROR(queue.barrier({.wait = {{Semaphore(), 1}}}), StatusCode::kInvalidArgument,
@@ -235,7 +233,8 @@ TEST_F(QueueOperation, RangesBeyondTheBufferAreOutOfRange) {
   constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max() - 1;
   const Buffer target = buffer(16);
   EXPECT_ERROR(queue.fill({target, 17}, 0, 1, {}), StatusCode::kOutOfRange, "offset 17");
-  EXPECT_ERROR(queue.fill({target, 8, 9}, 0, 1, {}), StatusCode::kOutOfRange, "9 bytes at offset 8");
+  EXPECT_ERROR(queue.fill({target, 8, 9}, 0, 1, {}), StatusCode::kOutOfRange,
+               "9 bytes at offset 8");
   EXPECT_ERROR(queue.fill({target, 8, kHuge}, 0, 1, {}), StatusCode::kOutOfRange, "of 16 bytes");
   EXPECT_ERROR(queue.fill({target, kHuge, 8}, 0, 1, {}), StatusCode::kOutOfRange, "of 16 bytes");
   const std::byte source[9] = {};
@@ -290,8 +289,8 @@ TEST_F(QueueOperation, DispatchArgumentsMustMatchTheReflection) {
   EXPECT_ERROR(dispatch({.items = 1}, {{x, 2}, x}, {1.f, 1u}), StatusCode::kInvalidArgument,
                "binding 0 (x): offset 2");
   EXPECT_ERROR(dispatch({}, {x, x}, {1.f, 1u}), StatusCode::kInvalidArgument, "neither");
-  EXPECT_ERROR(dispatch({.items = 1, .groups = 1}, {x, x}, {1.f, 1u}),
-               StatusCode::kInvalidArgument, "both");
+  EXPECT_ERROR(dispatch({.items = 1, .groups = 1}, {x, x}, {1.f, 1u}), StatusCode::kInvalidArgument,
+               "both");
 }
 
 TEST_F(QueueOperation, DispatchTakesAtMost32BitsOfGroupsADimension) {

@@ -95,7 +95,7 @@ TEST_F(Recording, DispatchMixesSlotsAndMemory) {
   EXPECT_EQ(control->launches[0].bindings[1].length, 64u);
 }
 
-// --- what is refused --------------------------------------------------------------------------------
+// --- what is refused ------------------------------------------------------------------------
 
 TEST_F(Recording, TheFirstErrorSticksAndNamesItsCommand) {
   const Buffer a = buffer(16);
@@ -145,10 +145,9 @@ TEST_F(Recording, CommandsRefuseWhatQueueOperationsRefuse) {
                StatusCode::kInvalidArgument, "1 bindings given");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a, a}, {1.f, 1.f}); }),
                StatusCode::kInvalidArgument, "saxpy: constant 1 (n) is uint32, given float32");
-  EXPECT_ERROR(error_of([&](Recorder& r) {
-                 r.dispatch(saxpy, {.items = 1}, {slot(0, 2), a}, {1.f, 1u});
-               }),
-               StatusCode::kInvalidArgument, "saxpy: binding 0 (x): offset 2");
+  EXPECT_ERROR(
+      error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {slot(0, 2), a}, {1.f, 1u}); }),
+      StatusCode::kInvalidArgument, "saxpy: binding 0 (x): offset 2");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {}, {a, a}, {1.f, 1u}); }),
                StatusCode::kInvalidArgument, "neither items nor groups");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch({}, {.items = 1}, {}, {}); }),

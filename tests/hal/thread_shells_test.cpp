@@ -31,7 +31,8 @@ class CountedWork final : public Work {
     for (;;) {
       const std::uint32_t epoch = done.prepare();
       if (todo.load() == 0) return;
-      ASSERT_TRUE(shells.park(done, epoch, Deadline(20s).resolve(shells.clock()))) << "lost wake-up";
+      ASSERT_TRUE(shells.park(done, epoch, Deadline(20s).resolve(shells.clock())))
+          << "lost wake-up";
     }
   }
 

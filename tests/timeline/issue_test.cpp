@@ -173,6 +173,27 @@ TEST(Rule16BackPressure, ABusyNativeQueueGetsTheRestLater) {
   EXPECT_TRUE(std::is_sorted(world.log.begin(), world.log.end()));
 }
 
+TEST(Rule16BackPressure, RoomThatComesWhileTheRoleIsHeldIsNotMissed) {
+  // The lane drains between the holder's last look at the depth and its release of the role.
+  World world;
+  auto& queue = world.queue(world.device(), "narrow", {.max_in_flight = 2});
+  auto done = world.semaphore();
+  bool ran = false;
+  world.work_source.on_wake = [&] {
+    // The full lane asks for the completion shell: be faster than the issuer.
+    if (std::exchange(ran, true)) return;
+    queue.native().run();
+    EXPECT_EQ(done->query().value(), 2u);
+    world.engine.step_completion();
+  };
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), i}}, static_cast<int>(i)).ok());
+  }
+  EXPECT_TRUE(ran);
+  queue.native().run();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2, 3}));
+}
+
 TEST(Rule16Backlog, PastItsLimitSubmitAnswersResourceExhausted) {
   World world;
   auto& queue = world.queue(world.device(), "q", {.max_in_flight = 1}, kDomain, 4);

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -30,7 +31,10 @@ class StepClock final : public Clock {
 class StepWorkSource final : public base::WorkSource {
  public:
   Clock& clock() noexcept override { return clock_; }
-  void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
+  void wake(base::Shell shell) noexcept override {
+    ++wakes[static_cast<int>(shell)];
+    if (on_wake) on_wake();
+  }
   void pause(unsigned) noexcept override { std::this_thread::yield(); }
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
     ++parks;
@@ -45,6 +49,7 @@ class StepWorkSource final : public base::WorkSource {
   std::atomic<int> wakes[base::kShellCount]{};
   std::atomic<int> parks{0};
   std::function<void()> asleep;
+  std::function<void()> on_wake;
   bool real_deadline = false;
 };
 

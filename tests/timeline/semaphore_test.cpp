@@ -95,6 +95,19 @@ TEST(Rule5Signallers, AnUnfinishedSubmissionKeepsItAlive) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
+TEST(Rule5Signallers, TheLastOneThatBringsTooLittleCancelsTheRest) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  {
+    auto dropped = world.semaphore();
+    EXPECT_TRUE(world.submit(queue, {{dropped.get(), 5}}, {{done.get(), 1}}).ok());
+    EXPECT_TRUE(world.submit(queue, {}, {{dropped.get(), 4}}).ok());
+  }
+  world.settle();  // nobody waits for 4, yet its submission is retired
+  EXPECT_EQ(code(done->query().status()), StatusCode::kCancelled);
+}
+
 TEST(Rule6Poison, AFailureFailsLowerUnreachedWaitsToo) {
   World world;
   auto& queue = world.queue();

@@ -26,7 +26,7 @@ struct BufferInfo {
   std::uint64_t alignment = 0;  // a power of two up to 4096, or 0 for the device's default (>= 64)
 };
 
-// A handle. Copies share the memory. Safe from any thread; the bytes are ordered by semaphores alone.
+// A handle. Copies share the memory. Safe from any thread; semaphores alone order the bytes.
 class HALYARD_EXPORT Buffer {
  public:
   Buffer() noexcept = default;
@@ -39,9 +39,9 @@ class HALYARD_EXPORT Buffer {
   // kOutOfRange beyond the end.
   Result<Buffer> subspan(std::uint64_t offset, std::uint64_t length = kWholeSize) const;
 
-  // The host's view of [offset, offset + length). Waits for nothing: order it after device work with
-  // Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when the
-  // memory is not host-visible, kOutOfRange beyond the end.
+  // The host's view of [offset, offset + length). Waits for nothing: order it after device work
+  // with Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when
+  // the memory is not host-visible, kOutOfRange beyond the end.
   Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

@@ -2,10 +2,10 @@
 //
 // Recorder and CommandBuffer: record once, submit often.
 //
-// Commands between two barriers may run in any order and overlap; a barrier makes everything before it
-// complete and visible to everything after it. A recording refers to memory directly, or to slots of
-// the binding table that is given with each submit. It is immutable after finish(); any number of
-// submissions of it may be in flight, on any queue of its device that can run its commands.
+// Commands between two barriers may run in any order and overlap; a barrier makes everything before
+// it complete and visible to everything after it. A recording refers to memory directly, or to
+// slots of the binding table that is given with each submit. It is immutable after finish(); any
+// number of submissions of it may be in flight, on any queue of its device that has its commands.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class HALYARD_EXPORT CommandBuffer {
 };
 
 // Move-only; one thread at a time. Errors stick: the first one is returned by finish(), and the
-// commands after it are ignored. Codes as in queue.h; memory and functions are kept alive, constants
-// and bindings copied.
+// commands after it are ignored. Codes as in queue.h; memory and functions are kept alive,
+// constants and bindings copied.
 class HALYARD_EXPORT Recorder {
  public:
   explicit Recorder(const Device& device);
@@ -75,8 +75,8 @@ class HALYARD_EXPORT Recorder {
 
   Recorder& barrier();
 
-  // The finished recording, or the first error. The recorder is empty afterwards: it ignores further
-  // commands, and a second finish() is kFailedPrecondition.
+  // The finished recording, or the first error. The recorder is empty afterwards: it ignores
+  // further commands, and a second finish() is kFailedPrecondition.
   Result<CommandBuffer> finish();
 
  private:

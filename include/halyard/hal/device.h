@@ -23,17 +23,17 @@ class DeviceObject;
 
 // What a device says of itself; constant for its life.
 struct DeviceInfo {
-  std::string uri;        // opens the same device: "cpu://0"
-  std::string driver;     // "cpu"
-  std::string name;       // "AMD EPYC 7B13"
+  std::string uri;                   // opens the same device: "cpu://0"
+  std::string driver;                // "cpu"
+  std::string name;                  // "AMD EPYC 7B13"
   std::vector<std::string> targets;  // executable images it runs, best first: "x86-64-v3"
   std::uint64_t memory_size = 0;     // bytes
   std::uint32_t workers = 0;         // threads (cpu) or multiprocessors
 };
 
-// A handle; safe from any thread. Queues, buffers, executables, command buffers and the semaphores a
-// device created keep it alive. When the last handle of all these is gone, work in flight ends, what
-// is still parked then fails with kCancelled, and the device closes; nothing blocks for that.
+// A handle; safe from any thread. Queues, buffers, executables, command buffers and the semaphores
+// a device created keep it alive. When the last handle of all these is gone, work in flight ends,
+// what is still parked then fails with kCancelled, and the device closes; nothing blocks for that.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;

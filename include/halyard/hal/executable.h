@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx file, prepared for one device. Function: one of them, with its
-// reflection. Constant: a typed kernel argument.
+// Executable: the kernels of one .hyx file, prepared for one device. Function: one of them, with
+// its reflection. Constant: a typed kernel argument.
 //
 // The container is verified before use; a damaged or hostile file is an error. The machine code
 // inside is trusted code: load only files you would run.

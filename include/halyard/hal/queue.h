@@ -11,9 +11,9 @@
 //     cause: a wait failed, the host call failed, the device was lost) or cancelled (as failed).
 //     A failed submission harms nothing that does not wait on it.
 //
-// An error returned by a submitting function means: nothing was queued, no signal will come from it.
-//   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a wait
-//                       (s, v) together with a signal (s, u <= v); a value above 2^63-1
+// An error returned by a submitting function means: nothing was queued, and no signal comes of it.
+//   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a
+//                       wait (s, v) together with a signal (s, u <= v); a value above 2^63-1
 //   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
 //                       than 2^32-1 workgroups in a dimension
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
@@ -21,7 +21,7 @@
 //   kResourceExhausted  memory, or the queue's backlog of ready work is full
 //   kDeviceLost         the device is lost
 //
-// Duplicate waits or signals of one semaphore keep the largest. All functions are safe from any thread.
+// Duplicate waits or signals of one semaphore keep the largest. Safe from any thread.
 #pragma once
 
 #include <cstddef>
@@ -88,7 +88,6 @@ struct ExecuteInfo {
 namespace detail {
 // What host_call needs of a callable's type, to move it into the submission.
 struct CallableType {
-  std::size_t size;
   void (*move)(void* to, void* from) noexcept;
   Status (*call)(void* callable);
   void (*destroy)(void* callable) noexcept;
@@ -98,7 +97,7 @@ inline constexpr std::size_t kInlineCallable = 192;  // bytes; a larger one is a
 
 // A handle: of a device, and which of its queues.
 // The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
-// submission itself). On a cpu device the calling thread runs the work and no other thread is woken.
+// submission itself). On a cpu device the calling thread runs the work; no other thread is woken.
 class HALYARD_EXPORT Queue {
  public:
   Queue() noexcept = default;
@@ -175,7 +174,6 @@ class HALYARD_EXPORT Queue {
   }
   template <class Fn>
   static constexpr detail::CallableType callable_type{
-      sizeof(Fn),
       [](void* to, void* from) noexcept { ::new (to) Fn(std::move(*static_cast<Fn*>(from))); },
       [](void* callable) { return run(*static_cast<Fn*>(callable)); },
       [](void* callable) noexcept { static_cast<Fn*>(callable)->~Fn(); }};

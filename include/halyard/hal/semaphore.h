@@ -12,8 +12,8 @@
 // it) fails with kCancelled, so that nobody waits for ever.
 //
 // A semaphore works on every device of its runtime, not only on the device that created it.
-// All functions are safe from any thread. Model: Vulkan timeline semaphores (VK_KHR_timeline_semaphore),
-// with wait-before-signal on every queue, and failure added.
+// All functions are safe from any thread. Model: Vulkan timeline semaphores
+// (VK_KHR_timeline_semaphore), with wait-before-signal on every queue, and failure added.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class Registration;
 
 namespace hal {
 
-// What on_reach gives: destroying it guarantees that fn is not running and will not run, except from
-// within fn itself. Move-only. Two callbacks on two threads that destroy each other's deadlock.
+// What on_reach gives: destroying it guarantees that fn is not running and will not run, except
+// from within fn itself. Move-only. Callbacks on two threads that destroy each other's deadlock.
 class HALYARD_EXPORT Registration {
  public:
   Registration() noexcept = default;
@@ -75,15 +75,15 @@ class HALYARD_EXPORT Semaphore {
   // Fails it. The first failure wins; a later one, or an ok status, changes nothing.
   void fail(const Status& status) const;
 
-  // Blocks until the value is reached (ok), the semaphore fails (the failure), or the deadline passes
-  // (kDeadlineExceeded, whose message tells who was to signal it). The calling thread may run ready
-  // work of a cpu device meanwhile.
+  // Blocks until the value is reached (ok), the semaphore fails (the failure), or the deadline
+  // passes (kDeadlineExceeded, whose message tells who was to signal it). The calling thread may
+  // run ready work of a cpu device meanwhile.
   Status wait(std::uint64_t value, Deadline deadline = kForever) const;
 
   // Calls fn(const Status&) once: ok when `value` is reached, else the failure. It runs on a thread
   // that called signal, fail, submit or cancel, on this thread before on_reach returns if that is
-  // already decided, or on a thread of the runtime; without locks. It must not block or throw; it may
-  // signal and submit, and then signal() returns before its effects have run.
+  // already decided, or on a thread of the runtime; without locks. It must not block or throw; it
+  // may signal and submit, and then signal() returns before its effects have run.
   template <class F>
     requires std::is_invocable_v<F&, const Status&>
   [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn) const {

@@ -21,9 +21,9 @@ enum class QueueKind : std::uint8_t {
 
 // Where a buffer lives. A type is a promise about the host's view; the device can use all of them.
 enum class MemoryType : std::uint8_t {
-  kDeviceLocal,   // fastest for the device; mapped only where the device's memory is host-visible
-  kHostVisible,   // in the device's memory, mapped and coherent
-  kHostLocal,     // in the host's memory, mapped and coherent: staging, read back
+  kDeviceLocal,  // fastest for the device; mapped only where the device's memory is host-visible
+  kHostVisible,  // in the device's memory, mapped and coherent
+  kHostLocal,    // in the host's memory, mapped and coherent: staging, read back
 };
 
 HALYARD_EXPORT std::string_view to_string(QueueKind kind) noexcept;
@@ -31,8 +31,8 @@ HALYARD_EXPORT std::string_view to_string(MemoryType type) noexcept;
 
 inline constexpr std::uint64_t kWholeSize = ~std::uint64_t{0};
 
-// A read-only view of elements that live for the duration of a call: from a braced list, an array or
-// anything with data() and size(). Never store one.
+// A read-only view of elements that live for the duration of a call: from a braced list, an array
+// or anything with data() and size(). Never store one.
 template <class T>
 class View {
  public:
@@ -41,7 +41,8 @@ class View {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
-  constexpr View(std::initializer_list<T> list) noexcept : data_(list.begin()), size_(list.size()) {}
+  constexpr View(std::initializer_list<T> list) noexcept
+      : data_(list.begin()), size_(list.size()) {}
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
@@ -69,7 +70,7 @@ using Bytes = View<std::byte>;
 
 // The extent of a dispatch, in one of two ways. `items`: at least so many items in each dimension;
 // the group count is items / workgroup size, rounded up, and the kernel guards the tail. `groups`:
-// exactly so many workgroups. Zero in any dimension runs nothing; waits and signals hold all the same.
+// exactly so many workgroups. Zero in any dimension runs nothing; waits and signals hold as ever.
 struct Grid {
   struct Extent {
     std::uint64_t x = 1, y = 1, z = 1;

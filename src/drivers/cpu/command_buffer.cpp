@@ -193,11 +193,12 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
     for (; record != end && record->kind == Record::Kind::kCall; ++record) {
       record->kernel(&kOnly, record->buffers, record->constants);
     }
-    bool finished = true;
-    if (record != end) finished = start(ring, *record++, table);
-    cursor += static_cast<std::uint64_t>(record - first);
-    slice.spend(static_cast<std::uint32_t>(record - first));
-    if (!finished) return hcq::Outcome::kJob;
+    const bool more = record != end;  // that is no plain call
+    const auto count = static_cast<std::uint64_t>(record - first) + (more ? 1 : 0);
+    // Before start(): with a job the role may pass to another thread at once.
+    cursor += count;
+    slice.spend(static_cast<std::uint32_t>(count));
+    if (more && !start(ring, *record, table)) return hcq::Outcome::kJob;
   }
   return hcq::Outcome::kDone;
 }

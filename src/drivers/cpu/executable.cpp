@@ -24,8 +24,10 @@ Result<Ref<hal::ExecutableImpl>> Executable::load(kernel::Hyx file) {
   std::unique_ptr<hcq::Kernel[]> entries(new (std::nothrow) hcq::Kernel[file.kernels().size()]);
   if (entries == nullptr) return exhausted();
   for (std::size_t i = 0; i < file.kernels().size(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const kernel::CpuEntry entry, image->entry(file.kernels()[i].name));
-    entries[i] = to_hcq(entry);
+    const Result<kernel::CpuEntry> entry = image->entry(file.kernels()[i].name);
+    // The file promises a kernel that its image does not have.
+    if (!entry.ok()) return Status(StatusCode::kDataLoss, entry.status().message());
+    entries[i] = to_hcq(*entry);
   }
   auto* executable =
       new (std::nothrow) Executable(std::move(file), std::move(image), std::move(entries));

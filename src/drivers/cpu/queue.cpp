@@ -68,7 +68,10 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool r
     if (!result.status.ok()) break;
     ++result.count;
   }
-  if (ring && result.count != 0) group_.bell(*ring_);
+  if (ring && result.count != 0) {
+    rung_.store(batch[result.count - 1].sequence, std::memory_order_relaxed);
+    group_.bell(*ring_);
+  }
   return result;
 }
 
@@ -164,17 +167,22 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
     }
     if (!sequence_.arm(armed->waiter, sequence)) notify.notify();
   }
-  // Whoever asks to be woken no longer helps.
-  if (ring_->ready() || ring_->has_chunk()) group_.wake(1);
+  wake_if_left();  // whoever asks to be woken no longer helps
   return {};
+}
+
+void Lane::wake_if_left() noexcept {
+  if (ring_->ready() || ring_->has_chunk()) group_.wake(1);
 }
 
 bool Lane::help(std::uint64_t sequence) noexcept {
   if (sequence_.value() >= sequence) return false;
   hcq::Slice slice(/*chunks=*/1);
   if (!ring_->step(slice, /*wake=*/false)) return group_.step(slice, ring_.get());
-  // What this thread leaves behind, and did not ring for, is for the workers.
-  if (sequence_.value() >= sequence && ring_->ready()) group_.wake(1);
+  // While this thread was at it, doorbells were not heard. It will come back for what it waits for
+  // itself, but for nothing else.
+  const std::uint64_t reached = sequence_.value();
+  if (reached >= sequence || rung_.load(std::memory_order_relaxed) > reached) wake_if_left();
   return true;
 }
 

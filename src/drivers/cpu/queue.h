@@ -48,11 +48,13 @@ class Lane final : public timeline::NativeQueue {
 
   explicit Lane(hcq::RingGroup& group) noexcept : group_(group) {}
   Status push(const timeline::Issue& issue) noexcept;
+  void wake_if_left() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
   hcq::RingGroup& group_;
   hcq::SignalObject sequence_{0};
   std::unique_ptr<hcq::Ring> ring_;
+  base::Atomic<std::uint64_t> rung_{0};  // the last sequence a doorbell was rung for
   base::Atomic<bool> abandoned_{false};
   Status cause_;       // written before abandoned_
   base::Mutex mutex_;  // guards armed_

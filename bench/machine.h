@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What this machine is, and where threads run on it.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace halyard::bench {
+
+struct Machine {
+  std::vector<std::pair<std::string, std::string>> facts;  // name, value; in order
+};
+Machine describe_machine();
+
+// How much more work two threads do than one, in the same time: 2 on a quiet machine. 20 ms.
+double two_thread_scaling();
+
+// The first `count` cores this process may use. Throws Unavailable where it has fewer.
+std::vector<int> cores(int count);
+
+// Keeps the calling thread on one core.
+class Pin {
+ public:
+  explicit Pin(int core);
+  ~Pin();
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+// The threads of this process that have this name, and moving one.
+std::vector<pid_t> threads_named(const std::string& name);
+void pin_thread(pid_t thread, int core);
+
+}  // namespace halyard::bench

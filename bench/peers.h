@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What Halyard is compared with. Each peer is in the build only if its library was found.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halyard/hcq/program.h"
+
+namespace halyard::bench {
+
+// A kernel with its arguments, ready to be called.
+struct Call {
+  hcq::Kernel kernel;
+  void* const* buffers;
+  const void* constants;
+
+  void operator()() const {
+    static constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+    kernel(&kOnly, buffers, constants);
+  }
+};
+
+// A scheduler of tasks.
+struct TaskPeer {
+  std::string name;
+  // Starts `count` tasks that do `call` in no order, waits for them, and returns the nanoseconds
+  // that each start took. Empty where the peer has no such operation.
+  std::function<double(const Call& call, std::uint64_t count)> spawn;
+  // Makes a chain of the calls, each after the one before; the result runs it once. `calls` stay.
+  std::function<std::function<void()>(std::span<const Call> calls)> chain;
+};
+std::vector<TaskPeer> tbb_peers();
+TaskPeer openmp_peer();
+
+// An OpenCL CPU device (PoCL) with a kernel that increments a counter.
+class OpenCl {
+ public:
+  virtual ~OpenCl() = default;
+  virtual std::string name() const = 0;
+  virtual void enqueue() = 0;
+  virtual void finish() = 0;
+  // Enqueued work waits from here on, until open_gate().
+  virtual void close_gate() = 0;
+  virtual void open_gate() = 0;
+  virtual std::uint32_t counter() = 0;
+};
+// Null with the reason in `problem`. First tries it in a child process, for half a minute at most:
+// an OpenCL installation that crashes or hangs is an absent peer. Call it before there are threads.
+std::unique_ptr<OpenCl> open_opencl(std::string& problem);
+
+}  // namespace halyard::bench

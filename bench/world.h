@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What rows share: a device, the benchmark kernels, the peers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halyard/halyard.h"
+#include "harness.h"
+#include "peers.h"
+
+namespace halyard::bench {
+
+class World {
+ public:
+  // Starts the peers and their threads, before any row pins anything. `quick`: shorter turns.
+  explicit World(bool quick);
+
+  // `full` operations of a turn, or a part of them where the run is to be quick.
+  int turns(int full) const noexcept { return quick_ ? (full + 3) / 4 : full; }
+
+  // One worker thread, not pinned.
+  const hal::Device& device() const noexcept { return device_; }
+  // A device of its own, whose worker stays on that core.
+  static hal::Device open_device(int core);
+
+  // A kernel of bench.hyx, and the machine code that `device()` runs for it.
+  hal::Function function(std::string_view name) const;
+  static hcq::Kernel entry(const hal::Function& function);
+
+  OpenCl* opencl() noexcept { return opencl_.get(); }
+  const std::vector<TaskPeer>& task_peers() const noexcept { return task_peers_; }
+  // "TBB, PoCL", or what is missing.
+  const std::string& peers_text() const noexcept { return peers_text_; }
+
+ private:
+  bool quick_;
+  std::string peers_text_;
+  std::unique_ptr<OpenCl> opencl_;
+  std::vector<TaskPeer> task_peers_;
+  hal::Device device_;
+  hal::Executable kernels_;
+  std::string kernels_problem_;
+};
+
+// Memory of a device that the host sees, as 32-bit words, from zero on.
+class Words {
+ public:
+  Words(const hal::Device& device, std::size_t count);
+  const hal::Buffer& buffer() const noexcept { return buffer_; }
+  // Read them only while no work on them is in flight.
+  std::uint32_t& operator[](std::size_t index) const noexcept { return words_[index]; }
+
+ private:
+  hal::Buffer buffer_;
+  hal::Mapping mapping_;
+  std::uint32_t* words_;
+};
+
+}  // namespace halyard::bench

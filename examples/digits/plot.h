@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loss curve as an SVG picture.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "network.h"
+
+namespace digits {
+
+// `losses`: one per step. Draws each step, thin, and the mean of each epoch, over a logarithmic
+// axis. Throws std::runtime_error when the file cannot be written.
+void write_loss_svg(const std::string& path, std::span<const double> losses,
+                    const Schedule& schedule, const std::string& subtitle);
+
+}  // namespace digits

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a case is written with: its devices, its queue, its kernels, and expectations.
+//
+// An expectation that does not hold is recorded with its place and values, and the case goes on;
+// any thread may expect. Where a case cannot go on, let Result::value() or check() throw.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "conformance/conformance.h"
+#include "halyard/halyard.h"
+
+namespace halyard::inline v0::conformance {
+
+// The deadline of every wait. Far beyond what a case needs on a loaded machine under a sanitizer.
+inline constexpr std::chrono::seconds kWatchdog{20};
+// How long a case looks whether something happens that must not.
+inline constexpr std::chrono::milliseconds kAWhile{2};
+
+// Not an exception of the case's subject: ends a case as skipped.
+struct Skip {
+  std::string reason;
+};
+
+class Context {
+ public:
+  Context(std::vector<hal::Device> devices, const Options& options, hal::QueueKind kind,
+          bool indirect)
+      : devices_(std::move(devices)), options_(options), kind_(kind), indirect_(indirect) {}
+
+  // At least two, of one runtime.
+  const hal::Device& device(std::size_t index = 0) const { return devices_[index]; }
+  const std::string& uri() const noexcept { return options_.uri; }
+  // Gives up the case's handles of its devices.
+  void drop_devices() {
+    executables_.clear();
+    devices_.clear();
+  }
+
+  // Of the kind that the case varies over; compute if it does not.
+  hal::Queue queue(std::size_t device = 0) const { return devices_[device].queue(kind_); }
+  hal::Queue compute(std::size_t device = 0) const {
+    return devices_[device].queue(hal::QueueKind::kCompute);
+  }
+  hal::Queue copy_queue(std::size_t device = 0) const {
+    return devices_[device].queue(hal::QueueKind::kCopy);
+  }
+  // Every queue of both devices.
+  std::vector<hal::Queue> queues() const {
+    return {compute(0), copy_queue(0), compute(1), copy_queue(1)};
+  }
+  bool indirect() const noexcept { return indirect_; }
+
+  hal::Semaphore semaphore(std::uint64_t initial = 0) const {
+    return devices_[0].create_semaphore(initial).value();
+  }
+  std::vector<hal::Semaphore> semaphores(std::size_t count) const;
+
+  // Host-visible memory, every byte `byte`.
+  hal::Buffer buffer(std::uint64_t size, std::uint8_t byte = 0, std::size_t device = 0) const;
+  // The same with these elements.
+  template <class T>
+  hal::Buffer buffer_of(std::span<const T> values, std::size_t device = 0) const {
+    hal::Buffer made = buffer(values.size_bytes(), 0, device);
+    std::copy(values.begin(), values.end(), made.map().value().template as<T>().begin());
+    return made;
+  }
+
+  // The suite's kernels, loaded for a device.
+  const hal::Executable& executable(std::size_t device = 0);
+  hal::Function kernel(std::string_view name, std::size_t device = 0) {
+    return executable(device).function(name).value();
+  }
+
+  // Submits it by `submit(SubmitInfo)` and waits until it has ended. Throws its error.
+  template <class F>
+  void finish(F&& submit) const {
+    const hal::Semaphore done = semaphore();
+    check(submit(hal::SubmitInfo{.signal = {{done, 1}}}));
+    check(done.wait(1, kWatchdog));
+  }
+
+  // Yields until it holds; a failure with the dump when the watchdog's time has passed.
+  template <class F>
+  bool until(F&& holds, const char* file, int line, const char* text) {
+    const auto end = std::chrono::steady_clock::now() + kWatchdog;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() >= end) {
+        fail(file, line, fmt::format("never came true: {}\n{}", text, dump()));
+        return false;
+      }
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  void fail(const char* file, int line, std::string text);
+  // Empty when all expectations held.
+  std::string failures() const;
+
+ private:
+  std::string dump() const;
+
+  std::vector<hal::Device> devices_;
+  const Options& options_;
+  hal::QueueKind kind_;
+  bool indirect_;
+  std::vector<hal::Executable> executables_;
+  mutable std::mutex mutex_;
+  std::string failures_;
+  std::size_t failure_count_ = 0;
+};
+
+// A recording whose references are direct, or slots of a table that execute() gives.
+class Recording {
+ public:
+  explicit Recording(const Context& t, std::size_t device = 0)
+      : t_(t), queue_(t.compute(device)), recorder_(t.device(device)) {}
+
+  hal::Recorder* operator->() noexcept { return &recorder_; }
+  hal::BindingRef ref(const hal::Buffer& buffer, std::uint64_t offset = 0,
+                      std::uint64_t length = hal::kWholeSize);
+  // All of it, with its length: a copy between slots needs one.
+  hal::BindingRef whole(const hal::Buffer& buffer) { return ref(buffer, 0, buffer.size()); }
+
+  // Ends the recording.
+  hal::CommandBuffer finish() { return recorder_.finish().value(); }
+  // What to execute it with.
+  const std::vector<hal::BufferRange>& table() const noexcept { return table_; }
+  // Ends it, executes it once and waits for that.
+  void run();
+
+ private:
+  const Context& t_;
+  hal::Queue queue_;
+  hal::Recorder recorder_;
+  std::vector<hal::BufferRange> table_;
+  std::vector<hal::Buffer> buffers_;
+};
+
+// Threads that are joined before the objects they use go.
+class Threads {
+ public:
+  template <class F>
+  void start(F&& run) {
+    threads_.emplace_back(std::forward<F>(run));
+  }
+  void join() { threads_.clear(); }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+// ---- Expectations
+// ---------------------------------------------------------------------------------
+
+inline const Status& status_of(const Status& status) { return status; }
+template <class T>
+const Status& status_of(const Result<T>& result) {
+  return result.status();
+}
+
+std::string show(std::string_view value);
+std::string show(double value);
+std::string show(std::int64_t value);
+std::string show(std::uint64_t value);
+
+template <class T>
+std::string show_any(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return show(std::string_view(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return show(static_cast<double>(value));
+  } else if constexpr (std::is_enum_v<T> || std::signed_integral<T>) {
+    return show(static_cast<std::int64_t>(value));
+  } else {
+    return show(static_cast<std::uint64_t>(value));
+  }
+}
+
+template <class A, class B>
+[[gnu::noinline]] void verify_equal(Context& t, const char* file, int line, const char* text,
+                                    const A& actual, const B& expected) {
+  if constexpr (std::integral<A> && std::integral<B>) {
+    if (std::cmp_equal(actual, expected)) return;
+  } else {
+    if (actual == expected) return;
+  }
+  t.fail(file, line,
+         std::string(text) + " is " + show_any(actual) + ", expected " + show_any(expected));
+}
+
+void verify_code(Context& t, const char* file, int line, const char* text, const Status& status,
+                 StatusCode expected);
+
+// Macros, for the place and the text. `t` is the case's Context.
+#define VERIFY(condition)                                     \
+  do {                                                        \
+    if (!(condition)) t.fail(__FILE__, __LINE__, #condition); \
+  } while (false)
+
+#define VERIFY_EQ(actual, expected) \
+  ::halyard::conformance::verify_equal(t, __FILE__, __LINE__, #actual, (actual), (expected))
+
+// A Status or a Result.
+#define VERIFY_CODE(expression, expected)                                 \
+  ::halyard::conformance::verify_code(t, __FILE__, __LINE__, #expression, \
+                                      ::halyard::conformance::status_of(expression), (expected))
+
+#define VERIFY_OK(expression) VERIFY_CODE(expression, ::halyard::StatusCode::kOk)
+
+#define VERIFY_UNTIL(condition) t.until([&] { return (condition); }, __FILE__, __LINE__, #condition)
+
+// The value of a semaphore that has not failed.
+#define VERIFY_VALUE(semaphore, expected) VERIFY_EQ((semaphore).query().value(), (expected))
+
+}  // namespace halyard::inline v0::conformance

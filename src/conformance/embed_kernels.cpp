@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// embed_kernels <file.hyk> <file.cpp>: compiles the suite's kernels and writes them as the source
+// of built_in_kernels(). A program of the build: the halyard command, which could compile them too,
+// has the suite inside.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iterator>
+#include <string>
+
+#include "compiler/compile.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: embed_kernels <file.hyk> <file.cpp>\n", stderr);
+    return 1;
+  }
+  const auto image = halyard::compiler::compile({.source = argv[1]});
+  if (!image.ok()) {
+    std::fprintf(stderr, "%s\n", image.status().to_string().c_str());
+    return 1;
+  }
+  std::string text =
+      "#include \"conformance/suites.h\"\n\n"
+      "namespace halyard::inline v0::conformance {\n"
+      "namespace {\n\n"
+      "alignas(64) const unsigned char kImage[] = {";
+  for (std::size_t i = 0; i < image->size(); ++i) {
+    fmt::format_to(std::back_inserter(text), "{}{},", i % 20 == 0 ? "\n" : "",
+                   static_cast<unsigned>((*image)[i]));
+  }
+  text +=
+      "\n};\n\n}  // namespace\n\n"
+      "std::span<const std::byte> built_in_kernels() noexcept {\n"
+      "  return std::as_bytes(std::span(kImage));\n"
+      "}\n\n"
+      "}  // namespace halyard::inline v0::conformance\n";
+  std::FILE* const file = std::fopen(argv[2], "w");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file == nullptr || std::fclose(file) != 0 || !written) {
+    std::perror(argv[2]);
+    return 1;
+  }
+  return 0;
+}

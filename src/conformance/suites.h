@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The suites, one source file each.
+#pragma once
+
+#include <span>
+
+#include "conformance/conformance.h"
+
+namespace halyard::inline v0::conformance {
+
+std::span<const Case> semaphore_cases() noexcept;
+std::span<const Case> submission_cases() noexcept;
+std::span<const Case> failure_cases() noexcept;
+std::span<const Case> command_buffer_cases() noexcept;
+std::span<const Case> transfer_cases() noexcept;
+std::span<const Case> dispatch_cases() noexcept;
+std::span<const Case> buffer_cases() noexcept;
+std::span<const Case> executable_cases() noexcept;
+std::span<const Case> device_cases() noexcept;
+std::span<const Case> host_call_cases() noexcept;
+std::span<const Case> misuse_cases() noexcept;
+std::span<const Case> stress_cases() noexcept;
+
+// The .hyx with the suite's kernels; generated from conformance.hyk.
+std::span<const std::byte> built_in_kernels() noexcept;
+
+}  // namespace halyard::inline v0::conformance

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every case of the conformance suite as a GoogleTest test, on several makings of the cpu devices.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "conformance/conformance.h"
+
+namespace {
+
+using halyard::conformance::Case;
+using halyard::conformance::Outcome;
+using halyard::conformance::Verdict;
+
+struct Making {
+  const char* prefix;  // of the suites' names
+  const char* uri;
+};
+constexpr Making kMakings[] = {{"two_devices", "cpu://?devices=2&workers=2"},
+                               {"one_worker", "cpu://?workers=1"}};
+
+class ConformanceTest : public testing::Test {
+ public:
+  ConformanceTest(const Case& it, const char* uri) : it_(it), uri_(uri) {}
+  void TestBody() override {
+    const Outcome outcome = halyard::conformance::run(it_, {.uri = uri_});
+    if (outcome.verdict == Verdict::kSkipped) GTEST_SKIP() << outcome.message;
+    EXPECT_EQ(outcome.verdict, Verdict::kPassed) << outcome.message;
+  }
+
+ private:
+  const Case& it_;
+  const char* uri_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (const Making& making : kMakings) {
+    for (const Case& it : halyard::conformance::cases()) {
+      const std::string suite = std::string(making.prefix) + "_" + std::string(it.suite);
+      testing::RegisterTest(
+          suite.c_str(), std::string(it.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+          [&it, uri = making.uri]() -> ConformanceTest* { return new ConformanceTest(it, uri); });
+    }
+  }
+  return RUN_ALL_TESTS();
+}

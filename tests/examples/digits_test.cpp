@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program `digits`, run as a user runs it. It compares itself with its reference.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "plot.h"
+#include "program.h"
+#include "reference_run.h"
+
+namespace halyard_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+// Few epochs, so that it is quick under sanitizers, too.
+std::string command(const std::string& options) {
+  return "digits --quiet --epochs 2 --loss-svg " + test_path("svg") + " " + options;
+}
+
+void remove(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) std::filesystem::remove(path);
+}
+
+class Digits : public ::testing::Test {
+ protected:
+  void TearDown() override { remove({test_path("svg")}); }
+};
+
+class DigitsOn : public ::testing::TestWithParam<int> {
+ protected:
+  void TearDown() override { remove({test_path("svg")}); }
+};
+
+TEST_P(DigitsOn, AgreesWithTheReference) {
+  const Ended ended = run(command("--devices " + std::to_string(GetParam())));
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.output, MatchesRegex("test accuracy 0\\.[0-9][0-9][0-9] "
+                                         "\\(reference 0\\.[0-9][0-9][0-9]\\)\n"));
+}
+
+TEST_P(DigitsOn, GivesTheSameWeightsInEveryRun) {
+  const std::string first = test_path("1.npy"), second = test_path("2.npy");
+  const std::string devices = "--devices " + std::to_string(GetParam()) + " --save-weights ";
+  ASSERT_EQ(run(command(devices + first)).code, 0);
+  ASSERT_EQ(run(command(devices + second)).code, 0);
+  EXPECT_EQ(read(first).size(), 128u + 9610 * sizeof(float));
+  EXPECT_TRUE(read(first) == read(second));
+  remove({first, second});
+}
+
+// 3 and 5 devices have unequal shares of a batch of 32.
+INSTANTIATE_TEST_SUITE_P(Devices, DigitsOn, ::testing::Values(1, 2, 3, 4, 5));
+
+TEST_F(Digits, OneRowForEachOf16DevicesIsEnough) {
+  const Ended ended = run(command("--devices 16 --batch 16"));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+}
+
+TEST_F(Digits, BatchOfAllTrainingRowsWorks) {
+  const Ended ended = run(command("--batch 1437"));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+}
+
+TEST_F(Digits, DevicesCanBeNamed) {
+  const Ended ended = run(command("--devices 2 --device-uri 'cpu://?devices=3&workers=1'"));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+}
+
+TEST_F(Digits, ReductionThatGoesWrongOnceIsNoticed) {
+  for (const char* const step : {"1", "45", "90"}) {  // of 90
+    const Ended ended = run(command(std::string("--corrupt-reduction ") + step));
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_THAT(ended.output, HasSubstr("no agreement with the reference"));
+    EXPECT_EQ(ended.lines(), 1u) << ended.output;
+  }
+}
+
+TEST_F(Digits, InitialWeightsAreTheSameOnEveryPlatform) {
+  const std::string path = test_path("npy");
+  ASSERT_EQ(run(command("--seed 5 --dump-weights " + path)).code, 0);
+  const std::string file = read(path);
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of the data behind the header
+  ASSERT_EQ(file.size(), 128u + 9610 * sizeof(float));
+  for (const char c : file.substr(128)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  EXPECT_EQ(hash, 0x924984d323096d1bu);
+  remove({path});
+}
+
+// Elements that are closed in order, one root, and quoted attributes. Not all of XML: what is left
+// out would not be noticed if it were wrong.
+bool is_well_formed(const std::string& xml) {
+  std::vector<std::string> open;
+  std::size_t roots = 0;
+  for (std::size_t at = xml.find('<'); at != std::string::npos; at = xml.find('<', at)) {
+    const std::size_t end = xml.find('>', at);
+    if (end == std::string::npos) return false;
+    const std::string tag = xml.substr(at + 1, end - at - 1);
+    at = end;
+    if (tag.empty() || tag.find('<') != std::string::npos) return false;
+    if (std::count(tag.begin(), tag.end(), '\'') % 2 != 0) return false;
+    if (tag.front() == '/') {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+      continue;
+    }
+    if (open.empty()) ++roots;
+    if (tag.back() != '/') open.push_back(tag.substr(0, tag.find(' ')));
+  }
+  return open.empty() && roots == 1;
+}
+
+TEST_F(Digits, LossCurveIsAWellFormedPicture) {
+  ASSERT_EQ(run(command("")).code, 0);
+  const std::string svg = read(test_path("svg"));
+  EXPECT_TRUE(is_well_formed(svg));
+  EXPECT_THAT(svg, HasSubstr("<title>Training loss</title>"));
+  EXPECT_THAT(svg, HasSubstr("2 devices, batches of 32"));
+  EXPECT_THAT(svg, HasSubstr("<path class='step' d='M"));
+  EXPECT_THAT(svg, HasSubstr("<path class='epoch' d='M"));
+  EXPECT_FALSE(is_well_formed(svg.substr(0, svg.size() / 2)));
+}
+
+TEST(LossCurve, LeavesOutWhatIsNoNumber) {
+  const std::string path = test_path("svg");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  digits::write_loss_svg(path, std::vector<double>{nan, nan},
+                         {.epochs = 1, .batch = 719, .rate = 1}, "a<b & \x01");
+  const std::string svg = read(path);
+  EXPECT_TRUE(is_well_formed(svg));
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_THAT(svg, HasSubstr("a&lt;b &amp; ?"));
+  remove({path});
+}
+
+TEST(Comparison, MeasuresTheLargestAndTheOverallDifference) {
+  const std::vector<float> weights = {3, 4};
+  const digits::Difference difference = digits::compare(weights, std::vector<double>{3, 5});
+  EXPECT_EQ(difference.largest, 1);
+  EXPECT_DOUBLE_EQ(difference.relative, 1 / std::sqrt(34));
+}
+
+TEST(Comparison, IsNeverSmallForWhatIsNoNumber) {
+  const std::vector<float> weights = {std::numeric_limits<float>::quiet_NaN(), 4};
+  const digits::Difference difference = digits::compare(weights, std::vector<double>{3, 4});
+  EXPECT_FALSE(difference.relative <= 1);
+  EXPECT_FALSE(difference.largest <= 1);
+}
+
+TEST_F(Digits, WhatIsWrongIsOneLine) {
+  const std::string damaged = test_path("damaged");
+  std::ofstream(damaged) << "1,2,3\n";
+  for (const std::string& options : std::vector<std::string>{"--data nowhere.csv",
+                                                             "--data " + damaged,
+                                                             "--data /",
+                                                             "--kernels nowhere.hyx",
+                                                             "--kernels " + damaged,
+                                                             "--kernels /",
+                                                             "--devices 0",
+                                                             "--devices 17",
+                                                             "--devices two",
+                                                             "--devices -1",
+                                                             "--epochs 0",
+                                                             "--epochs 1001",
+                                                             "--batch 0",
+                                                             "--batch 1438",
+                                                             "--devices 4 --batch 3",
+                                                             "--rate 0",
+                                                             "--rate nan",
+                                                             "--rate inf",
+                                                             "--rate 1e-400",
+                                                             "--rate x",
+                                                             "--seed -1",
+                                                             "--device-uri nothing://",
+                                                             "--device-uri 'cpu://?devices=1'",
+                                                             "--device-uri 'cpu://?colour=red'",
+                                                             "--corrupt-reduction 91",
+                                                             "--devices 1 --corrupt-reduction 1",
+                                                             "--loss-svg /nowhere/loss.svg",
+                                                             "--dump-weights /nowhere/w.npy",
+                                                             "--save-weights /nowhere/w.npy",
+                                                             "--unknown",
+                                                             "word"}) {
+    const Ended ended = run(command(options));
+    EXPECT_EQ(ended.code, 1) << options << "\n" << ended.output;
+    EXPECT_EQ(ended.lines(), 1u) << options << "\n" << ended.output;
+    EXPECT_TRUE(ended.output.starts_with("digits: ")) << options << "\n" << ended.output;
+  }
+  remove({damaged});
+}
+
+TEST_F(Digits, HelpNamesTheOptions) {
+  const Ended ended = run("digits --help");
+  EXPECT_EQ(ended.code, 0);
+  for (const char* const option : {"--devices", "--epochs", "--batch", "--rate", "--seed",
+                                   "--loss-svg", "--dump-weights", "--quiet", "--device-uri"}) {
+    EXPECT_THAT(ended.output, HasSubstr(option));
+  }
+  EXPECT_EQ(ended.output.find("--corrupt"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halyard_test

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The subcommands of `halyard`: what each is given, and the function that does it. main.cpp turns a
+// command line into these; the help texts there say what each option means.
+//
+// A command prints its result on stdout, as text or, with `json`, as one JSON object, and answers
+// the exit code: kDone, or kFailed where the result itself is bad news. A Status is printed by main
+// as one line on stderr (a compiler's diagnostics: as they are), with exit code kFailed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::tools {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;  // a command line that could not be understood
+
+struct DevicesOptions {
+  std::string uri;  // empty: what this machine has
+  bool json = false;
+};
+Result<int> devices(const DevicesOptions& options);
+
+struct CompileOptions {
+  std::string source;
+  std::string output;                // empty: the source's name with .hyx, in the current directory
+  std::vector<std::string> targets;  // empty: the compiler's choice
+  std::vector<std::string> include_dirs;
+  int optimization = 3;
+  bool debug = false;
+  bool json = false;
+};
+Result<int> compile(const CompileOptions& options);
+
+struct InspectOptions {
+  std::string file;
+  bool json = false;
+};
+Result<int> inspect(const InspectOptions& options);
+
+struct RunOptions {
+  std::string file;
+  std::string kernel;
+  std::string device = "cpu://";
+  std::string items;                // "X[,Y[,Z]]"; this or the next, the other is empty
+  std::string groups;               // the same
+  std::vector<std::string> args;    // "name=value"
+  std::vector<std::string> ins;     // "name=in.npy"
+  std::vector<std::string> inouts;  // "name=in.npy[:out.npy]"
+  std::vector<std::string> outs;    // "name=out.npy[:shape]"
+  bool json = false;
+};
+Result<int> run(const RunOptions& options);
+
+struct VerifyOptions {
+  std::string device = "cpu://";
+  std::string filter = "*";
+  int repeat = 1;
+  bool list = false;
+  bool json = false;
+};
+Result<int> verify(const VerifyOptions& options);
+
+}  // namespace halyard::inline v0::tools

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/compile.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <span>
+
+#include "base/format.h"
+#include "commands.h"
+#include "file.h"
+#include "json.h"
+
+namespace halyard::inline v0::tools {
+
+Result<int> compile(const CompileOptions& options) {
+  namespace fs = std::filesystem;
+  std::string output = options.output;
+  if (output.empty())
+    output = fs::path(options.source).filename().replace_extension("hyx").string();
+  // A source named k.hyx would be replaced by what it compiles to.
+  std::error_code ignored;
+  if (fs::equivalent(options.source, output, ignored)) {
+    return error(StatusCode::kInvalidArgument, "{}: source and output are one file", output);
+  }
+
+  std::string warnings;
+  compiler::CompileOptions what;
+  what.source = options.source;
+  if (!options.targets.empty()) what.targets = options.targets;
+  what.include_dirs = options.include_dirs;
+  what.optimization = options.optimization;
+  what.debug = options.debug;
+  what.warnings = &warnings;
+  HALYARD_ASSIGN_OR_RETURN(const auto bytes, compiler::compile(what));
+  HALYARD_RETURN_IF_ERROR(write_file(output, {std::span(bytes)}));
+
+  fmt::print(stderr, "{}", warnings);
+  if (options.json) {
+    print_json({{"file", output},
+                {"bytes", bytes.size()},
+                {"targets", what.targets},
+                {"warnings", warnings}});
+  }
+  return kDone;
+}
+
+}  // namespace halyard::inline v0::tools

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include "base/format.h"
+#include "commands.h"
+#include "json.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::tools {
+namespace {
+
+Json to_json(const kernel::KernelInfo& info) {
+  Json bindings = Json::array();
+  for (const kernel::BindingInfo& binding : info.bindings) {
+    bindings.push_back({{"name", binding.name},
+                        {"access", to_string(binding.access)},
+                        {"type", to_string(binding.type)}});
+  }
+  Json constants = Json::array();
+  for (const kernel::ConstantInfo& constant : info.constants) {
+    constants.push_back({{"name", constant.name},
+                         {"type", to_string(constant.type)},
+                         {"offset", constant.offset},
+                         {"size", constant.size}});
+  }
+  return {{"name", info.name},
+          {"workgroup_size", info.workgroup_size},
+          {"bindings", std::move(bindings)},
+          {"constants", std::move(constants)},
+          {"constants_bytes", info.constants_bytes},
+          {"static_shared_bytes", info.static_shared_bytes},
+          {"dynamic_shared_bytes", info.dynamic_shared_bytes},
+          {"source", info.source},
+          {"line", info.line}};
+}
+
+Json to_json(const kernel::Hyx& hyx) {
+  Json kernels = Json::array();
+  for (const kernel::KernelInfo& info : hyx.kernels()) kernels.push_back(to_json(info));
+  Json images = Json::array();
+  for (const kernel::ImageInfo& image : hyx.images()) {
+    images.push_back({{"target", image.target},
+                      {"convention", image.convention},
+                      {"bytes", image.bytes.size()}});
+  }
+  Json sources = Json::array();
+  for (const kernel::SourceInfo& source : hyx.sources()) sources.push_back(source.name);
+  return {{"file", hyx.name()},
+          {"bytes", hyx.bytes().size()},
+          {"kernels", std::move(kernels)},
+          {"images", std::move(images)},
+          {"sources", std::move(sources)}};
+}
+
+void print(const kernel::KernelInfo& info) {
+  const auto [x, y, z] = info.workgroup_size;
+  fmt::print("kernel {}: workgroup {} x {} x {}", info.name, x, y, z);
+  if (info.static_shared_bytes != 0) fmt::print(", {} shared bytes", info.static_shared_bytes);
+  if (info.dynamic_shared_bytes != 0) fmt::print(", {} more at launch", info.dynamic_shared_bytes);
+  if (!info.source.empty()) fmt::print(" ({}:{})", info.source, info.line);
+  fmt::print("\n");
+  for (std::size_t i = 0; i < info.bindings.size(); ++i) {
+    const kernel::BindingInfo& binding = info.bindings[i];
+    fmt::print("  binding  {:<3} {} {} {}\n", i, binding.name, to_string(binding.type),
+               to_string(binding.access));
+  }
+  for (std::size_t i = 0; i < info.constants.size(); ++i) {
+    const kernel::ConstantInfo& constant = info.constants[i];
+    fmt::print("  constant {:<3} {} {}\n", i, constant.name, to_string(constant.type));
+  }
+}
+
+}  // namespace
+
+Result<int> inspect(const InspectOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(const kernel::Hyx hyx, kernel::Hyx::read(options.file));
+  if (options.json) {
+    print_json(to_json(hyx));
+    return kDone;
+  }
+  fmt::print("{}: {} bytes, verified\n", hyx.name(), hyx.bytes().size());
+  for (const kernel::KernelInfo& info : hyx.kernels()) print(info);
+  for (const kernel::ImageInfo& image : hyx.images()) {
+    fmt::print("image {} ({}): {} bytes\n", image.target, image.convention, image.bytes.size());
+  }
+  return kDone;
+}
+
+}  // namespace halyard::inline v0::tools

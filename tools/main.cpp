@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The halyard command: its command line, and how errors leave it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "commands.h"
+#include "compiler/compile.h"
+
+namespace halyard::inline v0::tools {
+namespace {
+
+using Action = std::function<Result<int>()>;
+
+// A subcommand with its options; when a command line names it, `action` becomes `run` with them.
+template <class Options>
+std::pair<CLI::App*, Options*> add(CLI::App& app, Action& action, const char* name,
+                                   const char* about, Result<int> (*run)(const Options&)) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command = app.add_subcommand(name, about);
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->callback([&action, options, run] { action = [options, run] { return run(*options); }; });
+  return {command, options.get()};
+}
+
+// An option that may be given many times, with one value each.
+void add_list(CLI::App& command, const char* name, std::vector<std::string>& values,
+              const char* form, const std::string& about) {
+  command.add_option(name, values, about)->allow_extra_args(false)->take_all()->type_name(form);
+}
+
+void add_devices(CLI::App& app, Action& action) {
+  const auto [command, options] =
+      add(app, action, "devices", "List the devices of this machine", devices);
+  command->add_option("--uri", options->uri, "Open these instead and list them: cpu://?devices=2")
+      ->type_name("URI");
+}
+
+void add_compile(CLI::App& app, Action& action) {
+  const auto [command, options] =
+      add<CompileOptions>(app, action, "compile", "Compile a kernel file to .hyx", compile);
+  command->add_option("source", options->source, "The .hyk file")->required()->type_name("");
+  command->add_option("-o,--output", options->output, "The .hyx file; default: k.hyk to ./k.hyx")
+      ->type_name("FILE");
+  std::string targets = "For this target; may be repeated. Known:";
+  for (const std::string_view target : compiler::known_targets()) {
+    targets.append(" ").append(target);
+  }
+  add_list(*command, "--target", options->targets, "NAME", targets);
+  add_list(*command, "-I,--include", options->include_dirs, "DIR",
+           "Directory of the kernel's own headers");
+  command->add_option("-O", options->optimization, "Optimisation level, 0 to 3; default 3")
+      ->type_name("N");
+  command->add_flag("--debug", options->debug, "Keep symbols and line tables");
+}
+
+void add_inspect(CLI::App& app, Action& action) {
+  const auto [command, options] =
+      add(app, action, "inspect", "Verify a .hyx file and show what it has", inspect);
+  command->add_option("file", options->file, "The .hyx file")->required()->type_name("");
+}
+
+void add_run(CLI::App& app, Action& action) {
+  const auto [command, options] = add(app, action, "run", "Run a kernel on NumPy files", run);
+  command->add_option("file", options->file, "The .hyx file")->required()->type_name("");
+  command->add_option("kernel", options->kernel, "The kernel's name")->required()->type_name("");
+  command->add_option("--device", options->device, "Where to run it; default cpu://")
+      ->type_name("URI");
+  auto* const items =
+      command
+          ->add_option("--items", options->items,
+                       "So many items, with an element of every array for each of them")
+          ->type_name("X[,Y[,Z]]");
+  command
+      ->add_option("--groups", options->groups,
+                   "Exactly so many workgroups, with arrays of any size")
+      ->type_name("X[,Y[,Z]]")
+      ->excludes(items);
+  add_list(*command, "--arg", options->args, "NAME=VALUE", "A constant");
+  add_list(*command, "--in", options->ins, "NAME=FILE.npy", "A binding that the kernel reads");
+  add_list(*command, "--inout", options->inouts, "NAME=IN.npy[:OUT.npy]",
+           "A binding that it reads and writes; without OUT.npy, IN.npy is replaced");
+  add_list(*command, "--out", options->outs, "NAME=FILE.npy[:SHAPE]",
+           "A binding that it writes; SHAPE as 64,10, by default an element for each item");
+  command->footer(
+      "Every constant and binding that `halyard inspect` shows is given exactly once.\n"
+      "Example: halyard run k.hyx saxpy --items 4096 --arg a=2.0 --arg n=4096 --in x=x.npy "
+      "--inout y=y.npy:z.npy");
+}
+
+#if HALYARD_HAS_VERIFY
+void add_verify(CLI::App& app, Action& action) {
+  const auto [command, options] =
+      add(app, action, "verify", "Check a device against what Halyard promises", verify);
+  command->add_option("--device", options->device, "The device; default cpu://")->type_name("URI");
+  command->add_option("--filter", options->filter, "Only the cases that match: semaphore.*")
+      ->type_name("GLOB");
+  command->add_option("--repeat", options->repeat, "Run each case so many times; default 1")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command->add_flag("--list", options->list, "Name the cases and run none");
+}
+#endif
+
+int report(const Status& status) {
+  fmt::print(stderr, "halyard: {}\n", status.to_string());
+  return kFailed;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("Halyard runs kernels on devices, ordered by timeline semaphores.", "halyard");
+  app.set_version_flag("--version", "halyard " HALYARD_VERSION);
+  app.require_subcommand(1);
+  app.footer("`halyard COMMAND --help` tells more. Exit codes: 0 done, 1 error, 2 wrong usage.");
+  Action action;
+  add_devices(app, action);
+  add_compile(app, action);
+  add_inspect(app, action);
+  add_run(app, action);
+#if HALYARD_HAS_VERIFY
+  add_verify(app, action);
+#endif
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    if (problem.get_exit_code() == 0) return app.exit(problem);  // --help, --version
+    const auto named = app.get_subcommands();
+    fmt::print(stderr, "halyard: {}; see halyard {}--help\n", problem.what(),
+               named.empty() ? "" : named.front()->get_name() + " ");
+    return kUsage;
+  }
+  const Result<int> code = action();
+  return code.ok() ? *code : report(code.status());
+}
+
+int main(int argc, char** argv) {
+  int code = kFailed;
+  try {
+    code = parse_and_run(argc, argv);
+  } catch (const std::system_error& problem) {  // from fmt::print
+    return report(Status(StatusCode::kUnavailable, problem.what()));
+  } catch (const std::bad_alloc&) {
+    return report(Status(StatusCode::kResourceExhausted, "no memory"));
+  } catch (const std::length_error&) {
+    return report(Status(StatusCode::kResourceExhausted, "no memory"));
+  } catch (const std::exception& problem) {
+    return report(Status(StatusCode::kInternal, problem.what()));
+  }
+  // What could not be written is an error too: a full disk, a closed pipe.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return report(Status(StatusCode::kUnavailable, "stdout: cannot write"));
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace halyard::inline v0::tools
+
+int main(int argc, char** argv) { return halyard::tools::main(argc, argv); }

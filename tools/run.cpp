@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "arguments.h"
+#include "base/format.h"
+#include "commands.h"
+#include "halyard/base/clock.h"
+#include "halyard/halyard.h"
+#include "json.h"
+#include "npy.h"
+
+namespace halyard::inline v0::tools {
+namespace {
+
+// ---- A kernel that faults ------------------------------------------------------------------
+
+// Kernels are native code: an index beyond a buffer, or a division by zero, is a signal. What the
+// handler writes is ready before the launch, since it may only call write and _exit.
+std::string fault_message;
+
+extern "C" void on_fault(int) {
+  [[maybe_unused]] const auto ignored =
+      ::write(STDERR_FILENO, fault_message.data(), fault_message.size());
+  ::_exit(kFailed);
+}
+
+void report_faults_of(std::string_view kernel) {
+  fault_message = fmt::format(
+      "halyard: Internal: kernel {} faulted: an index beyond a buffer or a division by zero\n",
+      kernel);
+  struct sigaction action{};
+  action.sa_handler = on_fault;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
+}
+
+// ---- The launch ----------------------------------------------------------------------------
+
+Result<hal::Buffer> upload(const hal::Device& device, const BoundArray& array) {
+  hal::BufferInfo info;
+  info.size = array.size;
+  info.memory = hal::MemoryType::kHostVisible;
+  HALYARD_ASSIGN_OR_RETURN(hal::Buffer buffer, device.allocate(info));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping, buffer.map());
+  const std::span<std::byte> bytes = mapping.bytes();
+  if (array.contents.empty()) {
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  } else {
+    std::copy(array.contents.begin(), array.contents.end(), bytes.begin());
+  }
+  return buffer;
+}
+
+// From submission until it is seen to be complete.
+Result<Nanoseconds> launch_and_wait(const hal::Device& device, const hal::Function& function,
+                                    const hal::Grid& grid, const std::vector<hal::Buffer>& buffers,
+                                    const std::vector<hal::Constant>& constants) {
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore(0, "done"));
+  const std::vector<hal::BufferRange> bindings(buffers.begin(), buffers.end());
+  const hal::Point signal(done, 1);
+  report_faults_of(function.name());
+  const Nanoseconds start = Clock::steady().now();
+  HALYARD_RETURN_IF_ERROR(
+      device.queue().dispatch(function, grid, bindings, constants, {.signal = {&signal, 1}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(1));
+  return Clock::steady().now() - start;
+}
+
+Status download(const BoundArray& array, const hal::Buffer& buffer) {
+  HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping, buffer.map());
+  const std::span<const std::byte> bytes = mapping.bytes();
+  return write_npy(array.output,
+                   {array.binding.element, array.shape, {bytes.begin(), bytes.end()}});
+}
+
+// ---- What is printed -----------------------------------------------------------------------
+
+Json to_json(const hal::Grid::Extent& extent) { return {extent.x, extent.y, extent.z}; }
+
+std::string to_text(const hal::Grid::Extent& extent) {
+  if (extent.z != 1) return fmt::format("{} x {} x {}", extent.x, extent.y, extent.z);
+  if (extent.y != 1) return fmt::format("{} x {}", extent.x, extent.y);
+  return fmt::to_string(extent.x);
+}
+
+void print(const RunOptions& options, const hal::Device& device, const hal::Function& function,
+           const Launch& launch, const Arguments& arguments, Nanoseconds time) {
+  if (!options.json) {
+    fmt::print("{}: {} items in {} groups on {}: {:.3f} ms\n", function.name(),
+               to_text(launch.items), to_text(launch.groups), device.info().uri,
+               static_cast<double>(time) / 1e6);
+    return;
+  }
+  Json outputs = Json::array();
+  for (const BoundArray& array : arguments.arrays) {
+    if (array.output.empty()) continue;
+    outputs.push_back({{"binding", array.binding.name},
+                       {"file", array.output},
+                       {"type", to_string(array.binding.element)},
+                       {"shape", array.shape}});
+  }
+  print_json({{"kernel", function.name()},
+              {"device", device.info().uri},
+              {"workgroup_size", to_json(function.workgroup_size())},
+              {"items", to_json(launch.items)},
+              {"groups", to_json(launch.groups)},
+              {"nanoseconds", time},
+              {"outputs", std::move(outputs)}});
+}
+
+}  // namespace
+
+Result<int> run(const RunOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, hal::open(options.device));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(options.file));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Function function, executable.function(options.kernel));
+  HALYARD_ASSIGN_OR_RETURN(const Launch launch, parse_launch(options, function));
+  HALYARD_ASSIGN_OR_RETURN(const Arguments arguments, parse_arguments(options, function, launch));
+
+  std::vector<hal::Buffer> buffers;
+  for (const BoundArray& array : arguments.arrays) {
+    HALYARD_ASSIGN_OR_RETURN(hal::Buffer buffer, upload(device, array));
+    buffers.push_back(std::move(buffer));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds time, launch_and_wait(device, function, launch.grid,
+                                                                   buffers, arguments.constants));
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (arguments.arrays[i].output.empty()) continue;
+    HALYARD_RETURN_IF_ERROR(download(arguments.arrays[i], buffers[i]));
+  }
+  print(options, device, function, launch, arguments, time);
+  return kDone;
+}
+
+}  // namespace halyard::inline v0::tools
