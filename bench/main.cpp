@@ -76,7 +76,7 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app(
       "Measures Halyard beside the limit of the machine and its peers. Without options: "
-      "every row, in a few minutes.",
+      "every row, in about a minute.",
       "halyard-bench");
   halyard::bench::Options options;
   app.add_option("--filter", options.filters, "Only rows whose name contains this; repeatable");

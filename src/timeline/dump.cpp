@@ -60,7 +60,10 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
     base::LockGuard lock(mutex_);
     unissued_.for_each([&](Submission& submission) {
       if (++lines > kMaxLines) return;
-      const char* state = submission.state() == Submission::State::kParked ? "parked" : "host call";
+      const Submission::State in = submission.state();
+      const char* state = in == Submission::State::kParked    ? "parked"
+                          : in == Submission::State::kIssuing ? "host call"
+                                                              : "ending";
       text += fmt::format("    {}\n", state);
       describe(submission);
     });
@@ -84,6 +87,30 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
   if (lane_ != nullptr) show(*lane_, "lane");
   for (auto& lane : quarantined_) show(*lane, "quarantined lane");
   if (release_role()) schedule();
+}
+
+std::string Engine::describe_unissued(const Point& point) noexcept {
+  std::string text;
+  base::LockGuard lock(queues_mutex_);
+  for (Queue* queue : queues_) {
+    base::LockGuard queue_lock(queue->mutex_);
+    queue->unissued_.for_each([&](Submission& submission) {
+      bool signals = false;
+      for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
+        const SignalNode& signal = submission.signals_[i];
+        signals |= signal.semaphore == point.semaphore && signal.key >= point.value;
+      }
+      if (!signals || !text.empty()) return;
+      text = fmt::format("a submission on {} that is not issued", queue->name());
+      for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+        const WaitNode& wait = submission.waits_[i];
+        if (wait.semaphore->look(wait.key) == Semaphore::Look::kReached) continue;
+        text += fmt::format(", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
+                            wait.semaphore->value());
+      }
+    });
+  }
+  return text;
 }
 
 std::string Engine::dump_timelines() noexcept {

@@ -70,6 +70,10 @@ class Engine {
   // When step_completion must be called at the latest; kForeverTime when nobody waits.
   Nanoseconds next_look() noexcept;
 
+  // The first submission not issued yet that will bring `point` about, and what it waits for itself;
+  // or nothing.
+  std::string describe_unissued(const Point& point) noexcept;
+
   // What every unissued or in-flight submission waits for, and who was to signal it.
   std::string dump_timelines() noexcept;
 

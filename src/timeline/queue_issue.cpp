@@ -316,6 +316,7 @@ void Queue::issue(std::size_t count) noexcept {
   }
   for (std::size_t i = count; i-- > first_back;) put_back(*batch_[i]);
   if (result.busy && !nothing_in_flight) {
+    held_back_ = true;
     busy_.store(true, std::memory_order_seq_cst);
     lane.watch(lane.issued_ - (lane.issued_ - lane.retired()) / 2);
   }

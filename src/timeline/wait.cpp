@@ -194,7 +194,8 @@ Status Waiter::deadline_exceeded() const {
     if (point.semaphore->look(point.value) != Semaphore::Look::kPending) continue;
     text += fmt::format("{}{} waited for {}, is {}", text.empty() ? "" : "; ",
                         point.semaphore->describe(), point.value, point.semaphore->value());
-    const std::string who = point.semaphore->describe_promise(point.value);
+    std::string who = point.semaphore->describe_promise(point.value);
+    if (who.empty()) who = engine_.describe_unissued(point);
     if (!who.empty()) text += ", to come from " + who;
   }
   std::string dump = engine_.dump_timelines();

@@ -123,12 +123,26 @@ TEST_F(Lifetime, WhatIsParkedWhenTheDeviceClosesIsCancelled) {
   const Device other = registry.open("fake://").value();
   const Semaphore gate = other.create_semaphore().value();
   const Semaphore done = other.create_semaphore().value();
+  const Semaphore executed = other.create_semaphore().value();
   ASSERT_TRUE(queue.fill(buffer(4), 0, 4, {.wait = {{gate, 1}}, .signal = {{done, 1}}}).ok());
-  EXPECT_EQ(control->live_memories, 1);
+  {
+    Recorder recorder(device);
+    const CommandBuffer commands = recorder.fill(buffer(4), 0).fill(slot(0), 0).finish().value();
+    ASSERT_TRUE(
+        queue
+            .execute(commands,
+                     {.bindings = {buffer(8)}, .wait = {{gate, 1}}, .signal = {{executed, 1}}})
+            .ok());
+  }
+  EXPECT_EQ(control->live_memories, 3);
+  EXPECT_EQ(control->live_recordings, 1);
   drop_device();
   EXPECT_ERROR(done.wait(1, 20s), StatusCode::kCancelled, "device fake://0: closed");
-  while (control->live_memories != 0) std::this_thread::yield();
-  ASSERT_TRUE(gate.signal(1).ok()) << "the other device's own semaphore is unharmed";
+  EXPECT_ERROR(executed.wait(1, 20s), StatusCode::kCancelled, "device fake://0: closed");
+  while (control->open_devices != 1) std::this_thread::yield();
+  EXPECT_EQ(control->live_memories, 0);
+  EXPECT_EQ(control->live_recordings, 0);
+  EXPECT_TRUE(gate.signal(1).ok()) << "the other device's own semaphore is unharmed";
 }
 
 TEST_F(Lifetime, TheLastHandleMayGoOnAnyThread) {
