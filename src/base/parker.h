@@ -57,28 +57,16 @@ class Parker final : public Notify {
   Parker* next_free_ = nullptr;
 };
 
-// Parkers for threads to borrow while they wait.
+// Parkers for threads to borrow while they wait, one pool for the process: a parker outlives every
+// engine and queue that a late waker may belong to, and stays reachable from here.
 class ParkerPool {
  public:
-  Parker& acquire() {
-    {
-      LockGuard lock(mutex_);
-      if (Parker* parker = free_; parker != nullptr) {
-        free_ = parker->next_free_;
-        return *parker;
-      }
-    }
-    return *new Parker;  // reachable from the pool once it is given back; never freed
-  }
-  void release(Parker& parker) noexcept {
-    LockGuard lock(mutex_);
-    parker.next_free_ = free_;
-    free_ = &parker;
-  }
+  static Parker& acquire();
+  static void release(Parker& parker) noexcept;
 
  private:
-  Mutex mutex_;
-  Parker* free_ = nullptr;
+  static constinit Mutex mutex_;
+  static constinit Parker* free_;
 };
 
 }  // namespace halyard::inline v0::base

@@ -21,6 +21,7 @@ struct TreapNode {
   TreapNode* child[2] = {nullptr, nullptr};
   TreapNode* next = nullptr;  // ring of equal keys; null when not in a treap
   TreapNode* prev = nullptr;
+  std::uint32_t priority = 0;
   bool in_tree = false;  // this node stands for its ring
 
   bool linked() const noexcept { return next != nullptr; }
@@ -90,10 +91,10 @@ class Treap {
 
  private:
   // splitmix64's finalizer (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators").
-  static std::uint64_t priority(std::uint64_t x) noexcept {
+  static std::uint32_t hash(std::uint64_t x) noexcept {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return static_cast<std::uint32_t>(x ^ (x >> 31));
   }
 
   static TreapNode* successor(TreapNode& node) noexcept {
@@ -122,14 +123,14 @@ class Treap {
     node.in_tree = true;
     node.parent = parent;
     node.child[0] = node.child[1] = nullptr;
+    node.priority = hash(node.key);
     if (parent == nullptr) {
       root_ = end_[0] = end_[1] = &node;
       return;
     }
     parent->child[side] = &node;
     if (parent == end_[side]) end_[side] = &node;
-    const std::uint64_t mine = priority(node.key);
-    while (node.parent != nullptr && priority(node.parent->key) < mine) rotate_up(node);
+    while (node.parent != nullptr && node.parent->priority < node.priority) rotate_up(node);
   }
 
   void rotate_up(TreapNode& node) noexcept {
@@ -148,7 +149,7 @@ class Treap {
       if (end_[side] == &node) end_[side] = neighbour(node, side);
     }
     while (node.child[0] != nullptr && node.child[1] != nullptr) {
-      rotate_up(*node.child[priority(node.child[0]->key) > priority(node.child[1]->key) ? 0 : 1]);
+      rotate_up(*node.child[node.child[0]->priority > node.child[1]->priority ? 0 : 1]);
     }
     TreapNode* child = node.child[0] != nullptr ? node.child[0] : node.child[1];
     link_to(node) = child;
@@ -165,6 +166,7 @@ class Treap {
 
   void replace(TreapNode& node, TreapNode& heir) noexcept {
     heir.in_tree = true;
+    heir.priority = node.priority;
     heir.parent = node.parent;
     link_to(node) = &heir;
     for (int side = 0; side < 2; ++side) {

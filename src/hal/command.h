@@ -92,10 +92,9 @@ class NativeCommands {
 };
 
 enum class OperationKind : std::uint8_t {
-  kBarrier,   // nothing
-  kCommand,   // one command without slots
-  kExecute,   // a recording with a binding table
-  kHostCall,  // never reaches a driver
+  kBarrier,  // nothing
+  kCommand,  // one command without slots
+  kExecute,  // a recording with a binding table
 };
 
 // What NativeQueue::issue finds behind Issue::operation.

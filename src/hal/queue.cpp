@@ -79,7 +79,7 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
                                   .signals = signals,
                                   .signal_count = submit.signal.size(),
                                   .ring = submit.ring},
-                                 submit.submission != nullptr ? &handle : nullptr);
+                                 submit.submission != nullptr ? &handle : nullptr, submit.issued);
   if (handle != nullptr) [[unlikely]]
     *submit.submission = Submission(handle);
   return status;
@@ -106,18 +106,20 @@ Status QueueObject::host_call(const detail::CallableType& type, void* callable,
 
 template <class F>
 Status QueueObject::submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it) {
+  timeline::IssuedAt issued;
   submit.ring = false;
+  submit.issued = &issued;
   if (!submit.signal.empty()) {
     HALYARD_RETURN_IF_ERROR(submit_it());
     const Point last = submit.signal[submit.signal.size() - 1];
-    return last.semaphore()->wait(last.value(), deadline);
+    return last.semaphore()->wait(last.value(), deadline, issued);
   }
   HALYARD_ASSIGN_OR_RETURN(HandleRef<timeline::Semaphore> semaphore, take_semaphore());
   const Semaphore handle(semaphore.get());
   const Point point(handle, semaphore->value() + 1);
   submit.signal = {&point, 1};
   HALYARD_RETURN_IF_ERROR(submit_it());
-  HALYARD_RETURN_IF_ERROR(semaphore->wait(point.value(), deadline));
+  HALYARD_RETURN_IF_ERROR(semaphore->wait(point.value(), deadline, issued));
   // Not after an error: it has failed, or will still be signalled.
   give_back(std::move(semaphore));
   return {};

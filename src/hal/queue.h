@@ -23,6 +23,7 @@ struct Submit {
   Points signal;
   Submission* submission = nullptr;
   bool ring = true;  // false: the caller waits for it at once, and helps
+  timeline::IssuedAt* issued = nullptr;
 
   Submit(const SubmitInfo& info) noexcept
       : wait(info.wait), signal(info.signal), submission(info.submission) {}

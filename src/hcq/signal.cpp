@@ -10,9 +10,6 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-// Constant-initialised and never destroyed: a waker may hold on to a parker for ever.
-constinit base::ParkerPool parkers;
-
 // A host wait looks this often before it sleeps, with 16 pauses between looks: about 4 us. A parked
 // wake-up costs more than that.
 constexpr int kSpinRounds = 10;
@@ -77,7 +74,7 @@ Status SignalObject::wait(std::uint64_t value, Deadline deadline) noexcept {
     for (int i = 0; i < 16; ++i) base::spin_pause();
     if (this->value() >= value) return {};
   }
-  base::Parker& parker = parkers.acquire();
+  base::Parker& parker = base::ParkerPool::acquire();
   Waiter waiter(parker);
   for (bool in_time = true; in_time;) {
     const std::uint32_t epoch = parker.prepare();
@@ -85,7 +82,7 @@ Status SignalObject::wait(std::uint64_t value, Deadline deadline) noexcept {
     in_time = parker.park(epoch, until);
   }
   (void)unlink(waiter);
-  parkers.release(parker);
+  base::ParkerPool::release(parker);
   // The value decides, also when the deadline passed in the same moment.
   if (const std::uint64_t now = this->value(); now < value) {
     return error(StatusCode::kDeadlineExceeded, "signal: wait for {} ended at value {}", value,

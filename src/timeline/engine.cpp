@@ -48,7 +48,7 @@ void Engine::post(base::Shell shell, WorkList& items) noexcept {
   {
     base::LockGuard lock(shared.mutex);
     shared.list.splice(items);
-    shared.filled.store(true, std::memory_order_release);
+    shared.filled.store(true, std::memory_order_seq_cst);
   }
   work_source_.wake(shell);
 }
@@ -57,7 +57,7 @@ bool Engine::step_issue() noexcept { return run_posted(base::Shell::kIssue); }
 
 bool Engine::run_posted(base::Shell shell) noexcept {
   SharedList& shared = shells_[static_cast<int>(shell)];
-  if (!shared.filled.load(std::memory_order_acquire)) return false;
+  if (!shared.filled.load(std::memory_order_seq_cst)) return false;
   WorkList list;
   {
     base::LockGuard lock(shared.mutex);
@@ -71,7 +71,7 @@ bool Engine::run_posted(base::Shell shell) noexcept {
 
 bool Engine::step_host() noexcept {
   SharedList& shared = shells_[static_cast<int>(base::Shell::kHost)];
-  if (!shared.filled.load(std::memory_order_acquire)) return false;
+  if (!shared.filled.load(std::memory_order_seq_cst)) return false;
   WorkItem* item = nullptr;
   {
     base::LockGuard lock(shared.mutex);

@@ -70,8 +70,8 @@ class Engine {
   // When step_completion must be called at the latest; kForeverTime when nobody waits.
   Nanoseconds next_look() noexcept;
 
-  // The first submission not issued yet that will bring `point` about, and what it waits for itself;
-  // or nothing.
+  // The first submission not issued yet that will bring `point` about, and what it waits for
+  // itself; or nothing.
   std::string describe_unissued(const Point& point) noexcept;
 
   // What every unissued or in-flight submission waits for, and who was to signal it.
@@ -79,7 +79,6 @@ class Engine {
 
   base::WorkSource& work_source() const noexcept { return work_source_; }
   Clock& clock() const noexcept { return work_source_.clock(); }
-  base::ParkerPool& parkers() noexcept { return parkers_; }
   const DomainMatrix& domains() const noexcept { return domains_; }
 
   // A driver's notice about any lane; never freed before the engine.
@@ -103,6 +102,7 @@ class Engine {
   struct SharedList {
     base::Mutex mutex;
     WorkList list;
+    // Written before the shell is woken, read after it has prepared to sleep; both seq_cst.
     base::Atomic<bool> filled{false};
   };
   void post(base::Shell shell, WorkItem& item) noexcept;
@@ -122,7 +122,6 @@ class Engine {
 
   base::WorkSource& work_source_;
   const DomainMatrix domains_;
-  base::ParkerPool parkers_;
   CompletionNotify completion_notify_{*this};
   SharedList shells_[base::kShellCount];
 

@@ -95,6 +95,11 @@ void Lane::make_visible(std::uint64_t sequence) noexcept {
   if (!visible(sequence)) queue_.request_mark(Queue::kHostMark);
 }
 
+bool Lane::help(std::uint64_t sequence) noexcept {
+  make_visible(sequence);
+  return native_.help(sequence);
+}
+
 void Lane::watch(std::uint64_t sequence) noexcept {
   entry(sequence).wanted.store(true, std::memory_order_relaxed);
   std::uint64_t target = watch_target_.load(std::memory_order_relaxed);

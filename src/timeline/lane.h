@@ -39,6 +39,10 @@ class Lane {
     return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
   }
 
+  // A host thread that waits for `sequence` offers its time (NativeQueue::help). False: nothing to
+  // do. The caller keeps the lane pinned, or its queue.
+  bool help(std::uint64_t sequence) noexcept;
+
   // The completion shell will retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
 

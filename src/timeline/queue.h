@@ -61,8 +61,9 @@ class Queue final : public RefCounted, public WorkItem {
   void discard(Submission& submission) noexcept;
 
   // Takes the submission in every case. On error it is gone and nothing was queued. With `out` the
-  // caller gets a user reference.
-  Status submit(Submission& submission, const SubmitOptions& options, Submission** out) noexcept;
+  // caller gets a user reference; with `issued` it hears where it went, if it went at once.
+  Status submit(Submission& submission, const SubmitOptions& options, Submission** out,
+                IssuedAt* issued = nullptr) noexcept;
 
   // The end of a queue, in this order, by its owner:
   //   in_flight()      until false: work in flight goes on
@@ -122,9 +123,10 @@ class Queue final : public RefCounted, public WorkItem {
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
   // True if something came in meanwhile.
   [[nodiscard]] bool release_role() noexcept;
-  void work_in_role(bool shell, Submission* direct) noexcept;  // drains and releases
+  // Drains and releases; with `direct`, that one first if nothing stands before it.
+  void work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept;
   std::size_t drain(std::size_t bound) noexcept;
-  void issue_direct(Submission& submission) noexcept;
+  IssuedAt issue_direct(Submission& submission) noexcept;
   Submission* next() noexcept;
   void take_inbox() noexcept;
   void push_back(Submission& submission) noexcept;

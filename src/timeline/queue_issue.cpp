@@ -16,16 +16,17 @@ namespace halyard::inline v0::timeline {
 
 void Queue::run(bool shell) noexcept {
   scheduled_.store(false, std::memory_order_seq_cst);
-  if (take_role()) work_in_role(shell, nullptr);
+  if (take_role()) work_in_role(shell, nullptr, nullptr);
   leave();
 }
 
-void Queue::work_in_role(bool shell, Submission* direct) noexcept {
+void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept {
   std::size_t budget = kBound;
   if (direct != nullptr) {
     take_inbox();
     if (carry_ == nullptr && lane_ != nullptr && room() != 0) {
-      issue_direct(*direct);
+      const IssuedAt at = issue_direct(*direct);
+      if (issued != nullptr) *issued = at;
       if (!release_role() || !take_role()) return;
     } else {
       if (!direct->listed_) list(*direct);
@@ -58,16 +59,18 @@ void Queue::work_in_role(bool shell, Submission* direct) noexcept {
 }
 
 // One submission whose waits are all reached, and that nobody else knows of, straight to the lane.
-void Queue::issue_direct(Submission& submission) noexcept {
+IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
     submission.release();
-    return;
+    return {};
   }
   submission.store(Submission::State::kIssuing);
   batch_[0] = &submission;
   first_edge_[0] = first_edge_[1] = 0;
+  const std::uint64_t sequence = lane_->issued_ + 1;
   issue(1);
+  return lane_->issued_ == sequence ? IssuedAt{lane_.get(), sequence} : IssuedAt{};
 }
 
 bool Queue::release_role() noexcept {

@@ -28,6 +28,11 @@ bool reserve(Node*& nodes, std::uint32_t& capacity, Node* in_place, std::size_t 
 // Writes the points into the nodes, one node per semaphore with its largest value.
 template <class Node>
 std::uint32_t merge(Node* nodes, const Point* points, std::size_t count) {
+  if (count == 1) {
+    nodes[0].semaphore = points[0].semaphore;
+    nodes[0].key = points[0].value;
+    return 1;
+  }
   std::uint32_t used = 0;
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t at = 0;
@@ -191,8 +196,8 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
   return {};
 }
 
-Status Queue::submit(Submission& submission, const SubmitOptions& options,
-                     Submission** out) noexcept {
+Status Queue::submit(Submission& submission, const SubmitOptions& options, Submission** out,
+                     IssuedAt* issued) noexcept {
   if (Status status = prepare(submission, options); !status.ok()) {
     discard(submission);
     return status;
@@ -211,7 +216,7 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options,
   }
   if (submission.host_call_ == nullptr && take_role()) {
     // Nobody else knows of it yet: no inbox, no list.
-    work_in_role(false, &submission);
+    work_in_role(false, &submission, issued);
   } else {
     list(submission);
     make_ready(submission);

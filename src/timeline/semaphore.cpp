@@ -46,8 +46,8 @@ Result<HandleRef<Semaphore>> Semaphore::create(Engine& engine, std::uint64_t ini
 
 Semaphore::Semaphore(Engine& engine, std::uint64_t initial, std::string_view name,
                      RefCounted* owner)
-    : engine_(engine),
-      word_(initial),
+    : word_(initial),
+      engine_(engine),
       id_(engine.next_semaphore_.fetch_add(1, std::memory_order_relaxed)),
       name_(name),
       owner_(owner) {
@@ -67,8 +67,8 @@ void Semaphore::on_last_handle() noexcept {
   drop_signaller();
 }
 
-// From now on only submissions in flight can signal. Whoever waits for more than they will bring has to
-// hear of their end, so their lanes are retired although nobody waits for *their* values.
+// From now on only submissions in flight can signal. Whoever waits for more than they will bring
+// has to hear of their end, so their lanes are retired although nobody waits for *their* values.
 void Semaphore::watch_signallers() noexcept {
   std::vector<std::pair<Lane*, std::uint64_t>> lanes;
   {
@@ -119,7 +119,6 @@ Status Semaphore::signal(std::uint64_t value) {
   if (value > kMaxValue) {
     return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(), value);
   }
-  EffectScope scope(engine_, EffectScope::Mode::kRun);
   std::uint64_t word = word_.load(std::memory_order_relaxed);
   do {
     if ((word & kFailedBit) != 0) return failure();
@@ -129,7 +128,10 @@ Status Semaphore::signal(std::uint64_t value) {
     }
   } while (!word_.compare_exchange_weak(word, value, std::memory_order_seq_cst));
   // Rule 3: the word was written before `least` is read.
-  if (least_.load(std::memory_order_seq_cst) <= value) release_waiters(nullptr);
+  if (least_.load(std::memory_order_seq_cst) <= value) {
+    EffectScope scope(engine_, EffectScope::Mode::kRun);
+    release_waiters(nullptr);
+  }
   return {};
 }
 

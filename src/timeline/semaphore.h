@@ -48,6 +48,12 @@ struct Point {
   std::uint64_t value = 0;
 };
 
+// Where a submission was issued; no lane if it was not.
+struct IssuedAt {
+  Lane* lane = nullptr;
+  std::uint64_t sequence = 0;
+};
+
 // A waiter, linked into a semaphore under its lock. Who pops it decides what follows.
 struct WaitNode : base::TreapNode {
   enum class Kind : std::uint8_t { kSubmission, kHost, kRegistration };
@@ -77,6 +83,9 @@ class Semaphore final : public RefCounted {
   Status signal(std::uint64_t value);
   void fail(const Status& status);
   Status wait(std::uint64_t value, Deadline deadline);
+  // The same by who has just issued, to this lane, the submission that signals it: helps there
+  // first. Precondition: the caller keeps the lane's queue.
+  Status wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued);
 
   enum class Look { kPending, kReached, kFailed };
   Look look(std::uint64_t value) const noexcept {
@@ -144,13 +153,14 @@ class Semaphore final : public RefCounted {
   void deliver(WaitNode* popped) noexcept;
   SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
 
-  Engine& engine_;
-  base::Atomic<std::uint64_t> word_;
+  // A line of their own: pollers of the word are not disturbed by handles and locks.
+  alignas(64) base::Atomic<std::uint64_t> word_;
   base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
   base::Atomic<detail::StatusRecord*> failure_{nullptr};
-  base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
+  Engine& engine_;
 
-  base::Mutex mutex_;
+  alignas(64) base::Mutex mutex_;
+  base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
   base::Treap waiters_[kDomainCount];
   base::Treap promises_[kDomainCount];
   bool abandoned_ = false;  // no user handle is left

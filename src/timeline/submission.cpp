@@ -67,8 +67,8 @@ void Submission::wait_met() noexcept {
 }
 
 void Submission::run(bool) noexcept {
-  // Letting go of the payload may drop the last handle of the device: the queue, entered when this went
-  // onto a list, stays until we leave.
+  // Letting go of the payload may drop the last handle of the device: the queue, entered when this
+  // went onto a list, stays until we leave.
   Queue& queue = *queue_;
   if (state() == State::kIssuing) {
     // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.

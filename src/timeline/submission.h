@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/atomic.h"
 #include "base/intrusive_list.h"
@@ -48,7 +49,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   T& emplace(Args&&... args) noexcept {
     static_assert(sizeof(T) <= kPayloadSize && alignof(T) <= 16);
     T* payload = ::new (payload_) T{static_cast<Args&&>(args)...};
-    destroy_ = [](void* memory) { static_cast<T*>(memory)->~T(); };
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      destroy_ = [](void* memory) { static_cast<T*>(memory)->~T(); };
+    }
     return *payload;
   }
   void* payload() noexcept { return payload_; }

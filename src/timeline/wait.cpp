@@ -29,7 +29,7 @@ class Waiter {
     if (linked_) {
       for (std::size_t i = 0; i < count_; ++i) waits_[i].leave(engine_.work_source());
     }
-    if (parker_ != nullptr) engine_.parkers().release(*parker_);
+    if (parker_ != nullptr) base::ParkerPool::release(*parker_);
     if (waits_ != inline_waits_) delete[] waits_;
   }
   Waiter(const Waiter&) = delete;
@@ -89,7 +89,6 @@ bool Waiter::make_progress() {
         !point.semaphore->find_promise(point.value, kHostDomain, lane, sequence)) {
       continue;
     }
-    lane->make_visible(sequence);
     const auto retire = [&] {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       // A busy role is progress too: its holder retires for us.
@@ -97,7 +96,7 @@ bool Waiter::make_progress() {
       moved |= lane->retired() >= sequence;
     };
     retire();
-    if (lane->retired() < sequence && lane->native().help(sequence)) {
+    if (lane->retired() < sequence && lane->help(sequence)) {
       moved = true;
       retire();
     }
@@ -114,7 +113,7 @@ Status Waiter::link() {
     }
     waits_ = waits;
   }
-  parker_ = &engine_.parkers().acquire();
+  parker_ = &base::ParkerPool::acquire();
   for (std::size_t i = 0; i < count_; ++i) {
     HostWait& wait = waits_[i];
     wait.parker = parker_;
@@ -155,7 +154,8 @@ void Waiter::leave_to_shell() {
   for (std::size_t i = 0; i < count_; ++i) {
     Lane* lane = nullptr;
     std::uint64_t sequence = 0;
-    if (!points_[i].semaphore->find_promise(points_[i].value, kHostDomain, lane, sequence)) continue;
+    if (!points_[i].semaphore->find_promise(points_[i].value, kHostDomain, lane, sequence))
+      continue;
     lane->watch(sequence);
     lane->unpin();
   }
@@ -227,6 +227,14 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
   if (look(value) == Look::kReached) return {};
   const Point point{this, value};
   return timeline::wait(engine_, &point, 1, deadline, false);
+}
+
+Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
+  if (issued.lane != nullptr && issued.lane->help(issued.sequence)) {
+    EffectScope scope(engine_, EffectScope::Mode::kDefer);
+    (void)issued.lane->try_retire();
+  }
+  return wait(value, deadline);
 }
 
 Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {

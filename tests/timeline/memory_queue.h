@@ -146,6 +146,10 @@ class MemoryQueue final : public NativeQueue {
   }
 
   std::uint64_t progress() const { return progress_.load(); }
+  std::size_t armed() {
+    std::lock_guard lock(mutex_);
+    return armed_.size();
+  }
   std::size_t waiting() {
     std::lock_guard lock(mutex_);
     return entries_.size();

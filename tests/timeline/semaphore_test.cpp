@@ -143,6 +143,47 @@ TEST(Rule6Waits, EmptyListsAreSatisfied) {
   EXPECT_TRUE(wait_any(world.engine, nullptr, 0, kForever).ok());
 }
 
+// The doorbell was left out because the waiter was to help; arming the lane rings it.
+TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  auto done = world.semaphore();
+  const Point signal{done.get(), 1};
+  Submission* submission = queue->allocate().value();
+  submission->emplace<Operation>();
+  IssuedAt issued;
+  ASSERT_TRUE(
+      queue->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false}, nullptr,
+                    &issued)
+          .ok());
+  ASSERT_EQ(issued.sequence, 1u);
+  EXPECT_EQ(code(done->wait(1, kNow, issued)), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(queue.native().doorbells, 0);
+  EXPECT_EQ(queue.native().armed(), 0u);
+  (void)world.engine.step_completion();
+  EXPECT_EQ(queue.native().armed(), 1u);
+  world.settle();
+  EXPECT_TRUE(done->wait(1, kNow).ok());
+}
+
+TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  queue.native().helps = true;
+  auto done = world.semaphore();
+  const Point signal{done.get(), 1};
+  Submission* submission = queue->allocate().value();
+  submission->emplace<Operation>(&world.log, 7, world.resource);
+  IssuedAt issued;
+  ASSERT_TRUE(
+      queue->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false}, nullptr,
+                    &issued)
+          .ok());
+  EXPECT_TRUE(done->wait(1, kForever, issued).ok());
+  EXPECT_EQ(world.log, std::vector{7});
+  EXPECT_EQ(queue.native().poll_calls, 1);
+}
+
 TEST(Wait, PastDeadlineTellsWhoWasToSignal) {
   World world;
   auto& queue = world.queue("compute");

@@ -178,9 +178,10 @@ TEST(Stress, WaitersAndCallbacksSeeEveryValueOnce) {
     ASSERT_TRUE(live.submit(0, {}, {{semaphore.get(), i}}).ok());
   }
   waiters.clear();
+  // A wait may return before the callbacks of its value have run, but they do run.
+  while (called < kCallbacks) std::this_thread::yield();
   for (auto* registration : registrations) registration->drop();
-  EXPECT_LE(called, kCallbacks);
-  EXPECT_GE(called, 0);
+  EXPECT_EQ(called, kCallbacks);
 }
 
 TEST(Stress, EveryHandleIsDroppedAtRandomMomentsAndNothingLeaks) {

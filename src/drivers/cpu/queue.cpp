@@ -110,9 +110,6 @@ Status Lane::push(const timeline::Issue& issue) noexcept {
       return {};
     case hal::OperationKind::kCommand:
       break;
-    case hal::OperationKind::kHostCall:
-      assert(false && "host calls never reach a driver");
-      return {};
   }
   const hal::Command& command = operation.command;
   switch (command.kind) {
