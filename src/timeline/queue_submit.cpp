@@ -295,6 +295,8 @@ bool Queue::in_flight() noexcept {
   if (!take_role()) return true;
   bool busy = carry_ != nullptr;
   if (lane_ != nullptr) {
+    // Nobody may wait for the last ones, and without a marker their end would never be seen.
+    if (!device_.lost() && !lane_->visible(lane_->issued_)) mark();
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }

@@ -17,6 +17,16 @@ TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
   EXPECT_EQ(queue.native().mark_calls, 0);
 }
 
+TEST(Rule20Markers, OneShowsThatAQueueIsIdleAlthoughNobodyWaited) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  EXPECT_TRUE(queue->in_flight());
+  queue.native().run();
+  EXPECT_FALSE(queue->in_flight());
+  EXPECT_EQ(queue.native().mark_calls, 1);
+}
+
 TEST(Rule20Markers, AreRecordedAtTheTailOnFirstNeed) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
