@@ -14,6 +14,11 @@ namespace {
 // wake-up costs more than that.
 constexpr int kSpinRounds = 10;
 
+// Where spinning was in vain this often in a row (the device shares our core, or is slow), a wait
+// sleeps at once, but for every so many.
+constexpr std::uint32_t kPatience = 4;
+constexpr std::uint32_t kTryAgain = 16;
+
 }  // namespace
 
 SignalObject::~SignalObject() { assert(first_ == nullptr && "a signal must outlive its waiters"); }
@@ -70,10 +75,14 @@ void SignalObject::wake_reached() noexcept {
 Status SignalObject::wait(std::uint64_t value, Deadline deadline) noexcept {
   if (this->value() >= value) return {};
   const Nanoseconds until = deadline.resolve(Clock::steady());
-  for (int round = 0; round < kSpinRounds; ++round) {
-    for (int i = 0; i < 16; ++i) base::spin_pause();
-    if (this->value() >= value) return {};
+  const std::uint32_t fruitless = fruitless_.load(std::memory_order_relaxed);
+  if (fruitless < kPatience || fruitless % kTryAgain == 0) {
+    for (int round = 0; round < kSpinRounds; ++round) {
+      for (int i = 0; i < 16; ++i) base::spin_pause();
+      if (this->value() >= value) return fruitless_.store(0, std::memory_order_relaxed), Status();
+    }
   }
+  fruitless_.store(fruitless + 1, std::memory_order_relaxed);
   base::Parker& parker = base::ParkerPool::acquire();
   Waiter waiter(parker);
   for (bool in_time = true; in_time;) {

@@ -80,6 +80,7 @@ class alignas(64) SignalObject final : public RefCounted {
   base::Atomic<std::uint64_t> least_{kNobody};  // smallest value somebody waits for
   Waiter* first_ = nullptr;                     // ascending by value
   base::Mutex mutex_;
+  base::Atomic<std::uint32_t> fruitless_{0};  // host waits in a row that spun in vain
 };
 static_assert(sizeof(SignalObject) == 64);
 

@@ -111,6 +111,8 @@ class Queue final : public RefCounted, public WorkItem {
 
   // Submitting: queue_submit.cpp.
   Status prepare(Submission& submission, const SubmitOptions& options) noexcept;
+  [[gnu::cold]] Status refuse(const Point& point, const char* what, std::size_t index) const;
+  [[gnu::cold]] Status refuse_signal(const SignalNode& signal, std::uint64_t value) const;
   void park(Submission& submission) noexcept;
   void make_ready(Submission& submission) noexcept;
   void list(Submission& submission) noexcept;

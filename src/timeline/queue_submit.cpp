@@ -122,6 +122,24 @@ void Queue::recycle(Submission& submission) noexcept {
   pool_lock_.unlock();
 }
 
+Status Queue::refuse(const Point& point, const char* what, std::size_t index) const {
+  if (point.semaphore == nullptr) {
+    return error(StatusCode::kInvalidArgument, "{}: {} {} has an empty semaphore", name(), what,
+                 index);
+  }
+  if (&point.semaphore->engine() != &engine_) {
+    return error(StatusCode::kPermissionDenied, "{}: {} is of another runtime", name(),
+                 point.semaphore->describe());
+  }
+  return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
+               point.semaphore->describe(), point.value);
+}
+
+Status Queue::refuse_signal(const SignalNode& signal, std::uint64_t value) const {
+  return error(StatusCode::kInvalidArgument, "{}: {}: signal of {}, but the value is {} already",
+               name(), signal.semaphore->describe(), signal.key, value);
+}
+
 // Validates before it takes anything: an error leaves no trace.
 Status Queue::prepare(Submission& submission, const SubmitOptions& options) noexcept {
   if (refuses_.load(std::memory_order_acquire)) {
@@ -133,23 +151,17 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
     return error(StatusCode::kResourceExhausted, "{}: backlog of {} ready submissions is full",
                  name(), options_.backlog_limit);
   }
-  for (const auto& [points, count] : {std::pair(options.waits, options.wait_count),
-                                      std::pair(options.signals, options.signal_count)}) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const Semaphore* semaphore = points[i].semaphore;
-      if (semaphore == nullptr) {
-        return error(StatusCode::kInvalidArgument, "{}: {} {} has an empty semaphore", name(),
-                     points == options.waits ? "wait" : "signal", i);
-      }
-      if (&semaphore->engine() != &engine_) {
-        return error(StatusCode::kPermissionDenied, "{}: {} is of another runtime", name(),
-                     semaphore->describe());
-      }
-      if (points[i].value > kMaxValue) {
-        return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
-                     semaphore->describe(), points[i].value);
-      }
-    }
+  const auto usable = [this](const Point& point) {
+    return point.semaphore != nullptr && &point.semaphore->engine() == &engine_ &&
+           point.value <= kMaxValue;
+  };
+  for (std::size_t i = 0; i < options.wait_count; ++i) {
+    if (!usable(options.waits[i])) [[unlikely]]
+      return refuse(options.waits[i], "wait", i);
+  }
+  for (std::size_t i = 0; i < options.signal_count; ++i) {
+    if (!usable(options.signals[i])) [[unlikely]]
+      return refuse(options.signals[i], "signal", i);
   }
   if (!reserve(submission.waits_, submission.wait_capacity_, submission.inline_waits_,
                options.wait_count) ||
@@ -162,14 +174,12 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
   const std::uint32_t signals = merge(submission.signals_, options.signals, options.signal_count);
   for (std::uint32_t i = 0; i < signals; ++i) {
     const SignalNode& signal = submission.signals_[i];
-    if (const std::uint64_t value = signal.semaphore->value(); signal.key <= value) {
-      return error(StatusCode::kInvalidArgument,
-                   "{}: {}: signal of {}, but the value is {} already", name(),
-                   signal.semaphore->describe(), signal.key, value);
+    if (const std::uint64_t value = signal.semaphore->value(); signal.key <= value) [[unlikely]] {
+      return refuse_signal(signal, value);
     }
     for (std::uint32_t k = 0; k < waits; ++k) {
       const WaitNode& wait = submission.waits_[k];
-      if (wait.semaphore == signal.semaphore && signal.key <= wait.key) {
+      if (wait.semaphore == signal.semaphore && signal.key <= wait.key) [[unlikely]] {
         return error(StatusCode::kInvalidArgument, "{}: {}: waits for {} and signals {}", name(),
                      wait.semaphore->describe(), wait.key, signal.key);
       }

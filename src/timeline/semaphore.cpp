@@ -116,23 +116,25 @@ Result<std::uint64_t> Semaphore::query() {
 }
 
 Status Semaphore::signal(std::uint64_t value) {
-  if (value > kMaxValue) {
-    return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(), value);
-  }
-  std::uint64_t word = word_.load(std::memory_order_relaxed);
-  do {
-    if ((word & kFailedBit) != 0) return failure();
-    if (value <= word) {
-      return error(StatusCode::kInvalidArgument, "{}: signal of {}, but the value is {} already",
-                   describe(), value, word);
-    }
-  } while (!word_.compare_exchange_weak(word, value, std::memory_order_seq_cst));
+  if (value > kMaxValue || !raise(value)) [[unlikely]]
+    return refuse_signal(value);
   // Rule 3: the word was written before `least` is read.
-  if (least_.load(std::memory_order_seq_cst) <= value) {
+  if (least_.load(std::memory_order_seq_cst) <= value) [[unlikely]] {
     EffectScope scope(engine_, EffectScope::Mode::kRun);
     release_waiters(nullptr);
   }
   return {};
+}
+
+// Neither a failure nor a value is ever taken back, so what stopped the signal is still there.
+Status Semaphore::refuse_signal(std::uint64_t value) const {
+  if (value > kMaxValue) {
+    return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(), value);
+  }
+  const std::uint64_t word = word_.load(std::memory_order_acquire);
+  if ((word & kFailedBit) != 0) return failure();
+  return error(StatusCode::kInvalidArgument, "{}: signal of {}, but the value is {} already",
+               describe(), value, word);
 }
 
 void Semaphore::fail(const Status& status) {
@@ -140,13 +142,6 @@ void Semaphore::fail(const Status& status) {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   set_failed(status);
   release_waiters(nullptr);
-}
-
-void Semaphore::advance(std::uint64_t value) noexcept {
-  std::uint64_t word = word_.load(std::memory_order_relaxed);
-  do {
-    if ((word & kFailedBit) != 0 || value <= word) return;  // rule 4: 5 after 7 advances nothing
-  } while (!word_.compare_exchange_weak(word, value, std::memory_order_seq_cst));
 }
 
 void Semaphore::set_failed(const Status& status) noexcept {
@@ -263,7 +258,7 @@ bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
 }
 
 void Semaphore::retire(SignalNode& node) noexcept {
-  advance(node.key);
+  (void)raise(node.key);  // rule 4: 5 after 7 advances nothing
   release_waiters(&node);
 }
 

@@ -143,7 +143,18 @@ class Semaphore final : public RefCounted {
   ~Semaphore() override;
   void on_last_handle() noexcept override;
 
-  void advance(std::uint64_t value) noexcept;
+  // False: the word has failed or is at `value` already. The failed bit counts as beyond any value.
+  bool raise(std::uint64_t value) noexcept {
+    // The first guess is that it rises by one: a line that others poll is then asked for once, for
+    // writing, and not for reading first.
+    std::uint64_t word = value - 1;
+    if (value == 0) return false;
+    while (!word_.compare_exchange_strong(word, value, std::memory_order_seq_cst)) {
+      if (word >= value) return false;
+    }
+    return true;
+  }
+  [[gnu::cold]] Status refuse_signal(std::uint64_t value) const;
   void set_failed(const Status& status) noexcept;
   // Pops everything reached or, once failed, everything, and removes `promise` if given; then,
   // without the lock, delivers.
@@ -153,18 +164,18 @@ class Semaphore final : public RefCounted {
   void deliver(WaitNode* popped) noexcept;
   SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
 
-  // A line of their own: pollers of the word are not disturbed by handles and locks.
+  // A line of its own: who polls the word is not disturbed by handles and locks, nor disturbs them.
   alignas(64) base::Atomic<std::uint64_t> word_;
-  base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
-  base::Atomic<detail::StatusRecord*> failure_{nullptr};
-  Engine& engine_;
 
-  alignas(64) base::Mutex mutex_;
+  alignas(64) base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
+  base::Mutex mutex_;
   base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
   base::Treap waiters_[kDomainCount];
   base::Treap promises_[kDomainCount];
   bool abandoned_ = false;  // no user handle is left
 
+  Engine& engine_;
+  base::Atomic<detail::StatusRecord*> failure_{nullptr};
   const std::uint64_t id_;
   std::string name_;
   HandleRef<RefCounted> owner_;

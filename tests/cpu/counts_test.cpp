@@ -77,7 +77,7 @@ TEST(CpuCounts, IssueToAnAwakeWorkerMakesNoSystemCall) {
   auto& lane = lane_of(*device);
   static std::atomic<bool> running, finish;
   running = finish = false;
-  auto ring = std::move(hcq::Ring::create(device->group(), nullptr, 2).value());
+  auto ring = hcq::Ring::create(device->group(), nullptr, 2).value();
   const hcq::CustomFunction busy = [](hcq::Ring&, const std::uint64_t*, hcq::Slice&) {
     running = true;
     while (!finish) base::spin_pause();

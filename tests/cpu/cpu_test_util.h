@@ -16,13 +16,13 @@ namespace halyard::cpu {
 inline std::unique_ptr<Device> stepped_device() {
   hal::DeviceInfo info;
   info.workers = 0;
-  return std::move(Device::create(info).value());
+  return Device::create(info).value();
 }
 
 inline std::unique_ptr<Device> device_with(unsigned workers) {
   hal::DeviceInfo info;
   info.workers = workers;
-  return std::move(Device::create(info).value());
+  return Device::create(info).value();
 }
 
 inline timeline::NativeQueue& lane_of(Device& device,

@@ -46,7 +46,7 @@ inline void mark_group(const Workgroup* group, void* const* buffers, const void*
 // A ring that is stepped by hand.
 struct SteppedRing {
   explicit SteppedRing(std::size_t capacity = 16) {
-    ring = std::move(Ring::create(group, &sequence, capacity).value());
+    ring = Ring::create(group, &sequence, capacity).value();
   }
   ~SteppedRing() { ring->close(); }
   void push_increment(std::uint64_t lane_value = 0) {

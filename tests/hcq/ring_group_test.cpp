@@ -27,7 +27,7 @@ TEST(RingGroup, RefusesMoreRingsThanItHolds) {
   RingGroup group(0);
   std::vector<std::unique_ptr<Ring>> rings;
   for (unsigned i = 0; i < RingGroup::kMaxRings; ++i) {
-    rings.push_back(std::move(Ring::create(group, nullptr, 2).value()));
+    rings.push_back(Ring::create(group, nullptr, 2).value());
   }
   EXPECT_EQ(Ring::create(group, nullptr, 2).status().code(), StatusCode::kResourceExhausted);
 }
@@ -38,7 +38,7 @@ TEST(RingGroup, NoPacketIsForgottenByWorkersThatGoToSleep) {
   RingGroup group(2);
   SignalObject sequences[2] = {SignalObject(0), SignalObject(0)};
   std::unique_ptr<Ring> rings[2];
-  for (int i = 0; i < 2; ++i) rings[i] = std::move(Ring::create(group, &sequences[i], 64).value());
+  for (int i = 0; i < 2; ++i) rings[i] = Ring::create(group, &sequences[i], 64).value();
   std::thread workers[2];
   for (std::thread& worker : workers) worker = std::thread([&] { group.serve(); });
   std::thread producers[2];
@@ -64,8 +64,8 @@ TEST(RingGroup, NoPacketIsForgottenByWorkersThatGoToSleep) {
 TEST(RingGroup, RingsOfAWorkerTakeTurns) {
   RingGroup group(1);
   SignalObject sequence(0);
-  auto endless = std::move(Ring::create(group, nullptr, 2).value());
-  auto other = std::move(Ring::create(group, &sequence, 2).value());
+  auto endless = Ring::create(group, nullptr, 2).value();
+  auto other = Ring::create(group, &sequence, 2).value();
   // Never done; yields after each visit.
   endless->push(PacketKind::kCustom, 0,
                 word(+[](Ring&, const std::uint64_t*, Slice&) { return Outcome::kYield; }));

@@ -74,7 +74,7 @@ TEST(Ring, BlockedRingHasNothingToDoUntilItsSignalIsSet) {
 
 TEST(Ring, BlockedRingDoesNotStopAnother) {
   SteppedRing r;
-  auto other = std::move(Ring::create(r.group, nullptr, 8).value());
+  auto other = Ring::create(r.group, nullptr, 8).value();
   SignalObject gate(0);
   r.ring->push(PacketKind::kWait, 0, word(&gate), 1);
   other->push(PacketKind::kExec, 0, word(&increment), word(&r.buffers), 0,

@@ -268,7 +268,6 @@ TEST(Rule17Effects, AMillionFailuresNeedConstantStackToo) {
 
 TEST(Rule18Query, LeavesEffectsToTheCompletionShell) {
   World world;
-  DomainMatrix matrix;
   auto& queue = world.queue();
   auto a = world.semaphore();
   bool ran = false;

@@ -152,10 +152,10 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>();
   IssuedAt issued;
-  ASSERT_TRUE(
-      queue->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false}, nullptr,
-                    &issued)
-          .ok());
+  ASSERT_TRUE(queue
+                  ->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false},
+                           nullptr, &issued)
+                  .ok());
   ASSERT_EQ(issued.sequence, 1u);
   EXPECT_EQ(code(done->wait(1, kNow, issued)), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(queue.native().doorbells, 0);
@@ -175,10 +175,10 @@ TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>(&world.log, 7, world.resource);
   IssuedAt issued;
-  ASSERT_TRUE(
-      queue->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false}, nullptr,
-                    &issued)
-          .ok());
+  ASSERT_TRUE(queue
+                  ->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false},
+                           nullptr, &issued)
+                  .ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());
   EXPECT_EQ(world.log, std::vector{7});
   EXPECT_EQ(queue.native().poll_calls, 1);
