@@ -37,8 +37,15 @@ Result<Buffer> Buffer::subspan(std::uint64_t offset, std::uint64_t length) const
                               length);
 }
 
-Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length) const {
+std::uint64_t Buffer::device_address() const noexcept {
+  return object_ ? object()->memory().device_address() + object()->offset() : 0;
+}
+
+Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length, MapMode mode) const {
   if (!object_) return empty_handle("buffer", "map");
+  if (static_cast<std::uint8_t>(mode) > static_cast<std::uint8_t>(MapMode::kDiscard)) {
+    return error(StatusCode::kInvalidArgument, "buffer: map: mode {}", static_cast<int>(mode));
+  }
   const BufferObject& self = *object();
   if (Status status = resolve_length(offset, length, self.size()); !status.ok()) {
     return at(status, "buffer: map");
@@ -49,7 +56,37 @@ Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length) const {
                  "buffer: map: {} memory of {} is not visible to the host",
                  to_string(self.memory().type()), self.device().name());
   }
-  return Mapping(*this, host + self.offset() + offset, static_cast<std::size_t>(length));
+  return Mapping(*this, host + self.offset() + offset, static_cast<std::size_t>(length), mode);
+}
+
+namespace {
+
+Status synchronize(const Buffer& buffer, const std::byte* data, std::size_t size,
+                   std::uint64_t offset, std::uint64_t length, const char* operation,
+                   Status (Memory::*run)(std::uint64_t, std::uint64_t) noexcept) {
+  if (!buffer) return empty_handle("mapping", operation);
+  if (Status status = resolve_length(offset, length, size); !status.ok()) {
+    return at(status, "mapping: {}", operation);
+  }
+  Memory& memory = buffer.object()->memory();
+  const auto first = static_cast<std::uint64_t>(data - memory.host_pointer());
+  return (memory.*run)(first + offset, length);
+}
+
+}  // namespace
+
+Status Mapping::flush(std::uint64_t offset, std::uint64_t length) const {
+  if (mode_ == MapMode::kRead) {
+    return Status(StatusCode::kFailedPrecondition, "mapping: flush: it is mapped for reading");
+  }
+  return synchronize(buffer_, data_, size_, offset, length, "flush", &Memory::flush);
+}
+
+Status Mapping::invalidate(std::uint64_t offset, std::uint64_t length) const {
+  if (mode_ == MapMode::kWrite || mode_ == MapMode::kDiscard) {
+    return Status(StatusCode::kFailedPrecondition, "mapping: invalidate: it is mapped for writing");
+  }
+  return synchronize(buffer_, data_, size_, offset, length, "invalidate", &Memory::invalidate);
 }
 
 }  // namespace halyard::inline v0::hal

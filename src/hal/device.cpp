@@ -26,6 +26,7 @@ DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl>
       impl_(std::move(impl)),
       memory_domain_(impl_->domain()),
       timeline_(registry.engine(), impl_->info().uri),
+      memory_counters_(Ref<MemoryCounters>::adopt(new(std::nothrow) MemoryCounters)),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
 
 Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
@@ -126,7 +127,42 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   }
   Result<Ref<Memory>> memory = self.impl().allocate(info.size, info.alignment, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
+  (*memory)->count_in(self.memory_counters());
   return BufferObject::create(self, std::move(*memory), 0, info.size);
+}
+
+Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
+                                     detail::MemoryRelease release) const {
+  const auto import = [&]() -> Result<Buffer> {
+    if (!object_) return empty_handle("device", "import_memory");
+    if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % kImportAlignment != 0) {
+      return error(StatusCode::kInvalidArgument,
+                   "device {}: import_memory: address {} is no multiple of {}", object()->name(),
+                   static_cast<const void*>(data), kImportAlignment);
+    }
+    Result<Ref<Memory>> memory = object()->impl().import_memory(data, size);
+    if (!memory.ok()) return at(memory.status(), "device {}: import_memory", object()->name());
+    return BufferObject::create(*object(), std::move(*memory), 0, size);
+  };
+  Result<Buffer> buffer = import();
+  if (buffer.ok()) {
+    Memory& memory = buffer->object()->memory();
+    memory.on_release(release);
+    memory.count_in(object()->memory_counters());
+  } else {
+    release.destroy(release.state);
+  }
+  return buffer;
+}
+
+MemoryStatistics Device::memory_statistics() const {
+  if (!object_ || !object()->memory_counters()) return {};
+  const MemoryCounters& counters = *object()->memory_counters();
+  return {.bytes = counters.bytes.load(std::memory_order_relaxed),
+          .peak_bytes = counters.peak_bytes.load(std::memory_order_relaxed),
+          .allocations = counters.count.load(std::memory_order_relaxed),
+          .total_allocations = counters.total_count.load(std::memory_order_relaxed),
+          .imported_bytes = counters.imported_bytes.load(std::memory_order_relaxed)};
 }
 
 namespace {

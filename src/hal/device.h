@@ -42,6 +42,7 @@ class DeviceObject final : public RefCounted {
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
+  const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
 
   // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
@@ -62,6 +63,7 @@ class DeviceObject final : public RefCounted {
   const void* const memory_domain_;
   timeline::Device timeline_;
   BlockPool blocks_;
+  const Ref<MemoryCounters> memory_counters_;
   QueueObject queues_[std::size(kQueueKinds)];
 
   // The reclaim shell's.

@@ -53,6 +53,9 @@ class DeviceImpl {
   // `size` may be 0; `alignment` is a power of two up to 4096, or 0.
   virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                        MemoryType type) = 0;
+  // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
+  // is gone; what the driver itself did for it is undone in the destructor.
+  virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) = 0;

@@ -8,13 +8,36 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "halyard/base/ref.h"
+#include "halyard/base/status.h"
+#include "halyard/hal/buffer.h"
 #include "halyard/hal/types.h"
 
 namespace halyard::inline v0::hal {
 
+// What a device counts of its memory; lives as long as the last of it.
+struct MemoryCounters final : RefCounted {
+  base::Atomic<std::uint64_t> bytes{0};
+  base::Atomic<std::uint64_t> peak_bytes{0};
+  base::Atomic<std::uint64_t> count{0};
+  base::Atomic<std::uint64_t> total_count{0};
+  base::Atomic<std::uint64_t> imported_bytes{0};
+};
+
 class Memory : public RefCounted {
  public:
+  // Calls `release` when the memory is gone: of imported memory. At most once, before it is shared.
+  void on_release(detail::MemoryRelease release) noexcept { release_ = release; }
+  // Counts it in `counters` until it is gone, as imported if it is released to somebody. At most
+  // once, before it is shared.
+  void count_in(Ref<MemoryCounters> counters) noexcept;
+
+  // Of memory that is not coherent: makes the host's writes visible to the device, or the device's
+  // to the host. The range lies in the memory.
+  virtual Status flush(std::uint64_t, std::uint64_t) noexcept { return {}; }
+  virtual Status invalidate(std::uint64_t, std::uint64_t) noexcept { return {}; }
+
   std::uint64_t size() const noexcept { return size_; }
   MemoryType type() const noexcept { return type_; }
   // Where the host sees it, or null.
@@ -33,12 +56,18 @@ class Memory : public RefCounted {
         device_address_(device_address),
         domain_(domain) {}
 
+  ~Memory() override { end(); }
+
  private:
+  void end() noexcept;
+
   std::uint64_t size_;
   MemoryType type_;
   std::byte* host_pointer_;
   std::uint64_t device_address_;
   const void* domain_;
+  detail::MemoryRelease release_;
+  Ref<MemoryCounters> counters_;
 };
 
 }  // namespace halyard::inline v0::hal

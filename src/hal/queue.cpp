@@ -147,6 +147,11 @@ void QueueObject::give_back(HandleRef<timeline::Semaphore> semaphore) noexcept {
   if (spare_count_ != kMaxSpare) spare_[spare_count_++] = std::move(semaphore);
 }
 
+Status QueueObject::flush() {
+  queue_->flush();
+  return device_.timeline().status();
+}
+
 Submission::~Submission() {
   if (object_ != nullptr) object_->release_for_user();
 }
@@ -211,6 +216,16 @@ Status Queue::barrier_and_wait(const SubmitInfo& info, Deadline deadline) const 
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "barrier_and_wait");
   return object_->barrier_and_wait(info, deadline);
+}
+
+Status Queue::wait_idle(Deadline deadline) const {
+  if (object_ == nullptr) return empty_handle("queue", "wait_idle");
+  return object_->wait_idle(deadline);
+}
+
+Status Queue::flush() const {
+  if (object_ == nullptr) return empty_handle("queue", "flush");
+  return object_->flush();
 }
 
 Status Queue::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,

@@ -57,6 +57,9 @@ class QueueObject final : public timeline::LaneSource {
   Status copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
   Status host_call(const detail::CallableType& type, void* callable, const Submit& submit);
 
+  Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }
+  Status flush();
+
   Status barrier_and_wait(Submit submit, Deadline deadline);
   Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings, Submit submit,
                           Deadline deadline);

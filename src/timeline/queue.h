@@ -16,7 +16,9 @@
 #include "base/atomic.h"
 #include "base/intrusive_list.h"
 #include "base/mutex.h"
+#include "base/parker.h"
 #include "base/spin_lock.h"
+#include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "timeline/domain.h"
@@ -64,6 +66,10 @@ class Queue final : public RefCounted, public WorkItem {
   // caller gets a user reference; with `issued` it hears where it went, if it went at once.
   Status submit(Submission& submission, const SubmitOptions& options, Submission** out,
                 IssuedAt* issued = nullptr) noexcept;
+
+  // Contracts in halyard/hal/queue.h.
+  void flush() noexcept;
+  Status wait_idle(Deadline deadline) noexcept;
 
   // The end of a queue, in this order, by its owner:
   //   in_flight()      until false: work in flight goes on
@@ -116,6 +122,7 @@ class Queue final : public RefCounted, public WorkItem {
   void park(Submission& submission) noexcept;
   void make_ready(Submission& submission) noexcept;
   void list(Submission& submission) noexcept;
+  bool has_unissued() noexcept;
   void unlist(Submission& submission) noexcept;
   bool grow() noexcept;
   void recycle(Submission& submission) noexcept;
@@ -182,6 +189,11 @@ class Queue final : public RefCounted, public WorkItem {
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
   base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or a host call
+  struct IdleWaiter {
+    base::Parker* parker;
+    IdleWaiter* next;
+  };
+  IdleWaiter* idle_waiters_ = nullptr;  // woken when unissued_ becomes empty
   std::vector<std::unique_ptr<Submission[]>> slabs_;
   Status closed_;
   base::Atomic<bool> refuses_{false};  // closed_ is set

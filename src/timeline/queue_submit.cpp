@@ -298,6 +298,10 @@ void Queue::unlist(Submission& submission) noexcept {
   base::LockGuard lock(mutex_);
   submission.listed_ = false;
   unissued_.erase(submission);
+  if (!unissued_.empty()) return;
+  for (const IdleWaiter* waiter = idle_waiters_; waiter != nullptr; waiter = waiter->next) {
+    waiter->parker->wake();
+  }
 }
 
 bool Queue::in_flight() noexcept {

@@ -164,5 +164,27 @@ TEST_F(DeviceTest, ADumpTellsWhoWaitsForWhat) {
   ASSERT_TRUE(gate.signal(7).ok());
 }
 
+TEST_F(DeviceTest, FlushAndInvalidateReachTheMemoryAtTheirPlace) {
+  const Buffer part = buffer(256, MemoryType::kHostVisible).subspan(64, 128).value();
+  const Mapping mapping = part.map(16, 32).value();
+  ASSERT_TRUE(mapping.flush(8, 4).ok());
+  ASSERT_TRUE(mapping.invalidate().ok());
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(control->flushed, (std::vector<Range>{{64 + 16 + 8, 4}}));
+  EXPECT_EQ(control->invalidated, (std::vector<Range>{{64 + 16, 32}}));
+}
+
+TEST_F(DeviceTest, AnImportTheDriverRefusesReleasesNothing) {
+  alignas(64) std::byte bytes[64];
+  bool released = false;
+  control->fail_allocate = Status(StatusCode::kUnimplemented, "no such memory");
+  EXPECT_ERROR(device.import_memory(bytes, [&] { released = true; }).status(),
+               StatusCode::kUnimplemented, "import_memory: no such memory");
+  EXPECT_FALSE(released);
+  control->fail_allocate = {};
+  ASSERT_TRUE(device.import_memory(bytes, [&] { released = true; }).ok());
+  EXPECT_TRUE(released) << "with the buffer, which nobody took";
+}
+
 }  // namespace
 }  // namespace halyard::hal

@@ -46,6 +46,7 @@ struct Control {
   std::vector<Launch> launches;
   Status fail_open_lane;
   Status fail_allocate;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
 };
 
@@ -55,7 +56,22 @@ class FakeMemory final : public Memory {
              const void* domain)
       : FakeMemory(std::move(control), std::make_unique<std::byte[]>(size + 1), size, type,
                    domain) {}
+  FakeMemory(std::shared_ptr<Control> control, std::byte* imported, std::uint64_t size,
+             const void* domain)
+      : Memory(size, MemoryType::kHostLocal, imported, reinterpret_cast<std::uint64_t>(imported),
+               domain),
+        control_(std::move(control)) {
+    ++control_->live_memories;
+  }
   ~FakeMemory() override { --control_->live_memories; }
+  Status flush(std::uint64_t offset, std::uint64_t length) noexcept override {
+    control_->flushed.push_back({offset, length});
+    return {};
+  }
+  Status invalidate(std::uint64_t offset, std::uint64_t length) noexcept override {
+    control_->invalidated.push_back({offset, length});
+    return {};
+  }
   std::byte* bytes() const { return bytes_.get(); }
 
  private:
@@ -245,6 +261,10 @@ class FakeDevice final : public DeviceImpl {
   Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, size, type, domain_)));
+  }
+  Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) override {
+    if (!control_->fail_allocate.ok()) return control_->fail_allocate;
+    return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, data, size, domain_)));
   }
   Result<Ref<ExecutableImpl>> load(kernel::Hyx file) override {
     return Ref<ExecutableImpl>(

@@ -26,6 +26,23 @@ struct BufferInfo {
   std::uint64_t alignment = 0;  // a power of two up to 4096, or 0 for the device's default (>= 64)
 };
 
+namespace detail {
+// What an imported memory's owner wants to hear: call(state) once, then destroy(state).
+struct MemoryRelease {
+  void* state = nullptr;
+  void (*call)(void* state) = nullptr;
+  void (*destroy)(void* state) = nullptr;
+};
+}  // namespace detail
+
+// What the host is about to do with a mapping.
+enum class MapMode : std::uint8_t {
+  kReadWrite,
+  kRead,
+  kWrite,    // bytes that are not written keep their value
+  kDiscard,  // as kWrite, but the bytes in the range are undefined until written
+};
+
 // A handle. Copies share the memory. Safe from any thread; semaphores alone order the bytes.
 class HALYARD_EXPORT Buffer {
  public:
@@ -42,7 +59,11 @@ class HALYARD_EXPORT Buffer {
   // The host's view of [offset, offset + length). Waits for nothing: order it after device work
   // with Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when
   // the memory is not host-visible, kOutOfRange beyond the end.
-  Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
+  Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize,
+                      MapMode mode = MapMode::kReadWrite) const;
+
+  // Where the device sees byte 0, for native code beside Halyard; valid while the memory lives.
+  std::uint64_t device_address() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
   friend bool operator==(const Buffer& a, const Buffer& b) noexcept = default;
@@ -52,22 +73,35 @@ class HALYARD_EXPORT Buffer {
   HandleRef<RefCounted> object_;
 };
 
-// Move-only. Keeps the memory mapped and alive.
+// Move-only. Keeps the memory mapped and alive. flush() and invalidate() are needed only where
+// memory is mapped and not coherent; MemoryType names none such today, so they cost nothing, and
+// portable code may call them.
 class HALYARD_EXPORT Mapping {
  public:
   Mapping() noexcept = default;
-  Mapping(Buffer buffer, std::byte* data, std::size_t size) noexcept
-      : buffer_(std::move(buffer)), data_(data), size_(size) {}
+  Mapping(Buffer buffer, std::byte* data, std::size_t size, MapMode mode) noexcept
+      : buffer_(std::move(buffer)), data_(data), size_(size), mode_(mode) {}
   Mapping(Mapping&& other) noexcept
       : buffer_(std::move(other.buffer_)),
         data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)) {}
+        size_(std::exchange(other.size_, 0)),
+        mode_(other.mode_) {}
   Mapping& operator=(Mapping&& other) noexcept {
     buffer_ = std::move(other.buffer_);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
+    mode_ = other.mode_;
     return *this;
   }
+
+  MapMode mode() const noexcept { return mode_; }
+
+  // After the host has written [offset, offset + length) and before the device reads it.
+  // kFailedPrecondition of a mapping for reading, kOutOfRange beyond the mapping.
+  Status flush(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
+  // After the device has written and before the host reads. kFailedPrecondition of a mapping for
+  // writing only.
+  Status invalidate(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
 
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
   // As elements of a trivially copyable T; a partial last element is left out. Precondition: the
@@ -82,6 +116,7 @@ class HALYARD_EXPORT Mapping {
   Buffer buffer_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  MapMode mode_ = MapMode::kReadWrite;
 };
 
 // A part of a buffer: a view, valid for the call it is passed to. kWholeSize means "to the end".

@@ -3,9 +3,13 @@
 // Device: queues, memory, executables, semaphores. open(), open_all(): devices by URI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "halyard/base/export.h"
@@ -31,6 +35,15 @@ struct DeviceInfo {
   std::uint32_t workers = 0;         // threads (cpu) or multiprocessors
 };
 
+// Memory of a device that lives now, also what only submissions in flight still use.
+struct MemoryStatistics {
+  std::uint64_t bytes = 0;              // allocated by this device
+  std::uint64_t peak_bytes = 0;         // the most there ever was
+  std::uint64_t allocations = 0;        // how many there are
+  std::uint64_t total_allocations = 0;  // how many there ever were
+  std::uint64_t imported_bytes = 0;     // import_memory; not among the others
+};
+
 // A handle; safe from any thread. Queues, buffers, executables, command buffers and the semaphores
 // a device created keep it alive. When the last handle of all these is gone, work in flight ends,
 // what is still parked then fails with kCancelled, and the device closes; nothing blocks for that.
@@ -52,6 +65,24 @@ class HALYARD_EXPORT Device {
   // kResourceExhausted when there is no memory, with the size; kInvalidArgument.
   Result<Buffer> allocate(const BufferInfo& info) const;
 
+  // The caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory` starts
+  // at a multiple of kImportAlignment bytes and stays valid until released() is called: once, when
+  // the last buffer, recording and submission that uses it is gone, on any thread. It must not
+  // block or throw. It is not called if the import fails: kInvalidArgument, kResourceExhausted,
+  // kUnimplemented where the device cannot.
+  template <class F>
+    requires std::is_invocable_v<F&>
+  Result<Buffer> import_memory(std::span<std::byte> memory, F&& released) const {
+    using Fn = std::decay_t<F>;
+    return import_erased(
+        memory.data(), memory.size(),
+        {new Fn(std::forward<F>(released)), [](void* state) { (*static_cast<Fn*>(state))(); },
+         [](void* state) { delete static_cast<Fn*>(state); }});
+  }
+  static constexpr std::size_t kImportAlignment = 16;
+
+  MemoryStatistics memory_statistics() const;
+
   // A .hyx file or its bytes (copied). kNotFound, kDataLoss (damaged), kUnavailable (no image this
   // device runs). `name` stands for the file in messages.
   Result<Executable> load(const std::string& path) const;
@@ -65,6 +96,9 @@ class HALYARD_EXPORT Device {
   DeviceObject* object() const noexcept { return reinterpret_cast<DeviceObject*>(object_.get()); }
 
  private:
+  Result<Buffer> import_erased(std::byte* data, std::size_t size,
+                               detail::MemoryRelease release) const;
+
   HandleRef<RefCounted> object_;
 };
 

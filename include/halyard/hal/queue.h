@@ -146,6 +146,13 @@ class HALYARD_EXPORT Queue {
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
 
+  // Waits until every submission made before has ended, in whatever way: what waits for semaphores
+  // too. kDeadlineExceeded says what is left. The calling thread may run work of a cpu device.
+  Status wait_idle(Deadline deadline = kForever) const;
+  // Has ready work handed to the device and its progress reported now. Submitting does the first by
+  // itself and waiting the second; for code that does neither for a while. kDeviceLost.
+  Status flush() const;
+
   explicit operator bool() const noexcept { return object_ != nullptr; }
   friend bool operator==(const Queue& a, const Queue& b) noexcept = default;
   QueueObject* object() const noexcept { return object_; }

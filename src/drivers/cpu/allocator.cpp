@@ -18,25 +18,23 @@ constexpr std::uint64_t kMaxAlignment = 4096;  // a page, so that mapped memory 
 
 // From here on memory is mapped by itself: it goes back to the system at once, and untouched pages
 // cost nothing. The C library's own threshold grows with use.
-constexpr std::uint64_t kMapped = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMapFrom = std::uint64_t{1} << 20;
 
 class HostMemory final : public hal::Memory {
  public:
-  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, bool mapped) noexcept
+  enum class Origin : std::uint8_t { kHeap, kMapped, kImported };
+  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, Origin origin) noexcept
       : Memory(size, type, static_cast<std::byte*>(pointer),
                reinterpret_cast<std::uintptr_t>(pointer), cpu::domain()),
-        mapped_(mapped) {}
+        origin_(origin) {}
 
  private:
   ~HostMemory() override {
-    if (mapped_) {
-      munmap(host_pointer(), size());
-    } else {
-      std::free(host_pointer());
-    }
+    if (origin_ == Origin::kMapped) munmap(host_pointer(), size());
+    if (origin_ == Origin::kHeap) std::free(host_pointer());
   }
 
-  const bool mapped_;
+  const Origin origin_;
 };
 
 }  // namespace
@@ -53,7 +51,7 @@ Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
     return error(StatusCode::kResourceExhausted, "cpu: no memory for {} bytes", size);
   };
   if (size > PTRDIFF_MAX - kMaxAlignment) return exhausted();
-  const bool mapped = size >= kMapped;
+  const bool mapped = size >= kMapFrom;
   void* pointer;
   if (mapped) {
     pointer = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,11 +64,19 @@ Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
     pointer = std::aligned_alloc(alignment, rounded);
     if (pointer == nullptr) return exhausted();
   }
-  auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped);
+  auto* memory = new (std::nothrow) HostMemory(
+      size, type, pointer, mapped ? HostMemory::Origin::kMapped : HostMemory::Origin::kHeap);
   if (memory == nullptr) {
     mapped ? static_cast<void>(munmap(pointer, size)) : std::free(pointer);
     return exhausted();
   }
+  return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
+}
+
+Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) {
+  auto* memory = new (std::nothrow)
+      HostMemory(size, hal::MemoryType::kHostLocal, data, HostMemory::Origin::kImported);
+  if (memory == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory to import");
   return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
 }
 

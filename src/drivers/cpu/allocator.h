@@ -4,6 +4,7 @@
 // be freed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "hal/memory.h"
@@ -18,5 +19,8 @@ const void* domain() noexcept;
 // `alignment`: a power of two up to 4096, or 0 for 64. kResourceExhausted with the size.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                   hal::MemoryType type);
+
+// The host's [data, data + size) as it is.
+Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size);
 
 }  // namespace halyard::inline v0::cpu

@@ -31,6 +31,10 @@ Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alig
   return cpu::allocate(size, alignment, type);
 }
 
+Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+  return cpu::import_memory(data, size);
+}
+
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   return Executable::load(std::move(file));
 }

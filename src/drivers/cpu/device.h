@@ -23,6 +23,7 @@ class Device final : public hal::DeviceImpl {
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   const void* domain() const noexcept override;
+  Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;

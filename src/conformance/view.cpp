@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Buffer views, and their exchange by DLPack.
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "conformance/context.h"
+#include "conformance/suites.h"
+#include "halyard/hal/dlpack.h"
+
+namespace halyard::inline v0::conformance {
+namespace {
+
+using hal::Buffer;
+using hal::BufferView;
+using hal::ElementType;
+namespace dlpack = hal::dlpack;
+
+BufferView floats(Context& t, hal::View<std::uint64_t> shape) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) count *= extent;
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), 0.0f);
+  return BufferView::create(t.buffer_of<float>(values), ElementType::kFloat32, shape).value();
+}
+
+void view_knows_shape_element_and_size(Context& t) {
+  const BufferView view =
+      BufferView::create(t.buffer(1000), ElementType::kInt16, {3, 4, 5}, 10).value();
+  VERIFY_EQ(view.rank(), 3u);
+  VERIFY_EQ(view.shape()[2], 5u);
+  VERIFY_EQ(view.element_count(), 60u);
+  VERIFY_EQ(view.size(), 120u);
+  VERIFY_EQ(view.offset(), 10u);
+  VERIFY_EQ(view.element(), ElementType::kInt16);
+}
+
+void view_without_dimensions_is_one_element(Context& t) {
+  const BufferView view = BufferView::create(t.buffer(8), ElementType::kFloat64, {}).value();
+  VERIFY_EQ(view.element_count(), 1u);
+  VERIFY_EQ(view.size(), 8u);
+  VERIFY_EQ(BufferView().element_count(), 0u);
+}
+
+void view_with_a_dimension_of_zero_is_empty(Context& t) {
+  const std::uint64_t huge = std::uint64_t{1} << 63;
+  const BufferView view =
+      BufferView::create(t.buffer(0), ElementType::kFloat32, {huge, huge, 0}).value();
+  VERIFY_EQ(view.element_count(), 0u);
+}
+
+void view_beyond_its_buffer_is_out_of_range(Context& t) {
+  const Buffer buffer = t.buffer(64);
+  VERIFY_OK(BufferView::create(buffer, ElementType::kFloat32, {4, 4}));
+  VERIFY_CODE(BufferView::create(buffer, ElementType::kFloat32, {4, 5}), StatusCode::kOutOfRange);
+  VERIFY_CODE(BufferView::create(buffer, ElementType::kFloat32, {4, 4}, 4),
+              StatusCode::kOutOfRange);
+  const std::uint64_t huge = std::uint64_t{1} << 32;
+  VERIFY_CODE(BufferView::create(buffer, ElementType::kFloat32, {huge, huge}),
+              StatusCode::kOutOfRange);
+}
+
+void view_refuses_what_is_no_array(Context& t) {
+  const Buffer buffer = t.buffer(64);
+  VERIFY_CODE(BufferView::create(Buffer(), ElementType::kInt8, {1}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(BufferView::create(buffer, static_cast<ElementType>(77), {1}),
+              StatusCode::kInvalidArgument);
+  VERIFY_CODE(BufferView::create(buffer, ElementType::kFloat32, {1}, 2),
+              StatusCode::kInvalidArgument);
+  VERIFY_CODE(BufferView::create(buffer, ElementType::kInt8, {1, 1, 1, 1, 1, 1, 1, 1, 1}),
+              StatusCode::kInvalidArgument);
+}
+
+void range_of_a_view_is_its_elements(Context& t) {
+  const Buffer buffer = t.buffer(64);
+  const BufferView view = BufferView::create(buffer, ElementType::kUint8, {2, 8}, 16).value();
+  t.finish([&](const hal::SubmitInfo& i) { return t.queue().fill(view.range(), 0xff, 1, i); });
+  const hal::Mapping mapping = buffer.map().value();
+  for (std::size_t i = 0; i < 64; ++i) {
+    VERIFY_EQ(mapping.bytes()[i], i >= 16 && i < 32 ? std::byte{0xff} : std::byte{0});
+  }
+}
+
+void reshape_keeps_the_elements(Context& t) {
+  const BufferView view = floats(t, {4, 6});
+  const BufferView other = view.reshape({2, 3, 4}).value();
+  VERIFY_EQ(other.rank(), 3u);
+  VERIFY(other.buffer() == view.buffer());
+  VERIFY_CODE(view.reshape({5, 5}), StatusCode::kOutOfRange);
+  VERIFY_CODE(view.reshape({4, 5}), StatusCode::kInvalidArgument);
+}
+
+void rows_are_a_part_of_the_outermost_dimension(Context& t) {
+  const BufferView view = floats(t, {4, 6});
+  const BufferView rows = view.rows(1, 2).value();
+  VERIFY_EQ(rows.element_count(), 12u);
+  VERIFY_EQ(rows.offset(), 24u);
+  VERIFY_EQ(rows.rows(1, 1)->offset(), 48u);
+  VERIFY_EQ(view.rows(4, 0)->element_count(), 0u);
+  VERIFY_CODE(view.rows(3, 2), StatusCode::kOutOfRange);
+  VERIFY_CODE(view.rows(1, std::numeric_limits<std::uint64_t>::max()), StatusCode::kOutOfRange);
+  VERIFY_CODE(floats(t, {}).rows(0, 1), StatusCode::kInvalidArgument);
+}
+
+// --- DLPack --------------------------------------------------------------------------------------
+
+// A tensor somebody else made, and how often its deleter was called.
+struct Theirs {
+  alignas(64) std::array<float, 24> values{};
+  std::array<std::int64_t, 2> shape{4, 6};
+  std::array<std::int64_t, 2> strides{6, 1};
+  int deleted = 0;
+  dlpack::ManagedTensor managed{.tensor = {.data = values.data(),
+                                           .device = {dlpack::DeviceType::kCpu, 0},
+                                           .rank = 2,
+                                           .type = {dlpack::TypeCode::kFloat, 32, 1},
+                                           .shape = shape.data(),
+                                           .strides = nullptr,
+                                           .byte_offset = 0},
+                                .context = this,
+                                .deleter = [](dlpack::ManagedTensor* self) {
+                                  ++static_cast<Theirs*>(self->context)->deleted;
+                                }};
+};
+
+void exported_tensor_describes_the_view(Context& t) {
+  const BufferView view = floats(t, {4, 6}).rows(1, 3).value();
+  dlpack::ManagedTensor* const managed = to_dlpack(view).value();
+  const dlpack::Tensor& tensor = managed->tensor;
+  VERIFY_EQ(tensor.rank, 2);
+  VERIFY_EQ(tensor.shape[0], 3);
+  VERIFY_EQ(tensor.shape[1], 6);
+  VERIFY_EQ(tensor.type.code, dlpack::TypeCode::kFloat);
+  VERIFY_EQ(tensor.type.bits, 32);
+  VERIFY_EQ(tensor.type.lanes, 1);
+  VERIFY_EQ(tensor.device.type, dlpack::DeviceType::kCpu);
+  VERIFY_EQ(static_cast<const float*>(tensor.data)[0], 6.0f);
+  managed->deleter(managed);
+}
+
+void exported_tensor_keeps_the_memory(Context& t) {
+  const std::uint64_t before = t.device().memory_statistics().bytes;
+  dlpack::ManagedTensorVersioned* const managed = to_dlpack_versioned(floats(t, {4})).value();
+  VERIFY_EQ(managed->version.major, 1u);
+  VERIFY_EQ(managed->flags, 0u);
+  VERIFY_EQ(static_cast<const float*>(managed->tensor.data)[3], 3.0f);
+  VERIFY(t.device().memory_statistics().bytes > before);
+  managed->deleter(managed);
+  VERIFY_EQ(t.device().memory_statistics().bytes, before);
+}
+
+void imported_tensor_is_a_view_of_their_bytes(Context& t) {
+  Theirs theirs;
+  theirs.managed.tensor.strides = theirs.strides.data();
+  {
+    const BufferView view = from_dlpack(t.device(), &theirs.managed).value();
+    VERIFY_EQ(view.rank(), 2u);
+    VERIFY_EQ(view.shape()[1], 6u);
+    VERIFY_EQ(view.element(), ElementType::kFloat32);
+    t.finish(
+        [&](const hal::SubmitInfo& i) { return t.queue().fill(view.range(), 0x3f800000, 4, i); });
+    VERIFY_EQ(theirs.values[23], 1.0f);
+    VERIFY_EQ(theirs.deleted, 0);
+  }
+  VERIFY_UNTIL(theirs.deleted == 1);
+}
+
+void tensor_goes_out_and_in_again(Context& t) {
+  const BufferView view = floats(t, {2, 3, 4});
+  const BufferView again = from_dlpack(t.device(1), to_dlpack(view).value()).value();
+  VERIFY_EQ(again.rank(), 3u);
+  VERIFY_EQ(again.buffer().map()->as<float>()[23], 23.0f);
+}
+
+void every_element_type_is_exchanged(Context& t) {
+  for (int type = 0; type <= static_cast<int>(ElementType::kUint8); ++type) {
+    const auto element = static_cast<ElementType>(type);
+    const BufferView view = BufferView::create(t.buffer(64), element, {4}).value();
+    const BufferView again = from_dlpack(t.device(), to_dlpack(view).value()).value();
+    VERIFY_EQ(again.element(), element);
+  }
+}
+
+void tensor_without_elements_is_taken(Context& t) {
+  Theirs theirs;
+  theirs.shape[0] = 0;
+  theirs.managed.tensor.data = nullptr;
+  const BufferView view = from_dlpack(t.device(), &theirs.managed).value();
+  VERIFY_EQ(view.element_count(), 0u);
+  VERIFY_EQ(view.shape()[1], 6u);
+  VERIFY_EQ(theirs.deleted, 1);
+}
+
+void tensor_that_is_refused_stays_its_owners(Context& t) {
+  const auto refused = [&](auto&& spoil, StatusCode code) {
+    Theirs theirs;
+    spoil(theirs.managed.tensor);
+    VERIFY_CODE(from_dlpack(t.device(), &theirs.managed), code);
+    VERIFY_EQ(theirs.deleted, 0);
+  };
+  using Tensor = dlpack::Tensor;
+  refused([](Tensor& x) { x.type.lanes = 4; }, StatusCode::kUnimplemented);
+  refused([](Tensor& x) { x.type.bits = 24; }, StatusCode::kUnimplemented);
+  refused([](Tensor& x) { x.device.type = dlpack::DeviceType::kCuda; }, StatusCode::kUnimplemented);
+  refused([](Tensor& x) { x.byte_offset = 4; }, StatusCode::kInvalidArgument);
+  refused([](Tensor& x) { x.data = nullptr; }, StatusCode::kInvalidArgument);
+  refused([](Tensor& x) { x.shape[1] = -1; }, StatusCode::kInvalidArgument);
+  refused([](Tensor& x) { x.shape[1] = std::int64_t{1} << 61; }, StatusCode::kInvalidArgument);
+  refused([](Tensor& x) { x.rank = 9; }, StatusCode::kInvalidArgument);
+  refused([](Tensor& x) { x.rank = -1; }, StatusCode::kInvalidArgument);
+  std::int64_t transposed[] = {1, 4};
+  refused([&](Tensor& x) { x.strides = transposed; }, StatusCode::kUnimplemented);
+  VERIFY_CODE(from_dlpack(t.device(), static_cast<dlpack::ManagedTensor*>(nullptr)),
+              StatusCode::kInvalidArgument);
+}
+
+void read_only_and_future_tensors_are_refused(Context& t) {
+  dlpack::ManagedTensorVersioned* const managed = to_dlpack_versioned(floats(t, {4})).value();
+  managed->flags = dlpack::kReadOnly;
+  VERIFY_CODE(from_dlpack(t.device(), managed), StatusCode::kPermissionDenied);
+  managed->flags = 0;
+  managed->version.major = 2;
+  VERIFY_CODE(from_dlpack(t.device(), managed), StatusCode::kUnimplemented);
+  managed->version.major = 1;
+  managed->version.minor = 3;
+  VERIFY_OK(from_dlpack(t.device(), managed));  // took it
+}
+
+#define CASE(name) {"view", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"view", #name, name, Vary::kQueueKinds}
+constexpr Case kCases[] = {
+    CASE(view_knows_shape_element_and_size),
+    CASE(view_without_dimensions_is_one_element),
+    CASE(view_with_a_dimension_of_zero_is_empty),
+    CASE(view_beyond_its_buffer_is_out_of_range),
+    CASE(view_refuses_what_is_no_array),
+    CASE_ON_EVERY_QUEUE(range_of_a_view_is_its_elements),
+    CASE(reshape_keeps_the_elements),
+    CASE(rows_are_a_part_of_the_outermost_dimension),
+    CASE(exported_tensor_describes_the_view),
+    CASE(exported_tensor_keeps_the_memory),
+    CASE_ON_EVERY_QUEUE(imported_tensor_is_a_view_of_their_bytes),
+    CASE(tensor_goes_out_and_in_again),
+    CASE(every_element_type_is_exchanged),
+    CASE(tensor_without_elements_is_taken),
+    CASE(tensor_that_is_refused_stays_its_owners),
+    CASE(read_only_and_future_tensors_are_refused),
+};
+#undef CASE
+#undef CASE_ON_EVERY_QUEUE
+
+}  // namespace
+
+std::span<const Case> view_cases() noexcept { return kCases; }
+
+}  // namespace halyard::inline v0::conformance

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/hal/dlpack.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+#include "hal/object.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+// As dlpack.h lays them out on machines with pointers of 64 bits.
+static_assert(sizeof(dlpack::Tensor) == 48 && offsetof(dlpack::Tensor, type) == 20 &&
+              offsetof(dlpack::Tensor, shape) == 24 && offsetof(dlpack::Tensor, byte_offset) == 40);
+static_assert(sizeof(dlpack::ManagedTensor) == 64);
+static_assert(sizeof(dlpack::ManagedTensorVersioned) == 80 &&
+              offsetof(dlpack::ManagedTensorVersioned, tensor) == 32);
+
+constexpr ElementType kElements[] = {
+    ElementType::kFloat16, ElementType::kFloat32, ElementType::kFloat64, ElementType::kInt8,
+    ElementType::kInt16,   ElementType::kInt32,   ElementType::kInt64,   ElementType::kUint8,
+    ElementType::kUint16,  ElementType::kUint32,  ElementType::kUint64};
+
+dlpack::DataType type_of(ElementType element) noexcept {
+  using dlpack::TypeCode;
+  const std::string_view name = to_string(element);
+  const TypeCode code = name.starts_with("float") ? TypeCode::kFloat
+                        : name.starts_with("int") ? TypeCode::kInt
+                                                  : TypeCode::kUint;
+  return {code, static_cast<std::uint8_t>(8 * size_of(element)), 1};
+}
+
+// What a tensor of ours points to.
+template <class Managed>
+struct Exported {
+  Managed managed;
+  BufferView view;
+  std::int64_t shape[BufferView::kMaxRank];
+};
+
+template <class Managed>
+Result<Managed*> give(const BufferView& view) {
+  if (!view.buffer()) return empty_handle("buffer view", "to_dlpack");
+  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, view.buffer().map(view.offset(), view.size()));
+  auto* exported = new (std::nothrow) Exported<Managed>{.managed = {}, .view = view, .shape = {}};
+  if (exported == nullptr) {
+    return Status(StatusCode::kResourceExhausted, "to_dlpack: no memory for the tensor");
+  }
+  std::ranges::copy(view.shape(), exported->shape);
+  Managed& managed = exported->managed;
+  managed.tensor = {.data = mapping.bytes().data(),
+                    .device = {dlpack::DeviceType::kCpu, 0},
+                    .rank = static_cast<std::int32_t>(view.rank()),
+                    .type = type_of(view.element()),
+                    .shape = exported->shape,
+                    .strides = nullptr,
+                    .byte_offset = 0};
+  managed.context = exported;
+  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
+  return &managed;
+}
+
+// The shape and element type of `tensor`, or why it cannot be taken.
+Status inspect(const dlpack::Tensor& tensor, ElementType& element,
+               std::uint64_t (&shape)[BufferView::kMaxRank], std::uint64_t& bytes) {
+  using dlpack::DeviceType;
+  if (tensor.device.type != DeviceType::kCpu && tensor.device.type != DeviceType::kCudaHost) {
+    return error(StatusCode::kUnimplemented, "from_dlpack: memory of device type {}",
+                 static_cast<int>(tensor.device.type));
+  }
+  const auto* const found = std::ranges::find_if(kElements, [&](ElementType candidate) {
+    const dlpack::DataType type = type_of(candidate);
+    return type.code == tensor.type.code && type.bits == tensor.type.bits && tensor.type.lanes == 1;
+  });
+  if (found == std::end(kElements)) {
+    return error(StatusCode::kUnimplemented, "from_dlpack: elements of code {}, {} bits, {} lanes",
+                 static_cast<int>(tensor.type.code), tensor.type.bits, tensor.type.lanes);
+  }
+  element = *found;
+  if (tensor.rank < 0 || tensor.rank > static_cast<std::int32_t>(BufferView::kMaxRank) ||
+      (tensor.rank != 0 && tensor.shape == nullptr)) {
+    return error(StatusCode::kInvalidArgument, "from_dlpack: {} dimensions", tensor.rank);
+  }
+  bytes = size_of(element);
+  for (std::int32_t i = tensor.rank; i-- > 0;) {
+    const std::int64_t extent = tensor.shape[i];
+    const auto dense = static_cast<std::int64_t>(bytes / size_of(element));
+    // The stride of a dimension of one or no element says nothing.
+    if (tensor.strides != nullptr && extent > 1 && tensor.strides[i] != dense && bytes != 0) {
+      return error(StatusCode::kUnimplemented,
+                   "from_dlpack: stride {} of dimension {}, dense would be {}", tensor.strides[i],
+                   i, dense);
+    }
+    if (extent < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes) ||
+        bytes > static_cast<std::uint64_t>(PTRDIFF_MAX)) {
+      return error(StatusCode::kInvalidArgument, "from_dlpack: extent {} of dimension {}", extent,
+                   i);
+    }
+    shape[i] = static_cast<std::uint64_t>(extent);
+  }
+  return {};
+}
+
+template <class Managed>
+Result<BufferView> take(const Device& device, Managed* managed) {
+  if (managed == nullptr) return Status(StatusCode::kInvalidArgument, "from_dlpack: no tensor");
+  const dlpack::Tensor& tensor = managed->tensor;
+  ElementType element{};
+  std::uint64_t shape[BufferView::kMaxRank]{};
+  std::uint64_t bytes = 0;
+  HALYARD_RETURN_IF_ERROR(inspect(tensor, element, shape, bytes));
+  const auto release = [managed] {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+  };
+  const View<std::uint64_t> extents(shape, static_cast<std::size_t>(tensor.rank));
+  if (bytes == 0) {  // there may be no data to import
+    HALYARD_ASSIGN_OR_RETURN(const Buffer buffer,
+                             device.allocate({.memory = MemoryType::kHostLocal}));
+    HALYARD_ASSIGN_OR_RETURN(BufferView view, BufferView::create(buffer, element, extents));
+    release();
+    return view;
+  }
+  std::byte* const data =
+      tensor.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  HALYARD_ASSIGN_OR_RETURN(const Buffer buffer, device.import_memory({data, bytes}, release));
+  return BufferView::create(buffer, element, extents);
+}
+
+}  // namespace
+
+Result<dlpack::ManagedTensor*> to_dlpack(const BufferView& view) {
+  return give<dlpack::ManagedTensor>(view);
+}
+
+Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const BufferView& view) {
+  HALYARD_ASSIGN_OR_RETURN(dlpack::ManagedTensorVersioned * managed,
+                           give<dlpack::ManagedTensorVersioned>(view));
+  managed->version = {1, 0};
+  return managed;
+}
+
+Result<BufferView> from_dlpack(const Device& device, dlpack::ManagedTensor* tensor) {
+  return take(device, tensor);
+}
+
+Result<BufferView> from_dlpack(const Device& device, dlpack::ManagedTensorVersioned* tensor) {
+  if (tensor != nullptr && tensor->version.major > 1) {
+    return error(StatusCode::kUnimplemented, "from_dlpack: version {}.{}", tensor->version.major,
+                 tensor->version.minor);
+  }
+  if (tensor != nullptr && (tensor->flags & dlpack::kReadOnly) != 0) {
+    return Status(StatusCode::kPermissionDenied, "from_dlpack: the tensor is read-only");
+  }
+  return take(device, tensor);
+}
+
+}  // namespace halyard::inline v0::hal

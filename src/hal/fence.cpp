@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/hal/fence.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/mutex.h"
+#include "hal/object.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::hal {
+
+class FenceObject final : public RefCounted {
+ public:
+  // Entries are only added, so a copy of the points stays valid as long as this object.
+  struct Entry {
+    Semaphore semaphore;
+    std::uint64_t value = 0;
+  };
+
+  Status insert(timeline::Semaphore* semaphore, std::uint64_t value) {
+    if (semaphore == nullptr) {
+      return Status(StatusCode::kInvalidArgument, "fence: insert: the point has no semaphore");
+    }
+    if (value > timeline::kMaxValue) {
+      return error(StatusCode::kInvalidArgument, "fence: insert: {}: value {} above 2^63-1",
+                   semaphore->describe(), value);
+    }
+    Semaphore handle(semaphore);  // taken and dropped outside the lock
+    base::LockGuard lock(mutex_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      Entry& entry = entries_[i];
+      if (entry.semaphore == handle) {
+        entry.value = std::max(entry.value, value);
+        return {};
+      }
+    }
+    if (count_ != 0 && &entries_[0].semaphore.object()->engine() != &semaphore->engine()) {
+      return error(StatusCode::kPermissionDenied, "fence: insert: {} is of another runtime than {}",
+                   semaphore->describe(), entries_[0].semaphore.object()->describe());
+    }
+    if (count_ == capacity_) HALYARD_RETURN_IF_ERROR(grow());
+    entries_[count_++] = {std::move(handle), value};
+    return {};
+  }
+
+  std::size_t size() noexcept {
+    base::LockGuard lock(mutex_);
+    return count_;
+  }
+
+  std::vector<Point> points() {
+    std::vector<Point> points;
+    base::LockGuard lock(mutex_);
+    points.reserve(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      points.emplace_back(entries_[i].semaphore, entries_[i].value);
+    }
+    return points;
+  }
+
+ private:
+  Status grow() {
+    const std::size_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
+    std::unique_ptr<Entry[]> larger(new (std::nothrow) Entry[capacity]);
+    if (larger == nullptr) {
+      return error(StatusCode::kResourceExhausted, "fence: insert: no memory for {} points",
+                   capacity);
+    }
+    std::move(entries_.get(), entries_.get() + count_, larger.get());
+    entries_ = std::move(larger);
+    capacity_ = capacity;
+    return {};
+  }
+
+  base::Mutex mutex_;
+  std::unique_ptr<Entry[]> entries_;
+  std::size_t count_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+Result<Fence> Fence::create(Points points) {
+  auto* object = new (std::nothrow) FenceObject;
+  if (object == nullptr) return Status(StatusCode::kResourceExhausted, "fence: no memory");
+  Fence fence;
+  fence.object_ = HandleRef<RefCounted>(handle_base(object));
+  object->release();  // the handles' reference stays
+  for (const Point& point : points) HALYARD_RETURN_IF_ERROR(fence.insert(point));
+  return fence;
+}
+
+Status Fence::insert(const Point& point) const {
+  if (!object_) return empty_handle("fence", "insert");
+  return object()->insert(point.semaphore(), point.value());
+}
+
+Status Fence::extend(const Fence& other) const {
+  if (!object_ || !other) return empty_handle("fence", "extend");
+  for (const Point& point : other.points()) HALYARD_RETURN_IF_ERROR(insert(point));
+  return {};
+}
+
+std::size_t Fence::size() const noexcept { return object_ ? object()->size() : 0; }
+
+std::vector<Point> Fence::points() const {
+  return object_ ? object()->points() : std::vector<Point>();
+}
+
+Result<bool> Fence::query() const {
+  if (!object_) return empty_handle("fence", "query");
+  bool reached = true;
+  for (const Point& point : points()) {
+    // query() looks how far the devices have come; look() takes a value before a later failure.
+    (void)point.semaphore()->query();
+    const auto look = point.semaphore()->look(point.value());
+    if (look == timeline::Semaphore::Look::kFailed) return point.semaphore()->failure();
+    reached &= look == timeline::Semaphore::Look::kReached;
+  }
+  return reached;
+}
+
+Status Fence::wait(Deadline deadline) const {
+  if (!object_) return empty_handle("fence", "wait");
+  return wait_all(points(), deadline);
+}
+
+Status Fence::signal() const {
+  if (!object_) return empty_handle("fence", "signal");
+  Status first;
+  for (const Point& point : points()) {
+    if (point.semaphore()->look(point.value()) == timeline::Semaphore::Look::kReached) continue;
+    Status status = point.semaphore()->signal(point.value());
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+void Fence::fail(const Status& status) const {
+  for (const Point& point : points()) point.semaphore()->fail(status);
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/memory.h"
+
+#include <utility>
+
+namespace halyard::inline v0::hal {
+
+void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
+  if (!counters) return;  // there was no memory for them
+  counters_ = std::move(counters);
+  if (release_.call != nullptr) {
+    counters_->imported_bytes.fetch_add(size_, std::memory_order_relaxed);
+    return;
+  }
+  counters_->count.fetch_add(1, std::memory_order_relaxed);
+  counters_->total_count.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t bytes = counters_->bytes.fetch_add(size_, std::memory_order_relaxed) + size_;
+  std::uint64_t peak = counters_->peak_bytes.load(std::memory_order_relaxed);
+  while (peak < bytes &&
+         !counters_->peak_bytes.compare_exchange_weak(peak, bytes, std::memory_order_relaxed)) {
+  }
+}
+
+void Memory::end() noexcept {
+  if (counters_ && release_.call != nullptr) {
+    counters_->imported_bytes.fetch_sub(size_, std::memory_order_relaxed);
+  } else if (counters_) {
+    counters_->count.fetch_sub(1, std::memory_order_relaxed);
+    counters_->bytes.fetch_sub(size_, std::memory_order_relaxed);
+  }
+  if (release_.call != nullptr) {
+    release_.call(release_.state);
+    release_.destroy(release_.state);
+  }
+}
+
+}  // namespace halyard::inline v0::hal

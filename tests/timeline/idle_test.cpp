@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Waiting for a whole queue, and flushing one.
+#include "memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
+
+TEST(Idle, IsAtOnceAQueueWithoutWork) {
+  World world;
+  EXPECT_TRUE(world.queue()->wait_idle(kNow).ok());
+  EXPECT_EQ(world.work_source.parks, 0);
+}
+
+TEST(Idle, WaiterRunsTheWorkWhereItCan) {
+  World world;
+  auto& queue = world.queue();
+  queue.native().helps = true;
+  for (int i = 1; i <= 3; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
+  EXPECT_TRUE(queue->wait_idle(kForever).ok());
+  EXPECT_EQ(world.log, (std::vector{1, 2, 3}));
+  EXPECT_EQ(world.work_source.parks, 0);
+}
+
+TEST(Idle, SleepsOnTheLaneUntilItIsDone) {
+  World world;
+  auto& queue = world.queue();
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  std::size_t armed = 0;
+  world.work_source.asleep = [&] {
+    armed = queue.native().armed();
+    queue.native().run();
+  };
+  EXPECT_TRUE(queue->wait_idle(kForever).ok());
+  EXPECT_EQ(armed, 1u);
+  EXPECT_EQ(world.work_source.parks, 1);
+}
+
+TEST(Idle, TheLastOneToLeaveTheListWakesTheWaiter) {
+  World world;
+  auto& queue = world.queue();
+  queue.native().helps = true;
+  auto gate = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {}, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 2}}, {}, 2).ok());
+  std::jthread waiter([&] { EXPECT_TRUE(queue->wait_idle(kForever).ok()); });
+  // It sleeps without an end of its own: `real_deadline` is off.
+  while (world.work_source.parks < 1) std::this_thread::yield();
+  EXPECT_TRUE(gate->signal(1).ok());
+  EXPECT_TRUE(gate->signal(2).ok());
+  waiter.join();
+  EXPECT_EQ(world.log, (std::vector{1, 2}));
+}
+
+TEST(Idle, IncludesWhatIsCancelledOrFails) {
+  World world;
+  auto& queue = world.queue();
+  auto gate = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {}).ok());
+  world.work_source.asleep = [&] { gate->fail(Status(StatusCode::kDataLoss, "gone")); };
+  EXPECT_TRUE(queue->wait_idle(kForever).ok());
+}
+
+TEST(Idle, PastDeadlineTellsWhatIsLeft) {
+  World world;
+  auto& queue = world.queue();
+  auto gate = world.semaphore(0, "gate");
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 3}}, {}).ok());
+  const Status status = queue->wait_idle(kNow);
+  EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
+  EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
+}
+
+TEST(Idle, ALaneWithMarkersGetsOne) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  world.work_source.asleep = [&] { queue.native().run(); };
+  EXPECT_TRUE(queue->wait_idle(kForever).ok());
+  EXPECT_EQ(queue.native().mark_calls, 1);
+}
+
+TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  EXPECT_EQ(queue.native().mark_calls, 0);
+  queue->flush();
+  EXPECT_EQ(queue.native().mark_calls, 1);
+  queue->flush();
+  EXPECT_EQ(queue.native().mark_calls, 1);
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing
