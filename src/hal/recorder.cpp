@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstring>
+#include <string_view>
 
 #include "hal/command_buffer.h"
 #include "hal/driver.h"
@@ -28,8 +29,9 @@ class RecorderState {
   void record(const char* name, F&& command) {
     if (!first_error_.ok()) return;
     if (Status status = command(); !status.ok()) {
-      first_error_ = at(status, "recorder for {}: command {} ({})", device_.object()->name(),
-                        commands_->command_count(), name);
+      first_error_ = at(status, "recorder for {}: command {} ({}){}{:.64}",
+                        device_.object()->name(), commands_->command_count(), name,
+                        groups_.empty() ? "" : " in group ", innermost_group());
     }
   }
 
@@ -39,17 +41,30 @@ class RecorderState {
   Status update(const BindingRef& target, Bytes source);
   Status copy(const BindingRef& source, const BindingRef& target);
   Status barrier() { return commands_->add(Command()); }
+  Status begin_debug_group(std::string_view name);
+  Status end_debug_group();
 
   Result<CommandBuffer> finish() {
     if (!first_error_.ok()) return std::move(first_error_);
+    if (!groups_.empty()) {
+      return error(StatusCode::kFailedPrecondition,
+                   "recorder for {}: finish: {} open debug groups, the innermost is {:.64}",
+                   device_.object()->name(), groups_.size(), innermost_group());
+    }
     Result<CommandBuffer> result = commands_->finish();
     if (result.ok()) return result;
     return at(result.status(), "recorder for {}: finish", device_.object()->name());
   }
 
  private:
+  std::string_view innermost_group() const noexcept {
+    return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
+  }
+
   Device device_;
   Ref<CommandBufferObject> commands_;
+  Arena names_;                     // of groups, which the finished recording has no use for
+  Array<std::string_view> groups_;  // those open
   Status first_error_;
 };
 
@@ -143,6 +158,19 @@ Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {
   return commands_->check_copy_at_bind();
 }
 
+Status RecorderState::begin_debug_group(std::string_view name) {
+  auto* const copy = reinterpret_cast<char*>(names_.allocate(name.size()));
+  if (copy == nullptr) return no_memory(name.size());
+  if (!name.empty()) std::memcpy(copy, name.data(), name.size());
+  return groups_.push_back({copy, name.size()}) ? Status() : no_memory(sizeof(std::string_view));
+}
+
+Status RecorderState::end_debug_group() {
+  if (groups_.empty()) return Status(StatusCode::kFailedPrecondition, "no debug group is open");
+  groups_.shrink(groups_.size() - 1);
+  return {};
+}
+
 Recorder::Recorder(const Device& device) : state_(std::make_unique<RecorderState>(device)) {}
 Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
@@ -175,6 +203,18 @@ Recorder& Recorder::copy(const BindingRef& source, const BindingRef& target) {
 
 Recorder& Recorder::barrier() {
   if (state_) state_->record("barrier", [&] { return state_->barrier(); });
+  return *this;
+}
+
+Recorder& Recorder::begin_debug_group(std::string_view name) {
+  if (state_) {
+    state_->record("begin_debug_group", [&] { return state_->begin_debug_group(name); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::end_debug_group() {
+  if (state_) state_->record("end_debug_group", [&] { return state_->end_debug_group(); });
   return *this;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
@@ -74,6 +75,12 @@ class HALYARD_EXPORT Recorder {
   Recorder& copy(const BindingRef& source, const BindingRef& target);
 
   Recorder& barrier();
+
+  // A name for the commands up to the matching end, for people: an error names the innermost group.
+  // Groups nest; they are no commands, order nothing and cost nothing when the recording runs.
+  // kFailedPrecondition: an end without a begin, or at finish() a group that is still open.
+  Recorder& begin_debug_group(std::string_view name);
+  Recorder& end_debug_group();
 
   // The finished recording, or the first error. The recorder is empty afterwards: it ignores
   // further commands, and a second finish() is kFailedPrecondition.
