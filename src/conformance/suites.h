@@ -16,6 +16,7 @@ std::span<const Case> command_buffer_cases() noexcept;
 std::span<const Case> debug_group_cases() noexcept;
 std::span<const Case> transfer_cases() noexcept;
 std::span<const Case> dispatch_cases() noexcept;
+std::span<const Case> indirect_cases() noexcept;
 std::span<const Case> buffer_cases() noexcept;
 std::span<const Case> executable_cases() noexcept;
 std::span<const Case> device_cases() noexcept;

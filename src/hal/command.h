@@ -48,6 +48,8 @@ struct DispatchCommand {
   ExecutableImpl* executable;
   std::uint32_t function;
   std::uint32_t groups[3];  // any zero: nothing runs
+  const CommandRange*
+      counts;  // else null: 12 bytes, aligned to 4, that hold the groups when it runs
   const CommandRange* bindings;
   std::uint32_t binding_count;
   std::uint32_t constants_size;

@@ -176,7 +176,15 @@ Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRa
                        View<Constant> constants, const SubmitInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch");
-  return object_->dispatch(function, grid, bindings, constants, info);
+  return object_->dispatch({function, &grid, nullptr, bindings, constants}, info);
+}
+
+Status Queue::dispatch_indirect(const Function& function, const BufferRange& groups,
+                                View<BufferRange> bindings, View<Constant> constants,
+                                const SubmitInfo& info) const {
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "dispatch_indirect");
+  return object_->dispatch({function, nullptr, &groups, bindings, constants}, info);
 }
 
 Status Queue::fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,

@@ -31,6 +31,15 @@ struct Submit {
       : wait(info.wait), signal(info.signal), submission(info.submission) {}
 };
 
+// A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
+struct Launch {
+  const Function& function;
+  const Grid* grid;
+  const BufferRange* counts;
+  View<BufferRange> bindings;
+  View<Constant> constants;
+};
+
 class QueueObject final : public timeline::LaneSource {
  public:
   QueueObject(DeviceObject& device, QueueKind kind) noexcept : device_(device), kind_(kind) {}
@@ -49,8 +58,7 @@ class QueueObject final : public timeline::LaneSource {
   // Contracts in halyard/hal/queue.h.
   Status barrier(const Submit& submit);
   Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const Submit& submit);
-  Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
-                  View<Constant> constants, const Submit& submit);
+  Status dispatch(const Launch& launch, const Submit& submit);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
               const Submit& submit);
   Status update(const BufferRange& target, Bytes source, const Submit& submit);
@@ -75,8 +83,7 @@ class QueueObject final : public timeline::LaneSource {
 
   Status build(const CommandBuffer& commands, View<BufferRange> bindings, BoundRange* inline_table,
                Block& block);
-  Status build(const Function& function, const Grid& grid, View<BufferRange> bindings,
-               View<Constant> constants, DispatchCommand& command, Block& arguments);
+  Status build(const Launch& launch, DispatchCommand& command, Block& arguments);
   Status allocate_block(std::size_t bytes, Block& block);
   Status check_kernels_allowed() const;
 

@@ -35,8 +35,9 @@ class RecorderState {
     }
   }
 
-  Status dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
-                  View<Constant> constants);
+  // Over `grid`, or over what `counts` holds; the other is null.
+  Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
+                  View<BindingRef> bindings, View<Constant> constants);
   Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(const BindingRef& target, Bytes source);
   Status copy(const BindingRef& source, const BindingRef& target);
@@ -76,7 +77,7 @@ Status no_memory(std::size_t bytes) {
 
 }  // namespace
 
-Status RecorderState::dispatch(const Function& function, const Grid& grid,
+Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                                View<BindingRef> bindings, View<Constant> constants) {
   HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
   ExecutableImpl& executable = function.executable()->impl();
@@ -85,12 +86,20 @@ Status RecorderState::dispatch(const Function& function, const Grid& grid,
   command.executable = &executable;
   command.function = function.index();
   HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, grid, command.groups));
+  if (grid != nullptr) HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, *grid, command.groups));
 
-  auto* const ranges = commands_->arena().allocate_array<CommandRange>(bindings.size());
+  const std::size_t range_count = bindings.size() + (counts != nullptr ? 1 : 0);
+  auto* const ranges = commands_->arena().allocate_array<CommandRange>(range_count);
   std::byte* const packed = commands_->arena().allocate(kernel.constants_bytes);
   if (ranges == nullptr || packed == nullptr) {
-    return no_memory(bindings.size() * sizeof(CommandRange) + kernel.constants_bytes);
+    return no_memory(range_count * sizeof(CommandRange) + kernel.constants_bytes);
+  }
+  if (counts != nullptr) {
+    CommandRange& range = ranges[bindings.size()];
+    HALYARD_RETURN_IF_ERROR(commands_->range_of(*counts, range));
+    HALYARD_RETURN_IF_ERROR(check_counts(range));
+    HALYARD_RETURN_IF_ERROR(commands_->need(range, sizeof(std::uint32_t), 1));
+    command.counts = &range;
   }
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     Status status = commands_->range_of(bindings[i], ranges[i]);
@@ -180,7 +189,17 @@ Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<Bi
                              View<Constant> constants) {
   if (state_) {
     state_->record("dispatch",
-                   [&] { return state_->dispatch(function, grid, bindings, constants); });
+                   [&] { return state_->dispatch(function, &grid, nullptr, bindings, constants); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups,
+                                      View<BindingRef> bindings, View<Constant> constants) {
+  if (state_) {
+    state_->record("dispatch_indirect", [&] {
+      return state_->dispatch(function, nullptr, &groups, bindings, constants);
+    });
   }
   return *this;
 }

@@ -129,6 +129,12 @@ TEST_F(SteadyState, DispatchAllocatesNothing) {
   });
 }
 
+TEST_F(SteadyState, IndirectDispatchAllocatesNothing) {
+  expect_no_allocation([&](const SubmitInfo& info) {
+    return queue.dispatch_indirect(saxpy, x, {x, y}, {1.f, 2u}, info);
+  });
+}
+
 TEST_F(SteadyState, ExecuteAllocatesNothing) {
   Recorder recorder(device);
   recorder.fill(slot(0, 0, 64), 0).barrier().copy(slot(1, 0, 8), slot(2, 0, 8));

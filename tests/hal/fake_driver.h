@@ -214,6 +214,9 @@ class FakeLane final : public timeline::NativeQueue {
         for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
           launch.bindings.push_back(bound(dispatch.bindings[i], table));
         }
+        if (dispatch.counts != nullptr) {
+          std::memcpy(launch.groups, bytes(bound(*dispatch.counts, table)), sizeof launch.groups);
+        }
         std::lock_guard lock(control_.mutex);
         control_.launches.push_back(std::move(launch));
         break;

@@ -95,6 +95,19 @@ TEST_F(Recording, DispatchMixesSlotsAndMemory) {
   EXPECT_EQ(control->launches[0].bindings[1].length, 64u);
 }
 
+TEST_F(Recording, IndirectDispatchReadsItsGroupsInEachExecution) {
+  const Buffer x = buffer(64);
+  const Buffer counts = zeroes(32);
+  recorder.fill(BufferRange(counts, 20, 4), 6).barrier();
+  recorder.dispatch_indirect(saxpy, slot(0, 8), {x, x}, {1.f, 2u});
+  const CommandBuffer commands = recorder.finish().value();
+  for (const std::uint8_t y : {3, 4}) {
+    bytes(counts)[16] = std::byte{y};
+    ASSERT_TRUE(queue.execute_and_wait(commands, {.bindings = {{counts, 4}}}, 20s).ok());
+    EXPECT_THAT(control->launches.back().groups, ::testing::ElementsAre(0, y, 6));
+  }
+}
+
 TEST_F(Recording, ErrorsNameTheInnermostDebugGroup) {
   recorder.begin_debug_group("epoch").begin_debug_group("forward").barrier().fill(Buffer(), 0);
   EXPECT_ERROR(recorder.finish().status(), StatusCode::kInvalidArgument,

@@ -63,6 +63,11 @@ class HALYARD_EXPORT Recorder {
   Recorder& dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                      View<Constant> constants = {});
 
+  // The same over as many workgroups as `groups` says: three uint32 (x, y, z), 4-aligned, that the
+  // device reads when the command runs, after what barriers order before it. Any zero runs nothing.
+  Recorder& dispatch_indirect(const Function& function, const BindingRef& groups,
+                              View<BindingRef> bindings, View<Constant> constants = {});
+
   // As Queue::fill.
   Recorder& fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size = 4);
 
