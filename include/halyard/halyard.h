@@ -9,6 +9,7 @@
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"

@@ -53,6 +53,7 @@ struct ExecutePayload {
 
   Operation operation;
   Ref<CommandBufferObject> commands;
+  Ref<EventSetter> setter;  // so that its end, reached by then, can be used again
   union {
     BoundRange inline_table[kInlineTable];  // as far as it is used
   };
@@ -230,6 +231,8 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   for (std::size_t i = 0; i < slots; ++i) {
     if (Memory* memory = payload.operation.table[i].memory; memory != nullptr) memory->retain();
   }
+  if (!recording.events().empty()) [[unlikely]]
+    return send_with_events(*submission, recording, payload.setter, submit);
   return send(*submission, submit);
 }
 

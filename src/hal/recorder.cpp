@@ -42,6 +42,7 @@ class RecorderState {
   Status update(const BindingRef& target, Bytes source);
   Status copy(const BindingRef& source, const BindingRef& target);
   Status barrier() { return commands_->add(Command()); }
+  Status event(CommandKind kind, const Event& event);
   Status begin_debug_group(std::string_view name);
   Status end_debug_group();
 
@@ -167,6 +168,14 @@ Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {
   return commands_->check_copy_at_bind();
 }
 
+Status RecorderState::event(CommandKind kind, const Event& event) {
+  if (!event) return Status(StatusCode::kInvalidArgument, "empty event");
+  if (const DeviceObject& device = event.object()->device(); &device != &commands_->device()) {
+    return error(StatusCode::kPermissionDenied, "the event is of {}", device.name());
+  }
+  return commands_->add_event(kind, *event.object());
+}
+
 Status RecorderState::begin_debug_group(std::string_view name) {
   auto* const copy = reinterpret_cast<char*>(names_.allocate(name.size()));
   if (copy == nullptr) return no_memory(name.size());
@@ -222,6 +231,27 @@ Recorder& Recorder::copy(const BindingRef& source, const BindingRef& target) {
 
 Recorder& Recorder::barrier() {
   if (state_) state_->record("barrier", [&] { return state_->barrier(); });
+  return *this;
+}
+
+Recorder& Recorder::set_event(const Event& event) {
+  if (state_) {
+    state_->record("set_event", [&] { return state_->event(CommandKind::kSetEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::reset_event(const Event& event) {
+  if (state_) {
+    state_->record("reset_event", [&] { return state_->event(CommandKind::kResetEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::wait_event(const Event& event) {
+  if (state_) {
+    state_->record("wait_event", [&] { return state_->event(CommandKind::kWaitEvent, event); });
+  }
   return *this;
 }
 

@@ -149,6 +149,19 @@ TEST_F(SteadyState, ExecuteAllocatesNothing) {
   });
 }
 
+TEST_F(SteadyState, EventsAcrossRecordingsAllocateNothing) {
+  const Event event = device.create_event().value();
+  const CommandBuffer set = Recorder(device).set_event(event).finish().value();
+  const CommandBuffer wait = Recorder(device).wait_event(event).reset_event(event).finish().value();
+  const Semaphore between = device.create_semaphore().value();
+  std::uint64_t value = 0;
+  expect_no_allocation([&](const SubmitInfo& info) {
+    const Point point(between, ++value);
+    HALYARD_RETURN_IF_ERROR(queue.execute(set, {.signal = {&point, 1}}));
+    return queue.execute(wait, {.wait = {&point, 1}, .signal = info.signal});
+  });
+}
+
 TEST_F(SteadyState, HostCallAllocatesNothing) {
   std::array<char, 150> state{};
   std::atomic<int> sum{0};

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -47,6 +48,7 @@ struct Control {
   Status fail_open_lane;
   Status fail_allocate;
   Status fail_prepare;
+  std::function<void(const Recording&)> on_prepare;
 };
 
 class FakeMemory final : public Memory {
@@ -185,6 +187,9 @@ class FakeLane final : public timeline::NativeQueue {
   void execute(const Command& command, const BoundRange* table) {
     switch (command.kind) {
       case CommandKind::kBarrier:
+      case CommandKind::kSetEvent:
+      case CommandKind::kResetEvent:
+      case CommandKind::kWaitEvent:
         break;
       case CommandKind::kFill: {
         const BoundRange target = bound(command.fill.target, table);
@@ -255,6 +260,7 @@ class FakeDevice final : public DeviceImpl {
   }
   Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) override {
     if (!control_->fail_prepare.ok()) return control_->fail_prepare;
+    if (control_->on_prepare) control_->on_prepare(recording);
     return std::unique_ptr<NativeCommands>(std::make_unique<FakeCommands>(*control_, recording));
   }
   Result<timeline::NativeQueue*> open_lane(QueueKind) override {

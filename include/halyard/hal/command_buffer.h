@@ -16,6 +16,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 
@@ -80,6 +81,12 @@ class HALYARD_EXPORT Recorder {
   Recorder& copy(const BindingRef& source, const BindingRef& target);
 
   Recorder& barrier();
+
+  // See event.h. kPermissionDenied: an event of another device; kFailedPrecondition: a wait after a
+  // reset.
+  Recorder& set_event(const Event& event);
+  Recorder& reset_event(const Event& event);
+  Recorder& wait_event(const Event& event);
 
   // A name for the commands up to the matching end, for people: an error names the innermost group.
   // Groups nest; they are no commands, order nothing and cost nothing when the recording runs.

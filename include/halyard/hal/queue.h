@@ -18,6 +18,7 @@
 //                       than 2^32-1 workgroups in a dimension; less than 12 bytes of group counts
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device
+//   kFailedPrecondition the recording waits for an event that is not set (event.h)
 //   kResourceExhausted  memory, or the queue's backlog of ready work is full
 //   kDeviceLost         the device is lost
 //

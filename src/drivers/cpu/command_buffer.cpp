@@ -40,6 +40,23 @@ std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* t
   return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
 }
 
+// A ring runs commands in order.
+bool only_orders(const hal::Command& command) noexcept {
+  switch (command.kind) {
+    case hal::CommandKind::kBarrier:
+    case hal::CommandKind::kSetEvent:
+    case hal::CommandKind::kResetEvent:
+    case hal::CommandKind::kWaitEvent:
+      return true;
+    case hal::CommandKind::kFill:
+    case hal::CommandKind::kUpdate:
+    case hal::CommandKind::kCopy:
+    case hal::CommandKind::kDispatch:
+      break;
+  }
+  return false;
+}
+
 bool runs_nothing(const hal::DispatchCommand& dispatch) noexcept {
   return dispatch.counts == nullptr &&
          std::find(dispatch.groups, dispatch.groups + 3, 0u) != dispatch.groups + 3;
@@ -93,7 +110,7 @@ CommandBuffer::~CommandBuffer() = default;
 Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recording& recording) {
   std::size_t records = 0, words = 0;
   for (const hal::Command& command : recording.commands) {
-    if (command.kind == hal::CommandKind::kBarrier) continue;
+    if (only_orders(command)) continue;
     if (command.kind == hal::CommandKind::kDispatch) {
       if (runs_nothing(command.dispatch)) continue;
       words += argument_words(command.dispatch);
@@ -112,7 +129,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
   std::uint64_t* word = result->arguments_.get();
   Record* record = result->records_.get();
   for (const hal::Command& command : recording.commands) {
-    if (command.kind == hal::CommandKind::kBarrier) continue;
+    if (only_orders(command)) continue;
     if (command.kind != hal::CommandKind::kDispatch) {
       record->kind = Record::Kind::kTransfer;
       record->transfer = &command;
@@ -191,6 +208,9 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
                              length_of(command.copy.source, table));
     case hal::CommandKind::kBarrier:
     case hal::CommandKind::kDispatch:
+    case hal::CommandKind::kSetEvent:
+    case hal::CommandKind::kResetEvent:
+    case hal::CommandKind::kWaitEvent:
       break;
   }
   assert(false && "decoded before");
