@@ -10,6 +10,7 @@
 #include "halyard/hal/buffer_view.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/fence.h"
 #include "halyard/hal/queue.h"

@@ -29,7 +29,17 @@ struct CommandRange {
   std::uint64_t length = 0;
 };
 
-enum class CommandKind : std::uint8_t { kBarrier, kFill, kUpdate, kCopy, kDispatch };
+enum class CommandKind : std::uint8_t {
+  kBarrier,
+  kFill,
+  kUpdate,
+  kCopy,
+  kDispatch,
+  // In recordings only.
+  kSetEvent,
+  kResetEvent,
+  kWaitEvent,
+};
 
 struct FillCommand {
   CommandRange target;
@@ -48,10 +58,19 @@ struct DispatchCommand {
   ExecutableImpl* executable;
   std::uint32_t function;
   std::uint32_t groups[3];  // any zero: nothing runs
+  const CommandRange*
+      counts;  // else null: 12 bytes, aligned to 4, that hold the groups when it runs
   const CommandRange* bindings;
   std::uint32_t binding_count;
   std::uint32_t constants_size;
   const std::byte* constants;  // laid out as the function's reflection says, aligned to 8
+};
+
+// What follows a wait runs after, and sees, everything before the latest set of its event in the
+// same recording. A wait without one orders nothing here: its submissions wait instead. No wait
+// follows a reset without a set between.
+struct EventCommand {
+  std::uint32_t event;  // one of Recording::event_count
 };
 
 struct Command {
@@ -61,6 +80,7 @@ struct Command {
     UpdateCommand update;
     CopyCommand copy;
     DispatchCommand dispatch;
+    EventCommand event;
   };
   Command() noexcept {}  // a barrier, which has nothing else
   explicit Command(const FillCommand& command) noexcept : kind(CommandKind::kFill), fill(command) {}
@@ -69,12 +89,15 @@ struct Command {
   explicit Command(const CopyCommand& command) noexcept : kind(CommandKind::kCopy), copy(command) {}
   explicit Command(const DispatchCommand& command) noexcept
       : kind(CommandKind::kDispatch), dispatch(command) {}
+  Command(CommandKind event_kind, const EventCommand& command) noexcept
+      : kind(event_kind), event(command) {}
 };
 
 // A finished recording, before the driver has seen it.
 struct Recording {
   std::span<const Command> commands;
   std::uint32_t slot_count = 0;
+  std::uint32_t event_count = 0;
 };
 
 // One entry of a binding table, resolved and bounds-checked.

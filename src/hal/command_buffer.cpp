@@ -68,6 +68,27 @@ Status CommandBufferObject::add(const Command& command) {
   return commands_.push_back(command) ? Status() : no_memory();
 }
 
+Status CommandBufferObject::add_event(CommandKind kind, EventObject& event) {
+  std::size_t end = events_.size();
+  while (end != 0 && events_[end - 1].event != &event) --end;  // recent ones first
+  if (end == 0) {
+    HALYARD_RETURN_IF_ERROR(retain_until_end(event));
+    if (!events_.push_back({.event = &event})) return no_memory();
+    end = events_.size();
+  }
+  EventUse& use = events_[end - 1];
+  if (kind == CommandKind::kSetEvent) {
+    use.after = EventUse::After::kSet;
+  } else if (kind == CommandKind::kResetEvent) {
+    use.after = EventUse::After::kReset;
+  } else if (use.after == EventUse::After::kReset) {
+    return Status(StatusCode::kFailedPrecondition, "the event was reset before, and not set since");
+  } else if (use.after == EventUse::After::kUnchanged && use.first_wait == EventUse::kNone) {
+    use.first_wait = commands_.size();
+  }
+  return add(Command(kind, EventCommand{static_cast<std::uint32_t>(end - 1)}));
+}
+
 Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range) {
   if (!ref.indirect) {
     BoundRange resolved;
@@ -125,6 +146,7 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   retained_.shrink(kept);
   recording_.commands = {commands_.data(), commands_.size()};
   recording_.slot_count = static_cast<std::uint32_t>(slots_.size());
+  recording_.event_count = static_cast<std::uint32_t>(events_.size());
   HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));
   return CommandBuffer(this);
 }

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "hal/arena.h"
 #include "hal/command.h"
 #include "hal/device.h"
+#include "hal/event.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"
@@ -36,6 +38,7 @@ class CommandBufferObject final : public RefCounted {
   std::size_t command_count() const noexcept { return commands_.size(); }
   std::size_t slot_count() const noexcept { return slots_.size(); }
   bool needs_compute() const noexcept { return needs_compute_; }
+  std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
 
   // Checks the first slot_count() bindings and resolves them into `table`; an unused slot gives an
   // empty entry. Precondition: there are that many.
@@ -45,6 +48,7 @@ class CommandBufferObject final : public RefCounted {
   // ----------------------------
 
   Status add(const Command& command);
+  Status add_event(CommandKind kind, EventObject& event);
   // A range as commands have it. kWholeSize of direct memory is resolved.
   Status range_of(const BindingRef& ref, CommandRange& range);
   // Adds to what range.slot, if it is one, must fulfil. kOutOfRange if offset + length overflows.
@@ -68,6 +72,7 @@ class CommandBufferObject final : public RefCounted {
   Arena arena_;  // bindings, constants and update data
   Array<Command> commands_;
   Array<SlotNeed> slots_;
+  Array<EventUse> events_;
   Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
   Array<RefCounted*> retained_;
   bool needs_compute_ = false;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "hal/buffer.h"
+#include "hal/event.h"
 #include "hal/executable.h"
 #include "hal/object.h"
 #include "hal/registry.h"
@@ -106,6 +107,11 @@ Result<Semaphore> Device::create_semaphore(std::uint64_t initial, std::string_vi
   HALYARD_ASSIGN_OR_RETURN(auto semaphore, timeline::Semaphore::create(object()->engine(), initial,
                                                                        name, object_.get()));
   return Semaphore(semaphore.get());
+}
+
+Result<Event> Device::create_event() const {
+  if (!object_) return empty_handle("device", "create_event");
+  return EventObject::create(*object());
 }
 
 Result<Buffer> Device::allocate(const BufferInfo& info) const {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "hal/block_pool.h"
 #include "hal/driver.h"
 #include "hal/queue.h"
@@ -43,6 +44,7 @@ class DeviceObject final : public RefCounted {
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
+  base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
 
   // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
@@ -64,6 +66,7 @@ class DeviceObject final : public RefCounted {
   timeline::Device timeline_;
   BlockPool blocks_;
   const Ref<MemoryCounters> memory_counters_;
+  base::Mutex event_mutex_;  // guards who has set which event
   QueueObject queues_[std::size(kQueueKinds)];
 
   // The reclaim shell's.

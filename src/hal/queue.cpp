@@ -51,7 +51,8 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit)
   }
   const InlinePoints waits(submit.wait);
   const InlinePoints signals(submit.signal);
-  return send(submission, submit, waits.data, signals.data);
+  return send(submission, submit, {waits.data, submit.wait.size()},
+              {signals.data, submit.signal.size()});
 }
 
 Status QueueObject::send_many(timeline::Submission& submission, const Submit& submit) {
@@ -67,17 +68,19 @@ Status QueueObject::send_many(timeline::Submission& submission, const Submit& su
   auto* const points = reinterpret_cast<timeline::Point*>(block.data());
   copy_points(submit.wait, points);
   copy_points(submit.signal, points + submit.wait.size());
-  return send(submission, submit, points, points + submit.wait.size());
+  return send(submission, submit, {points, submit.wait.size()},
+              {points + submit.wait.size(), submit.signal.size()});
 }
 
 Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
-                         const timeline::Point* waits, const timeline::Point* signals) {
+                         std::span<const timeline::Point> waits,
+                         std::span<const timeline::Point> signals) {
   timeline::Submission* handle = nullptr;
   Status status = queue_->submit(submission,
-                                 {.waits = waits,
-                                  .wait_count = submit.wait.size(),
-                                  .signals = signals,
-                                  .signal_count = submit.signal.size(),
+                                 {.waits = waits.data(),
+                                  .wait_count = waits.size(),
+                                  .signals = signals.data(),
+                                  .signal_count = signals.size(),
                                   .ring = submit.ring},
                                  submit.submission != nullptr ? &handle : nullptr, submit.issued);
   if (handle != nullptr) [[unlikely]]
@@ -181,7 +184,15 @@ Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRa
                        View<Constant> constants, const SubmitInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch");
-  return object_->dispatch(function, grid, bindings, constants, info);
+  return object_->dispatch({function, &grid, nullptr, bindings, constants}, info);
+}
+
+Status Queue::dispatch_indirect(const Function& function, const BufferRange& groups,
+                                View<BufferRange> bindings, View<Constant> constants,
+                                const SubmitInfo& info) const {
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "dispatch_indirect");
+  return object_->dispatch({function, nullptr, &groups, bindings, constants}, info);
 }
 
 Status Queue::fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,

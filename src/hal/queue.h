@@ -4,6 +4,7 @@
 // submission, and submits it. A part of its DeviceObject.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/mutex.h"
@@ -15,7 +16,9 @@
 
 namespace halyard::inline v0::hal {
 
+class CommandBufferObject;
 class DeviceObject;
+class EventSetter;
 
 // What all operations have in common.
 struct Submit {
@@ -29,6 +32,15 @@ struct Submit {
       : wait(info.wait), signal(info.signal), submission(info.submission) {}
   Submit(const ExecuteInfo& info) noexcept
       : wait(info.wait), signal(info.signal), submission(info.submission) {}
+};
+
+// A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
+struct Launch {
+  const Function& function;
+  const Grid* grid;
+  const BufferRange* counts;
+  View<BufferRange> bindings;
+  View<Constant> constants;
 };
 
 class QueueObject final : public timeline::LaneSource {
@@ -49,8 +61,7 @@ class QueueObject final : public timeline::LaneSource {
   // Contracts in halyard/hal/queue.h.
   Status barrier(const Submit& submit);
   Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const Submit& submit);
-  Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
-                  View<Constant> constants, const Submit& submit);
+  Status dispatch(const Launch& launch, const Submit& submit);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
               const Submit& submit);
   Status update(const BufferRange& target, Bytes source, const Submit& submit);
@@ -64,37 +75,42 @@ class QueueObject final : public timeline::LaneSource {
   Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings, Submit submit,
                           Deadline deadline);
 
+  Status allocate_block(std::size_t bytes, Block& block);
+  // A semaphore that nobody else refers to, for the end of a submission. To be given back once it
+  // is reached.
+  Result<HandleRef<timeline::Semaphore>> take_semaphore();
+  void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
+
  private:
   Result<timeline::NativeQueue*> open_lane() override;
 
   // Submits what `submission` holds; takes it in every case.
   Status send(timeline::Submission& submission, const Submit& submit);
   Status send_many(timeline::Submission& submission, const Submit& submit);
-  Status send(timeline::Submission& submission, const Submit& submit, const timeline::Point* waits,
-              const timeline::Point* signals);
+  Status send(timeline::Submission& submission, const Submit& submit,
+              std::span<const timeline::Point> waits, std::span<const timeline::Point> signals);
+  // For a recording with events, which change as it is submitted, or not at all. `kept`, a part of
+  // the submission, keeps the setter, if it is one.
+  Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
+                          Ref<EventSetter>& kept, const Submit& submit);
   // What is wrong with an operation, with queue and operation in front. The engine's own errors
   // name the queue, or are the cause that others see too.
   Status refused(const Status& status, const char* operation) const;
 
   Status build(const CommandBuffer& commands, View<BufferRange> bindings, BoundRange* inline_table,
                Block& block);
-  Status build(const Function& function, const Grid& grid, View<BufferRange> bindings,
-               View<Constant> constants, DispatchCommand& command, Block& arguments);
-  Status allocate_block(std::size_t bytes, Block& block);
+  Status build(const Launch& launch, DispatchCommand& command, Block& arguments);
   Status check_kernels_allowed() const;
 
   // Waits for the last signal of what submit_it(submit) submits without a doorbell.
   template <class F>
   Status submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it);
-  // A semaphore that nobody else refers to, for a submission that is waited for and has no signal.
-  Result<HandleRef<timeline::Semaphore>> take_semaphore();
-  void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
 
   DeviceObject& device_;
   const QueueKind kind_;
   Ref<timeline::Queue> queue_;
 
-  static constexpr std::size_t kMaxSpare = 8;  // threads that wait in this way at one time, usually
+  static constexpr std::size_t kMaxSpare = 8;  // ends that are waited for at one time, usually
   base::Mutex spare_mutex_;
   HandleRef<timeline::Semaphore> spare_[kMaxSpare];
   std::size_t spare_count_ = 0;

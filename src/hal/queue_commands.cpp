@@ -32,11 +32,12 @@ struct DispatchPayload {
     for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
       dispatch.bindings[i].memory->release();
     }
+    if (dispatch.counts != nullptr) dispatch.counts->memory->release();
   }
 
   Operation operation;
   Ref<ExecutableImpl> executable;
-  Block arguments;  // bindings, each with a reference; constants
+  Block arguments;  // bindings and counts, each with a reference; constants
 };
 
 // A table that small lies in the submission itself.
@@ -52,6 +53,7 @@ struct ExecutePayload {
 
   Operation operation;
   Ref<CommandBufferObject> commands;
+  Ref<EventSetter> setter;  // so that its end, reached by then, can be used again
   union {
     BoundRange inline_table[kInlineTable];  // as far as it is used
   };
@@ -118,20 +120,31 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
   return send(*submission, submit);
 }
 
-// Checks everything and writes bindings and constants to `arguments`.
-Status QueueObject::build(const Function& function, const Grid& grid, View<BufferRange> bindings,
-                          View<Constant> constants, DispatchCommand& command, Block& arguments) {
+// Checks everything and writes bindings, counts and constants to `arguments`.
+Status QueueObject::build(const Launch& launch, DispatchCommand& command, Block& arguments) {
+  const auto& [function, grid, counts, bindings, constants] = launch;
   HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
   HALYARD_RETURN_IF_ERROR(check_function(device_, function));
   const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
   HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, grid, command.groups));
+  if (grid != nullptr) HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, *grid, command.groups));
 
   static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants stand behind");
-  const std::size_t bindings_bytes = bindings.size() * sizeof(CommandRange);
-  HALYARD_RETURN_IF_ERROR(allocate_block(bindings_bytes + kernel.constants_bytes, arguments));
+  const std::size_t ranges_bytes =
+      (bindings.size() + (counts != nullptr ? 1 : 0)) * sizeof(CommandRange);
+  HALYARD_RETURN_IF_ERROR(allocate_block(ranges_bytes + kernel.constants_bytes, arguments));
   auto* const ranges = reinterpret_cast<CommandRange*>(arguments.data());
-  std::byte* const packed = arguments.data() + bindings_bytes;
+  std::byte* const packed = arguments.data() + ranges_bytes;
+  if (counts != nullptr) {
+    CommandRange& range = ranges[bindings.size()];
+    BoundRange resolved;
+    Status status = resolve(device_, *counts, resolved);
+    range = as_command_range(resolved);
+    if (status.ok()) status = check_counts(range);
+    if (!status.ok()) [[unlikely]]
+      return status;
+    command.counts = &range;
+  }
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     BoundRange range;
     Status status = resolve(device_, bindings[i], range);
@@ -152,13 +165,13 @@ Status QueueObject::build(const Function& function, const Grid& grid, View<Buffe
   return {};
 }
 
-Status QueueObject::dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
-                             View<Constant> constants, const Submit& submit) {
+Status QueueObject::dispatch(const Launch& launch, const Submit& submit) {
   DispatchCommand command{};
   Block arguments;
-  if (Status status = build(function, grid, bindings, constants, command, arguments); !status.ok())
-      [[unlikely]] {
-    return at(status, "queue {}: dispatch of {}", name(), function ? function.name() : "nothing");
+  if (Status status = build(launch, command, arguments); !status.ok()) [[unlikely]] {
+    return at(status, "queue {}: {} of {}", name(),
+              launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
+              launch.function ? launch.function.name() : "nothing");
   }
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
@@ -167,7 +180,8 @@ Status QueueObject::dispatch(const Function& function, const Grid& grid, View<Bu
   payload.operation.command = Command(command);
   payload.executable = Ref<ExecutableImpl>(command.executable);
   payload.arguments = std::move(arguments);
-  for (std::size_t i = 0; i < bindings.size(); ++i) command.bindings[i].memory->retain();
+  for (std::uint32_t i = 0; i < command.binding_count; ++i) command.bindings[i].memory->retain();
+  if (command.counts != nullptr) command.counts->memory->retain();
   return send(*submission, submit);
 }
 
@@ -217,6 +231,8 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   for (std::size_t i = 0; i < slots; ++i) {
     if (Memory* memory = payload.operation.table[i].memory; memory != nullptr) memory->retain();
   }
+  if (!recording.events().empty()) [[unlikely]]
+    return send_with_events(*submission, recording, payload.setter, submit);
   return send(*submission, submit);
 }
 

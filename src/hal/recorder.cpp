@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstring>
+#include <string_view>
 
 #include "hal/command_buffer.h"
 #include "hal/driver.h"
@@ -28,28 +29,44 @@ class RecorderState {
   void record(const char* name, F&& command) {
     if (!first_error_.ok()) return;
     if (Status status = command(); !status.ok()) {
-      first_error_ = at(status, "recorder for {}: command {} ({})", device_.object()->name(),
-                        commands_->command_count(), name);
+      first_error_ = at(status, "recorder for {}: command {} ({}){}{:.64}",
+                        device_.object()->name(), commands_->command_count(), name,
+                        groups_.empty() ? "" : " in group ", innermost_group());
     }
   }
 
-  Status dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
-                  View<Constant> constants);
+  // Over `grid`, or over what `counts` holds; the other is null.
+  Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
+                  View<BindingRef> bindings, View<Constant> constants);
   Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(const BindingRef& target, Bytes source);
   Status copy(const BindingRef& source, const BindingRef& target);
   Status barrier() { return commands_->add(Command()); }
+  Status event(CommandKind kind, const Event& event);
+  Status begin_debug_group(std::string_view name);
+  Status end_debug_group();
 
   Result<CommandBuffer> finish() {
     if (!first_error_.ok()) return std::move(first_error_);
+    if (!groups_.empty()) {
+      return error(StatusCode::kFailedPrecondition,
+                   "recorder for {}: finish: {} open debug groups, the innermost is {:.64}",
+                   device_.object()->name(), groups_.size(), innermost_group());
+    }
     Result<CommandBuffer> result = commands_->finish();
     if (result.ok()) return result;
     return at(result.status(), "recorder for {}: finish", device_.object()->name());
   }
 
  private:
+  std::string_view innermost_group() const noexcept {
+    return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
+  }
+
   Device device_;
   Ref<CommandBufferObject> commands_;
+  Arena names_;                     // of groups, which the finished recording has no use for
+  Array<std::string_view> groups_;  // those open
   Status first_error_;
 };
 
@@ -61,7 +78,7 @@ Status no_memory(std::size_t bytes) {
 
 }  // namespace
 
-Status RecorderState::dispatch(const Function& function, const Grid& grid,
+Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                                View<BindingRef> bindings, View<Constant> constants) {
   HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
   ExecutableImpl& executable = function.executable()->impl();
@@ -70,12 +87,20 @@ Status RecorderState::dispatch(const Function& function, const Grid& grid,
   command.executable = &executable;
   command.function = function.index();
   HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, grid, command.groups));
+  if (grid != nullptr) HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, *grid, command.groups));
 
-  auto* const ranges = commands_->arena().allocate_array<CommandRange>(bindings.size());
+  const std::size_t range_count = bindings.size() + (counts != nullptr ? 1 : 0);
+  auto* const ranges = commands_->arena().allocate_array<CommandRange>(range_count);
   std::byte* const packed = commands_->arena().allocate(kernel.constants_bytes);
   if (ranges == nullptr || packed == nullptr) {
-    return no_memory(bindings.size() * sizeof(CommandRange) + kernel.constants_bytes);
+    return no_memory(range_count * sizeof(CommandRange) + kernel.constants_bytes);
+  }
+  if (counts != nullptr) {
+    CommandRange& range = ranges[bindings.size()];
+    HALYARD_RETURN_IF_ERROR(commands_->range_of(*counts, range));
+    HALYARD_RETURN_IF_ERROR(check_counts(range));
+    HALYARD_RETURN_IF_ERROR(commands_->need(range, sizeof(std::uint32_t), 1));
+    command.counts = &range;
   }
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     Status status = commands_->range_of(bindings[i], ranges[i]);
@@ -143,6 +168,27 @@ Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {
   return commands_->check_copy_at_bind();
 }
 
+Status RecorderState::event(CommandKind kind, const Event& event) {
+  if (!event) return Status(StatusCode::kInvalidArgument, "empty event");
+  if (const DeviceObject& device = event.object()->device(); &device != &commands_->device()) {
+    return error(StatusCode::kPermissionDenied, "the event is of {}", device.name());
+  }
+  return commands_->add_event(kind, *event.object());
+}
+
+Status RecorderState::begin_debug_group(std::string_view name) {
+  auto* const copy = reinterpret_cast<char*>(names_.allocate(name.size()));
+  if (copy == nullptr) return no_memory(name.size());
+  if (!name.empty()) std::memcpy(copy, name.data(), name.size());
+  return groups_.push_back({copy, name.size()}) ? Status() : no_memory(sizeof(std::string_view));
+}
+
+Status RecorderState::end_debug_group() {
+  if (groups_.empty()) return Status(StatusCode::kFailedPrecondition, "no debug group is open");
+  groups_.shrink(groups_.size() - 1);
+  return {};
+}
+
 Recorder::Recorder(const Device& device) : state_(std::make_unique<RecorderState>(device)) {}
 Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
@@ -152,7 +198,17 @@ Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<Bi
                              View<Constant> constants) {
   if (state_) {
     state_->record("dispatch",
-                   [&] { return state_->dispatch(function, grid, bindings, constants); });
+                   [&] { return state_->dispatch(function, &grid, nullptr, bindings, constants); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups,
+                                      View<BindingRef> bindings, View<Constant> constants) {
+  if (state_) {
+    state_->record("dispatch_indirect", [&] {
+      return state_->dispatch(function, nullptr, &groups, bindings, constants);
+    });
   }
   return *this;
 }
@@ -175,6 +231,39 @@ Recorder& Recorder::copy(const BindingRef& source, const BindingRef& target) {
 
 Recorder& Recorder::barrier() {
   if (state_) state_->record("barrier", [&] { return state_->barrier(); });
+  return *this;
+}
+
+Recorder& Recorder::set_event(const Event& event) {
+  if (state_) {
+    state_->record("set_event", [&] { return state_->event(CommandKind::kSetEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::reset_event(const Event& event) {
+  if (state_) {
+    state_->record("reset_event", [&] { return state_->event(CommandKind::kResetEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::wait_event(const Event& event) {
+  if (state_) {
+    state_->record("wait_event", [&] { return state_->event(CommandKind::kWaitEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::begin_debug_group(std::string_view name) {
+  if (state_) {
+    state_->record("begin_debug_group", [&] { return state_->begin_debug_group(name); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::end_debug_group() {
+  if (state_) state_->record("end_debug_group", [&] { return state_->end_debug_group(); });
   return *this;
 }
 

@@ -106,6 +106,20 @@ Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid,
   return {};
 }
 
+Status check_counts(CommandRange& counts) {
+  constexpr std::uint64_t kBytes = 3 * sizeof(std::uint32_t);
+  if (counts.offset % sizeof(std::uint32_t) != 0) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "group counts: offset {} is no multiple of {}",
+                 counts.offset, sizeof(std::uint32_t));
+  }
+  if (counts.length < kBytes) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "group counts: {} bytes at offset {}, they have {}",
+                 counts.length, counts.offset, kBytes);
+  }
+  counts.length = kBytes;
+  return {};
+}
+
 Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count) {
   if (count == kernel.bindings.size()) [[likely]]
     return {};

@@ -44,6 +44,10 @@ Status check_function(const DeviceObject& device, const Function& function);
 // kInvalidArgument unless exactly one way is given; kOutOfRange beyond 2^32-1 groups.
 Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid, std::uint32_t (&groups)[3]);
 
+// The three uint32 of an indirect dispatch; offset as the allocation or the slot counts it. Cuts
+// the range down to them. kInvalidArgument: misaligned; kOutOfRange: shorter than three.
+Status check_counts(CommandRange& counts);
+
 Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
 // `offset` counts from the start of the allocation.
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,

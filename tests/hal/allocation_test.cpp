@@ -129,6 +129,12 @@ TEST_F(SteadyState, DispatchAllocatesNothing) {
   });
 }
 
+TEST_F(SteadyState, IndirectDispatchAllocatesNothing) {
+  expect_no_allocation([&](const SubmitInfo& info) {
+    return queue.dispatch_indirect(saxpy, x, {x, y}, {1.f, 2u}, info);
+  });
+}
+
 TEST_F(SteadyState, ExecuteAllocatesNothing) {
   Recorder recorder(device);
   recorder.fill(slot(0, 0, 64), 0).barrier().copy(slot(1, 0, 8), slot(2, 0, 8));
@@ -140,6 +146,19 @@ TEST_F(SteadyState, ExecuteAllocatesNothing) {
   expect_no_allocation([&](const SubmitInfo& info) {
     HALYARD_RETURN_IF_ERROR(queue.execute(large, {.bindings = table}));
     return queue.execute(small, {.bindings = {x, x, y}, .signal = info.signal});
+  });
+}
+
+TEST_F(SteadyState, EventsAcrossRecordingsAllocateNothing) {
+  const Event event = device.create_event().value();
+  const CommandBuffer set = Recorder(device).set_event(event).finish().value();
+  const CommandBuffer wait = Recorder(device).wait_event(event).reset_event(event).finish().value();
+  const Semaphore between = device.create_semaphore().value();
+  std::uint64_t value = 0;
+  expect_no_allocation([&](const SubmitInfo& info) {
+    const Point point(between, ++value);
+    HALYARD_RETURN_IF_ERROR(queue.execute(set, {.signal = {&point, 1}}));
+    return queue.execute(wait, {.wait = {&point, 1}, .signal = info.signal});
   });
 }
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -48,6 +49,7 @@ struct Control {
   Status fail_allocate;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
+  std::function<void(const Recording&)> on_prepare;
 };
 
 class FakeMemory final : public Memory {
@@ -201,6 +203,9 @@ class FakeLane final : public timeline::NativeQueue {
   void execute(const Command& command, const BoundRange* table) {
     switch (command.kind) {
       case CommandKind::kBarrier:
+      case CommandKind::kSetEvent:
+      case CommandKind::kResetEvent:
+      case CommandKind::kWaitEvent:
         break;
       case CommandKind::kFill: {
         const BoundRange target = bound(command.fill.target, table);
@@ -229,6 +234,9 @@ class FakeLane final : public timeline::NativeQueue {
                       {dispatch.constants, dispatch.constants + dispatch.constants_size}};
         for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
           launch.bindings.push_back(bound(dispatch.bindings[i], table));
+        }
+        if (dispatch.counts != nullptr) {
+          std::memcpy(launch.groups, bytes(bound(*dispatch.counts, table)), sizeof launch.groups);
         }
         std::lock_guard lock(control_.mutex);
         control_.launches.push_back(std::move(launch));
@@ -272,6 +280,7 @@ class FakeDevice final : public DeviceImpl {
   }
   Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) override {
     if (!control_->fail_prepare.ok()) return control_->fail_prepare;
+    if (control_->on_prepare) control_->on_prepare(recording);
     return std::unique_ptr<NativeCommands>(std::make_unique<FakeCommands>(*control_, recording));
   }
   Result<timeline::NativeQueue*> open_lane(QueueKind) override {

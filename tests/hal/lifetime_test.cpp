@@ -62,6 +62,7 @@ TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
   const std::function<std::function<void()>()> holders[] = {
       [&]() -> std::function<void()> { return [b = buffer(1)] {}; },
       [&]() -> std::function<void()> { return [s = device.create_semaphore().value()] {}; },
+      [&]() -> std::function<void()> { return [e = device.create_event().value()] {}; },
       [&]() -> std::function<void()> { return [e = load(device)] {}; },
       [&]() -> std::function<void()> { return [f = load(device).function(0).value()] {}; },
       [&]() -> std::function<void()> { return [c = Recorder(device).finish().value()] {}; },

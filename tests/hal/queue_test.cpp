@@ -95,6 +95,40 @@ TEST_F(QueueOperation, DispatchPassesGroupsBindingsAndConstants) {
   EXPECT_EQ(n, 77u);
 }
 
+TEST_F(QueueOperation, IndirectDispatchReadsItsGroupsWhenItRuns) {
+  control->automatic = false;
+  const Buffer x = buffer(64);
+  const Semaphore done = device.create_semaphore().value();
+  {
+    const Buffer counts = buffer(32);
+    ASSERT_TRUE(
+        queue.dispatch_indirect(saxpy, {counts, 16}, {x, x}, {1.f, 2u}, {.signal = {{done, 1}}})
+            .ok());
+    const std::uint32_t groups[] = {7, 8, 9};
+    std::memcpy(bytes(counts).data() + 16, groups, sizeof groups);
+    EXPECT_EQ(control->live_memories, 2);
+  }
+  lane().run();
+  ASSERT_TRUE(done.wait(1, 20s).ok());
+  ASSERT_EQ(control->launches.size(), 1u);
+  EXPECT_THAT(control->launches[0].groups, ::testing::ElementsAre(7, 8, 9));
+  EXPECT_EQ(control->launches[0].bindings.size(), 2u);
+}
+
+TEST_F(QueueOperation, IndirectDispatchLetsItsCountsGo) {
+  const Buffer x = buffer(64);
+  {
+    const Buffer counts = buffer(12);
+    run([&](const SubmitInfo& info) {
+      return queue.dispatch_indirect(saxpy, counts, {x, x}, {1.f, 2u}, info);
+    });
+    EXPECT_ERROR(queue.dispatch_indirect(saxpy, {counts, 4}, {x, x}, {1.f, 2u}, {}),
+                 StatusCode::kOutOfRange,
+                 "queue fake://0 compute: dispatch_indirect of saxpy: group counts: 8 bytes");
+  }
+  EXPECT_EQ(control->live_memories, 1);
+}
+
 TEST_F(QueueOperation, DispatchOfNothingStillSignals) {
   const Buffer x = buffer(4);
   run([&](const SubmitInfo& info) {

@@ -95,6 +95,43 @@ TEST_F(Recording, DispatchMixesSlotsAndMemory) {
   EXPECT_EQ(control->launches[0].bindings[1].length, 64u);
 }
 
+TEST_F(Recording, IndirectDispatchReadsItsGroupsInEachExecution) {
+  const Buffer x = buffer(64);
+  const Buffer counts = zeroes(32);
+  recorder.fill(BufferRange(counts, 20, 4), 6).barrier();
+  recorder.dispatch_indirect(saxpy, slot(0, 8), {x, x}, {1.f, 2u});
+  const CommandBuffer commands = recorder.finish().value();
+  for (const std::uint8_t y : {3, 4}) {
+    bytes(counts)[16] = std::byte{y};
+    ASSERT_TRUE(queue.execute_and_wait(commands, {.bindings = {{counts, 4}}}, 20s).ok());
+    EXPECT_THAT(control->launches.back().groups, ::testing::ElementsAre(0, y, 6));
+  }
+}
+
+TEST_F(Recording, ErrorsNameTheInnermostDebugGroup) {
+  recorder.begin_debug_group("epoch").begin_debug_group("forward").barrier().fill(Buffer(), 0);
+  EXPECT_ERROR(recorder.finish().status(), StatusCode::kInvalidArgument,
+               "recorder for fake://0: command 1 (fill) in group forward: empty buffer");
+  Recorder back(device);
+  back.begin_debug_group("epoch").begin_debug_group("forward").end_debug_group().fill(Buffer(), 0);
+  EXPECT_ERROR(back.finish().status(), StatusCode::kInvalidArgument,
+               "command 0 (fill) in group epoch: empty buffer");
+  Recorder with_long_name(device);
+  with_long_name.begin_debug_group(std::string(5000, 'g')).fill(Buffer(), 0);
+  EXPECT_ERROR(with_long_name.finish().status(), StatusCode::kInvalidArgument,
+               "in group " + std::string(64, 'g') + ": empty buffer");
+}
+
+TEST_F(Recording, OpenDebugGroupsAreNamedByFinish) {
+  recorder.begin_debug_group("outer").begin_debug_group("inner");
+  EXPECT_ERROR(recorder.finish().status(), StatusCode::kFailedPrecondition,
+               "finish: 2 open debug groups, the innermost is inner");
+  Recorder ended_twice(device);
+  ended_twice.begin_debug_group("once").end_debug_group().end_debug_group();
+  EXPECT_ERROR(ended_twice.finish().status(), StatusCode::kFailedPrecondition,
+               "command 0 (end_debug_group): no debug group is open");
+}
+
 // --- what is refused ------------------------------------------------------------------------
 
 TEST_F(Recording, TheFirstErrorSticksAndNamesItsCommand) {

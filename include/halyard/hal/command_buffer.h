@@ -10,11 +10,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 
@@ -62,6 +64,11 @@ class HALYARD_EXPORT Recorder {
   Recorder& dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                      View<Constant> constants = {});
 
+  // The same over as many workgroups as `groups` says: three uint32 (x, y, z), 4-aligned, that the
+  // device reads when the command runs, after what barriers order before it. Any zero runs nothing.
+  Recorder& dispatch_indirect(const Function& function, const BindingRef& groups,
+                              View<BindingRef> bindings, View<Constant> constants = {});
+
   // As Queue::fill.
   Recorder& fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size = 4);
 
@@ -74,6 +81,18 @@ class HALYARD_EXPORT Recorder {
   Recorder& copy(const BindingRef& source, const BindingRef& target);
 
   Recorder& barrier();
+
+  // See event.h. kPermissionDenied: an event of another device; kFailedPrecondition: a wait after a
+  // reset.
+  Recorder& set_event(const Event& event);
+  Recorder& reset_event(const Event& event);
+  Recorder& wait_event(const Event& event);
+
+  // A name for the commands up to the matching end, for people: an error names the innermost group.
+  // Groups nest; they are no commands, order nothing and cost nothing when the recording runs.
+  // kFailedPrecondition: an end without a begin, or at finish() a group that is still open.
+  Recorder& begin_debug_group(std::string_view name);
+  Recorder& end_debug_group();
 
   // The finished recording, or the first error. The recorder is empty afterwards: it ignores
   // further commands, and a second finish() is kFailedPrecondition.

@@ -16,6 +16,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
@@ -44,9 +45,10 @@ struct MemoryStatistics {
   std::uint64_t imported_bytes = 0;     // import_memory; not among the others
 };
 
-// A handle; safe from any thread. Queues, buffers, executables, command buffers and the semaphores
-// a device created keep it alive. When the last handle of all these is gone, work in flight ends,
-// what is still parked then fails with kCancelled, and the device closes; nothing blocks for that.
+// A handle; safe from any thread. Queues, buffers, executables, command buffers, events and the
+// semaphores a device created keep it alive. When the last handle of all these is gone, work in
+// flight ends, what is still parked then fails with kCancelled, and the device closes; nothing
+// blocks for that.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;
@@ -61,6 +63,9 @@ class HALYARD_EXPORT Device {
 
   // `initial` any value up to 2^63-1. `name` shows in dumps.
   Result<Semaphore> create_semaphore(std::uint64_t initial = 0, std::string_view name = {}) const;
+
+  // For recordings of this device. kResourceExhausted.
+  Result<Event> create_event() const;
 
   // kResourceExhausted when there is no memory, with the size; kInvalidArgument.
   Result<Buffer> allocate(const BufferInfo& info) const;

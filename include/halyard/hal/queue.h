@@ -15,9 +15,10 @@
 //   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a
 //                       wait (s, v) together with a signal (s, u <= v); a value above 2^63-1
 //   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
-//                       than 2^32-1 workgroups in a dimension
+//                       than 2^32-1 workgroups in a dimension; less than 12 bytes of group counts
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device
+//   kFailedPrecondition the recording waits for an event that is not set (event.h)
 //   kResourceExhausted  memory, or the queue's backlog of ready work is full
 //   kDeviceLost         the device is lost
 //
@@ -111,6 +112,12 @@ class HALYARD_EXPORT Queue {
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                   View<Constant> constants, const SubmitInfo& info) const;
+  // Over as many workgroups as `groups` says: three uint32 (x, y, z) from a multiple of 4 on,
+  // counted from the start of the allocation. The device reads them when the waits are reached; the
+  // host never does. Any zero runs nothing.
+  Status dispatch_indirect(const Function& function, const BufferRange& groups,
+                           View<BufferRange> bindings, View<Constant> constants,
+                           const SubmitInfo& info) const;
 
   // Repeats the low 1, 2 or 4 bytes of `pattern`; the target's length, and its offset counted from
   // the start of the allocation, are multiples of that.

@@ -26,6 +26,11 @@ std::byte* address_of(const hal::BoundRange& bound) noexcept {
   return bound.memory->host_pointer() + bound.offset;
 }
 
+std::byte* resolve(const Binding& binding, const hal::BoundRange* table) noexcept {
+  return binding.slot == Binding::kDirect ? reinterpret_cast<std::byte*>(binding.offset)
+                                          : address_of(table[binding.slot]) + binding.offset;
+}
+
 std::byte* resolve(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
   return range.memory != nullptr ? cpu::address_of(range)
                                  : address_of(table[range.slot]) + range.offset;
@@ -35,24 +40,45 @@ std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* t
   return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
 }
 
+// A ring runs commands in order.
+bool only_orders(const hal::Command& command) noexcept {
+  switch (command.kind) {
+    case hal::CommandKind::kBarrier:
+    case hal::CommandKind::kSetEvent:
+    case hal::CommandKind::kResetEvent:
+    case hal::CommandKind::kWaitEvent:
+      return true;
+    case hal::CommandKind::kFill:
+    case hal::CommandKind::kUpdate:
+    case hal::CommandKind::kCopy:
+    case hal::CommandKind::kDispatch:
+      break;
+  }
+  return false;
+}
+
 bool runs_nothing(const hal::DispatchCommand& dispatch) noexcept {
-  return std::find(dispatch.groups, dispatch.groups + 3, 0u) != dispatch.groups + 3;
+  return dispatch.counts == nullptr &&
+         std::find(dispatch.groups, dispatch.groups + 3, 0u) != dispatch.groups + 3;
 }
 
 hcq::Kernel kernel_of(const hal::DispatchCommand& dispatch) noexcept {
   return static_cast<const Executable*>(dispatch.executable)->entry(dispatch.function);
 }
 
-bool has_slots(const hal::DispatchCommand& dispatch) noexcept {
-  return std::any_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
+// Not all of its arguments are known before it runs.
+bool is_late(const hal::DispatchCommand& dispatch) noexcept {
+  return dispatch.counts != nullptr ||
+         std::any_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
                      [](const hal::CommandRange& range) { return range.memory == nullptr; });
 }
 
 std::size_t words_for(std::size_t bytes) noexcept { return (bytes + 7) / 8; }
 
 std::size_t argument_words(const hal::DispatchCommand& dispatch) noexcept {
-  const std::size_t per_binding = has_slots(dispatch) ? 2 : 1;
-  return dispatch.binding_count * per_binding + words_for(dispatch.constants_size);
+  const std::size_t per_binding = is_late(dispatch) ? 2 : 1;
+  const std::size_t bindings = dispatch.binding_count + (dispatch.counts != nullptr ? 1u : 0u);
+  return bindings * per_binding + words_for(dispatch.constants_size);
 }
 
 }  // namespace
@@ -62,6 +88,7 @@ struct CommandBuffer::Record {
     kCall,      // one workgroup, no slots: the chain benchmarks' case
     kGroups,    // several workgroups, no slots
     kSlots,     // a dispatch with slots
+    kIndirect,  // its group counts are read when it runs: they are one binding more
     kTransfer,  // fill, update or copy
   };
   hcq::Kernel kernel;
@@ -75,7 +102,7 @@ struct CommandBuffer::Record {
   };
   std::uint32_t groups[3];
   Kind kind;
-  std::uint8_t binding_count;  // kSlots
+  std::uint8_t binding_count;  // kSlots and kIndirect
 };
 
 CommandBuffer::~CommandBuffer() = default;
@@ -83,7 +110,7 @@ CommandBuffer::~CommandBuffer() = default;
 Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recording& recording) {
   std::size_t records = 0, words = 0;
   for (const hal::Command& command : recording.commands) {
-    if (command.kind == hal::CommandKind::kBarrier) continue;
+    if (only_orders(command)) continue;
     if (command.kind == hal::CommandKind::kDispatch) {
       if (runs_nothing(command.dispatch)) continue;
       words += argument_words(command.dispatch);
@@ -102,7 +129,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
   std::uint64_t* word = result->arguments_.get();
   Record* record = result->records_.get();
   for (const hal::Command& command : recording.commands) {
-    if (command.kind == hal::CommandKind::kBarrier) continue;
+    if (only_orders(command)) continue;
     if (command.kind != hal::CommandKind::kDispatch) {
       record->kind = Record::Kind::kTransfer;
       record->transfer = &command;
@@ -115,20 +142,24 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
     record->kernel = kernel_of(dispatch);
     std::copy_n(dispatch.groups, 3, record->groups);
     record->binding_count = static_cast<std::uint8_t>(dispatch.binding_count);
-    const bool slots = has_slots(dispatch);
+    const bool late = is_late(dispatch);
     const bool one = dispatch.groups[0] == 1 && dispatch.groups[1] == 1 && dispatch.groups[2] == 1;
-    record->kind = slots ? Record::Kind::kSlots : one ? Record::Kind::kCall : Record::Kind::kGroups;
-    if (slots) {
+    record->kind = dispatch.counts != nullptr ? Record::Kind::kIndirect
+                   : late                     ? Record::Kind::kSlots
+                   : one                      ? Record::Kind::kCall
+                                              : Record::Kind::kGroups;
+    if (late) {
       record->bindings = reinterpret_cast<const Binding*>(word);
     } else {
       record->buffers = reinterpret_cast<void* const*>(word);
     }
-    for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
-      const hal::CommandRange& range = dispatch.bindings[i];
+    const auto add_binding = [&](const hal::CommandRange& range) {
       const bool direct = range.memory != nullptr;
-      if (slots) *word++ = direct ? Binding::kDirect : range.slot;
+      if (late) *word++ = direct ? Binding::kDirect : range.slot;
       *word++ = direct ? reinterpret_cast<std::uintptr_t>(cpu::address_of(range)) : range.offset;
-    }
+    };
+    for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) add_binding(dispatch.bindings[i]);
+    if (dispatch.counts != nullptr) add_binding(*dispatch.counts);
     record->constants = word;
     if (dispatch.constants_size != 0) {
       std::memcpy(word, dispatch.constants, dispatch.constants_size);
@@ -146,15 +177,18 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
     case Record::Kind::kCall:
     case Record::Kind::kGroups:
       return ring.start_groups(record.kernel, record.groups, record.buffers, record.constants);
-    case Record::Kind::kSlots: {
+    case Record::Kind::kSlots:
+    case Record::Kind::kIndirect: {
       void** buffers = ring.scratch();
       for (std::uint8_t i = 0; i < record.binding_count; ++i) {
-        const Binding& binding = record.bindings[i];
-        buffers[i] = binding.slot == Binding::kDirect
-                         ? reinterpret_cast<void*>(binding.offset)
-                         : address_of(table[binding.slot]) + binding.offset;
+        buffers[i] = resolve(record.bindings[i], table);
       }
-      return ring.start_groups(record.kernel, record.groups, buffers, record.constants);
+      if (record.kind == Record::Kind::kSlots) {
+        return ring.start_groups(record.kernel, record.groups, buffers, record.constants);
+      }
+      std::uint32_t groups[3];
+      std::memcpy(groups, resolve(record.bindings[record.binding_count], table), sizeof groups);
+      return ring.start_groups(record.kernel, groups, buffers, record.constants);
     }
     case Record::Kind::kTransfer:
       break;
@@ -174,6 +208,9 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
                              length_of(command.copy.source, table));
     case hal::CommandKind::kBarrier:
     case hal::CommandKind::kDispatch:
+    case hal::CommandKind::kSetEvent:
+    case hal::CommandKind::kResetEvent:
+    case hal::CommandKind::kWaitEvent:
       break;
   }
   assert(false && "decoded before");
@@ -206,12 +243,17 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice&) {
   if (ring.cursor()++ != 0) return hcq::Outcome::kDone;
   const auto& dispatch = *reinterpret_cast<const hal::DispatchCommand*>(words[1]);
-  if (runs_nothing(dispatch)) return hcq::Outcome::kDone;
+  std::uint32_t groups[3];
+  if (dispatch.counts != nullptr) {
+    std::memcpy(groups, cpu::address_of(*dispatch.counts), sizeof groups);
+  } else {
+    std::copy_n(dispatch.groups, 3, groups);
+  }
   void** buffers = ring.scratch();
   for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
     buffers[i] = cpu::address_of(dispatch.bindings[i]);
   }
-  return ring.start_groups(kernel_of(dispatch), dispatch.groups, buffers, dispatch.constants)
+  return ring.start_groups(kernel_of(dispatch), groups, buffers, dispatch.constants)
              ? hcq::Outcome::kDone
              : hcq::Outcome::kJob;
 }

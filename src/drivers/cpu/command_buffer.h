@@ -5,7 +5,8 @@
 // Decoding happens once: a dispatch becomes {code, pointers, constants} in one array, in the order
 // of execution; direct bindings are pointers by then. Slots are looked up in the binding table of
 // the submission while it runs, into storage of the ring, so nothing is patched and any number of
-// submissions may use a recording at once. Barriers vanish: a ring runs commands in order.
+// submissions may use a recording at once. Barriers and events vanish: a ring runs commands in
+// order.
 #pragma once
 
 #include <cstddef>

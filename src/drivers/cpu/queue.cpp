@@ -114,6 +114,9 @@ Status Lane::push(const timeline::Issue& issue) noexcept {
   const hal::Command& command = operation.command;
   switch (command.kind) {
     case hal::CommandKind::kBarrier:
+    case hal::CommandKind::kSetEvent:
+    case hal::CommandKind::kResetEvent:
+    case hal::CommandKind::kWaitEvent:
       ring_->push(PacketKind::kNop, issue.sequence);
       break;
     case hal::CommandKind::kFill:

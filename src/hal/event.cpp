@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/event.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "hal/command_buffer.h"
+#include "hal/object.h"
+#include "hal/points.h"
+#include "hal/queue.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::hal {
+
+// ---- EventSetter
+
+static_assert(sizeof(EventSetter) % alignof(timeline::Point) == 0, "its signals stand behind it");
+
+Result<Ref<EventSetter>> EventSetter::create(QueueObject& queue, Points signals) {
+  HALYARD_ASSIGN_OR_RETURN(HandleRef<timeline::Semaphore> end, queue.take_semaphore());
+  Block block;
+  HALYARD_RETURN_IF_ERROR(
+      queue.allocate_block(sizeof(EventSetter) + signals.size() * sizeof(timeline::Point), block));
+  auto* setter = ::new (block.data()) EventSetter(queue, std::move(end), signals);
+  setter->block_ = std::move(block);
+  return Ref<EventSetter>::adopt(setter);
+}
+
+EventSetter::EventSetter(QueueObject& queue, HandleRef<timeline::Semaphore> end,
+                         Points signals) noexcept
+    : queue_(queue),
+      end_(std::move(end)),
+      end_value_(end_->value() + 1),
+      signal_count_(signals.size()) {
+  copy_points(signals, this->signals().data());
+  for (const timeline::Point& signal : this->signals()) {
+    if (signal.semaphore != nullptr) signal.semaphore->retain();
+  }
+}
+
+void EventSetter::destroy() noexcept {
+  for (const timeline::Point& signal : signals()) {
+    if (signal.semaphore != nullptr) signal.semaphore->release();
+  }
+  // Else it has failed, or somebody may still wait for it.
+  if (end_->look(end_value_) == timeline::Semaphore::Look::kReached) {
+    queue_.give_back(std::move(end_));
+  }
+  const Block block = std::move(block_);
+  this->~EventSetter();
+}
+
+bool EventSetter::waited_on_by(Points waits) const noexcept {
+  for (const timeline::Point& signal : signals()) {
+    for (const Point& wait : waits) {
+      if (wait.semaphore() == signal.semaphore && wait.value() >= signal.value) return true;
+    }
+  }
+  return false;
+}
+
+// ---- EventObject
+
+Result<Event> EventObject::create(DeviceObject& device) {
+  auto* object = new (std::nothrow) EventObject(device);
+  if (object == nullptr) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory for an event object",
+                 device.name());
+  }
+  Event event(object);
+  object->release();  // the handles' reference stays
+  return event;
+}
+
+Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
+
+// ---- Submissions
+
+namespace {
+
+// What an event had before a submission changed it.
+struct Previous {
+  Ref<EventSetter> setter;
+  std::uint64_t change = 0;
+};
+
+// Finds the ends that the submission must wait for. kFailedPrecondition: one is not to be had.
+Status find_ends(std::span<const EventUse> uses, Points waits, timeline::Point*& ends) {
+  for (const EventUse& use : uses) {
+    if (use.first_wait == EventUse::kNone) continue;
+    const EventSetter* const setter = use.event->setter().get();
+    if (setter == nullptr) {
+      return error(StatusCode::kFailedPrecondition,
+                   "command {} (wait_event): no submission has set the event, or one has reset it",
+                   use.first_wait);
+    }
+    if (!setter->waited_on_by(waits)) {
+      return error(StatusCode::kFailedPrecondition,
+                   "command {} (wait_event): this submission does not wait on the one that sets "
+                   "the event",
+                   use.first_wait);
+    }
+    *ends++ = setter->end();
+  }
+  return {};
+}
+
+}  // namespace
+
+Status QueueObject::send_with_events(timeline::Submission& submission,
+                                     const CommandBufferObject& recording, Ref<EventSetter>& kept,
+                                     const Submit& submit) {
+  using After = EventUse::After;
+  const std::span<const EventUse> uses = recording.events();
+  const auto refuse = [&](const Status& status) {
+    queue_->discard(submission);
+    return refused(status, "execute");
+  };
+  // Waits, an end for each event, signals, the own end.
+  const std::size_t point_count = submit.wait.size() + uses.size() + submit.signal.size() + 1;
+  static_assert(alignof(Previous) <= alignof(timeline::Point));
+  Block block;
+  Status status =
+      allocate_block(point_count * sizeof(timeline::Point) + uses.size() * sizeof(Previous), block);
+  Ref<EventSetter> setter;
+  if (status.ok() &&
+      std::ranges::any_of(uses, [](const EventUse& use) { return use.after == After::kSet; })) {
+    Result<Ref<EventSetter>> created = EventSetter::create(*this, submit.signal);
+    status = created.status();
+    if (created.ok()) setter = *std::move(created);
+  }
+  if (!status.ok()) return refuse(status);
+
+  auto* const waits = reinterpret_cast<timeline::Point*>(block.data());
+  copy_points(submit.wait, waits);
+  timeline::Point* waits_end = waits + submit.wait.size();
+  auto* const previous = reinterpret_cast<Previous*>(waits + point_count);
+  {
+    // Before it is submitted: who sees it complete may at once submit what waits for its events.
+    base::LockGuard lock(device_.event_mutex());
+    status = find_ends(uses, submit.wait, waits_end);
+    if (status.ok()) {
+      for (std::size_t i = 0; i < uses.size(); ++i) {
+        // Also keeps the end that is waited for.
+        auto& [had, change] = *::new (&previous[i]) Previous{uses[i].event->setter()};
+        if (uses[i].after == After::kUnchanged) continue;
+        change = uses[i].event->change(uses[i].after == After::kSet ? setter : Ref<EventSetter>());
+      }
+    }
+  }
+  if (!status.ok()) return refuse(status);
+
+  timeline::Point* const signals = waits_end;
+  copy_points(submit.signal, signals);
+  timeline::Point* signals_end = signals + submit.signal.size();
+  if (setter) *signals_end++ = setter->end();
+  kept = setter;
+  status = send(submission, submit, {waits, waits_end}, {signals, signals_end});
+  if (!status.ok()) {
+    {
+      base::LockGuard lock(device_.event_mutex());
+      for (std::size_t i = 0; i < uses.size(); ++i) {
+        if (uses[i].after != After::kUnchanged) {
+          uses[i].event->take_back(previous[i].change, previous[i].setter);
+        }
+      }
+    }
+    // Whoever has found the event set meanwhile must not wait for ever.
+    if (setter) setter->end().semaphore->fail(status);
+  }
+  std::destroy_n(previous, uses.size());
+  return status;
+}
+
+}  // namespace halyard::inline v0::hal
