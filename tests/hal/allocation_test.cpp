@@ -1,49 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A submission in a steady state allocates nothing: counted by a malloc of our own, on all threads.
-#include <atomic>
 #include <cstdlib>
 #include <functional>
 
+#include "counts/allocations.h"
 #include "hal/fake_driver.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HALYARD_COUNTS_MALLOC 0  // the sanitizer's malloc stays
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HALYARD_COUNTS_MALLOC 0
-#endif
-#endif
-#ifndef HALYARD_COUNTS_MALLOC
-#define HALYARD_COUNTS_MALLOC 1
-#endif
-
-namespace {
-
-constinit std::atomic<std::uint64_t> allocations{0};
-
-}  // namespace
-
-#if HALYARD_COUNTS_MALLOC
-extern "C" {
-void* __libc_malloc(std::size_t size);
-void* __libc_calloc(std::size_t count, std::size_t size);
-void* __libc_realloc(void* memory, std::size_t size);
-
-void* malloc(std::size_t size) {
-  ++allocations;
-  return __libc_malloc(size);
-}
-void* calloc(std::size_t count, std::size_t size) {
-  ++allocations;
-  return __libc_calloc(count, size);
-}
-void* realloc(void* memory, std::size_t size) {
-  ++allocations;
-  return __libc_realloc(memory, size);
-}
-}
-#endif
 
 namespace halyard::hal {
 namespace {
@@ -56,9 +18,7 @@ class SteadyState : public testing::FakeWorld {
 
   // Submits with the next signal and waits; counts after a warm-up.
   void expect_no_allocation(const std::function<Status(const SubmitInfo&)>& submit) {
-#if !HALYARD_COUNTS_MALLOC
-    GTEST_SKIP() << "a sanitizer has replaced malloc";
-#endif
+    if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
     std::uint64_t value = 0;
     const auto run = [&](int times) {
       for (int i = 0; i < times; ++i) {
@@ -68,9 +28,9 @@ class SteadyState : public testing::FakeWorld {
       return true;
     };
     ASSERT_TRUE(run(300));
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = counts::allocations();
     ASSERT_TRUE(run(1000));
-    EXPECT_EQ(allocations - before, 0u);
+    EXPECT_EQ(counts::allocations() - before, 0u);
   }
 
   Semaphore done = device.create_semaphore().value();
@@ -80,14 +40,13 @@ class SteadyState : public testing::FakeWorld {
 };
 
 TEST_F(SteadyState, TheCountIsReal) {
-#if HALYARD_COUNTS_MALLOC
-  const std::uint64_t before = allocations;
+  if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
+  const std::uint64_t before = counts::allocations();
   void* volatile memory = std::malloc(1);  // volatile: or the compiler leaves both pairs out
   std::free(memory);
   int* volatile number = new int;
   delete number;
-  EXPECT_EQ(allocations - before, 2u);
-#endif
+  EXPECT_EQ(counts::allocations() - before, 2u);
 }
 
 TEST_F(SteadyState, BarrierAllocatesNothing) {
