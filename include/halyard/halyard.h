@@ -10,5 +10,6 @@
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"

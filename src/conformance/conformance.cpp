@@ -98,8 +98,8 @@ std::span<const Case> cases() {
     std::vector<Case> list;
     for (const std::span<const Case> suite :
          {device_cases(), semaphore_cases(), submission_cases(), failure_cases(), buffer_cases(),
-          transfer_cases(), command_buffer_cases(), executable_cases(), dispatch_cases(),
-          host_call_cases(), misuse_cases(), stress_cases()}) {
+          pool_cases(), transfer_cases(), command_buffer_cases(), executable_cases(),
+          dispatch_cases(), host_call_cases(), misuse_cases(), stress_cases()}) {
       list.insert(list.end(), suite.begin(), suite.end());
     }
     return list;

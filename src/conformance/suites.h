@@ -13,6 +13,7 @@ std::span<const Case> semaphore_cases() noexcept;
 std::span<const Case> submission_cases() noexcept;
 std::span<const Case> failure_cases() noexcept;
 std::span<const Case> command_buffer_cases() noexcept;
+std::span<const Case> pool_cases() noexcept;
 std::span<const Case> transfer_cases() noexcept;
 std::span<const Case> dispatch_cases() noexcept;
 std::span<const Case> buffer_cases() noexcept;

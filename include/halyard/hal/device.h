@@ -13,6 +13,7 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
@@ -51,6 +52,11 @@ class HALYARD_EXPORT Device {
 
   // kResourceExhausted when there is no memory, with the size; kInvalidArgument.
   Result<Buffer> allocate(const BufferInfo& info) const;
+
+  // For Queue::allocate. The default pools live as long as the device, one for each memory type,
+  // with the defaults of PoolInfo. kInvalidArgument: a size of 0, an unknown memory type.
+  Pool default_pool(MemoryType memory = MemoryType::kDeviceLocal) const noexcept;
+  Result<Pool> create_pool(const PoolInfo& info) const;
 
   // A .hyx file or its bytes (copied). kNotFound, kDataLoss (damaged), kUnavailable (no image this
   // device runs). `name` stands for the file in messages.
