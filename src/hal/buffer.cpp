@@ -4,6 +4,7 @@
 #include <new>
 
 #include "hal/object.h"
+#include "hal/pool.h"
 
 namespace halyard::inline v0::hal {
 
@@ -49,6 +50,13 @@ Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length, MapMode 
   const BufferObject& self = *object();
   if (Status status = resolve_length(offset, length, self.size()); !status.ok()) {
     return at(status, "buffer: map");
+  }
+  if (self.memory().of_pool()) {
+    const auto& pooled = static_cast<const PoolMemory&>(self.memory());
+    if (pooled.deallocated()) {
+      return Status(StatusCode::kFailedPrecondition, "buffer: map: it was deallocated");
+    }
+    if (!pooled.committed()) return at(pooled.not_committed(), "buffer: map");
   }
   std::byte* const host = self.memory().host_pointer();
   if (host == nullptr && self.memory().size() != 0) {

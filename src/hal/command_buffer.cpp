@@ -93,6 +93,9 @@ Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range)
   if (!ref.indirect) {
     BoundRange resolved;
     HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, resolved));
+    if (resolved.memory->of_pool()) {
+      return Status(StatusCode::kInvalidArgument, "memory of a pool is bound through a slot");
+    }
     range = as_command_range(resolved);
     return retain_until_end(*range.memory);
   }

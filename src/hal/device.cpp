@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/device.h"
 
-#include <cstdint>
 #include <new>
 
 #include "hal/buffer.h"
@@ -9,12 +8,11 @@
 #include "hal/executable.h"
 #include "hal/object.h"
 #include "hal/registry.h"
+#include "hal/validate.h"
 #include "timeline/semaphore.h"
 
 namespace halyard::inline v0::hal {
 namespace {
-
-constexpr std::uint64_t kMaxAlignment = 4096;  // halyard/hal/buffer.h
 
 Status closed(std::string_view name) {
   return error(StatusCode::kCancelled, "device {}: closed, its last handle is gone", name);
@@ -45,6 +43,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
       return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
     }
   }
+  HALYARD_RETURN_IF_ERROR(object->create_default_pools());
   return device;
 }
 
@@ -56,7 +55,42 @@ void DeviceObject::destroy() noexcept {
   registry.device_closed();
 }
 
+Status DeviceObject::create_default_pools() {
+  for (int type = 0; type < kMemoryTypes; ++type) {
+    HALYARD_ASSIGN_OR_RETURN(
+        default_pools_[type],
+        PoolObject::create(*this, {.memory = static_cast<MemoryType>(type), .name = "default"}));
+  }
+  return {};
+}
+
+void DeviceObject::add_pool(PoolObject& pool) noexcept {
+  base::LockGuard lock(pools_mutex_);
+  pools_.push_back(pool);
+}
+
+void DeviceObject::remove_pool(PoolObject& pool) noexcept {
+  base::LockGuard lock(pools_mutex_);
+  pools_.erase(pool);
+}
+
+// Nobody adds pools any more, and they are removed by the reclaim shell only.
+bool DeviceObject::close_pools() noexcept {
+  bool closed = true;
+  pools_.for_each([&](PoolObject& pool) {
+    if (pool.close()) {
+      pools_.erase(pool);
+    } else {
+      closed = false;
+    }
+  });
+  return closed;
+}
+
 bool DeviceObject::in_flight() noexcept {
+  bool posted = false;
+  pools_.for_each([&](PoolObject& pool) { posted |= pool.posted(); });
+  if (posted) return true;
   // Twice: work that one queue sees complete may have made work of a queue ready that was asked
   // before.
   for (int pass = 0; pass < 2; ++pass) {
@@ -74,6 +108,7 @@ bool DeviceObject::step_retire() noexcept {
     for (QueueObject& queue : queues_) queue.refuse(cause);
     refusing_ = true;
   }
+  if (!close_pools()) return false;
   for (QueueObject& queue : queues_) {
     if (!queue.idle()) return false;
   }
@@ -117,19 +152,8 @@ Result<Event> Device::create_event() const {
 Result<Buffer> Device::allocate(const BufferInfo& info) const {
   if (!object_) return empty_handle("device", "allocate");
   DeviceObject& self = *object();
-  if (static_cast<std::uint8_t>(info.memory) > static_cast<std::uint8_t>(MemoryType::kHostLocal)) {
-    return error(StatusCode::kInvalidArgument, "device {}: allocate: memory type {}", self.name(),
-                 static_cast<int>(info.memory));
-  }
-  if ((info.alignment & (info.alignment - 1)) != 0 || info.alignment > kMaxAlignment) {
-    return error(StatusCode::kInvalidArgument,
-                 "device {}: allocate: alignment {} is no power of two up to {}", self.name(),
-                 info.alignment, kMaxAlignment);
-  }
-  // Beyond this no address space reaches, and the arithmetic of drivers need not be careful.
-  if (info.size > static_cast<std::uint64_t>(PTRDIFF_MAX) - kMaxAlignment) {
-    return error(StatusCode::kResourceExhausted, "device {}: allocate: {} bytes", self.name(),
-                 info.size);
+  if (Status status = check_buffer_info(info); !status.ok()) {
+    return at(status, "device {}: allocate", self.name());
   }
   Result<Ref<Memory>> memory = self.impl().allocate(info.size, info.alignment, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
@@ -169,6 +193,46 @@ MemoryStatistics Device::memory_statistics() const {
           .allocations = counters.count.load(std::memory_order_relaxed),
           .total_allocations = counters.total_count.load(std::memory_order_relaxed),
           .imported_bytes = counters.imported_bytes.load(std::memory_order_relaxed)};
+}
+
+Pool Device::default_pool(MemoryType memory) const noexcept {
+  const bool known = memory <= MemoryType::kHostLocal;
+  return object_ && known ? Pool(&object()->default_pool(memory)) : Pool();
+}
+
+Result<Pool> Device::create_pool(const PoolInfo& info) const {
+  if (!object_) return empty_handle("device", "create_pool");
+  DeviceObject& self = *object();
+  PoolInfo rounded = info;
+  rounded.max_size -= info.max_size % PoolSpace::kGranule;
+  rounded.slab_size = std::min(info.slab_size, rounded.max_size);
+  rounded.slab_size -= rounded.slab_size % PoolSpace::kGranule;
+  if (info.memory > MemoryType::kHostLocal || rounded.slab_size == 0) {
+    return error(StatusCode::kInvalidArgument,
+                 "device {}: create_pool: memory type {}, slabs of {} bytes, at most {} bytes; a "
+                 "slab has at least {}",
+                 self.name(), static_cast<int>(info.memory), info.slab_size, info.max_size,
+                 PoolSpace::kGranule);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const Ref<PoolObject> pool, PoolObject::create(self, rounded));
+  return Pool(pool.get());
+}
+
+Pool::Pool(PoolObject* object) noexcept
+    : device_(handle_base(&object->device())), object_(handle_base(object)) {}
+
+MemoryType Pool::memory_type() const noexcept {
+  return object_ ? object()->memory_type() : MemoryType::kDeviceLocal;
+}
+
+PoolStatistics Pool::statistics() const noexcept {
+  return object_ ? object()->statistics() : PoolStatistics();
+}
+
+Status Pool::trim(std::uint64_t keep_bytes) const {
+  if (!object_) return empty_handle("pool", "trim");
+  object()->trim(keep_bytes);
+  return {};
 }
 
 namespace {

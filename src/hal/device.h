@@ -20,6 +20,7 @@
 #include "base/mutex.h"
 #include "hal/block_pool.h"
 #include "hal/driver.h"
+#include "hal/pool.h"
 #include "hal/queue.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
@@ -47,18 +48,36 @@ class DeviceObject final : public RefCounted {
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
 
+  PoolObject& default_pool(MemoryType memory) noexcept {
+    return *default_pools_[static_cast<int>(memory)];
+  }
+  // A pool is here from its creation to its end, or to the device's.
+  void add_pool(PoolObject& pool) noexcept;
+  void remove_pool(PoolObject& pool) noexcept;
+  // What pools hold back asks again.
+  void retry_queues() noexcept {
+    for (QueueObject& queue : queues_) queue.retry();
+  }
+  // Retires what has passed, also what nobody waits for. By the reclaim shell.
+  void look_at_queues() noexcept {
+    for (QueueObject& queue : queues_) (void)queue.in_flight();
+  }
+
   // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
   // last touch. Never blocks on the device.
   bool step_retire() noexcept;
 
  private:
   friend class DriverRegistry;
+  static constexpr int kMemoryTypes = 3;
   static constexpr QueueKind kQueueKinds[] = {QueueKind::kCompute, QueueKind::kCopy};
 
   DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl);
   void on_last_handle() noexcept override;
   void destroy() noexcept override;
+  Status create_default_pools();
   bool in_flight() noexcept;
+  bool close_pools() noexcept;
 
   DriverRegistry& registry_;
   std::unique_ptr<DeviceImpl> impl_;
@@ -68,6 +87,9 @@ class DeviceObject final : public RefCounted {
   const Ref<MemoryCounters> memory_counters_;
   base::Mutex event_mutex_;  // guards who has set which event
   QueueObject queues_[std::size(kQueueKinds)];
+  base::Mutex pools_mutex_;
+  base::IntrusiveList<PoolObject, PoolListTag> pools_;
+  Ref<PoolObject> default_pools_[kMemoryTypes];
 
   // The reclaim shell's.
   DeviceObject* next_retiring_ = nullptr;

@@ -2,7 +2,9 @@
 //
 // Memory: one allocation of a driver. Buffers are ranges of it; submissions in flight and
 // recordings retain it, so it may outlive its device: a driver's Memory must not need the device to
-// be freed.
+// be freed. Memory of a pool (hal/pool.h) is a range of another one and has no address before its
+// allocation is issued: drivers read the addresses when they issue or run a command, and never
+// cast.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +48,8 @@ class Memory : public RefCounted {
   std::uint64_t device_address() const noexcept { return device_address_; }
   // Memories of equal domain can be used by each other's devices (one driver's peer group).
   const void* domain() const noexcept { return domain_; }
+  // Whether this is a PoolMemory.
+  bool of_pool() const noexcept { return of_pool_; }
 
  protected:
   Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer, std::uint64_t device_address,
@@ -55,6 +59,15 @@ class Memory : public RefCounted {
         host_pointer_(host_pointer),
         device_address_(device_address),
         domain_(domain) {}
+  // Of a pool, without address.
+  Memory(std::uint64_t size, MemoryType type, const void* domain) noexcept
+      : Memory(size, type, nullptr, 0, domain) {
+    of_pool_ = true;
+  }
+  void place(std::byte* host_pointer, std::uint64_t device_address) noexcept {
+    host_pointer_ = host_pointer;
+    device_address_ = device_address;
+  }
 
   ~Memory() override { end(); }
 
@@ -68,6 +81,7 @@ class Memory : public RefCounted {
   const void* domain_;
   detail::MemoryRelease release_;
   Ref<MemoryCounters> counters_;
+  bool of_pool_ = false;
 };
 
 }  // namespace halyard::inline v0::hal

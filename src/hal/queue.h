@@ -53,6 +53,10 @@ class QueueObject final : public timeline::LaneSource {
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   void release(const Status& cause) noexcept;
+  // What a pool holds back asks again.
+  void retry() noexcept {
+    if (queue_) queue_->retry();
+  }
 
   QueueKind kind() const noexcept { return kind_; }
   DeviceObject& device() const noexcept { return device_; }
@@ -66,6 +70,8 @@ class QueueObject final : public timeline::LaneSource {
               const Submit& submit);
   Status update(const BufferRange& target, Bytes source, const Submit& submit);
   Status copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
+  Result<Buffer> allocate(const Pool& pool, const BufferInfo& info, const Submit& submit);
+  Status deallocate(const Buffer& buffer, const Submit& submit);
   Status host_call(const detail::CallableType& type, void* callable, const Submit& submit);
 
   Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }

@@ -2,6 +2,7 @@
 //
 // Queue operations that reach the driver: checked first, then built in the submission's payload,
 // whose first member is the Operation that the driver finds.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -9,6 +10,7 @@
 #include "hal/device.h"
 #include "hal/executable.h"
 #include "hal/object.h"
+#include "hal/pool.h"
 #include "hal/queue.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
@@ -18,6 +20,10 @@ namespace {
 
 struct TransferPayload {
   TransferPayload() noexcept {}
+
+  bool can_issue(Status& cause) const noexcept {
+    return hal::can_issue(source.get(), cause) && hal::can_issue(target.get(), cause);
+  }
 
   Operation operation;
   Ref<Memory> source;
@@ -33,6 +39,12 @@ struct DispatchPayload {
       dispatch.bindings[i].memory->release();
     }
     if (dispatch.counts != nullptr) dispatch.counts->memory->release();
+  }
+  bool can_issue(Status& cause) const noexcept {
+    const DispatchCommand& dispatch = operation.command.dispatch;
+    if (dispatch.counts != nullptr && !hal::can_issue(dispatch.counts->memory, cause)) return false;
+    return std::all_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
+                       [&](const CommandRange& r) { return hal::can_issue(r.memory, cause); });
   }
 
   Operation operation;
@@ -50,6 +62,10 @@ struct ExecutePayload {
       if (Memory* memory = operation.table[i].memory; memory != nullptr) memory->release();
     }
   }
+  bool can_issue(Status& cause) const noexcept {
+    return std::all_of(operation.table, operation.table + commands->slot_count(),
+                       [&](const BoundRange& r) { return hal::can_issue(r.memory, cause); });
+  }
 
   Operation operation;
   Ref<CommandBufferObject> commands;
@@ -59,6 +75,29 @@ struct ExecutePayload {
   };
   Block table;
 };
+
+// Of operations with memory of pools: whether it has been given, and not taken back.
+template <class Payload>
+constexpr timeline::Gate kMemoryGate{
+    .ask = [](void* payload, timeline::IssueSite&, Status& cause) noexcept {
+      return static_cast<Payload*>(payload)->can_issue(cause) ? timeline::Gate::Answer::kGo
+                                                              : timeline::Gate::Answer::kFail;
+    }};
+
+// `memory` (may be null) stays until the payload lets go of it.
+template <class Payload>
+void keep(timeline::Submission& submission, Memory* memory) noexcept {
+  if (memory == nullptr) return;
+  memory->retain();
+  if (memory->of_pool()) [[unlikely]]
+    submission.set_gate(kMemoryGate<Payload>);
+}
+
+// The same for one that is kept as a Ref.
+Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noexcept {
+  keep<TransferPayload>(submission, memory);
+  return Ref<Memory>::adopt(memory);
+}
 
 }  // namespace
 
@@ -74,7 +113,7 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
   auto& payload = submission->emplace<TransferPayload>();
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
-  payload.target = Ref<Memory>(range.memory);
+  payload.target = keep_transfer(*submission, range.memory);
   return send(*submission, submit);
 }
 
@@ -91,7 +130,7 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
   auto& payload = submission->emplace<TransferPayload>();
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(UpdateCommand{as_command_range(range), data.data()});
-  payload.target = Ref<Memory>(range.memory);
+  payload.target = keep_transfer(*submission, range.memory);
   payload.data = std::move(data);
   return send(*submission, submit);
 }
@@ -115,8 +154,8 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
   auto& payload = submission->emplace<TransferPayload>();
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(command);
-  payload.source = Ref<Memory>(from.memory);
-  payload.target = Ref<Memory>(to.memory);
+  payload.source = keep_transfer(*submission, from.memory);
+  payload.target = keep_transfer(*submission, to.memory);
   return send(*submission, submit);
 }
 
@@ -180,8 +219,10 @@ Status QueueObject::dispatch(const Launch& launch, const Submit& submit) {
   payload.operation.command = Command(command);
   payload.executable = Ref<ExecutableImpl>(command.executable);
   payload.arguments = std::move(arguments);
-  for (std::uint32_t i = 0; i < command.binding_count; ++i) command.bindings[i].memory->retain();
-  if (command.counts != nullptr) command.counts->memory->retain();
+  for (std::uint32_t i = 0; i < command.binding_count; ++i) {
+    keep<DispatchPayload>(*submission, command.bindings[i].memory);
+  }
+  if (command.counts != nullptr) keep<DispatchPayload>(*submission, command.counts->memory);
   return send(*submission, submit);
 }
 
@@ -229,7 +270,7 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
     payload.operation.table = payload.inline_table;
   }
   for (std::size_t i = 0; i < slots; ++i) {
-    if (Memory* memory = payload.operation.table[i].memory; memory != nullptr) memory->retain();
+    keep<ExecutePayload>(*submission, payload.operation.table[i].memory);
   }
   if (!recording.events().empty()) [[unlikely]]
     return send_with_events(*submission, recording, payload.setter, submit);

@@ -167,8 +167,11 @@ bool DriverRegistry::step(base::Shell shell) noexcept {
       return engine_.step_completion();
     case base::Shell::kHost:
       return engine_.step_host();
-    case base::Shell::kReclaim:
-      return step_reclaim();
+    case base::Shell::kReclaim: {
+      // Before devices close: pools that are posted hold theirs up.
+      const bool ran = engine_.step_reclaim();
+      return step_reclaim() || ran;
+    }
   }
   return false;
 }

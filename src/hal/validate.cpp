@@ -9,10 +9,12 @@
 #include "hal/device.h"
 #include "hal/executable.h"
 #include "hal/object.h"
+#include "hal/pool.h"
 
 namespace halyard::inline v0::hal {
 namespace {
 
+constexpr std::uint64_t kMaxAlignment = 4096;      // halyard/hal/buffer.h
 constexpr std::uint64_t kMaxGroups = 0xffff'ffff;  // DispatchCommand::groups
 
 [[gnu::cold]] Status constant_mismatch(const kernel::KernelInfo& kernel, View<Constant> constants) {
@@ -26,6 +28,21 @@ constexpr std::uint64_t kMaxGroups = 0xffff'ffff;  // DispatchCommand::groups
 
 }  // namespace
 
+Status check_buffer_info(const BufferInfo& info) {
+  if (static_cast<std::uint8_t>(info.memory) > static_cast<std::uint8_t>(MemoryType::kHostLocal)) {
+    return error(StatusCode::kInvalidArgument, "memory type {}", static_cast<int>(info.memory));
+  }
+  if ((info.alignment & (info.alignment - 1)) != 0 || info.alignment > kMaxAlignment) {
+    return error(StatusCode::kInvalidArgument, "alignment {} is no power of two up to {}",
+                 info.alignment, kMaxAlignment);
+  }
+  // Beyond this no address space reaches, and the arithmetic of drivers need not be careful.
+  if (info.size > static_cast<std::uint64_t>(PTRDIFF_MAX) - kMaxAlignment) {
+    return error(StatusCode::kResourceExhausted, "{} bytes", info.size);
+  }
+  return {};
+}
+
 Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out) {
   const BufferObject* const buffer = range.buffer;
   if (buffer == nullptr) [[unlikely]] {
@@ -36,6 +53,9 @@ Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange&
                       &buffer->device().engine() != &device.engine())) [[unlikely]] {
     return error(StatusCode::kPermissionDenied, "memory of {} cannot be used by {}",
                  buffer->device().name(), device.name());
+  }
+  if (memory.of_pool() && static_cast<PoolMemory&>(memory).deallocated()) [[unlikely]] {
+    return Status(StatusCode::kFailedPrecondition, "the buffer was deallocated");
   }
   std::uint64_t length = range.length;
   HALYARD_RETURN_IF_ERROR(resolve_length(range.offset, length, buffer->size()));

@@ -24,8 +24,12 @@ class DeviceObject;
 
 inline constexpr bool kValidation = HALYARD_VALIDATION != 0;
 
+// What both ways to allocate ask of `info`.
+Status check_buffer_info(const BufferInfo& info);
+
 // The memory behind `range`, for use on `device`. kInvalidArgument: empty; kOutOfRange;
-// kPermissionDenied: of another runtime, or of devices that do not share memory with this one.
+// kPermissionDenied: of another runtime, or of devices that do not share memory with this one;
+// kFailedPrecondition: deallocated.
 Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out);
 
 inline CommandRange as_command_range(const BoundRange& range) noexcept {

@@ -66,6 +66,9 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
                                                               : "ending";
       text += fmt::format("    {}\n", state);
       describe(submission);
+      if (submission.gate_ != nullptr && submission.gate_->describe != nullptr) {
+        submission.gate_->describe(submission.payload_, text);
+      }
     });
   }
   if (lines > kMaxLines) text += fmt::format("    ... {} more\n", lines - kMaxLines);

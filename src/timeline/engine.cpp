@@ -55,6 +55,8 @@ void Engine::post(base::Shell shell, WorkList& items) noexcept {
 
 bool Engine::step_issue() noexcept { return run_posted(base::Shell::kIssue); }
 
+bool Engine::step_reclaim() noexcept { return run_posted(base::Shell::kReclaim); }
+
 bool Engine::run_posted(base::Shell shell) noexcept {
   SharedList& shared = shells_[static_cast<int>(shell)];
   if (!shared.filled.load(std::memory_order_seq_cst)) return false;

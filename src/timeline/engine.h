@@ -7,7 +7,9 @@
 //
 //     wake(kIssue)       -> step_issue()        ready work beyond some caller's bound
 //     wake(kCompletion)  -> step_completion()   lanes somebody waits on, effects of waits and
-//     queries wake(kHost)        -> step_host()         one host call
+//                                               queries
+//     wake(kHost)        -> step_host()         one host call
+//     wake(kReclaim)     -> step_reclaim()      growth and trimming of pools
 //
 // One thread at a time steps one kind of shell, except kHost, which any number may step.
 #pragma once
@@ -67,6 +69,7 @@ class Engine {
   bool step_issue() noexcept;
   bool step_completion() noexcept;
   bool step_host() noexcept;
+  bool step_reclaim() noexcept;
   // When step_completion must be called at the latest; kForeverTime when nobody waits.
   Nanoseconds next_look() noexcept;
 
@@ -76,6 +79,9 @@ class Engine {
 
   // What every unissued or in-flight submission waits for, and who was to signal it.
   std::string dump_timelines() noexcept;
+
+  // `item` runs on the reclaim shell, where native allocation and freeing belong.
+  void post_reclaim(WorkItem& item) noexcept { post(base::Shell::kReclaim, item); }
 
   base::WorkSource& work_source() const noexcept { return work_source_; }
   Clock& clock() const noexcept { return work_source_.clock(); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <iterator>
 
 #include "timeline/engine.h"
 #include "timeline/queue.h"
@@ -89,6 +90,31 @@ std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {
     if (entry(at).marked.load(std::memory_order_relaxed)) return at;
   }
   return 0;
+}
+
+void Lane::note_waits(const Submission& submission) noexcept {
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    const WaitNode& wait = submission.waits_[i];
+    if (wait.bound_lane != nullptr) note_wait(wait.bound_lane, wait.bound_sequence);
+  }
+  if (submission.hidden_lane_ != nullptr) {
+    note_wait(submission.hidden_lane_, submission.hidden_sequence_);
+  }
+}
+
+void Lane::note_wait(const Lane* other, std::uint64_t sequence) noexcept {
+  // Lanes of one device end together; another device's could end, and its address come again.
+  if (&other->queue_.device() != &queue_.device()) return;
+  Waited* at = waited_;
+  while (at != std::end(waited_) && at->lane != nullptr && at->lane != other) ++at;
+  if (at == std::end(waited_)) at = waited_;
+  *at = {other, at->lane == other ? std::max(at->sequence, sequence) : sequence};
+}
+
+bool Lane::waited_for(const Lane& other, std::uint64_t sequence) const noexcept {
+  return std::any_of(std::begin(waited_), std::end(waited_), [&](const Waited& waited) {
+    return waited.lane == &other && waited.sequence >= sequence;
+  });
 }
 
 void Lane::make_visible(std::uint64_t sequence) noexcept {

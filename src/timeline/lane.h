@@ -61,6 +61,7 @@ class Lane {
 
  private:
   friend class Engine;
+  friend class IssueSite;
   friend class Queue;
 
   struct Entry {
@@ -81,6 +82,12 @@ class Lane {
   // The first sequence >= `sequence` that a marker stands behind; 0 if none.
   std::uint64_t marker_for(std::uint64_t sequence) noexcept;
 
+  // Under the issuer role: what its last entry waits for, of lanes of its own device.
+  void note_waits(const Submission& submission) noexcept;
+  void note_wait(const Lane* other, std::uint64_t sequence) noexcept;
+  // True only if an entry waits for `sequence` of `other`, or for more.
+  bool waited_for(const Lane& other, std::uint64_t sequence) const noexcept;
+
   Queue& queue_;
   NativeQueue& native_;
   std::unique_ptr<Entry[]> entries_;
@@ -92,6 +99,12 @@ class Lane {
   std::uint64_t issued_ = 0;
   base::Atomic<std::uint64_t> published_{0};
   base::Atomic<std::uint64_t> marked_{0};  // the last sequence a marker stands behind
+  struct Waited {
+    const Lane* lane = nullptr;
+    std::uint64_t sequence = 0;
+  };
+  // A device has two queues, so more lanes than these only after losses; then some are forgotten.
+  Waited waited_[2];
 
   alignas(64) base::Atomic<bool> retire_role_{false};
   base::Atomic<std::uint64_t> retired_{0};

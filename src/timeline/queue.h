@@ -83,6 +83,11 @@ class Queue final : public RefCounted, public WorkItem {
 
   // Makes somebody drain this queue soon.
   void schedule() noexcept;
+  // What a gate holds back is asked again soon.
+  void retry() noexcept {
+    retry_.store(true, std::memory_order_seq_cst);
+    schedule();
+  }
   // The same, and look for what the loss of a device means here.
   void schedule_after_loss() noexcept {
     sweep_.store(true, std::memory_order_seq_cst);
@@ -141,7 +146,9 @@ class Queue final : public RefCounted, public WorkItem {
   void push_back(Submission& submission) noexcept;
   void push_front(Submission& submission) noexcept;
   void put_back(Submission& submission) noexcept;
-  enum class Resolve { kReady, kFailed, kNeedsMarker };
+  void hold(Submission& submission) noexcept;
+  void unhold() noexcept;
+  enum class Resolve { kReady, kFailed, kNeedsMarker, kHeld };
   Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
   void issue(std::size_t count) noexcept;
   std::size_t room() noexcept;
@@ -172,14 +179,17 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<std::uint32_t> backlog_{0};
   base::Atomic<bool> scheduled_{false};
   base::Atomic<bool> busy_{false};
-  base::Atomic<bool> sweep_{false};           // a device was lost: look for edges to it
+  base::Atomic<bool> sweep_{false};  // a device was lost: look for edges to it
+  base::Atomic<bool> retry_{false};  // gates may open for what is held
+  base::Atomic<std::uint32_t> held_count_{0};
   base::Atomic<std::uint64_t> want_mark_{0};  // queues that need a marker here
   base::Atomic<std::uint32_t> users_{0};      // threads that have it on a list or run it
 
   // Under the role.
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
-  bool held_back_ = false;  // the last drain ended because the lane was full
+  Submission* held_ = nullptr;  // a gate is closed for these; newest first
+  bool held_back_ = false;      // the last drain ended because the lane was full
   Submission* batch_[kBound];
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];

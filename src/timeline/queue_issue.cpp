@@ -24,7 +24,7 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   std::size_t budget = kBound;
   if (direct != nullptr) {
     take_inbox();
-    if (carry_ == nullptr && lane_ != nullptr && room() != 0) {
+    if (carry_ == nullptr && lane_ != nullptr && direct->gate_ == nullptr && room() != 0) {
       const IssuedAt at = issue_direct(*direct);
       if (issued != nullptr) *issued = at;
       if (!release_role() || !take_role()) return;
@@ -84,7 +84,7 @@ bool Queue::release_role() noexcept {
   }
   return inbox_.load(std::memory_order_seq_cst) != nullptr ||
          want_mark_.load(std::memory_order_seq_cst) != 0 ||
-         sweep_.load(std::memory_order_seq_cst) ||
+         sweep_.load(std::memory_order_seq_cst) || retry_.load(std::memory_order_seq_cst) ||
          // The lane has room again, and who said so found the role taken.
          (held_back && !busy_.load(std::memory_order_seq_cst));
 }
@@ -129,20 +129,42 @@ Submission* Queue::next() noexcept {
 
 // In front of everything that is ready.
 void Queue::put_back(Submission& submission) noexcept {
-  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    WaitNode& wait = submission.waits_[i];
-    if (wait.bound_lane != nullptr) wait.bound_lane->unpin();
-    wait.bound_lane = nullptr;
+  if (submission.gate_ != nullptr && submission.gate_->undo != nullptr) {
+    submission.gate_->undo(submission.payload_);
   }
+  submission.unbind();
   if (!submission.listed_) list(submission);
   push_front(submission);
   backlog_.fetch_add(1, std::memory_order_relaxed);
   submission.store(Submission::State::kParked);
 }
 
+// Aside, until retry(). To everybody else it is parked.
+void Queue::hold(Submission& submission) noexcept {
+  submission.unbind();
+  if (!submission.listed_) list(submission);
+  submission.next_ = held_;
+  held_ = &submission;
+  held_count_.fetch_add(1, std::memory_order_relaxed);
+  submission.store(Submission::State::kParked);
+}
+
+// In front of everything that is ready, the oldest first.
+void Queue::unhold() noexcept {
+  retry_.store(false, std::memory_order_seq_cst);
+  while (held_ != nullptr) {
+    Submission& submission = *held_;
+    held_ = submission.next_;
+    backlog_.fetch_add(1, std::memory_order_relaxed);
+    push_front(submission);
+    held_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
 std::size_t Queue::drain(std::size_t bound) noexcept {
   serve_marks();
   if (sweep_.load(std::memory_order_relaxed)) look_for_loss();
+  if (retry_.load(std::memory_order_relaxed)) unhold();
   std::size_t done = 0;
   held_back_ = false;
   Submission* stuck = nullptr;  // needs a marker on another lane; newest first
@@ -173,6 +195,9 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           next();  // off the carry list again, until this drain is over
           submission->next_ = stuck;
           stuck = submission;
+          break;
+        case Resolve::kHeld:
+          hold(*submission);
           break;
         case Resolve::kReady:
           if (submission->host_call_ != nullptr) {
@@ -264,8 +289,36 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
       break;
     }
   }
+  Resolve resolved = Resolve::kReady;
+  if (submission.gate_ != nullptr) {
+    IssueSite site(*lane_, submission, edges_);
+    const Gate::Answer answer = submission.gate_->ask(submission.payload_, site, cause);
+    if (answer == Gate::Answer::kLater) resolved = Resolve::kHeld;
+    if (answer == Gate::Answer::kFail) resolved = Resolve::kFailed;
+  }
   first_edge_[index + 1] = edges_.size();
-  return Resolve::kReady;
+  return resolved;
+}
+
+IssueSite::Order IssueSite::order_after(Lane& other, std::uint64_t sequence) const noexcept {
+  if (&other == &lane_) return Order::kSameLane;
+  if (other.retired() >= sequence) return Order::kReached;
+  if (lane_.waited_for(other, sequence)) return Order::kWaited;
+  for (std::uint32_t i = 0; i < submission_.wait_count_; ++i) {
+    const WaitNode& wait = submission_.waits_[i];
+    if (wait.bound_lane == &other && wait.bound_sequence >= sequence) return Order::kWaited;
+  }
+  const bool dead = other.dead_from_.load(std::memory_order_acquire) <= sequence;
+  return dead || other.marker_for(sequence) == 0 ? Order::kNone : Order::kEdge;
+}
+
+void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
+  assert(submission_.hidden_lane_ == nullptr);
+  const std::uint64_t marker = other.marker_for(sequence);
+  other.pin();
+  submission_.hidden_lane_ = &other;
+  submission_.hidden_sequence_ = marker;
+  edges_.push_back(Edge{&other.native(), marker});
 }
 
 // Hands batch_[0, count) to the lane. What it does not take is back in order, or failed.
@@ -310,6 +363,9 @@ void Queue::issue(std::size_t count) noexcept {
   const bool nothing_in_flight = lane.issued_ == lane.retired();
   if (!result.status.ok() || (result.busy && nothing_in_flight)) {
     Submission& failed = *batch_[first_back++];
+    if (failed.gate_ != nullptr && failed.gate_->undo != nullptr) {
+      failed.gate_->undo(failed.payload_);
+    }
     (void)failed.end(Submission::State::kIssuing, Submission::State::kFailed,
                      !result.status.ok()
                          ? result.status
@@ -327,6 +383,10 @@ void Queue::issue(std::size_t count) noexcept {
 
 void Queue::publish(Lane& lane, Submission& submission) noexcept {
   const std::uint64_t sequence = submission.sequence_;
+  if (submission.gate_ != nullptr && submission.gate_->issued != nullptr) {
+    submission.gate_->issued(submission.payload_, lane, sequence);
+  }
+  lane.note_waits(submission);
   submission.store(Submission::State::kIssued);
   if (submission.listed_) unlist(submission);
   bool foreign = false;

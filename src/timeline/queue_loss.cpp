@@ -23,6 +23,7 @@ void Queue::look_for_loss() noexcept {
     if (lane_ != nullptr) fail_lane(*lane_, cause);
     for (auto& lane : quarantined_) lane->close(cause);
     fail_unissued(cause);
+    retry_.store(true, std::memory_order_relaxed);  // what is held goes its way to the end
     return;
   }
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
@@ -81,6 +82,11 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
           wait.bound_sequence >= wait.bound_lane->dead_from_.load(std::memory_order_acquire)) {
         lost = wait.bound_lane;
       }
+    }
+    const Lane* const hidden = submission.hidden_lane_;
+    if (hidden != nullptr &&
+        submission.hidden_sequence_ >= hidden->dead_from_.load(std::memory_order_acquire)) {
+      lost = hidden;
     }
     if (lost != nullptr) break;
   }

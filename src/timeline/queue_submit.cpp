@@ -115,6 +115,7 @@ void Queue::recycle(Submission& submission) noexcept {
       submission.state_.load(std::memory_order_acquire) & ~Submission::kStateMask));
   submission.state_.store(0, std::memory_order_relaxed);
   submission.host_call_ = nullptr;
+  submission.gate_ = nullptr;
   submission.held_ = false;
   pool_lock_.lock();
   submission.next_ = free_;
@@ -328,10 +329,12 @@ void Queue::close(const Status& cause) noexcept {
     refuses_.store(true, std::memory_order_seq_cst);
   }
   fail_unissued(cause);
+  // What is held goes its way to the end.
+  if (held_count_.load(std::memory_order_acquire) != 0) retry();
 }
 
 bool Queue::idle() noexcept {
-  if (in_flight()) return false;
+  if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
   const auto quiet = [](const Lane& lane) {
     return lane.pins_.load(std::memory_order_acquire) == 0 &&
            !lane.watched_.load(std::memory_order_acquire);

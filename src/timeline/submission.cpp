@@ -117,10 +117,16 @@ void Submission::finish() noexcept {
 void Submission::let_go() noexcept {
   if (destroy_ != nullptr) destroy_(payload_);
   destroy_ = nullptr;
-  for (std::uint32_t i = 0; i < wait_count_; ++i) {
-    if (waits_[i].bound_lane != nullptr) waits_[i].bound_lane->unpin();
-    waits_[i].bound_lane = nullptr;
-  }
+  unbind();
+}
+
+void Submission::unbind() noexcept {
+  const auto unpin = [](Lane*& lane) {
+    if (lane != nullptr) lane->unpin();
+    lane = nullptr;
+  };
+  for (std::uint32_t i = 0; i < wait_count_; ++i) unpin(waits_[i].bound_lane);
+  unpin(hidden_lane_);
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -22,6 +22,7 @@
 #include "base/intrusive_list.h"
 #include "halyard/base/status.h"
 #include "timeline/effects.h"
+#include "timeline/gate.h"
 #include "timeline/semaphore.h"
 
 namespace halyard::inline v0::timeline {
@@ -59,6 +60,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // A host call: runs on the host shell instead of a lane. `call` may call out.
   void set_host_call(Status (*call)(void* payload)) noexcept { host_call_ = call; }
 
+  // What stands between its waits and the lane. `gate` outlives it.
+  void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
+
   // Withdraws it while it is parked.
   bool cancel() noexcept;
 
@@ -80,7 +84,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   friend class Lane;
   friend class Semaphore;
   friend class Engine;
-  friend class SubmissionPool;
+  friend class IssueSite;
 
   static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
 
@@ -93,6 +97,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void pass_on_failure() noexcept;
   void finish() noexcept;
   void let_go() noexcept;  // of the payload, and of the lanes it waits on
+  void unbind() noexcept;  // from the lanes it waits on
   void store(State state) noexcept {
     state_.store(static_cast<std::uintptr_t>(state), std::memory_order_release);
   }
@@ -123,6 +128,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   std::uint32_t signal_count_ = 0;
   std::uint32_t signal_capacity_ = kInlineSignals;
 
+  const Gate* gate_ = nullptr;
+  Lane* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
+  std::uint64_t hidden_sequence_ = 0;
   Status (*host_call_)(void*) = nullptr;
   void (*destroy_)(void*) = nullptr;
   static constexpr std::uint32_t kInlineWaits = 2;

@@ -186,7 +186,7 @@ class FakeLane final : public timeline::NativeQueue {
     return true;
   }
   static std::byte* bytes(const BoundRange& range) {
-    return static_cast<FakeMemory*>(range.memory)->bytes() + range.offset;
+    return reinterpret_cast<std::byte*>(range.memory->device_address()) + range.offset;
   }
   static BoundRange bound(const CommandRange& range, const BoundRange* table) {
     if (range.memory != nullptr) return {range.memory, range.offset, range.length};
@@ -370,6 +370,18 @@ class FakeWorld : public ::testing::Test {
     return registry.open("fake://").value();
   }();
   Queue queue = device.queue();
+};
+
+// Counts wake-ups; the test steps.
+class StepSource final : public base::WorkSource {
+ public:
+  Clock& clock() noexcept override { return Clock::steady(); }
+  void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
+  void pause(unsigned) noexcept override {}
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
+    return parker.park(epoch, deadline);
+  }
+  std::atomic<int> wakes[base::kShellCount]{};
 };
 
 // The code of an error whose message contains `part`.

@@ -85,21 +85,9 @@ TEST_F(Registry, TooManyDomainsAreAnError) {
   EXPECT_EQ(control->open_devices, 5);
 }
 
-// Counts wake-ups; the test steps.
-class StepSource final : public base::WorkSource {
- public:
-  Clock& clock() noexcept override { return Clock::steady(); }
-  void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
-  void pause(unsigned) noexcept override {}
-  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
-    return parker.park(epoch, deadline);
-  }
-  std::atomic<int> wakes[base::kShellCount]{};
-};
-
 TEST(SteppedRegistry, RunsNoThreadOfItsOwn) {
   auto control = std::make_shared<testing::Control>();
-  StepSource source;
+  testing::StepSource source;
   DriverRegistry registry(source);
   ASSERT_TRUE(registry.add(std::make_unique<testing::FakeDriver>(control)).ok());
   Device device = registry.open("fake://").value();

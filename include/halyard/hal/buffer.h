@@ -58,11 +58,13 @@ class HALYARD_EXPORT Buffer {
 
   // The host's view of [offset, offset + length). Waits for nothing: order it after device work
   // with Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when
-  // the memory is not host-visible, kOutOfRange beyond the end.
+  // the memory is not host-visible, kOutOfRange beyond the end. For a buffer of a pool, before its
+  // allocation or after its deallocation: kFailedPrecondition.
   Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize,
                       MapMode mode = MapMode::kReadWrite) const;
 
-  // Where the device sees byte 0, for native code beside Halyard; valid while the memory lives.
+  // Where the device sees byte 0, for native code beside Halyard; valid while the memory lives. 0
+  // of a buffer of a pool before its allocation.
   std::uint64_t device_address() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

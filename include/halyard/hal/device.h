@@ -18,6 +18,7 @@
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
@@ -87,6 +88,10 @@ class HALYARD_EXPORT Device {
   static constexpr std::size_t kImportAlignment = 16;
 
   MemoryStatistics memory_statistics() const;
+  // For Queue::allocate. The default pools live as long as the device, one for each memory type,
+  // with the defaults of PoolInfo. kInvalidArgument: a size of 0, an unknown memory type.
+  Pool default_pool(MemoryType memory = MemoryType::kDeviceLocal) const noexcept;
+  Result<Pool> create_pool(const PoolInfo& info) const;
 
   // A .hyx file or its bytes (copied). kNotFound, kDataLoss (damaged), kUnavailable (no image this
   // device runs). `name` stands for the file in messages.

@@ -40,6 +40,7 @@
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/pool.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
 
@@ -129,6 +130,20 @@ class HALYARD_EXPORT Queue {
   // Equal lengths, no overlap. The source or the target may be memory of another device of the same
   // runtime.
   Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info) const;
+
+  // A buffer of `pool`, at once. It has memory from the moment when the device may run what waits
+  // for `info.signal`; before, it can be put into submissions that wait for that, and map() is
+  // kFailedPrecondition. buffer.memory must be the pool's. Pools in halyard/hal/pool.h; besides:
+  // kResourceExhausted when the pool can never have it, kPermissionDenied for another device's
+  // pool.
+  Result<Buffer> allocate(const Pool& pool, const BufferInfo& buffer, const SubmitInfo& info) const;
+
+  // The memory of such a buffer goes back to its pool once the waits hold, which are to cover every
+  // use of it. From this call on the buffer is refused with kFailedPrecondition everywhere, except
+  // if the deallocation fails without having been issued: then nothing has happened to it. Memory
+  // of a buffer whose last handle goes without deallocate() returns with the end of the last
+  // submission that uses it. kInvalidArgument: not of a pool, or a part of a buffer.
+  Status deallocate(const Buffer& buffer, const SubmitInfo& info) const;
 
   // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
   // Status; an error, or an exception, becomes the submission's failure. It may submit and signal;

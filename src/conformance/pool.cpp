@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory that queues hand out and take back.
+#include <algorithm>
+
+#include "conformance/bytes.h"
+#include "conformance/context.h"
+#include "conformance/suites.h"
+
+namespace halyard::inline v0::conformance {
+namespace {
+
+using hal::Buffer;
+using hal::MemoryType;
+using hal::Pool;
+using hal::Queue;
+using hal::Semaphore;
+using hal::SubmitInfo;
+
+constexpr std::uint64_t kSize = 4096;
+
+Pool make_pool(const Context& t, std::uint64_t max_size = hal::kWholeSize) {
+  return t.device()
+      .create_pool(
+          {.memory = MemoryType::kHostVisible, .slab_size = 4 * kSize, .max_size = max_size})
+      .value();
+}
+
+Buffer allocate(const Queue& queue, const Pool& pool, std::uint64_t size,
+                const SubmitInfo& info = {}) {
+  return queue.allocate(pool, {.size = size, .memory = pool.memory_type()}, info).value();
+}
+
+// Allocated, and known to be.
+Buffer allocate_now(const Queue& queue, const Pool& pool, std::uint64_t size, const Semaphore& s,
+                    std::uint64_t value) {
+  Buffer made = allocate(queue, pool, size, {.signal = {{s, value}}});
+  check(s.wait(value, kWatchdog));
+  return made;
+}
+
+void allocated_buffer_is_usable_after_the_signal(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), make_pool(t), kSize, s, 1);
+  std::ranges::fill(x.map().value().bytes(), std::byte{1});
+  t.finish([&](const SubmitInfo& info) { return t.queue().fill({x, 8, 8}, 2, 1, info); });
+  VERIFY_EQ(contents(x)[7], std::byte{1});
+  VERIFY_EQ(contents(x)[8], std::byte{2});
+  VERIFY_EQ(contents(x)[16], std::byte{1});
+}
+
+void memory_is_not_given_before_the_waits_hold(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate(t.queue(), pool, kSize, {.wait = {{s, 1}}, .signal = {{s, 2}}});
+  VERIFY_CODE(x.map(), StatusCode::kFailedPrecondition);
+  VERIFY_CODE(s.wait(2, kAWhile), StatusCode::kDeadlineExceeded);
+  VERIFY_CODE(x.map(), StatusCode::kFailedPrecondition);
+  VERIFY_EQ(pool.statistics().used_bytes, 0u);
+  VERIFY_OK(s.signal(1));
+  VERIFY_OK(s.wait(2, kWatchdog));
+  VERIFY_OK(x.map());
+}
+
+void size_and_type_are_known_before_the_memory_is_there(Context& t) {
+  const Semaphore gate = t.semaphore();
+  for (const MemoryType type :
+       {MemoryType::kDeviceLocal, MemoryType::kHostVisible, MemoryType::kHostLocal}) {
+    const Buffer x = allocate(t.queue(), t.device().default_pool(type), 777, {.wait = {{gate, 1}}});
+    VERIFY_EQ(x.size(), 777u);
+    VERIFY_EQ(x.memory_type(), type);
+    VERIFY_EQ(x.subspan(700).value().size(), 77u);
+  }
+}
+
+void whole_life_is_submitted_ahead(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Buffer result = t.buffer(kSize);
+  const Buffer x = allocate(t.queue(), make_pool(t), kSize, {.wait = {{s, 1}}, .signal = {{s, 2}}});
+  VERIFY_OK(t.queue().fill(x, 0x5a, 1, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+  VERIFY_OK(t.queue().copy(x, result, {.wait = {{s, 3}}, .signal = {{s, 4}}}));
+  VERIFY_OK(t.queue().deallocate(x, {.wait = {{s, 4}}, .signal = {{s, 5}}}));
+  VERIFY_OK(s.signal(1));
+  VERIFY_OK(s.wait(5, kWatchdog));
+  VERIFY(contents(result) == ByteVector(kSize, std::byte{0x5a}));
+}
+
+void every_transfer_takes_pool_memory(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Pool pool = make_pool(t);
+  const ByteVector bytes = ramp(kSize);
+  const Buffer from = t.buffer_of(std::span<const std::byte>(bytes));
+  const Buffer to = t.buffer(kSize);
+  const Buffer x = allocate(t.queue(), pool, kSize, {.signal = {{s, 1}}});
+  const Buffer y = allocate(t.queue(), pool, kSize, {.wait = {{s, 1}}, .signal = {{s, 2}}});
+  VERIFY_OK(t.queue().copy(from, x, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+  VERIFY_OK(t.queue().copy(x, y, {.wait = {{s, 3}}, .signal = {{s, 4}}}));
+  VERIFY_OK(t.queue().fill({y, 0, 100}, 9, 1, {.wait = {{s, 4}}, .signal = {{s, 5}}}));
+  VERIFY_OK(t.queue().update(y, 100, hal::Bytes(bytes.data(), 50),
+                             {.wait = {{s, 5}}, .signal = {{s, 6}}}));
+  VERIFY_OK(t.queue().copy(y, to, {.wait = {{s, 6}}, .signal = {{s, 7}}}));
+  VERIFY_OK(s.wait(7, kWatchdog));
+  ByteVector expected = bytes;
+  std::fill_n(expected.begin(), 100, std::byte{9});
+  std::copy_n(bytes.begin(), 50, expected.begin() + 100);
+  VERIFY(contents(to) == expected);
+}
+
+void slots_take_memory_that_comes_later(Context& t) {
+  const Semaphore s = t.semaphore();
+  hal::Recorder recorder(t.device());
+  const hal::CommandBuffer commands = recorder.fill(hal::slot(0), 0x0b0b0b0b).finish().value();
+  const Buffer x = allocate(t.queue(), make_pool(t), kSize, {.wait = {{s, 1}}, .signal = {{s, 2}}});
+  VERIFY_OK(t.queue().execute(commands, {.bindings = {x}, .wait = {{s, 2}}, .signal = {{s, 3}}}));
+  VERIFY_OK(s.signal(1));
+  VERIFY_OK(s.wait(3, kWatchdog));
+  VERIFY(contents(x) == ByteVector(kSize, std::byte{0x0b}));
+}
+
+void chained_cycles_need_no_host(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Pool pool = make_pool(t, 4 * kSize);
+  const Buffer sum = t.buffer(200);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::uint64_t at = 4 * i;
+    const Buffer x =
+        allocate(t.queue(), pool, 3 * kSize, {.wait = {{s, at}}, .signal = {{s, at + 1}}});
+    VERIFY_OK(t.queue().fill(x, static_cast<std::uint32_t>(i), 1,
+                             {.wait = {{s, at + 1}}, .signal = {{s, at + 2}}}));
+    VERIFY_OK(t.queue().copy({x, 3 * kSize - 1, 1}, {sum, i, 1},
+                             {.wait = {{s, at + 2}}, .signal = {{s, at + 3}}}));
+    VERIFY_OK(t.queue().deallocate(x, {.wait = {{s, at + 3}}, .signal = {{s, at + 4}}}));
+  }
+  VERIFY_OK(s.wait(800, kWatchdog));
+  for (std::size_t i = 0; i < 200; ++i) VERIFY_EQ(contents(sum)[i], static_cast<std::byte>(i));
+  VERIFY_EQ(pool.statistics().slabs, 1u);
+  VERIFY_EQ(pool.statistics().reuses, 199u);
+  VERIFY_EQ(pool.statistics().used_bytes, 0u);
+}
+
+void deallocated_buffer_is_refused(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Pool pool = make_pool(t);
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  VERIFY_OK(t.queue().deallocate(x, {.signal = {{s, 2}}}));
+  VERIFY_OK(s.wait(2, kWatchdog));
+  VERIFY_CODE(x.map(), StatusCode::kFailedPrecondition);
+  VERIFY_CODE(t.queue().fill(x, 0, 4, {}), StatusCode::kFailedPrecondition);
+  VERIFY_CODE(t.queue().copy(x, t.buffer(kSize), {}), StatusCode::kFailedPrecondition);
+  VERIFY_CODE(t.queue().deallocate(x, {}), StatusCode::kFailedPrecondition);
+  VERIFY_EQ(pool.statistics().blocks, 0u);
+}
+
+void failed_wait_of_a_deallocation_leaves_the_buffer(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Semaphore gate = t.semaphore();
+  const Semaphore ended = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), make_pool(t), kSize, s, 1);
+  VERIFY_OK(t.queue().deallocate(x, {.wait = {{gate, 1}}, .signal = {{ended, 1}}}));
+  gate.fail(Status(StatusCode::kDataLoss, "gone"));
+  VERIFY_CODE(ended.wait(1, kWatchdog), StatusCode::kDataLoss);
+  VERIFY_UNTIL(x.map().ok());
+  t.finish([&](const SubmitInfo& info) { return t.queue().fill(x, 3, 1, info); });
+  VERIFY(contents(x) == ByteVector(kSize, std::byte{3}));
+  t.finish([&](const SubmitInfo& info) { return t.queue().deallocate(x, info); });
+}
+
+void failed_wait_of_an_allocation_fails_what_waits_for_it(Context& t) {
+  const Semaphore gate = t.semaphore();
+  const Semaphore s = t.semaphore();
+  const Buffer x =
+      allocate(t.queue(), make_pool(t), kSize, {.wait = {{gate, 1}}, .signal = {{s, 1}}});
+  const Semaphore used = t.semaphore();
+  VERIFY_OK(t.queue().fill(x, 0, 4, {.wait = {{s, 1}}, .signal = {{used, 1}}}));
+  gate.fail(Status(StatusCode::kDataLoss, "gone"));
+  VERIFY_CODE(s.wait(1, kWatchdog), StatusCode::kDataLoss);
+  VERIFY_CODE(used.wait(1, kWatchdog), StatusCode::kDataLoss);
+  VERIFY_CODE(x.map(), StatusCode::kFailedPrecondition);
+}
+
+void use_that_does_not_wait_for_the_allocation_fails(Context& t) {
+  const Semaphore gate = t.semaphore();
+  const Semaphore used = t.semaphore();
+  const Buffer x = allocate(t.queue(), make_pool(t), kSize, {.wait = {{gate, 1}}});
+  VERIFY_OK(t.queue().fill(x, 0, 4, {.signal = {{used, 1}}}));
+  VERIFY_CODE(used.wait(1, kWatchdog), StatusCode::kFailedPrecondition);
+}
+
+void block_goes_from_queue_to_queue(Context& t) {
+  const Pool pool = make_pool(t, kSize);
+  const Buffer result = t.buffer(100);
+  const std::vector<Semaphore> s = t.semaphores(100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    // Nothing here says that one queue is done before the other begins: that is the pool's
+    // business.
+    const Queue queue = i % 2 == 0 ? t.compute() : t.copy_queue();
+    const Buffer x = allocate(queue, pool, kSize, {.signal = {{s[i], 1}}});
+    VERIFY_OK(queue.fill(x, static_cast<std::uint32_t>(i), 1,
+                         {.wait = {{s[i], 1}}, .signal = {{s[i], 2}}}));
+    VERIFY_OK(queue.copy({x, kSize - 1, 1}, {result, i, 1},
+                         {.wait = {{s[i], 2}}, .signal = {{s[i], 3}}}));
+    VERIFY_OK(queue.deallocate(x, {.wait = {{s[i], 3}}, .signal = {{s[i], 4}}}));
+  }
+  for (std::size_t i = 0; i < 100; ++i) {
+    VERIFY_OK(s[i].wait(4, kWatchdog));
+    VERIFY_EQ(contents(result)[i], static_cast<std::byte>(i));
+  }
+  VERIFY_EQ(pool.statistics().slabs, 1u);
+}
+
+void full_pool_waits_for_a_deallocation(Context& t) {
+  const Pool pool = make_pool(t, kSize);
+  const Semaphore s = t.semaphore();
+  const Semaphore gate = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  VERIFY_OK(t.queue().deallocate(x, {.wait = {{gate, 1}}}));
+  const Buffer y = allocate(t.queue(), pool, kSize, {.signal = {{s, 2}}});
+  VERIFY_CODE(s.wait(2, kAWhile), StatusCode::kDeadlineExceeded);
+  VERIFY(t.device().dump_timelines().find("waits for 4096 bytes of pool") != std::string::npos);
+  VERIFY_OK(gate.signal(1));
+  VERIFY_OK(s.wait(2, kWatchdog));
+  VERIFY_OK(y.map());
+}
+
+void full_pool_with_nothing_to_wait_for_is_resource_exhausted(Context& t) {
+  const Pool pool = make_pool(t, 2 * kSize);
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  const Semaphore failed = t.semaphore();
+  const Buffer y = allocate(t.queue(), pool, 2 * kSize, {.signal = {{failed, 1}}});
+  const Status status = failed.wait(1, kWatchdog);
+  VERIFY_CODE(status, StatusCode::kResourceExhausted);
+  VERIFY(status.message().find("8192 bytes: 4096 of") != std::string_view::npos);
+  VERIFY_OK(x.map());
+  VERIFY_CODE(
+      t.queue().allocate(pool, {.size = 2 * kSize + 1, .memory = MemoryType::kHostVisible}, {}),
+      StatusCode::kResourceExhausted);
+}
+
+void dropped_handles_return_the_memory(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    const Buffer x = allocate(t.queue(), pool, kSize, {.signal = {{s, 2 * i - 1}}});
+    VERIFY_OK(t.queue().fill(x, 0, 4, {.wait = {{s, 2 * i - 1}}, .signal = {{s, 2 * i}}}));
+  }
+  VERIFY_OK(s.wait(100, kWatchdog));
+  VERIFY_UNTIL(pool.statistics().blocks == 0);
+  VERIFY_OK(pool.trim());
+  VERIFY_UNTIL(pool.statistics().reserved_bytes == 0);
+}
+
+void trim_leaves_what_is_used(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  set_contents(x, ramp(kSize));
+  const Buffer y = allocate_now(t.queue(), pool, 8 * kSize, s, 2);
+  t.finish([&](const SubmitInfo& info) { return t.queue().deallocate(y, info); });
+  VERIFY_EQ(pool.statistics().slabs, 2u);
+  VERIFY_OK(pool.trim());
+  VERIFY_UNTIL(pool.statistics().slabs == 1);
+  VERIFY(contents(x) == ramp(kSize));
+}
+
+void statistics_count_what_is_used_and_its_peak(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  VERIFY_EQ(pool.statistics().reserved_bytes, 0u);
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  const Buffer y = allocate_now(t.queue(), pool, kSize, s, 2);
+  VERIFY_EQ(pool.statistics().blocks, 2u);
+  VERIFY_EQ(pool.statistics().used_bytes, 2 * kSize);
+  t.finish([&](const SubmitInfo& info) { return t.queue().deallocate(x, info); });
+  VERIFY_EQ(pool.statistics().used_bytes, kSize);
+  VERIFY_EQ(pool.statistics().peak_used_bytes, 2 * kSize);
+  VERIFY_EQ(pool.statistics().reserved_bytes, 4 * kSize);
+}
+
+void alignment_holds_in_a_pool(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  std::uint64_t value = 0;
+  std::vector<Buffer> kept;
+  for (std::uint64_t alignment = 1; alignment <= 4096; alignment *= 2) {
+    kept.push_back(
+        t.queue()
+            .allocate(pool, {100, MemoryType::kHostVisible, alignment}, {.signal = {{s, ++value}}})
+            .value());
+    VERIFY_OK(s.wait(value, kWatchdog));
+    const auto address = reinterpret_cast<std::uintptr_t>(kept.back().map().value().bytes().data());
+    VERIFY_EQ(address % std::max<std::uint64_t>(alignment, 64), 0u);
+  }
+}
+
+void buffer_of_no_bytes_comes_and_goes(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), make_pool(t), 0, s, 1);
+  VERIFY(x.map().value().bytes().empty());
+  t.finish([&](const SubmitInfo& info) { return t.queue().deallocate(x, info); });
+}
+
+void peer_device_uses_pool_memory(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), make_pool(t), kSize, s, 1);
+  VERIFY_OK(t.queue(1).fill(x, 4, 1, {.wait = {{s, 1}}, .signal = {{s, 2}}}));
+  VERIFY_OK(t.queue().deallocate(x, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+  VERIFY_OK(s.wait(3, kWatchdog));
+}
+
+void misuse_is_refused(Context& t) {
+  const Pool pool = make_pool(t);
+  const Buffer plain = t.buffer(8);
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  VERIFY_CODE(t.queue().deallocate(plain, {}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(t.queue().deallocate(x.subspan(0, 8).value(), {}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(t.queue().deallocate({}, {}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(t.queue().allocate({}, {.size = 8}, {}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(t.queue().allocate(pool, {.size = 8, .memory = MemoryType::kHostLocal}, {}),
+              StatusCode::kInvalidArgument);
+  VERIFY_CODE(t.queue(1).allocate(pool, {.size = 8, .memory = MemoryType::kHostVisible}, {}),
+              StatusCode::kPermissionDenied);
+  VERIFY_CODE(t.queue(1).deallocate(x, {}), StatusCode::kPermissionDenied);
+  VERIFY_CODE(t.device().create_pool({.slab_size = 0}), StatusCode::kInvalidArgument);
+  VERIFY_OK(x.map());
+}
+
+void threads_share_a_tight_pool(Context& t) {
+  const Pool pool = make_pool(t, 8 * kSize);
+  {
+    Threads threads;
+    for (std::uint8_t id = 1; id <= 4; ++id) {
+      threads.start([&, id] {
+        const Queue queue = id % 2 == 0 ? t.compute() : t.copy_queue();
+        const Semaphore s = t.semaphore();
+        for (std::uint64_t at = 0; at < 3 * 100; at += 3) {
+          const Buffer x = allocate(queue, pool, 256 * (1 + at * 5 % 16),
+                                    {.wait = {{s, at}}, .signal = {{s, at + 1}}});
+          VERIFY_OK(queue.fill(x, id, 1, {.wait = {{s, at + 1}}, .signal = {{s, at + 2}}}));
+          if (at % 4 == 0) {
+            VERIFY_OK(s.wait(at + 2, kWatchdog));
+            VERIFY(contents(x) == ByteVector(x.size(), std::byte{id}));
+          }
+          VERIFY_OK(queue.deallocate(x, {.wait = {{s, at + 2}}, .signal = {{s, at + 3}}}));
+        }
+        VERIFY_OK(s.wait(300, kWatchdog));
+      });
+    }
+  }
+  VERIFY_EQ(pool.statistics().used_bytes, 0u);
+}
+
+#define CASE(name) {"pool", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"pool", #name, name, Vary::kQueueKinds}
+constexpr Case kCases[] = {
+    CASE_ON_EVERY_QUEUE(allocated_buffer_is_usable_after_the_signal),
+    CASE_ON_EVERY_QUEUE(memory_is_not_given_before_the_waits_hold),
+    CASE(size_and_type_are_known_before_the_memory_is_there),
+    CASE_ON_EVERY_QUEUE(whole_life_is_submitted_ahead),
+    CASE_ON_EVERY_QUEUE(every_transfer_takes_pool_memory),
+    CASE(slots_take_memory_that_comes_later),
+    CASE_ON_EVERY_QUEUE(chained_cycles_need_no_host),
+    CASE(deallocated_buffer_is_refused),
+    CASE(failed_wait_of_a_deallocation_leaves_the_buffer),
+    CASE(failed_wait_of_an_allocation_fails_what_waits_for_it),
+    CASE(use_that_does_not_wait_for_the_allocation_fails),
+    CASE(block_goes_from_queue_to_queue),
+    CASE(full_pool_waits_for_a_deallocation),
+    CASE(full_pool_with_nothing_to_wait_for_is_resource_exhausted),
+    CASE(dropped_handles_return_the_memory),
+    CASE(trim_leaves_what_is_used),
+    CASE(statistics_count_what_is_used_and_its_peak),
+    CASE(alignment_holds_in_a_pool),
+    CASE(buffer_of_no_bytes_comes_and_goes),
+    CASE(peer_device_uses_pool_memory),
+    CASE(misuse_is_refused),
+    CASE(threads_share_a_tight_pool),
+};
+#undef CASE
+#undef CASE_ON_EVERY_QUEUE
+
+}  // namespace
+
+std::span<const Case> pool_cases() noexcept { return kCases; }
+
+}  // namespace halyard::inline v0::conformance

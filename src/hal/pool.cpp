@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/pool.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "hal/device.h"
+#include "hal/object.h"
+#include "timeline/engine.h"
+#include "timeline/lane.h"
+
+namespace halyard::inline v0::hal {
+
+using Answer = timeline::Gate::Answer;
+
+Result<Ref<PoolObject>> PoolObject::create(DeviceObject& device, const PoolInfo& info) {
+  auto* pool = new (std::nothrow) PoolObject(device, info);
+  if (pool == nullptr) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory for a pool", device.name());
+  }
+  device.add_pool(*pool);
+  return Ref<PoolObject>::adopt(pool);
+}
+
+PoolObject::PoolObject(DeviceObject& device, const PoolInfo& info)
+    : engine_(device.engine()),
+      name_(fmt::format("pool '{}' of {}", info.name, device.name())),
+      info_(info),
+      device_(&device) {
+  info_.name = {};
+}
+
+// Frees slabs, so the reclaim shell does it; once the device is closed, whoever is last.
+void PoolObject::destroy() noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    dying_ = posted_ = device_ != nullptr;
+  }
+  if (dying_) {
+    engine_.post_reclaim(*this);
+  } else {
+    delete this;
+  }
+}
+
+// Precondition: posted_ was set, under the lock, by the caller.
+void PoolObject::post() noexcept {
+  retain();
+  engine_.post_reclaim(*this);
+}
+
+// Whoever waits asks again. Queues are touched under the lock, so that close() ends it.
+void PoolObject::kick() noexcept {
+  timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
+  base::LockGuard lock(mutex_);
+  if (device_ != nullptr && !waiting_.empty()) device_->retry_queues();
+}
+
+PoolStatistics PoolObject::statistics() noexcept {
+  base::LockGuard lock(mutex_);
+  return space_.statistics();
+}
+
+// Under the lock, as everything up to ask().
+bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
+  if (waiting_.empty()) return false;
+  const PoolRequest& first = waiting_.front();
+  return &first != &request && first.passed_by == kMaxPasses;
+}
+
+bool PoolObject::take(PoolRequest& request, timeline::IssueSite& site) noexcept {
+  if (device_ == nullptr || must_wait_behind(request)) return false;
+  request.block = space_.take(request.size, info_.hidden_waits, site);
+  if (request.block == nullptr) return false;
+  if (!waiting_.empty() && &waiting_.front() != &request) ++waiting_.front().passed_by;
+  return true;
+}
+
+bool PoolObject::can_grow(std::uint64_t size) noexcept {
+  const std::uint64_t bound = space_.bound_bytes();
+  return bound <= info_.max_size && size <= info_.max_size - bound;
+}
+
+Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& cause) noexcept {
+  if (device_ == nullptr) {
+    cause = error(StatusCode::kCancelled, "{}: closed", name_);
+    return Answer::kFail;
+  }
+  if (must_wait_behind(request)) return Answer::kLater;
+  if (!request.growth_failed && can_grow(request.size)) {
+    wanted_ = std::max(wanted_, request.size);
+    must_post = !std::exchange(posted_, true);
+    return Answer::kLater;
+  }
+  if (!returns_.empty()) return Answer::kLater;
+  const PoolStatistics& now = space_.statistics();
+  cause = error(StatusCode::kResourceExhausted,
+                "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}", name_,
+                request.size, now.used_bytes, now.reserved_bytes, info_.max_size,
+                request.growth_failed ? "; " : "",
+                request.growth_failed ? growth_failure_.message() : "");
+  return Answer::kFail;
+}
+
+void PoolObject::collect_returns(Frontiers& frontiers) noexcept {
+  returns_.for_each([&](const PoolReturn& deallocation) {
+    const Frontier& from = deallocation.frontier;
+    if (from.lane == nullptr) return;
+    Frontier* at = std::find_if(std::begin(frontiers), std::end(frontiers), [&](const Frontier& f) {
+      return f.lane == nullptr || f.lane == from.lane;
+    });
+    if (at != std::end(frontiers)) *at = {from.lane, std::max(at->sequence, from.sequence)};
+  });
+}
+
+Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& cause) noexcept {
+  bool waited = false;
+  Answer answer = Answer::kGo;
+  bool must_post = false;
+  Frontiers returning = {};
+  const auto each_lane = [&](auto&& fn) {
+    for (const Frontier& frontier : returning) {
+      if (frontier.lane != nullptr) fn(*frontier.lane, frontier.sequence);
+    }
+  };
+  bool taken = false;
+  {
+    base::LockGuard lock(mutex_);
+    waited = request.linked();
+    taken = take(request, site);
+    if (taken && waited) waiting_.erase(request);
+    if (!taken) collect_returns(returning);
+  }
+  if (!taken) {
+    // The device may be further than anybody has looked.
+    each_lane([](timeline::Lane& lane, std::uint64_t) { (void)lane.try_retire(); });
+    base::LockGuard lock(mutex_);
+    if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
+    if (answer != Answer::kLater && waited) waiting_.erase(request);
+    if (answer == Answer::kLater && !waited) waiting_.push_back(request);
+  }
+  if (must_post) post();
+  if (answer == Answer::kLater) {
+    // Nobody else may wait for these deallocations: their end is to be noticed.
+    each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
+  } else if (waited) {
+    kick();
+  }
+  return answer;
+}
+
+void PoolObject::undo(PoolRequest& request) noexcept {
+  PoolBlock* const block = std::exchange(request.block, nullptr);
+  if (block == nullptr) return;
+  {
+    base::LockGuard lock(mutex_);
+    space_.give(*block, Frontier(block->frontier));
+  }
+  kick();
+}
+
+void PoolObject::end(PoolRequest& request) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (!request.linked()) return;
+    waiting_.erase(request);
+  }
+  kick();
+}
+
+void PoolObject::describe(const PoolRequest& request, std::string& text) noexcept {
+  base::LockGuard lock(mutex_);
+  if (!request.linked()) return;
+  const PoolStatistics& now = space_.statistics();
+  text += fmt::format("      waits for {} bytes of {} ({} of {} bytes are used)\n", request.size,
+                      name_, now.used_bytes, now.reserved_bytes);
+}
+
+void PoolObject::begin(PoolReturn& deallocation) noexcept {
+  base::LockGuard lock(mutex_);
+  returns_.push_back(deallocation);
+}
+
+void PoolObject::end(PoolReturn& deallocation) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    returns_.erase(deallocation);
+  }
+  kick();
+}
+
+void PoolObject::give(PoolBlock& block, PoolReturn& deallocation,
+                      const Frontier& frontier) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    deallocation.frontier = frontier;
+    space_.give(block, frontier);
+  }
+  kick();
+}
+
+void PoolObject::give(PoolBlock& block) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    space_.give(block, {});
+  }
+  kick();
+}
+
+void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    trim_to_ = std::min(keep_bytes, trim_to_.value_or(keep_bytes));
+    if (std::exchange(posted_, true)) return;
+  }
+  post();
+}
+
+void PoolObject::run(bool) noexcept {
+  if (dying_) {
+    device_->remove_pool(*this);
+    delete this;
+    return;
+  }
+  // Deallocations that nobody has waited for have perhaps passed.
+  device_->look_at_queues();
+  for (;;) {
+    std::vector<Ref<Memory>> freed;
+    std::uint64_t wanted = 0;
+    std::uint64_t size = 0;
+    {
+      base::LockGuard lock(mutex_);
+      wanted = std::exchange(wanted_, 0);
+      if (wanted == 0 && !trim_to_) {
+        posted_ = false;
+        break;
+      }
+      std::uint64_t keep = std::exchange(trim_to_, std::nullopt).value_or(kWholeSize);
+      if (wanted != 0) keep = std::min(keep, info_.max_size - wanted);
+      freed = space_.take_free_slabs(keep);
+      const std::uint64_t reserved = space_.statistics().reserved_bytes;
+      const std::uint64_t room = info_.max_size - std::min(info_.max_size, reserved);
+      // No room: blocks were taken since it was asked; who wanted it finds out.
+      if (wanted != 0 && wanted <= room) size = std::min(std::max(wanted, info_.slab_size), room);
+    }
+    freed.clear();
+    if (size != 0) grow(wanted, size);
+    kick();
+  }
+  release();
+}
+
+void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
+  const auto allocate = [&](std::uint64_t bytes) {
+    return device_->impl().allocate(bytes, PoolSpace::kSlabAlignment, info_.memory);
+  };
+  Result<Ref<Memory>> memory = allocate(size);
+  if (!memory.ok() && size > wanted) memory = allocate(wanted);
+  if (memory.ok()) (*memory)->count_in(device_->memory_counters());
+  base::LockGuard lock(mutex_);
+  Status status = memory.status();
+  if (status.ok() && !space_.add(std::move(*memory))) {
+    status = Status(StatusCode::kResourceExhausted, "no memory for the bookkeeping of a slab");
+  }
+  if (status.ok()) return;
+  growth_failure_ = status;
+  waiting_.for_each([&](PoolRequest& request) { request.growth_failed |= request.size >= wanted; });
+}
+
+bool PoolObject::close() noexcept {
+  timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
+  std::vector<Ref<Memory>> freed;
+  base::LockGuard lock(mutex_);
+  if (posted_) return false;
+  // Who waits hears of the end: it asks again, and finds the pool closed.
+  if (!waiting_.empty()) device_->retry_queues();
+  device_ = nullptr;
+  freed = space_.take_free_slabs(0);
+  return true;
+}
+
+bool PoolObject::posted() noexcept {
+  base::LockGuard lock(mutex_);
+  return posted_;
+}
+
+Result<Ref<PoolMemory>> PoolMemory::create(PoolObject& pool, std::uint64_t size,
+                                           std::uint64_t alignment, const void* domain) {
+  auto* memory = new (std::nothrow) PoolMemory(pool, size, alignment, domain);
+  if (memory == nullptr) {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for a buffer", pool.name());
+  }
+  return Ref<PoolMemory>::adopt(memory);
+}
+
+PoolMemory::~PoolMemory() {
+  if (block_ != nullptr) pool_->give(*block_);
+}
+
+Status PoolMemory::not_committed() const {
+  return error(StatusCode::kFailedPrecondition, "{}: a buffer of {} bytes has no memory {}",
+               pool_->name(), size(),
+               slab_ ? "any more: it was deallocated"
+                     : "yet: nothing waited for the signal of its allocation, or that failed");
+}
+
+void PoolMemory::commit(PoolBlock& block) noexcept {
+  block_ = &block;
+  slab_ = block.slab->memory;
+  const std::uint64_t align = std::max<std::uint64_t>(alignment_, 1);
+  const std::uint64_t offset = (block.offset + align - 1) / align * align;
+  place(slab_->host_pointer() != nullptr ? slab_->host_pointer() + offset : nullptr,
+        slab_->device_address() + offset);
+  committed_.store(true, std::memory_order_release);
+}
+
+PoolBlock& PoolMemory::release_block() noexcept {
+  committed_.store(false, std::memory_order_release);
+  return *std::exchange(block_, nullptr);
+}
+
+}  // namespace halyard::inline v0::hal

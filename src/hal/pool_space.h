@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PoolSpace: slabs divided into blocks, and which free block an allocation takes (rule 31).
+//
+//     slab    | used | free, since (lane 1, 17) | used | free |
+//
+// A free block has a frontier: the deallocation it comes from, as (lane, sequence), until that has
+// passed. Neighbours are joined when one frontier says all for both: of one lane, or passed. So a
+// frontier never has more than one entry. Not thread-safe; nothing here calls out, but for what a
+// place in a lane is asked.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/intrusive_list.h"
+#include "hal/memory.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/pool.h"
+#include "timeline/gate.h"
+
+namespace halyard::inline v0::hal {
+
+struct Frontier {
+  timeline::Lane* lane = nullptr;  // null: passed
+  std::uint64_t sequence = 0;
+};
+
+struct PoolSlab {
+  Ref<Memory> memory;
+  struct PoolBlock* first;
+};
+
+struct FreeTag {};
+
+struct PoolBlock : base::ListHook<FreeTag> {  // on the free list: it is free
+  PoolSlab* slab = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  PoolBlock* below = nullptr;
+  PoolBlock* above = nullptr;
+  Frontier frontier;
+  bool was_used = false;
+};
+
+class PoolSpace {
+ public:
+  static constexpr std::uint64_t kGranule = 256;  // of block sizes and offsets
+  static constexpr std::uint64_t kSlabAlignment = 4096;
+
+  PoolSpace() = default;
+  ~PoolSpace();
+
+  // The block size that holds `size` bytes at a multiple of `alignment`, wherever it begins.
+  static std::uint64_t block_size(std::uint64_t size, std::uint64_t alignment) noexcept;
+
+  // The best free block for the place `site`, or null. Adds the hidden wait if it needs one.
+  PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
+  void give(PoolBlock& block, const Frontier& frontier) noexcept;
+
+  // False: no memory for the bookkeeping.
+  bool add(Ref<Memory> memory) noexcept;
+  // Takes out slabs that are free and passed until at most `keep` bytes are reserved.
+  std::vector<Ref<Memory>> take_free_slabs(std::uint64_t keep) noexcept;
+  // What take_free_slabs could not take out.
+  std::uint64_t bound_bytes() noexcept;
+
+  // fn(Lane&, sequence) for each free block whose frontier has not passed.
+  template <class F>
+  void for_each_frontier(F&& fn) {
+    free_.for_each([&](PoolBlock& block) {
+      if (block.frontier.lane != nullptr) fn(*block.frontier.lane, block.frontier.sequence);
+    });
+  }
+
+  const PoolStatistics& statistics() const noexcept { return statistics_; }
+
+ private:
+  PoolBlock* new_block() noexcept;
+  // Whether one frontier says all for both, where what passed may count as of `lane`.
+  static bool joins(const PoolBlock& low, const PoolBlock* high,
+                    const timeline::Lane* lane) noexcept;
+  void join(PoolBlock& low, PoolBlock& high) noexcept;
+  // Notes which frontiers have passed, and joins neighbours; as joins().
+  void settle(const timeline::Lane* lane) noexcept;
+  static bool is_free_slab(const PoolSlab& slab) noexcept;
+
+  std::vector<std::unique_ptr<PoolSlab>> slabs_;
+  base::IntrusiveList<PoolBlock, FreeTag> free_;
+  PoolBlock* spare_ = nullptr;  // unused nodes, by `above`
+  PoolStatistics statistics_;
+};
+
+}  // namespace halyard::inline v0::hal

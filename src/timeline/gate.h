@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gate: what an operation needs beyond its waits, for instance memory of a pool (rules 30 and 31).
+// Asked under the issuer role each time the waits hold and the submission is about to be issued:
+//
+//     waits hold ──> ask ── kGo ────> lane ──> issued     before anybody hears of its signals
+//                     │ ▲              └─────> undo       it did not get in; asked again later
+//                     │ └── kLater ── held by the queue until Queue::retry(); cancelled like a
+//                     └──── kFail     parked one, and not covering
+//
+// A gate belongs to a type of payload and is constant.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halyard/base/status.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::timeline {
+
+class Lane;
+class Submission;
+
+// The place that a submission would take in a lane.
+class IssueSite {
+ public:
+  IssueSite(Lane& lane, Submission& submission, std::vector<Edge>& edges) noexcept
+      : lane_(lane), submission_(submission), edges_(edges) {}
+
+  // How this place comes to stand behind `sequence` of `other`, a lane of the same device; in order
+  // of preference.
+  enum class Order : std::uint8_t {
+    kSameLane,
+    kReached,
+    kWaited,  // this submission or an earlier one of the lane waits for it
+    kEdge,    // if wait_for() is called
+    kNone,
+  };
+  Order order_after(Lane& other, std::uint64_t sequence) const noexcept;
+
+  // Adds a native wait that the caller did not ask for. Once; where order_after() said kEdge.
+  void wait_for(Lane& other, std::uint64_t sequence) noexcept;
+
+  Lane& lane() const noexcept { return lane_; }
+
+ private:
+  Lane& lane_;
+  Submission& submission_;
+  std::vector<Edge>& edges_;
+};
+
+struct Gate {
+  enum class Answer : std::uint8_t { kGo, kLater, kFail };
+  Answer (*ask)(void* payload, IssueSite& site, Status& cause) noexcept;
+  // May be null, as may those that follow.
+  void (*issued)(void* payload, Lane& lane, std::uint64_t sequence) noexcept = nullptr;
+  // Also if ask() has not been called: takes back what it gave, if anything.
+  void (*undo)(void* payload) noexcept = nullptr;
+  // Appends a line for the dump; nothing when it waits for nothing. Under the queue's lock.
+  void (*describe)(const void* payload, std::string& text) noexcept = nullptr;
+};
+
+}  // namespace halyard::inline v0::timeline
