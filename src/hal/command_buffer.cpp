@@ -7,6 +7,7 @@
 
 #include "hal/driver.h"
 #include "hal/object.h"
+#include "hal/pool.h"
 #include "hal/validate.h"
 
 namespace halyard::inline v0::hal {
@@ -54,6 +55,13 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
                    table[i].length, need.length_multiple);
     }
   }
+  for (std::size_t i = 0; i < pooled_.size(); ++i) {
+    if (pooled_[i]->deallocated()) [[unlikely]] {
+      return error(StatusCode::kFailedPrecondition, "a recorded buffer of {} bytes was deallocated",
+                   pooled_[i]->size());
+    }
+    table[slots_.size() + i] = {pooled_[i], 0, pooled_[i]->size()};
+  }
   for (const std::size_t index : unchecked_copies_) {
     const CopyCommand& copy = commands_[index].copy;
     if (Status status = check_copy(bound(copy.source, table), bound(copy.target, table));
@@ -93,9 +101,7 @@ Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range)
   if (!ref.indirect) {
     BoundRange resolved;
     HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, resolved));
-    if (resolved.memory->of_pool()) {
-      return Status(StatusCode::kInvalidArgument, "memory of a pool is bound through a slot");
-    }
+    if (resolved.memory->of_pool()) return range_of_pool(resolved, range);
     range = as_command_range(resolved);
     return retain_until_end(*range.memory);
   }
@@ -107,9 +113,55 @@ Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range)
   return {};
 }
 
+Status CommandBufferObject::range_of_pool(const BoundRange& resolved, CommandRange& range) {
+  auto* const memory = static_cast<PoolMemory*>(resolved.memory);
+  const std::size_t index =
+      static_cast<std::size_t>(std::find(pooled_.begin(), pooled_.end(), memory) - pooled_.begin());
+  if (index == pooled_.size() && !pooled_.push_back(memory)) return no_memory();
+  range = {nullptr, static_cast<std::uint32_t>(kMaxSlots + index), resolved.offset,
+           resolved.length};
+  return retain_until_end(*memory);
+}
+
+// The number of slots is known now.
+void CommandBufferObject::place_pooled() noexcept {
+  const auto place = [&](CommandRange& range) {
+    if (range.memory != nullptr || range.slot < kMaxSlots) return;
+    range.slot += static_cast<std::uint32_t>(slots_.size()) - kMaxSlots;
+  };
+  for (Command& command : commands_) {
+    switch (command.kind) {
+      case CommandKind::kBarrier:
+      case CommandKind::kSetEvent:
+      case CommandKind::kResetEvent:
+      case CommandKind::kWaitEvent:
+        break;
+      case CommandKind::kFill:
+        place(command.fill.target);
+        break;
+      case CommandKind::kUpdate:
+        place(command.update.target);
+        break;
+      case CommandKind::kCopy:
+        place(command.copy.source);
+        place(command.copy.target);
+        break;
+      case CommandKind::kDispatch:
+        for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
+          // In the arena of this recording, which is not finished.
+          place(const_cast<CommandRange&>(command.dispatch.bindings[i]));
+        }
+        if (command.dispatch.counts != nullptr) {
+          place(const_cast<CommandRange&>(*command.dispatch.counts));
+        }
+        break;
+    }
+  }
+}
+
 Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignment,
                                  std::uint32_t length_multiple) {
-  if (range.memory != nullptr) return {};
+  if (range.memory != nullptr || range.slot >= kMaxSlots) return {};
   const bool to_the_end = range.length == kWholeSize;
   if (!to_the_end && range.length > ~range.offset) {
     return error(StatusCode::kOutOfRange, "slot {}: {} bytes at offset {} overflow", range.slot,
@@ -147,9 +199,10 @@ Result<CommandBuffer> CommandBufferObject::finish() {
     }
   }
   retained_.shrink(kept);
+  if (!pooled_.empty()) place_pooled();
   recording_.commands = {commands_.data(), commands_.size()};
-  recording_.slot_count = static_cast<std::uint32_t>(slots_.size());
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
+  recording_.slot_count = static_cast<std::uint32_t>(table_size());
   HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));
   return CommandBuffer(this);
 }

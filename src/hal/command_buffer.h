@@ -28,6 +28,8 @@ struct SlotNeed {
   bool used = false;                  // else the entry may be empty
 };
 
+class PoolMemory;
+
 class CommandBufferObject final : public RefCounted {
  public:
   // Null when memory is exhausted.
@@ -37,11 +39,14 @@ class CommandBufferObject final : public RefCounted {
   const NativeCommands& native() const noexcept { return *native_; }
   std::size_t command_count() const noexcept { return commands_.size(); }
   std::size_t slot_count() const noexcept { return slots_.size(); }
+  // Behind the slots the table has the pool memory that the recording refers to directly: its
+  // addresses are not known before a submission is issued.
+  std::size_t table_size() const noexcept { return slots_.size() + pooled_.size(); }
   bool needs_compute() const noexcept { return needs_compute_; }
   std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
 
-  // Checks the first slot_count() bindings and resolves them into `table`; an unused slot gives an
-  // empty entry. Precondition: there are that many.
+  // Checks the first slot_count() bindings and fills `table`; an unused slot gives an empty entry.
+  // Precondition: there are that many. kFailedPrecondition: recorded memory was deallocated.
   Status bind(View<BufferRange> bindings, BoundRange* table) const;
 
   // --- while recording: each adds to what is there, or answers why not
@@ -66,6 +71,8 @@ class CommandBufferObject final : public RefCounted {
       : device_(device), keeps_open_(&device) {}
   ~CommandBufferObject() override;
   void on_last_handle() noexcept override { keeps_open_ = {}; }
+  Status range_of_pool(const BoundRange& resolved, CommandRange& range);
+  void place_pooled() noexcept;
 
   DeviceObject& device_;
   HandleRef<DeviceObject> keeps_open_;
@@ -73,6 +80,7 @@ class CommandBufferObject final : public RefCounted {
   Array<Command> commands_;
   Array<SlotNeed> slots_;
   Array<EventUse> events_;
+  Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()
   Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
   Array<RefCounted*> retained_;
   bool needs_compute_ = false;

@@ -109,9 +109,9 @@ bool DeviceObject::step_retire() noexcept {
     refusing_ = true;
   }
   if (!close_pools()) return false;
-  for (QueueObject& queue : queues_) {
-    if (!queue.idle()) return false;
-  }
+  bool idle = true;  // each is asked: a quarantined lane of one may hold a lane of the other
+  for (QueueObject& queue : queues_) idle &= queue.idle();
+  if (!idle) return false;
   const Status cause = closed(name());
   for (QueueObject& queue : queues_) queue.release(cause);
   impl_->close();

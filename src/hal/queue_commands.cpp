@@ -58,12 +58,12 @@ constexpr std::size_t kInlineTable = 4;
 struct ExecutePayload {
   ExecutePayload() noexcept {}
   ~ExecutePayload() {
-    for (std::size_t i = 0; i < commands->slot_count(); ++i) {
+    for (std::size_t i = 0; i < commands->table_size(); ++i) {
       if (Memory* memory = operation.table[i].memory; memory != nullptr) memory->release();
     }
   }
   bool can_issue(Status& cause) const noexcept {
-    return std::all_of(operation.table, operation.table + commands->slot_count(),
+    return std::all_of(operation.table, operation.table + commands->table_size(),
                        [&](const BoundRange& r) { return hal::can_issue(r.memory, cause); });
   }
 
@@ -242,8 +242,9 @@ Status QueueObject::build(const CommandBuffer& commands, View<BufferRange> bindi
     return error(StatusCode::kOutOfRange, "{} bindings given, the recording has {} slots",
                  bindings.size(), slots);
   }
-  if (slots <= kInlineTable) return recording.bind(bindings, inline_table);
-  HALYARD_RETURN_IF_ERROR(allocate_block(slots * sizeof(BoundRange), block));
+  const std::size_t size = recording.table_size();
+  if (size <= kInlineTable) return recording.bind(bindings, inline_table);
+  HALYARD_RETURN_IF_ERROR(allocate_block(size * sizeof(BoundRange), block));
   return recording.bind(bindings, reinterpret_cast<BoundRange*>(block.data()));
 }
 
@@ -258,7 +259,7 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<ExecutePayload>();
   CommandBufferObject& recording = *commands.object();
-  const std::size_t slots = recording.slot_count();
+  const std::size_t size = recording.table_size();
   payload.commands = Ref<CommandBufferObject>(&recording);
   payload.operation.kind = OperationKind::kExecute;
   payload.operation.native = &recording.native();
@@ -266,10 +267,10 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
     payload.operation.table = reinterpret_cast<const BoundRange*>(block.data());
     payload.table = std::move(block);
   } else {
-    std::memcpy(payload.inline_table, inline_table, slots * sizeof(BoundRange));
+    std::memcpy(payload.inline_table, inline_table, size * sizeof(BoundRange));
     payload.operation.table = payload.inline_table;
   }
-  for (std::size_t i = 0; i < slots; ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     keep<ExecutePayload>(*submission, payload.operation.table[i].memory);
   }
   if (!recording.events().empty()) [[unlikely]]

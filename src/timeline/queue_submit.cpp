@@ -341,6 +341,11 @@ bool Queue::idle() noexcept {
   };
   if (lane_ != nullptr && !quiet(*lane_)) return false;
   for (const auto& lane : quarantined_) {
+    // What stands behind its dead wait will not run, and may hold lanes of this device's queues.
+    EffectScope scope(engine_, EffectScope::Mode::kDefer);
+    (void)lane->try_retire();
+    if (lane->retired() + 1 < lane->dead_from_.load(std::memory_order_acquire)) return false;
+    lane->close(lane->dead_cause_);
     if (!quiet(*lane)) return false;
   }
   {

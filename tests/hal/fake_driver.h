@@ -38,6 +38,7 @@ class FakeLane;
 struct Control {
   std::atomic<bool> automatic{true};
   std::atomic<bool> log_launches{true};
+  std::atomic<std::size_t> lane_capacity{1024};
   std::atomic<int> open_devices{0};
   std::atomic<int> live_memories{0};
   std::atomic<int> live_executables{0};
@@ -118,19 +119,23 @@ class FakeLane final : public timeline::NativeQueue {
     return capabilities_;
   }
   timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool) noexcept override {
+    std::size_t count = 0;
     {
       std::lock_guard lock(mutex_);
       for (const timeline::Issue& issue : batch) {
         if (control_.automatic && pending_.empty() && reached(issue.waits)) {
           execute(*static_cast<const Operation*>(issue.operation));
           ++done_;
+          ++count;
           continue;
         }
+        if (pending_.size() == control_.lane_capacity) break;
         pending_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
+        ++count;
       }
     }
     if (control_.automatic) run();
-    return {.count = batch.size()};
+    return {.count = count, .busy = count != batch.size()};
   }
   Status mark() noexcept override { return {}; }
   timeline::Progress poll() noexcept override { return {done_.load(), {}}; }

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "hal/device.h"
 #include "hal/fake_driver.h"
 
 namespace halyard::hal {
@@ -212,6 +213,55 @@ TEST_F(PoolTest, AnAllocationWhoseWaitFailsTakesNothing) {
   EXPECT_ERROR(s.query().status(), StatusCode::kDataLoss, "broken");
   EXPECT_FALSE(has_memory(x));
   EXPECT_EQ(pool.statistics().reserved_bytes, 0u);
+}
+
+TEST_F(PoolTest, ARecordingMayReferToMemoryThatComesLater) {
+  const Pool pool = make_pool();
+  const Semaphore s = semaphore();
+  const Buffer x = allocate(pool, 16, {.wait = {{s, 1}}, .signal = {{s, 2}}});
+  const Buffer y = device.allocate({.size = 16, .memory = MemoryType::kHostVisible}).value();
+  const Function saxpy =
+      device.load(testing::sample_hyx(), "sample.hyx").value().function(0).value();
+  Recorder recorder(device);
+  const std::byte nine[] = {std::byte{9}};
+  recorder.fill(x.subspan(4).value(), 0x01010101)
+      .update(BufferRange(x, 8, 1), nine)
+      .copy(x, slot(1))
+      .copy(slot(2, 0, 4), BufferRange(x, 0, 4))
+      .dispatch(saxpy, {.items = 1}, {x, slot(1)}, {1.f, 1u});
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_EQ(commands.slot_count(), 3u) << "the caller's slots";
+  const Buffer fives = device.allocate({.size = 4, .memory = MemoryType::kHostVisible}).value();
+  std::ranges::fill(fives.map().value().bytes(), std::byte{5});
+  ASSERT_TRUE(
+      queue.execute(commands, {.bindings = {{}, y, fives}, .wait = {{s, 2}}, .signal = {{s, 3}}})
+          .ok());
+  ASSERT_TRUE(s.signal(1).ok());
+  run_all();
+  EXPECT_EQ(s.query().value(), 3u);
+  const Mapping mapping = x.map().value();
+  EXPECT_EQ(mapping.bytes()[0], std::byte{5});
+  EXPECT_EQ(mapping.bytes()[4], std::byte{1});
+  EXPECT_EQ(mapping.bytes()[8], std::byte{9});
+  EXPECT_EQ(y.map().value().bytes()[8], std::byte{9});
+  ASSERT_EQ(control->launches.size(), 1u);
+  EXPECT_EQ(control->launches[0].bindings[0].length, 16u);
+
+  ASSERT_TRUE(queue.deallocate(x, {}).ok());
+  EXPECT_ERROR(queue.execute(commands, {.bindings = {{}, y, fives}}),
+               StatusCode::kFailedPrecondition, "a recorded buffer of 16 bytes was deallocated");
+  EXPECT_ERROR(Recorder(device).fill(x, 0).finish().status(), StatusCode::kFailedPrecondition,
+               "was deallocated");
+}
+
+TEST_F(PoolTest, ARecordingThatIsExecutedTooEarlyFails) {
+  const Pool pool = make_pool();
+  const Semaphore s = semaphore();
+  const Buffer x = allocate(pool, 16, {.wait = {{s, 1}}});
+  const CommandBuffer commands = Recorder(device).fill(x, 0).finish().value();
+  const Semaphore done = semaphore();
+  ASSERT_TRUE(queue.execute(commands, {.signal = {{done, 1}}}).ok());
+  EXPECT_ERROR(done.query().status(), StatusCode::kFailedPrecondition, "has no memory yet");
 }
 
 // ---- Rule 31: which block
@@ -435,6 +485,52 @@ TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {
   EXPECT_TRUE(has_memory(next));
   EXPECT_FALSE(has_memory(large));
   s.fail(Status(StatusCode::kInternal, "over"));
+}
+
+// ---- Lanes that are full, and lost devices
+
+TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
+  const Pool pool = one_slab();
+  const Buffer x = allocate(pool, 16);
+  run_all();
+  control->lane_capacity = 1;
+  ASSERT_TRUE(copy.barrier({}).ok());
+  const Buffer y = allocate(copy, pool, 16);
+  EXPECT_FALSE(has_memory(y));
+  EXPECT_EQ(pool.statistics().blocks, 1u);
+  run_all();
+  EXPECT_TRUE(has_memory(y));
+}
+
+TEST_F(PoolTest, ALossReachesWhatHasAHiddenWait) {
+  Device lost = registry.open("fake://").value();
+  const Pool pool = one_slab();
+  const Semaphore s = semaphore();
+  const Semaphore freed = semaphore();
+  const Semaphore given = semaphore();
+  const Buffer x = allocate(pool, kSlab);
+  run_all();
+  ASSERT_TRUE(lost.queue().barrier({.signal = {{s, 1}}}).ok());
+  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}, .signal = {{freed, 1}}}).ok());
+  const Buffer y = allocate(copy, pool, kSlab, {.signal = {{given, 1}}});
+  EXPECT_EQ(copy_lane.pending(), 1u);
+  lost.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
+  step();
+  EXPECT_ERROR(freed.query().status(), StatusCode::kDeviceLost, "fell off the bus");
+  EXPECT_ERROR(given.query().status(), StatusCode::kUnavailable, "fell off the bus");
+}
+
+TEST_F(PoolTest, ALossFailsWhatWaitsInThePool) {
+  const Device other = registry.open("fake://").value();
+  const Semaphore s = other.create_semaphore().value();
+  const Pool pool = one_slab();
+  const Buffer x = allocate(pool, kSlab);
+  run_all();
+  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
+  const Buffer y = allocate(pool, kSlab, {.signal = {{s, 2}}});
+  device.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
+  step();
+  EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
 }
 
 // ---- Lifetimes
