@@ -3,9 +3,10 @@
 // Recorder and CommandBuffer: record once, submit often.
 //
 // Commands between two barriers may run in any order and overlap; a barrier makes everything before
-// it complete and visible to everything after it. A recording refers to memory directly, or to
-// slots of the binding table that is given with each submit. It is immutable after finish(); any
-// number of submissions of it may be in flight, on any queue of its device that has its commands.
+// it complete and visible to everything after it, an event (event.h) to what follows a wait for it.
+// A recording refers to memory directly, or to slots of the binding table that is given with each
+// submit. It is immutable after finish(); any number of submissions of it may be in flight, on any
+// queue of its device that has its commands.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,7 @@ class HALYARD_EXPORT Recorder {
                      View<Constant> constants = {});
 
   // The same over as many workgroups as `groups` says: three uint32 (x, y, z), 4-aligned, that the
-  // device reads when the command runs, after what barriers order before it. Any zero runs nothing.
+  // device reads when the command runs, after what is ordered before it. Any zero runs nothing.
   Recorder& dispatch_indirect(const Function& function, const BindingRef& groups,
                               View<BindingRef> bindings, View<Constant> constants = {});
 
