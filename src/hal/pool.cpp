@@ -305,8 +305,9 @@ Status PoolMemory::not_committed() const {
                      : "yet: nothing waited for the signal of its allocation, or that failed");
 }
 
-void PoolMemory::commit(PoolBlock& block) noexcept {
+void PoolMemory::commit(PoolBlock& block, const Frontier& at) noexcept {
   block_ = &block;
+  allocated_at_ = at;
   slab_ = block.slab->memory;
   const std::uint64_t align = std::max<std::uint64_t>(alignment_, 1);
   const std::uint64_t offset = (block.offset + align - 1) / align * align;

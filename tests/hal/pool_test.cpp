@@ -45,7 +45,9 @@ class PoolTest : public ::testing::Test {
   void run_all() {
     for (int i = 0; i < 8; ++i) {
       step();
-      for (testing::FakeLane* lane : control->lanes) lane->run();
+      for (testing::FakeLane* lane : control->lanes) {
+        if (lane != nullptr) lane->run();
+      }
     }
     step();
   }
@@ -325,6 +327,17 @@ TEST_F(PoolTest, AnotherQueueThatHasWaitedBeforeNeedsNoHiddenWait) {
   const Buffer y = allocate(copy, pool, kSlab);
   EXPECT_TRUE(has_memory(y));
   EXPECT_EQ(copy_lane.pending(), 2u);
+}
+
+TEST_F(PoolTest, ADeallocationStandsBehindItsAllocationAlsoWithoutAWait) {
+  const Pool pool = one_slab();
+  const Buffer x = allocate(pool, kSlab);
+  step();
+  ASSERT_TRUE(copy.deallocate(x, {}).ok());
+  EXPECT_EQ(copy_lane.pending(), 1u);
+  EXPECT_EQ(copy_lane.run(), 0);
+  compute_lane.run();
+  EXPECT_EQ(copy_lane.run(), 1);
 }
 
 TEST_F(PoolTest, AHiddenWaitIsTheLastResort) {
