@@ -140,6 +140,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
+    collect_returns(returning);  // again: what is issued from here on finds us waiting
   }
   if (must_post) post();
   if (answer == Answer::kLater) {
