@@ -140,6 +140,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
+    collect_returns(returning);  // again: what is issued from here on finds us waiting
   }
   if (must_post) post();
   if (answer == Answer::kLater) {
@@ -306,8 +307,9 @@ Status PoolMemory::not_committed() const {
                      : "yet: nothing waited for the signal of its allocation, or that failed");
 }
 
-void PoolMemory::commit(PoolBlock& block) noexcept {
+void PoolMemory::commit(PoolBlock& block, const Frontier& at) noexcept {
   block_ = &block;
+  allocated_at_ = at;
   slab_ = block.slab->memory;
   const std::uint64_t align = std::max<std::uint64_t>(alignment_, 1);
   const std::uint64_t offset = (block.offset + align - 1) / align * align;

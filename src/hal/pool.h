@@ -143,8 +143,10 @@ class PoolMemory final : public Memory {
   Status not_committed() const;
 
   // By the issuer of its allocation, before anybody hears of it, and of its deallocation.
-  void commit(PoolBlock& block) noexcept;
+  void commit(PoolBlock& block, const Frontier& at) noexcept;
   PoolBlock& release_block() noexcept;
+  // Where its allocation was issued. Precondition: committed.
+  const Frontier& allocated_at() const noexcept { return allocated_at_; }
 
  private:
   PoolMemory(PoolObject& pool, std::uint64_t size, std::uint64_t alignment, const void* domain)
@@ -154,6 +156,7 @@ class PoolMemory final : public Memory {
   Ref<PoolObject> pool_;
   const std::uint64_t alignment_;
   PoolBlock* block_ = nullptr;
+  Frontier allocated_at_;
   Ref<Memory> slab_;  // also after deallocation: who ignores that must not touch foreign memory
   base::Atomic<bool> committed_{false};
   base::Atomic<bool> deallocated_{false};

@@ -31,9 +31,9 @@ constexpr Gate kAllocateGate{
           return self.memory->pool().ask(self.request, site, cause);
         },
     .issued =
-        [](void* payload, timeline::Lane&, std::uint64_t) noexcept {
+        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
           auto& self = *static_cast<AllocatePayload*>(payload);
-          self.memory->commit(*std::exchange(self.request.block, nullptr));
+          self.memory->commit(*std::exchange(self.request.block, nullptr), {&lane, sequence});
         },
     .undo =
         [](void* payload) noexcept {
@@ -61,12 +61,26 @@ struct DeallocatePayload {
   PoolReturn deallocation;
 };
 
+// The frontier of the block will be this submission. So it stands behind the allocation, and with
+// that behind who had the block before, whatever the caller waits for.
+Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& cause) noexcept {
+  const PoolMemory& memory = *static_cast<DeallocatePayload*>(payload)->memory;
+  if (!can_issue(&memory, cause)) return Gate::Answer::kFail;
+  using Order = timeline::IssueSite::Order;
+  const Frontier& at = memory.allocated_at();
+  const Order order = site.order_after(*at.lane, at.sequence);
+  if (order == Order::kNone) {
+    cause = error(StatusCode::kFailedPrecondition,
+                  "{}: deallocation of {} bytes that does not wait for their allocation",
+                  memory.pool().name(), memory.size());
+    return Gate::Answer::kFail;
+  }
+  if (order == Order::kEdge) site.wait_for(*at.lane, at.sequence);
+  return Gate::Answer::kGo;
+}
+
 constexpr Gate kDeallocateGate{
-    .ask =
-        [](void* payload, timeline::IssueSite&, Status& cause) noexcept {
-          const auto& self = *static_cast<DeallocatePayload*>(payload);
-          return can_issue(self.memory.get(), cause) ? Gate::Answer::kGo : Gate::Answer::kFail;
-        },
+    .ask = &ask_deallocate,
     .issued =
         [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
           auto& self = *static_cast<DeallocatePayload*>(payload);

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -44,7 +45,7 @@ struct Control {
   std::atomic<int> live_executables{0};
   std::atomic<int> live_recordings{0};
   std::mutex mutex;
-  std::vector<FakeLane*> lanes;  // in order of opening: compute, copy of each device
+  std::vector<FakeLane*> lanes;  // in order of opening: compute, copy of each device; null: closed
   std::vector<Launch> launches;
   Status fail_open_lane;
   Status fail_allocate;
@@ -267,7 +268,11 @@ class FakeDevice final : public DeviceImpl {
     info_.name = "a fake";
     ++control_->open_devices;
   }
-  ~FakeDevice() override { EXPECT_TRUE(closed_) << "close() comes before destruction"; }
+  ~FakeDevice() override {
+    EXPECT_TRUE(closed_) << "close() comes before destruction";
+    std::lock_guard lock(control_->mutex);
+    for (const auto& lane : lanes_) std::ranges::replace(control_->lanes, lane.get(), nullptr);
+  }
 
   const DeviceInfo& info() const noexcept override { return info_; }
   const void* domain() const noexcept override { return domain_; }

@@ -1,86 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: who gets which memory, when, and who waits for it. Everything is stepped: the lanes run
-// when a test says so, and so do the threads of the runtime.
+// Pools: who gets which memory, when, and who waits for it.
 #include "halyard/hal/pool.h"
 
-#include <thread>
-
-#include "hal/device.h"
-#include "hal/fake_driver.h"
+#include "hal/pool_world.h"
 
 namespace halyard::hal {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-
-constexpr std::uint64_t kSlab = 4096;
-
-class PoolTest : public ::testing::Test {
- protected:
-  PoolTest() { control->automatic = false; }
-  ~PoolTest() override {
-    queue = copy = {};
-    device = {};
-    for (int i = 0; i < 100 && control->open_devices != 0; ++i) {
-      run_all();
-      (void)registry.step(base::Shell::kReclaim);
-    }
-    EXPECT_EQ(control->open_devices, 0);
-    EXPECT_EQ(control->live_memories, 0);
-  }
-
-  // The shells, until they have nothing to do.
-  void step() {
-    for (bool ran = true; ran;) {
-      ran = false;
-      for (const auto shell : {base::Shell::kIssue, base::Shell::kCompletion, base::Shell::kHost,
-                               base::Shell::kReclaim}) {
-        ran |= registry.step(shell);
-      }
-    }
-  }
-  // The lanes too.
-  void run_all() {
-    for (int i = 0; i < 8; ++i) {
-      step();
-      for (testing::FakeLane* lane : control->lanes) lane->run();
-    }
-    step();
-  }
-  Pool make_pool(PoolInfo info = {}) {
-    info.memory = MemoryType::kHostVisible;
-    if (info.slab_size == PoolInfo().slab_size) info.slab_size = kSlab;
-    if (info.name.empty()) info.name = "small";
-    return device.create_pool(info).value();
-  }
-  // At most one slab.
-  Pool one_slab(bool hidden_waits = true) {
-    return make_pool({.max_size = kSlab, .hidden_waits = hidden_waits});
-  }
-  Buffer allocate(const Pool& pool, std::uint64_t size, const SubmitInfo& info = {}) {
-    return allocate(queue, pool, size, info);
-  }
-  Buffer allocate(const Queue& on, const Pool& pool, std::uint64_t size,
-                  const SubmitInfo& info = {}) {
-    return on.allocate(pool, {.size = size, .memory = MemoryType::kHostVisible}, info).value();
-  }
-  Semaphore semaphore() { return device.create_semaphore().value(); }
-  bool has_memory(const Buffer& buffer) { return buffer.map().ok(); }
-
-  std::shared_ptr<testing::Control> control = std::make_shared<testing::Control>();
-  testing::StepSource source;
-  DriverRegistry registry{source};
-  Device device = [this] {
-    check(registry.add(std::make_unique<testing::FakeDriver>(control)));
-    return registry.open("fake://").value();
-  }();
-  Queue queue = device.queue();
-  Queue copy = device.queue(QueueKind::kCopy);
-  testing::FakeLane& compute_lane = *control->lanes.at(0);
-  testing::FakeLane& copy_lane = *control->lanes.at(1);
-};
+using testing::kSlab;
+using testing::PoolTest;
 
 TEST_F(PoolTest, ABufferIsThereAtOnceAndItsMemoryWhenTheWaitsHold) {
   const Pool pool = make_pool();
@@ -327,6 +258,17 @@ TEST_F(PoolTest, AnotherQueueThatHasWaitedBeforeNeedsNoHiddenWait) {
   EXPECT_EQ(copy_lane.pending(), 2u);
 }
 
+TEST_F(PoolTest, ADeallocationStandsBehindItsAllocationAlsoWithoutAWait) {
+  const Pool pool = one_slab();
+  const Buffer x = allocate(pool, kSlab);
+  step();
+  ASSERT_TRUE(copy.deallocate(x, {}).ok());
+  EXPECT_EQ(copy_lane.pending(), 1u);
+  EXPECT_EQ(copy_lane.run(), 0);
+  compute_lane.run();
+  EXPECT_EQ(copy_lane.run(), 1);
+}
+
 TEST_F(PoolTest, AHiddenWaitIsTheLastResort) {
   const Pool pool = make_pool({.max_size = 2 * kSlab});
   const Buffer x = allocate(pool, kSlab);
@@ -485,245 +427,6 @@ TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {
   EXPECT_TRUE(has_memory(next));
   EXPECT_FALSE(has_memory(large));
   s.fail(Status(StatusCode::kInternal, "over"));
-}
-
-// ---- Lanes that are full, and lost devices
-
-TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
-  const Pool pool = one_slab();
-  const Buffer x = allocate(pool, 16);
-  run_all();
-  control->lane_capacity = 1;
-  ASSERT_TRUE(copy.barrier({}).ok());
-  const Buffer y = allocate(copy, pool, 16);
-  EXPECT_FALSE(has_memory(y));
-  EXPECT_EQ(pool.statistics().blocks, 1u);
-  run_all();
-  EXPECT_TRUE(has_memory(y));
-}
-
-TEST_F(PoolTest, ALossReachesWhatHasAHiddenWait) {
-  Device lost = registry.open("fake://").value();
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore();
-  const Semaphore freed = semaphore();
-  const Semaphore given = semaphore();
-  const Buffer x = allocate(pool, kSlab);
-  run_all();
-  ASSERT_TRUE(lost.queue().barrier({.signal = {{s, 1}}}).ok());
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}, .signal = {{freed, 1}}}).ok());
-  const Buffer y = allocate(copy, pool, kSlab, {.signal = {{given, 1}}});
-  EXPECT_EQ(copy_lane.pending(), 1u);
-  lost.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
-  step();
-  EXPECT_ERROR(freed.query().status(), StatusCode::kDeviceLost, "fell off the bus");
-  EXPECT_ERROR(given.query().status(), StatusCode::kUnavailable, "fell off the bus");
-}
-
-TEST_F(PoolTest, ALossFailsWhatWaitsInThePool) {
-  const Device other = registry.open("fake://").value();
-  const Semaphore s = other.create_semaphore().value();
-  const Pool pool = one_slab();
-  const Buffer x = allocate(pool, kSlab);
-  run_all();
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
-  const Buffer y = allocate(pool, kSlab, {.signal = {{s, 2}}});
-  device.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
-  step();
-  EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
-}
-
-// ---- Lifetimes
-
-TEST_F(PoolTest, ADroppedBufferReturnsItsBlockWithItsLastSubmission) {
-  const Pool pool = make_pool();
-  {
-    const Semaphore s = semaphore();
-    const Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
-    ASSERT_TRUE(queue.fill(x, 0, 4, {.wait = {{s, 1}}, .signal = {{s, 2}}}).ok());
-  }
-  step();
-  EXPECT_EQ(pool.statistics().blocks, 1u);
-  run_all();
-  ASSERT_TRUE(pool.trim().ok());
-  step();
-  EXPECT_EQ(pool.statistics().blocks, 0u);
-  EXPECT_EQ(control->live_memories, 0);
-}
-
-TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedGivesBackWhatItGets) {
-  const Pool pool = make_pool();
-  const Semaphore s = semaphore();
-  (void)allocate(pool, 16, {.wait = {{s, 1}}, .signal = {{s, 2}}});
-  ASSERT_TRUE(s.signal(1).ok());
-  run_all();
-  EXPECT_EQ(s.query().value(), 2u);
-  EXPECT_EQ(pool.statistics().blocks, 0u);
-}
-
-TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
-  const Pool pool = make_pool();
-  std::vector<Buffer> buffers;
-  for (int i = 0; i < 4; ++i) buffers.push_back(allocate(pool, kSlab));
-  step();
-  EXPECT_EQ(pool.statistics().slabs, 4u);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.deallocate(buffers[i], {}).ok());
-  ASSERT_TRUE(pool.trim().ok());
-  step();
-  EXPECT_EQ(pool.statistics().slabs, 4u) << "the device has not come so far";
-  run_all();
-  buffers.erase(buffers.begin(), buffers.begin() + 3);
-  ASSERT_TRUE(pool.trim(2 * kSlab).ok());
-  EXPECT_EQ(control->live_memories, 4) << "not by the caller";
-  step();
-  EXPECT_EQ(pool.statistics().reserved_bytes, 2 * kSlab);
-  EXPECT_EQ(control->live_memories, 2);
-  ASSERT_TRUE(pool.trim().ok());
-  step();
-  EXPECT_EQ(pool.statistics().slabs, 1u);
-  EXPECT_TRUE(has_memory(buffers[0]));
-}
-
-TEST_F(PoolTest, AFreeSlabMakesRoomForALargerOne) {
-  const Pool pool = make_pool({.slab_size = 1024, .max_size = kSlab});
-  const Buffer x = allocate(pool, 1024);
-  step();
-  ASSERT_TRUE(queue.deallocate(x, {}).ok());
-  run_all();
-  const Buffer y = allocate(pool, kSlab);
-  step();
-  EXPECT_TRUE(has_memory(y));
-  EXPECT_EQ(pool.statistics().reserved_bytes, kSlab);
-}
-
-TEST_F(PoolTest, APoolThatNobodyRefersToGivesItsSlabsBack) {
-  Pool pool = make_pool();
-  const Semaphore s = semaphore();
-  Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
-  run_all();
-  EXPECT_EQ(s.query().value(), 1u);
-  pool = {};
-  step();
-  EXPECT_TRUE(has_memory(x));
-  x = {};
-  EXPECT_EQ(control->live_memories, 1) << "not by the caller";
-  step();
-  EXPECT_EQ(control->live_memories, 0);
-}
-
-TEST_F(PoolTest, TheDeviceClosesWhileAllocationsWait) {
-  const Device other = registry.open("fake://").value();
-  const Semaphore s = other.create_semaphore().value();
-  const Semaphore t = other.create_semaphore().value();
-  {
-    const Pool pool = one_slab();
-    const Buffer x = allocate(pool, kSlab);
-    step();
-    ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
-    (void)allocate(pool, kSlab, {.signal = {{t, 1}}});
-  }
-  queue = copy = {};
-  device = {};
-  run_all();
-  EXPECT_ERROR(t.query().status(), StatusCode::kCancelled, "device fake://0: closed");
-  EXPECT_EQ(control->open_devices, 1);
-  EXPECT_EQ(control->live_memories, 0);
-}
-
-TEST_F(PoolTest, AnotherDevicesWorkOutlivesThePoolsDevice) {
-  const Device other = registry.open("fake://").value();
-  const Semaphore s = other.create_semaphore().value();
-  {
-    const Pool pool = make_pool();
-    const Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
-    run_all();
-    ASSERT_TRUE(other.queue().fill(x, 0, 4, {.wait = {{s, 2}}, .signal = {{s, 3}}}).ok());
-  }
-  queue = copy = {};
-  device = {};
-  run_all();
-  EXPECT_EQ(control->open_devices, 1);
-  EXPECT_EQ(control->live_memories, 1);
-  ASSERT_TRUE(s.signal(2).ok());
-  run_all();
-  EXPECT_EQ(s.query().value(), 3u);
-  EXPECT_EQ(control->live_memories, 0);
-}
-
-TEST_F(PoolTest, RefusesWhatIsWrong) {
-  const Pool pool = make_pool();
-  const BufferInfo info{.size = 8, .memory = MemoryType::kHostVisible};
-  EXPECT_ERROR(queue.allocate({}, info, {}).status(), StatusCode::kInvalidArgument, "pool");
-  EXPECT_ERROR(Queue().allocate(pool, info, {}).status(), StatusCode::kInvalidArgument, "queue");
-  EXPECT_ERROR(queue.allocate(pool, {.size = 8}, {}).status(), StatusCode::kInvalidArgument,
-               "queue fake://0 compute: allocate: device-local memory of pool 'small'");
-  EXPECT_ERROR(queue.allocate(pool, {8, MemoryType::kHostVisible, 3}, {}).status(),
-               StatusCode::kInvalidArgument, "alignment 3");
-  EXPECT_ERROR(Queue().deallocate({}, {}), StatusCode::kInvalidArgument, "queue");
-  EXPECT_ERROR(queue.deallocate({}, {}), StatusCode::kInvalidArgument, "buffer");
-  EXPECT_ERROR(queue.deallocate(device.allocate({.size = 8}).value(), {}),
-               StatusCode::kInvalidArgument, "not of a pool");
-  const Device other = registry.open("fake://").value();
-  EXPECT_ERROR(other.queue().allocate(pool, info, {}).status(), StatusCode::kPermissionDenied,
-               "of another device");
-  EXPECT_ERROR(other.queue().deallocate(allocate(pool, 8), {}), StatusCode::kPermissionDenied,
-               "pool 'small'");
-  EXPECT_ERROR(device.create_pool({.slab_size = 0}).status(), StatusCode::kInvalidArgument,
-               "0 bytes");
-  EXPECT_ERROR(device.create_pool({.max_size = 0}).status(), StatusCode::kInvalidArgument,
-               "0 bytes");
-  EXPECT_ERROR(device.create_pool({.memory = static_cast<MemoryType>(9)}).status(),
-               StatusCode::kInvalidArgument, "memory type 9");
-  EXPECT_ERROR(Pool().trim(), StatusCode::kInvalidArgument, "pool");
-  EXPECT_ERROR(Device().create_pool({}).status(), StatusCode::kInvalidArgument, "device");
-  EXPECT_FALSE(Device().default_pool());
-  EXPECT_FALSE(device.default_pool(static_cast<MemoryType>(9)));
-}
-
-TEST_F(PoolTest, EveryMemoryTypeHasADefaultPool) {
-  for (const auto type :
-       {MemoryType::kDeviceLocal, MemoryType::kHostVisible, MemoryType::kHostLocal}) {
-    const Pool pool = device.default_pool(type);
-    EXPECT_EQ(pool.memory_type(), type);
-    EXPECT_EQ(pool, device.default_pool(type));
-    const Buffer x = queue.allocate(pool, {.size = 8, .memory = type}, {}).value();
-    step();
-    EXPECT_EQ(pool.statistics().blocks, 1u);
-  }
-}
-
-class ThreadedPool : public testing::FakeWorld {};
-
-TEST_F(ThreadedPool, ManyThreadsShareATightPool) {
-  const Pool pool =
-      device
-          .create_pool(
-              {.memory = MemoryType::kHostVisible, .slab_size = 4096, .max_size = 16 * 4096})
-          .value();
-  const auto work = [&](std::uint8_t id) {
-    const Queue on = device.queue(id % 2 == 0 ? QueueKind::kCompute : QueueKind::kCopy);
-    const Semaphore s = device.create_semaphore().value();
-    for (std::uint64_t i = 0, at = 0; i < 300; ++i, at += 3) {
-      const std::uint64_t size = 256 * (1 + i * 7 % 12);
-      const Buffer x = on.allocate(pool, {.size = size, .memory = MemoryType::kHostVisible},
-                                   {.wait = {{s, at}}, .signal = {{s, at + 1}}})
-                           .value();
-      ASSERT_TRUE(on.fill(x, id, 1, {.wait = {{s, at + 1}}, .signal = {{s, at + 2}}}).ok());
-      if (i % 5 == 0) {
-        const Status status = s.wait(at + 2, 20s);
-        ASSERT_TRUE(status.ok()) << status.to_string();
-        for (const std::byte byte : x.map().value().bytes()) ASSERT_EQ(byte, std::byte{id});
-      }
-      ASSERT_TRUE(on.deallocate(x, {.wait = {{s, at + 2}}, .signal = {{s, at + 3}}}).ok());
-    }
-    const Status status = s.wait(900, 20s);
-    ASSERT_TRUE(status.ok()) << status.to_string();
-  };
-  std::vector<std::thread> threads;
-  for (std::uint8_t id = 1; id <= 4; ++id) threads.emplace_back(work, id);
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(pool.statistics().used_bytes, 0u);
-  EXPECT_GT(pool.statistics().reuses, 100u);
 }
 
 }  // namespace
