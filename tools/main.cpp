@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "commands.h"
 #include "compiler/compile.h"
+#include "halyard/hal/device.h"
 
 namespace halyard::inline v0::tools {
 namespace {
@@ -166,4 +168,9 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace halyard::inline v0::tools
 
-int main(int argc, char** argv) { return halyard::tools::main(argc, argv); }
+int main(int argc, char** argv) {
+  const int code = halyard::tools::main(argc, argv);
+  // All handles are gone. A device that does not close now is a defect of Halyard or of a driver.
+  const halyard::Status status = halyard::hal::shutdown(std::chrono::seconds(60));
+  return status.ok() ? code : halyard::tools::report(status);
+}

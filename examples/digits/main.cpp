@@ -200,29 +200,37 @@ void check_options(Options& options) {
   }
 }
 
-}  // namespace
-}  // namespace digits
-
-int main(int argc, char** argv) try {
+int parse_and_run(int argc, char** argv) {
   const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
-  digits::Options options;
+  Options options;
   options.data = folder / "data/digits.csv";
   options.kernels = folder / "kernels/digits.hyx";
   options.loss_svg = folder / "loss.svg";
 
   CLI::App app("Trains a network on handwritten digits, data-parallel on several devices.",
                "digits");
-  digits::add_options(app, options);
+  add_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   }
-  digits::check_options(options);
-  digits::run(options);
+  check_options(options);
+  run(options);
   return 0;
-} catch (const std::exception& error) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "digits: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+}  // namespace digits
+
+int main(int argc, char** argv) {
+  int code = 1;
+  try {
+    code = digits::parse_and_run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "digits: %s\n", error.what());
+  }
+  // Nothing is left of the devices; a program need not ask.
+  return halyard::hal::shutdown(std::chrono::seconds(10)).ok() ? code : 1;
 }

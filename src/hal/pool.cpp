@@ -90,7 +90,7 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
   }
   if (must_wait_behind(request)) return Answer::kLater;
   if (!request.growth_failed && can_grow(request.size)) {
-    wanted_ = std::max(wanted_, request.size);
+    wants_slab_ = true;
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
@@ -219,6 +219,15 @@ void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
   post();
 }
 
+// Who asked may have found a block since, or have been cancelled.
+std::uint64_t PoolObject::largest_waiting() noexcept {
+  std::uint64_t size = 0;
+  waiting_.for_each([&](const PoolRequest& request) {
+    if (!request.growth_failed) size = std::max(size, request.size);
+  });
+  return size;
+}
+
 void PoolObject::run(bool) noexcept {
   if (dying_) {
     device_->remove_pool(*this);
@@ -233,11 +242,11 @@ void PoolObject::run(bool) noexcept {
     std::uint64_t size = 0;
     {
       base::LockGuard lock(mutex_);
-      wanted = std::exchange(wanted_, 0);
-      if (wanted == 0 && !trim_to_) {
+      if (!wants_slab_ && !trim_to_) {
         posted_ = false;
         break;
       }
+      if (std::exchange(wants_slab_, false)) wanted = largest_waiting();
       std::uint64_t keep = std::exchange(trim_to_, std::nullopt).value_or(kWholeSize);
       if (wanted != 0) keep = std::min(keep, info_.max_size - wanted);
       freed = space_.take_free_slabs(keep);

@@ -99,6 +99,7 @@ class PoolObject final : public RefCounted,
   bool can_grow(std::uint64_t size) noexcept;
   timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post,
                                       Status& cause) noexcept;
+  std::uint64_t largest_waiting() noexcept;
   void grow(std::uint64_t wanted, std::uint64_t size) noexcept;
 
   // The lanes that deallocations are in, and how far.
@@ -117,8 +118,8 @@ class PoolObject final : public RefCounted,
   base::IntrusiveList<PoolReturn, ReturnTag> returns_;
   // For the reclaim shell.
   bool posted_ = false;
-  bool dying_ = false;        // nobody refers to it
-  std::uint64_t wanted_ = 0;  // a slab for a block of this size
+  bool dying_ = false;       // nobody refers to it
+  bool wants_slab_ = false;  // for one that waits
   std::optional<std::uint64_t> trim_to_;
   Status growth_failure_;
 };

@@ -225,4 +225,6 @@ Result<std::vector<Device>> open_all(std::string_view uri) {
 
 Result<std::vector<DeviceInfo>> enumerate() { return process_registry().enumerate(); }
 
+Status shutdown(Deadline deadline) { return process_registry().shutdown(deadline); }
+
 }  // namespace halyard::inline v0::hal

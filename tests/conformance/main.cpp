@@ -3,9 +3,12 @@
 // Every case of the conformance suite as a GoogleTest test, on several makings of the cpu devices.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdio>
 #include <string>
 
 #include "conformance/conformance.h"
+#include "halyard/hal/device.h"
 
 namespace {
 
@@ -46,5 +49,9 @@ int main(int argc, char** argv) {
           [&it, uri = making.uri]() -> ConformanceTest* { return new ConformanceTest(it, uri); });
     }
   }
-  return RUN_ALL_TESTS();
+  const int result = RUN_ALL_TESTS();
+  // A case leaves nothing behind, or its device does not close.
+  const halyard::Status status = halyard::hal::shutdown(std::chrono::seconds(60));
+  if (!status.ok()) std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return status.ok() ? result : 1;
 }

@@ -107,6 +107,20 @@ TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
   EXPECT_TRUE(has_memory(buffers[0]));
 }
 
+TEST_F(PoolTest, NoSlabIsMadeForWhoNoLongerWaits) {
+  const Pool pool = make_pool();
+  const Semaphore s = semaphore();
+  Buffer x = allocate(pool, kSlab, {.signal = {{s, 1}}});
+  run_all();
+  ASSERT_EQ(s.query().value(), 1u);
+  const Buffer y = allocate(pool, kSlab);  // asks for a second slab,
+  x = {};                                  // and gets the first one
+  ASSERT_TRUE(registry.step(base::Shell::kCompletion));
+  ASSERT_TRUE(has_memory(y));
+  step();
+  EXPECT_EQ(pool.statistics().slabs, 1u);
+}
+
 TEST_F(PoolTest, AFreeSlabMakesRoomForALargerOne) {
   const Pool pool = make_pool({.slab_size = 1024, .max_size = kSlab});
   const Buffer x = allocate(pool, 1024);

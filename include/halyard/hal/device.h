@@ -124,4 +124,11 @@ HALYARD_EXPORT Result<std::vector<Device>> open_all(std::string_view uri);
 // What can be opened on this machine, without opening it.
 HALYARD_EXPORT Result<std::vector<DeviceInfo>> enumerate();
 
+// Waits until every device that open() gave is closed, its handles gone and its work done; then
+// ends and joins the process's threads. Nothing can be opened afterwards. A program may end without
+// it; it is for who unloads the library, or wants to know that nothing is left. Not on a thread of
+// the runtime (in a callback). kDeadlineExceeded with a dump of what still runs: nothing has
+// changed, and it can be called again.
+HALYARD_EXPORT Status shutdown(Deadline deadline);
+
 }  // namespace halyard::inline v0::hal
