@@ -26,7 +26,15 @@ Json to_json(const hal::DeviceInfo& info) {
           {"name", info.name},
           {"workers", info.workers},
           {"memory_bytes", info.memory_size},
-          {"targets", info.targets}};
+          {"targets", info.targets},
+          {"limits",
+           {{"max_buffer_size", info.limits.max_buffer_size},
+            {"max_groups", info.limits.max_groups},
+            {"max_workgroup_items", info.limits.max_workgroup_items},
+            {"max_shared_bytes", info.limits.max_shared_bytes},
+            {"max_bindings", info.limits.max_bindings},
+            {"max_constants_bytes", info.limits.max_constants_bytes},
+            {"max_in_flight", info.limits.max_in_flight}}}};
 }
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;

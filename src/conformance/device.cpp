@@ -26,6 +26,22 @@ void device_describes_itself(Context& t) {
   VERIFY(info.uri.starts_with(info.driver + "://"));
 }
 
+void limits_leave_room_for_the_kernels_of_this_suite(Context& t) {
+  const hal::DeviceLimits& limits = t.device().info().limits;
+  VERIFY(limits.max_buffer_size >= 1 << 30);
+  for (const std::uint32_t most : limits.max_groups) VERIFY(most >= 65535);
+  VERIFY(limits.max_workgroup_items >= 128);
+  VERIFY(limits.max_shared_bytes >= 16 * 1024);
+  VERIFY(limits.max_bindings >= 9);
+  VERIFY(limits.max_constants_bytes >= 128);
+  VERIFY(limits.max_in_flight >= 1);
+}
+
+void buffer_beyond_its_limit_is_resource_exhausted(Context& t) {
+  const std::uint64_t most = t.device().info().limits.max_buffer_size;
+  VERIFY_CODE(t.device().allocate({.size = most + 1}).status(), StatusCode::kResourceExhausted);
+}
+
 void uri_of_a_device_opens_its_like(Context& t) {
   const Device again = hal::open(t.device().info().uri).value();
   VERIFY_EQ(again.info().driver, t.device().info().driver);
@@ -258,6 +274,8 @@ void dump_can_be_taken_at_any_time(Context& t) {
 #define CASE(name) {"device", #name, name}
 constexpr Case kCases[] = {
     CASE(device_describes_itself),
+    CASE(limits_leave_room_for_the_kernels_of_this_suite),
+    CASE(buffer_beyond_its_limit_is_resource_exhausted),
     CASE(uri_of_a_device_opens_its_like),
     CASE(new_device_is_ok),
     CASE(open_all_gives_at_least_one_and_open_the_first),

@@ -382,11 +382,12 @@ void grid_gives_items_or_groups(Context& t) {
 void grid_beyond_its_limit_is_out_of_range(Context& t) {
   const Function function = t.kernel("increment");
   const Buffer x = t.buffer(64);
-  constexpr std::uint64_t kTooMany = std::uint64_t{1} << 32;
-  for (const hal::Grid& grid :
-       {hal::Grid{.groups = {kTooMany}}, hal::Grid{.groups = {1, kTooMany}},
-        hal::Grid{.groups = {1, 1, kTooMany}}, hal::Grid{.items = {~std::uint64_t{0}}},
-        hal::Grid{.items = {64 * kTooMany}}}) {
+  const auto& max = t.device().info().limits.max_groups;
+  for (const hal::Grid& grid : {hal::Grid{.groups = {max[0] + std::uint64_t{1}}},
+                                hal::Grid{.groups = {1, max[1] + std::uint64_t{1}}},
+                                hal::Grid{.groups = {1, 1, max[2] + std::uint64_t{1}}},
+                                hal::Grid{.items = {~std::uint64_t{0}}},
+                                hal::Grid{.items = {function.workgroup_size().x * max[0] + 1}}}) {
     VERIFY_CODE(t.compute().dispatch(function, grid, {x}, {kOne}, {}), kOutOfRange);
     VERIFY_CODE(recorded(t, [&](Recorder& r) { r.dispatch(function, grid, {x}, {kOne}); }),
                 kOutOfRange);

@@ -24,6 +24,7 @@ DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl>
     : registry_(registry),
       impl_(std::move(impl)),
       memory_domain_(impl_->domain()),
+      limits_(impl_->info().limits),
       timeline_(registry.engine(), impl_->info().uri),
       memory_counters_(Ref<MemoryCounters>::adopt(new(std::nothrow) MemoryCounters)),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
@@ -152,7 +153,7 @@ Result<Event> Device::create_event() const {
 Result<Buffer> Device::allocate(const BufferInfo& info) const {
   if (!object_) return empty_handle("device", "allocate");
   DeviceObject& self = *object();
-  if (Status status = check_buffer_info(info); !status.ok()) {
+  if (Status status = check_buffer_info(object()->limits(), info); !status.ok()) {
     return at(status, "device {}: allocate", self.name());
   }
   Result<Ref<Memory>> memory = self.impl().allocate(info.size, info.alignment, info.memory);

@@ -44,6 +44,7 @@ class DeviceObject final : public RefCounted {
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
+  const DeviceLimits& limits() const noexcept { return limits_; }
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
@@ -82,6 +83,7 @@ class DeviceObject final : public RefCounted {
   DriverRegistry& registry_;
   std::unique_ptr<DeviceImpl> impl_;
   const void* const memory_domain_;
+  const DeviceLimits limits_;
   timeline::Device timeline_;
   BlockPool blocks_;
   const Ref<MemoryCounters> memory_counters_;

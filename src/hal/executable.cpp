@@ -5,6 +5,7 @@
 #include <new>
 
 #include "hal/object.h"
+#include "hal/validate.h"
 
 namespace halyard::inline v0::hal {
 
@@ -17,6 +18,12 @@ Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<Executable
   Executable executable(object);
   object->release();  // the handles' reference stays
   return executable;
+}
+
+Result<Function> ExecutableObject::function(const kernel::KernelInfo& kernel) {
+  const Status status = check_limits(device().limits(), kernel);
+  if (!status.ok()) return at(status, "executable {}: {}", impl_->file().name(), device().name());
+  return Function(this, static_cast<std::uint32_t>(&kernel - kernels().data()));
 }
 
 Executable::Executable(ExecutableObject* object) noexcept : object_(handle_base(object)) {}
@@ -32,13 +39,13 @@ Result<Function> Executable::function(std::size_t index) const {
     return error(StatusCode::kOutOfRange, "executable {}: function {} of {}",
                  object()->impl().file().name(), index, kernels.size());
   }
-  return Function(object(), static_cast<std::uint32_t>(index));
+  return object()->function(kernels[index]);
 }
 
 Result<Function> Executable::function(std::string_view name) const {
   if (!object_) return empty_handle("executable", "function");
   HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* kernel, object()->impl().file().find(name));
-  return Function(object(), static_cast<std::uint32_t>(kernel - object()->kernels().data()));
+  return object()->function(*kernel);
 }
 
 Function::Function(ExecutableObject* executable, std::uint32_t index) noexcept

@@ -20,6 +20,8 @@ class ExecutableObject final : public RefCounted {
 
   DeviceObject& device() const noexcept { return *device_.get(); }
   ExecutableImpl& impl() const noexcept { return *impl_; }
+  // `kernel` of kernels(). kUnavailable if it needs more than the device has.
+  Result<Function> function(const kernel::KernelInfo& kernel);
   std::span<const kernel::KernelInfo> kernels() const noexcept { return impl_->file().kernels(); }
 
  private:

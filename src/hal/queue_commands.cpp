@@ -166,7 +166,9 @@ Status QueueObject::build(const Launch& launch, DispatchCommand& command, Block&
   HALYARD_RETURN_IF_ERROR(check_function(device_, function));
   const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
   HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  if (grid != nullptr) HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, *grid, command.groups));
+  if (grid != nullptr) {
+    HALYARD_RETURN_IF_ERROR(resolve_grid(device_.limits(), kernel, *grid, command.groups));
+  }
 
   static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants stand behind");
   const std::size_t ranges_bytes =

@@ -95,7 +95,7 @@ Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
                                      const Submit& submit) {
   if (!pool) return refused(empty_handle("pool", "use"), "allocate");
   PoolObject& from = *pool.object();
-  Status status = check_buffer_info(info);
+  Status status = check_buffer_info(device_.limits(), info);
   if (status.ok() && &from.device() != &device_) {
     status = error(StatusCode::kPermissionDenied, "{} is of another device", from.name());
   }

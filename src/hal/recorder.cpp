@@ -87,7 +87,10 @@ Status RecorderState::dispatch(const Function& function, const Grid* grid, const
   command.executable = &executable;
   command.function = function.index();
   HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
-  if (grid != nullptr) HALYARD_RETURN_IF_ERROR(resolve_grid(kernel, *grid, command.groups));
+  if (grid != nullptr) {
+    const DeviceLimits& limits = commands_->device().limits();
+    HALYARD_RETURN_IF_ERROR(resolve_grid(limits, kernel, *grid, command.groups));
+  }
 
   const std::size_t range_count = bindings.size() + (counts != nullptr ? 1 : 0);
   auto* const ranges = commands_->arena().allocate_array<CommandRange>(range_count);

@@ -14,8 +14,7 @@
 namespace halyard::inline v0::hal {
 namespace {
 
-constexpr std::uint64_t kMaxAlignment = 4096;      // halyard/hal/buffer.h
-constexpr std::uint64_t kMaxGroups = 0xffff'ffff;  // DispatchCommand::groups
+constexpr std::uint64_t kMaxAlignment = 4096;  // halyard/hal/buffer.h
 
 [[gnu::cold]] Status constant_mismatch(const kernel::KernelInfo& kernel, View<Constant> constants) {
   std::string wanted;
@@ -28,7 +27,7 @@ constexpr std::uint64_t kMaxGroups = 0xffff'ffff;  // DispatchCommand::groups
 
 }  // namespace
 
-Status check_buffer_info(const BufferInfo& info) {
+Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info) {
   if (static_cast<std::uint8_t>(info.memory) > static_cast<std::uint8_t>(MemoryType::kHostLocal)) {
     return error(StatusCode::kInvalidArgument, "memory type {}", static_cast<int>(info.memory));
   }
@@ -36,9 +35,9 @@ Status check_buffer_info(const BufferInfo& info) {
     return error(StatusCode::kInvalidArgument, "alignment {} is no power of two up to {}",
                  info.alignment, kMaxAlignment);
   }
-  // Beyond this no address space reaches, and the arithmetic of drivers need not be careful.
-  if (info.size > static_cast<std::uint64_t>(PTRDIFF_MAX) - kMaxAlignment) {
-    return error(StatusCode::kResourceExhausted, "{} bytes", info.size);
+  if (info.size > limits.max_buffer_size) {
+    return error(StatusCode::kResourceExhausted, "{} bytes, more than {}", info.size,
+                 limits.max_buffer_size);
   }
   return {};
 }
@@ -105,7 +104,31 @@ Status check_function(const DeviceObject& device, const Function& function) {
   return {};
 }
 
-Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid,
+Status check_limits(const DeviceLimits& limits, const kernel::KernelInfo& kernel) {
+  const auto& size = kernel.workgroup_size;
+  const struct {
+    std::string_view what;
+    std::uint64_t needs;
+    std::uint64_t most;
+  } rows[] = {
+      {"items in a workgroup", std::uint64_t{size[0]} * size[1] * size[2],
+       limits.max_workgroup_items},
+      {"bytes of shared memory",
+       std::uint64_t{kernel.static_shared_bytes} + kernel.dynamic_shared_bytes,
+       limits.max_shared_bytes},
+      {"bindings", kernel.bindings.size(), limits.max_bindings},
+      {"bytes of constants", kernel.constants_bytes, limits.max_constants_bytes},
+  };
+  for (const auto& [what, needs, most] : rows) {
+    if (needs > most) {
+      return error(StatusCode::kUnavailable, "kernel {} needs {} {}; the device has {}",
+                   kernel.name, needs, what, most);
+    }
+  }
+  return {};
+}
+
+Status resolve_grid(const DeviceLimits& limits, const kernel::KernelInfo& kernel, const Grid& grid,
                     std::uint32_t (&groups)[3]) {
   if (grid.items.given == grid.groups.given) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "grid: {}; give items or groups",
@@ -116,10 +139,10 @@ Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid,
   for (int i = 0; i < 3; ++i) {
     const std::uint64_t per_group = grid.items.given ? kernel.workgroup_size[i] : 1;
     const std::uint64_t count = size[i] / per_group + (size[i] % per_group != 0 ? 1 : 0);
-    if (count > kMaxGroups) [[unlikely]] {
+    if (count > limits.max_groups[i]) [[unlikely]] {
       return error(StatusCode::kOutOfRange,
                    "grid: {} {} in dimension {} are {} workgroups, more than {}", size[i],
-                   grid.items.given ? "items" : "groups", "xyz"[i], count, kMaxGroups);
+                   grid.items.given ? "items" : "groups", "xyz"[i], count, limits.max_groups[i]);
     }
     groups[i] = static_cast<std::uint32_t>(count);
   }

@@ -15,6 +15,7 @@
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/limits.h"
 #include "halyard/hal/types.h"
 #include "kernel/reflection.h"
 
@@ -25,7 +26,7 @@ class DeviceObject;
 inline constexpr bool kValidation = HALYARD_VALIDATION != 0;
 
 // What both ways to allocate ask of `info`.
-Status check_buffer_info(const BufferInfo& info);
+Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info);
 
 // The memory behind `range`, for use on `device`. kInvalidArgument: empty; kOutOfRange;
 // kPermissionDenied: of another runtime, or of devices that do not share memory with this one;
@@ -45,8 +46,12 @@ Status check_copy(const CommandRange& source, const CommandRange& target);
 // Whether `function` can run on `device`.
 Status check_function(const DeviceObject& device, const Function& function);
 
-// kInvalidArgument unless exactly one way is given; kOutOfRange beyond 2^32-1 groups.
-Status resolve_grid(const kernel::KernelInfo& kernel, const Grid& grid, std::uint32_t (&groups)[3]);
+// kUnavailable, with what `kernel` needs beyond `limits`.
+Status check_limits(const DeviceLimits& limits, const kernel::KernelInfo& kernel);
+
+// kInvalidArgument unless exactly one way is given; kOutOfRange beyond max_groups.
+Status resolve_grid(const DeviceLimits& limits, const kernel::KernelInfo& kernel, const Grid& grid,
+                    std::uint32_t (&groups)[3]);
 
 // The three uint32 of an indirect dispatch; offset as the allocation or the slot counts it. Cuts
 // the range down to them. kInvalidArgument: misaligned; kOutOfRange: shorter than three.

@@ -121,6 +121,36 @@ TEST_F(DeviceTest, FunctionsShowTheirReflection) {
                "executable sample.hyx: function 2 of 2");
 }
 
+TEST_F(DeviceTest, AKernelBeyondTheLimitsIsUnavailableAndTheOthersOfItsFileAreNot) {
+  control->limits.max_bindings = 1;
+  const Executable file = load(registry.open("fake://").value());
+  EXPECT_ERROR(file.function("saxpy").status(), StatusCode::kUnavailable,
+               "executable sample.hyx: fake://0: kernel saxpy needs 2 bindings; the device has 1");
+  EXPECT_ERROR(file.function(0).status(), StatusCode::kUnavailable, "2 bindings");
+  EXPECT_TRUE(file.function("wide").ok());
+
+  const auto refused = [&](DeviceLimits limits) {
+    control->limits = limits;
+    return load(registry.open("fake://").value()).function("saxpy").status();
+  };
+  const DeviceLimits all = device.info().limits;
+  DeviceLimits limits = all;
+  limits.max_workgroup_items = 255;
+  EXPECT_ERROR(refused(limits), StatusCode::kUnavailable, "256 items in a workgroup");
+  limits = all;
+  limits.max_constants_bytes = 7;
+  EXPECT_ERROR(refused(limits), StatusCode::kUnavailable, "8 bytes of constants");
+  EXPECT_TRUE(refused(all).ok());
+}
+
+TEST_F(DeviceTest, ABufferHasALimit) {
+  control->limits.max_buffer_size = 4096;
+  const Device small = registry.open("fake://").value();
+  EXPECT_TRUE(small.allocate({.size = 4096}).ok());
+  EXPECT_ERROR(small.allocate({.size = 4097}).status(), StatusCode::kResourceExhausted,
+               "4097 bytes, more than 4096");
+}
+
 TEST_F(DeviceTest, BadFilesAreErrorsThatNameThem) {
   EXPECT_ERROR(device.load("/no/such.hyx").status(), StatusCode::kNotFound, "/no/such.hyx");
   std::vector<std::byte> damaged = sample_hyx();

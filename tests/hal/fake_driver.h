@@ -47,6 +47,13 @@ struct Control {
   std::mutex mutex;
   std::vector<FakeLane*> lanes;  // in order of opening: compute, copy of each device; null: closed
   std::vector<Launch> launches;
+  DeviceLimits limits{.max_buffer_size = 1 << 30,
+                      .max_groups = {0xffff'ffff, 1 << 16, 1 << 10},
+                      .max_workgroup_items = 1024,
+                      .max_shared_bytes = 48 << 10,
+                      .max_bindings = 16,
+                      .max_constants_bytes = 256,
+                      .max_in_flight = 1024};
   Status fail_open_lane;
   Status fail_allocate;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
@@ -266,6 +273,7 @@ class FakeDevice final : public DeviceImpl {
     info_.uri = "fake://" + std::to_string(ordinal);
     info_.driver = "fake";
     info_.name = "a fake";
+    info_.limits = control_->limits;
     ++control_->open_devices;
   }
   ~FakeDevice() override {

@@ -3,6 +3,7 @@
 // Queue operations: what they do, and what they refuse.
 #include "halyard/hal/queue.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
@@ -327,17 +328,19 @@ TEST_F(QueueOperation, DispatchArgumentsMustMatchTheReflection) {
                "both");
 }
 
-TEST_F(QueueOperation, DispatchTakesAtMost32BitsOfGroupsADimension) {
-  constexpr std::uint64_t kMost = 0xffff'ffff;
+TEST_F(QueueOperation, DispatchTakesAtMostTheDevicesGroupsInEachDimension) {
+  constexpr std::uint64_t kMost[] = {0xffff'ffff, 1 << 16, 1 << 10};
+  ASSERT_TRUE(std::ranges::equal(device.info().limits.max_groups, kMost));
   const Buffer x = buffer(4);
   const auto dispatch = [&](const Grid& grid) {
     return queue.dispatch(saxpy, grid, {x, x}, {1.f, 1u}, {});
   };
-  EXPECT_TRUE(dispatch({.groups = {kMost, kMost, kMost}}).ok());
-  EXPECT_TRUE(dispatch({.items = {kMost * 256, kMost, kMost}}).ok());
-  EXPECT_ERROR(dispatch({.groups = {1, kMost + 1}}), StatusCode::kOutOfRange, "dimension y");
-  EXPECT_ERROR(dispatch({.items = {kMost * 256 + 1}}), StatusCode::kOutOfRange, "dimension x");
-  EXPECT_ERROR(dispatch({.items = {1, 1, ~0ull}}), StatusCode::kOutOfRange, "dimension z");
+  EXPECT_TRUE(dispatch({.groups = {kMost[0], kMost[1], kMost[2]}}).ok());
+  EXPECT_TRUE(dispatch({.items = {kMost[0] * 256, kMost[1], kMost[2]}}).ok());
+  EXPECT_ERROR(dispatch({.groups = {kMost[0] + 1}}), StatusCode::kOutOfRange, "dimension x");
+  EXPECT_ERROR(dispatch({.items = {kMost[0] * 256 + 1}}), StatusCode::kOutOfRange, "dimension x");
+  EXPECT_ERROR(dispatch({.groups = {1, kMost[1] + 1}}), StatusCode::kOutOfRange, "dimension y");
+  EXPECT_ERROR(dispatch({.items = {1, 1, ~0ull}}), StatusCode::kOutOfRange, "more than 1024");
 }
 
 TEST_F(QueueOperation, ACopyQueueRunsNoKernels) {

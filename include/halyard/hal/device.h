@@ -18,6 +18,7 @@
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/limits.h"
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
@@ -35,6 +36,7 @@ struct DeviceInfo {
   std::vector<std::string> targets;  // executable images it runs, best first: "x86-64-v3"
   std::uint64_t memory_size = 0;     // bytes
   std::uint32_t workers = 0;         // threads (cpu) or multiprocessors
+  DeviceLimits limits;
 };
 
 // Memory of a device that lives now, also what only submissions in flight still use.

@@ -64,7 +64,8 @@ class HALYARD_EXPORT Executable {
   explicit Executable(ExecutableObject* object) noexcept;
 
   std::size_t function_count() const noexcept;
-  // kOutOfRange / kNotFound, naming the file and what it has.
+  // kOutOfRange / kNotFound, naming the file and what it has; kUnavailable where the kernel is
+  // beyond the device's limits.
   Result<Function> function(std::size_t index) const;
   Result<Function> function(std::string_view name) const;
 

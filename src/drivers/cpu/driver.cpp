@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -12,12 +13,25 @@
 
 #include "base/format.h"
 #include "drivers/cpu/device.h"
+#include "drivers/cpu/queue.h"
 #include "drivers/cpu/workers.h"
 #include "hcq/ring_group.h"
 #include "kernel/cpu_image.h"
+#include "kernel/hyx.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
+
+// Kernels have the limits of the .hyx format. The number of groups of a dispatch fits 64 bits.
+constexpr hal::DeviceLimits kLimits{
+    .max_buffer_size = PTRDIFF_MAX - 4096,  // with its alignment still a size
+    .max_groups = {0xffff'ffff, 0xffff, 0xffff},
+    .max_workgroup_items = kernel::kMaxWorkgroupItems,
+    .max_shared_bytes = kernel::kMaxSharedBytes,
+    .max_bindings = kernel::kMaxBindings,
+    .max_constants_bytes = kernel::kMaxConstantsBytes,
+    .max_in_flight = kMaxInFlight,
+};
 
 std::string model_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -84,6 +98,7 @@ hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
   info.name = model_name();
   for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);
   info.memory_size = memory_size();
+  info.limits = kLimits;
   info.workers = layout.workers != 0
                      ? layout.workers
                      : std::clamp(hcq::core_count() / layout.devices, 1u, kMaxWorkers);

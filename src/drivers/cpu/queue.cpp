@@ -16,7 +16,7 @@ namespace {
 // 128 KiB: half of a small second-level cache. Holds kMaxInFlight submissions with one edge each,
 // so that issue() is busy only if many wait for several lanes.
 constexpr std::size_t kRingPackets = 2048;
-constexpr std::uint32_t kMaxInFlight = 1024;
+static_assert(kRingPackets >= 2 * kMaxInFlight);
 
 // More edges than this go into a list of their own, so that every submission fits the ring.
 constexpr std::size_t kMaxWaitPackets = 8;

@@ -21,6 +21,8 @@
 
 namespace halyard::inline v0::cpu {
 
+inline constexpr std::uint32_t kMaxInFlight = 1024;  // submissions in a lane
+
 class Lane final : public timeline::NativeQueue {
  public:
   // `group` outlives the lane. kResourceExhausted.
