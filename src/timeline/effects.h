@@ -52,6 +52,9 @@ class WorkList {
   WorkItem* tail_ = nullptr;
 };
 
+// The list of this thread's outermost scope. It decides where effects run, never what they are.
+extern constinit thread_local WorkList* active_list;
+
 // Opened by every entry into the engine. The outermost scope of a thread drains the list at its
 // end; inner ones add to it.
 class EffectScope {
@@ -61,8 +64,15 @@ class EffectScope {
     kDefer,  // query, wait, dropping a handle: it goes to the completion shell (rule 18)
     kShell,  // on a shell
   };
-  EffectScope(Engine& engine, Mode mode) noexcept;
-  ~EffectScope();
+  EffectScope(Engine& engine, Mode mode) noexcept
+      : engine_(engine), mode_(mode), outer_(active_list) {
+    if (outer_ == nullptr) active_list = &list_;
+  }
+  ~EffectScope() {
+    if (!list_.empty()) [[unlikely]]  // so it is the outermost one
+      run_list();
+    active_list = outer_;
+  }
   EffectScope(const EffectScope&) = delete;
   EffectScope& operator=(const EffectScope&) = delete;
 
@@ -70,9 +80,11 @@ class EffectScope {
   static void add(WorkItem& item) noexcept;
 
  private:
+  void run_list() noexcept;
+
   Engine& engine_;
   const Mode mode_;
-  const bool outermost_;
+  WorkList* const outer_;  // null: this is the outermost scope
   WorkList list_;
 };
 

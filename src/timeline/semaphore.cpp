@@ -115,15 +115,9 @@ Result<std::uint64_t> Semaphore::query() {
   return word;
 }
 
-Status Semaphore::signal(std::uint64_t value) {
-  if (value > kMaxValue || !raise(value)) [[unlikely]]
-    return refuse_signal(value);
-  // Rule 3: the word was written before `least` is read.
-  if (least_.load(std::memory_order_seq_cst) <= value) [[unlikely]] {
-    EffectScope scope(engine_, EffectScope::Mode::kRun);
-    release_waiters(nullptr);
-  }
-  return {};
+void Semaphore::release_signalled() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kRun);
+  release_waiters(nullptr);
 }
 
 // Neither a failure nor a value is ever taken back, so what stopped the signal is still there.

@@ -80,7 +80,14 @@ class Semaphore final : public RefCounted {
 
   // What users call; contracts in halyard/hal/semaphore.h.
   Result<std::uint64_t> query();
-  Status signal(std::uint64_t value);
+  Status signal(std::uint64_t value) {
+    if (value > kMaxValue || !raise(value)) [[unlikely]]
+      return refuse_signal(value);
+    // Rule 3: the word was written before `least` is read.
+    if (least_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
+      release_signalled();
+    return {};
+  }
   void fail(const Status& status);
   Status wait(std::uint64_t value, Deadline deadline);
   // The same by who has just issued, to this lane, the submission that signals it: helps there
@@ -159,6 +166,7 @@ class Semaphore final : public RefCounted {
   // Pops everything reached or, once failed, everything, and removes `promise` if given; then,
   // without the lock, delivers.
   void release_waiters(SignalNode* promise) noexcept;
+  void release_signalled() noexcept;  // release_waiters(), for the caller of signal()
   void update_least() noexcept;
   void watch_signallers() noexcept;
   void deliver(WaitNode* popped) noexcept;
