@@ -110,7 +110,6 @@ void unknown_memory_type_is_refused(Context& t) {
 }
 
 // ---- Subspans
-// -------------------------------------------------------------------------------------
 
 void subspan_is_a_part_of_the_same_memory(Context& t) {
   const ByteVector bytes = ramp(100);
@@ -149,7 +148,6 @@ void subspan_beyond_the_end_is_out_of_range(Context& t) {
 }
 
 // ---- Mapping
-// --------------------------------------------------------------------------------------
 
 void mapped_part_begins_at_its_offset(Context& t) {
   const ByteVector bytes = ramp(100);

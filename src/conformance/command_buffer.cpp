@@ -37,7 +37,6 @@ void recording_counts_its_commands_and_slots(Context& t) {
 }
 
 // ---- Transfers
-// ------------------------------------------------------------------------------------
 
 void recorded_fill_writes_its_range_alone(Context& t) {
   for (const FillClass& it : kFillClasses) {
@@ -176,7 +175,6 @@ void recorded_transfers_run_on_the_copy_queue(Context& t) {
 }
 
 // ---- Barriers
-// -------------------------------------------------------------------------------------
 
 void barrier_orders_the_commands_around_it(Context& t) {
   const Buffer a = t.buffer(64 << 10);
@@ -247,7 +245,6 @@ void hundred_commands_fit_between_barriers(Context& t) {
 }
 
 // ---- Submitted often
-// ------------------------------------------------------------------------------
 
 void recording_is_executed_again_and_again(Context& t) {
   const hal::Function increment = t.kernel("increment");
@@ -310,7 +307,6 @@ void large_recording_runs_whole(Context& t) {
 }
 
 // ---- Slots
-// ----------------------------------------------------------------------------------------
 
 void one_recording_takes_several_binding_tables(Context& t) {
   Recorder recorder(t.device());
@@ -396,7 +392,6 @@ void highest_slot_works(Context& t) {
 }
 
 // ---- Lifetime
-// -------------------------------------------------------------------------------------
 
 void parked_execution_keeps_recording_table_and_memory(Context& t) {
   const Semaphore gate = t.semaphore();
@@ -451,7 +446,6 @@ void dropped_recording_frees_its_memory_only(Context& t) {
 }
 
 // ---- The recorder
-// ---------------------------------------------------------------------------------
 
 void first_error_of_a_recorder_sticks(Context& t) {
   const Buffer buffer = t.buffer(16);

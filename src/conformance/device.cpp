@@ -107,7 +107,6 @@ void unknown_option_is_refused_and_named(Context& t) {
 }
 
 // ---- Queues
-// ---------------------------------------------------------------------------------------
 
 void queue_of_a_kind_is_always_the_same(Context& t) {
   for (const QueueKind kind : {QueueKind::kCompute, QueueKind::kCopy}) {
@@ -164,7 +163,6 @@ void kept_queue_accepts_work_after_all_other_handles(Context& t) {
 }
 
 // ---- Closing
-// --------------------------------------------------------------------------------------
 
 void closing_device_finishes_its_work_in_flight(Context& t) {
   const Device survivor = t.device(1);
@@ -221,7 +219,6 @@ void closed_device_leaves_the_others_alone(Context& t) {
 }
 
 // ---- Explaining
-// -----------------------------------------------------------------------------------
 
 void dump_names_what_a_parked_submission_waits_for(Context& t) {
   const Semaphore gate = t.device().create_semaphore(0, "the gate").value();

@@ -42,7 +42,6 @@ void dispatch(Context& t, const Function& function, const Grid& grid,
 }
 
 // ---- Bindings and constants
-// -----------------------------------------------------------------------
 
 void kernel_reads_one_binding_and_writes_another(Context& t) {
   std::vector<float> x(1000);
@@ -142,7 +141,6 @@ void kernels_of_one_file_differ(Context& t) {
 }
 
 // ---- Grids
-// ----------------------------------------------------------------------------------------
 
 void every_group_sees_its_place(Context& t) {
   const Buffer out = t.buffer(4 * 5 * 3 * 2);
@@ -243,7 +241,6 @@ void zero_groups_in_a_recording_run_nothing(Context& t) {
 }
 
 // ---- Inside a group
-// -------------------------------------------------------------------------------
 
 void items_of_a_group_exchange_through_shared_memory(Context& t) {
   const Buffer in = buffer_of(t, counting(640));
@@ -263,7 +260,6 @@ void items_keep_private_values_from_block_to_block(Context& t) {
 }
 
 // ---- Recorded
-// -------------------------------------------------------------------------------------
 
 void recorded_dispatch_gives_what_a_queue_dispatch_gives(Context& t) {
   const Function function = t.kernel("scale_and_offset");

@@ -31,7 +31,6 @@ CommandBuffer waiting(const Context& t, const Event& event) {
 }
 
 // ---- In one recording
-// -----------------------------------------------------------------------------
 
 void what_follows_a_wait_comes_after_what_stands_before_its_set(Context& t) {
   const Event event = t.device().create_event().value();
@@ -119,7 +118,6 @@ void wait_after_a_reset_fails_the_finish(Context& t) {
 }
 
 // ---- From one recording to another
-// ----------------------------------------------------------------
 
 void waiting_recording_runs_after_the_setting_one(Context& t) {
   const Event event = t.device().create_event().value();
@@ -265,7 +263,6 @@ void threads_use_events_of_their_own_and_one_of_all(Context& t) {
 }
 
 // ---- Misuse
-// ---------------------------------------------------------------------------------------
 
 // Its wait is refused, and nothing comes of its submission.
 void verify_refused(Context& t, const Event& event, hal::Points wait) {

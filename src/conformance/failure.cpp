@@ -27,7 +27,6 @@ void verify_is_cause(Context& t, const Status& status) {
 std::uint32_t word(const Buffer& buffer) { return buffer.map().value().as<std::uint32_t>()[0]; }
 
 // ---- Waits that fail
-// ------------------------------------------------------------------------------
 
 void failed_wait_fails_the_signals_with_its_cause(Context& t) {
   const Semaphore gate = t.semaphore();
@@ -139,7 +138,6 @@ void failure_crosses_devices(Context& t) {
 }
 
 // ---- Whom failure does not reach
-// ------------------------------------------------------------------
 
 void failed_submission_leaves_its_queue_usable(Context& t) {
   const Buffer buffer = t.buffer(4);
@@ -196,7 +194,6 @@ void failed_signal_semaphore_does_not_stop_the_work(Context& t) {
 }
 
 // ---- Host calls that fail
-// -------------------------------------------------------------------------
 
 void status_of_a_host_call_reaches_every_signal(Context& t) {
   const Semaphore a = t.semaphore();
@@ -250,7 +247,6 @@ void failed_host_call_leaves_its_queue_usable(Context& t) {
 }
 
 // ---- Cancellation
-// ---------------------------------------------------------------------------------
 
 void cancel_withdraws_a_parked_submission(Context& t) {
   const Buffer buffer = t.buffer(4, 0x11);
@@ -349,7 +345,6 @@ void handle_of_a_submission_may_outlive_its_end(Context& t) {
 }
 
 // ---- Semaphores whose last signaller is gone
-// ------------------------------------------------------
 
 void wait_for_a_dropped_semaphore_fails_cancelled(Context& t) {
   const Semaphore done = t.semaphore();

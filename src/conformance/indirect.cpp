@@ -55,7 +55,6 @@ void dispatch_places(Context& t, const BufferRange& counts, const Buffer& out) {
 constexpr Counts kGrids[] = {{1, 1, 1}, {7, 1, 1}, {1, 50, 1}, {1, 1, 50}, {5, 3, 2}, {64, 32, 16}};
 
 // ---- Counts that are there
-// ------------------------------------------------------------------------
 
 void queue_reads_the_counts_of_every_shape(Context& t) {
   for (const Counts& counts : kGrids) {
@@ -149,7 +148,6 @@ void bindings_and_constants_arrive_as_in_a_direct_dispatch(Context& t) {
 }
 
 // ---- A count of zero
-// ------------------------------------------------------------------------------
 
 void zero_count_runs_nothing_but_waits_and_signals(Context& t) {
   for (const Counts& counts : {Counts{0, 1, 1}, Counts{4, 0, 4}, Counts{4, 4, 0}, Counts{}}) {
@@ -179,7 +177,6 @@ void commands_after_a_zero_count_run(Context& t) {
 }
 
 // ---- Counts that are written before
-// ---------------------------------------------------------------
 
 // Records what writes {4, 2, 3} to zeroed counts, then the dispatch that reads them.
 template <class F>
@@ -320,7 +317,6 @@ void parked_dispatch_keeps_its_counts(Context& t) {
 }
 
 // ---- Misuse
-// ---------------------------------------------------------------------------------------
 
 // Queue and recording refuse `counts` alike.
 void verify_refused(Context& t, const BufferRange& counts, StatusCode code, std::string_view text) {

@@ -33,7 +33,6 @@ Status recorded(const Context& t, F&& record) {
 }
 
 // ---- Empty handles
-// --------------------------------------------------------------------------------
 
 void empty_semaphore_answers_invalid_argument(Context& t) {
   const Semaphore none;
@@ -130,7 +129,6 @@ void slot_bound_to_nothing_is_refused(Context& t) {
 }
 
 // ---- Semaphore values
-// -----------------------------------------------------------------------------
 
 void signal_at_or_below_the_value_is_refused_at_submit(Context& t) {
   const Semaphore s = t.semaphore(5);
@@ -167,7 +165,6 @@ void wait_for_its_own_signal_is_refused(Context& t) {
 }
 
 // ---- Ranges
-// ---------------------------------------------------------------------------------------
 
 void range_beyond_the_buffer_is_out_of_range(Context& t) {
   const Buffer buffer = t.buffer(100);
@@ -211,7 +208,6 @@ void recorded_range_beyond_the_buffer_is_out_of_range(Context& t) {
 }
 
 // ---- Transfers
-// ------------------------------------------------------------------------------------
 
 void pattern_has_one_two_or_four_bytes(Context& t) {
   const Buffer buffer = t.buffer(96);
@@ -295,7 +291,6 @@ void update_of_another_length_is_refused(Context& t) {
 }
 
 // ---- Dispatch
-// -------------------------------------------------------------------------------------
 
 void number_of_bindings_must_agree(Context& t) {
   const Function function = t.kernel("scale_and_offset");
@@ -405,7 +400,6 @@ void copy_queue_runs_no_kernels(Context& t) {
 }
 
 // ---- Foreign objects
-// ------------------------------------------------------------------------------
 
 void function_of_another_device_is_refused(Context& t) {
   const Buffer x = t.buffer(64);
@@ -422,7 +416,6 @@ void recording_of_another_device_is_refused(Context& t) {
 }
 
 // ---- Slots
-// ----------------------------------------------------------------------------------------
 
 void slot_beyond_the_highest_is_out_of_range(Context& t) {
   for (const std::uint32_t index : {hal::kMaxSlots, 0xffffffffu}) {
@@ -456,7 +449,6 @@ void slot_whose_end_overflows_is_out_of_range(Context& t) {
 }
 
 // ---- Afterwards
-// -----------------------------------------------------------------------------------
 
 void refused_submission_signals_nothing_and_changes_nothing(Context& t) {
   const Buffer buffer = t.buffer(64, 0x11);

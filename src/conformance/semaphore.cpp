@@ -22,7 +22,6 @@ constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 63) - 1;
 Status cause() { return Status(StatusCode::kDataLoss, "the cause of it", "E_NATIVE"); }
 
 // ---- Values
-// ---------------------------------------------------------------------------------------
 
 void initial_value_is_queried_back(Context& t) {
   for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{100},
@@ -139,7 +138,6 @@ void copies_share_one_value(Context& t) {
 }
 
 // ---- Waits
-// ----------------------------------------------------------------------------------------
 
 void reached_values_are_waited_for_at_once(Context& t) {
   const Semaphore s = t.semaphore(5);
@@ -344,7 +342,6 @@ void one_device_signal_of_a_hundred_satisfies_wait_any(Context& t) {
 }
 
 // ---- Failure
-// --------------------------------------------------------------------------------------
 
 void failure_keeps_code_message_and_origin(Context& t) {
   const Semaphore s = t.semaphore();
@@ -429,131 +426,6 @@ void signals_racing_a_failure_stay_below_it(Context& t) {
   }
 }
 
-// ---- Callbacks
-// ------------------------------------------------------------------------------------
-
-void callback_runs_once_when_the_value_is_reached(Context& t) {
-  const Semaphore s = t.semaphore();
-  std::atomic<int> runs = 0;
-  const auto registration = s.on_reach(2, [&](const Status& status) {
-    VERIFY_OK(status);
-    ++runs;
-  });
-  VERIFY_OK(registration);
-  VERIFY_OK(s.signal(1));
-  VERIFY_EQ(runs.load(), 0);
-  VERIFY_OK(s.signal(2));
-  VERIFY_UNTIL(runs == 1);
-  VERIFY_OK(s.signal(3));
-  VERIFY_EQ(runs.load(), 1);
-}
-
-void callback_of_a_reached_value_runs_before_on_reach_returns(Context& t) {
-  const Semaphore s = t.semaphore(2);
-  int runs = 0;
-  const auto registration = s.on_reach(2, [&](const Status& status) {
-    VERIFY_OK(status);
-    ++runs;
-  });
-  VERIFY_EQ(runs, 1);
-}
-
-void callback_gets_the_failure(Context& t) {
-  const Semaphore s = t.semaphore();
-  std::atomic<int> runs = 0;
-  const auto expect = [&](const Status& status) {
-    VERIFY_CODE(status, StatusCode::kDataLoss);
-    ++runs;
-  };
-  const auto before = s.on_reach(1, expect);
-  s.fail(cause());
-  VERIFY_UNTIL(runs == 1);
-  const auto after = s.on_reach(1, expect);
-  VERIFY_EQ(runs.load(), 2);
-}
-
-void callback_of_a_destroyed_registration_does_not_run(Context& t) {
-  const Semaphore s = t.semaphore();
-  bool ran = false;
-  auto destroyed = std::make_shared<int>(0);
-  {
-    const auto registration = s.on_reach(1, [&ran, destroyed](const Status&) { ran = true; });
-    VERIFY_OK(registration);
-  }
-  VERIFY_EQ(destroyed.use_count(), 1);
-  VERIFY_OK(s.signal(1));
-  VERIFY(!ran);
-}
-
-void callback_does_not_run_after_its_registration_is_destroyed_in_a_race(Context& t) {
-  for (std::uint64_t round = 1; round <= 200; ++round) {
-    const Semaphore s = t.semaphore();
-    std::atomic<bool> gone = false;
-    Threads threads;
-    {
-      auto registration = s.on_reach(1, [&](const Status&) { VERIFY(!gone); }).value();
-      threads.start([&] { VERIFY_OK(s.signal(1)); });
-      registration.reset();
-      gone = true;
-    }
-  }
-}
-
-void callback_may_signal(Context& t) {
-  const std::vector<Semaphore> s = t.semaphores(10);
-  std::vector<hal::Registration> registrations;
-  for (std::size_t i = 0; i + 1 < s.size(); ++i) {
-    registrations.push_back(
-        s[i].on_reach(1, [&, i](const Status&) { VERIFY_OK(s[i + 1].signal(1)); }).value());
-  }
-  VERIFY_OK(s[0].signal(1));
-  VERIFY_OK(s.back().wait(1, kWatchdog));
-}
-
-void callback_may_submit(Context& t) {
-  const Semaphore s = t.semaphore();
-  const Semaphore done = t.semaphore();
-  const auto registration = s.on_reach(1, [&](const Status&) {
-    VERIFY_OK(t.compute().barrier({.wait = {{s, 1}}, .signal = {{done, 1}}}));
-  });
-  VERIFY_OK(s.signal(1));
-  VERIFY_OK(done.wait(1, kWatchdog));
-}
-
-void callback_may_destroy_its_registration(Context& t) {
-  const Semaphore s = t.semaphore();
-  std::atomic<bool> ran = false;
-  std::optional<hal::Registration> registration;
-  registration = s.on_reach(1, [&](const Status&) {
-                    registration.reset();
-                    ran = true;
-                  }).value();
-  VERIFY_OK(s.signal(1));
-  VERIFY_UNTIL(ran.load());
-}
-
-void callback_runs_when_a_device_signals(Context& t) {
-  const Semaphore s = t.semaphore();
-  std::atomic<bool> ran = false;
-  const auto registration = s.on_reach(1, [&](const Status& status) {
-    VERIFY_OK(status);
-    ran = true;
-  });
-  VERIFY_OK(t.compute().barrier({.signal = {{s, 1}}}));
-  VERIFY_UNTIL(ran.load());
-}
-
-void callback_is_told_when_the_last_signaller_is_gone(Context& t) {
-  std::atomic<int> runs = 0;
-  Semaphore s = t.semaphore();
-  const auto registration = s.on_reach(1, [&](const Status& status) {
-    VERIFY_CODE(status, StatusCode::kCancelled);
-    ++runs;
-  });
-  s = {};
-  VERIFY_UNTIL(runs == 1);
-}
-
 #define CASE(name) {"semaphore", #name, name}
 constexpr Case kCases[] = {
     CASE(initial_value_is_queried_back),
@@ -598,16 +470,6 @@ constexpr Case kCases[] = {
     CASE(wait_any_takes_success_before_failure),
     CASE(wait_any_without_success_returns_the_failure),
     CASE(signals_racing_a_failure_stay_below_it),
-    CASE(callback_runs_once_when_the_value_is_reached),
-    CASE(callback_of_a_reached_value_runs_before_on_reach_returns),
-    CASE(callback_gets_the_failure),
-    CASE(callback_of_a_destroyed_registration_does_not_run),
-    CASE(callback_does_not_run_after_its_registration_is_destroyed_in_a_race),
-    CASE(callback_may_signal),
-    CASE(callback_may_submit),
-    CASE(callback_may_destroy_its_registration),
-    CASE(callback_runs_when_a_device_signals),
-    CASE(callback_is_told_when_the_last_signaller_is_gone),
 };
 #undef CASE
 

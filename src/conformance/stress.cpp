@@ -27,7 +27,6 @@ std::uint32_t word(const Buffer& buffer, std::size_t index = 0) {
 }
 
 // ---- Many submissions
-// -----------------------------------------------------------------------------
 
 void rapid_fills_leave_the_last_pattern(Context& t) {
   const Buffer buffer = t.buffer(4096);
@@ -189,7 +188,6 @@ void random_graph_over_all_queues_runs_in_its_order(Context& t) {
 }
 
 // ---- Races
-// ----------------------------------------------------------------------------------------
 
 void submissions_race_host_waits_on_one_semaphore(Context& t) {
   const Semaphore s = t.semaphore();
@@ -273,7 +271,6 @@ void recording_survives_queries_of_other_threads(Context& t) {
 }
 
 // ---- Handles dropped at every moment
-// --------------------------------------------------------------
 
 // A device with all kinds of work, every handle of which is dropped after `step` steps.
 void drop_after(Context& t, int step) {
@@ -478,7 +475,6 @@ void devices_open_and_close_on_many_threads(Context& t) {
 }
 
 // ---- Limits
-// ---------------------------------------------------------------------------------------
 
 void endless_submission_is_refused_or_done_but_never_lost(Context& t) {
   // Without waiting, behind slow work: each is accepted and completes, or is refused with a reason.

@@ -12,10 +12,11 @@
 // allows it, because the pool makes the device wait.
 //
 // An allocation that finds no block waits in the pool, first come, first served, while a slab is on
-// its way or a deallocation is submitted and not done; a small one may pass a larger one a few
-// times. Device::dump_timelines() shows it. When nothing of that kind is left to wait for, it fails
-// with kResourceExhausted and the sizes. A dropped handle does not count: only its submissions'
-// ends return the block, and nobody waits for them.
+// its way or a deallocation is submitted and not done; a later one may find a block and pass it, a
+// few times. So allocations that signal one semaphore wait for one another, or the larger value
+// would speak for memory that is not there yet. Device::dump_timelines() shows it. When nothing of
+// that kind is left to wait for, it fails with kResourceExhausted and the sizes. A dropped handle
+// does not count: only its submissions' ends return the block, and nobody waits for them.
 #pragma once
 
 #include <cstdint>
