@@ -76,7 +76,7 @@ class HALYARD_EXPORT Recorder {
   // constants are those of the latest of these calls' layout (pipeline_layout.h).
   // kFailedPrecondition: a set of it is not bound, or a constant not pushed; kPermissionDenied: the
   // kernel reads or writes a binding that the layout does not allow to; kInvalidArgument: another
-  // number of bindings than the kernel has, or less push constants.
+  // number of bindings than the kernel has, or fewer push constants.
   Recorder& dispatch(const Function& function, const Grid& grid);
   Recorder& dispatch_indirect(const Function& function, const BindingRef& groups);
 
