@@ -18,6 +18,8 @@ std::span<const Case> command_buffer_cases() noexcept;
 std::span<const Case> debug_group_cases() noexcept;
 std::span<const Case> event_cases() noexcept;
 std::span<const Case> pool_cases() noexcept;
+std::span<const Case> descriptor_set_cases() noexcept;
+std::span<const Case> pipeline_layout_cases() noexcept;
 std::span<const Case> transfer_cases() noexcept;
 std::span<const Case> dispatch_cases() noexcept;
 std::span<const Case> indirect_cases() noexcept;

@@ -106,9 +106,7 @@ Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range)
     return retain_until_end(*range.memory);
   }
   const Slot& slot = ref.slot;
-  if (slot.index >= kMaxSlots) {
-    return error(StatusCode::kOutOfRange, "slot {}; the highest is {}", slot.index, kMaxSlots - 1);
-  }
+  HALYARD_RETURN_IF_ERROR(check_slot(slot));
   range = {nullptr, slot.index, slot.offset, slot.length};
   return {};
 }

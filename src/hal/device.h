@@ -2,7 +2,8 @@
 //
 // DeviceObject: one open device.
 //
-//     handles: Device, Queue, and one in each buffer, executable, command buffer and semaphore
+//     handles: Device, Queue, and one in each buffer, executable, command buffer, descriptor set,
+//              layout, event and semaphore
 //
 //     open ── last handle dropped, on any thread ──> retiring ── stepped by the shell ──> closed
 //

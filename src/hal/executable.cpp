@@ -77,6 +77,10 @@ std::size_t Function::constant_count() const noexcept {
   return executable_ ? info_of(*this).constants.size() : 0;
 }
 
+std::size_t Function::constants_size() const noexcept {
+  return executable_ ? info_of(*this).constants_bytes : 0;
+}
+
 BindingInfo Function::binding(std::size_t index) const noexcept {
   assert(index < binding_count());
   const kernel::BindingInfo& info = info_of(*this).bindings[index];
@@ -86,7 +90,7 @@ BindingInfo Function::binding(std::size_t index) const noexcept {
 ConstantInfo Function::constant(std::size_t index) const noexcept {
   assert(index < constant_count());
   const kernel::ConstantInfo& info = info_of(*this).constants[index];
-  return {info.name, info.type};
+  return {info.name, info.type, info.offset};
 }
 
 }  // namespace halyard::inline v0::hal

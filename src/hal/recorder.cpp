@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "hal/bound_state.h"
 #include "hal/command_buffer.h"
 #include "hal/driver.h"
 #include "hal/executable.h"
@@ -14,7 +15,7 @@ namespace halyard::inline v0::hal {
 // The recording so far, or the first error.
 class RecorderState {
  public:
-  explicit RecorderState(const Device& device) {
+  explicit RecorderState(const Device& device) : bound_(device.object()) {
     if (!device) {
       first_error_ = empty_handle("recorder", "creation with a device");
       return;
@@ -38,6 +39,8 @@ class RecorderState {
   // Over `grid`, or over what `counts` holds; the other is null.
   Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                   View<BindingRef> bindings, View<Constant> constants);
+  Status dispatch_bound(const Function& function, const Grid* grid, const BindingRef* counts);
+  BoundState& bound() noexcept { return bound_; }
   Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(const BindingRef& target, Bytes source);
   Status copy(const BindingRef& source, const BindingRef& target);
@@ -59,12 +62,17 @@ class RecorderState {
   }
 
  private:
+  // `pack(out)` writes the constants.
+  template <class Pack>
+  Status add_dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
+                      View<BindingRef> bindings, Pack&& pack);
   std::string_view innermost_group() const noexcept {
     return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
   }
 
   Device device_;
   Ref<CommandBufferObject> commands_;
+  BoundState bound_;
   Arena names_;                     // of groups, which the finished recording has no use for
   Array<std::string_view> groups_;  // those open
   Status first_error_;
@@ -76,13 +84,42 @@ Status no_memory(std::size_t bytes) {
   return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
 }
 
+const kernel::KernelInfo& kernel_of(const Function& function) {
+  return function.executable()->kernels()[function.index()];
+}
+
 }  // namespace
 
 Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                                View<BindingRef> bindings, View<Constant> constants) {
   HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
+  const kernel::KernelInfo& kernel = kernel_of(function);
+  return add_dispatch(function, grid, counts, bindings,
+                      [&](std::byte* packed) { return pack_constants(kernel, constants, packed); });
+}
+
+Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
+                                     const BindingRef* counts) {
+  HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
+  const kernel::KernelInfo& kernel = kernel_of(function);
+  BindingRef bindings[kMaxDescriptors];
+  if (Status status = bound_.resolve_for(kernel, bindings); !status.ok()) {
+    return at(status, "{}", kernel.name);
+  }
+  return add_dispatch(function, grid, counts, {bindings, kernel.bindings.size()},
+                      [&](std::byte* packed) {
+                        std::memcpy(packed, bound_.constants(), kernel.constants_bytes);
+                        return Status();
+                      });
+}
+
+// Precondition: the function is checked.
+template <class Pack>
+Status RecorderState::add_dispatch(const Function& function, const Grid* grid,
+                                   const BindingRef* counts, View<BindingRef> bindings,
+                                   Pack&& pack) {
   ExecutableImpl& executable = function.executable()->impl();
-  const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
+  const kernel::KernelInfo& kernel = kernel_of(function);
   DispatchCommand command{};
   command.executable = &executable;
   command.function = function.index();
@@ -113,7 +150,7 @@ Status RecorderState::dispatch(const Function& function, const Grid* grid, const
     if (!status.ok())
       return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
   }
-  if (Status status = pack_constants(kernel, constants, packed); !status.ok()) {
+  if (Status status = pack(packed); !status.ok()) {
     return at(status, "{}", kernel.name);
   }
   command.bindings = ranges;
@@ -212,6 +249,48 @@ Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef
     state_->record("dispatch_indirect", [&] {
       return state_->dispatch(function, nullptr, &groups, bindings, constants);
     });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch(const Function& function, const Grid& grid) {
+  if (state_) {
+    state_->record("dispatch", [&] { return state_->dispatch_bound(function, &grid, nullptr); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups) {
+  if (state_) {
+    state_->record("dispatch_indirect",
+                   [&] { return state_->dispatch_bound(function, nullptr, &groups); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::bind_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
+                                        const DescriptorSet& descriptors) {
+  if (state_) {
+    state_->record("bind_descriptor_set",
+                   [&] { return state_->bound().bind(layout, set, descriptors); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::push_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
+                                        View<Descriptor> descriptors) {
+  if (state_) {
+    state_->record("push_descriptor_set",
+                   [&] { return state_->bound().push_set(layout, set, descriptors); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::push_constants(const PipelineLayout& layout, std::uint32_t offset,
+                                   Bytes bytes) {
+  if (state_) {
+    state_->record("push_constants",
+                   [&] { return state_->bound().push_constants(layout, offset, bytes); });
   }
   return *this;
 }

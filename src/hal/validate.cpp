@@ -62,6 +62,12 @@ Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange&
   return {};
 }
 
+Status check_slot(const Slot& slot) {
+  if (slot.index < kMaxSlots) [[likely]]
+    return {};
+  return error(StatusCode::kOutOfRange, "slot {}; the highest is {}", slot.index, kMaxSlots - 1);
+}
+
 Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_t length) {
   if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "a pattern of {} bytes; it has 1, 2 or 4",

@@ -33,6 +33,9 @@ Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info);
 // kFailedPrecondition: deallocated.
 Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out);
 
+// kOutOfRange: no such slot can be.
+Status check_slot(const Slot& slot);
+
 inline CommandRange as_command_range(const BoundRange& range) noexcept {
   return {range.memory, 0, range.offset, range.length};
 }

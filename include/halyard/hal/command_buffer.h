@@ -17,8 +17,10 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/descriptor_set.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/types.h"
 
 namespace halyard::inline v0::hal {
@@ -69,6 +71,27 @@ class HALYARD_EXPORT Recorder {
   // device reads when the command runs, after what is ordered before it. Any zero runs nothing.
   Recorder& dispatch_indirect(const Function& function, const BindingRef& groups,
                               View<BindingRef> bindings, View<Constant> constants = {});
+
+  // The same two with what is bound by the calls below, which are no commands. The bindings and
+  // constants are those of the latest of these calls' layout (pipeline_layout.h).
+  // kFailedPrecondition: a set of it is not bound, or a constant not pushed; kPermissionDenied: the
+  // kernel reads or writes a binding that the layout does not allow to; kInvalidArgument: another
+  // number of bindings than the kernel has, or fewer push constants.
+  Recorder& dispatch(const Function& function, const Grid& grid);
+  Recorder& dispatch_indirect(const Function& function, const BindingRef& groups);
+
+  // Binds a set until another takes its place, or until one of these calls comes with a layout that
+  // differs from this one in this set or one below. kInvalidArgument: a set of another layout;
+  // kOutOfRange: the layout has no such set; kPermissionDenied: of another device.
+  Recorder& bind_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
+                                const DescriptorSet& descriptors);
+  // The same with a set made here. Errors of Device::create_descriptor_set besides.
+  Recorder& push_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
+                                View<Descriptor> descriptors);
+  // Sets the push constants [offset, offset + bytes.size()), for all dispatches that follow, until
+  // one of these calls comes with a layout with another size of them. kInvalidArgument: no
+  // multiples of 4; kOutOfRange.
+  Recorder& push_constants(const PipelineLayout& layout, std::uint32_t offset, Bytes bytes);
 
   // As Queue::fill.
   Recorder& fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size = 4);

@@ -16,9 +16,11 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/descriptor_set.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/limits.h"
+#include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
@@ -48,10 +50,10 @@ struct MemoryStatistics {
   std::uint64_t imported_bytes = 0;     // import_memory; not among the others
 };
 
-// A handle; safe from any thread. Queues, buffers, executables, command buffers, events and the
-// semaphores a device created keep it alive. When the last handle of all these is gone, work in
-// flight ends, what is still parked then fails with kCancelled, and the device closes; nothing
-// blocks for that.
+// A handle; safe from any thread. Queues, buffers, executables, command buffers, descriptor sets,
+// layouts, events and the semaphores a device created keep it alive. When the last handle of all
+// these is gone, work in flight ends, what is still parked then fails with kCancelled, and the
+// device closes; nothing blocks for that.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;
@@ -69,6 +71,20 @@ class HALYARD_EXPORT Device {
 
   // For recordings of this device. kResourceExhausted.
   Result<Event> create_event() const;
+
+  // Numbers in any order. kInvalidArgument: a number twice, an unknown access; kOutOfRange: more
+  // than kMaxDescriptors; kResourceExhausted.
+  Result<DescriptorSetLayout> create_descriptor_set_layout(View<DescriptorBinding> bindings) const;
+  // Exactly one descriptor for each binding of `layout`, in any order: memory, with the errors of a
+  // queue's operation (queue.h), or a slot. kInvalidArgument: a binding that is not given, given
+  // twice or not in the layout; kPermissionDenied: a layout of another device.
+  Result<DescriptorSet> create_descriptor_set(const DescriptorSetLayout& layout,
+                                              View<Descriptor> descriptors) const;
+  // Set i has the layout sets[i]. kOutOfRange: more than kMaxDescriptorSets, kMaxDescriptors in all
+  // or kMaxPushConstants; kInvalidArgument: an empty layout, push constants of no multiple of 4
+  // bytes; kPermissionDenied: a layout of another device.
+  Result<PipelineLayout> create_pipeline_layout(View<DescriptorSetLayout> sets,
+                                                std::uint32_t push_constants_size = 0) const;
 
   // kResourceExhausted when there is no memory, with the size; kInvalidArgument.
   Result<Buffer> allocate(const BufferInfo& info) const;

@@ -30,6 +30,7 @@ struct BindingInfo {
 struct ConstantInfo {
   std::string_view name;
   kernel::ElementType type;
+  std::uint32_t offset;  // bytes, in the struct of all constants
 };
 
 // A kernel of an executable, which it keeps alive. A handle; safe from any thread.
@@ -42,6 +43,8 @@ class HALYARD_EXPORT Function {
   Grid::Extent workgroup_size() const noexcept;
   std::size_t binding_count() const noexcept;
   std::size_t constant_count() const noexcept;
+  // Bytes of the struct of all constants: each at a multiple of its size, as C lays them out.
+  std::size_t constants_size() const noexcept;
   // Precondition: index < count.
   BindingInfo binding(std::size_t index) const noexcept;
   ConstantInfo constant(std::size_t index) const noexcept;

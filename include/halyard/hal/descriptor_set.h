@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DescriptorSetLayout: a schema of numbered bindings. DescriptorSet: what is bound to them, made
+// once and bound in any number of recordings, beside other sets of a PipelineLayout
+// (pipeline_layout.h):
+//
+//     DescriptorSetLayout inputs = device.create_descriptor_set_layout(
+//         {{.number = 0, .access = kernel::Access::kRead}, {.number = 4}}).value();
+//     DescriptorSet set = device.create_descriptor_set(inputs, {{0, x}, {4, slot(0)}}).value();
+//
+// Both are containers: a recorder takes memory and slots out of them with each dispatch, and a
+// recording does not refer to them. Every descriptor is a storage buffer, as kernels have no other
+// kind. Layouts are compared by what they say, not by which object they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::hal {
+
+class DescriptorSetLayoutObject;
+class DescriptorSetObject;
+
+// Of all sets of a pipeline layout together: as many as a kernel can have.
+inline constexpr std::uint32_t kMaxDescriptors = 64;
+
+struct DescriptorBinding {
+  std::uint32_t number = 0;  // any, not consecutive ones only
+  // What kernels may do with it; one that does more is refused at the dispatch.
+  kernel::Access access = kernel::Access::kReadWrite;
+};
+
+// A handle; safe from any thread. Keeps its device open.
+class HALYARD_EXPORT DescriptorSetLayout {
+ public:
+  DescriptorSetLayout() noexcept = default;
+  explicit DescriptorSetLayout(DescriptorSetLayoutObject* object) noexcept;
+
+  std::size_t binding_count() const noexcept;  // 0 when empty
+
+  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
+  friend bool operator==(const DescriptorSetLayout& a,
+                         const DescriptorSetLayout& b) noexcept = default;
+  DescriptorSetLayoutObject* object() const noexcept {
+    return reinterpret_cast<DescriptorSetLayoutObject*>(object_.get());
+  }
+
+ private:
+  HandleRef<RefCounted> object_;
+};
+
+// What a binding of a set gets: memory, or a slot that each submission fills. A view.
+struct Descriptor {
+  std::uint32_t number = 0;
+  BindingRef resource{};
+};
+
+// A handle; safe from any thread. Immutable. Keeps its device and its buffers, as their own handles
+// do; a set with a buffer that was deallocated is refused at the dispatch.
+class HALYARD_EXPORT DescriptorSet {
+ public:
+  DescriptorSet() noexcept = default;
+  explicit DescriptorSet(DescriptorSetObject* object) noexcept;
+
+  explicit operator bool() const noexcept { return static_cast<bool>(object_); }
+  friend bool operator==(const DescriptorSet& a, const DescriptorSet& b) noexcept = default;
+  DescriptorSetObject* object() const noexcept {
+    return reinterpret_cast<DescriptorSetObject*>(object_.get());
+  }
+
+ private:
+  HandleRef<RefCounted> object_;
+};
+
+}  // namespace halyard::inline v0::hal
