@@ -13,6 +13,7 @@
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/fence.h"
+#include "halyard/hal/file.h"
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"

@@ -31,6 +31,7 @@
 namespace halyard::inline v0::hal {
 
 class DriverRegistry;
+class FileTransfers;
 
 class DeviceObject final : public RefCounted {
  public:
@@ -44,6 +45,7 @@ class DeviceObject final : public RefCounted {
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
+  FileTransfers& files() const noexcept;
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
