@@ -14,6 +14,7 @@
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/fence.h"
+#include "halyard/hal/file.h"
 #include "halyard/hal/limits.h"
 #include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/pool.h"

@@ -20,8 +20,9 @@ enum class Shell : std::uint8_t {
   kCompletion,  // lanes somebody waits on; effects that a caller may not run itself
   kHost,        // host calls
   kReclaim,     // objects whose last handle is gone
+  kFile,        // transfers between files and memory
 };
-inline constexpr int kShellCount = 4;
+inline constexpr int kShellCount = 5;
 
 class WorkSource {
  public:

@@ -102,7 +102,7 @@ std::span<const Case> cases() {
         pool_cases,           view_cases,           fence_cases,           transfer_cases,
         command_buffer_cases, descriptor_set_cases, pipeline_layout_cases, debug_group_cases,
         event_cases,          executable_cases,     dispatch_cases,        indirect_cases,
-        host_call_cases,      misuse_cases,         stress_cases};
+        host_call_cases,      file_cases,           misuse_cases,          stress_cases};
     for (const auto cases_of : kSuites) {
       const std::span<const Case> suite = cases_of();
       list.insert(list.end(), suite.begin(), suite.end());

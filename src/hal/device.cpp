@@ -48,6 +48,8 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   return device;
 }
 
+FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
+
 void DeviceObject::on_last_handle() noexcept { registry_.retire(*this); }
 
 void DeviceObject::destroy() noexcept {

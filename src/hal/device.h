@@ -32,6 +32,7 @@
 namespace halyard::inline v0::hal {
 
 class DriverRegistry;
+class FileTransfers;
 
 class DeviceObject final : public RefCounted {
  public:
@@ -46,6 +47,7 @@ class DeviceObject final : public RefCounted {
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
   const DeviceLimits& limits() const noexcept { return limits_; }
+  FileTransfers& files() const noexcept;
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }

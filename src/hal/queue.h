@@ -72,6 +72,8 @@ class QueueObject final : public timeline::LaneSource {
   Status copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
   Result<Buffer> allocate(const Pool& pool, const BufferInfo& info, const Submit& submit);
   Status deallocate(const Buffer& buffer, const Submit& submit);
+  Status transfer(const File& file, std::uint64_t offset, const BufferRange& range, bool write,
+                  const Submit& submit);
   Status host_call(const detail::CallableType& type, void* callable, const Submit& submit);
 
   Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }

@@ -27,12 +27,15 @@ timeline::DomainMatrix edges_within_domains() {
 DriverRegistry::DriverRegistry()
     : threads_(std::make_unique<shells::ThreadShells>()),
       work_source_(*threads_),
-      engine_(work_source_, edges_within_domains()) {
+      engine_(work_source_, edges_within_domains()),
+      files_(work_source_) {
   threads_->start(*this);
 }
 
 DriverRegistry::DriverRegistry(base::WorkSource& work_source)
-    : work_source_(work_source), engine_(work_source_, edges_within_domains()) {}
+    : work_source_(work_source),
+      engine_(work_source_, edges_within_domains()),
+      files_(work_source_) {}
 
 DriverRegistry::~DriverRegistry() { (void)shutdown(kForever); }
 
@@ -172,12 +175,16 @@ bool DriverRegistry::step(base::Shell shell) noexcept {
       const bool ran = engine_.step_reclaim();
       return step_reclaim() || ran;
     }
+    case base::Shell::kFile:
+      return files_.step();
   }
   return false;
 }
 
 Nanoseconds DriverRegistry::next_step(base::Shell shell) noexcept {
   if (shell == base::Shell::kCompletion) return engine_.next_look();
+  // A wait in the backend can end for no reason.
+  if (shell == base::Shell::kFile && files_.in_flight()) return engine_.clock().now();
   if (shell == base::Shell::kReclaim) {
     base::LockGuard lock(mutex_);
     if (retiring_ != nullptr) return engine_.clock().now() + kRetireInterval;

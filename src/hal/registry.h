@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "base/work_source.h"
 #include "hal/driver.h"
+#include "hal/file_transfers.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
@@ -61,6 +62,7 @@ class DriverRegistry final : private shells::Work {
   bool step_reclaim() noexcept;
 
   timeline::Engine& engine() noexcept { return engine_; }
+  FileTransfers& files() noexcept { return files_; }
 
  private:
   friend class DeviceObject;
@@ -76,6 +78,7 @@ class DriverRegistry final : private shells::Work {
   std::unique_ptr<shells::ThreadShells> threads_;  // null when stepped
   base::WorkSource& work_source_;
   timeline::Engine engine_;
+  FileTransfers files_;
 
   base::Mutex mutex_;  // guards the rest
   std::vector<std::unique_ptr<Driver>> drivers_;

@@ -7,7 +7,7 @@ namespace halyard::inline v0::shells {
 namespace {
 
 constexpr const char* kNames[base::kShellCount] = {"hy-issue", "hy-completion", "hy-host",
-                                                   "hy-reclaim"};
+                                                   "hy-reclaim", "hy-file"};
 
 // A spinner may hold the only core that the thread it waits for could run on.
 constexpr unsigned kYieldEvery = 32;

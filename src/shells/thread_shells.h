@@ -4,9 +4,9 @@
 //
 //     step the work until there is none, sleep until woken or until its next time
 //
-// Issue, completion and reclaim have one thread each, host calls two. A kind's threads start with
-// its first wake-up: a program that never needs one has none. If the system refuses a thread, the
-// next wake-up of that kind tries again.
+// Issue, completion, reclaim and files have one thread each, host calls two. A kind's threads start
+// with its first wake-up: a program that never needs one has none. If the system refuses a thread,
+// the next wake-up of that kind tries again.
 #pragma once
 
 #include <pthread.h>

@@ -61,9 +61,11 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
     unissued_.for_each([&](Submission& submission) {
       if (++lines > kMaxLines) return;
       const Submission::State in = submission.state();
-      const char* state = in == Submission::State::kParked    ? "parked"
-                          : in == Submission::State::kIssuing ? "host call"
-                                                              : "ending";
+      const char* state = in == Submission::State::kParked         ? "parked"
+                          : in != Submission::State::kIssuing      ? "ending"
+                          : submission.host_call_ != nullptr       ? "host call"
+                          : submission.start_host_work_ != nullptr ? "host work"
+                                                                   : "being issued";
       text += fmt::format("    {}\n", state);
       describe(submission);
       if (submission.gate_ != nullptr && submission.gate_->describe != nullptr) {

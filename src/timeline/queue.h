@@ -198,7 +198,7 @@ class Queue final : public RefCounted, public WorkItem {
   std::vector<std::unique_ptr<Lane>> quarantined_;
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
-  base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or a host call
+  base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or on the host
   struct IdleWaiter {
     base::Parker* parker;
     IdleWaiter* next;

@@ -203,6 +203,9 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           if (submission->host_call_ != nullptr) {
             enter();
             engine_.post(base::Shell::kHost, *submission);
+          } else if (submission->start_host_work_ != nullptr) {
+            enter();
+            submission->start_host_work_(*submission);
           } else {
             batch_[count++] = submission;
           }
@@ -261,7 +264,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
         cause = wait.semaphore->failure();
         return Resolve::kFailed;
       }
-      assert(wait.domain != kHostDomain && "a host call is ready when its waits are reached");
+      assert(wait.domain != kHostDomain && "work of the host is ready when its waits are reached");
       Lane* lane = nullptr;
       std::uint64_t sequence = 0;
       if (!wait.semaphore->find_promise(wait.key, wait.domain, lane, sequence)) continue;

@@ -115,6 +115,7 @@ void Queue::recycle(Submission& submission) noexcept {
       submission.state_.load(std::memory_order_acquire) & ~Submission::kStateMask));
   submission.state_.store(0, std::memory_order_relaxed);
   submission.host_call_ = nullptr;
+  submission.start_host_work_ = nullptr;
   submission.gate_ = nullptr;
   submission.held_ = false;
   pool_lock_.lock();
@@ -189,7 +190,7 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
 
   submission.wait_count_ = waits;
   submission.signal_count_ = signals;
-  const Domain domain = submission.host_call_ != nullptr ? kHostDomain : options_.domain;
+  const Domain domain = submission.on_host() ? kHostDomain : options_.domain;
   for (std::uint32_t i = 0; i < waits; ++i) {
     WaitNode& wait = submission.waits_[i];
     wait.owner = &submission;
@@ -225,7 +226,7 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
       return {};
     }
   }
-  if (submission.host_call_ == nullptr && take_role()) {
+  if (!submission.on_host() && take_role()) {
     // Nobody else knows of it yet: no inbox, no list.
     work_in_role(false, &submission, issued);
   } else {
@@ -246,7 +247,7 @@ void Queue::park(Submission& submission) noexcept {
     }
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, cause);
   }
-  const bool coverable = submission.host_call_ == nullptr;
+  const bool coverable = !submission.on_host();
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     WaitNode& wait = submission.waits_[i];
     // Counted before it is linked: whoever pops it counts it down.

@@ -72,7 +72,17 @@ void Submission::run(bool) noexcept {
   Queue& queue = *queue_;
   if (state() == State::kIssuing) {
     // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.
-    const Status status = host_call_(payload_);
+    end_host_work(host_call_(payload_));
+    return;
+  }
+  pass_on_failure();
+  release();  // the list's
+  queue.leave();
+}
+
+void Submission::end_host_work(const Status& status) noexcept {
+  Queue& queue = *queue_;
+  {
     EffectScope scope(queue.engine(), EffectScope::Mode::kShell);
     if (status.ok()) {
       complete();
@@ -80,11 +90,8 @@ void Submission::run(bool) noexcept {
       (void)end(State::kIssuing, State::kFailed, status);
       release();
     }
-  } else {
-    pass_on_failure();
-    release();  // the list's
   }
-  queue.leave();
+  queue.leave();  // entered when it was started
 }
 
 void Submission::complete() noexcept {

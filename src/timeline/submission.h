@@ -60,6 +60,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // A host call: runs on the host shell instead of a lane. `call` may call out.
   void set_host_call(Status (*call)(void* payload)) noexcept { host_call_ = call; }
 
+  // Host work: beside all lanes too, but it ends elsewhere. `start` is called under the issuer role
+  // once the waits are reached, and neither blocks nor calls out; from then on some thread of the
+  // runtime calls end_host_work(), once.
+  void set_host_work(void (*start)(Submission& submission) noexcept) noexcept {
+    start_host_work_ = start;
+  }
+  void end_host_work(const Status& status) noexcept;
+
   // What stands between its waits and the lane. `gate` outlives it.
   void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
 
@@ -93,6 +101,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // Ends in failure; the winner passes it on through the effects. False: it was not in `from`.
   bool end(State from, State to, const Status& cause) noexcept;
   void wait_met() noexcept;
+  bool on_host() const noexcept { return host_call_ != nullptr || start_host_work_ != nullptr; }
   void complete() noexcept;  // issued or issuing -> complete: signals
   void pass_on_failure() noexcept;
   void finish() noexcept;
@@ -132,6 +141,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   Lane* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
   std::uint64_t hidden_sequence_ = 0;
   Status (*host_call_)(void*) = nullptr;
+  void (*start_host_work_)(Submission&) noexcept = nullptr;
   void (*destroy_)(void*) = nullptr;
   static constexpr std::uint32_t kInlineWaits = 2;
   static constexpr std::uint32_t kInlineSignals = 2;

@@ -2,6 +2,7 @@
 //
 // A submission in a steady state allocates nothing: counted by a malloc of our own, on all threads.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 
@@ -152,6 +153,18 @@ TEST_F(SteadyState, ARefusedSubmissionLeavesNoBlockBehind) {
   }
   expect_no_allocation([&](const SubmitInfo& info) {
     return queue.dispatch(saxpy, {.items = 256}, {x, y}, {1.f, 2u}, info);
+  });
+}
+
+TEST_F(SteadyState, FileTransferAllocatesNothing) {
+  const std::string path = ::testing::TempDir() + "halyard-steady-state";
+  const File file = File::open(path, FileAccess::kReadWrite, FileCreation::kEmpty).value();
+  std::remove(path.c_str());
+  bool write = false;  // first, so that there is something to read
+  expect_no_allocation([&](const SubmitInfo& info) {
+    write = !write;
+    return write ? queue.write({x, 0, 4096}, file, 0, info)
+                 : queue.read(file, 0, {y, 0, 4096}, info);
   });
 }
 

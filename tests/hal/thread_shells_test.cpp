@@ -139,7 +139,7 @@ TEST_P(EachShell, WakingAfterShutdownDoesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EachShell,
                          ::testing::Values(Shell::kIssue, Shell::kCompletion, Shell::kHost,
-                                           Shell::kReclaim));
+                                           Shell::kReclaim, Shell::kFile));
 
 TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   CountedWork work;

@@ -259,5 +259,58 @@ TEST(HostCall, MaySubmitAndSignal) {
   EXPECT_EQ(c->query().value(), 5u);
 }
 
+// Host work that notes its submission where the test can end it.
+struct Started {
+  Submission** at;
+};
+
+Status host_work(QueueUnderTest& queue, Submission*& started, World::Points waits,
+                 World::Points signals) {
+  Submission* submission = queue->allocate().value();
+  submission->emplace<Started>(&started);
+  submission->set_host_work(
+      [](Submission& self) noexcept { *static_cast<Started*>(self.payload())->at = &self; });
+  return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
+                       nullptr);
+}
+
+TEST(HostWork, StartsWhenItsWaitsAreReachedAndSignalsWhenItIsEnded) {
+  World world;
+  auto& queue = world.queue();
+  auto a = world.semaphore(), b = world.semaphore(), c = world.semaphore();
+  Submission* started = nullptr;
+  EXPECT_TRUE(host_work(queue, started, {{a.get(), 1}}, {{b.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(queue, {{b.get(), 1}}, {{c.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{a.get(), 1}}, 2).ok());
+  world.step_shells();
+  EXPECT_EQ(started, nullptr) << "covered is not enough";
+  world.settle();
+  ASSERT_NE(started, nullptr);
+  EXPECT_EQ(world.log, (std::vector<int>{2}));
+  EXPECT_FALSE(started->cancel());
+  EXPECT_TRUE(queue->in_flight()) << "its queue stays until it has ended";
+  started->end_host_work({});
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{2, 1}));
+  EXPECT_EQ(c->query().value(), 1u);
+  EXPECT_FALSE(queue->in_flight());
+}
+
+TEST(HostWork, ItsFailureReachesItsDependentsOnly) {
+  World world;
+  auto& queue = world.queue();
+  auto a = world.semaphore(), b = world.semaphore(), c = world.semaphore();
+  Submission* started = nullptr;
+  EXPECT_TRUE(host_work(queue, started, {}, {{a.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(queue, {{a.get(), 1}}, {{b.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{c.get(), 1}}, 2).ok());
+  ASSERT_NE(started, nullptr);
+  started->end_host_work(Status(StatusCode::kDataLoss, "mine"));
+  world.settle();
+  EXPECT_EQ(b->query().status().message(), "mine");
+  EXPECT_EQ(c->query().value(), 1u);
+  EXPECT_EQ(world.log, (std::vector<int>{2}));
+}
+
 }  // namespace
 }  // namespace halyard::timeline::testing

@@ -8,8 +8,8 @@
 //   - Everything a submission touches is kept alive until it ends; the caller's views need to live
 //     for the call only.
 //   - It ends in exactly one way: complete (all signals advance), failed (all signals fail with the
-//     cause: a wait failed, the host call failed, the device was lost) or cancelled (as failed).
-//     A failed submission harms nothing that does not wait on it.
+//     cause: a wait failed, the host call or the file failed, the device was lost) or cancelled (as
+//     failed). A failed submission harms nothing that does not wait on it.
 //
 // An error returned by a submitting function means: nothing was queued, and no signal comes of it.
 //   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a
@@ -40,6 +40,7 @@
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/file.h"
 #include "halyard/hal/pool.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
@@ -130,6 +131,21 @@ class HALYARD_EXPORT Queue {
   // Equal lengths, no overlap. The source or the target may be memory of another device of the same
   // runtime.
   Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info) const;
+
+  // Between a range of a buffer and as many bytes of the file, from `offset` on. A file grows when
+  // it is written beyond its end. Threads of the runtime and the system do it, beside the work of
+  // all queues, once the waits are reached. The end of the file counts then, so a read may be
+  // submitted before the write that makes the file long enough. kPermissionDenied: the file was
+  // opened for the other direction only; kOutOfRange: beyond 2^63-1; kUnimplemented: memory that
+  // the host does not see.
+  // The submission fails with kOutOfRange for a read beyond the end, and with the name of the
+  // system's error for what the system refuses: kResourceExhausted (ENOSPC ...), kDataLoss (EIO).
+  // Its range is undefined then. What was written can be read by everybody; it is on the disk when
+  // the system puts it there.
+  Status read(const File& file, std::uint64_t offset, const BufferRange& target,
+              const SubmitInfo& info) const;
+  Status write(const BufferRange& source, const File& file, std::uint64_t offset,
+               const SubmitInfo& info) const;
 
   // A buffer of `pool`, at once. It has memory from the moment when the device may run what waits
   // for `info.signal`; before, it can be put into submissions that wait for that, and map() is

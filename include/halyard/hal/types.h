@@ -16,7 +16,7 @@ namespace halyard::inline v0::hal {
 
 enum class QueueKind : std::uint8_t {
   kCompute,  // every operation
-  kCopy,     // fill, update, copy, barrier, host_call
+  kCopy,     // fill, update, copy, read, write, barrier, host_call
 };
 
 // Where a buffer lives. A type is a promise about the host's view; the device can use all of them.

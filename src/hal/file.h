@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FileObject: a descriptor of a regular file. Handles and submissions in flight own it; the last
+// of them closes it.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/file.h"
+
+namespace halyard::inline v0::hal {
+
+class FileObject final : public RefCounted {
+ public:
+  // Takes `descriptor`, also on error. kInvalidArgument unless it is of a regular file.
+  static Result<File> create(int descriptor, std::string name, FileAccess access);
+
+  int descriptor() const noexcept { return descriptor_; }
+  const std::string& name() const noexcept { return name_; }
+  FileAccess access() const noexcept { return access_; }
+  Result<std::uint64_t> size() const;
+
+ private:
+  FileObject(int descriptor, std::string name, FileAccess access) noexcept
+      : descriptor_(descriptor), name_(std::move(name)), access_(access) {}
+  ~FileObject() override;
+
+  const int descriptor_;
+  const std::string name_;
+  const FileAccess access_;
+};
+
+// `error` of the system: "file <name>: <what>: No space left on device", with its name.
+Status file_error(int error, std::string_view name, std::string_view what);
+
+}  // namespace halyard::inline v0::hal
