@@ -118,7 +118,7 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
   return text;
 }
 
-std::string Engine::dump_timelines() noexcept {
+std::string Engine::dump_timelines(const Queue* first) noexcept {
   EffectScope scope(*this, EffectScope::Mode::kDefer);
   std::vector<Point> signals;
   std::vector<const Queue*> signallers;
@@ -133,9 +133,15 @@ std::string Engine::dump_timelines() noexcept {
     });
   }
   std::string text;
+  const auto dump = [&](Queue& queue) {
+    text += fmt::format("  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
+    queue.dump(text, signals, signallers);
+  };
   for (Queue* queue : queues_) {
-    text += fmt::format("  {}{}\n", queue->name(), queue->device().lost() ? " (device lost)" : "");
-    queue->dump(text, signals, signallers);
+    if (queue == first) dump(*queue);
+  }
+  for (Queue* queue : queues_) {
+    if (queue != first) dump(*queue);
   }
   return text;
 }

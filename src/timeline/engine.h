@@ -77,8 +77,9 @@ class Engine {
   // itself; or nothing.
   std::string describe_unissued(const Point& point) noexcept;
 
-  // What every unissued or in-flight submission waits for, and who was to signal it.
-  std::string dump_timelines() noexcept;
+  // What every unissued or in-flight submission waits for, and who was to signal it; those of `first`
+  // before the others, as messages have room for some lines only.
+  std::string dump_timelines(const Queue* first = nullptr) noexcept;
 
   // `item` runs on the reclaim shell, where native allocation and freeing belong.
   void post_reclaim(WorkItem& item) noexcept { post(base::Shell::kReclaim, item); }

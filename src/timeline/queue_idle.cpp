@@ -79,7 +79,7 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
   }
   base::ParkerPool::release(parker);
   if (in_time) return {};
-  return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(), engine_.dump_timelines());
+  return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(), engine_.dump_timelines(this));
 }
 
 }  // namespace halyard::inline v0::timeline

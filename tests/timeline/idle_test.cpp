@@ -73,6 +73,17 @@ TEST(Idle, PastDeadlineTellsWhatIsLeft) {
   EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
 }
 
+TEST(Idle, PastDeadlineTellsWhatIsLeftOfThisQueueFirst) {
+  World world;
+  for (int i = 0; i < 50; ++i) (void)world.queue(world.device(), "some other queue of the device");
+  auto& queue = world.queue(world.device(), "late");
+  auto gate = world.semaphore(0, "gate");
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 3}}, {}).ok());
+  const Status status = queue->wait_idle(kNow);
+  EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
+  gate->fail(Status(StatusCode::kCancelled, "over"));
+}
+
 TEST(Idle, ALaneWithMarkersGetsOne) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
