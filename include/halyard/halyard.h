@@ -12,6 +12,7 @@
 #include "halyard/hal/device.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/executable_cache.h"
 #include "halyard/hal/fence.h"
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"

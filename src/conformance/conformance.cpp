@@ -97,10 +97,13 @@ std::span<const Case> cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
     for (const std::span<const Case> suite :
-         {device_cases(), semaphore_cases(), submission_cases(), failure_cases(), buffer_cases(),
-          memory_cases(), pool_cases(), view_cases(), fence_cases(), transfer_cases(),
-          command_buffer_cases(), debug_group_cases(), event_cases(), executable_cases(),
-          dispatch_cases(), indirect_cases(), host_call_cases(), misuse_cases(), stress_cases()}) {
+         {device_cases(),   semaphore_cases(),      submission_cases(),
+          failure_cases(),  buffer_cases(),         memory_cases(),
+          pool_cases(),     view_cases(),           fence_cases(),
+          transfer_cases(), command_buffer_cases(), debug_group_cases(),
+          event_cases(),    executable_cases(),     executable_cache_cases(),
+          dispatch_cases(), indirect_cases(),       host_call_cases(),
+          misuse_cases(),   stress_cases()}) {
       list.insert(list.end(), suite.begin(), suite.end());
     }
     return list;
