@@ -25,6 +25,12 @@ struct DevicesOptions {
 };
 Result<int> devices(const DevicesOptions& options);
 
+// Where compiled sources are kept. `folder` empty: the user's, if there is one and it can be used.
+struct CacheOptions {
+  std::string folder;
+  bool off = false;
+};
+
 struct CompileOptions {
   std::string source;
   std::string output;                // empty: the source's name with .hyx, in the current directory
@@ -32,6 +38,7 @@ struct CompileOptions {
   std::vector<std::string> include_dirs;
   int optimization = 3;
   bool debug = false;
+  CacheOptions cache;
   bool json = false;
 };
 Result<int> compile(const CompileOptions& options);
@@ -43,15 +50,17 @@ struct InspectOptions {
 Result<int> inspect(const InspectOptions& options);
 
 struct RunOptions {
-  std::string file;
+  std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;
   std::string device = "cpu://";
-  std::string items;                // "X[,Y[,Z]]"; this or the next, the other is empty
-  std::string groups;               // the same
-  std::vector<std::string> args;    // "name=value"
-  std::vector<std::string> ins;     // "name=in.npy"
-  std::vector<std::string> inouts;  // "name=in.npy[:out.npy]"
-  std::vector<std::string> outs;    // "name=out.npy[:shape]"
+  std::string items;                      // "X[,Y[,Z]]"; this or the next, the other is empty
+  std::string groups;                     // the same
+  std::vector<std::string> args;          // "name=value"
+  std::vector<std::string> ins;           // "name=in.npy"
+  std::vector<std::string> inouts;        // "name=in.npy[:out.npy]"
+  std::vector<std::string> outs;          // "name=out.npy[:shape]"
+  std::vector<std::string> include_dirs;  // for a .hyk
+  CacheOptions cache;                     // the same
   bool json = false;
 };
 Result<int> run(const RunOptions& options);

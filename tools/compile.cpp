@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "file.h"
 #include "json.h"
+#include "source.h"
 
 namespace halyard::inline v0::tools {
 
@@ -25,23 +26,22 @@ Result<int> compile(const CompileOptions& options) {
     return error(StatusCode::kInvalidArgument, "{}: source and output are one file", output);
   }
 
-  std::string warnings;
   compiler::CompileOptions what;
   what.source = options.source;
   if (!options.targets.empty()) what.targets = options.targets;
   what.include_dirs = options.include_dirs;
   what.optimization = options.optimization;
   what.debug = options.debug;
-  what.warnings = &warnings;
-  HALYARD_ASSIGN_OR_RETURN(const auto bytes, compiler::compile(what));
-  HALYARD_RETURN_IF_ERROR(write_file(output, {std::span(bytes)}));
+  HALYARD_ASSIGN_OR_RETURN(const CompiledSource compiled, compile_source(what, options.cache));
+  HALYARD_RETURN_IF_ERROR(write_file(output, {std::span(compiled.bytes)}));
 
-  fmt::print(stderr, "{}", warnings);
+  fmt::print(stderr, "{}", compiled.warnings);
   if (options.json) {
     print_json({{"file", output},
-                {"bytes", bytes.size()},
+                {"bytes", compiled.bytes.size()},
                 {"targets", what.targets},
-                {"warnings", warnings}});
+                {"warnings", compiled.warnings},
+                {"cache", compiled.cache}});
   }
   return kDone;
 }

@@ -41,6 +41,20 @@ void add_list(CLI::App& command, const char* name, std::vector<std::string>& val
   command.add_option(name, values, about)->allow_extra_args(false)->take_all()->type_name(form);
 }
 
+// How a kernel source is compiled.
+void add_source_options(CLI::App& command, std::vector<std::string>& include_dirs,
+                        CacheOptions& cache) {
+  add_list(command, "-I,--include", include_dirs, "DIR", "Directory of the kernel's own headers");
+  auto* const folder =
+      command
+          .add_option("--cache-dir", cache.folder,
+                      "Where compiled sources are kept; default $HALYARD_CACHE_DIR, else "
+                      "$XDG_CACHE_HOME/halyard, else ~/.cache/halyard")
+          ->type_name("DIR");
+  command.add_flag("--no-cache", cache.off, "Compile whatever has been compiled before")
+      ->excludes(folder);
+}
+
 void add_devices(CLI::App& app, Action& action) {
   const auto [command, options] =
       add(app, action, "devices", "List the devices of this machine", devices);
@@ -59,8 +73,7 @@ void add_compile(CLI::App& app, Action& action) {
     targets.append(" ").append(target);
   }
   add_list(*command, "--target", options->targets, "NAME", targets);
-  add_list(*command, "-I,--include", options->include_dirs, "DIR",
-           "Directory of the kernel's own headers");
+  add_source_options(*command, options->include_dirs, options->cache);
   command->add_option("-O", options->optimization, "Optimisation level, 0 to 3; default 3")
       ->type_name("N");
   command->add_flag("--debug", options->debug, "Keep symbols and line tables");
@@ -74,7 +87,9 @@ void add_inspect(CLI::App& app, Action& action) {
 
 void add_run(CLI::App& app, Action& action) {
   const auto [command, options] = add(app, action, "run", "Run a kernel on NumPy files", run);
-  command->add_option("file", options->file, "The .hyx file")->required()->type_name("");
+  command->add_option("file", options->file, "The .hyx file, or a .hyk file to compile first")
+      ->required()
+      ->type_name("");
   command->add_option("kernel", options->kernel, "The kernel's name")->required()->type_name("");
   command->add_option("--device", options->device, "Where to run it; default cpu://")
       ->type_name("URI");
@@ -94,6 +109,7 @@ void add_run(CLI::App& app, Action& action) {
            "A binding that it reads and writes; without OUT.npy, IN.npy is replaced");
   add_list(*command, "--out", options->outs, "NAME=FILE.npy[:SHAPE]",
            "A binding that it writes; SHAPE as 64,10, by default an element for each item");
+  add_source_options(*command, options->include_dirs, options->cache);
   command->footer(
       "Every constant and binding that `halyard inspect` shows is given exactly once.\n"
       "Example: halyard run k.hyx saxpy --items 4096 --arg a=2.0 --arg n=4096 --in x=x.npy "

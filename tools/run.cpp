@@ -9,10 +9,12 @@
 #include "arguments.h"
 #include "base/format.h"
 #include "commands.h"
+#include "compiler/compile.h"
 #include "halyard/base/clock.h"
 #include "halyard/halyard.h"
 #include "json.h"
 #include "npy.h"
+#include "source.h"
 
 namespace halyard::inline v0::tools {
 namespace {
@@ -77,6 +79,20 @@ Status download(const BoundArray& array, const hal::Buffer& buffer) {
                    {array.binding.element, array.shape, {bytes.begin(), bytes.end()}});
 }
 
+// The kernels of options.file; a source is compiled for this device alone.
+Result<hal::Executable> load(const RunOptions& options, const hal::Device& device,
+                             std::string& cache) {
+  if (!options.file.ends_with(".hyk")) return device.load(options.file);
+  compiler::CompileOptions what;
+  what.source = options.file;
+  what.include_dirs = options.include_dirs;
+  if (!device.info().targets.empty()) what.targets = {device.info().targets.front()};
+  HALYARD_ASSIGN_OR_RETURN(CompiledSource source, compile_source(what, options.cache));
+  fmt::print(stderr, "{}", source.warnings);
+  cache = std::move(source.cache);
+  return device.load(source.bytes, options.file);
+}
+
 // ---- What is printed -----------------------------------------------------------------------
 
 Json to_json(const hal::Grid::Extent& extent) { return {extent.x, extent.y, extent.z}; }
@@ -88,7 +104,8 @@ std::string to_text(const hal::Grid::Extent& extent) {
 }
 
 void print(const RunOptions& options, const hal::Device& device, const hal::Function& function,
-           const Launch& launch, const Arguments& arguments, Nanoseconds time) {
+           const Launch& launch, const Arguments& arguments, Nanoseconds time,
+           const std::string& cache) {
   if (!options.json) {
     fmt::print("{}: {} items in {} groups on {}: {:.3f} ms\n", function.name(),
                to_text(launch.items), to_text(launch.groups), device.info().uri,
@@ -103,20 +120,23 @@ void print(const RunOptions& options, const hal::Device& device, const hal::Func
                        {"type", to_string(array.binding.element)},
                        {"shape", array.shape}});
   }
-  print_json({{"kernel", function.name()},
-              {"device", device.info().uri},
-              {"workgroup_size", to_json(function.workgroup_size())},
-              {"items", to_json(launch.items)},
-              {"groups", to_json(launch.groups)},
-              {"nanoseconds", time},
-              {"outputs", std::move(outputs)}});
+  Json shown = {{"kernel", function.name()},
+                {"device", device.info().uri},
+                {"workgroup_size", to_json(function.workgroup_size())},
+                {"items", to_json(launch.items)},
+                {"groups", to_json(launch.groups)},
+                {"nanoseconds", time},
+                {"outputs", std::move(outputs)}};
+  if (!cache.empty()) shown["cache"] = cache;
+  print_json(shown);
 }
 
 }  // namespace
 
 Result<int> run(const RunOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Device device, hal::open(options.device));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(options.file));
+  std::string cache;
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, load(options, device, cache));
   HALYARD_ASSIGN_OR_RETURN(const hal::Function function, executable.function(options.kernel));
   HALYARD_ASSIGN_OR_RETURN(const Launch launch, parse_launch(options, function));
   HALYARD_ASSIGN_OR_RETURN(const Arguments arguments, parse_arguments(options, function, launch));
@@ -132,7 +152,7 @@ Result<int> run(const RunOptions& options) {
     if (arguments.arrays[i].output.empty()) continue;
     HALYARD_RETURN_IF_ERROR(download(arguments.arrays[i], buffers[i]));
   }
-  print(options, device, function, launch, arguments, time);
+  print(options, device, function, launch, arguments, time, cache);
   return kDone;
 }
 

@@ -13,6 +13,7 @@
 #include "halyard/hal/device.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/executable_cache.h"
 #include "halyard/hal/fence.h"
 #include "halyard/hal/file.h"
 #include "halyard/hal/limits.h"

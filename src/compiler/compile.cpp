@@ -82,15 +82,41 @@ Status check_options(const CompileOptions& options) {
   return {};
 }
 
+// The paths of a Makefile's rule "inputs: a.hyk b\ c.h \<newline> d.h", as clang writes it.
+std::vector<std::string> parse_rule(std::string_view rule) {
+  std::vector<std::string> paths;
+  std::string path;
+  const auto end_path = [&] {
+    if (!path.empty()) paths.push_back(std::exchange(path, {}));
+  };
+  rule.remove_prefix(std::min(rule.size(), rule.find(':') + 1));
+  for (std::size_t i = 0; i < rule.size(); ++i) {
+    const char next = i + 1 < rule.size() ? rule[i + 1] : '\0';
+    if (rule[i] == '\\' && next == '\n') {
+      ++i;
+    } else if ((rule[i] == '\\' && (next == ' ' || next == '#')) ||
+               (rule[i] == '$' && next == '$')) {
+      path += next;
+      ++i;
+    } else if (rule[i] == ' ' || rule[i] == '\n') {
+      end_path();
+    } else {
+      path += rule[i];
+    }
+  }
+  end_path();
+  return paths;
+}
+
 // One compilation, step by step.
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, std::string clang, const fs::path& header,
+  Compilation(const CompileOptions& options, const Toolchain& tools,
               const TemporaryDirectory& scratch)
       : options_(options), scratch_(scratch) {
     // Kernels see no system header, and no errno, contraction or library call: results are the same
     // on every level of x86-64.
-    common_ = {std::move(clang),
+    common_ = {tools.clang,
                "--target=x86_64-unknown-linux-gnu",
                "-x",
                "c",
@@ -103,21 +129,27 @@ class Compilation {
                "-fno-color-diagnostics",
                "-fmacro-backtrace-limit=1",
                "-include",
-               (header / "halyard/kernel.h").string(),
-               "-I" + header.string()};
+               tools.include_dir + "/halyard/kernel.h",
+               "-I" + tools.include_dir};
     for (const std::string& directory : options.include_dirs) common_.push_back("-I" + directory);
   }
 
   // Diagnostics, rules and reflection.
   Result<std::vector<Kernel>> check() const {
+    const std::string rule = (scratch_.path() / "rule").string();
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output,
                              clang({"-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter",
-                                    "-Wshadow", "-Werror=shadow", "-Xclang", "-ast-dump=json"}));
+                                    "-Wshadow", "-Werror=shadow", "-Xclang", "-ast-dump=json",
+                                    "-MD", "-MT", "inputs", "-MF", rule}));
     if (output.exit_code != 0) return rejected("does not compile", output.err);
     HALYARD_ASSIGN_OR_RETURN(Analysis analysis, analyze(output.out));
     if (!analysis.diagnostics.empty()) return rejected("breaks a rule", analysis.diagnostics);
     if (analysis.kernels.empty()) return rejected("has no kernel", "no HY_KERNEL in this file\n");
     if (options_.warnings != nullptr) *options_.warnings += output.err;
+    if (options_.inputs != nullptr) {
+      HALYARD_ASSIGN_OR_RETURN(const std::string text, read_file(rule, kMaxSourceBytes));
+      *options_.inputs = parse_rule(text);
+    }
     return std::move(analysis.kernels);
   }
 
@@ -167,11 +199,10 @@ Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
   Contents contents;
   HALYARD_ASSIGN_OR_RETURN(std::string text, read_file(options.source, kMaxSourceBytes));
   contents.sources.push_back({fs::path(options.source).filename().string(), std::move(text)});
-  HALYARD_ASSIGN_OR_RETURN(std::string clang, find_clang(options.clang));
-  HALYARD_ASSIGN_OR_RETURN(const fs::path header, find_header());
+  HALYARD_ASSIGN_OR_RETURN(const Toolchain tools, find_toolchain(options));
   HALYARD_ASSIGN_OR_RETURN(const TemporaryDirectory scratch, TemporaryDirectory::create());
 
-  const Compilation compilation(options, std::move(clang), header, scratch);
+  const Compilation compilation(options, tools, scratch);
   HALYARD_ASSIGN_OR_RETURN(contents.kernels, compilation.check());
   for (const std::string& target : options.targets) {
     HALYARD_ASSIGN_OR_RETURN(Image image, compilation.build(target));
@@ -186,6 +217,14 @@ Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
 }  // namespace
 
 std::span<const std::string_view> known_targets() noexcept { return kTargets; }
+
+Result<Toolchain> find_toolchain(const CompileOptions& options) {
+  Toolchain tools;
+  HALYARD_ASSIGN_OR_RETURN(tools.clang, find_clang(options.clang));
+  HALYARD_ASSIGN_OR_RETURN(const fs::path header, find_header());
+  tools.include_dir = header.string();
+  return tools;
+}
 
 Result<std::vector<std::byte>> compile(const CompileOptions& options) {
   try {

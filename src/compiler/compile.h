@@ -22,9 +22,10 @@ struct CompileOptions {
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v2"};
   std::vector<std::string> include_dirs;  // for the source's own headers
   std::string clang;  // a path, or a name in PATH; empty: $HALYARD_CLANG, else clang-19 or another
-  int optimization = 3;             // clang's -O level, 0 to 3
-  bool debug = false;               // keep symbols and line tables in the images
-  std::string* warnings = nullptr;  // receives clang's warnings, if any
+  int optimization = 3;                        // clang's -O level, 0 to 3
+  bool debug = false;                          // keep symbols and line tables in the images
+  std::string* warnings = nullptr;             // receives clang's warnings, if any
+  std::vector<std::string>* inputs = nullptr;  // receives the paths of all files that were read
 };
 
 // Every target that `compile` knows.
@@ -34,5 +35,13 @@ std::span<const std::string_view> known_targets() noexcept;
 // (the message is the diagnostics, with the source's lines), or an option is wrong; kUnavailable,
 // clang or halyard/kernel.h is missing. Blocks for about 0.2 s per target. Any thread.
 Result<std::vector<std::byte>> compile(const CompileOptions& options);
+
+// What compile() would use.
+struct Toolchain {
+  std::string clang;        // path
+  std::string include_dir;  // that of halyard/kernel.h
+};
+// kUnavailable, as compile().
+Result<Toolchain> find_toolchain(const CompileOptions& options);
 
 }  // namespace halyard::inline v0::compiler

@@ -29,6 +29,7 @@ std::span<const Case> view_cases() noexcept;
 std::span<const Case> fence_cases() noexcept;
 std::span<const Case> file_cases() noexcept;
 std::span<const Case> executable_cases() noexcept;
+std::span<const Case> executable_cache_cases() noexcept;
 std::span<const Case> device_cases() noexcept;
 std::span<const Case> host_call_cases() noexcept;
 std::span<const Case> misuse_cases() noexcept;

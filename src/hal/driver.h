@@ -39,6 +39,18 @@ class ExecutableImpl : public RefCounted {
   kernel::Hyx file_;
 };
 
+// A slow step from a file to code for one device, whose result can be kept: a driver's compiler.
+class ImageBuilder {
+ public:
+  virtual ~ImageBuilder() = default;
+  // Who builds for what, with versions: an image built under another name is not this one's.
+  virtual std::string_view name() const noexcept = 0;
+  virtual Result<std::vector<std::byte>> build(const kernel::Hyx& file) = 0;
+  // kDataLoss: `image` is nothing that build() gives. Takes `file` only if it succeeds.
+  virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx&& file,
+                                           std::span<const std::byte> image) = 0;
+};
+
 class DeviceImpl {
  public:
   // After close().
@@ -57,6 +69,9 @@ class DeviceImpl {
   // is gone; what the driver itself did for it is undone in the destructor.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
+  // Null: the files have the code as it runs, and load() is all there is. Else load() does both of
+  // the builder's steps.
+  virtual ImageBuilder* image_builder() noexcept { return nullptr; }
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) = 0;
 

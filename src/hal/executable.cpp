@@ -4,13 +4,25 @@
 #include <cassert>
 #include <new>
 
+#include "hal/executable_cache.h"
 #include "hal/object.h"
 #include "hal/validate.h"
 
 namespace halyard::inline v0::hal {
 
-Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<ExecutableImpl> impl) {
-  auto* object = new (std::nothrow) ExecutableObject(device, std::move(impl));
+ExecutableObject::ExecutableObject(DeviceObject& device, Ref<ExecutableImpl> impl,
+                                   ExecutableCacheObject* cache) noexcept
+    : device_(&device), impl_(std::move(impl)), cache_(cache) {}
+
+ExecutableObject::~ExecutableObject() = default;
+
+void ExecutableObject::on_last_handle() noexcept {
+  if (cache_) cache_->forget(*this);
+}
+
+Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<ExecutableImpl> impl,
+                                            ExecutableCacheObject* cache) {
+  auto* object = new (std::nothrow) ExecutableObject(device, std::move(impl), cache);
   if (object == nullptr) {
     return error(StatusCode::kResourceExhausted, "device {}: no memory for an executable object",
                  device.name());

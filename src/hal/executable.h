@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/intrusive_list.h"
 #include "hal/device.h"
 #include "hal/driver.h"
 #include "halyard/base/ref.h"
@@ -14,9 +15,14 @@
 
 namespace halyard::inline v0::hal {
 
-class ExecutableObject final : public RefCounted {
+class ExecutableCacheObject;
+struct CachedTag;
+
+class ExecutableObject final : public RefCounted, public base::ListHook<CachedTag> {
  public:
-  static Result<Executable> create(DeviceObject& device, Ref<ExecutableImpl> impl);
+  // `cache` may be null; else it knows the object from its first to its last handle.
+  static Result<Executable> create(DeviceObject& device, Ref<ExecutableImpl> impl,
+                                   ExecutableCacheObject* cache = nullptr);
 
   DeviceObject& device() const noexcept { return *device_.get(); }
   ExecutableImpl& impl() const noexcept { return *impl_; }
@@ -25,11 +31,14 @@ class ExecutableObject final : public RefCounted {
   std::span<const kernel::KernelInfo> kernels() const noexcept { return impl_->file().kernels(); }
 
  private:
-  ExecutableObject(DeviceObject& device, Ref<ExecutableImpl> impl) noexcept
-      : device_(&device), impl_(std::move(impl)) {}
+  ExecutableObject(DeviceObject& device, Ref<ExecutableImpl> impl,
+                   ExecutableCacheObject* cache) noexcept;
+  ~ExecutableObject() override;
+  void on_last_handle() noexcept override;
 
   HandleRef<DeviceObject> device_;
   Ref<ExecutableImpl> impl_;
+  Ref<ExecutableCacheObject> cache_;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernel/hyx.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "hyx_generated.h"
 
@@ -47,27 +43,6 @@ std::string join(const Range& range, Name name) {
   }
   return text;
 }
-
-Status system_error(std::string_view path, const char* what) {
-  const int code = errno;
-  const StatusCode status = code == ENOENT || code == ENOTDIR  ? StatusCode::kNotFound
-                            : code == EACCES || code == EPERM  ? StatusCode::kPermissionDenied
-                            : code == ENOMEM || code == EMFILE ? StatusCode::kResourceExhausted
-                                                               : StatusCode::kUnavailable;
-  const char* native = strerrorname_np(code);
-  return Status(status, fmt::format("{}: {} failed: {}", path, what, std::strerror(code)),
-                native == nullptr ? "" : native);
-}
-
-struct File {
-  explicit File(int descriptor) : fd(descriptor) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd >= 0) ::close(fd);
-  }
-  int fd;
-};
 
 }  // namespace
 
@@ -363,27 +338,10 @@ Result<Hyx> Hyx::parse(std::span<const std::byte> bytes, std::string_view name) 
 }
 
 Result<Hyx> Hyx::read(const std::string& path) {
-  // Non-blocking, or a FIFO would hold us here before we can see that it is one.
-  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) return system_error(path, "open");
-  struct stat info;
-  if (::fstat(file.fd, &info) != 0) return system_error(path, "stat");
-  if (!S_ISREG(info.st_mode)) {
-    return error(StatusCode::kInvalidArgument, "{}: not a regular file", path);
-  }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  HALYARD_ASSIGN_OR_RETURN(auto bytes, allocate_file(size, path));
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t count = ::read(file.fd, bytes.get() + done, size - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error(path, "read");
-    if (count == 0) {
-      return error(StatusCode::kDataLoss, "{}: ends after {} of {} bytes", path, done, size);
-    }
-    done += static_cast<std::size_t>(count);
-  }
-  return adopt(std::move(bytes), size, path);
+  HALYARD_ASSIGN_OR_RETURN(const base::InputFile file, base::open_input(path));
+  HALYARD_ASSIGN_OR_RETURN(auto bytes, allocate_file(file.size(), path));
+  HALYARD_RETURN_IF_ERROR(base::read_all(file.descriptor, path, {bytes.get(), file.size()}));
+  return adopt(std::move(bytes), file.size(), path);
 }
 
 Result<const KernelInfo*> Hyx::find(std::string_view kernel) const {

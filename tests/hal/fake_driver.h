@@ -59,6 +59,11 @@ struct Control {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
   std::function<void(const Recording&)> on_prepare;
+  std::function<void()> on_load;    // before a file is loaded
+  std::string builder;              // name of the devices' image builder; empty: they have none
+  std::string built = "built for";  // what its images begin with
+  Status fail_build;
+  std::atomic<int> builds{0};
 };
 
 class FakeMemory final : public Memory {
@@ -107,6 +112,34 @@ class FakeExecutable final : public ExecutableImpl {
   ~FakeExecutable() override { --control_->live_executables; }
 
  private:
+  std::shared_ptr<Control> control_;
+};
+
+// Its images are a text and the size of the file.
+class FakeBuilder final : public ImageBuilder {
+ public:
+  explicit FakeBuilder(std::shared_ptr<Control> control) : control_(std::move(control)) {}
+  std::string_view name() const noexcept override { return control_->builder; }
+  Result<std::vector<std::byte>> build(const kernel::Hyx& file) override {
+    ++control_->builds;
+    if (!control_->fail_build.ok()) return control_->fail_build;
+    const std::string image = image_of(file);
+    const auto bytes = std::as_bytes(std::span(image));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
+  Result<Ref<ExecutableImpl>> load(kernel::Hyx&& file, std::span<const std::byte> image) override {
+    const std::string expected = image_of(file);
+    if (!std::ranges::equal(image, std::as_bytes(std::span(expected)))) {
+      return Status(StatusCode::kDataLoss, "no image of the fake builder");
+    }
+    return Ref<ExecutableImpl>(
+        Ref<FakeExecutable>::adopt(new FakeExecutable(control_, std::move(file))));
+  }
+
+ private:
+  std::string image_of(const kernel::Hyx& file) const {
+    return control_->built + std::to_string(file.bytes().size());
+  }
   std::shared_ptr<Control> control_;
 };
 
@@ -292,7 +325,11 @@ class FakeDevice final : public DeviceImpl {
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, data, size, domain_)));
   }
+  ImageBuilder* image_builder() noexcept override {
+    return control_->builder.empty() ? nullptr : &builder_;
+  }
   Result<Ref<ExecutableImpl>> load(kernel::Hyx file) override {
+    if (control_->on_load) control_->on_load();
     return Ref<ExecutableImpl>(
         Ref<FakeExecutable>::adopt(new FakeExecutable(control_, std::move(file))));
   }
@@ -318,6 +355,7 @@ class FakeDevice final : public DeviceImpl {
  private:
   std::shared_ptr<Control> control_;
   const void* const domain_;
+  FakeBuilder builder_{control_};
   DeviceInfo info_;
   std::vector<std::unique_ptr<FakeLane>> lanes_;
   bool closed_ = false;

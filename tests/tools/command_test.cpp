@@ -53,6 +53,9 @@ class Command : public ::testing::Test {
  protected:
   static constexpr std::size_t kCount = 4096;
 
+  // The user's folder is not the tests' business.
+  Command() { ::setenv("HALYARD_CACHE_DIR", path("cache").c_str(), 1); }
+
   Outcome halyard(Words words) const {
     words.insert(words.begin(), HALYARD_TOOL);
     std::vector<char*> argv;
@@ -241,6 +244,46 @@ TEST_F(Command, AnOutputStartsAsZerosInTheShapeOfTheItems) {
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":4294967296,4294967296"}), "2^63");
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":1000000000000000"}),
                "ResourceExhausted");
+}
+
+// ---- Sources and the cache -------------------------------------------------------------------
+
+TEST_F(Command, RunTakesASourceAndCompilesItOnce) {
+  const Words words = saxpy_with(HALYARD_SAXPY_HYX, HALYARD_SAXPY_HYK) + Words{"--json"};
+  for (const std::string state : {"stored", "hit"}) {
+    const Outcome outcome = halyard(words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out)["cache"], state);
+    EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[0], 12.0f);
+    std::filesystem::remove(path("z.npy"));
+  }
+  EXPECT_FALSE(json::parse(halyard(saxpy() + Words{"--json"}).out).contains("cache"));
+}
+
+TEST_F(Command, CompileKeepsWhereItIsToldOrNowhere) {
+  const Words words = {"compile", HALYARD_SAXPY_HYK, "-o", path("k.hyx"), "--json"};
+  const auto state = [&](const Words& more) {
+    return json::parse(halyard(words + more).out)["cache"].get<std::string>();
+  };
+  EXPECT_EQ(state({"--no-cache"}), "off");
+  EXPECT_FALSE(std::filesystem::exists(path("cache")));
+  EXPECT_EQ(state({}), "stored");
+  EXPECT_EQ(state({}), "hit");
+  EXPECT_EQ(state({"--cache-dir", path("other")}), "stored");
+  EXPECT_EQ(state({"--no-cache"}), "off");
+  EXPECT_EQ(halyard(words + Words{"--no-cache", "--cache-dir", "x"}).code, 2);
+}
+
+TEST_F(Command, AFolderThatOthersMayWriteIsRefusedOrDoneWithout) {
+  std::filesystem::create_directory(path("cache"));
+  std::filesystem::permissions(path("cache"), std::filesystem::perms::all);
+  const Words words = {"compile", HALYARD_SAXPY_HYK, "-o", path("k.hyx"), "--json"};
+  expect_error(halyard(words + Words{"--cache-dir", path("cache")}), "others may write");
+  EXPECT_FALSE(std::filesystem::exists(path("k.hyx")));
+  const Outcome without = halyard(words);
+  EXPECT_EQ(without.code, 0);
+  EXPECT_THAT(json::parse(without.out)["cache"].get<std::string>(), HasSubstr("others may write"));
+  EXPECT_TRUE(std::filesystem::is_empty(path("cache")));
 }
 
 #if HALYARD_HAS_VERIFY

@@ -39,6 +39,17 @@ class HALYARD_EXPORT RefCounted {
   void retain_handle() const noexcept {
     if ((counts_.fetch_add(kHandle, std::memory_order_relaxed) & ~kReferenceMask) == 0) retain();
   }
+  // One handle more, unless the last is gone. For who knows of an object without keeping it: under
+  // a lock that on_last_handle() takes to forget it.
+  bool retain_handle_if_any() const noexcept {
+    std::uint64_t counts = counts_.load(std::memory_order_relaxed);
+    while ((counts & ~kReferenceMask) != 0) {
+      if (counts_.compare_exchange_weak(counts, counts + kHandle, std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
   void release_handle() const noexcept {
     if ((counts_.fetch_sub(kHandle, std::memory_order_acq_rel) & ~kReferenceMask) == kHandle) {
       const_cast<RefCounted*>(this)->on_last_handle();

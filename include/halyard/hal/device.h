@@ -19,6 +19,7 @@
 #include "halyard/hal/descriptor_set.h"
 #include "halyard/hal/event.h"
 #include "halyard/hal/executable.h"
+#include "halyard/hal/executable_cache.h"
 #include "halyard/hal/limits.h"
 #include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/pool.h"
@@ -115,6 +116,9 @@ class HALYARD_EXPORT Device {
   // device runs). `name` stands for the file in messages.
   Result<Executable> load(const std::string& path) const;
   Result<Executable> load(Bytes image, std::string_view name) const;
+
+  // kPermissionDenied, kNotFound, kUnavailable: info.folder cannot be used, with the reason.
+  Result<ExecutableCache> create_executable_cache(const ExecutableCacheInfo& info = {}) const;
 
   // What every parked or issued submission waits for, and who was to signal it; for people.
   std::string dump_timelines() const;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files by descriptor. Blocking; from any thread. Errors name the path and carry errno's name:
+// kNotFound, kPermissionDenied, kInvalidArgument (not a regular file), kResourceExhausted (memory,
+// descriptors, disk full), kDataLoss (ends early), kUnavailable (all else).
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "halyard/base/export.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::base {
+
+// Closed at the end of its scope; negative: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) noexcept : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  // Some file systems report a failed write only here.
+  bool close() noexcept { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+// From errno, after a call on `path` that failed.
+HALYARD_EXPORT Status system_error(std::string_view path, std::string_view operation);
+
+struct InputFile {
+  Descriptor descriptor;
+  struct stat info;
+  std::size_t size() const noexcept { return static_cast<std::size_t>(info.st_size); }
+};
+
+// A regular file, never waiting for a pipe's writer. A relative path begins in `folder`; `flags`
+// are more of open(2)'s.
+HALYARD_EXPORT Result<InputFile> open_input(const std::string& path, int folder = AT_FDCWD,
+                                            int flags = 0);
+
+// Fills `bytes` from where the file stands.
+HALYARD_EXPORT Status read_all(const Descriptor& file, std::string_view path,
+                               std::span<std::byte> bytes);
+HALYARD_EXPORT Status write_all(const Descriptor& file, std::string_view path,
+                                std::span<const std::byte> bytes);
+
+}  // namespace halyard::inline v0::base

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ExecutableCacheObject: the executables that live now, and the loads that are on their way.
+//
+// Executables hold a reference to their cache, so that the last handle of one can take it off the
+// list; the list holds nothing. A load in progress lies on its thread's stack.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/atomic.h"
+#include "base/content_hash.h"
+#include "base/disk_cache.h"
+#include "base/intrusive_list.h"
+#include "base/mutex.h"
+#include "hal/device.h"
+#include "hal/driver.h"
+#include "hal/executable.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/executable_cache.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::hal {
+
+class ExecutableCacheObject final : public RefCounted {
+ public:
+  static Result<ExecutableCache> create(DeviceObject& device, const ExecutableCacheInfo& info);
+
+  Result<Executable> load(Result<kernel::Hyx> file);
+  // The last handle of an executable of this cache is gone.
+  void forget(ExecutableObject& executable) noexcept;
+
+  std::string_view folder() const noexcept { return disk_ ? disk_->folder() : std::string_view(); }
+  ExecutableCacheStatistics statistics() const noexcept;
+
+ private:
+  struct LoadTag;
+  struct Load : base::ListHook<LoadTag> {
+    explicit Load(const base::ContentHash& hash) noexcept : content(hash) {}
+    const base::ContentHash content;
+  };
+  struct Counters {
+    base::Atomic<std::uint64_t> shared{0}, prepared{0}, from_disk{0}, built{0}, not_stored{0};
+  };
+
+  ExecutableCacheObject(DeviceObject& device, std::optional<base::DiskCache> disk) noexcept
+      : device_(device), keeps_open_(&device), disk_(std::move(disk)) {}
+  void on_last_handle() noexcept override { keeps_open_ = {}; }
+
+  // The executable of `file`, or none, and then `load` is begun: everybody else waits for it.
+  Executable share_or_begin(const kernel::Hyx& file, Load& load);
+  void end(Load& load, const Executable& made) noexcept;
+  Executable find(const kernel::Hyx& file);
+  Result<Executable> make(kernel::Hyx file, const base::ContentHash& content);
+  Result<Ref<ExecutableImpl>> prepare(kernel::Hyx file, const base::ContentHash& content);
+
+  DeviceObject& device_;  // kept open by who can call load(), and by the executables
+  HandleRef<DeviceObject> keeps_open_;
+  const std::optional<base::DiskCache> disk_;
+  Counters counters_;
+  base::Mutex mutex_;
+  base::IntrusiveList<ExecutableObject, CachedTag> executables_;
+  base::IntrusiveList<Load, LoadTag> loads_;
+  base::Atomic<std::uint32_t> loads_ended_{0};  // changes under the mutex; slept on
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Any bytes as an entry of a cache: none, or one whose bytes lie in the file, behind its header.
+// The key of the entry is where a sound one has it, so that only the rest must fit.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/disk_cache.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace halyard::base;
+  ContentHash key;
+  if (size >= 32) std::memcpy(&key, data + 16, sizeof key);
+  const auto file = std::as_bytes(std::span(data, size));
+  const auto bytes = parse_entry(file, key);
+  if (bytes && (bytes->data() + bytes->size() != file.data() + size ||
+                bytes->size() >= file.size() || parse_entry(file, {key.low, ~key.high}))) {
+    __builtin_trap();
+  }
+  return 0;
+}
