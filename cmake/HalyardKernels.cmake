@@ -6,7 +6,7 @@
 #
 # The files go to the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels
 # if that is set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target>
-# lists their paths. A change of a header that a kernel file includes goes unnoticed.
+# lists their paths. A kernel file is compiled again when it or a file that it includes has changed.
 
 function(halyard_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" TARGETS)
@@ -38,8 +38,9 @@ function(halyard_add_kernels target)
     set(output ${directory}/${name}.hyx)
     add_custom_command(
       OUTPUT ${output}
-      COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} ${options}
+      COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} --depfile ${output}.d ${options}
       DEPENDS ${path} ${tool}
+      DEPFILE ${output}.d
       COMMENT "Compiling kernels ${name}.hyx"
       VERBATIM)
     list(APPEND outputs ${output})

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/format.h"
 #include "commands.h"
@@ -14,6 +16,29 @@
 #include "source.h"
 
 namespace halyard::inline v0::tools {
+
+namespace {
+
+// "k.hyx: k.hyk my\ header.h", as make and ninja read it.
+std::string rule_of(const std::string& output, const std::vector<std::string>& inputs) {
+  std::string rule;
+  const auto add = [&](const std::string& path) {
+    for (const char c : path) {
+      if (c == ' ' || c == '#') rule += '\\';
+      if (c == '$') rule += '$';
+      rule += c;
+    }
+  };
+  add(output);
+  rule += ':';
+  for (const std::string& input : inputs) {
+    rule += ' ';
+    add(input);
+  }
+  return rule + '\n';
+}
+
+}  // namespace
 
 Result<int> compile(const CompileOptions& options) {
   namespace fs = std::filesystem;
@@ -32,8 +57,14 @@ Result<int> compile(const CompileOptions& options) {
   what.include_dirs = options.include_dirs;
   what.optimization = options.optimization;
   what.debug = options.debug;
+  std::vector<std::string> inputs;
+  what.inputs = &inputs;
   HALYARD_ASSIGN_OR_RETURN(const CompiledSource compiled, compile_source(what, options.cache));
   HALYARD_RETURN_IF_ERROR(write_file(output, {std::span(compiled.bytes)}));
+  if (!options.depfile.empty()) {
+    const std::string rule = rule_of(output, inputs);
+    HALYARD_RETURN_IF_ERROR(write_file(options.depfile, {std::as_bytes(std::span(rule))}));
+  }
 
   fmt::print(stderr, "{}", compiled.warnings);
   if (options.json) {

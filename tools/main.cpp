@@ -68,6 +68,10 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("source", options->source, "The .hyk file")->required()->type_name("");
   command->add_option("-o,--output", options->output, "The .hyx file; default: k.hyk to ./k.hyx")
       ->type_name("FILE");
+  command
+      ->add_option("--depfile", options->depfile,
+                   "Write here, as a Makefile's rule, which files the result depends on")
+      ->type_name("FILE");
   std::string targets = "For this target; may be repeated. Known:";
   for (const std::string_view target : compiler::known_targets()) {
     targets.append(" ").append(target);

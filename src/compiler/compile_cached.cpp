@@ -131,6 +131,9 @@ std::optional<std::vector<std::byte>> find(const CompileOptions& options,
   const Json kept = Json::from_cbor(text.begin(), text.end(), true, false);
   if (kept.is_discarded() || !still_holds(kept)) return {};
   if (options.warnings != nullptr) *options.warnings += kept.at("warnings").get<std::string>();
+  if (options.inputs != nullptr) {
+    for (const Json& input : kept.at("inputs")) options.inputs->push_back(input.at(0));
+  }
   const auto bytes = std::as_bytes(std::span(kept.at("hyx").get_binary()));
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
@@ -180,6 +183,7 @@ Result<CachedResult> compile_or_find(const CompileOptions& options, const base::
   HALYARD_ASSIGN_OR_RETURN(result.bytes, compile(what));
   result.not_stored = keep(options, inputs, warnings, result.bytes, began, cache, key);
   if (options.warnings != nullptr) *options.warnings += warnings;
+  if (options.inputs != nullptr) *options.inputs = std::move(inputs);
   return result;
 }
 

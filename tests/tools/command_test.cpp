@@ -8,7 +8,10 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -244,6 +247,25 @@ TEST_F(Command, AnOutputStartsAsZerosInTheShapeOfTheItems) {
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":4294967296,4294967296"}), "2^63");
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":1000000000000000"}),
                "ResourceExhausted");
+}
+
+TEST_F(Command, ADepfileNamesEveryFileThatWasReadAlsoWhenTheCacheHadTheResult) {
+  std::ofstream(path("my #1.h")) << "#define FACTOR 3\n";
+  std::ofstream(path("k.hyk")) << "#include \"my #1.h\"\n"
+                               << std::ifstream(HALYARD_SAXPY_HYK).rdbuf();
+  const std::string file = path("k.hyx");
+  const Words words = {"compile", path("k.hyk"), "-o", file, "--depfile", file + ".d", "--json"};
+  for (const char* const state : {"stored", "hit"}) {
+    std::filesystem::remove(file + ".d");
+    const Outcome outcome = halyard(words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out)["cache"], state);
+    std::ostringstream rule;
+    rule << std::ifstream(file + ".d").rdbuf();
+    EXPECT_THAT(rule.str(), StartsWith(file + ": " + path("k.hyk")));
+    EXPECT_THAT(rule.str(), HasSubstr(path("my\\ \\#1.h")));
+    EXPECT_THAT(rule.str(), HasSubstr("halyard/kernel.h"));
+  }
 }
 
 // ---- Sources and the cache -------------------------------------------------------------------
