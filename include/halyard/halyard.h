@@ -21,3 +21,4 @@
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
+#include "halyard/hal/submission.h"

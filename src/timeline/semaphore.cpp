@@ -308,6 +308,7 @@ void Semaphore::deliver(WaitNode* popped) noexcept {
   }
   for (base::TreapNode* at = others.head; at != nullptr;) {
     base::TreapNode* next = at->parent;
+    if (next != nullptr) __builtin_prefetch(as_wait(*next).owner);
     at->parent = nullptr;
     WaitNode& node = as_wait(*at);
     const bool reached = look(node.key) == Look::kReached;

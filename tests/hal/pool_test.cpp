@@ -307,6 +307,19 @@ TEST_F(PoolTest, NeighboursOfDifferentQueuesAreJoinedOncePassed) {
   EXPECT_TRUE(has_memory(whole));
 }
 
+TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksPlace) {
+  const Pool pool = make_pool();
+  const Buffer first = allocate(pool, 256);
+  const Buffer second = allocate(pool, 256);
+  step();
+  const Mapping mapping = second.map(16, 32).value();
+  ASSERT_TRUE(mapping.flush(8, 4).ok());
+  ASSERT_TRUE(mapping.invalidate().ok());
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(control->flushed, (std::vector<Range>{{256 + 16 + 8, 4}}));
+  EXPECT_EQ(control->invalidated, (std::vector<Range>{{256 + 16, 32}}));
+}
+
 TEST_F(PoolTest, BlocksHaveTheAlignmentAskedFor) {
   const Pool pool = make_pool({.slab_size = 1 << 20});
   std::vector<Buffer> buffers;

@@ -7,15 +7,13 @@
 //   - A wait may be submitted before anything that will signal it.
 //   - Everything a submission touches is kept alive until it ends; the caller's views need to live
 //     for the call only.
-//   - It ends in exactly one way: complete (all signals advance), failed (all signals fail with the
-//     cause: a wait failed, the host call or the file failed, the device was lost) or cancelled (as
-//     failed). A failed submission harms nothing that does not wait on it.
+//   - It ends in exactly one way (submission.h).
 //
 // An error returned by a submitting function means: nothing was queued, and no signal comes of it.
 //   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a
 //                       wait (s, v) together with a signal (s, u <= v); a value above 2^63-1
 //   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
-//                       than 2^32-1 workgroups in a dimension; less than 12 bytes of group counts
+//                       workgroups than limits.max_groups; less than 12 bytes of group counts
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device
 //   kFailedPrecondition the recording waits for an event that is not set (event.h)
@@ -25,11 +23,8 @@
 // Duplicate waits or signals of one semaphore keep the largest. Safe from any thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -41,62 +36,14 @@
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/file.h"
+#include "halyard/hal/host_call.h"
 #include "halyard/hal/pool.h"
-#include "halyard/hal/semaphore.h"
+#include "halyard/hal/submission.h"
 #include "halyard/hal/types.h"
 
-namespace halyard::inline v0 {
-
-namespace timeline {
-class Submission;
-}
-
-namespace hal {
+namespace halyard::inline v0::hal {
 
 class QueueObject;
-
-// A look at one submission, for cancel(). Holding one keeps a little memory, nothing else.
-class HALYARD_EXPORT Submission {
- public:
-  Submission() noexcept = default;
-  explicit Submission(timeline::Submission* adopted) noexcept : object_(adopted) {}
-  Submission(Submission&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Submission& operator=(Submission&& other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~Submission();
-
-  // Withdraws it while it is parked: true, and its signals fail with kCancelled. False afterwards:
-  // it ends as the device ends it.
-  bool cancel() const;
-
- private:
-  timeline::Submission* object_ = nullptr;
-};
-
-struct SubmitInfo {
-  Points wait{};
-  Points signal{};
-  Submission* submission = nullptr;  // filled when the call succeeds
-};
-
-struct ExecuteInfo {
-  View<BufferRange> bindings{};  // the binding table: slot i of the recording is bindings[i]
-  Points wait{};
-  Points signal{};
-  Submission* submission = nullptr;
-};
-
-namespace detail {
-// What host_call needs of a callable's type, to move it into the submission.
-struct CallableType {
-  void (*move)(void* to, void* from) noexcept;
-  Status (*call)(void* callable);
-  void (*destroy)(void* callable) noexcept;
-};
-inline constexpr std::size_t kInlineCallable = 192;  // bytes; a larger one is allocated
-}  // namespace detail
 
 // A handle: of a device, and which of its queues.
 // The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
@@ -172,7 +119,7 @@ class HALYARD_EXPORT Queue {
     if constexpr (sizeof(Fn) <= detail::kInlineCallable && alignof(Fn) <= 16 &&
                   std::is_nothrow_move_constructible_v<Fn>) {
       Fn callable(std::forward<F>(fn));
-      return host_call_erased(callable_type<Fn>, &callable, info);
+      return host_call_erased(detail::callable_type<Fn>, &callable, info);
     } else {
       return host_call([boxed = std::make_unique<Fn>(std::forward<F>(fn))] { return (*boxed)(); },
                        info);
@@ -196,32 +143,6 @@ class HALYARD_EXPORT Queue {
   QueueObject* object() const noexcept { return object_; }
 
  private:
-  template <class Fn>
-  static Status run(Fn& fn) noexcept {
-#if HALYARD_EXCEPTIONS
-    try {
-#endif
-      if constexpr (std::is_void_v<std::invoke_result_t<Fn&>>) {
-        fn();
-        return {};
-      } else {
-        return fn();
-      }
-#if HALYARD_EXCEPTIONS
-    } catch (const Error& error) {
-      return error.status();
-    } catch (const std::exception& error) {
-      return Status(StatusCode::kInternal, error.what());
-    } catch (...) {
-      return Status(StatusCode::kInternal, "host call threw something that is no std::exception");
-    }
-#endif
-  }
-  template <class Fn>
-  static constexpr detail::CallableType callable_type{
-      [](void* to, void* from) noexcept { ::new (to) Fn(std::move(*static_cast<Fn*>(from))); },
-      [](void* callable) { return run(*static_cast<Fn*>(callable)); },
-      [](void* callable) noexcept { static_cast<Fn*>(callable)->~Fn(); }};
   Status host_call_erased(const detail::CallableType& type, void* callable,
                           const SubmitInfo& info) const;
 
@@ -229,5 +150,4 @@ class HALYARD_EXPORT Queue {
   QueueObject* object_ = nullptr;
 };
 
-}  // namespace hal
-}  // namespace halyard::inline v0
+}  // namespace halyard::inline v0::hal

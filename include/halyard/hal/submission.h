@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Submission: {waits, operation, signals} on its way through a queue. SubmitInfo, ExecuteInfo: what
+// one waits for and signals.
+//
+// It ends in exactly one way: complete (all signals advance), failed (all signals fail with the
+// cause: a wait failed, the host call or the file failed, the device was lost) or cancelled (as
+// failed). A failed submission harms nothing that does not wait on it.
+#pragma once
+
+#include <utility>
+
+#include "halyard/base/export.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/semaphore.h"
+#include "halyard/hal/types.h"
+
+namespace halyard::inline v0 {
+
+namespace timeline {
+class Submission;
+}
+
+namespace hal {
+
+// A look at one submission, for cancel(). Holding one keeps a little memory, nothing else.
+class HALYARD_EXPORT Submission {
+ public:
+  Submission() noexcept = default;
+  explicit Submission(timeline::Submission* adopted) noexcept : object_(adopted) {}
+  Submission(Submission&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Submission& operator=(Submission&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Submission();
+
+  // Withdraws it while it is parked: true, and its signals fail with kCancelled. False afterwards:
+  // it ends as the device ends it.
+  bool cancel() const;
+
+ private:
+  timeline::Submission* object_ = nullptr;
+};
+
+struct SubmitInfo {
+  Points wait{};
+  Points signal{};
+  Submission* submission = nullptr;  // filled when the call succeeds
+};
+
+struct ExecuteInfo {
+  View<BufferRange> bindings{};  // the binding table: slot i of the recording is bindings[i]
+  Points wait{};
+  Points signal{};
+  Submission* submission = nullptr;
+};
+
+}  // namespace hal
+}  // namespace halyard::inline v0
