@@ -236,7 +236,7 @@ TEST_F(CpuCommandBuffer, RawHcqRunsAKernelOfAFile) {
          program.fill_kernargs({hcq::Buffer(x.data(), 400), hcq::Buffer(y.data(), 400)},
                                {0.5f, std::uint32_t{100}}),
          {7, 1, 1}, {16, 1, 1})
-      .signal(device->timeline_signal(), device->next_timeline());
+      .signal(device->next_timeline());
   ASSERT_TRUE(q.submit(*device).ok());
   ASSERT_TRUE(device->synchronize().ok());
   EXPECT_EQ(y, std::vector<float>(100, 2.0f));

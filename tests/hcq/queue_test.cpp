@@ -49,13 +49,13 @@ TEST(HcqQueue, RunsAKernelBetweenWaitAndSignal) {
   std::vector<float> x(1000), y(1000, 1.0f);
   std::iota(x.begin(), x.end(), 0.0f);
   ComputeQueue q;
-  q.wait(device->timeline_signal(), device->timeline_value() - 1)
+  q.wait(device->last_timeline())
       .memory_barrier()
       .exec(program,
             program.fill_kernargs({Buffer(x.data(), 4000), Buffer(y.data(), 4000)},
                                   {2.0f, std::uint32_t{1000}}),
             {63, 1, 1}, {16, 1, 1})
-      .signal(device->timeline_signal(), device->next_timeline());
+      .signal(device->next_timeline());
   ASSERT_TRUE(q.submit(*device).ok());
   ASSERT_TRUE(device->synchronize().ok());
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(y[i], 1.0f + 2.0f * static_cast<float>(i));
@@ -72,7 +72,7 @@ TEST(HcqQueue, TwentyThousandIncrementsBehindAClosedGateAllRun) {
   q.exec(program, program.fill_kernargs({Buffer(&counter, 8)}), {1, 1, 1}, {1, 1, 1});
   for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(q.submit(*device).ok());
   ComputeQueue last;
-  ASSERT_TRUE(last.signal(device->timeline_signal(), device->next_timeline()).submit(*device).ok());
+  ASSERT_TRUE(last.signal(device->next_timeline()).submit(*device).ok());
   EXPECT_EQ(device->synchronize(1ms).code(), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(counter, 0u);
   gate.set(1);
@@ -166,7 +166,7 @@ TEST(HcqQueue, WaitSetLateBlocksTheQueueUntilThen) {
   auto device = open_cpu(1).value();
   const Signal late = device->create_signal().value();
   ComputeQueue q;
-  q.wait(late, 1).signal(device->timeline_signal(), device->next_timeline());
+  q.wait(late, 1).signal(device->next_timeline());
   ASSERT_TRUE(q.submit(*device).ok());
   EXPECT_EQ(device->synchronize(2ms).code(), StatusCode::kDeadlineExceeded);
   late.set(1);
@@ -195,7 +195,7 @@ TEST(HcqQueue, QueuesOfTwoDevicesOrderEachOther) {
   CopyQueue second;
   second.wait(signal, 1)
       .copy(Buffer(z.data(), bytes), Buffer(y.data(), bytes), bytes)
-      .signal(b->timeline_signal(), b->next_timeline());
+      .signal(b->next_timeline());
   ASSERT_TRUE(second.submit(*b).ok());
   CopyQueue first;
   first.copy(Buffer(y.data(), bytes), Buffer(x.data(), bytes), bytes).signal(signal, 1);
@@ -216,7 +216,7 @@ TEST(HcqQueue, SignalAndProgramMayBeDroppedWhileQueued) {
         .exec(program, program.fill_kernargs({Buffer(&counter, 8)}), {1, 1, 1}, {1, 1, 1})
         .signal(other, 1)
         .wait(other, 1)
-        .signal(device->timeline_signal(), device->next_timeline());
+        .signal(device->next_timeline());
     ASSERT_TRUE(q.submit(*device).ok());
   }
   gate.set(1);
@@ -256,7 +256,7 @@ TEST(HcqQueue, ManyThreadsMaySubmitToOneDevice) {
   }
   for (std::thread& thread : threads) thread.join();
   ComputeQueue last;
-  ASSERT_TRUE(last.signal(device->timeline_signal(), device->next_timeline()).submit(*device).ok());
+  ASSERT_TRUE(last.signal(device->next_timeline()).submit(*device).ok());
   ASSERT_TRUE(device->synchronize().ok());
   for (const std::uint64_t counter : counters) EXPECT_EQ(counter, std::uint64_t{kEach});
 }
@@ -274,7 +274,7 @@ TEST(HcqQueue, LargeGridIsSharedByWorkersAndComplete) {
          {1000, 1, 1}, {1, 1, 1});
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(q.submit(*device).ok());
   ComputeQueue last;
-  ASSERT_TRUE(last.signal(device->timeline_signal(), device->next_timeline()).submit(*device).ok());
+  ASSERT_TRUE(last.signal(device->next_timeline()).submit(*device).ok());
   ASSERT_TRUE(device->synchronize().ok());
   EXPECT_EQ(marks, std::vector<std::uint32_t>(1000, 200));
 }
@@ -284,7 +284,7 @@ TEST(HcqQueue, TimestampsLieWithinTheHostsInterval) {
   const Signal before = device->create_signal().value(), after = device->create_signal().value();
   const Nanoseconds start = Clock::steady().now();
   ComputeQueue q;
-  q.timestamp(before).timestamp(after).signal(device->timeline_signal(), device->next_timeline());
+  q.timestamp(before).timestamp(after).signal(device->next_timeline());
   ASSERT_TRUE(q.submit(*device).ok());
   ASSERT_TRUE(device->synchronize().ok());
   EXPECT_LE(start, before.timestamp());

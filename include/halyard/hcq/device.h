@@ -2,15 +2,12 @@
 //
 // hcq::Device: two hardware queues, compute and copy, and one timeline signal for the whole device.
 //
-// By convention `timeline_value()` is the next value to be signalled. To follow all work submitted
-// so far, wait for `timeline_value() - 1`; to mark the end of a submission, signal
-// `next_timeline()`:
+// To follow all work submitted so far, wait for `last_timeline()`; to mark the end of a submission,
+// signal `next_timeline()`:
 //
-//   q.wait(device.timeline_signal(), device.timeline_value() - 1)
-//    .exec(...)
-//    .signal(device.timeline_signal(), device.next_timeline());
+//   q.wait(device.last_timeline()).exec(...).signal(device.next_timeline());
 //
-// Values are 64-bit and never wrap. A queue may wait for anything, also for a value nobody has
+// A queue may wait for anything, also for a value nobody has
 // queued yet; it then blocks, and no other queue of the device with it.
 #pragma once
 
@@ -47,12 +44,14 @@ class HALYARD_EXPORT Device {
   std::uint64_t timeline_value() const noexcept {
     return timeline_value_.load(std::memory_order_relaxed);
   }
-  // Takes the next value: the caller submits a command that signals it.
-  std::uint64_t next_timeline() noexcept {
-    return timeline_value_.fetch_add(1, std::memory_order_relaxed);
+  // The point that was taken last.
+  Point last_timeline() const noexcept { return {timeline_signal_, timeline_value() - 1}; }
+  // Takes the next point: the caller submits a command that signals it.
+  Point next_timeline() noexcept {
+    return {timeline_signal_, timeline_value_.fetch_add(1, std::memory_order_relaxed)};
   }
 
-  // Waits for timeline_value() - 1. kDeadlineExceeded.
+  // Waits for last_timeline(). kDeadlineExceeded.
   Status synchronize(Deadline deadline = kForever) const;
 
  protected:

@@ -56,11 +56,13 @@ class BasicQueue : public CommandQueue {
     add_signal(signal, value);
     return static_cast<Derived&>(*this);
   }
+  Derived& signal(const Point& point) { return signal(point.signal, point.value); }
   // Halts this hardware queue until `signal` is at least `value`.
   Derived& wait(const Signal& signal, std::uint64_t value) {
     add_wait(signal, value);
     return static_cast<Derived&>(*this);
   }
+  Derived& wait(const Point& point) { return wait(point.signal, point.value); }
   // Stores the time at which everything before was complete in `signal`; its value is untouched.
   Derived& timestamp(const Signal& signal) {
     add_timestamp(signal);

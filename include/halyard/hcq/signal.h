@@ -47,4 +47,11 @@ class HALYARD_EXPORT Signal {
   Ref<RefCounted> object_;
 };
 
+// A value of a signal: what a queue signals, and what another waits for. An empty point (no signal,
+// value 0) is nothing to wait for.
+struct Point {
+  Signal signal;
+  std::uint64_t value = 0;
+};
+
 }  // namespace halyard::inline v0::hcq
