@@ -62,7 +62,10 @@ class BasicQueue : public CommandQueue {
     add_wait(signal, value);
     return static_cast<Derived&>(*this);
   }
-  Derived& wait(const Point& point) { return wait(point.signal, point.value); }
+  // An empty point is nothing to wait for.
+  Derived& wait(const Point& point) {
+    return point.signal ? wait(point.signal, point.value) : static_cast<Derived&>(*this);
+  }
   // Stores the time at which everything before was complete in `signal`; its value is untouched.
   Derived& timestamp(const Signal& signal) {
     add_timestamp(signal);
