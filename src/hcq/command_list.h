@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandList: what a hcq::CommandQueue has collected. ProgramObject: what a hcq::Program refers
-// to.
+// CommandList: what a hcq::CommandQueue has collected: words, and a table of the places that
+// symbols fill. ProgramObject: what a hcq::Program refers to.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/atomic.h"
 
 #include "halyard/base/ref.h"
 #include "halyard/base/status.h"
 #include "halyard/hcq/device.h"
 #include "halyard/hcq/program.h"
+#include "halyard/hcq/symbol.h"
 #include "hcq/packet.h"
 
 namespace halyard::inline v0::hcq {
@@ -39,35 +44,137 @@ namespace detail {
 
 // Kernel arguments start at cache lines.
 inline constexpr std::size_t kArgsBlock = 64;
+inline constexpr std::size_t kArgsBlockWords = kArgsBlock / sizeof(std::uint64_t);
+
+// Where the times of profiled commands are kept. Grows while a list is recorded; its cells stay.
+class Profile final : public RefCounted {
+ public:
+  struct Times {
+    std::size_t command;
+    std::string name;
+    base::Atomic<Nanoseconds> begin{0};
+    base::Atomic<Nanoseconds> end{0};
+  };
+  std::vector<std::unique_ptr<Times>> times;
+};
 
 // A packet in the making.
 struct Command {
   PacketKind kind;
+  // Bit w: a symbol fills words[w], or part of it. The last: it fills a kernel argument.
+  std::uint8_t symbolic = 0;
+  static constexpr std::uint8_t kSymbolicArgs = 0x80;
   std::uint64_t words[kPacketWords] = {};
   Ref<RefCounted> keeps;         // the signal or program it names
   std::uint32_t args_begin = 0;  // kExec: its kernel arguments, in words of CommandList::args
-  std::uint32_t args_count = 0;
+  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory (words 1 and 2 say where)
   std::uint32_t buffer_count = 0;
+  Profile::Times* times = nullptr;  // stamped before and after
 
   std::uint32_t args_blocks() const noexcept {
-    return static_cast<std::uint32_t>((args_count * sizeof(std::uint64_t) + kArgsBlock - 1) /
-                                      kArgsBlock);
+    return (args_count + kArgsBlockWords - 1) / kArgsBlockWords;
   }
+  // How many packets it becomes.
+  std::uint32_t packets() const noexcept { return times == nullptr ? 1 : 3; }
+};
+
+// A place in a list: a word of a command, or of the kernel arguments of all.
+struct Place {
+  static constexpr std::uint8_t kArgs = 0xff;
+  std::uint32_t index;
+  std::uint8_t word;  // of command `index`; or kArgs
+};
+
+// A place that a symbol fills: bits [shift, shift + width) of the word.
+struct Patch {
+  std::uint32_t symbol;
+  Operand operand = 0;
+  Place place;
+  std::uint32_t command;  // the place belongs to it
+  std::uint8_t shift = 0;
+  std::uint8_t width = 64;
+  bool is_signal = false;
+};
+
+// kInvalidArgument where words 3 and 4 of a kExec give more than 2^64 workgroups.
+Status check_groups(std::uint64_t xy, std::uint64_t z);
+
+class CommandList;
+
+// A list in the form and in the memory from which a device executes it.
+class BoundList : public RefCounted {
+ public:
+  // It is queued or executed, and must not be written.
+  bool in_flight() const noexcept { return !unique(); }
+  // Takes over the places of `list` that have changed. Precondition: not in flight.
+  virtual void update(const CommandList& list) noexcept = 0;
 };
 
 class CommandList {
  public:
   explicit CommandList(QueueType queue_type) noexcept : type(queue_type) {}
 
+  // ---- Recording. The first error sticks.
+
   void fail(Status error) {
     if (status.ok()) status = std::move(error);
   }
+  // Sets a word of the last command, or of its arguments.
+  void set(std::uint8_t word, const Operand& operand, std::uint8_t shift = 0,
+           std::uint8_t width = 64);
+  void set_signal(const SignalOperand& signal);
+  void set_argument(std::uint32_t word, const Operand& operand, std::uint8_t shift,
+                    std::uint8_t width);
+  // `name`: what the profile calls it.
+  void add(Command command, std::string_view name = {});
+  // The kernel arguments of the last command.
+  void add_args(const std::vector<std::uint64_t>& words);
+
+  // ---- Changing.
+
+  // The command at `index`, if it is one of `kind` and of what is to change, bits of
+  // Command::symbolic, nothing is a symbol's. Otherwise null, and the list has failed.
+  Command* find(std::size_t index, PacketKind kind, std::uint8_t words, std::string_view what);
+  // It has changed.
+  void note(Place place);
+  void note(std::size_t command, std::uint8_t word) {
+    note(Place{static_cast<std::uint32_t>(command), word});
+  }
+
+  // Writes the words whose symbols have changed. On error, all is written again the next time.
+  Status resolve(std::uint32_t table, const std::vector<SymbolEntry>& entries);
 
   const QueueType type;
-  Status status;  // the first error
+  Status status;
   std::vector<Command> commands;
-  std::vector<std::uint64_t> args;
-  std::uint64_t args_blocks = 0;  // what args take in units of kArgsBlock, each command on its own
+  std::vector<std::uint64_t> args;  // those of each command from a multiple of kArgsBlockWords on
+  std::size_t packets = 0;          // that the commands become
+
+  bool profiled = false;
+  Ref<Profile> profile;
+
+  Ref<BoundList> bound;
+  const Device* bound_to = nullptr;
+  std::vector<Place> changed;  // since `bound` was written
+  bool all_changed = false;    // more than that
+
+  std::uint64_t args_blocks() const noexcept { return args.size() / kArgsBlockWords; }
+
+ private:
+  // The patches of one symbol lie together.
+  struct Use {
+    std::uint32_t symbol;
+    std::uint32_t end;  // of its patches
+    bool known = false;
+    std::uint64_t value = 0;  // written last
+  };
+  void add_patch(std::uint32_t table, const Patch& patch);
+  void sort_patches();
+  Status apply(const Patch& patch, const SymbolEntry& entry);
+
+  std::uint32_t table_ = 0;  // the symbols' table
+  std::vector<Patch> patches_;
+  std::vector<Use> uses_;  // empty: the patches are to be sorted
 };
 
 }  // namespace detail

@@ -32,23 +32,45 @@ Result<std::unique_ptr<HostQueue>> HostQueue::create(RingGroup& group,
 HostQueue::~HostQueue() { assert(first_ == nullptr); }
 
 Status HostQueue::submit(const detail::CommandList& list) noexcept {
+  return submit({.commands = list.commands.data(),
+                 .count = list.commands.size(),
+                 .args = list.args.data(),
+                 .args_count = list.args.size(),
+                 .packets = list.packets,
+                 .profile = list.profile});
+}
+
+Status HostQueue::submit(HostImage& image) noexcept {
+  detail::Command command{.kind = PacketKind::kIndirect};
+  command.words[0] = reinterpret_cast<std::uintptr_t>(image.packets());
+  command.words[1] = image.packet_count();
+  command.keeps = Ref<RefCounted>(&image);
+  return submit({.commands = &command,
+                 .count = 1,
+                 .args = nullptr,
+                 .args_count = 0,
+                 .packets = 1,
+                 .profile = {}});
+}
+
+Status HostQueue::submit(const Submission& submission) noexcept {
   {
     base::LockGuard lock(mutex_);
     if (closed_) return error(StatusCode::kUnavailable, "queue: its device is closed");
-    if (first_ == nullptr && fits(list)) {
-      for (const detail::Command& command : list.commands) {
-        const bool pushed = push(command, list.args.data());
+    const std::size_t count = submission.count;
+    if (first_ == nullptr && fits(submission)) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool pushed = push(submission.commands[i], submission.args, submission.profile);
         assert(pushed);
         (void)pushed;
       }
     } else {
-      const std::size_t count = list.commands.size();
       if (count > limits_.backlog_packets - backlogged_) {
         return error(StatusCode::kResourceExhausted,
                      "queue: {} commands do not fit, {} of at most {} are waiting", count,
                      backlogged_, limits_.backlog_packets);
       }
-      Batch* batch = copy(list);
+      Batch* batch = copy(submission);
       if (batch == nullptr) {
         return error(StatusCode::kResourceExhausted, "queue: no memory for {} commands", count);
       }
@@ -63,15 +85,14 @@ Status HostQueue::submit(const detail::CommandList& list) noexcept {
 }
 
 // Whether all of it fits the rings now.
-bool HostQueue::fits(const detail::CommandList& list) noexcept {
-  if (list.commands.size() > ring_->capacity() || !ring_->has_room(list.commands.size())) {
-    return false;
-  }
-  if (list.args_blocks == 0) return true;
+bool HostQueue::fits(const Submission& submission) noexcept {
+  if (submission.packets > ring_->capacity() || !ring_->has_room(submission.packets)) return false;
+  if (submission.args_count == 0) return true;
   // A block does not wrap, so up to one block's length may stay unused at the end.
   constexpr std::size_t kLargest =
       (kMaxBuffers * sizeof(std::uint64_t) + kMaxConstantsSize) / kBlock;
-  return list.args_blocks + kLargest + (kernargs_tail_ - ring_->retires()) <=
+  return submission.args_count / detail::kArgsBlockWords + kLargest +
+             (kernargs_tail_ - ring_->retires()) <=
          limits_.kernargs_bytes / kBlock;
 }
 
@@ -85,7 +106,7 @@ void HostQueue::feed_locked() noexcept {
   for (;;) {
     while (first_ != nullptr) {
       Batch& batch = *first_;
-      if (!push(batch.commands[batch.done], batch.args)) break;
+      if (!push(batch.commands[batch.done], batch.args, batch.profile)) break;
       --backlogged_;
       if (++batch.done < batch.count) continue;
       first_ = batch.next;
@@ -98,48 +119,65 @@ void HostQueue::feed_locked() noexcept {
   }
 }
 
-bool HostQueue::push(const detail::Command& command, const std::uint64_t* args) noexcept {
-  if (!ring_->has_room(1)) return false;
-  Packet& packet = ring_->next_slot();
-  std::copy_n(command.words, kPacketWords, packet.words);
-  if (command.kind == PacketKind::kExec) {
-    const std::size_t bytes = command.args_count * sizeof(std::uint64_t);
+bool HostQueue::push(const detail::Command& command, const std::uint64_t* args,
+                     const Ref<detail::Profile>& profile) noexcept {
+  if (!ring_->has_room(command.packets())) return false;
+  std::uint32_t tail = kernargs_tail_;
+  Words words;
+  std::copy_n(command.words, kPacketWords, words.begin());
+  if (command.args_count != 0) {
     const auto capacity = static_cast<std::uint32_t>(limits_.kernargs_bytes / kBlock);
     const std::uint32_t blocks = command.args_blocks();
     std::uint32_t start = kernargs_tail_;
     if (start % capacity + blocks > capacity) start += capacity - start % capacity;
     if (start + blocks - ring_->retires() > capacity) return false;
     std::byte* block = kernargs_ + start % capacity * kBlock;
-    if (bytes != 0) std::memcpy(block, args + command.args_begin, bytes);
-    packet.words[1] = reinterpret_cast<std::uintptr_t>(block);
-    packet.words[2] =
+    std::memcpy(block, args + command.args_begin, command.args_count * sizeof(std::uint64_t));
+    words[1] = reinterpret_cast<std::uintptr_t>(block);
+    words[2] =
         reinterpret_cast<std::uintptr_t>(block + command.buffer_count * sizeof(std::uint64_t));
-    kernargs_tail_ = start + blocks;
+    tail = start + blocks;
   }
-  packet.retires = kernargs_tail_;
-  packet.lane_value = 0;
-  std::uint32_t flags = 0;
-  if (command.keeps) {
-    command.keeps->retain();
-    packet.words[5] = reinterpret_cast<std::uintptr_t>(command.keeps.get());
-    flags = Packet::kKeeps;
-  }
-  ring_->publish(command.kind, flags);
+  // With the tail as it was: a packet before the kernel's must not release its arguments.
+  if (command.times != nullptr) publish_timestamp(command.times->begin, profile);
+  kernargs_tail_ = tail;
+  publish(command.kind, words, command.keeps.get());
+  if (command.times != nullptr) publish_timestamp(command.times->end, profile);
   return true;
 }
 
-HostQueue::Batch* HostQueue::copy(const detail::CommandList& list) noexcept {
+void HostQueue::publish_timestamp(base::Atomic<Nanoseconds>& time,
+                                  const Ref<detail::Profile>& profile) noexcept {
+  publish(PacketKind::kTimestamp, {reinterpret_cast<std::uintptr_t>(&time)}, profile.get());
+}
+
+void HostQueue::publish(PacketKind kind, const Words& words, RefCounted* keeps) noexcept {
+  Packet& packet = ring_->next_slot();
+  std::ranges::copy(words, packet.words);
+  packet.retires = kernargs_tail_;
+  packet.lane_value = 0;
+  std::uint32_t flags = 0;
+  if (keeps != nullptr) {
+    keeps->retain();
+    packet.words[5] = reinterpret_cast<std::uintptr_t>(keeps);
+    flags = Packet::kKeeps;
+  }
+  ring_->publish(kind, flags);
+}
+
+HostQueue::Batch* HostQueue::copy(const Submission& submission) noexcept {
   auto* batch = new (std::nothrow) Batch;
   if (batch == nullptr) return nullptr;
-  batch->count = list.commands.size();
-  batch->commands = new (std::nothrow) detail::Command[list.commands.size()];
-  batch->args = new (std::nothrow) std::uint64_t[list.args.size()];
+  batch->count = submission.count;
+  batch->profile = submission.profile;
+  batch->commands = new (std::nothrow) detail::Command[submission.count];
+  batch->args = new (std::nothrow) std::uint64_t[submission.args_count];
   if (batch->commands == nullptr || batch->args == nullptr) {
     destroy(batch);
     return nullptr;
   }
-  std::copy(list.commands.begin(), list.commands.end(), batch->commands);
-  std::copy(list.args.begin(), list.args.end(), batch->args);
+  std::copy_n(submission.commands, submission.count, batch->commands);
+  std::copy_n(submission.args, submission.args_count, batch->args);
   return batch;
 }
 

@@ -7,6 +7,7 @@
 // is taken when its packet enters the ring and is free again when the packet is done.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "hcq/command_list.h"
+#include "hcq/host_image.h"
 #include "hcq/ring.h"
 #include "hcq/ring_group.h"
 
@@ -37,6 +39,8 @@ class HostQueue final : private RingFeeder {
 
   // All of `list` in order, or nothing: kResourceExhausted. Any thread; rings the doorbell.
   Status submit(const detail::CommandList& list) noexcept;
+  // The same with one packet. The image lives until it was executed.
+  Status submit(HostImage& image) noexcept;
 
   Ring& ring() noexcept { return *ring_; }
 
@@ -44,13 +48,22 @@ class HostQueue final : private RingFeeder {
   void close() noexcept;
 
  private:
-  // A submission in the backlog: a copy, from a place on.
+  struct Submission {
+    const detail::Command* commands;
+    std::size_t count;
+    const std::uint64_t* args;
+    std::size_t args_count;
+    std::size_t packets;
+    const Ref<detail::Profile>& profile;
+  };
+  // One in the backlog: a copy, from a place on.
   struct Batch {
     Batch* next = nullptr;
     detail::Command* commands;
     std::uint64_t* args;
     std::size_t count;
     std::size_t done = 0;
+    Ref<detail::Profile> profile;
   };
   static constexpr std::size_t kBlock = detail::kArgsBlock;
 
@@ -58,9 +71,15 @@ class HostQueue final : private RingFeeder {
       : group_(group), limits_(limits) {}
   void feed() noexcept override;
   void feed_locked() noexcept;
-  bool fits(const detail::CommandList& list) noexcept;
-  bool push(const detail::Command& command, const std::uint64_t* args) noexcept;
-  Batch* copy(const detail::CommandList& list) noexcept;
+  Status submit(const Submission& submission) noexcept;
+  bool fits(const Submission& submission) noexcept;
+  bool push(const detail::Command& command, const std::uint64_t* args,
+            const Ref<detail::Profile>& profile) noexcept;
+  using Words = std::array<std::uint64_t, kPacketWords>;
+  void publish(PacketKind kind, const Words& words, RefCounted* keeps) noexcept;
+  void publish_timestamp(base::Atomic<Nanoseconds>& time,
+                         const Ref<detail::Profile>& profile) noexcept;
+  static Batch* copy(const Submission& submission) noexcept;
   static void destroy(Batch* batch) noexcept;
 
   RingGroup& group_;

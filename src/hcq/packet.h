@@ -23,12 +23,15 @@ enum class PacketKind : std::uint8_t {
   kExec,       // words: Kernel, buffers, constants, x | y << 32, z
   kCopy,       // words: target, source, bytes
   kFill,       // words: target, bytes, pattern, pattern size
-  kTimestamp,  // words: SignalObject*
+  kTimestamp,  // words: base::Atomic<Nanoseconds>*
   kBarrier,    // makes what other agents wrote visible
   kCustom,     // words: CustomFunction, the rest is its own
+  kCall,       // words: void (*)(const std::uint64_t*), four words for it
+  kIndirect,   // words: Packet[] (their laps are ignored), count; words[5] owns the packets
 };
 
 inline constexpr int kPacketWords = 6;
+inline constexpr std::size_t kCallWords = 4;
 
 struct alignas(64) Packet {
   // Header: lap << 8 | keeps << 7 | kind.

@@ -15,6 +15,10 @@ const char* name_of(Value::Type type) noexcept {
   return kNames[static_cast<int>(type)];
 }
 
+std::size_t words_of(const ProgramInfo& info) noexcept {
+  return info.buffer_count + (info.constants_size + 7) / 8;
+}
+
 }  // namespace
 
 Program::Program(Ref<ProgramObject> object) noexcept : object_(std::move(object)) {}
@@ -31,8 +35,12 @@ Size3 Program::local_size() const noexcept {
   return object_ ? object()->info().local_size : Size3();
 }
 
-ArgsState Program::fill_kernargs(std::initializer_list<Buffer> buffers,
-                                 std::initializer_list<Value> values) const {
+std::size_t Program::kernargs_size() const noexcept {
+  return object_ ? words_of(object()->info()) * sizeof(std::uint64_t) : 0;
+}
+
+ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
+                                 std::span<const Value> values) const {
   ArgsState args;
   const auto fail = [&](Status status) {
     args.status_ = std::move(status);
@@ -46,19 +54,54 @@ ArgsState Program::fill_kernargs(std::initializer_list<Buffer> buffers,
                       buffers.size(), values.size(), info.buffer_count, info.constants.size()));
   }
   args.program_ = object_;
-  args.words_.resize(info.buffer_count + (info.constants_size + 7) / 8);
-  std::uint64_t* word = args.words_.data();
-  for (const Buffer& buffer : buffers) *word++ = buffer.va_addr;
-  auto* block = reinterpret_cast<std::byte*>(word);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Value& value = values.begin()[i];
-    const ProgramInfo::Constant& constant = info.constants[i];
-    if (value.type() != constant.type) {
-      return fail(error(StatusCode::kInvalidArgument, "program '{}': '{}' is {}, {} was given",
-                        info.name, constant.name, name_of(constant.type), name_of(value.type())));
+  args.words_.resize(words_of(info));
+  const auto set = [&](std::uint32_t word, const Operand& operand, unsigned shift, unsigned width) {
+    if (operand.symbolic()) {
+      args.patches_.push_back(
+          {operand, word, static_cast<std::uint8_t>(shift), static_cast<std::uint8_t>(width)});
+    } else {
+      args.words_[word] |= operand.resolve() << shift;
     }
-    std::memcpy(block + constant.offset, value.data(), Value::size_of(value.type()));
+  };
+  std::uint32_t word = 0;
+  for (const BufferOperand& buffer : buffers) set(word++, buffer.va_addr, 0, 64);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ProgramInfo::Constant& constant = info.constants[i];
+    if (values[i].type() != constant.type) {
+      return fail(error(StatusCode::kInvalidArgument, "program '{}': '{}' is {}, {} was given",
+                        info.name, constant.name, name_of(constant.type),
+                        name_of(values[i].type())));
+    }
+    // Offsets are multiples of the size, so a value lies within a word.
+    set(word + constant.offset / 8, values[i].bits(), constant.offset % 8 * 8,
+        static_cast<unsigned>(Value::size_of(constant.type) * 8));
   }
+  return args;
+}
+
+ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
+                                 std::span<const Value> values, std::span<std::byte> memory) const {
+  ArgsState args = fill_kernargs(buffers, values);
+  if (!args.status_.ok()) return args;
+  const auto fail = [&](Status status) {
+    args.status_ = std::move(status);
+    return args;
+  };
+  if (memory.size() < kernargs_size()) {
+    return fail(error(StatusCode::kOutOfRange, "program '{}': arguments of {} bytes in {}", name(),
+                      kernargs_size(), memory.size()));
+  }
+  if (reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) != 0) {
+    return fail(error(StatusCode::kInvalidArgument,
+                      "program '{}': memory for arguments that is not aligned to 8 bytes", name()));
+  }
+  if (!args.patches_.empty()) {
+    return fail(error(StatusCode::kInvalidArgument,
+                      "program '{}': a symbol among arguments in the caller's memory", name()));
+  }
+  if (!args.words_.empty()) std::memcpy(memory.data(), args.words_.data(), kernargs_size());
+  args.words_.clear();
+  args.memory_ = reinterpret_cast<const std::uint64_t*>(memory.data());
   return args;
 }
 

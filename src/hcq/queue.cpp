@@ -15,16 +15,29 @@ std::uint64_t word(const void* pointer) noexcept {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-void add(detail::CommandList& list, PacketKind kind, const Signal& signal, std::uint64_t value,
-         std::string_view what) {
+// words[0] is a signal, words[1] its value.
+void add(detail::CommandList& list, PacketKind kind, const SignalOperand& signal,
+         const Operand& value, std::string_view what) {
+  if (!signal.symbolic() && !signal.signal()) {
+    return list.fail(error(StatusCode::kInvalidArgument, "queue: {} with an empty signal", what));
+  }
+  list.add({.kind = kind});
+  list.set_signal(signal);
+  list.set(1, value);
+}
+
+void change(detail::CommandList& list, PacketKind kind, std::size_t index, const Signal& signal,
+            std::uint64_t value, std::string_view what) {
+  detail::Command* command = list.find(index, kind, 0b11, what);
+  if (command == nullptr) return;
   if (!signal) {
     return list.fail(error(StatusCode::kInvalidArgument, "queue: {} with an empty signal", what));
   }
-  detail::Command command{.kind = kind};
-  command.words[0] = word(signal.object());
-  command.words[1] = value;
-  command.keeps = Ref<RefCounted>(signal.object());
-  list.commands.push_back(std::move(command));
+  command->words[0] = word(signal.object());
+  command->words[1] = value;
+  command->keeps = Ref<RefCounted>(signal.object());
+  list.note(index, 0);
+  list.note(index, 1);
 }
 
 }  // namespace
@@ -36,31 +49,107 @@ CommandQueue::~CommandQueue() = default;
 
 std::size_t CommandQueue::command_count() const noexcept { return commands_->commands.size(); }
 
-Status CommandQueue::submit(Device& device) {
-  HALYARD_RETURN_IF_ERROR(Status(commands_->status));
-  if (commands_->commands.empty()) return {};
-  return device.submit(commands_->type, *commands_);
+Status CommandQueue::submit(Device& device) { return submit(device, 0, {}); }
+
+Status CommandQueue::submit(Device& device, const SymbolTable& symbols) {
+  return submit(device, symbols.id_, symbols.entries_);
 }
 
-void CommandQueue::add_signal(const Signal& signal, std::uint64_t value) {
+Status CommandQueue::submit(Device& device, std::uint32_t table,
+                            const std::vector<detail::SymbolEntry>& entries) {
+  detail::CommandList& list = *commands_;
+  HALYARD_RETURN_IF_ERROR(Status(list.status));
+  if (list.commands.empty()) return {};
+  HALYARD_RETURN_IF_ERROR(list.resolve(table, entries));
+  if (list.bound_to != &device) return device.submit(list.type, list);
+  if (!list.changed.empty() || list.all_changed) {
+    if (list.bound->in_flight()) return device.submit(list.type, list);
+    list.bound->update(list);
+    list.changed.clear();
+    list.all_changed = false;
+  }
+  return device.submit(list.type, *list.bound);
+}
+
+Status CommandQueue::bind(Device& device) {
+  detail::CommandList& list = *commands_;
+  HALYARD_RETURN_IF_ERROR(Status(list.status));
+  HALYARD_ASSIGN_OR_RETURN(list.bound, device.bind(list));
+  list.bound_to = &device;
+  list.changed.clear();
+  list.all_changed = false;
+  return {};
+}
+
+void CommandQueue::set_profiling(bool on) noexcept { commands_->profiled = on; }
+
+std::vector<CommandTimes> CommandQueue::profile() const {
+  std::vector<CommandTimes> result;
+  if (!commands_->profile) return result;
+  for (const auto& times : commands_->profile->times) {
+    result.push_back({.command = times->command,
+                      .name = times->name,
+                      .begin = times->begin.load(std::memory_order_acquire),
+                      .end = times->end.load(std::memory_order_acquire)});
+  }
+  return result;
+}
+
+void CommandQueue::add_signal(const SignalOperand& signal, const Operand& value) {
   add(*commands_, PacketKind::kSignal, signal, value, "signal");
 }
 
-void CommandQueue::add_wait(const Signal& signal, std::uint64_t value) {
+void CommandQueue::add_wait(const SignalOperand& signal, const Operand& value) {
   add(*commands_, PacketKind::kWait, signal, value, "wait");
 }
 
-void CommandQueue::add_timestamp(const Signal& signal) {
+void CommandQueue::add_timestamp(const SignalOperand& signal) {
   add(*commands_, PacketKind::kTimestamp, signal, 0, "timestamp");
 }
 
+void CommandQueue::add_custom(const CustomCommand& command, std::initializer_list<Operand> words) {
+  detail::CommandList& list = *commands_;
+  if (command.run == nullptr || words.size() > kCallWords) {
+    return list.fail(error(StatusCode::kInvalidArgument,
+                           "queue: custom command '{}' with {} words and {}", command.name,
+                           words.size(), command.run == nullptr ? "no function" : "at most 4"));
+  }
+  list.add({.kind = PacketKind::kCall}, command.name);
+  list.set(0, word(reinterpret_cast<const void*>(command.run)));
+  std::uint8_t at = 1;
+  for (const Operand& operand : words) list.set(at++, operand);
+}
+
+void CommandQueue::change_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
+  change(*commands_, PacketKind::kSignal, command, signal, value, "update_signal");
+}
+
+void CommandQueue::change_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
+  change(*commands_, PacketKind::kWait, command, signal, value, "update_wait");
+}
+
+void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::uint64_t> words) {
+  detail::CommandList& list = *commands_;
+  detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
+  if (command == nullptr) return;
+  if (words.size() > kCallWords) {
+    return list.fail(
+        error(StatusCode::kInvalidArgument, "queue: update_custom with {} words", words.size()));
+  }
+  std::uint8_t at = 1;
+  for (const std::uint64_t value : words) {
+    command->words[at] = value;
+    list.note(index, at++);
+  }
+}
+
 ComputeQueue& ComputeQueue::memory_barrier() {
-  commands().commands.push_back({.kind = PacketKind::kBarrier});
+  commands().add({.kind = PacketKind::kBarrier});
   return *this;
 }
 
-ComputeQueue& ComputeQueue::exec(const Program& program, const ArgsState& args, Size3 global_size,
-                                 Size3 local_size) {
+ComputeQueue& ComputeQueue::exec(const Program& program, const ArgsState& args,
+                                 const Size3Operand& global_size, Size3 local_size) {
   detail::CommandList& list = commands();
   const auto fail = [&](Status status) -> ComputeQueue& {
     list.fail(std::move(status));
@@ -79,41 +168,102 @@ ComputeQueue& ComputeQueue::exec(const Program& program, const ArgsState& args, 
                       info.name, local_size.x, local_size.y, local_size.z, info.local_size.x,
                       info.local_size.y, info.local_size.z));
   }
-  std::uint64_t total = std::uint64_t{global_size.x} * global_size.y;
-  if (__builtin_mul_overflow(total, std::uint64_t{global_size.z}, &total)) {
-    return fail(error(StatusCode::kInvalidArgument, "queue: exec of '{}' with {}x{}x{} workgroups",
-                      info.name, global_size.x, global_size.y, global_size.z));
-  }
-  if (list.args.size() + args.words_.size() > std::numeric_limits<std::uint32_t>::max()) {
+  if (list.args.size() + args.words_.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
     return fail(error(StatusCode::kResourceExhausted, "queue: {} words of kernel arguments",
                       list.args.size()));
   }
   detail::Command command{.kind = PacketKind::kExec};
   command.words[0] = reinterpret_cast<std::uintptr_t>(program.object()->kernel());
-  command.words[3] = global_size.x | std::uint64_t{global_size.y} << 32;
-  command.words[4] = global_size.z;
   command.keeps = args.program_;
   command.args_begin = static_cast<std::uint32_t>(list.args.size());
   command.args_count = static_cast<std::uint32_t>(args.words_.size());
   command.buffer_count = info.buffer_count;
-  list.args.insert(list.args.end(), args.words_.begin(), args.words_.end());
-  list.args_blocks += command.args_blocks();
-  list.commands.push_back(std::move(command));
+  if (args.memory_ != nullptr) {
+    command.words[1] = word(args.memory_);
+    command.words[2] = word(args.memory_ + info.buffer_count);
+  }
+  list.add(std::move(command), info.name);
+  list.set(3, global_size.x, 0, 32);
+  list.set(3, global_size.y, 32, 32);
+  list.set(4, global_size.z, 0, 32);
+  for (const ArgsState::Patch& patch : args.patches_) {
+    list.set_argument(patch.word, patch.operand, patch.shift, patch.width);
+  }
+  if (!list.status.ok()) return *this;
+  list.add_args(args.words_);
+  list.fail(detail::check_groups(list.commands.back().words[3], list.commands.back().words[4]));
   return *this;
 }
 
-CopyQueue& CopyQueue::copy(const Buffer& target, const Buffer& source, std::uint64_t size) {
+ComputeQueue& ComputeQueue::update_exec(std::size_t index, Size3 global_size) {
+  detail::CommandList& list = commands();
+  detail::Command* command = list.find(index, PacketKind::kExec, 0b11000, "update_exec");
+  if (command == nullptr) return *this;
+  command->words[3] = global_size.x | std::uint64_t{global_size.y} << 32;
+  command->words[4] = global_size.z;
+  list.note(index, 3);
+  list.note(index, 4);
+  list.fail(detail::check_groups(command->words[3], command->words[4]));
+  return *this;
+}
+
+ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args,
+                                        Size3 global_size) {
+  detail::CommandList& list = commands();
+  detail::Command* command =
+      list.find(index, PacketKind::kExec, detail::Command::kSymbolicArgs, "update_exec");
+  if (command == nullptr) return *this;
+  if (!args.status().ok()) return list.fail(args.status()), *this;
+  const bool other_form = args.words_.size() != command->args_count || !args.patches_.empty();
+  if (args.program_ != command->keeps || other_form) {
+    list.fail(error(StatusCode::kInvalidArgument,
+                    "queue: update_exec of command {} with arguments of another {}", index,
+                    other_form ? "form" : "program"));
+    return *this;
+  }
+  if (args.memory_ != nullptr) {
+    command->words[1] = word(args.memory_);
+    command->words[2] = word(args.memory_ + command->buffer_count);
+    list.note(index, 1);
+    list.note(index, 2);
+  }
+  for (std::uint32_t i = 0; i < command->args_count; ++i) {
+    if (std::exchange(list.args[command->args_begin + i], args.words_[i]) != args.words_[i]) {
+      list.note({command->args_begin + i, detail::Place::kArgs});
+    }
+  }
+  return update_exec(index, global_size);
+}
+
+CopyQueue& CopyQueue::copy(const BufferOperand& target, const BufferOperand& source,
+                           std::uint64_t size) {
   detail::CommandList& list = commands();
   if (size > target.size || size > source.size) {
     list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} bytes from {} to {} bytes", size,
                     source.size, target.size));
     return *this;
   }
-  detail::Command command{.kind = PacketKind::kCopy};
-  command.words[0] = target.va_addr;
-  command.words[1] = source.va_addr;
-  command.words[2] = size;
-  list.commands.push_back(std::move(command));
+  list.add({.kind = PacketKind::kCopy}, "copy");
+  list.set(0, target.va_addr);
+  list.set(1, source.va_addr);
+  list.set(2, size);
+  return *this;
+}
+
+CopyQueue& CopyQueue::update_copy(std::size_t index, const Buffer& target, const Buffer& source) {
+  detail::CommandList& list = commands();
+  detail::Command* command = list.find(index, PacketKind::kCopy, 0b11, "update_copy");
+  if (command == nullptr) return *this;
+  const std::uint64_t size = command->words[2];
+  if (size > target.size || size > source.size) {
+    list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} bytes from {} to {} bytes",
+                    size, source.size, target.size));
+    return *this;
+  }
+  command->words[0] = target.va_addr;
+  command->words[1] = source.va_addr;
+  list.note(index, 0);
+  list.note(index, 1);
   return *this;
 }
 

@@ -185,12 +185,18 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
                                     static_cast<std::uint32_t>(words[2]),
                                     static_cast<std::uint32_t>(words[3])));
     case PacketKind::kTimestamp:
-      pointer<SignalObject>(words[0])->stamp(Clock::steady().now());
+      pointer<base::Atomic<Nanoseconds>>(words[0])->store(Clock::steady().now(),
+                                                          std::memory_order_release);
       return Step::kDone;
     case PacketKind::kBarrier:
       // Packets run in order, and each thread change on the way is an acquire and a release.
       std::atomic_signal_fence(std::memory_order_seq_cst);
       return Step::kDone;
+    case PacketKind::kCall:
+      reinterpret_cast<void (*)(const std::uint64_t*)>(words[0])(words + 1);
+      return Step::kDone;
+    case PacketKind::kIndirect:
+      return run_indirect(words, slice);
     case PacketKind::kCustom: {
       job_done_ = false;
       const auto function = reinterpret_cast<CustomFunction>(words[0]);
@@ -205,6 +211,21 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
     }
   }
   assert(false && "not a packet");
+  return Step::kDone;
+}
+
+// Packets that lie elsewhere. A visit that ends among them goes on at indirect_.
+Ring::Step Ring::run_indirect(const std::uint64_t* words, Slice& slice) noexcept {
+  Packet* packets = pointer<Packet>(words[0]);
+  for (; indirect_ < words[1]; ++indirect_) {
+    if (slice.spent()) return Step::kYield;
+    Packet& packet = packets[indirect_];
+    const auto kind = static_cast<PacketKind>(packet.header.load(std::memory_order_relaxed));
+    const Step step = execute(packet, kind, slice);
+    if (step != Step::kDone) return step;
+    slice.spend(1);
+  }
+  indirect_ = 0;
   return Step::kDone;
 }
 

@@ -163,6 +163,7 @@ class Ring final : private base::Notify {
   Step execute(Packet& packet, PacketKind kind, Slice& slice) noexcept;
   Step wait(SignalObject& signal, std::uint64_t value) noexcept;
   Step wait_list(const Packet& packet) noexcept;
+  Step run_indirect(const std::uint64_t* words, Slice& slice) noexcept;
   void retire(const Packet& packet, std::uint32_t header) noexcept;
   void write_back() noexcept;
   void open_job(PacketKind kind, std::uint64_t total, std::uint64_t chunk_size) noexcept;
@@ -192,6 +193,7 @@ class Ring final : private base::Notify {
   alignas(64) std::uint64_t head_ = 0;
   std::uint64_t written_back_ = 0;
   std::uint64_t cursor_ = 0;
+  std::uint64_t indirect_ = 0;  // the packet of a kIndirect that is next
   std::uint32_t retires_seen_ = 0;
   bool job_done_ = false;
   SignalObject* waits_for_ = nullptr;

@@ -34,7 +34,8 @@ class alignas(64) SignalObject final : public RefCounted {
 
   std::uint64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
   Nanoseconds timestamp() const noexcept { return timestamp_.load(std::memory_order_acquire); }
-  void stamp(Nanoseconds now) noexcept { timestamp_.store(now, std::memory_order_release); }
+  // Where timestamp commands write.
+  base::Atomic<Nanoseconds>& time_stamp() noexcept { return timestamp_; }
 
   // Raises the value. Any thread. The caller keeps the object alive until it returns.
   void advance(std::uint64_t value) noexcept {

@@ -35,6 +35,12 @@ class HALYARD_EXPORT RefCounted {
     }
   }
 
+  // Whether the caller's reference is the only one. What others did before they gave theirs up is
+  // visible then.
+  bool unique() const noexcept {
+    return (counts_.load(std::memory_order_acquire) & kReferenceMask) == kReference;
+  }
+
   // The first handle takes a reference for the group.
   void retain_handle() const noexcept {
     if ((counts_.fetch_add(kHandle, std::memory_order_relaxed) & ~kReferenceMask) == 0) retain();

@@ -16,14 +16,16 @@
 
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
+#include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/signal.h"
 
 namespace halyard::inline v0::hcq {
 
 namespace detail {
+class BoundList;
 class CommandList;
-}
+}  // namespace detail
 
 enum class QueueType : std::uint8_t { kCompute, kCopy };
 
@@ -61,6 +63,8 @@ class HALYARD_EXPORT Device {
   friend class CommandQueue;
   // In order, to the hardware queue of `type`; nothing is queued on error.
   virtual Status submit(QueueType type, const detail::CommandList& commands) = 0;
+  virtual Status submit(QueueType type, detail::BoundList& commands) = 0;
+  virtual Result<Ref<detail::BoundList>> bind(const detail::CommandList& commands) = 0;
 
   const Signal timeline_signal_;
   std::atomic<std::uint64_t> timeline_value_{1};

@@ -5,15 +5,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "halyard/base/clock.h"
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "halyard/hcq/symbol.h"
 
 namespace halyard::inline v0::hcq {
 
@@ -40,6 +44,15 @@ struct Buffer {
   std::uint64_t size = 0;  // bytes
 };
 
+// A buffer whose address may be a symbol's.
+struct BufferOperand {
+  BufferOperand(const Buffer& buffer) noexcept : va_addr(buffer.va_addr), size(buffer.size) {}
+  BufferOperand(Operand va_addr_, std::uint64_t size_) noexcept : va_addr(va_addr_), size(size_) {}
+
+  Operand va_addr;
+  std::uint64_t size;
+};
+
 // A typed constant. One that differs from the kernel's declaration is an error, never a conversion.
 class Value {
  public:
@@ -52,9 +65,11 @@ class Value {
   Value(float value) noexcept : Value(Type::kFloat32, &value, sizeof value) {}
   Value(double value) noexcept : Value(Type::kFloat64, &value, sizeof value) {}
   Value(bool) = delete;
+  // An integer that a symbol gives; a float from its bits.
+  Value(Type type, Operand operand) noexcept : operand_(operand), type_(type) {}
 
   Type type() const noexcept { return type_; }
-  const void* data() const noexcept { return bytes_; }
+  const Operand& bits() const noexcept { return operand_; }
 
   static constexpr std::size_t size_of(Type type) noexcept {
     return type == Type::kInt32 || type == Type::kUint32 || type == Type::kFloat32 ? 4 : 8;
@@ -62,16 +77,26 @@ class Value {
 
  private:
   Value(Type type, const void* value, std::size_t size) noexcept : type_(type) {
-    __builtin_memcpy(bytes_, value, size);
+    std::uint64_t bits = 0;
+    __builtin_memcpy(&bits, value, size);
+    operand_ = bits;
   }
 
-  alignas(8) std::byte bytes_[8] = {};
+  Operand operand_ = 0;
   Type type_;
 };
 
 struct Size3 {
   std::uint32_t x = 1, y = 1, z = 1;
   friend bool operator==(const Size3&, const Size3&) noexcept = default;
+};
+
+// A size, any part of which may be a symbol's.
+struct Size3Operand {
+  Size3Operand(const Size3& size) noexcept : x(size.x), y(size.y), z(size.z) {}
+  Size3Operand(Operand x_, Operand y_, Operand z_) noexcept : x(x_), y(y_), z(z_) {}
+
+  Operand x, y, z;
 };
 
 // What a Program must know of its kernel.
@@ -86,9 +111,11 @@ struct ProgramInfo {
   std::uint32_t buffer_count = 0;
   std::vector<Constant> constants;
   std::uint32_t constants_size = 0;  // bytes of the block; at least the end of the last constant
+  std::uint64_t reads_only = 0;      // bit i: buffer i is only read (a Graph orders by it)
 };
 
 class ProgramObject;
+class Device;
 
 // Arguments of one launch. Must live until the queue it was given to is submitted. An ArgsState
 // made from wrong arguments carries the error, which Queue::submit returns.
@@ -100,8 +127,16 @@ class HALYARD_EXPORT ArgsState {
   friend class Program;
   friend class ComputeQueue;
   Status status_;
+  struct Patch {
+    Operand operand;
+    std::uint32_t word;
+    std::uint8_t shift;
+    std::uint8_t width;
+  };
   Ref<RefCounted> program_;
   std::vector<std::uint64_t> words_;  // buffer addresses, then the block of constants
+  std::vector<Patch> patches_;
+  const std::uint64_t* memory_ = nullptr;  // the caller's, instead of words_
 };
 
 // A handle; safe from any thread. Queued commands keep the program they run.
@@ -115,8 +150,28 @@ class HALYARD_EXPORT Program {
 
   // Packs arguments in the order of the kernel's declaration. Errors are in the result's status():
   // kInvalidArgument for a wrong number or type, naming the parameter.
-  ArgsState fill_kernargs(std::initializer_list<Buffer> buffers,
-                          std::initializer_list<Value> values = {}) const;
+  ArgsState fill_kernargs(std::span<const BufferOperand> buffers,
+                          std::span<const Value> values) const;
+  ArgsState fill_kernargs(std::initializer_list<BufferOperand> buffers,
+                          std::initializer_list<Value> values = {}) const {
+    return fill_kernargs(std::span(buffers.begin(), buffers.size()),
+                         std::span(values.begin(), values.size()));
+  }
+  // The same in the caller's memory, from which the kernel then reads: `memory` stays until it has
+  // run. Also: kOutOfRange when it is smaller than kernargs_size(); kInvalidArgument when it is not
+  // aligned to 8 bytes, or for a symbol.
+  ArgsState fill_kernargs(std::span<const BufferOperand> buffers, std::span<const Value> values,
+                          std::span<std::byte> memory) const;
+  std::size_t kernargs_size() const noexcept;
+
+  // Runs global_size workgroups behind everything submitted to `device` so far, and signals its
+  // timeline; never blocks. Errors are those of CommandQueue::submit(), and kInvalidArgument for a
+  // symbol in `args`.
+  Status launch(Device& device, const ArgsState& args, Size3 global_size) const;
+  // The same, and waits: how long the kernel ran, without the wait for its turn. Also
+  // kDeadlineExceeded; the kernel then still runs.
+  Result<Nanoseconds> launch_and_wait(Device& device, const ArgsState& args, Size3 global_size,
+                                      Deadline deadline = kForever) const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
   friend bool operator==(const Program& a, const Program& b) noexcept = default;

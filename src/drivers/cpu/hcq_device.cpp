@@ -35,7 +35,16 @@ HcqDevice::~HcqDevice() {
 }
 
 Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& commands) {
-  return (type == hcq::QueueType::kCompute ? compute_ : copy_)->submit(commands);
+  return queue(type).submit(commands);
+}
+
+Status HcqDevice::submit(hcq::QueueType type, hcq::detail::BoundList& commands) {
+  return queue(type).submit(static_cast<hcq::HostImage&>(commands));
+}
+
+Result<Ref<hcq::detail::BoundList>> HcqDevice::bind(const hcq::detail::CommandList& commands) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<hcq::HostImage> image, hcq::HostImage::create(commands));
+  return Ref<hcq::detail::BoundList>(std::move(image));
 }
 
 }  // namespace cpu
@@ -113,6 +122,10 @@ Result<Program> load_cpu_program(std::span<const std::byte> hyx, std::string_vie
   for (const kernel::ConstantInfo& constant : found->constants) {
     HALYARD_ASSIGN_OR_RETURN(const Value::Type type, value_type(constant, kernel));
     info.constants.push_back({std::string(constant.name), type, constant.offset});
+  }
+  for (std::size_t i = 0; i < found->bindings.size(); ++i) {
+    if (found->bindings[i].access == kernel::Access::kRead)
+      info.reads_only |= std::uint64_t{1} << i;
   }
   return make_program(cpu::to_hcq(entry), std::move(info), std::move(image));
 }

@@ -25,6 +25,11 @@ class HcqDevice final : public hcq::Device {
   HcqDevice(hcq::Signal timeline_signal, unsigned workers) noexcept
       : Device(std::move(timeline_signal)), group_(workers), workers_(group_) {}
   Status submit(hcq::QueueType type, const hcq::detail::CommandList& commands) override;
+  Status submit(hcq::QueueType type, hcq::detail::BoundList& commands) override;
+  Result<Ref<hcq::detail::BoundList>> bind(const hcq::detail::CommandList& commands) override;
+  hcq::HostQueue& queue(hcq::QueueType type) noexcept {
+    return type == hcq::QueueType::kCompute ? *compute_ : *copy_;
+  }
 
   hcq::RingGroup group_;
   Workers workers_;

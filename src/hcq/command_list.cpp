@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hcq/command_list.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "hcq/signal_object.h"
+
+namespace halyard::inline v0::hcq::detail {
+namespace {
+
+constexpr std::uint64_t mask_of(unsigned width) noexcept {
+  return width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+}
+
+// A timestamp goes to a part of the signal.
+std::uint64_t signal_word(PacketKind kind, const Signal& signal) noexcept {
+  SignalObject* object = signal.object();
+  return kind == PacketKind::kTimestamp ? reinterpret_cast<std::uintptr_t>(&object->time_stamp())
+                                        : reinterpret_cast<std::uintptr_t>(object);
+}
+
+// Arguments may be negative: their high bits are then those of the sign.
+bool fits(std::uint64_t value, const Patch& patch) noexcept {
+  const std::uint64_t mask = mask_of(patch.width);
+  if (value <= mask) return true;
+  const std::uint64_t sign = ~(mask >> 1);
+  return patch.place.word == Place::kArgs && (value & sign) == sign;
+}
+
+}  // namespace
+
+void CommandList::add(Command command, std::string_view name) {
+  if (bound) {
+    return fail(error(StatusCode::kFailedPrecondition, "queue: a command after bind()"));
+  }
+  if (profiled && !name.empty()) {
+    if (!profile) profile = Ref<Profile>::adopt(new Profile);
+    profile->times.push_back(std::make_unique<Profile::Times>());
+    command.times = profile->times.back().get();
+    command.times->command = commands.size();
+    command.times->name = name;
+  }
+  packets += command.packets();
+  commands.push_back(std::move(command));
+}
+
+void CommandList::add_args(const std::vector<std::uint64_t>& words) {
+  args.insert(args.end(), words.begin(), words.end());
+  args.resize((args.size() + kArgsBlockWords - 1) / kArgsBlockWords * kArgsBlockWords);
+}
+
+void CommandList::set(std::uint8_t word, const Operand& operand, std::uint8_t shift,
+                      std::uint8_t width) {
+  if (!status.ok()) return;
+  Command& command = commands.back();
+  if (!operand.symbolic()) {
+    command.words[word] |= (operand.resolve() & mask_of(width)) << shift;
+    return;
+  }
+  command.symbolic |= static_cast<std::uint8_t>(1u << word);
+  const auto index = static_cast<std::uint32_t>(commands.size() - 1);
+  add_patch(operand.table(), {.symbol = operand.index(),
+                              .operand = operand,
+                              .place = {index, word},
+                              .command = index,
+                              .shift = shift,
+                              .width = width});
+}
+
+void CommandList::set_signal(const SignalOperand& signal) {
+  if (!status.ok()) return;
+  Command& command = commands.back();
+  if (!signal.symbolic()) {
+    command.words[0] = signal_word(command.kind, signal.signal());
+    command.keeps = Ref<RefCounted>(signal.signal().object());
+    return;
+  }
+  command.symbolic |= 1;
+  const auto index = static_cast<std::uint32_t>(commands.size() - 1);
+  add_patch(signal.table(),
+            {.symbol = signal.index(), .place = {index, 0}, .command = index, .is_signal = true});
+}
+
+void CommandList::set_argument(std::uint32_t word, const Operand& operand, std::uint8_t shift,
+                               std::uint8_t width) {
+  if (!status.ok()) return;
+  const auto index = static_cast<std::uint32_t>(commands.size() - 1);
+  commands.back().symbolic |= Command::kSymbolicArgs;
+  add_patch(operand.table(), {.symbol = operand.index(),
+                              .operand = operand,
+                              .place = {commands.back().args_begin + word, Place::kArgs},
+                              .command = index,
+                              .shift = shift,
+                              .width = width});
+}
+
+void CommandList::add_patch(std::uint32_t table, const Patch& patch) {
+  if (table_ != 0 && table_ != table) {
+    return fail(error(StatusCode::kInvalidArgument, "queue: symbols of two tables"));
+  }
+  table_ = table;
+  patches_.push_back(patch);
+  uses_.clear();
+}
+
+Command* CommandList::find(std::size_t index, PacketKind kind, std::uint8_t words,
+                           std::string_view what) {
+  if (index >= commands.size()) {
+    fail(error(StatusCode::kOutOfRange, "queue: {} of command {} of {}", what, index,
+               commands.size()));
+    return nullptr;
+  }
+  Command& command = commands[index];
+  if (command.kind != kind) {
+    fail(error(StatusCode::kInvalidArgument, "queue: {} of command {}, which is another", what,
+               index));
+    return nullptr;
+  }
+  if ((command.symbolic & words) != 0) {
+    fail(error(StatusCode::kFailedPrecondition, "queue: {} of command {}, which a symbol fills",
+               what, index));
+    return nullptr;
+  }
+  return &command;
+}
+
+void CommandList::note(Place place) {
+  if (!bound || all_changed) return;
+  // Who changes without end what cannot be written yet does not pile it up.
+  all_changed = changed.size() == kPacketWords * commands.size() + args.size();
+  if (!all_changed) changed.push_back(place);
+}
+
+void CommandList::sort_patches() {
+  std::ranges::stable_sort(patches_, {}, &Patch::symbol);
+  for (std::uint32_t i = 0; i < patches_.size(); ++i) {
+    if (uses_.empty() || uses_.back().symbol != patches_[i].symbol) {
+      uses_.push_back({.symbol = patches_[i].symbol, .end = i});
+    }
+    ++uses_.back().end;
+  }
+}
+
+Status CommandList::resolve(std::uint32_t table, const std::vector<SymbolEntry>& entries) {
+  if (patches_.empty()) return {};
+  if (table != table_) {
+    return error(StatusCode::kInvalidArgument, "queue: it has symbols, {} given",
+                 table == 0 ? "their values were not" : "those of another table were");
+  }
+  if (uses_.empty()) sort_patches();
+  std::uint32_t begin = 0;
+  for (Use& use : uses_) {
+    const SymbolEntry& entry = entries[use.symbol];
+    if (!use.known || use.value != entry.value) {
+      use.known = false;
+      for (std::uint32_t i = begin; i < use.end; ++i) {
+        HALYARD_RETURN_IF_ERROR(apply(patches_[i], entry));
+      }
+      use.known = true;
+      use.value = entry.value;
+    }
+    begin = use.end;
+  }
+  return {};
+}
+
+Status CommandList::apply(const Patch& patch, const SymbolEntry& entry) {
+  Command& command = commands[patch.command];
+  if (patch.is_signal) {
+    if (!entry.signal) {
+      return error(StatusCode::kInvalidArgument, "queue: command {} has an empty signal",
+                   patch.command);
+    }
+    command.words[0] = signal_word(command.kind, entry.signal);
+    command.keeps = Ref<RefCounted>(entry.signal.object());
+    return note(patch.place), Status();
+  }
+  const std::uint64_t value = patch.operand.resolve(entry.value);
+  if (!fits(value, patch)) {
+    return error(StatusCode::kOutOfRange, "queue: {} does not fit the {} bits of command {}", value,
+                 patch.width, patch.command);
+  }
+  std::uint64_t& word =
+      patch.place.word == Place::kArgs ? args[patch.place.index] : command.words[patch.place.word];
+  const std::uint64_t mask = mask_of(patch.width) << patch.shift;
+  const std::uint64_t before =
+      std::exchange(word, (word & ~mask) | ((value << patch.shift) & mask));
+  if (word != before) note(patch.place);
+  if (command.kind == PacketKind::kExec && patch.place.word != Place::kArgs) {
+    return check_groups(command.words[3], command.words[4]);
+  }
+  return {};
+}
+
+Status check_groups(std::uint64_t xy, std::uint64_t z) {
+  std::uint64_t total = (xy & 0xffff'ffffu) * (xy >> 32);
+  if (!__builtin_mul_overflow(total, z, &total)) return {};
+  return error(StatusCode::kInvalidArgument, "queue: exec of {}x{}x{} workgroups",
+               xy & 0xffff'ffffu, xy >> 32, z);
+}
+
+}  // namespace halyard::inline v0::hcq::detail

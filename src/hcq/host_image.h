@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// HostImage: a command list as packets and kernel arguments in memory of its own, which a ring
+// executes where it lies: a submission is one packet (PacketKind::kIndirect).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "halyard/base/result.h"
+#include "hcq/command_list.h"
+#include "hcq/packet.h"
+
+namespace halyard::inline v0::hcq {
+
+class HostImage final : public detail::BoundList {
+ public:
+  static Result<Ref<HostImage>> create(const detail::CommandList& list);
+
+  void update(const detail::CommandList& list) noexcept override;
+
+  const Packet* packets() const noexcept { return packets_.get(); }
+  std::size_t packet_count() const noexcept { return count_; }
+
+ private:
+  struct alignas(detail::kArgsBlock) ArgsBlock {
+    std::uint64_t words[detail::kArgsBlockWords];
+  };
+  // Which packet a command is, and the object that the packet names.
+  struct Entry {
+    std::size_t packet;
+    Ref<RefCounted> keeps;
+  };
+
+  HostImage() noexcept = default;
+  void write(const detail::CommandList& list, std::size_t command) noexcept;
+  std::uint64_t* args() noexcept { return args_ == nullptr ? nullptr : args_[0].words; }
+
+  std::unique_ptr<Packet[]> packets_;
+  std::size_t count_ = 0;
+  std::unique_ptr<ArgsBlock[]> args_;
+  std::vector<Entry> entries_;
+  Ref<detail::Profile> profile_;
+};
+
+}  // namespace halyard::inline v0::hcq
