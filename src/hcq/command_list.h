@@ -104,10 +104,14 @@ class CommandList;
 // A list in the form and in the memory from which a device executes it.
 class BoundList : public RefCounted {
  public:
-  // It is queued or executed, and must not be written.
+  // Queued or executed.
   bool in_flight() const noexcept { return !unique(); }
-  // Takes over the places of `list` that have changed. Precondition: not in flight.
-  virtual void update(const CommandList& list) noexcept = 0;
+  // Takes over the places of `list` that have changed and belong to commands in [begin, end);
+  // kernel arguments belong to the last command. Precondition: not in flight; or else the device
+  // waits at a command before `begin` for a signal that the caller gives afterwards.
+  virtual void update(const CommandList& list, std::size_t begin, std::size_t end) noexcept = 0;
+  // Executions end before the command at `end`. Precondition as for update(), from `end` on.
+  virtual void set_end(std::size_t end) noexcept = 0;
 };
 
 class CommandList {
@@ -135,8 +139,12 @@ class CommandList {
   // The command at `index`, if it is one of `kind` and of what is to change, bits of
   // Command::symbolic, nothing is a symbol's. Otherwise null, and the list has failed.
   Command* find(std::size_t index, PacketKind kind, std::uint8_t words, std::string_view what);
-  // It has changed.
+  // It has changed. changes_written(): `bound` has taken over all that has.
   void note(Place place);
+  void changes_written() noexcept {
+    changed.clear();
+    all_changed = false;
+  }
   void note(std::size_t command, std::uint8_t word) {
     note(Place{static_cast<std::uint32_t>(command), word});
   }

@@ -26,7 +26,7 @@ Result<Ref<HostImage>> HostImage::create(const detail::CommandList& list) {
   };
   auto image = Ref<HostImage>::adopt(new (std::nothrow) HostImage);
   if (!image) return no_memory();
-  image->count_ = list.packets;
+  image->count_.store(list.packets, std::memory_order_relaxed);
   image->packets_.reset(new (std::nothrow) Packet[list.packets]);
   if (list.args_blocks() != 0) {
     image->args_.reset(new (std::nothrow) ArgsBlock[list.args_blocks()]);
@@ -46,7 +46,7 @@ Result<Ref<HostImage>> HostImage::create(const detail::CommandList& list) {
       write_header(before, PacketKind::kTimestamp);
       write_header(after, PacketKind::kTimestamp);
     }
-    image->entries_.push_back({next, {}});
+    image->entries_.push_back({next, command.times != nullptr, {}});
     next += command.times == nullptr ? 1 : 2;
     image->write(list, i);
   }
@@ -67,22 +67,31 @@ void HostImage::write(const detail::CommandList& list, std::size_t index) noexce
   write_header(packet, command.kind);
 }
 
-void HostImage::update(const detail::CommandList& list) noexcept {
+void HostImage::update(const detail::CommandList& list, std::size_t begin,
+                       std::size_t end) noexcept {
+  const bool last = end == list.commands.size();
   if (list.all_changed) {
-    for (std::size_t i = 0; i < list.commands.size(); ++i) write(list, i);
-    std::copy(list.args.begin(), list.args.end(), args());
+    for (std::size_t i = begin; i < end; ++i) write(list, i);
+    if (last) std::copy(list.args.begin(), list.args.end(), args());
     return;
   }
   for (const detail::Place& place : list.changed) {
     if (place.word == detail::Place::kArgs) {
-      args()[place.index] = list.args[place.index];
+      if (last) args()[place.index] = list.args[place.index];
       continue;
     }
+    if (place.index < begin || place.index >= end) continue;
     const detail::Command& command = list.commands[place.index];
     Entry& entry = entries_[place.index];
     packets_[entry.packet].words[place.word] = command.words[place.word];
     if (entry.keeps != command.keeps) entry.keeps = command.keeps;
   }
+}
+
+void HostImage::set_end(std::size_t end) noexcept {
+  std::size_t count = 0;
+  if (end != 0) count = entries_[end - 1].packet + (entries_[end - 1].timed ? 2 : 1);
+  count_.store(count, std::memory_order_relaxed);
 }
 
 }  // namespace halyard::inline v0::hcq

@@ -18,10 +18,13 @@ class HostImage final : public detail::BoundList {
  public:
   static Result<Ref<HostImage>> create(const detail::CommandList& list);
 
-  void update(const detail::CommandList& list) noexcept override;
+  void update(const detail::CommandList& list, std::size_t begin,
+              std::size_t end) noexcept override;
+  void set_end(std::size_t end) noexcept override;
 
-  const Packet* packets() const noexcept { return packets_.get(); }
-  std::size_t packet_count() const noexcept { return count_; }
+  Packet& packet(std::size_t index) noexcept { return packets_[index]; }
+  // Changes while a ring is among the packets, before the one it changes to.
+  std::size_t packet_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(detail::kArgsBlock) ArgsBlock {
@@ -30,6 +33,7 @@ class HostImage final : public detail::BoundList {
   // Which packet a command is, and the object that the packet names.
   struct Entry {
     std::size_t packet;
+    bool timed;  // a timestamp before it, and one after
     Ref<RefCounted> keeps;
   };
 
@@ -38,7 +42,7 @@ class HostImage final : public detail::BoundList {
   std::uint64_t* args() noexcept { return args_ == nullptr ? nullptr : args_[0].words; }
 
   std::unique_ptr<Packet[]> packets_;
-  std::size_t count_ = 0;
+  base::Atomic<std::size_t> count_{0};
   std::unique_ptr<ArgsBlock[]> args_;
   std::vector<Entry> entries_;
   Ref<detail::Profile> profile_;

@@ -42,8 +42,7 @@ Status HostQueue::submit(const detail::CommandList& list) noexcept {
 
 Status HostQueue::submit(HostImage& image) noexcept {
   detail::Command command{.kind = PacketKind::kIndirect};
-  command.words[0] = reinterpret_cast<std::uintptr_t>(image.packets());
-  command.words[1] = image.packet_count();
+  command.words[0] = reinterpret_cast<std::uintptr_t>(&image);
   command.keeps = Ref<RefCounted>(&image);
   return submit({.commands = &command,
                  .count = 1,

@@ -27,7 +27,7 @@ enum class PacketKind : std::uint8_t {
   kBarrier,    // makes what other agents wrote visible
   kCustom,     // words: CustomFunction, the rest is its own
   kCall,       // words: void (*)(const std::uint64_t*), four words for it
-  kIndirect,   // words: Packet[] (their laps are ignored), count; words[5] owns the packets
+  kIndirect,   // words: HostImage*, whose packets are executed where they are
 };
 
 inline constexpr int kPacketWords = 6;

@@ -64,9 +64,8 @@ Status CommandQueue::submit(Device& device, std::uint32_t table,
   if (list.bound_to != &device) return device.submit(list.type, list);
   if (!list.changed.empty() || list.all_changed) {
     if (list.bound->in_flight()) return device.submit(list.type, list);
-    list.bound->update(list);
-    list.changed.clear();
-    list.all_changed = false;
+    list.bound->update(list, 0, list.commands.size());
+    list.changes_written();
   }
   return device.submit(list.type, *list.bound);
 }
@@ -76,9 +75,12 @@ Status CommandQueue::bind(Device& device) {
   HALYARD_RETURN_IF_ERROR(Status(list.status));
   HALYARD_ASSIGN_OR_RETURN(list.bound, device.bind(list));
   list.bound_to = &device;
-  list.changed.clear();
-  list.all_changed = false;
+  list.changes_written();
   return {};
+}
+
+Status CommandQueue::resolve(const SymbolTable& symbols) {
+  return commands_->resolve(symbols.id_, symbols.entries_);
 }
 
 void CommandQueue::set_profiling(bool on) noexcept { commands_->profiled = on; }

@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/futex.h"
+#include "hcq/host_image.h"
 #include "hcq/ring_group.h"
 
 namespace halyard::inline v0::hcq {
@@ -196,7 +197,7 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
       reinterpret_cast<void (*)(const std::uint64_t*)>(words[0])(words + 1);
       return Step::kDone;
     case PacketKind::kIndirect:
-      return run_indirect(words, slice);
+      return run_indirect(*pointer<HostImage>(words[0]), slice);
     case PacketKind::kCustom: {
       job_done_ = false;
       const auto function = reinterpret_cast<CustomFunction>(words[0]);
@@ -214,12 +215,11 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
   return Step::kDone;
 }
 
-// Packets that lie elsewhere. A visit that ends among them goes on at indirect_.
-Ring::Step Ring::run_indirect(const std::uint64_t* words, Slice& slice) noexcept {
-  Packet* packets = pointer<Packet>(words[0]);
-  for (; indirect_ < words[1]; ++indirect_) {
+// A visit that ends among the packets goes on at indirect_.
+Ring::Step Ring::run_indirect(HostImage& image, Slice& slice) noexcept {
+  for (; indirect_ < image.packet_count(); ++indirect_) {
     if (slice.spent()) return Step::kYield;
-    Packet& packet = packets[indirect_];
+    Packet& packet = image.packet(indirect_);
     const auto kind = static_cast<PacketKind>(packet.header.load(std::memory_order_relaxed));
     const Step step = execute(packet, kind, slice);
     if (step != Step::kDone) return step;

@@ -28,6 +28,7 @@
 
 namespace halyard::inline v0::hcq {
 
+class HostImage;
 class RingGroup;
 
 // Told when slots have become free while `wants_room` is set. Called by the role holder.
@@ -163,7 +164,7 @@ class Ring final : private base::Notify {
   Step execute(Packet& packet, PacketKind kind, Slice& slice) noexcept;
   Step wait(SignalObject& signal, std::uint64_t value) noexcept;
   Step wait_list(const Packet& packet) noexcept;
-  Step run_indirect(const std::uint64_t* words, Slice& slice) noexcept;
+  Step run_indirect(HostImage& image, Slice& slice) noexcept;
   void retire(const Packet& packet, std::uint32_t header) noexcept;
   void write_back() noexcept;
   void open_job(PacketKind kind, std::uint64_t total, std::uint64_t chunk_size) noexcept;

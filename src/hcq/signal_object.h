@@ -53,6 +53,9 @@ class alignas(64) SignalObject final : public RefCounted {
     wake_if_reached(value);
   }
 
+  // Back to 0. Precondition: nobody waits for it or is about to change it.
+  void reset() noexcept { value_.store(0, std::memory_order_seq_cst); }
+
   // Links `waiter`: one notify() will come when the value is at least `value`. False if it is
   // already: nothing is linked and no call will come. Arming an armed waiter moves it.
   bool arm(Waiter& waiter, std::uint64_t value) noexcept;

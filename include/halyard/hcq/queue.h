@@ -79,6 +79,7 @@ class HALYARD_EXPORT CommandQueue {
  protected:
   explicit CommandQueue(QueueType type);
   detail::CommandList& commands() noexcept { return *commands_; }
+  Status resolve(const SymbolTable& symbols);
   void add_signal(const SignalOperand& signal, const Operand& value);
   void add_wait(const SignalOperand& signal, const Operand& value);
   void add_timestamp(const SignalOperand& signal);

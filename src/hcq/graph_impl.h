@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graph::Impl: the queues of a graph, ready to be submitted.
+//
+// Signals, for queue q and replay n:
+//   kick        n: the patching is over; the calls may run
+//   progress q  the position of the call of q that is complete. Goes back to 0 while all queues are
+//               parked on the kick: nobody can read it then. So no call's words change for it.
+//   finished q  n: everything of q is, and its image is not in flight any more
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "halyard/hcq/graph.h"
+#include "hcq/command_list.h"
+
+namespace halyard::inline v0::hcq {
+
+class Graph::Impl {
+ public:
+  // A queue whose list is built here.
+  class OpenQueue : public CommandQueue {
+   public:
+    using CommandQueue::CommandQueue;
+    using CommandQueue::add_custom;
+    using CommandQueue::add_signal;
+    using CommandQueue::add_wait;
+    using CommandQueue::commands;
+    using CommandQueue::resolve;
+  };
+  struct DeviceEntry {
+    Device* device;
+    // Its timeline, for one replay.
+    SignalSymbol last_signal, next_signal;
+    Symbol last_value, next_value;
+    std::size_t compute;  // its queue
+  };
+  struct Queue {
+    std::size_t device;
+    QueueType type;
+    Signal progress;
+    Signal finished;
+    // Waits up to the kick, then calls; bound. Then the tail: `body` as one command, and the end.
+    OpenQueue body{type};
+    OpenQueue tail{type};
+    std::size_t parked = 0;          // the first command behind the kick
+    std::vector<std::size_t> calls;  // in the recording
+  };
+  // Memory of the graph, [begin, end).
+  struct Range {
+    std::uint64_t begin, end;
+    bool written;
+  };
+  struct Input {
+    Symbol va_addr;
+    std::uint64_t size;
+    bool written = false;
+  };
+
+  Status replay(std::span<const Buffer> inputs, Deadline deadline);
+  Status wait(Deadline deadline) const;
+
+  SymbolTable symbols;
+  Symbol number = symbols.add();  // of the replay
+  Signal kick;
+  std::vector<DeviceEntry> devices;  // in ascending order of addresses (TimelineTurn)
+  std::deque<Queue> queues;
+  std::vector<Input> inputs;
+  std::vector<Range> fixed;  // disjoint, ascending
+  std::vector<std::optional<TimelineTurn>> turns;
+  GraphStatistics statistics;
+
+ private:
+  Status set_inputs(std::span<const Buffer> buffers);
+  bool overlaps_fixed(const Range& range) const noexcept;
+  Status submit();
+
+  bool cut_short_ = false;  // the last replay, because it was refused half-way
+};
+
+}  // namespace halyard::inline v0::hcq
