@@ -23,8 +23,11 @@ class Graph::Impl {
   // A queue whose list is built here.
   class OpenQueue : public CommandQueue {
    public:
-    using CommandQueue::CommandQueue;
+    explicit OpenQueue(QueueType type) : CommandQueue(type) {}
+    using CommandQueue::add_bound;
+    using CommandQueue::add_copy;
     using CommandQueue::add_custom;
+    using CommandQueue::add_exec;
     using CommandQueue::add_signal;
     using CommandQueue::add_wait;
     using CommandQueue::commands;
@@ -35,7 +38,6 @@ class Graph::Impl {
     // Its timeline, for one replay.
     SignalSymbol last_signal, next_signal;
     Symbol last_value, next_value;
-    std::size_t compute;  // its queue
   };
   struct Queue {
     std::size_t device;

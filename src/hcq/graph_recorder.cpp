@@ -98,8 +98,7 @@ GraphRecorder& GraphRecorder::exec(Device& device, const Program& program,
 
 GraphRecorder& GraphRecorder::exec(Device& device, const Program& program,
                                    std::span<const GraphBuffer> buffers,
-                                   std::span<const Value> values,
-                                   const Size3Operand& global_size) {
+                                   std::span<const Value> values, const Size3Operand& global_size) {
   std::vector<BufferOperand> operands;
   for (const GraphBuffer& buffer : buffers) operands.push_back(Recording::operand(buffer));
   ArgsState args = program.fill_kernargs(operands, values);
@@ -176,8 +175,7 @@ Status GraphRecorder::Recording::make_queues() {
                               .last_signal = symbols.add(Signal()),
                               .next_signal = symbols.add(Signal()),
                               .last_value = symbols.add(),
-                              .next_value = symbols.add(),
-                              .compute = graph->queues.size()});
+                              .next_value = symbols.add()});
     HALYARD_RETURN_IF_ERROR(add_queue(QueueType::kCompute));
     if (has_copies) HALYARD_RETURN_IF_ERROR(add_queue(QueueType::kCopy));
   }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/format.h"
+#include "halyard/hcq/device.h"
+#include "halyard/hcq/queue.h"
 #include "hcq/command_list.h"
 
 namespace halyard::inline v0::hcq {
@@ -103,6 +105,33 @@ ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
   args.words_.clear();
   args.memory_ = reinterpret_cast<const std::uint64_t*>(memory.data());
   return args;
+}
+
+Status Program::launch(Device& device, const ArgsState& args, Size3 global_size) const {
+  TimelineTurn turn(device);
+  ComputeQueue q;
+  q.wait(turn.last()).exec(*this, args, global_size, local_size()).signal(turn.next());
+  HALYARD_RETURN_IF_ERROR(q.submit(device));
+  turn.commit();
+  return {};
+}
+
+Result<Nanoseconds> Program::launch_and_wait(Device& device, const ArgsState& args,
+                                             Size3 global_size, Deadline deadline) const {
+  HALYARD_ASSIGN_OR_RETURN(const Signal begin, device.create_signal());
+  HALYARD_ASSIGN_OR_RETURN(const Signal end, device.create_signal());
+  Point done;
+  {
+    TimelineTurn turn(device);
+    ComputeQueue q;
+    q.wait(turn.last()).timestamp(begin).exec(*this, args, global_size, local_size());
+    q.timestamp(end).signal(turn.next());
+    HALYARD_RETURN_IF_ERROR(q.submit(device));
+    done = turn.next();
+    turn.commit();
+  }
+  HALYARD_RETURN_IF_ERROR(done.wait(deadline));
+  return end.timestamp() - begin.timestamp();
 }
 
 }  // namespace halyard::inline v0::hcq

@@ -109,7 +109,7 @@ void CommandQueue::add_timestamp(const SignalOperand& signal) {
   add(*commands_, PacketKind::kTimestamp, signal, 0, "timestamp");
 }
 
-void CommandQueue::add_custom(const CustomCommand& command, std::initializer_list<Operand> words) {
+void CommandQueue::add_custom(const CustomCommand& command, std::span<const Operand> words) {
   detail::CommandList& list = *commands_;
   if (command.run == nullptr || words.size() > kCallWords) {
     return list.fail(error(StatusCode::kInvalidArgument,
@@ -122,41 +122,10 @@ void CommandQueue::add_custom(const CustomCommand& command, std::initializer_lis
   for (const Operand& operand : words) list.set(at++, operand);
 }
 
-void CommandQueue::change_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
-  change(*commands_, PacketKind::kSignal, command, signal, value, "update_signal");
-}
-
-void CommandQueue::change_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
-  change(*commands_, PacketKind::kWait, command, signal, value, "update_wait");
-}
-
-void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::uint64_t> words) {
+void CommandQueue::add_exec(const Program& program, const ArgsState& args,
+                            const Size3Operand& global_size, Size3 local_size) {
   detail::CommandList& list = *commands_;
-  detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
-  if (command == nullptr) return;
-  if (words.size() > kCallWords) {
-    return list.fail(
-        error(StatusCode::kInvalidArgument, "queue: update_custom with {} words", words.size()));
-  }
-  std::uint8_t at = 1;
-  for (const std::uint64_t value : words) {
-    command->words[at] = value;
-    list.note(index, at++);
-  }
-}
-
-ComputeQueue& ComputeQueue::memory_barrier() {
-  commands().add({.kind = PacketKind::kBarrier});
-  return *this;
-}
-
-ComputeQueue& ComputeQueue::exec(const Program& program, const ArgsState& args,
-                                 const Size3Operand& global_size, Size3 local_size) {
-  detail::CommandList& list = commands();
-  const auto fail = [&](Status status) -> ComputeQueue& {
-    list.fail(std::move(status));
-    return *this;
-  };
+  const auto fail = [&](Status status) { list.fail(std::move(status)); };
   if (!program) return fail(error(StatusCode::kInvalidArgument, "queue: exec of an empty program"));
   if (!args.status().ok()) return fail(args.status());
   const ProgramInfo& info = program.object()->info();
@@ -191,9 +160,57 @@ ComputeQueue& ComputeQueue::exec(const Program& program, const ArgsState& args,
   for (const ArgsState::Patch& patch : args.patches_) {
     list.set_argument(patch.word, patch.operand, patch.shift, patch.width);
   }
-  if (!list.status.ok()) return *this;
+  if (!list.status.ok()) return;
   list.add_args(args.words_);
   list.fail(detail::check_groups(list.commands.back().words[3], list.commands.back().words[4]));
+}
+
+void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& source,
+                            std::uint64_t size) {
+  detail::CommandList& list = *commands_;
+  if (size > target.size || size > source.size) {
+    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} bytes from {} to {} bytes", size,
+                    source.size, target.size));
+    return;
+  }
+  list.add({.kind = PacketKind::kCopy}, "copy");
+  list.set(0, target.va_addr);
+  list.set(1, source.va_addr);
+  list.set(2, size);
+}
+
+void CommandQueue::add_bound(const CommandQueue& queue) {
+  detail::Command command{.kind = PacketKind::kIndirect};
+  command.words[0] = word(queue.commands_->bound.get());
+  command.keeps = queue.commands_->bound;
+  commands_->add(std::move(command));
+}
+
+void CommandQueue::change_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
+  change(*commands_, PacketKind::kSignal, command, signal, value, "update_signal");
+}
+
+void CommandQueue::change_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
+  change(*commands_, PacketKind::kWait, command, signal, value, "update_wait");
+}
+
+void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::uint64_t> words) {
+  detail::CommandList& list = *commands_;
+  detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
+  if (command == nullptr) return;
+  if (words.size() > kCallWords) {
+    return list.fail(
+        error(StatusCode::kInvalidArgument, "queue: update_custom with {} words", words.size()));
+  }
+  std::uint8_t at = 1;
+  for (const std::uint64_t value : words) {
+    command->words[at] = value;
+    list.note(index, at++);
+  }
+}
+
+ComputeQueue& ComputeQueue::memory_barrier() {
+  commands().add({.kind = PacketKind::kBarrier});
   return *this;
 }
 
@@ -235,21 +252,6 @@ ComputeQueue& ComputeQueue::update_exec(std::size_t index, const ArgsState& args
     }
   }
   return update_exec(index, global_size);
-}
-
-CopyQueue& CopyQueue::copy(const BufferOperand& target, const BufferOperand& source,
-                           std::uint64_t size) {
-  detail::CommandList& list = commands();
-  if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} bytes from {} to {} bytes", size,
-                    source.size, target.size));
-    return *this;
-  }
-  list.add({.kind = PacketKind::kCopy}, "copy");
-  list.set(0, target.va_addr);
-  list.set(1, source.va_addr);
-  list.set(2, size);
-  return *this;
 }
 
 CopyQueue& CopyQueue::update_copy(std::size_t index, const Buffer& target, const Buffer& source) {

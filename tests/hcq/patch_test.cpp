@@ -307,7 +307,7 @@ TEST_P(HcqPatch, LongQueueIsExecutedInManyVisitsAndByManyThreads) {
 
 TEST(HcqBind, SubmissionIsOneEntryOfTheRing) {
   auto device = cpu::HcqDevice::create(
-                    0, {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 1})
+                    0, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 1}})
                     .value();
   const Program program = increment_program();
   std::uint64_t counter = 0;

@@ -125,6 +125,7 @@ class HALYARD_EXPORT ArgsState {
 
  private:
   friend class Program;
+  friend class CommandQueue;
   friend class ComputeQueue;
   Status status_;
   struct Patch {

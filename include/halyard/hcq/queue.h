@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,7 +84,12 @@ class HALYARD_EXPORT CommandQueue {
   void add_signal(const SignalOperand& signal, const Operand& value);
   void add_wait(const SignalOperand& signal, const Operand& value);
   void add_timestamp(const SignalOperand& signal);
-  void add_custom(const CustomCommand& command, std::initializer_list<Operand> words);
+  void add_custom(const CustomCommand& command, std::span<const Operand> words);
+  void add_exec(const Program& program, const ArgsState& args, const Size3Operand& global_size,
+                Size3 local_size);
+  void add_copy(const BufferOperand& target, const BufferOperand& source, std::uint64_t size);
+  // All commands of a bound queue, executed where they are.
+  void add_bound(const CommandQueue& queue);
   void change_signal(std::size_t command, const Signal& signal, std::uint64_t value);
   void change_wait(std::size_t command, const Signal& signal, std::uint64_t value);
   void change_custom(std::size_t command, std::initializer_list<std::uint64_t> words);
@@ -116,7 +122,7 @@ class BasicQueue : public CommandQueue {
   Derived& timestamp(const SignalOperand& signal) { return add_timestamp(signal), self(); }
   // At most four words; those that are not given are 0.
   Derived& custom(const CustomCommand& command, std::initializer_list<Operand> words) {
-    return add_custom(command, words), self();
+    return add_custom(command, std::span(words.begin(), words.size())), self();
   }
 
   // Change the command at index `command`, which must be of that kind and have no symbol in what is
@@ -148,7 +154,9 @@ class HALYARD_EXPORT ComputeQueue : public BasicQueue<ComputeQueue> {
   // Runs global_size workgroups of `program`. `local_size` must be the program's. `args` must come
   // from `program` and is copied. Any zero in global_size runs nothing.
   ComputeQueue& exec(const Program& program, const ArgsState& args, const Size3Operand& global_size,
-                     Size3 local_size);
+                     Size3 local_size) {
+    return add_exec(program, args, global_size, local_size), *this;
+  }
 
   // As update_signal(). The arguments must be of the program that the command runs.
   ComputeQueue& update_exec(std::size_t command, Size3 global_size);
@@ -160,7 +168,9 @@ class HALYARD_EXPORT CopyQueue : public BasicQueue<CopyQueue> {
   CopyQueue() : BasicQueue(QueueType::kCopy) {}
 
   // Copies `size` bytes. As memmove where the ranges overlap.
-  CopyQueue& copy(const BufferOperand& target, const BufferOperand& source, std::uint64_t size);
+  CopyQueue& copy(const BufferOperand& target, const BufferOperand& source, std::uint64_t size) {
+    return add_copy(target, source, size), *this;
+  }
 
   // As update_signal(). The number of bytes stays; both buffers must have as many.
   CopyQueue& update_copy(std::size_t command, const Buffer& target, const Buffer& source);

@@ -15,15 +15,32 @@
 namespace halyard::inline v0 {
 namespace cpu {
 
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Of a block's address, as the size says, for allocation and release alike.
+std::align_val_t alignment_of(std::uint64_t size) noexcept {
+  return std::align_val_t{size < kPage ? 64 : kPage};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<HcqDevice>> HcqDevice::create(unsigned workers,
-                                                     const hcq::HostQueueLimits& limits) {
-  auto* timeline = new (std::nothrow) hcq::SignalObject(0);
-  if (timeline == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory");
-  hcq::Signal signal(Ref<hcq::SignalObject>::adopt(timeline));
-  std::unique_ptr<HcqDevice> device(new (std::nothrow) HcqDevice(std::move(signal), workers));
+                                                     const HcqDeviceOptions& options) {
+  // Where values have 32 bits, the upper half is what is left if no memory is there to go on with
+  // another signal at the limit.
+  const std::uint64_t limit =
+      options.signal_bits == 32 ? std::uint64_t{1} << 31 : hcq::detail::Timeline::kNoLimit;
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<hcq::detail::Timeline> timeline,
+                           hcq::detail::Timeline::create(options.timeline_limit.value_or(limit),
+                                                         options.timeline_start));
+  std::unique_ptr<HcqDevice> device(new (std::nothrow)
+                                        HcqDevice(std::move(timeline), workers, options));
   if (device == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory");
-  HALYARD_ASSIGN_OR_RETURN(device->compute_, hcq::HostQueue::create(device->group_, limits));
-  HALYARD_ASSIGN_OR_RETURN(device->copy_, hcq::HostQueue::create(device->group_, limits));
+  HALYARD_ASSIGN_OR_RETURN(device->compute_,
+                           hcq::HostQueue::create(device->group_, options.limits));
+  HALYARD_ASSIGN_OR_RETURN(device->copy_, hcq::HostQueue::create(device->group_, options.limits));
   HALYARD_RETURN_IF_ERROR(device->workers_.start(workers));
   return device;
 }
@@ -32,19 +49,61 @@ HcqDevice::~HcqDevice() {
   workers_.stop();
   if (compute_ != nullptr) compute_->close();
   if (copy_ != nullptr) copy_->close();
+  free_abandoned();
 }
 
-Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& commands) {
-  return queue(type).submit(commands);
+Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& list) {
+  for (const hcq::detail::Command& command : list.commands) {
+    HALYARD_RETURN_IF_ERROR(check_value(command.kind, command.words));
+  }
+  return queue(type).submit(list);
 }
 
-Status HcqDevice::submit(hcq::QueueType type, hcq::detail::BoundList& commands) {
-  return queue(type).submit(static_cast<hcq::HostImage&>(commands));
+Status HcqDevice::submit(hcq::QueueType type, hcq::detail::BoundList& list) {
+  auto& image = static_cast<hcq::HostImage&>(list);
+  HALYARD_RETURN_IF_ERROR(check_values(image));
+  return queue(type).submit(image);
 }
 
-Result<Ref<hcq::detail::BoundList>> HcqDevice::bind(const hcq::detail::CommandList& commands) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<hcq::HostImage> image, hcq::HostImage::create(commands));
+Result<Ref<hcq::detail::BoundList>> HcqDevice::bind(const hcq::detail::CommandList& list) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<hcq::HostImage> image, hcq::HostImage::create(list));
   return Ref<hcq::detail::BoundList>(std::move(image));
+}
+
+Status HcqDevice::check_value(hcq::PacketKind kind, const std::uint64_t* words) const {
+  if (options_.signal_bits == 64) return {};
+  if (kind == hcq::PacketKind::kIndirect) {
+    return check_values(*reinterpret_cast<hcq::HostImage*>(words[0]));
+  }
+  const bool has_value = kind == hcq::PacketKind::kSignal || kind == hcq::PacketKind::kWait;
+  if (!has_value || words[1] >> 32 == 0) return {};
+  return error(StatusCode::kOutOfRange, "cpu: {} {} is beyond this device's 32 bits",
+               kind == hcq::PacketKind::kSignal ? "signal of" : "wait for", words[1]);
+}
+
+Status HcqDevice::check_values(hcq::HostImage& image) const {
+  if (options_.signal_bits == 64) return {};
+  for (std::size_t i = 0; i < image.packet_count(); ++i) {
+    const hcq::Packet& packet = image.packet(i);
+    const auto kind = static_cast<hcq::PacketKind>(packet.header.load(std::memory_order_relaxed));
+    HALYARD_RETURN_IF_ERROR(check_value(kind, packet.words));
+  }
+  return {};
+}
+
+hcq::Buffer HcqDevice::allocate_memory(hcq::MemoryType, std::uint64_t size) noexcept {
+  if (memory_used_.fetch_add(size, std::memory_order_relaxed) + size <= options_.memory_size) {
+    if (void* memory = operator new(size, alignment_of(size), std::nothrow)) {
+      return {memory, size};
+    }
+  }
+  memory_used_.fetch_sub(size, std::memory_order_relaxed);
+  return {};
+}
+
+void HcqDevice::free_memory(hcq::MemoryType, const hcq::Buffer& memory) noexcept {
+  operator delete(memory.pointer(), alignment_of(memory.size));
+  memory_used_.fetch_sub(memory.size, std::memory_order_relaxed);
 }
 
 }  // namespace cpu
