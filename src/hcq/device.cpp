@@ -5,23 +5,106 @@
 #include <utility>
 
 #include "base/format.h"
+#include "hcq/memory_pool.h"
 #include "hcq/signal_object.h"
+#include "hcq/timeline.h"
 
 namespace halyard::inline v0::hcq {
+namespace {
 
-Device::Device(Signal timeline_signal) noexcept : timeline_signal_(std::move(timeline_signal)) {}
+Signal make_signal(std::uint64_t initial) noexcept {
+  return Signal(Ref<SignalObject>::adopt(new (std::nothrow) SignalObject(initial)));
+}
+
+}  // namespace
+
+namespace detail {
+
+Result<std::unique_ptr<Timeline>> Timeline::create(std::uint64_t limit, std::uint64_t start) {
+  Signal first = make_signal(start);
+  Signal shadow = limit == kNoLimit ? Signal() : make_signal(0);
+  if (first && (shadow || limit == kNoLimit)) {
+    std::unique_ptr<Timeline> timeline(
+        new (std::nothrow) Timeline(std::move(first), std::move(shadow), limit, start));
+    if (timeline != nullptr) return timeline;
+  }
+  return error(StatusCode::kResourceExhausted, "device: no memory for a timeline");
+}
+
+Point Timeline::next() noexcept {
+  if (last_.value < limit_) return {last_.signal, last_.value + 1};
+  if (!shadow_) shadow_ = make_signal(0);
+  return shadow_ ? Point{shadow_, 1} : Point{last_.signal, last_.value + 1};
+}
+
+void Timeline::take(const Point& next) noexcept {
+  if (next.signal == shadow_) shadow_ = Signal();
+  base::LockGuard lock(mutex_);
+  last_ = next;
+}
+
+}  // namespace detail
+
+Device::Device(std::unique_ptr<detail::Timeline> timeline) noexcept
+    : timeline_(std::move(timeline)) {}
 
 Device::~Device() = default;
 
 Result<Signal> Device::create_signal(std::uint64_t initial) const {
-  auto* object = new (std::nothrow) SignalObject(initial);
-  if (object == nullptr)
-    return error(StatusCode::kResourceExhausted, "device: no memory for a signal");
-  return Signal(Ref<SignalObject>::adopt(object));
+  Signal signal = make_signal(initial);
+  if (!signal) return error(StatusCode::kResourceExhausted, "device: no memory for a signal");
+  return signal;
 }
 
-Status Device::synchronize(Deadline deadline) const {
-  return timeline_signal_.wait(timeline_value() - 1, deadline);
+Point Device::last_timeline() const noexcept { return timeline_->last(); }
+
+Point Device::next_timeline() noexcept {
+  TimelineTurn turn(*this);
+  turn.commit();
+  return turn.last();
+}
+
+void Device::free(detail::Block* block) noexcept {
+  free_memory(block->type, block->memory);
+  delete block;
+}
+
+void Device::abandon(detail::Block* block) noexcept {
+  // Those abandoned before go as well if their time has come, lest they pile up.
+  detail::Block* reached = nullptr;
+  {
+    base::LockGuard lock(timeline_->abandoned_mutex);
+    block->next = std::exchange(timeline_->abandoned, block);
+    for (detail::Block** at = &timeline_->abandoned; *at != nullptr;) {
+      if ((*at)->free_from.reached()) {
+        detail::Block* const next = (*at)->next;
+        (*at)->next = std::exchange(reached, *at);
+        *at = next;
+      } else {
+        at = &(*at)->next;
+      }
+    }
+  }
+  while (reached != nullptr) free(std::exchange(reached, reached->next));
+}
+
+void Device::free_abandoned() noexcept {
+  while (timeline_->abandoned != nullptr) {
+    free(std::exchange(timeline_->abandoned, timeline_->abandoned->next));
+  }
+}
+
+TimelineTurn::TimelineTurn(Device& device) noexcept : timeline_(*device.timeline_) {
+  timeline_.turn.lock();
+  last_ = timeline_.last();
+  next_ = timeline_.next();
+}
+
+TimelineTurn::~TimelineTurn() { timeline_.turn.unlock(); }
+
+void TimelineTurn::commit() noexcept {
+  timeline_.take(next_);
+  last_ = std::exchange(next_, {});
 }
 
 }  // namespace halyard::inline v0::hcq

@@ -8,6 +8,8 @@
 #include <new>
 
 #include "cpu_test_util.h"
+#include "halyard/hcq/allocator.h"
+#include "halyard/hcq/cpu.h"
 #include "hcq/ring_group.h"
 
 namespace {
@@ -106,6 +108,36 @@ TEST(CpuCounts, BurstToASleepingWorkerMakesOneSystemCallAtMost) {
   EXPECT_EQ(lane.issue(batch, true).count, 64u);
   while (lane.poll().sequence < 64) base::spin_pause();
   EXPECT_LE(device->group().wakes(), 1u);
+}
+
+TEST(CpuCounts, HcqAllocatorAllocatesNothingForMemoryItHas) {
+  auto device = hcq::open_cpu(1).value();
+  hcq::Allocator allocator = hcq::Allocator::create(*device).value();
+  {
+    const hcq::Memory first = allocator.allocate(1000).value();
+  }
+  const std::uint64_t before = allocations.load();
+  for (int i = 0; i < 1000; ++i) {
+    const hcq::Memory memory = allocator.allocate(1000).value();
+    ASSERT_TRUE(memory);
+  }
+  EXPECT_EQ(allocations.load() - before, 0u);
+}
+
+// A list of three commands, which grows twice.
+TEST(CpuCounts, HcqCopyAllocatesOnlyItsCommands) {
+  auto device = hcq::open_cpu(1).value();
+  hcq::Allocator allocator = hcq::Allocator::create(*device, {.batch_count = 2}).value();
+  const hcq::Memory memory = allocator.allocate(1000).value();
+  char bytes[1000] = {};
+  const auto copy_both_ways = [&] {
+    ASSERT_TRUE(allocator.copy_in(memory.buffer(), bytes, sizeof bytes).ok());
+    ASSERT_TRUE(allocator.copy_out(bytes, memory.buffer(), sizeof bytes).ok());
+  };
+  copy_both_ways();
+  const std::uint64_t before = allocations.load();
+  for (int i = 0; i < 100; ++i) copy_both_ways();
+  EXPECT_LE(allocations.load() - before, 200u * 4);
 }
 
 }  // namespace

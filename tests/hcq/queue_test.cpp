@@ -81,9 +81,10 @@ TEST(HcqQueue, TwentyThousandIncrementsBehindAClosedGateAllRun) {
 }
 
 TEST(HcqQueue, FullBacklogIsResourceExhaustedWithNothingQueued) {
-  auto device = cpu::HcqDevice::create(
-                    0, {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 6})
-                    .value();
+  auto device =
+      cpu::HcqDevice::create(
+          0, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 6}})
+          .value();
   const Signal gate = device->create_signal().value();
   const Signal done = device->create_signal().value();
   ComputeQueue first;
@@ -110,7 +111,8 @@ TEST(HcqQueue, FullBacklogIsResourceExhaustedWithNothingQueued) {
 }
 
 TEST(HcqQueue, SubmissionLargerThanTheRingRunsWhole) {
-  auto device = cpu::HcqDevice::create(0, {.ring_packets = 4, .kernargs_bytes = 1 << 14}).value();
+  auto device =
+      cpu::HcqDevice::create(0, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14}}).value();
   const Program program = increment_program();
   std::uint64_t counter = 0;
   ComputeQueue q;
@@ -131,7 +133,9 @@ void check_arguments(const Workgroup*, void* const* buffers, const void* constan
 
 TEST(HcqQueue, KernelArgumentsInFlightAreNeverOverwritten) {
   // The ring of arguments holds three of these launches, the packet ring many more.
-  auto device = cpu::HcqDevice::create(0, {.ring_packets = 64, .kernargs_bytes = 1 << 14}).value();
+  auto device =
+      cpu::HcqDevice::create(0, {.limits = {.ring_packets = 64, .kernargs_bytes = 1 << 14}})
+          .value();
   ProgramInfo info{.name = "check", .buffer_count = 1};
   for (std::uint32_t i = 0; i < 512; ++i)
     info.constants.push_back({"c", Value::Type::kUint64, i * 8});

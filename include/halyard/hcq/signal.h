@@ -52,6 +52,12 @@ class HALYARD_EXPORT Signal {
 struct Point {
   Signal signal;
   std::uint64_t value = 0;
+
+  bool reached() const noexcept { return !signal || signal.value() >= value; }
+  // Blocks until it is reached. kDeadlineExceeded.
+  Status wait(Deadline deadline = kForever) const {
+    return signal ? signal.wait(value, deadline) : Status();
+  }
 };
 
 }  // namespace halyard::inline v0::hcq

@@ -15,15 +15,32 @@
 namespace halyard::inline v0 {
 namespace cpu {
 
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Of a block's address, as the size says, for allocation and release alike.
+std::align_val_t alignment_of(std::uint64_t size) noexcept {
+  return std::align_val_t{size < kPage ? 64 : kPage};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<HcqDevice>> HcqDevice::create(unsigned workers,
-                                                     const hcq::HostQueueLimits& limits) {
-  auto* timeline = new (std::nothrow) hcq::SignalObject(0);
-  if (timeline == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory");
-  hcq::Signal signal(Ref<hcq::SignalObject>::adopt(timeline));
-  std::unique_ptr<HcqDevice> device(new (std::nothrow) HcqDevice(std::move(signal), workers));
+                                                     const HcqDeviceOptions& options) {
+  // Where values have 32 bits, the upper half is what is left if no memory is there to go on with
+  // another signal at the limit.
+  const std::uint64_t limit =
+      options.signal_bits == 32 ? std::uint64_t{1} << 31 : hcq::detail::Timeline::kNoLimit;
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<hcq::detail::Timeline> timeline,
+                           hcq::detail::Timeline::create(options.timeline_limit.value_or(limit),
+                                                         options.timeline_start));
+  std::unique_ptr<HcqDevice> device(new (std::nothrow)
+                                        HcqDevice(std::move(timeline), workers, options));
   if (device == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory");
-  HALYARD_ASSIGN_OR_RETURN(device->compute_, hcq::HostQueue::create(device->group_, limits));
-  HALYARD_ASSIGN_OR_RETURN(device->copy_, hcq::HostQueue::create(device->group_, limits));
+  HALYARD_ASSIGN_OR_RETURN(device->compute_,
+                           hcq::HostQueue::create(device->group_, options.limits));
+  HALYARD_ASSIGN_OR_RETURN(device->copy_, hcq::HostQueue::create(device->group_, options.limits));
   HALYARD_RETURN_IF_ERROR(device->workers_.start(workers));
   return device;
 }
@@ -32,10 +49,37 @@ HcqDevice::~HcqDevice() {
   workers_.stop();
   if (compute_ != nullptr) compute_->close();
   if (copy_ != nullptr) copy_->close();
+  free_abandoned();
 }
 
-Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& commands) {
-  return (type == hcq::QueueType::kCompute ? compute_ : copy_)->submit(commands);
+Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& list) {
+  if (options_.signal_bits == 32) {
+    for (const hcq::detail::Command& command : list.commands) {
+      const bool has_value =
+          command.kind == hcq::PacketKind::kSignal || command.kind == hcq::PacketKind::kWait;
+      if (has_value && command.words[1] >> 32 != 0) {
+        return error(StatusCode::kOutOfRange, "cpu: {} {} is beyond this device's 32 bits",
+                     command.kind == hcq::PacketKind::kSignal ? "signal of" : "wait for",
+                     command.words[1]);
+      }
+    }
+  }
+  return (type == hcq::QueueType::kCompute ? compute_ : copy_)->submit(list);
+}
+
+hcq::Buffer HcqDevice::allocate_memory(hcq::MemoryType, std::uint64_t size) noexcept {
+  if (memory_used_.fetch_add(size, std::memory_order_relaxed) + size <= options_.memory_size) {
+    if (void* memory = operator new(size, alignment_of(size), std::nothrow)) {
+      return {memory, size};
+    }
+  }
+  memory_used_.fetch_sub(size, std::memory_order_relaxed);
+  return {};
+}
+
+void HcqDevice::free_memory(hcq::MemoryType, const hcq::Buffer& memory) noexcept {
+  operator delete(memory.pointer(), alignment_of(memory.size));
+  memory_used_.fetch_sub(memory.size, std::memory_order_relaxed);
 }
 
 }  // namespace cpu

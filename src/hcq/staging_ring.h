@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// StagingRing: the staging memory of an hcq::Allocator, in slots. A slot belongs to the thread that
+// claimed it, until put() says from which point on the next thread may have it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/mutex.h"
+#include "halyard/base/clock.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "hcq/memory_pool.h"
+#include "hcq/signal_object.h"
+
+namespace halyard::inline v0::hcq::detail {
+
+class StagingRing {
+ public:
+  struct Slot {
+    Buffer buffer;
+    Point point;  // of the last copy to or from it
+    Slot* next = nullptr;
+  };
+
+  static Result<std::unique_ptr<StagingRing>> create(Ref<MemoryPool> pool,
+                                                     const AllocatorOptions& options);
+  // All slots have been put back; the copies may still run.
+  ~StagingRing();
+
+  std::uint64_t slot_size() const noexcept { return slots_[0].buffer.size; }
+
+  // The slot that is free first; waits for it. kDeadlineExceeded.
+  Result<Slot*> claim(Deadline deadline);
+  // Null unless one is free now.
+  Slot* try_claim() noexcept;
+  // An empty point: free now.
+  void put(Slot* slot, const Point& point) noexcept;
+
+ private:
+  StagingRing(Ref<MemoryPool> pool, Block* block, std::unique_ptr<Slot[]> slots) noexcept
+      : pool_(std::move(pool)), block_(block), slots_(std::move(slots)) {}
+  Slot* take(bool only_if_free) noexcept;
+  void link(Slot* slot, bool first) noexcept;
+
+  const Ref<MemoryPool> pool_;
+  Block* const block_;
+  const std::unique_ptr<Slot[]> slots_;
+
+  base::Mutex mutex_;
+  Slot* first_ = nullptr;  // those nobody has claimed, in the order of their points
+  Slot* last_ = nullptr;
+  std::uint64_t put_count_ = 0;
+  SignalObject puts_{0};  // follows put_count_: what to wait for while all slots are claimed
+};
+
+}  // namespace halyard::inline v0::hcq::detail
