@@ -306,9 +306,10 @@ TEST_P(HcqPatch, LongQueueIsExecutedInManyVisitsAndByManyThreads) {
 // ---- What a bound queue alone promises.
 
 TEST(HcqBind, SubmissionIsOneEntryOfTheRing) {
-  auto device = cpu::HcqDevice::create(
-                    0, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 1}})
-                    .value();
+  auto device =
+      cpu::HcqDevice::create(
+          0, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 1}})
+          .value();
   const Program program = increment_program();
   std::uint64_t counter = 0;
   ComputeQueue q;
