@@ -42,6 +42,9 @@ struct Call {
 class GraphRecorder::Recording {
  public:
   void add_access(const GraphBuffer& buffer, std::uint64_t size, bool writes) {
+    if (buffer.va_addr_.symbolic() && buffer.va_addr_.table() != Operand(graph->number).table()) {
+      return fail(error(StatusCode::kInvalidArgument, "graph: an input of another recorder"));
+    }
     accesses.push_back({buffer.space_, buffer.begin_, buffer.begin_ + size, writes});
     if (buffer.space_ != 0) graph->inputs[buffer.space_ - 1].written |= writes;
   }

@@ -328,7 +328,7 @@ TEST_F(HcqGraph, LivesAcrossTheWrapsOf32BitTimelines) {
 TEST_F(HcqGraph, ReplayThatIsRefusedHalfWayRunsNothingAndCanBeRepeated) {
   auto full =
       cpu::HcqDevice::create(
-          1, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 4}})
+          1, {.limits = {.ring_packets = 4, .kernargs_bytes = 1 << 14, .backlog_packets = 8}})
           .value();
   GraphRecorder recorder;
   record_mix(recorder, *a, GraphBuffer(all(x)), GraphBuffer(all(y)), 0);
