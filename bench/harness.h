@@ -117,5 +117,6 @@ std::vector<Row> round_trip_rows();  // B2
 std::vector<Row> chain_rows();       // B3
 std::vector<Row> parked_rows();      // B5
 std::vector<Row> timeline_rows();    // B6
+std::vector<Row> replay_rows();      // B10
 
 }  // namespace halyard::bench

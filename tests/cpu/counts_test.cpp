@@ -10,6 +10,7 @@
 #include "cpu_test_util.h"
 #include "halyard/hcq/allocator.h"
 #include "halyard/hcq/cpu.h"
+#include "halyard/hcq/graph.h"
 #include "hcq/ring_group.h"
 
 namespace {
@@ -138,6 +139,32 @@ TEST(CpuCounts, HcqCopyAllocatesOnlyItsCommands) {
   const std::uint64_t before = allocations.load();
   for (int i = 0; i < 100; ++i) copy_both_ways();
   EXPECT_LE(allocations.load() - before, 200u * 4);
+}
+
+// Whatever changes: addresses, sizes, signals.
+TEST(CpuCounts, HcqReplayAllocatesNothing) {
+  auto first = hcq::open_cpu(1).value(), second = hcq::open_cpu(1).value();
+  const hcq::Program program =
+      hcq::cpu_program([](const hcq::Workgroup*, void* const*, const void*) {},
+                       {.name = "nothing", .buffer_count = 1})
+          .value();
+  std::uint64_t x[2] = {}, y = 0;
+  hcq::GraphRecorder recorder;
+  const hcq::GraphBuffer input = recorder.add_input(8);
+  const hcq::Symbol size = recorder.add_value(1);
+  recorder.exec(*first, program, {input}, {}, {size, 1, 1})
+      .copy(*second, hcq::GraphBuffer(hcq::Buffer(&y, 8)), input, 8);
+  hcq::Graph graph = recorder.finish().value();
+  const auto replay = [&](std::uint64_t i) {
+    const hcq::Buffer inputs[] = {hcq::Buffer(&x[i % 2], 8)};
+    graph.set(size, 1 + i % 3);
+    ASSERT_TRUE(graph.replay(inputs).ok());
+    ASSERT_TRUE(graph.wait().ok());
+  };
+  for (std::uint64_t i = 0; i < 10; ++i) replay(i);
+  const std::uint64_t before = allocations.load();
+  for (std::uint64_t i = 0; i < 100; ++i) replay(i);
+  EXPECT_EQ(allocations.load() - before, 0u);
 }
 
 }  // namespace

@@ -462,6 +462,66 @@ TEST_F(HcqSymbolMisuse, UpdateOfAnotherKindOfCommandSticks) {
             StatusCode::kInvalidArgument);
 }
 
+// ---- A program on its own.
+
+TEST(HcqLaunch, RunsBehindEverythingSubmittedBefore) {
+  auto device = open_cpu(2).value();
+  const Program program = increment_program();
+  const Signal gate = device->create_signal().value();
+  std::uint64_t counter = 0, copied = 0;
+  ASSERT_TRUE(CopyQueue()
+                  .wait(gate, 1)
+                  .copy(Buffer(&copied, 8), Buffer(&counter, 8), 8)
+                  .signal(device->next_timeline())
+                  .submit(*device)
+                  .ok());
+  const ArgsState args = program.fill_kernargs({Buffer(&counter, 8)});
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(program.launch(*device, args, {1, 1, 1}).ok());
+  gate.set(1);
+  ASSERT_TRUE(device->synchronize(20s).ok());
+  EXPECT_EQ(copied, 0u);
+  EXPECT_EQ(counter, 10u);
+}
+
+TEST(HcqLaunch, TellsHowLongTheKernelRanWithoutTheWaitForItsTurn) {
+  auto device = open_cpu(1).value();
+  const Signal gate = device->create_signal().value();
+  ASSERT_TRUE(ComputeQueue().wait(gate, 1).signal(device->next_timeline()).submit(*device).ok());
+  const Program program = cpu_program(
+                              [](const Workgroup*, void* const* buffers, const void*) {
+                                // Two readings of the clock, of which the kernel's time is at least
+                                // the difference.
+                                auto* times = static_cast<Nanoseconds*>(buffers[0]);
+                                times[0] = Clock::steady().now();
+                                while (Clock::steady().now() < times[0] + 50'000) {
+                                }
+                                times[1] = Clock::steady().now();
+                              },
+                              {.name = "spin", .buffer_count = 1})
+                              .value();
+  Nanoseconds times[2] = {};
+  const ArgsState args = program.fill_kernargs({Buffer(times, 16)});
+  const Nanoseconds start = Clock::steady().now();
+  EXPECT_EQ(program.launch_and_wait(*device, args, {1, 1, 1}, 1ms).status().code(),
+            StatusCode::kDeadlineExceeded);
+  gate.set(1);
+  ASSERT_TRUE(device->synchronize(20s).ok());
+  const Result<Nanoseconds> ran = program.launch_and_wait(*device, args, {1, 1, 1}, 20s);
+  ASSERT_TRUE(ran.ok());
+  EXPECT_GE(*ran, times[1] - times[0]);
+  EXPECT_LE(*ran, Clock::steady().now() - start);
+}
+
+TEST(HcqLaunch, RefusedLaunchTakesNoPointOfTheTimeline) {
+  auto device = open_cpu(1).value();
+  const Program program = increment_program();
+  const std::uint64_t next = device->timeline_value();
+  EXPECT_EQ(program.launch(*device, program.fill_kernargs({}), {1, 1, 1}).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(device->timeline_value(), next);
+  EXPECT_TRUE(device->synchronize(20s).ok());
+}
+
 // ---- Kernel arguments in the caller's memory.
 
 TEST(HcqKernargs, InTheCallersMemoryAreReadWhenTheKernelRuns) {
