@@ -133,7 +133,7 @@ void CommandList::note(Place place) {
 }
 
 void CommandList::sort_patches() {
-  std::ranges::stable_sort(patches_, {}, &Patch::symbol);
+  std::ranges::sort(patches_, {}, &Patch::symbol);
   for (std::uint32_t i = 0; i < patches_.size(); ++i) {
     if (uses_.empty() || uses_.back().symbol != patches_[i].symbol) {
       uses_.push_back({.symbol = patches_[i].symbol, .end = i});
