@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -332,6 +334,42 @@ TEST(HcqQueue, WrongArgumentsAreErrorsThatNameThem) {
   ComputeQueue empty;
   EXPECT_EQ(empty.signal(Signal(), 1).submit(*device).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(open_cpu(257).status().code(), StatusCode::kInvalidArgument);
+}
+
+// Each step waits for a few earlier ones of any queue, and checks that they are over.
+TEST(HcqQueue, RandomWaitsAcrossDevicesAreAllMetInOrder) {
+  constexpr std::size_t kQueues = 8;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Signal> signals;
+  for (std::size_t i = 0; i < kQueues / 2; ++i) devices.push_back(open_cpu(1).value());
+  for (std::size_t i = 0; i < kQueues; ++i) {
+    signals.push_back(devices[i / 2]->create_signal().value());
+  }
+  const CustomCommand expect{"expect", [](const std::uint64_t* words) {
+                               const auto& signal = *reinterpret_cast<const Signal*>(words[0]);
+                               if (signal.value() < words[1]) {
+                                 ++*reinterpret_cast<std::atomic<int>*>(words[2]);
+                               }
+                             }};
+  std::atomic<int> early{0};
+  std::mt19937 random(7);
+  std::uint64_t steps[kQueues] = {};
+  const auto build = [&](auto q, std::size_t own) {
+    for (int waits = static_cast<int>(random() % 4); waits > 0; --waits) {
+      const std::size_t other = random() % kQueues;
+      if (steps[other] == 0) continue;
+      const std::uint64_t value = 1 + random() % steps[other];
+      q.wait(signals[other], value).custom(expect, {word(&signals[other]), value, word(&early)});
+    }
+    q.signal(signals[own], ++steps[own]);
+    ASSERT_TRUE(q.submit(*devices[own / 2]).ok());
+  };
+  for (int step = 0; step < 5000; ++step) {
+    const std::size_t own = random() % kQueues;
+    own % 2 == 0 ? build(ComputeQueue(), own) : build(CopyQueue(), own);
+  }
+  for (std::size_t i = 0; i < kQueues; ++i) ASSERT_TRUE(signals[i].wait(steps[i], 20s).ok());
+  EXPECT_EQ(early.load(), 0);
 }
 
 }  // namespace
