@@ -131,7 +131,7 @@ class HALYARD_EXPORT GraphRecorder {
   GraphRecorder(const GraphRecorder&) = delete;
   GraphRecorder& operator=(const GraphRecorder&) = delete;
 
-  // Memory of `size` bytes whose address comes with each replay. Inputs do not overlap each other.
+  // Memory of `size` bytes whose address comes with each replay.
   GraphBuffer add_input(std::uint64_t size);
   // A number that may change between replays (Graph::set): for constants and sizes of kernels, and
   // words of custom commands.
