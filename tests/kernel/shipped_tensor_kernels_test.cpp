@@ -158,6 +158,7 @@ TEST(ShippedConv2d, KeepsItsBoundForAnyKernelStrideAndPadding) {
            Convolution{1, 1, 16, 16, 1, 3, 3, 1, 1},
            Convolution{2, 3, 17, 18, 4, 3, 3, 1, 0},
            Convolution{2, 2, 19, 33, 3, 5, 2, 2, 2},
+           Convolution{1, 2, 50, 71, 2, 3, 4, 2, 1},
            Convolution{1, 4, 9, 7, 2, 9, 7, 3, 0},
            // A kernel larger than the image, which only the padding makes room for.
            Convolution{1, 2, 3, 2, 2, 6, 5, 1, 4},
