@@ -1,5 +1,5 @@
-# What `cmake --install` puts under a prefix: the library, its headers, the halyard command, and the
-# packages for CMake and pkg-config. All paths inside are relative: the prefix may be moved.
+# What `cmake --install` puts under a prefix: the library, its headers, the halyard command, compiled
+# kernels, and the packages for CMake and pkg-config. All paths inside are relative: the prefix may be moved.
 
 option(HALYARD_INSTALL "Install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NOT HALYARD_INSTALL)
@@ -20,6 +20,8 @@ if(TARGET halyard_tool)
   file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(halyard_tool PROPERTIES EXPORT_NAME tool INSTALL_RPATH $ORIGIN/${bin_to_lib})
   install(TARGETS halyard_tool EXPORT halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES $<TARGET_PROPERTY:halyard_kernels,HALYARD_KERNELS>
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/kernels)
 endif()
 
 install(EXPORT halyard NAMESPACE halyard:: FILE halyard-targets.cmake DESTINATION ${package_dir})

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shipped kernels over matrices and images, against double precision, at sizes around those of
+// their tiles.
+#include <cmath>
+
+#include "kernel/shipped_kernels.h"
+
+namespace halyard::testing {
+namespace {
+
+TEST(ShippedTranspose, MovesEveryElement) {
+  const Shipped file("transpose");
+  for (const auto& [rows, columns] :
+       {std::pair{1u, 1u}, {1u, 17u}, {15u, 16u}, {16u, 16u}, {17u, 15u}, {64u, 32u}, {70u, 51u}}) {
+    const std::vector<float> x = random_floats(rows * columns, 1);
+    const Array<float> y(x.size());
+    file.run("transpose", {groups_of(16, columns), groups_of(16, rows)}, {Array(x), y},
+             {rows, columns});
+    std::vector<float> want(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) want[i % columns * rows + i / columns] = x[i];
+    EXPECT_EQ(y.values(), want) << rows << " x " << columns;
+  }
+}
+
+TEST(ShippedMatmul, KeepsItsBound) {
+  struct Shape {
+    std::uint32_t m, n, k;
+  };
+  const Shipped file("matmul");
+  for (const auto& [m, n, k] :
+       {Shape{1, 1, 1}, Shape{3, 5, 0}, Shape{16, 16, 16}, Shape{15, 17, 16}, Shape{17, 15, 31},
+        Shape{64, 48, 96}, Shape{65, 33, 129}}) {
+    SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
+    const std::vector<float> a = random_floats(m * k, 1), b = random_floats(k * n, 2);
+    const Array<float> c(m * n);
+    file.run("matmul", {groups_of(16, n), groups_of(16, m)}, {Array(a), Array(b), c}, {m, n, k});
+    const std::vector<float> got = c.values();
+    for (std::size_t i = 0; i < m * n; ++i) {
+      double sum = 0, magnitude = 0;
+      for (std::size_t l = 0; l < k; ++l) {
+        const double product = double{a[i / n * k + l]} * double{b[l * n + i % n]};
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      ASSERT_NEAR(got[i], sum, (k + 1) * 0x1p-24 * magnitude) << i / n << ", " << i % n;
+    }
+  }
+}
+
+constexpr std::uint32_t kColumns[] = {1, 2, 63, 64, 65, 128, 1000, 5003};
+constexpr std::uint32_t kRows = 5;
+
+TEST(ShippedSoftmax, KeepsItsBoundAndSumsToOne) {
+  const Shipped file("softmax");
+  for (const std::uint32_t columns : kColumns) {
+    // From 60 on both sides of 0 some results are denormal; shifting a row up by 1000 would
+    // overflow every exponential that is not shifted back.
+    std::vector<float> x = random_floats(kRows * columns, 1, 60.0f);
+    for (std::size_t j = 0; j < columns; ++j) x[j] += 1000.0f;
+    const Array<float> y(x.size());
+    file.run("softmax", kRows, {Array(x), y}, {columns});
+    const std::vector<float> got = y.values();
+    for (std::size_t row = 0; row < x.size(); row += columns) {
+      double top = double{x[row]}, total = 0, sum = 0;
+      for (std::size_t j = row; j < row + columns; ++j) top = std::max(top, double{x[j]});
+      for (std::size_t j = row; j < row + columns; ++j) total += std::exp(double{x[j]} - top);
+      for (std::size_t j = row; j < row + columns; ++j) {
+        const double want = std::exp(double{x[j]} - top) / total;
+        const double roundings = top - double{x[j]} + columns / 64 + 16;
+        ASSERT_NEAR(got[j], want, roundings * 0x1p-24 * want + 0x1p-148) << columns << " at " << j;
+        sum += double{got[j]};
+      }
+      EXPECT_NEAR(sum, 1.0, (columns / 64 + 32) * 0x1p-24) << columns;
+    }
+  }
+}
+
+TEST(ShippedLayerNorm, KeepsItsBoundFarFromZeroToo) {
+  constexpr float kEpsilon = 1e-5f;
+  const Shipped file("layer_norm");
+  for (const std::uint32_t columns : kColumns) {
+    std::vector<float> x = random_floats(kRows * columns, 1);
+    // The squares of this row, summed as they are, would leave nothing of its variance.
+    for (std::size_t j = 0; j < columns; ++j) x[j] += 300.0f;
+    const std::vector<float> gamma = random_floats(columns, 2), beta = random_floats(columns, 3);
+    const Array<float> y(x.size());
+    file.run("layer_norm", kRows, {Array(x), Array(gamma), Array(beta), y}, {columns, kEpsilon});
+    const std::vector<float> got = y.values();
+    for (std::size_t row = 0; row < x.size(); row += columns) {
+      double sum = 0, squares = 0, greatest = 0;
+      for (std::size_t j = 0; j < columns; ++j) {
+        sum += double{x[row + j]};
+        greatest = std::max(greatest, std::fabs(double{x[row + j]}));
+      }
+      const double mean = sum / columns;
+      for (std::size_t j = 0; j < columns; ++j) squares += std::pow(double{x[row + j]} - mean, 2);
+      const double root = std::sqrt(squares / columns + double{kEpsilon});
+      const double k = columns / 64 + 8;
+      for (std::size_t j = 0; j < columns; ++j) {
+        const double from_mean = double{x[row + j]} - mean;
+        const double scale = double{gamma[j]} / root;
+        const double want = from_mean * scale + double{beta[j]};
+        const double bound = (k * greatest + (k + 8) * std::fabs(from_mean)) * std::fabs(scale);
+        ASSERT_NEAR(got[row + j], want, (bound + std::fabs(want)) * 0x1p-24)
+            << columns << " at " << row << " + " << j;
+      }
+    }
+  }
+}
+
+struct Convolution {
+  std::uint32_t batch, channels, height, width, filters, rows, columns, stride, padding;
+};
+
+void expect_convolution(const Convolution& shape) {
+  const auto [batch, channels, height, width, filters, rows, columns, stride, padding] = shape;
+  const std::uint32_t out_height = (height + 2 * padding - rows) / stride + 1;
+  const std::uint32_t out_width = (width + 2 * padding - columns) / stride + 1;
+  const std::vector<float> x = random_floats(batch * channels * height * width, 1);
+  const std::vector<float> w = random_floats(filters * channels * rows * columns, 2);
+  const std::vector<float> bias = random_floats(filters, 3);
+  const Array<float> y(batch * filters * out_height * out_width);
+  Shipped("conv2d").run("conv2d",
+                        {groups_of(16, out_width), groups_of(16, out_height), batch * filters},
+                        {Array(x), Array(w), Array(bias), y},
+                        {channels, height, width, filters, rows, columns, stride, padding});
+  const std::vector<float> got = y.values();
+
+  std::size_t at = 0;
+  for (std::uint32_t plane = 0; plane < batch * filters; ++plane) {
+    const std::uint32_t image = plane / filters, filter = plane % filters;
+    for (std::uint32_t i = 0; i < out_height; ++i) {
+      for (std::uint32_t j = 0; j < out_width; ++j, ++at) {
+        double sum = double{bias[filter]}, magnitude = std::fabs(sum);
+        for (std::uint32_t tap = 0; tap < channels * rows * columns; ++tap) {
+          const std::uint32_t c = tap / (rows * columns);
+          const std::int64_t from_y = std::int64_t{i} * stride + tap / columns % rows - padding;
+          const std::int64_t from_x = std::int64_t{j} * stride + tap % columns - padding;
+          if (from_y < 0 || from_y >= height || from_x < 0 || from_x >= width) continue;
+          const auto from = static_cast<std::size_t>(
+              (std::int64_t{image * channels + c} * height + from_y) * width + from_x);
+          const double product =
+              double{x[from]} * double{w[filter * channels * rows * columns + tap]};
+          sum += product;
+          magnitude += std::fabs(product);
+        }
+        ASSERT_NEAR(got[at], sum, (channels * rows * columns + 2) * 0x1p-24 * magnitude)
+            << "plane " << plane << " at " << i << ", " << j;
+      }
+    }
+  }
+}
+
+TEST(ShippedConv2d, KeepsItsBoundForAnyKernelStrideAndPadding) {
+  for (const Convolution& shape : {
+           Convolution{1, 1, 1, 1, 1, 1, 1, 1, 0},
+           Convolution{1, 1, 16, 16, 1, 3, 3, 1, 1},
+           Convolution{2, 3, 17, 18, 4, 3, 3, 1, 0},
+           Convolution{2, 2, 19, 33, 3, 5, 2, 2, 2},
+           Convolution{1, 2, 50, 71, 2, 3, 4, 2, 1},
+           Convolution{1, 4, 9, 7, 2, 9, 7, 3, 0},
+           // A kernel larger than the image, which only the padding makes room for.
+           Convolution{1, 2, 3, 2, 2, 6, 5, 1, 4},
+       }) {
+    SCOPED_TRACE(std::to_string(shape.height) + " x " + std::to_string(shape.width));
+    expect_convolution(shape);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::testing
