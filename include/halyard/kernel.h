@@ -21,8 +21,8 @@
  *   4. A block does not write a local that is declared outside it. What an item keeps from block to
  *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
  *   5. No variables at file scope or `static`, except constants; no pointer variables.
- *   6. Within one block no item reads what another writes. From block to block items exchange data
- *      through shared arrays only, never through buffers.
+ *   6. Within one block no item reads what another writes, except both by atomics. From block to
+ *      block items exchange data through shared arrays only, never through buffers.
  *   7. Two parameters never refer to the same memory.
  *
  * Parameters, T being float, int or uint. Bindings and constants number in list order, each from 0.
@@ -34,6 +34,13 @@
  *   HY_PRIVATE_ARRAY(T, x, count)                 HY_MY(x, i): count values per item
  *
  * Shared and private storage is not initialised.
+ *
+ * Atomics, on an element e of a buffer or shared array of int or uint. Each returns what was there
+ * before, and orders nothing else. By them items of one block, and on buffers all groups of a
+ * launch, may touch the same element. Only in a kernel's blocks: `halyard compile` rejects others.
+ *   hy_atomic_add(e, v)  hy_atomic_min(e, v)  hy_atomic_max(e, v)  hy_atomic_exchange(e, v)
+ *   hy_atomic_and(e, v)  hy_atomic_or(e, v)   hy_atomic_xor(e, v)
+ *   hy_atomic_compare_exchange(e, expected, v)    stores v if e equals expected
  */
 #ifndef HALYARD_KERNEL_H_
 #define HALYARD_KERNEL_H_
@@ -192,7 +199,7 @@ struct hy_wg {
 #define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_scalar(k, T, x) hy$scalar$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
-#define HY_REFLECT_hy_private(k, T, x, n) hy$local$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T),
 
 /* In the entry: a local for each parameter. */
 #define HY_LOCAL_hy_buffer(k, T, x, access) T* hy_v_##x = (T*)*hy_b++;
@@ -221,6 +228,22 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) ((char*)to)[i] = (char)value;
   return to;
 }
+
+/* ---- Atomics ------------------------------------------------------------------------------- */
+
+/* Builtins, since the vectoriser leaves them alone although `omp simd` calls the items independent:
+ * plain or volatile accesses would lose updates. */
+#define hy_atomic_add(e, v) __atomic_fetch_add(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_min(e, v) __atomic_fetch_min(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_max(e, v) __atomic_fetch_max(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_and(e, v) __atomic_fetch_and(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_or(e, v) __atomic_fetch_or(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_xor(e, v) __atomic_fetch_xor(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_exchange(e, v) __atomic_exchange_n(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_compare_exchange(e, expected, v) \
+  __sync_val_compare_and_swap(HY_WORD(e), (expected), (v))
+/* The address of a writable element of int or uint; of anything else, an error. */
+#define HY_WORD(e) _Generic(&(e), int*: &(e), uint*: &(e))
 
 /* ---- Math: the same bits on every x86-64 level, whether vectorised or not ------------------- */
 
