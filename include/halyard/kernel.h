@@ -21,8 +21,8 @@
  *   4. A block does not write a local that is declared outside it. What an item keeps from block to
  *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
  *   5. No variables at file scope or `static`, except constants; no pointer variables.
- *   6. Within one block no item reads what another writes. From block to block items exchange data
- *      through shared arrays only, never through buffers.
+ *   6. Within one block no item reads what another writes, except both by atomics. From block to
+ *      block items exchange data through shared arrays only, never through buffers.
  *   7. Two parameters never refer to the same memory.
  *
  * Parameters, T being float, int or uint. Bindings and constants number in list order, each from 0.
@@ -34,6 +34,15 @@
  *   HY_PRIVATE_ARRAY(T, x, count)                 HY_MY(x, i): count values per item
  *
  * Shared and private storage is not initialised.
+ *
+ * Atomics, on an element e of a buffer or shared array of int or uint. Each returns what was there
+ * before, and orders nothing else. By them items of one block, and on buffers all groups of a
+ * launch, may touch the same element. Only in a kernel's blocks: `halyard compile` rejects others.
+ *   hy_atomic_add(e, v)  hy_atomic_min(e, v)  hy_atomic_max(e, v)  hy_atomic_exchange(e, v)
+ *   hy_atomic_and(e, v)  hy_atomic_or(e, v)   hy_atomic_xor(e, v)
+ *   hy_atomic_compare_exchange(e, expected, v)    stores v if e equals expected
+ *
+ * Mathematics is in halyard/kernel_math.h, which this header includes.
  */
 #ifndef HALYARD_KERNEL_H_
 #define HALYARD_KERNEL_H_
@@ -192,7 +201,7 @@ struct hy_wg {
 #define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_scalar(k, T, x) hy$scalar$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
-#define HY_REFLECT_hy_private(k, T, x, n) hy$local$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T),
 
 /* In the entry: a local for each parameter. */
 #define HY_LOCAL_hy_buffer(k, T, x, access) T* hy_v_##x = (T*)*hy_b++;
@@ -222,97 +231,22 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
   return to;
 }
 
-/* ---- Math: the same bits on every x86-64 level, whether vectorised or not ------------------- */
+/* ---- Atomics ------------------------------------------------------------------------------- */
 
-HY_FN uint hy_float_as_uint(float x) {
-  union {
-    float f;
-    uint u;
-  } bits = {x};
-  return bits.u;
-}
-HY_FN float hy_uint_as_float(uint x) {
-  union {
-    uint u;
-    float f;
-  } bits = {x};
-  return bits.f;
-}
+/* Builtins, since the vectoriser leaves them alone although `omp simd` calls the items independent:
+ * plain or volatile accesses would lose updates. */
+#define hy_atomic_add(e, v) __atomic_fetch_add(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_min(e, v) __atomic_fetch_min(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_max(e, v) __atomic_fetch_max(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_and(e, v) __atomic_fetch_and(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_or(e, v) __atomic_fetch_or(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_xor(e, v) __atomic_fetch_xor(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_exchange(e, v) __atomic_exchange_n(HY_WORD(e), (v), __ATOMIC_RELAXED)
+#define hy_atomic_compare_exchange(e, expected, v) \
+  __sync_val_compare_and_swap(HY_WORD(e), (expected), (v))
+/* The address of a writable element of int or uint; of anything else, an error. */
+#define HY_WORD(e) _Generic(&(e), int*: &(e), uint*: &(e))
 
-/* In the arguments' common type. With a NaN the result is b. */
-#define hy_max(a, b)       \
-  _Generic((a) + (b),      \
-      float: hy_max_float, \
-      int: hy_max_int,     \
-      uint: hy_max_uint,   \
-      default: hy_max_index)(a, b)
-#define hy_min(a, b)       \
-  _Generic((a) + (b),      \
-      float: hy_min_float, \
-      int: hy_min_int,     \
-      uint: hy_min_uint,   \
-      default: hy_min_index)(a, b)
-HY_FN float hy_max_float(float a, float b) { return a > b ? a : b; }
-HY_FN float hy_min_float(float a, float b) { return a < b ? a : b; }
-HY_FN int hy_max_int(int a, int b) { return a > b ? a : b; }
-HY_FN int hy_min_int(int a, int b) { return a < b ? a : b; }
-HY_FN uint hy_max_uint(uint a, uint b) { return a > b ? a : b; }
-HY_FN uint hy_min_uint(uint a, uint b) { return a < b ? a : b; }
-HY_FN hy_index hy_max_index(hy_index a, hy_index b) { return a > b ? a : b; }
-HY_FN hy_index hy_min_index(hy_index a, hy_index b) { return a < b ? a : b; }
-
-/* Correctly rounded. */
-HY_FN float hy_sqrt(float x) { return __builtin_sqrtf(x); }
-
-/* e to the x, within 1 ulp; denormal results within 1 of their last place. */
-HY_FN float hy_exp(float x) {
-  /* Beyond these bounds the result is 0 or infinity all the same; a NaN takes the lower one. */
-  float c = x > -104.0f ? x : -104.0f;
-  c = c < 89.0f ? c : 89.0f;
-  /* x = n ln 2 + r. Adding 1.5 * 2^23 rounds to an integer. ln 2 is in two parts, so that n times
-   * the first is exact. */
-  const float n = (c * 1.44269502f + 12582912.0f) - 12582912.0f;
-  const float r = (c - n * 0.693145752f) - n * 1.42860677e-6f;
-  /* (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, interpolated at Chebyshev nodes; with it e^r is right
-   * to 2^-30. */
-  float p = 1.98909824e-4f;
-  p = p * r + 1.39336428e-3f;
-  p = p * r + 8.33331048e-3f;
-  p = p * r + 4.16664667e-2f;
-  p = p * r + 1.66666672e-1f;
-  p = p * r + 0.5f;
-  const float e = (p * (r * r) + r) + 1.0f;
-  /* 2^n in two factors, since n reaches from -150 to 128. */
-  const int k = (int)n;
-  const int half = k >> 1;
-  const float y = e * hy_uint_as_float((uint)(half + 127) << 23) *
-                  hy_uint_as_float((uint)(k - half + 127) << 23);
-  return x == x ? y : x;
-}
-
-/* Natural logarithm, within 1 ulp. 0 gives -infinity, below 0 a NaN. */
-HY_FN float hy_log(float x) {
-  const float infinity = __builtin_inff();
-  /* Denormals are scaled to normal numbers. x = 2^k m with m in [sqrt(1/2), sqrt(2)). */
-  const int tiny = x < 1.17549435e-38f;
-  const uint bits = hy_float_as_uint(tiny ? x * 8388608.0f : x) - 0x3f3504f3u;
-  const float k = (float)(((int)bits >> 23) - (tiny ? 23 : 0));
-  const float f = hy_uint_as_float((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-  /* (log(1 + f) - f + f^2/2) / f^3, interpolated at Chebyshev nodes; with it log(1 + f) is right
-   * to 2^-28. */
-  float p = 6.97161183e-2f;
-  p = p * f - 1.14797339e-1f;
-  p = p * f + 1.16854198e-1f;
-  p = p * f - 1.24256872e-1f;
-  p = p * f + 1.42490581e-1f;
-  p = p * f - 1.66678026e-1f;
-  p = p * f + 2.00007156e-1f;
-  p = p * f - 2.49999970e-1f;
-  p = p * f + 3.33333313e-1f;
-  const float f2 = f * f;
-  const float y = ((p * (f2 * f) + k * 1.42860677e-6f) - 0.5f * f2 + f) + k * 0.693145752f;
-  if (!(x > 0.0f)) return x == 0.0f ? -infinity : __builtin_nanf("");
-  return x == infinity ? x : y;
-}
+#include "halyard/kernel_math.h"
 
 #endif /* HALYARD_KERNEL_H_ */

@@ -95,6 +95,7 @@ class Analyzer {
     Kernel kernel{.name = name, .workgroup_size = {}, .bindings = {}, .constants = {}};
     kernel.line = location_of(node).line;
     check_name(node, name);
+    privates_.clear();
     for (const Json& enumerator : node.at("inner")) {
       const std::string whole = text_of(enumerator, "name");
       const std::uint32_t value = value_of(enumerator);
@@ -117,6 +118,8 @@ class Analyzer {
         kernel.bindings.push_back({parameter, kernel::Access::kWrite, type});
       } else if (key == "inout") {
         kernel.bindings.push_back({parameter, kernel::Access::kReadWrite, type});
+      } else if (key == "own") {
+        privates_.insert(parameter);
       } else if (key == "scalar") {
         const auto size = static_cast<std::uint32_t>(kernel::size_of(type));
         const std::uint32_t end =
@@ -171,6 +174,7 @@ class Analyzer {
       if (!in_block) outside_.insert(text_of(node, "id"));
     }
     if (in_body_ && is_write(node, kind)) check_write(node, in_block);
+    if (const Json* element = atomic_operand(node, kind)) check_atomic(node, *element, in_block);
     const auto inner = node.find("inner");
     if (inner == node.end()) return;
     for (const Json& child : *inner) walk(child, in_block);
@@ -198,11 +202,37 @@ class Analyzer {
     }
   }
 
+  // What an atomic operation works on; null if the expression is none.
+  static const Json* atomic_operand(const Json& node, const std::string& kind) {
+    if (kind == "AtomicExpr") return &node.at("inner").at(0);
+    if (kind != "CallExpr" || node.at("inner").size() < 2) return nullptr;
+    const Json* callee = written_variable(node.at("inner").at(0));
+    const bool atomic = callee != nullptr && text_of(*callee, "name").starts_with("__sync_");
+    return atomic ? &node.at("inner").at(1) : nullptr;
+  }
+
+  void check_atomic(const Json& node, const Json& element, bool in_block) {
+    const Json* declaration = written_variable(element);
+    const std::string name = declaration == nullptr ? "?" : text_of(*declaration, "name");
+    if (!in_body_ || !in_block) {
+      complain(node, fmt::format("an atomic on '{}' outside the blocks of a kernel", name));
+    } else if (declaration == nullptr || text_of(*declaration, "kind") != "ParmVarDecl" ||
+               privates_.contains(name)) {
+      complain(node, fmt::format("an atomic on '{}', which is neither a buffer nor a shared array",
+                                 name));
+    } else {
+      // The value before comes from memory, also of an output.
+      for (Binding& binding : analysis_.kernels.back().bindings) {
+        if (binding.name == name) binding.access = kernel::Access::kReadWrite;
+      }
+    }
+  }
+
   // The variable that an assignable expression is part of or points through; null if not known.
   static const Json* written_variable(const Json& expression) {
-    static constexpr std::array<std::string_view, 7> kTransparent = {
+    static constexpr std::array<std::string_view, 8> kTransparent = {
         "ParenExpr",  "ImplicitCastExpr", "CStyleCastExpr", "ArraySubscriptExpr",
-        "MemberExpr", "UnaryOperator",    "BinaryOperator"};
+        "MemberExpr", "UnaryOperator",    "BinaryOperator", "GenericSelectionExpr"};
     for (const Json* at = &expression;;) {
       const std::string kind = text_of(*at, "kind");
       if (kind == "DeclRefExpr") return &at->at("referencedDecl");
@@ -216,7 +246,8 @@ class Analyzer {
 
   Analysis analysis_;
   bool in_body_ = false;
-  std::set<std::string> outside_;  // locals of this body that no block contains, by clang's id
+  std::set<std::string> outside_;   // locals of this body that no block contains, by clang's id
+  std::set<std::string> privates_;  // parameters of this kernel that each item has for itself
 };
 
 }  // namespace

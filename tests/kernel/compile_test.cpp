@@ -63,6 +63,20 @@ HY_KERNEL(second, 1, 1, 1) { HY_ITEMS {} }
   EXPECT_EQ(hyx.kernels()[1].line, 8u);
 }
 
+TEST(Compile, ReflectsAnOutputWithAtomicsAsReadToo) {
+  const auto bytes = compile_text(R"(
+HY_KERNEL(plain, 4, 1, 1, HY_OUT(int, y)) { HY_ITEMS { y[HY_X] = 1; } }
+HY_KERNEL(atomic, 4, 1, 1, HY_OUT(int, x), HY_OUT(int, y), HY_OUT(int, z)) {
+  HY_ITEMS { x[HY_X] = hy_atomic_max(y[0], 1) + hy_atomic_compare_exchange(z[0], 1, 2); }
+}
+)");
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
+  EXPECT_EQ(hyx.kernels()[0].bindings[0].access, Access::kWrite);
+  EXPECT_EQ(hyx.kernels()[1].bindings[0].access, Access::kWrite);
+  EXPECT_EQ(hyx.kernels()[1].bindings[1].access, Access::kReadWrite);
+  EXPECT_EQ(hyx.kernels()[1].bindings[2].access, Access::kReadWrite);
+}
+
 TEST(Compile, KeepsTheSourceUnderItsFileName) {
   const TextFile file(kSmall);
   const auto bytes = compiler::compile({.source = file.path(), .targets = {"x86-64"}}).value();
@@ -231,6 +245,34 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"a_shared_array_written_outside",
                  "HY_KERNEL(k, 4, 1, 1, HY_SHARED2(float, t, 2, 2)) {\n  t[0][1] = 1.0f;\n}\n", 2,
                  "'t' is written outside a block"},
+        Rejected{"an_atomic_outside_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(uint, y)) {\n  HY_ITEMS {}\n"
+                 "  hy_atomic_add(y[0], 1u);\n}\n",
+                 3, "an atomic on 'y' outside the blocks of a kernel"},
+        Rejected{"a_compare_exchange_outside_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SHARED2(int, s, 2, 2)) {\n  HY_ITEMS {}\n"
+                 "  hy_atomic_compare_exchange(s[0][1], 0, 1);\n}\n",
+                 3, "an atomic on 's' outside the blocks of a kernel"},
+        Rejected{"an_atomic_in_a_function",
+                 "HY_FN void f(uint* y) {\n  hy_atomic_or(y[0], 1u);\n}\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(uint, y)) { f(y); HY_ITEMS {} }\n",
+                 2, "an atomic on 'y' outside the blocks of a kernel"},
+        Rejected{"an_atomic_on_a_private_value",
+                 "HY_KERNEL(k, 4, 1, 1, HY_PRIVATE(uint, p)) {\n"
+                 "  HY_ITEMS {\n    hy_atomic_add(HY_MY(p), 1u);\n  }\n}\n",
+                 3, "an atomic on 'p', which is neither a buffer nor a shared array"},
+        Rejected{"an_atomic_on_a_local",
+                 "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    int i = 0;\n"
+                 "    hy_atomic_exchange(i, 1);\n  }\n}\n",
+                 4, "an atomic on 'i', which is neither a buffer nor a shared array"},
+        Rejected{"an_atomic_on_an_input",
+                 "HY_KERNEL(k, 4, 1, 1, HY_IN(uint, x)) {\n"
+                 "  HY_ITEMS { hy_atomic_add(x[0], 1u); }\n}\n",
+                 2, "'const uint *'"},
+        Rejected{"an_atomic_on_a_float",
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, x)) {\n"
+                 "  HY_ITEMS { hy_atomic_add(x[0], 1.0f); }\n}\n",
+                 2, "'float *'"},
         Rejected{"a_variable_at_file_scope",
                  "static int count;\nHY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n", 1,
                  "variable 'count' at file scope"},

@@ -28,6 +28,18 @@ HY_KERNEL(exp_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, 
 HY_KERNEL(log_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_log(x[HY_GLOBAL_X]); }
 }
+HY_KERNEL(tanh_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_tanh(x[HY_GLOBAL_X]); }
+}
+HY_KERNEL(rsqrt_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_rsqrt(x[HY_GLOBAL_X]); }
+}
+HY_KERNEL(abs_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_abs(x[HY_GLOBAL_X]); }
+}
+HY_KERNEL(floor_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_floor(x[HY_GLOBAL_X]); }
+}
 )");
   static const Kernels baseline(source.path(), {"x86-64"});
   if (target == "x86-64") return baseline;
@@ -81,6 +93,19 @@ TEST(Math, LogIsWithinOneUlp) {
   EXPECT_LE(worst_error("log_of", [](double x) { return std::log(x); }), 1.0);
 }
 
+TEST(Math, TanhIsWithinOneAndAHalfUlp) {
+  EXPECT_LE(worst_error("tanh_of", [](double x) { return std::tanh(x); }), 1.5);
+}
+
+TEST(Math, RsqrtIsWithinOneAndAHalfUlp) {
+  EXPECT_LE(worst_error("rsqrt_of", [](double x) { return 1.0 / std::sqrt(x); }), 1.5);
+}
+
+TEST(Math, AbsAndFloorAreExact) {
+  EXPECT_EQ(worst_error("abs_of", [](double x) { return std::fabs(x); }), 0.0);
+  EXPECT_EQ(worst_error("floor_of", [](double x) { return std::floor(x); }), 0.0);
+}
+
 TEST(Math, ExpKnowsItsSpecialValues) {
   const auto y = apply(math("best"), "exp_of",
                        {0.0f, -0.0f, kInfinity, -kInfinity, kNan, 1000.0f, -1000.0f, 1.0f});
@@ -107,9 +132,53 @@ TEST(Math, LogKnowsItsSpecialValues) {
   EXPECT_EQ(y[7], -103.278931f);
 }
 
+TEST(Math, TanhKnowsItsSpecialValues) {
+  const auto y = apply(math("best"), "tanh_of",
+                       {0.0f, -0.0f, kInfinity, -kInfinity, kNan, 50.0f, -50.0f, 1.40129846e-45f});
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(y[0]), 0u);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(y[1]), 0x8000'0000u);
+  EXPECT_EQ(y[2], 1.0f);
+  EXPECT_EQ(y[3], -1.0f);
+  EXPECT_TRUE(std::isnan(y[4]));
+  EXPECT_EQ(y[5], 1.0f);
+  EXPECT_EQ(y[6], -1.0f);
+  EXPECT_EQ(y[7], 1.40129846e-45f);
+}
+
+TEST(Math, RsqrtKnowsItsSpecialValues) {
+  const auto y = apply(math("best"), "rsqrt_of",
+                       {0.0f, -0.0f, kInfinity, -kInfinity, kNan, -1.0f, 4.0f, 1.40129846e-45f});
+  EXPECT_EQ(y[0], kInfinity);
+  EXPECT_EQ(y[1], -kInfinity);
+  EXPECT_EQ(y[2], 0.0f);
+  EXPECT_TRUE(std::isnan(y[3]));
+  EXPECT_TRUE(std::isnan(y[4]));
+  EXPECT_TRUE(std::isnan(y[5]));
+  EXPECT_EQ(y[6], 0.5f);
+  EXPECT_EQ(y[7], 0x1.6a09e6p74f);
+}
+
+TEST(Math, AbsAndFloorKnowTheirSpecialValues) {
+  const std::vector<float> x = {-0.0f,      -kInfinity,  kNan,        -0.25f,
+                                8388607.5f, -8388607.5f, -8388608.0f, kInfinity};
+  const auto magnitude = apply(math("best"), "abs_of", x);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(magnitude[0]), 0u);
+  EXPECT_EQ(magnitude[1], kInfinity);
+  EXPECT_TRUE(std::isnan(magnitude[2]));
+  const auto floor = apply(math("best"), "floor_of", x);
+  EXPECT_EQ(std::bit_cast<std::uint32_t>(floor[0]), 0x8000'0000u);
+  EXPECT_EQ(floor[1], -kInfinity);
+  EXPECT_TRUE(std::isnan(floor[2]));
+  EXPECT_EQ(floor[3], -1.0f);
+  EXPECT_EQ(floor[4], 8388607.0f);
+  EXPECT_EQ(floor[5], -8388608.0f);
+  EXPECT_EQ(floor[6], -8388608.0f);
+  EXPECT_EQ(floor[7], kInfinity);
+}
+
 TEST(Math, GivesTheSameBitsOnEveryLevel) {
   const std::vector<float> x = sample();
-  for (const char* name : {"exp_of", "log_of"}) {
+  for (const char* name : {"exp_of", "log_of", "tanh_of", "rsqrt_of", "abs_of", "floor_of"}) {
     const auto best = apply(math("best"), name, x);
     const auto baseline = apply(math("x86-64"), name, x);
     for (std::size_t i = 0; i < x.size(); ++i) {

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Mathematics of kernels: the same bits on every x86-64 level, whether vectorised or not.
+ *
+ *   hy_min(a, b)  hy_max(a, b)  hy_abs(x)  hy_floor(x)
+ *   hy_sqrt(x)  hy_rsqrt(x)  hy_exp(x)  hy_log(x)  hy_tanh(x)
+ *   hy_float_as_uint(x)  hy_uint_as_float(x)    the same 32 bits
+ *
+ * Of a NaN everything but hy_min and hy_max is a NaN. 1 ulp is the distance of two floats at the
+ * true result.
+ */
+#ifndef HALYARD_KERNEL_MATH_H_
+#define HALYARD_KERNEL_MATH_H_
+
+HY_FN uint hy_float_as_uint(float x) {
+  union {
+    float f;
+    uint u;
+  } bits = {x};
+  return bits.u;
+}
+HY_FN float hy_uint_as_float(uint x) {
+  union {
+    uint u;
+    float f;
+  } bits = {x};
+  return bits.f;
+}
+
+/* In the arguments' common type. With a NaN the result is b. */
+#define hy_max(a, b)       \
+  _Generic((a) + (b),      \
+      float: hy_max_float, \
+      int: hy_max_int,     \
+      uint: hy_max_uint,   \
+      default: hy_max_index)(a, b)
+#define hy_min(a, b)       \
+  _Generic((a) + (b),      \
+      float: hy_min_float, \
+      int: hy_min_int,     \
+      uint: hy_min_uint,   \
+      default: hy_min_index)(a, b)
+HY_FN float hy_max_float(float a, float b) { return a > b ? a : b; }
+HY_FN float hy_min_float(float a, float b) { return a < b ? a : b; }
+HY_FN int hy_max_int(int a, int b) { return a > b ? a : b; }
+HY_FN int hy_min_int(int a, int b) { return a < b ? a : b; }
+HY_FN uint hy_max_uint(uint a, uint b) { return a > b ? a : b; }
+HY_FN uint hy_min_uint(uint a, uint b) { return a < b ? a : b; }
+HY_FN hy_index hy_max_index(hy_index a, hy_index b) { return a > b ? a : b; }
+HY_FN hy_index hy_min_index(hy_index a, hy_index b) { return a < b ? a : b; }
+
+/* Exact. */
+HY_FN float hy_abs(float x) { return __builtin_fabsf(x); }
+/* The largest whole number that is not above x. Exact; -0 remains -0. */
+HY_FN float hy_floor(float x) {
+  /* From 2^23 on every float is whole. */
+  const int small = hy_abs(x) < 8388608.0f;
+  const float whole = (float)(int)(small ? x : 0.0f);
+  const float y = __builtin_copysignf(whole - (whole > x ? 1.0f : 0.0f), x);
+  return small ? y : x;
+}
+
+/* Correctly rounded. */
+HY_FN float hy_sqrt(float x) { return __builtin_sqrtf(x); }
+
+/* 1 / sqrt(x), within 1.5 ulp, since both operations are correctly rounded. 0 gives infinity, -0
+ * -infinity, below 0 a NaN. */
+HY_FN float hy_rsqrt(float x) { return 1.0f / hy_sqrt(x); }
+
+/* e to the x, within 1 ulp; denormal results within 1 of their last place. */
+HY_FN float hy_exp(float x) {
+  /* Beyond these bounds the result is 0 or infinity all the same; a NaN takes the lower one. */
+  float c = x > -104.0f ? x : -104.0f;
+  c = c < 89.0f ? c : 89.0f;
+  /* x = n ln 2 + r. Adding 1.5 * 2^23 rounds to an integer. ln 2 is in two parts, so that n times
+   * the first is exact. */
+  const float n = (c * 1.44269502f + 12582912.0f) - 12582912.0f;
+  const float r = (c - n * 0.693145752f) - n * 1.42860677e-6f;
+  /* (e^r - 1 - r) / r^2 on |r| <= ln(2)/2, interpolated at Chebyshev nodes; with it e^r is right
+   * to 2^-30. */
+  float p = 1.98909824e-4f;
+  p = p * r + 1.39336428e-3f;
+  p = p * r + 8.33331048e-3f;
+  p = p * r + 4.16664667e-2f;
+  p = p * r + 1.66666672e-1f;
+  p = p * r + 0.5f;
+  const float e = (p * (r * r) + r) + 1.0f;
+  /* 2^n in two factors, since n reaches from -150 to 128. */
+  const int k = (int)n;
+  const int half = k >> 1;
+  const float y = e * hy_uint_as_float((uint)(half + 127) << 23) *
+                  hy_uint_as_float((uint)(k - half + 127) << 23);
+  return x == x ? y : x;
+}
+
+/* Natural logarithm, within 1 ulp. 0 gives -infinity, below 0 a NaN. */
+HY_FN float hy_log(float x) {
+  const float infinity = __builtin_inff();
+  /* Denormals are scaled to normal numbers. x = 2^k m with m in [sqrt(1/2), sqrt(2)). */
+  const int tiny = x < 1.17549435e-38f;
+  const uint bits = hy_float_as_uint(tiny ? x * 8388608.0f : x) - 0x3f3504f3u;
+  const float k = (float)(((int)bits >> 23) - (tiny ? 23 : 0));
+  const float f = hy_uint_as_float((bits & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+  /* (log(1 + f) - f + f^2/2) / f^3, interpolated at Chebyshev nodes; with it log(1 + f) is right
+   * to 2^-28. */
+  float p = 6.97161183e-2f;
+  p = p * f - 1.14797339e-1f;
+  p = p * f + 1.16854198e-1f;
+  p = p * f - 1.24256872e-1f;
+  p = p * f + 1.42490581e-1f;
+  p = p * f - 1.66678026e-1f;
+  p = p * f + 2.00007156e-1f;
+  p = p * f - 2.49999970e-1f;
+  p = p * f + 3.33333313e-1f;
+  const float f2 = f * f;
+  const float y = ((p * (f2 * f) + k * 1.42860677e-6f) - 0.5f * f2 + f) + k * 0.693145752f;
+  if (!(x > 0.0f)) return x == 0.0f ? -infinity : __builtin_nanf("");
+  return x == infinity ? x : y;
+}
+
+/* Hyperbolic tangent, within 1.5 ulp. */
+HY_FN float hy_tanh(float x) {
+  const float a = hy_abs(x);
+  /* (tanh x - x) / x^3 in x^2 on |x| <= 0.625, interpolated at Chebyshev nodes; with it tanh x is
+   * right to 2^-27. */
+  const float x2 = x * x;
+  float p = 2.29274482e-3f;
+  p = p * x2 - 8.34394526e-3f;
+  p = p * x2 + 2.17689183e-2f;
+  p = p * x2 - 5.39592579e-2f;
+  p = p * x2 + 1.33333042e-1f;
+  p = p * x2 - 3.33333343e-1f;
+  const float near = a + a * (x2 * p);
+  const float far = 1.0f - 2.0f / (hy_exp(a + a) + 1.0f);
+  return __builtin_copysignf(a < 0.625f ? near : far, x);
+}
+
+#endif /* HALYARD_KERNEL_MATH_H_ */
