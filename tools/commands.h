@@ -33,12 +33,13 @@ struct CacheOptions {
 
 struct CompileOptions {
   std::string source;
-  std::string output;   // empty: the source's name with .hyx, in the current directory
-  std::string depfile;  // empty: none
+  std::string output;                // empty: the source's name with .hyx, in the current directory
+  std::string depfile;               // empty: none
   std::vector<std::string> targets;  // empty: the compiler's choice
   std::vector<std::string> include_dirs;
   int optimization = 3;
   bool debug = false;
+  bool checked = false;
   CacheOptions cache;
   bool json = false;
 };

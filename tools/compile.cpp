@@ -57,6 +57,7 @@ Result<int> compile(const CompileOptions& options) {
   what.include_dirs = options.include_dirs;
   what.optimization = options.optimization;
   what.debug = options.debug;
+  what.checked = options.checked;
   std::vector<std::string> inputs;
   what.inputs = &inputs;
   HALYARD_ASSIGN_OR_RETURN(const CompiledSource compiled, compile_source(what, options.cache));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <span>
+
 #include "base/format.h"
 #include "commands.h"
 #include "json.h"
@@ -9,12 +12,20 @@
 namespace halyard::inline v0::tools {
 namespace {
 
+bool has_static_tile(const kernel::BindingInfo& binding) { return binding.tile[0] != 0; }
+
+std::span<const std::uint32_t> static_tile(const kernel::BindingInfo& binding) {
+  return {binding.tile.data(), binding.rank};
+}
+
 Json to_json(const kernel::KernelInfo& info) {
   Json bindings = Json::array();
   for (const kernel::BindingInfo& binding : info.bindings) {
-    bindings.push_back({{"name", binding.name},
-                        {"access", to_string(binding.access)},
-                        {"type", to_string(binding.type)}});
+    Json& shown = bindings.emplace_back(Json{{"name", binding.name},
+                                             {"access", to_string(binding.access)},
+                                             {"type", to_string(binding.type)}});
+    if (binding.rank != 0) shown["rank"] = binding.rank;
+    if (has_static_tile(binding)) shown["tile"] = static_tile(binding);
   }
   Json constants = Json::array();
   for (const kernel::ConstantInfo& constant : info.constants) {
@@ -61,8 +72,13 @@ void print(const kernel::KernelInfo& info) {
   fmt::print("\n");
   for (std::size_t i = 0; i < info.bindings.size(); ++i) {
     const kernel::BindingInfo& binding = info.bindings[i];
-    fmt::print("  binding  {:<3} {} {} {}\n", i, binding.name, to_string(binding.type),
+    fmt::print("  binding  {:<3} {} {} {}", i, binding.name, to_string(binding.type),
                to_string(binding.access));
+    if (binding.rank != 0) fmt::print(", tensor of rank {}", binding.rank);
+    if (has_static_tile(binding)) {
+      fmt::print(", tile {}", fmt::join(static_tile(binding), " x "));
+    }
+    fmt::print("\n");
   }
   for (std::size_t i = 0; i < info.constants.size(); ++i) {
     const kernel::ConstantInfo& constant = info.constants[i];

@@ -81,6 +81,7 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("-O", options->optimization, "Optimisation level, 0 to 3; default 3")
       ->type_name("N");
   command->add_flag("--debug", options->debug, "Keep symbols and line tables");
+  command->add_flag("--checked", options->checked, "Trap indices outside tensors");
 }
 
 void add_inspect(CLI::App& app, Action& action) {

@@ -42,7 +42,8 @@
  *   hy_atomic_and(e, v)  hy_atomic_or(e, v)   hy_atomic_xor(e, v)
  *   hy_atomic_compare_exchange(e, expected, v)    stores v if e equals expected
  *
- * Mathematics is in halyard/kernel_math.h, which this header includes.
+ * Tensor parameters are in halyard/kernel_tensor.h, mathematics in halyard/kernel_math.h; this
+ * header includes both.
  */
 #ifndef HALYARD_KERNEL_H_
 #define HALYARD_KERNEL_H_
@@ -248,5 +249,6 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
 #define HY_WORD(e) _Generic(&(e), int*: &(e), uint*: &(e))
 
 #include "halyard/kernel_math.h"
+#include "halyard/kernel_tensor.h"
 
 #endif /* HALYARD_KERNEL_H_ */

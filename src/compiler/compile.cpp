@@ -131,6 +131,7 @@ class Compilation {
                "-include",
                tools.include_dir + "/halyard/kernel.h",
                "-I" + tools.include_dir};
+    if (options.checked) common_.push_back("-DHY_CHECKED");
     for (const std::string& directory : options.include_dirs) common_.push_back("-I" + directory);
   }
 

@@ -24,6 +24,7 @@ struct CompileOptions {
   std::string clang;  // a path, or a name in PATH; empty: $HALYARD_CLANG, else clang-19 or another
   int optimization = 3;                        // clang's -O level, 0 to 3
   bool debug = false;                          // keep symbols and line tables in the images
+  bool checked = false;                        // indices outside tensors trap
   std::string* warnings = nullptr;             // receives clang's warnings, if any
   std::vector<std::string>* inputs = nullptr;  // receives the paths of all files that were read
 };

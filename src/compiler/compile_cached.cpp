@@ -63,7 +63,8 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
               options.include_dirs,
               options.targets,
               options.optimization,
-              options.debug};
+              options.debug,
+              options.checked};
   for (const char* const name : kVariables) {
     const char* const value = std::getenv(name);
     key.push_back(value == nullptr ? "" : value);

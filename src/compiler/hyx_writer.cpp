@@ -25,9 +25,10 @@ flatbuffers::Offset<schema::Kernel> write_kernel(flatbuffers::FlatBufferBuilder&
   const auto name = builder.CreateString(kernel.name);
   const auto bindings =
       write_vector<schema::Binding>(builder, kernel.bindings, [&](const Binding& binding) {
+        const auto tile = binding.tile.empty() ? 0 : builder.CreateVector(binding.tile);
         return schema::CreateBinding(builder, builder.CreateString(binding.name),
                                      static_cast<schema::Access>(binding.access),
-                                     schema_type(binding.type));
+                                     schema_type(binding.type), binding.rank, tile);
       });
   const auto constants =
       write_vector<schema::Constant>(builder, kernel.constants, [&](const Constant& constant) {

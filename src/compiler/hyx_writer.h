@@ -19,6 +19,8 @@ struct Binding {
   std::string name;
   kernel::Access access;
   kernel::ElementType type;
+  std::uint8_t rank = 0;                 // of a tensor
+  std::vector<std::uint32_t> tile = {};  // of a tensor with a static tile
 };
 
 struct Constant {

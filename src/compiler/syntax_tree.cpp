@@ -121,16 +121,41 @@ class Analyzer {
       } else if (key == "own") {
         privates_.insert(parameter);
       } else if (key == "scalar") {
-        const auto size = static_cast<std::uint32_t>(kernel::size_of(type));
-        const std::uint32_t end =
-            kernel.constants.empty()
-                ? 0
-                : kernel.constants.back().offset +
-                      static_cast<std::uint32_t>(kernel::size_of(kernel.constants.back().type));
-        kernel.constants.push_back({parameter, type, (end + size - 1) / size * size});
+        add_constant(kernel, parameter, type);
+      } else if (key.starts_with("tile")) {
+        std::vector<std::uint32_t>& tile = kernel.bindings.back().tile;
+        if (tile.size() < kernel.bindings.back().rank) tile.push_back(value);
+      } else if (key.starts_with("in_tensor") || key.starts_with("out_t")) {
+        add_tensor(kernel, key, parameter, type);
       }
     }
     analysis_.kernels.push_back(std::move(kernel));
+  }
+
+  static void add_constant(Kernel& kernel, std::string name, kernel::ElementType type) {
+    const auto size = static_cast<std::uint32_t>(kernel::size_of(type));
+    std::uint32_t end = 0;
+    if (!kernel.constants.empty()) {
+      const Constant& last = kernel.constants.back();
+      end = last.offset + static_cast<std::uint32_t>(kernel::size_of(last.type));
+    }
+    kernel.constants.push_back({std::move(name), type, (end + size - 1) / size * size});
+  }
+
+  // A key ends with the rank: in_tensor2, out_tensor3, out_tile1.
+  static void add_tensor(Kernel& kernel, std::string_view key, const std::string& name,
+                         kernel::ElementType type) {
+    const int rank = key.back() - '0';
+    const bool in = key.starts_with("in");
+    kernel.bindings.push_back({name, in ? kernel::Access::kRead : kernel::Access::kWrite, type,
+                               static_cast<std::uint8_t>(rank)});
+    for (const auto& [field, count] :
+         {std::pair("size", rank), std::pair("stride", rank - 1),
+          std::pair("tile", key.starts_with("out_tensor") ? rank : 0)}) {
+      for (int d = 0; d < count; ++d) {
+        add_constant(kernel, fmt::format("{}.{}{}", name, field, d), kernel::ElementType::kUint32);
+      }
+    }
   }
 
   void check_name(const Json& node, const std::string& name) {
@@ -161,7 +186,10 @@ class Analyzer {
 
   void walk(const Json& node, bool in_block) {
     const std::string kind = text_of(node, "kind");
-    if (kind == "OMPSimdDirective") in_block = true;
+    if (kind == "OMPSimdDirective") {
+      if (in_block) complain(node, "a block stands inside another");
+      in_block = true;
+    }
     if (kind == "VarDecl") {
       if (text_of(node, "storageClass") == "static" && !is_constant(node)) {
         complain(node,
@@ -191,7 +219,7 @@ class Analyzer {
     const Json* declaration = written_variable(node.at("inner").at(0));
     if (declaration == nullptr) return;
     const std::string kind = text_of(*declaration, "kind");
-    const std::string name = text_of(*declaration, "name");
+    const std::string name = user_name(*declaration);
     if (in_block && kind == "VarDecl" && outside_.contains(text_of(*declaration, "id"))) {
       complain(node,
                fmt::format("a block writes '{}', which is declared outside it; use HY_PRIVATE "
@@ -200,6 +228,12 @@ class Analyzer {
     } else if (!in_block && kind == "ParmVarDecl") {
       complain(node, fmt::format("'{}' is written outside a block; write it in HY_ITEMS", name));
     }
+  }
+
+  // The pointer of an output tensor y is called hy_out<rank>_y.
+  static std::string user_name(const Json& declaration) {
+    const std::string name = text_of(declaration, "name");
+    return name.starts_with("hy_out") ? name.substr(name.find('_', 3) + 1) : name;
   }
 
   // What an atomic operation works on; null if the expression is none.
@@ -213,7 +247,7 @@ class Analyzer {
 
   void check_atomic(const Json& node, const Json& element, bool in_block) {
     const Json* declaration = written_variable(element);
-    const std::string name = declaration == nullptr ? "?" : text_of(*declaration, "name");
+    const std::string name = declaration == nullptr ? "?" : user_name(*declaration);
     if (!in_body_ || !in_block) {
       complain(node, fmt::format("an atomic on '{}' outside the blocks of a kernel", name));
     } else if (declaration == nullptr || text_of(*declaration, "kind") != "ParmVarDecl" ||

@@ -138,7 +138,8 @@ class Hyx::Reader {
       info.name = view(kernel->name());
       HALYARD_RETURN_IF_ERROR(read_sizes(owner, *kernel, info));
 
-      info.bindings = {binding, kernel->bindings()->size()};
+      const std::span<BindingInfo> bindings(binding, kernel->bindings()->size());
+      info.bindings = bindings;
       for (const schema::Binding* from : *kernel->bindings()) {
         HALYARD_RETURN_IF_ERROR(read_binding(owner, *from, *binding++));
       }
@@ -150,6 +151,7 @@ class Hyx::Reader {
         ++constant;
       }
       HALYARD_RETURN_IF_ERROR(check_parameter_names(owner, info));
+      HALYARD_RETURN_IF_ERROR(find_tensor_constants(owner, info.constants, bindings));
     }
     return {};
   }
@@ -196,7 +198,50 @@ class Hyx::Reader {
       return damaged("{}binding {}: access is {}, which is unknown", owner, to.name,
                      static_cast<unsigned>(from.access()));
     }
-    return read_type(owner, to.name, from.element(), to.type);
+    HALYARD_RETURN_IF_ERROR(read_type(owner, to.name, from.element(), to.type));
+    return read_tensor(owner, from, to);
+  }
+
+  Status read_tensor(std::string_view owner, const schema::Binding& from, BindingInfo& to) const {
+    to.rank = from.rank();
+    if (to.rank > kMaxRank) {
+      return damaged("{}binding {}: rank is {}; at most {} is allowed", owner, to.name, to.rank,
+                     kMaxRank);
+    }
+    if (from.tile() == nullptr || from.tile()->size() == 0) return {};
+    if (to.rank == 0 || to.access == Access::kRead || from.tile()->size() != to.rank) {
+      return damaged("{}binding {}: a tile of {} extents for a {} binding of rank {}", owner,
+                     to.name, from.tile()->size(), to_string(to.access), to.rank);
+    }
+    std::copy(from.tile()->begin(), from.tile()->end(), to.tile.begin());
+    const auto* const end = to.tile.begin() + to.rank;
+    if (std::find(to.tile.cbegin(), end, 0u) == end) return {};
+    return damaged("{}binding {}: a tile's extent is 0", owner, to.name);
+  }
+
+  // One pass over the constants serves all tensors, since their order is that of the bindings.
+  Status find_tensor_constants(std::string_view owner, std::span<const ConstantInfo> constants,
+                               std::span<BindingInfo> bindings) const {
+    auto at = constants.begin();
+    for (BindingInfo& binding : bindings) {
+      if (binding.rank == 0) continue;
+      const std::string first = fmt::format("{}.size0", binding.name);
+      at = std::find_if(at, constants.end(), [&](const auto& each) { return each.name == first; });
+      binding.first_constant = static_cast<std::uint32_t>(at - constants.begin());
+      const bool gives_tile = binding.access != Access::kRead && binding.tile[0] == 0;
+      for (const auto& [field, count] :
+           {std::pair("size", binding.rank), std::pair("stride", binding.rank - 1),
+            std::pair("tile", gives_tile ? binding.rank : 0)}) {
+        for (std::uint32_t d = 0; d < count; ++d, ++at) {
+          const std::string name = fmt::format("{}.{}{}", binding.name, field, d);
+          if (at == constants.end() || at->name != name || at->type != ElementType::kUint32) {
+            return damaged("{}binding {}: a tensor, but {} is no uint32 constant in its place",
+                           owner, binding.name, name);
+          }
+        }
+      }
+    }
+    return {};
   }
 
   Status read_constant(std::string_view owner, const schema::Constant& from,

@@ -13,11 +13,16 @@
 
 namespace halyard::inline v0::kernel {
 
+inline constexpr std::size_t kMaxRank = 3;
+
 // Its index in KernelInfo::bindings is the binding's number.
 struct BindingInfo {
   std::string_view name;
   Access access;
   ElementType type;
+  std::uint32_t rank;                        // of a tensor, 1 to kMaxRank; 0 if it is none
+  std::array<std::uint32_t, kMaxRank> tile;  // static extents, of `rank` dimensions; 0: not static
+  std::uint32_t first_constant;              // of a tensor: its sizes, strides, and run-time tile
 };
 
 // One field of the struct of constants. Offset and size in bytes; the size is 4 or 8.

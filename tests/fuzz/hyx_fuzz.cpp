@@ -26,7 +26,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const KernelInfo& kernel : hyx->kernels()) {
     touch(kernel.name);
     touch(kernel.source);
-    for (const BindingInfo& binding : kernel.bindings) touch(binding.name);
+    for (const BindingInfo& binding : kernel.bindings) {
+      touch(binding.name);
+      if (binding.rank != 0) touch(kernel.constants[binding.first_constant].name);
+    }
     for (const ConstantInfo& constant : kernel.constants) touch(constant.name);
     if (hyx->find(kernel.name).value() != &kernel) __builtin_trap();
   }

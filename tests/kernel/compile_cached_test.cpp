@@ -92,6 +92,8 @@ TEST_F(CompileCached, AChangedSourceHeaderOrOptionIsCompiled) {
   EXPECT_EQ(runs_of_compile(), 2);
   options_.debug = true;
   EXPECT_EQ(runs_of_compile(), 2);
+  options_.checked = true;
+  EXPECT_EQ(runs_of_compile(), 2);
   EXPECT_EQ(runs_of_compile(), 0);
 }
 

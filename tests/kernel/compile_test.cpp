@@ -63,6 +63,47 @@ HY_KERNEL(second, 1, 1, 1) { HY_ITEMS {} }
   EXPECT_EQ(hyx.kernels()[1].line, 8u);
 }
 
+TEST(Compile, ReflectsTensorsAndTheirConstants) {
+  const auto bytes = compile_text(R"(
+HY_KERNEL(k, 4, 1, 1, HY_SCALAR(float, a), HY_IN_TENSOR1(float, x), HY_OUT_TILE2(int, y, 4, 1 << 3),
+          HY_OUT(int, plain), HY_OUT_TENSOR3(uint, z), HY_SCALAR(uint, n)) {
+  HY_TILE_ITEMS3(z, i, j, l) { hy_atomic_add(HY_Y3(z, i, j, l), 1u); }
+}
+)");
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
+  const kernel::KernelInfo& k = hyx.kernels()[0];
+  struct Want {
+    const char* name;
+    Access access;
+    ElementType type;
+    std::uint32_t rank;
+    std::array<std::uint32_t, 3> tile;
+    std::uint32_t first_constant;
+  };
+  const Want bindings[] = {{"x", Access::kRead, ElementType::kFloat32, 1, {}, 1},
+                           {"y", Access::kWrite, ElementType::kInt32, 2, {4, 8, 0}, 2},
+                           {"plain", Access::kWrite, ElementType::kInt32, 0, {}, 0},
+                           {"z", Access::kReadWrite, ElementType::kUint32, 3, {}, 5}};
+  ASSERT_EQ(k.bindings.size(), std::size(bindings));
+  for (std::size_t i = 0; i < std::size(bindings); ++i) {
+    EXPECT_EQ(k.bindings[i].name, bindings[i].name);
+    EXPECT_EQ(k.bindings[i].access, bindings[i].access) << bindings[i].name;
+    EXPECT_EQ(k.bindings[i].type, bindings[i].type) << bindings[i].name;
+    EXPECT_EQ(k.bindings[i].rank, bindings[i].rank) << bindings[i].name;
+    EXPECT_EQ(k.bindings[i].tile, bindings[i].tile) << bindings[i].name;
+    EXPECT_EQ(k.bindings[i].first_constant, bindings[i].first_constant) << bindings[i].name;
+  }
+  const std::vector<std::string_view> constants = {
+      "a",       "x.size0",   "y.size0",   "y.size1", "y.stride0", "z.size0", "z.size1",
+      "z.size2", "z.stride0", "z.stride1", "z.tile0", "z.tile1",   "z.tile2", "n"};
+  ASSERT_EQ(k.constants.size(), constants.size());
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    EXPECT_EQ(k.constants[i].name, constants[i]);
+    EXPECT_EQ(k.constants[i].offset, 4 * i);
+  }
+  EXPECT_EQ(k.constants_bytes, 4 * constants.size());
+}
+
 TEST(Compile, ReflectsAnOutputWithAtomicsAsReadToo) {
   const auto bytes = compile_text(R"(
 HY_KERNEL(plain, 4, 1, 1, HY_OUT(int, y)) { HY_ITEMS { y[HY_X] = 1; } }
@@ -273,6 +314,41 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, x)) {\n"
                  "  HY_ITEMS { hy_atomic_add(x[0], 1.0f); }\n}\n",
                  2, "'float *'"},
+        Rejected{"a_tile_written_outside_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(float, y)) {\n  HY_Y2(y, 0, 0) = 1.0f;\n}\n",
+                 2, "'y' is written outside a block"},
+        Rejected{"a_write_to_an_input_tensor",
+                 "HY_KERNEL(k, 4, 1, 1, HY_IN_TENSOR1(float, x)) {\n"
+                 "  HY_ITEMS { HY_AT1(x, 0) = 1.0f; }\n}\n",
+                 2, "read-only"},
+        Rejected{"an_output_addressed_as_an_input",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n"
+                 "  HY_ITEMS { HY_AT1(y, 0) = 1.0f; }\n}\n",
+                 2, "hy_in1_y"},
+        Rejected{"a_tensor_of_another_rank",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT_TILE2(float, y, 2, 2)) {\n"
+                 "  HY_TILE_ITEMS1(y, i) { (void)i; }\n}\n",
+                 2, "hy_out1_y"},
+        Rejected{"a_local_written_by_a_tile_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n  int n = 0;\n"
+                 "  HY_TILE_ITEMS1(y, i) {\n    n += (int)i;\n  }\n}\n",
+                 4, "a block writes 'n'"},
+        Rejected{
+            "break_out_of_a_tile_block",
+            "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR3(float, y)) {\n  HY_TILE_ITEMS3(y, a, b, c) {\n"
+            "    if (a + b + c == 2) break;\n  }\n}\n",
+            3, "break"},
+        Rejected{"a_block_in_a_tile_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n  HY_TILE_ITEMS1(y, i) {\n"
+                 "    HY_ITEMS { HY_Y1(y, i) = 0; }\n  }\n}\n",
+                 3, "a block stands inside another"},
+        Rejected{"an_item_index_in_a_tile_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n  HY_TILE_ITEMS1(y, i) {\n"
+                 "    HY_Y1(y, i) = (float)HY_X;\n  }\n}\n",
+                 3, "undeclared"},
+        Rejected{"an_empty_tile",
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_OUT_TILE2(float, y, 4, 0)) { HY_ITEMS {} }\n", 2,
+                 "a tile has at least one element"},
         Rejected{"a_variable_at_file_scope",
                  "static int count;\nHY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n", 1,
                  "variable 'count' at file scope"},

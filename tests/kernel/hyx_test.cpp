@@ -21,7 +21,7 @@ namespace {
 using compiler::Contents;
 using ::testing::HasSubstr;
 
-// Two kernels, two images, one source: every kind of record.
+// Three kernels, two images, one source: every kind of record.
 Contents sample() {
   Contents contents;
   contents.kernels.push_back(
@@ -39,6 +39,19 @@ Contents sample() {
                               .static_shared_bytes = 2048,
                               .dynamic_shared_bytes = 64,
                               .line = 9});
+  contents.kernels.push_back({.name = "tensors",
+                              .workgroup_size = {1, 1, 1},
+                              .bindings = {{"x", Access::kRead, ElementType::kFloat32, 1},
+                                           {"y", Access::kWrite, ElementType::kFloat32, 2, {4, 8}},
+                                           {"z", Access::kReadWrite, ElementType::kFloat32, 1}},
+                              .constants = {{"x.size0", ElementType::kUint32, 0},
+                                            {"y.size0", ElementType::kUint32, 4},
+                                            {"y.size1", ElementType::kUint32, 8},
+                                            {"y.stride0", ElementType::kUint32, 12},
+                                            {"n", ElementType::kInt32, 16},
+                                            {"z.size0", ElementType::kUint32, 20},
+                                            {"z.tile0", ElementType::kUint32, 24}},
+                              .constants_bytes = 28});
   contents.images.push_back({"x86-64-v3", "hy-cpu-1", "the first image's bytes"});
   contents.images.push_back({"x86-64-v2", "hy-cpu-1", "the second image's bytes"});
   contents.sources.push_back({"saxpy.hyk", "HY_KERNEL(...)\n"});
@@ -62,6 +75,10 @@ std::string everything(const Hyx& hyx) {
       text += binding.name;
       text += to_string(binding.access);
       text += to_string(binding.type);
+      for (std::uint32_t d = 0; d < binding.rank; ++d) {
+        text += std::to_string(binding.tile[d]) + ' ';
+        text += kernel.constants[binding.first_constant + d].name;
+      }
     }
     for (const ConstantInfo& constant : kernel.constants) {
       text += constant.name;
@@ -100,7 +117,7 @@ class TemporaryFile {
 
 TEST(Hyx, GivesBackWhatWasWritten) {
   const auto hyx = Hyx::parse(compiler::write_hyx(sample()), "k.hyx").value();
-  ASSERT_EQ(hyx.kernels().size(), 2u);
+  ASSERT_EQ(hyx.kernels().size(), 3u);
   const KernelInfo& saxpy = hyx.kernels()[0];
   EXPECT_EQ(saxpy.name, "saxpy");
   EXPECT_EQ(saxpy.workgroup_size, (std::array<std::uint32_t, 3>{256, 1, 1}));
@@ -120,6 +137,13 @@ TEST(Hyx, GivesBackWhatWasWritten) {
   EXPECT_EQ(tiles.bindings[0].type, ElementType::kInt8);
   EXPECT_EQ(tiles.static_shared_bytes, 2048u);
   EXPECT_EQ(tiles.dynamic_shared_bytes, 64u);
+  const KernelInfo& tensors = hyx.kernels()[2];
+  EXPECT_EQ(tensors.bindings[0].rank, 1u);
+  EXPECT_EQ(tensors.bindings[1].rank, 2u);
+  EXPECT_EQ(tensors.bindings[1].tile, (std::array<std::uint32_t, kMaxRank>{4, 8, 0}));
+  EXPECT_EQ(tensors.bindings[1].first_constant, 1u);
+  EXPECT_EQ(tensors.bindings[2].first_constant, 5u);
+  EXPECT_EQ(saxpy.bindings[0].rank, 0u);
   ASSERT_EQ(hyx.images().size(), 2u);
   EXPECT_EQ(hyx.images()[1].target, "x86-64-v2");
   EXPECT_EQ(hyx.images()[1].bytes.size(), 24u);
@@ -138,7 +162,7 @@ TEST(Hyx, FindsKernelsByName) {
   EXPECT_EQ(hyx.find("tiles").value(), &hyx.kernels()[1]);
   const auto missing = hyx.find("tile");
   EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(missing.status().message(), "k.hyx: no kernel 'tile'; it has saxpy, tiles");
+  EXPECT_EQ(missing.status().message(), "k.hyx: no kernel 'tile'; it has saxpy, tiles, tensors");
 }
 
 TEST(Hyx, PrefersTheFirstAcceptableTarget) {
@@ -301,6 +325,34 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"unknown_element",
               [](Contents& c) { c.kernels[0].bindings[0].type = static_cast<ElementType>(11); },
               "kernel saxpy: parameter x: element is 11"},
+        Fault{"unknown_rank", [](Contents& c) { c.kernels[2].bindings[0].rank = 4; },
+              "kernel tensors: binding x: rank is 4"},
+        Fault{"tile_of_a_buffer", [](Contents& c) { c.kernels[0].bindings[1].tile = {4}; },
+              "kernel saxpy: binding y: a tile of 1 extents"},
+        Fault{"tile_of_an_input", [](Contents& c) { c.kernels[2].bindings[0].tile = {4}; },
+              "kernel tensors: binding x: a tile of 1 extents for a read binding"},
+        Fault{"tile_of_another_rank",
+              [](Contents& c) { c.kernels[2].bindings[1].tile.resize(3, 2); },
+              "kernel tensors: binding y: a tile of 3 extents"},
+        Fault{"tile_with_many_extents",
+              [](Contents& c) { c.kernels[2].bindings[1].tile.resize(100'000, 2); },
+              "kernel tensors: binding y: a tile of 100000 extents"},
+        Fault{"empty_tile", [](Contents& c) { c.kernels[2].bindings[1].tile[1] = 0; },
+              "kernel tensors: binding y: a tile's extent is 0"},
+        Fault{"tensor_without_constants", [](Contents& c) { c.kernels[0].bindings[0].rank = 1; },
+              "kernel saxpy: binding x: a tensor, but x.size0 is no uint32 constant in its place"},
+        Fault{"tensor_without_a_stride",
+              [](Contents& c) { c.kernels[2].constants[3].name = "y.pitch"; },
+              "kernel tensors: binding y: a tensor, but y.stride0 is no"},
+        Fault{"tensor_whose_tile_is_missing",
+              [](Contents& c) { c.kernels[2].constants.pop_back(); },
+              "kernel tensors: binding z: a tensor, but z.tile0 is no"},
+        Fault{"tensor_constant_of_another_type",
+              [](Contents& c) { c.kernels[2].constants[0].type = ElementType::kInt32; },
+              "kernel tensors: binding x: a tensor, but x.size0 is no"},
+        Fault{"tensor_constants_out_of_order",
+              [](Contents& c) { std::swap(c.kernels[2].bindings[0], c.kernels[2].bindings[2]); },
+              "kernel tensors: binding y: a tensor, but y.size0 is no"},
         Fault{"parameter_named_twice", [](Contents& c) { c.kernels[0].constants[0].name = "y"; },
               "kernel saxpy: two parameters are named y"},
         Fault{"small_constant",
@@ -342,7 +394,7 @@ TEST(HyxRead, ReadsAFile) {
   const Hyx hyx = Hyx::read(file.path()).value();
   EXPECT_EQ(hyx.name(), file.path());
   EXPECT_EQ(hyx.bytes().size(), bytes.size());
-  EXPECT_EQ(hyx.kernels().size(), 2u);
+  EXPECT_EQ(hyx.kernels().size(), 3u);
 }
 
 TEST(HyxRead, NamesAMissingFile) {

@@ -189,6 +189,56 @@ TEST_F(Command, CompilesAndInspects) {
   }
 }
 
+TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
+  std::ofstream(path("k.hyk")) << R"(
+HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 2, 3),
+          HY_OUT_TENSOR1(float, z)) {
+  HY_TILE_ITEMS2(y, i, j) {
+    HY_Y2(y, i, j) = HY_AT2(x, HY_ORIGIN(y, 1) + j, HY_ORIGIN(y, 0) + i);
+  }
+  HY_TILE_ITEMS1(z, i) { HY_Y1(z, i) = 7.0f; }
+}
+)";
+  const std::string file = path("k.hyx");
+  ASSERT_EQ(halyard({"compile", path("k.hyk"), "-o", file, "--checked"}).code, 0);
+  const json bindings =
+      json::parse(halyard({"inspect", file, "--json"}).out)["kernels"][0]["bindings"];
+  EXPECT_EQ(bindings[0]["rank"], 2);
+  EXPECT_FALSE(bindings[0].contains("tile"));
+  EXPECT_EQ(bindings[1]["tile"], (json{2, 3}));
+  EXPECT_EQ(bindings[2]["rank"], 1);
+  EXPECT_THAT(halyard({"inspect", file}).out,
+              AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
+                    HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
+                    HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n")));
+
+  // x is 5 x 7, y its transpose.
+  Words words = {"run",
+                 file,
+                 "transpose",
+                 "--groups",
+                 "2,4",
+                 "--in",
+                 "x=" + floats("m.npy", 0.0f, 35),
+                 "--out",
+                 "y=" + path("t.npy") + ":7,5",
+                 "--out",
+                 "z=" + path("z.npy") + ":4"};
+  for (const char* const constant : {"x.size0=5", "x.size1=7", "x.stride0=7", "y.size0=7",
+                                     "y.size1=5", "y.stride0=5", "z.size0=4", "z.tile0=2"}) {
+    words.insert(words.end(), {"--arg", constant});
+  }
+  const Outcome outcome = halyard(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const NpyArray y = tools::read_npy(path("t.npy")).value();
+  for (std::size_t i = 0; i < 7; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) {
+      ASSERT_EQ(y.as<float>()[i * 5 + j], static_cast<float>(j * 7 + i));
+    }
+  }
+  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[3], 7.0f);
+}
+
 TEST_F(Command, RunsAKernelOnNumPyFiles) {
   const Outcome outcome = halyard(saxpy());
   ASSERT_EQ(outcome.code, 0) << outcome.err;

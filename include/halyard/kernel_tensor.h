@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Tensor parameters of kernels: buffers that know their sizes. Below is rank 2; of ranks 1 and 3
+ * everything is named and used alike, with 1 or 3 in the name and so many indices.
+ *
+ *   HY_KERNEL(scale, 64, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 8, 128)) {
+ *     HY_TILE_ITEMS2(y, i, j) {
+ *       HY_Y2(y, i, j) = 2.0f * HY_AT2(x, HY_ORIGIN(y, 0) + i, HY_ORIGIN(y, 1) + j);
+ *     }
+ *   }
+ *
+ *   HY_IN_TENSOR2(T, x)           read only, all of it
+ *   HY_OUT_TENSOR2(T, y)          each group writes one tile, and may read back what it wrote; the
+ *                                 launch gives the tile's extents
+ *   HY_OUT_TILE2(T, y, t0, t1)    the same, with constant extents, each at least 1
+ *
+ * Dimension 0 is the slowest. The last one is dense: its stride is 1 by definition, since with a
+ * stride that is not known the compiler cannot load vectors. A group's tile is number HY_GX in the
+ * last dimension, HY_GY in the one before, HY_GZ in the one before that. A launch has
+ * ceil(size / tile) groups in each; the tile of a group beyond is empty.
+ *
+ * Each tensor is one binding. Its constants, all uint, stand among the scalars in list order, and
+ * are believed: the buffer holds every element they speak of, and no two in one place.
+ *   x.size0, x.size1       elements
+ *   x.stride0              elements from one row to the next; of rank 3 also x.stride1
+ *   y.tile0, y.tile1       of HY_OUT_TENSOR2 only
+ *
+ * In a body, d being a constant below the rank:
+ *   HY_AT2(x, i, j)        the element at these indices of an input
+ *   HY_Y2(y, i, j)         that of the group's own tile, counted from its origin; assignable
+ *   HY_SIZE(x, d)          of an input or output
+ *   HY_TILE(y, d)          a tile's extent, the same for every group
+ *   HY_EDGE(y, d)          how much of this group's tile lies in the tensor; 0 if nothing does
+ *   HY_ORIGIN(y, d)        the tensor's index where this group's tile begins
+ *   HY_INSIDE2(y, i, j)    whether i and j are below the edges
+ *   HY_TILE_ITEMS2(y, i, j) { }    a block over the own tile as far as it lies in the tensor, one
+ *                          element after another instead of items; declares i and j
+ *
+ * An index outside the tensor or beyond the edge is an error in the kernel. `halyard compile
+ * --checked` defines HY_CHECKED; HY_AT2 and HY_Y2 then trap it.
+ */
+#ifndef HALYARD_KERNEL_TENSOR_H_
+#define HALYARD_KERNEL_TENSOR_H_
+
+#define HY_IN_TENSOR1(T, x) (hy_in_tensor, T, x, 1)
+#define HY_IN_TENSOR2(T, x) (hy_in_tensor, T, x, 2)
+#define HY_IN_TENSOR3(T, x) (hy_in_tensor, T, x, 3)
+#define HY_OUT_TENSOR1(T, y) (hy_out_tensor, T, y, 1)
+#define HY_OUT_TENSOR2(T, y) (hy_out_tensor, T, y, 2)
+#define HY_OUT_TENSOR3(T, y) (hy_out_tensor, T, y, 3)
+#define HY_OUT_TILE1(T, y, t0) (hy_out_tile, T, y, 1, t0, 1, 1)
+#define HY_OUT_TILE2(T, y, t0, t1) (hy_out_tile, T, y, 2, t0, t1, 1)
+#define HY_OUT_TILE3(T, y, t0, t1, t2) (hy_out_tile, T, y, 3, t0, t1, t2)
+
+/* ---- Access. Pointers have the rank in their name, so that a wrong rank is undeclared. ------- */
+
+#define HY_SIZE(x, d) (hy_t_##x.size[d])
+#define HY_TILE(y, d) (hy_t_##y.tile[d])
+#define HY_EDGE(y, d) (hy_t_##y.edge[d])
+#define HY_ORIGIN(y, d) (hy_t_##y.origin[d])
+
+#define HY_AT1(x, i) hy_in1_##x[hy_within(i, hy_t_##x.size[0])]
+#define HY_AT2(x, i, j) \
+  hy_in2_##x[hy_within(i, hy_t_##x.size[0]) * hy_t_##x.stride[0] + hy_within(j, hy_t_##x.size[1])]
+#define HY_AT3(x, i, j, k)                                         \
+  hy_in3_##x[hy_within(i, hy_t_##x.size[0]) * hy_t_##x.stride[0] + \
+             hy_within(j, hy_t_##x.size[1]) * hy_t_##x.stride[1] + hy_within(k, hy_t_##x.size[2])]
+
+#define HY_Y1(y, i) hy_out1_##y[hy_within(i, hy_t_##y.edge[0])]
+#define HY_Y2(y, i, j) \
+  hy_out2_##y[hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + hy_within(j, hy_t_##y.edge[1])]
+#define HY_Y3(y, i, j, k)                                           \
+  hy_out3_##y[hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + \
+              hy_within(j, hy_t_##y.edge[1]) * hy_t_##y.stride[1] + \
+              hy_within(k, hy_t_##y.edge[2])]
+
+#define HY_INSIDE1(y, i) ((size_t)(i) < HY_EDGE_OF(1, y, 0))
+#define HY_INSIDE2(y, i, j) ((size_t)(i) < HY_EDGE_OF(2, y, 0) && (size_t)(j) < HY_EDGE_OF(2, y, 1))
+#define HY_INSIDE3(y, i, j, k)                                               \
+  ((size_t)(i) < HY_EDGE_OF(3, y, 0) && (size_t)(j) < HY_EDGE_OF(3, y, 1) && \
+   (size_t)(k) < HY_EDGE_OF(3, y, 2))
+
+#define HY_TILE_ITEMS1(y, i) _Pragma("omp simd") for (size_t i = 0; i < HY_EDGE_OF(1, y, 0); ++i)
+#define HY_TILE_ITEMS2(y, i, j)                    \
+  for (size_t i = 0; i < HY_EDGE_OF(2, y, 0); ++i) \
+  _Pragma("omp simd") for (size_t j = 0; j < HY_EDGE_OF(2, y, 1); ++j)
+#define HY_TILE_ITEMS3(y, i, j, k)                   \
+  for (size_t i = 0; i < HY_EDGE_OF(3, y, 0); ++i)   \
+    for (size_t j = 0; j < HY_EDGE_OF(3, y, 1); ++j) \
+  _Pragma("omp simd") for (size_t k = 0; k < HY_EDGE_OF(3, y, 2); ++k)
+
+/* HY_EDGE, of a tensor of this rank and no other. */
+#define HY_EDGE_OF(R, y, d) (hy_t_##y.edge[(d) + 0 * sizeof(hy_out##R##_##y)])
+
+HY_FN size_t hy_within(size_t index, size_t end) {
+#ifdef HY_CHECKED
+  if (index >= end) __builtin_trap();
+#endif
+  return index;
+}
+
+/* ---- In the entry: a tensor from its constants ----------------------------------------------- */
+
+struct hy_in_view {
+  size_t size[3];
+  size_t stride[3];
+};
+
+struct hy_out_view {
+  size_t size[3];
+  size_t stride[3];
+  size_t tile[3];
+  size_t origin[3];
+  size_t edge[3];
+  size_t first; /* element of the tile in the buffer */
+};
+
+HY_FN struct hy_in_view hy_view_in(int rank, const uint* size, const uint* stride) {
+  struct hy_in_view view = {{0}, {0}};
+  HY_UNROLL
+  for (int d = 0; d < rank; ++d) {
+    view.size[d] = size[d];
+    view.stride[d] = d + 1 < rank ? stride[d] : 1;
+  }
+  return view;
+}
+
+HY_FN struct hy_out_view hy_view_out(int rank, const uint* size, const uint* stride,
+                                     const uint* tile, const struct hy_wg* group) {
+  struct hy_out_view view = {{0}, {0}, {0}, {0}, {0}, 0};
+  int empty = 0;
+  HY_UNROLL
+  for (int d = rank; d < 3; ++d) empty |= group->group[d] != 0;
+  HY_UNROLL
+  for (int d = 0; d < rank; ++d) {
+    view.size[d] = size[d];
+    view.stride[d] = d + 1 < rank ? stride[d] : 1;
+    view.tile[d] = tile[d];
+    view.origin[d] = group->group[rank - 1 - d] * tile[d];
+    view.edge[d] = empty ? 0 : hy_clip(size[d], view.origin[d], tile[d]);
+    view.first += view.origin[d] * view.stride[d];
+  }
+  HY_UNROLL
+  for (int d = 0; d < rank; ++d) empty |= view.edge[d] == 0;
+  /* A pointer never leaves its buffer. */
+  if (empty) view.first = 0;
+  return view;
+}
+
+/* ---- What HY_KERNEL makes of these parameters ------------------------------------------------ */
+
+#define HY_FIELD_hy_in_tensor(k, T, x, R) uint hy$size$##x[R], hy$stride$##x[(R) - 1];
+#define HY_FIELD_hy_out_tensor(k, T, y, R) \
+  uint hy$size$##y[R], hy$stride$##y[(R) - 1], hy$tile$##y[R];
+#define HY_FIELD_hy_out_tile(k, T, y, R, t0, t1, t2) HY_FIELD_hy_in_tensor(k, T, y, R)
+
+#define HY_SHARED_BYTES_hy_in_tensor(k, T, x, R)
+#define HY_SHARED_BYTES_hy_out_tensor(k, T, y, R)
+#define HY_SHARED_BYTES_hy_out_tile(k, T, y, R, t0, t1, t2)
+#define HY_PRIVATE_BYTES_hy_in_tensor(k, T, x, R)
+#define HY_PRIVATE_BYTES_hy_out_tensor(k, T, y, R)
+#define HY_PRIVATE_BYTES_hy_out_tile(k, T, y, R, t0, t1, t2)
+
+#define HY_REFLECT_hy_in_tensor(k, T, x, R) hy$in_tensor##R##$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_out_tensor(k, T, y, R) hy$out_tensor##R##$##k##$##y = HY_TYPE(T),
+#define HY_REFLECT_hy_out_tile(k, T, y, R, t0, t1, t2)                                           \
+  hy$out_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
+  hy$tile2$##k##$##y = (t2),
+
+#define HY_LOCAL_hy_in_tensor(k, T, x, R)      \
+  const T* const hy_v_##x = (const T*)*hy_b++; \
+  const struct hy_in_view hy_t_##x = hy_view_in(R, hy_c->hy$size$##x, hy_c->hy$stride$##x);
+#define HY_LOCAL_hy_out_tensor(k, T, y, R) HY_LOCAL_OUT(T, y, R, hy_c->hy$tile$##y)
+#define HY_LOCAL_hy_out_tile(k, T, y, R, t0, t1, t2)                                      \
+  _Static_assert((t0) >= 1 && (t1) >= 1 && (t2) >= 1, "a tile has at least one element"); \
+  HY_LOCAL_OUT(T, y, R, ((const uint[3]){(t0), (t1), (t2)}))
+#define HY_LOCAL_OUT(T, y, R, tile)                                       \
+  const struct hy_out_view hy_t_##y =                                     \
+      hy_view_out(R, hy_c->hy$size$##y, hy_c->hy$stride$##y, tile, hy_g); \
+  T* const hy_v_##y = (T*)*hy_b++ + hy_t_##y.first;
+
+#define HY_ACTUAL_hy_in_tensor(k, T, x, R) , hy_v_##x, hy_t_##x
+#define HY_ACTUAL_hy_out_tensor(k, T, y, R) , hy_v_##y, hy_t_##y
+#define HY_ACTUAL_hy_out_tile(k, T, y, R, t0, t1, t2) , hy_v_##y, hy_t_##y
+
+#define HY_FORMAL_hy_in_tensor(k, T, x, R) \
+  , const T* __restrict hy_in##R##_##x, const struct hy_in_view hy_t_##x
+#define HY_FORMAL_hy_out_tensor(k, T, y, R) \
+  , T* __restrict hy_out##R##_##y, const struct hy_out_view hy_t_##y
+#define HY_FORMAL_hy_out_tile(k, T, y, R, t0, t1, t2) HY_FORMAL_hy_out_tensor(k, T, y, R)
+
+#endif /* HALYARD_KERNEL_TENSOR_H_ */
