@@ -51,6 +51,14 @@ struct InspectOptions {
 };
 Result<int> inspect(const InspectOptions& options);
 
+struct PackOptions {
+  std::string manifest;
+  std::vector<std::string> images;  // "target=file", "target:convention=file"; at least one
+  std::string output;
+  bool json = false;
+};
+Result<int> pack(const PackOptions& options);
+
 struct RunOptions {
   std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;

@@ -90,6 +90,25 @@ void add_inspect(CLI::App& app, Action& action) {
   command->add_option("file", options->file, "The .hyx file")->required()->type_name("");
 }
 
+void add_pack(CLI::App& app, Action& action) {
+  const auto [command, options] =
+      add(app, action, "pack", "Put images of other compilers into a .hyx file", pack);
+  command
+      ->add_option("--manifest", options->manifest, "What is to be known of the kernels, as JSON")
+      ->required()
+      ->type_name("FILE");
+  add_list(*command, "--image", options->images, "TARGET[:CONVENTION]=FILE",
+           "An image for this target; may be repeated");
+  command->get_option("--image")->required();
+  command->add_option("-o,--output", options->output, "The .hyx file")
+      ->required()
+      ->type_name("FILE");
+  command->footer(
+      "The manifest has the form that `halyard inspect --json` prints: the least is\n"
+      "{\"kernels\": [{\"name\": \"k\", \"workgroup_size\": [64]}]}.\n"
+      "Example: halyard pack --manifest k.json --image x86-64-v3=k.so -o k.hyx");
+}
+
 void add_run(CLI::App& app, Action& action) {
   const auto [command, options] = add(app, action, "run", "Run a kernel on NumPy files", run);
   command->add_option("file", options->file, "The .hyx file, or a .hyk file to compile first")
@@ -149,6 +168,7 @@ int parse_and_run(int argc, char** argv) {
   add_devices(app, action);
   add_compile(app, action);
   add_inspect(app, action);
+  add_pack(app, action);
   add_run(app, action);
 #if HALYARD_HAS_VERIFY
   add_verify(app, action);

@@ -133,7 +133,7 @@ HY_FN size_t hy_clip(size_t n, size_t first, size_t count) {
 #define HY_SCAN3(...) HY_SCAN1(HY_SCAN1(HY_SCAN1(__VA_ARGS__)))
 #define HY_SCAN1(...) __VA_ARGS__
 
-/* ---- The kernel as x86-64 code -------------------------------------------------------------- */
+/* ---- The kernel as a CPU's code -------------------------------------------------------------- */
 
 /* Group index and number of groups, in x, y, z. The same as halyard::kernel::Workgroup. */
 struct hy_wg {

@@ -22,8 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 4> kTargets = {"x86-64", "x86-64-v2", "x86-64-v3",
-                                                      "x86-64-v4"};
+constexpr std::array<std::string_view, 5> kTargets = {"x86-64", "x86-64-v2", "x86-64-v3",
+                                                      "x86-64-v4", "aarch64"};
+constexpr const char* kX86 = "--target=x86_64-unknown-linux-gnu";
+constexpr const char* kArm = "--target=aarch64-unknown-linux-gnu";
 constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
 
 // Clang 19 is what the dialect is tested with.
@@ -117,7 +119,6 @@ class Compilation {
     // Kernels see no system header, and no errno, contraction or library call: results are the same
     // on every level of x86-64.
     common_ = {tools.clang,
-               "--target=x86_64-unknown-linux-gnu",
                "-x",
                "c",
                "-std=gnu17",
@@ -138,10 +139,11 @@ class Compilation {
   // Diagnostics, rules and reflection.
   Result<std::vector<Kernel>> check() const {
     const std::string rule = (scratch_.path() / "rule").string();
-    HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output,
-                             clang({"-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter",
-                                    "-Wshadow", "-Werror=shadow", "-Xclang", "-ast-dump=json",
-                                    "-MD", "-MT", "inputs", "-MF", rule}));
+    HALYARD_ASSIGN_OR_RETURN(
+        const ProcessOutput output,
+        clang({kX86, "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wshadow",
+               "-Werror=shadow", "-Xclang", "-ast-dump=json", "-MD", "-MT", "inputs", "-MF",
+               rule}));
     if (output.exit_code != 0) return rejected("does not compile", output.err);
     HALYARD_ASSIGN_OR_RETURN(Analysis analysis, analyze(output.out));
     if (!analysis.diagnostics.empty()) return rejected("breaks a rule", analysis.diagnostics);
@@ -156,7 +158,9 @@ class Compilation {
 
   Result<Image> build(const std::string& target) const {
     const fs::path path = scratch_.path() / "image";
-    Arguments arguments = {fmt::format("-O{}", options_.optimization), "-march=" + target,
+    const bool arm = target == "aarch64";
+    Arguments arguments = {arm ? kArm : kX86, "-march=" + (arm ? "armv8-a" : target),
+                           fmt::format("-O{}", options_.optimization),
                            // Warnings were the check pass's business.
                            "-w", "-fvisibility=hidden", "-fPIC", "-ffunction-sections",
                            "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-shared",

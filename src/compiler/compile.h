@@ -19,7 +19,11 @@ namespace halyard::inline v0::compiler {
 
 struct CompileOptions {
   std::string source;  // path of the .hyk file
+#if defined(__aarch64__)
+  std::vector<std::string> targets = {"aarch64"};
+#else
   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v2"};
+#endif
   std::vector<std::string> include_dirs;  // for the source's own headers
   std::string clang;  // a path, or a name in PATH; empty: $HALYARD_CLANG, else clang-19 or another
   int optimization = 3;                        // clang's -O level, 0 to 3

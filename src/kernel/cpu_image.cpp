@@ -74,7 +74,8 @@ std::span<const std::string_view> cpu_targets() noexcept {
                                                                   : 3;
   return std::span(kLevels).subspan(first);
 #else
-  return {};
+  static constexpr std::array<std::string_view, 1> kOnly = {"aarch64"};
+  return kOnly;
 #endif
 }
 

@@ -19,7 +19,7 @@
 
 namespace halyard::inline v0::kernel {
 
-// Targets this CPU can run, best first: from "x86-64-v4" down to "x86-64". Empty on other CPUs.
+// Targets this CPU can run, best first: from "x86-64-v4" down to "x86-64"; or "aarch64".
 HALYARD_EXPORT std::span<const std::string_view> cpu_targets() noexcept;
 
 class HALYARD_EXPORT CpuImage final : public RefCounted {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/compile.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <string>
 
+#include "kernel/cpu_image.h"
 #include "kernel/kernel_test_util.h"
 
 namespace halyard::testing {
@@ -137,6 +140,38 @@ TEST(Compile, BuildsOneImagePerTarget) {
   EXPECT_EQ(hyx.images()[0].target, "x86-64-v4");
   EXPECT_EQ(hyx.images()[1].target, "x86-64");
   EXPECT_EQ(hyx.images()[1].convention, "hy-cpu-1");
+}
+
+TEST(Compile, BuildsForAarch64BesideX86) {
+  const TextFile file(kSmall);
+  const auto bytes =
+      compiler::compile({.source = file.path(), .targets = {"aarch64", "x86-64"}}).value();
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes, "k").value();
+  ASSERT_EQ(hyx.images().size(), 2u);
+  EXPECT_EQ(hyx.images()[0].target, "aarch64");
+  const std::span<const std::byte> image = hyx.images()[0].bytes;
+  Elf64_Ehdr header;
+  ASSERT_GE(image.size(), sizeof header);
+  std::memcpy(&header, image.data(), sizeof header);
+  EXPECT_EQ(header.e_machine, EM_AARCH64);
+  EXPECT_EQ(header.e_type, ET_DYN);
+  EXPECT_NE(std::string_view(reinterpret_cast<const char*>(image.data()), image.size())
+                .find(std::string_view("\0k\0", 3)),
+            std::string_view::npos);
+  EXPECT_TRUE(kernel::CpuImage::load(hyx).ok());
+}
+
+TEST(Compile, FileForAnotherMachineCannotBeLoadedAndSaysForWhich) {
+#if defined(__aarch64__)
+  const std::string other = "x86-64";
+#else
+  const std::string other = "aarch64";
+#endif
+  const TextFile file(kSmall);
+  const auto bytes = compiler::compile({.source = file.path(), .targets = {other}}).value();
+  const Status status = kernel::CpuImage::load(kernel::Hyx::parse(bytes, "k").value()).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(other));
 }
 
 TEST(Compile, GivesTheSameBytesTwice) {

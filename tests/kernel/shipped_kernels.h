@@ -18,9 +18,16 @@
 
 namespace halyard::testing {
 
+// One for the process, which ends without its threads.
 inline const hal::Device& shipped_device() {
-  static const hal::Device device = hal::open("cpu://?workers=2").value();
-  return device;
+  static struct Process {
+    ~Process() {
+      device = {};
+      check(hal::shutdown(std::chrono::seconds(20)));
+    }
+    hal::Device device = hal::open("cpu://?workers=2").value();
+  } process;
+  return process.device;
 }
 
 // Elements in the device's memory, with one more behind them that no kernel may write.

@@ -18,6 +18,12 @@
 #include "npy.h"
 #include "tools/temporary_directory.h"
 
+#if defined(__aarch64__)
+#define HALYARD_CPU "aarch64"
+#else
+#define HALYARD_CPU "x86-64"
+#endif
+
 namespace halyard {
 namespace {
 
@@ -132,7 +138,7 @@ class Command : public ::testing::Test {
 TEST_F(Command, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(halyard({"--version"}).out, "halyard " HALYARD_VERSION "\n");
   EXPECT_THAT(halyard({"--help"}).out, HasSubstr("inspect"));
-  for (const std::string name : {"devices", "compile", "inspect", "run"}) {
+  for (const std::string name : {"devices", "compile", "inspect", "pack", "run"}) {
     const Outcome help = halyard({name, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr("--json"));
@@ -187,6 +193,79 @@ TEST_F(Command, CompilesAndInspects) {
                                  "y float32 read-write", "n uint32", "image x86-64 "}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
+}
+
+TEST_F(Command, PacksWhatAnotherCompilerBuiltAndRunsIt) {
+  std::ofstream(path("k.c")) << R"(
+#include <stddef.h>
+struct workgroup { size_t group[3], count[3]; };
+struct constants { float a; unsigned n; };
+void saxpy(const struct workgroup* g, void* const* buffers, const void* constants) {
+  const struct constants* c = constants;
+  for (size_t i = g->group[0] * 64; i < g->group[0] * 64 + 64 && i < c->n; ++i) {
+    ((float*)buffers[1])[i] += c->a * ((const float*)buffers[0])[i];
+  }
+}
+)";
+  std::ofstream(path("k.json")) << R"({"kernels": [{"name": "saxpy", "workgroup_size": [64],
+    "bindings": [{"name": "x", "access": "read", "type": "float32"},
+                 {"name": "y", "access": "read-write", "type": "float32"}],
+    "constants": [{"name": "a", "type": "float32"}, {"name": "n", "type": "uint32"}]}]})";
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + path("k.so") + " " + path("k.c")).c_str()), 0);
+  const std::string file = path("k.hyx");
+  const Words pack = {
+      "pack", "--manifest", path("k.json"), "--image", HALYARD_CPU "=" + path("k.so"), "-o", file};
+  const Outcome packed = halyard(pack);
+  ASSERT_EQ(packed.code, 0) << packed.err;
+  Words run = saxpy();
+  run[1] = file;
+  ASSERT_EQ(halyard(run).code, 0);
+  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[100], 2.0f * 101 + 110);
+
+  // What inspect prints of a file is a manifest of the same file.
+  const Outcome shown = halyard({"inspect", file, "--json"});
+  std::ofstream(path("k.json")) << shown.out;
+  ASSERT_EQ(halyard(pack).code, 0);
+  EXPECT_EQ(halyard({"inspect", file, "--json"}).out, shown.out);
+}
+
+TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
+  std::ofstream(path("image")) << "bytes";
+  const std::string image = "x86-64=" + path("image");
+  const auto message = [&](const std::string& manifest, const Words& images) {
+    std::ofstream(path("k.json")) << manifest;
+    Words words = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
+    for (const std::string& each : images) words = words + Words{"--image", each};
+    const Outcome outcome = halyard(words);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(path("k.hyx")));
+    return outcome.err;
+  };
+  const auto kernel = [](const std::string& fields) {
+    return R"({"kernels": [{"name": "k", "workgroup_size": [64])" + fields + "}]}";
+  };
+  const std::string good = kernel("");
+  EXPECT_THAT(message("{", {image}), HasSubstr("no JSON"));
+  EXPECT_THAT(message("[]", {image}), HasSubstr("no object"));
+  EXPECT_THAT(message("{}", {image}), HasSubstr("no kernels"));
+  EXPECT_THAT(message(R"({"kernels": [{"workgroup_size": [64]}]})", {image}),
+              HasSubstr("no text 'name'"));
+  EXPECT_THAT(message(R"({"kernels": [{"name": "k"}]})", {image}),
+              HasSubstr("kernel k: workgroup_size has 0 numbers"));
+  EXPECT_THAT(message(kernel(R"(, "acces": 1)"), {image}), HasSubstr("unknown field 'acces'"));
+  EXPECT_THAT(message(kernel(R"(, "constants_bytes": -1)"), {image}),
+              HasSubstr("'constants_bytes', where a number"));
+  EXPECT_THAT(message(kernel(R"(, "constants": [{"name": "c", "type": "float"}])"), {image}),
+              HasSubstr("'float' as its type, which is unknown"));
+  EXPECT_THAT(message(kernel(R"(, "bindings": [{"name": "b", "type": "int32"}])"), {image}),
+              HasSubstr("no text 'access'"));
+  EXPECT_THAT(message(R"({"kernels": [{"name": "k", "workgroup_size": [2048]}]})", {image}),
+              HasSubstr("workgroup_size is 2048"));
+  EXPECT_THAT(message(good, {image, image}), HasSubstr("x86-64"));
+  EXPECT_THAT(message(good, {"x86-64"}), HasSubstr("is expected"));
+  EXPECT_THAT(message(good, {"ptx-sm_80=" + path("image")}), HasSubstr("TARGET:CONVENTION=FILE"));
+  EXPECT_THAT(message(good, {"x86-64=" + path("none")}), HasSubstr("none"));
 }
 
 TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
