@@ -145,6 +145,8 @@ Result<std::vector<Kernel>> parse_manifest(std::string_view text, std::string_vi
     json = Json::parse(text);
   } catch (const Json::parse_error& problem) {
     return error(StatusCode::kInvalidArgument, "{}: no JSON: byte {}", name, problem.byte);
+  } catch (const Json::out_of_range&) {
+    return error(StatusCode::kInvalidArgument, "{}: a number beyond what a double holds", name);
   }
   Status status;
   Fields fields(json, fmt::format("{}: the manifest", name), status);

@@ -248,6 +248,7 @@ TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
   const std::string good = kernel("");
   EXPECT_THAT(message("{", {image}), HasSubstr("no JSON"));
   EXPECT_THAT(message("[]", {image}), HasSubstr("no object"));
+  EXPECT_THAT(message(R"({"kernels": 1e999})", {image}), HasSubstr("a number beyond"));
   EXPECT_THAT(message("{}", {image}), HasSubstr("no kernels"));
   EXPECT_THAT(message(R"({"kernels": [{"workgroup_size": [64]}]})", {image}),
               HasSubstr("no text 'name'"));
