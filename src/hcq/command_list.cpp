@@ -34,7 +34,9 @@ void CommandList::add(Command command, std::string_view name) {
   if (bound) {
     return fail(error(StatusCode::kFailedPrecondition, "queue: a command after bind()"));
   }
-  if (profiled && !name.empty()) {
+  const bool works = command.kind == PacketKind::kExec || command.kind == PacketKind::kCopy ||
+                     command.kind == PacketKind::kCall;
+  if (profiled && works) {
     if (!profile) profile = Ref<Profile>::adopt(new Profile);
     profile->times.push_back(std::make_unique<Profile::Times>());
     command.times = profile->times.back().get();

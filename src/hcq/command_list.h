@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/atomic.h"
-
 #include "halyard/base/ref.h"
 #include "halyard/base/status.h"
 #include "halyard/hcq/device.h"
@@ -129,7 +128,7 @@ class CommandList {
   void set_signal(const SignalOperand& signal);
   void set_argument(std::uint32_t word, const Operand& operand, std::uint8_t shift,
                     std::uint8_t width);
-  // `name`: what the profile calls it.
+  // `name`: what the profile calls a kernel, copy or custom command; it may be empty.
   void add(Command command, std::string_view name = {});
   // The kernel arguments of the last command.
   void add_args(const std::vector<std::uint64_t>& words);

@@ -206,6 +206,9 @@ TEST_F(HcqGraph, ProfileTellsWhenEachCallRan) {
   GraphRecorder recorder({.profiling = true});
   record_mix(recorder, *a, GraphBuffer(all(x)), GraphBuffer(all(y)), 0);
   recorder.copy(*b, GraphBuffer(all(z)), GraphBuffer(all(y)), 512);
+  // One without a name has its times too.
+  recorder.custom(*b, QueueType::kCopy, {{}, [](const std::uint64_t*) {}}, {}, {},
+                  {GraphBuffer(all(z))});
   record_mix(recorder, *a, GraphBuffer(all(z)), GraphBuffer(all(x)), 0);
   Graph graph = recorder.finish().value();
   const Nanoseconds before = Clock::steady().now();
@@ -213,13 +216,13 @@ TEST_F(HcqGraph, ProfileTellsWhenEachCallRan) {
   ASSERT_TRUE(graph.wait(20s).ok());
   const Nanoseconds after = Clock::steady().now();
   const std::vector<CallTimes> times = graph.profile();
-  ASSERT_EQ(times.size(), 3u);
-  const char* const names[] = {"mix", "copy", "mix"};
+  ASSERT_EQ(times.size(), 4u);
+  const char* const names[] = {"mix", "copy", "", "mix"};
   Nanoseconds last = before;
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(times[i].call, i);
     EXPECT_EQ(times[i].name, names[i]);
-    EXPECT_EQ(times[i].device, i == 1 ? b.get() : a.get());
+    EXPECT_EQ(times[i].device, i == 1 || i == 2 ? b.get() : a.get());
     EXPECT_LE(last, times[i].begin);  // each depends on the one before
     EXPECT_LE(times[i].begin, times[i].end);
     last = times[i].end;

@@ -99,9 +99,10 @@ class HALYARD_EXPORT Graph {
   void set(Symbol symbol, std::uint64_t value) noexcept;
 
   // Queues the work once more, with inputs[i] for input i. Waits until the replay before is
-  // complete, else never blocks. The memory of inputs stays until the replay is complete. On an
-  // error nothing of it runs: kInvalidArgument (number of inputs; an input that the graph writes
-  // overlaps other memory of the graph), kOutOfRange (input too small, a value that does not fit),
+  // complete, else only for the turns of other threads; not to be called in a TimelineTurn of one
+  // of its devices. The memory of inputs stays until the replay is complete. On an error nothing of
+  // it runs: kInvalidArgument (number of inputs; an input that the graph writes overlaps other
+  // memory of the graph), kOutOfRange (input too small, a value that does not fit),
   // kDeadlineExceeded, and what CommandQueue::submit() returns.
   Status replay(std::span<const Buffer> inputs = {}, Deadline deadline = kForever);
 

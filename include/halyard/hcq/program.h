@@ -166,7 +166,8 @@ class HALYARD_EXPORT Program {
   std::size_t kernargs_size() const noexcept;
 
   // Runs global_size workgroups behind everything submitted to `device` so far, and signals its
-  // timeline; never blocks. Errors are those of CommandQueue::submit(), and kInvalidArgument for a
+  // timeline; waits only for the turns of other threads, and is not to be called in a TimelineTurn
+  // of the device. Errors are those of CommandQueue::submit(), and kInvalidArgument for a
   // symbol in `args`.
   Status launch(Device& device, const ArgsState& args, Size3 global_size) const;
   // The same, and waits: how long the kernel ran, without the wait for its turn. Also

@@ -53,15 +53,17 @@ HcqDevice::~HcqDevice() {
 }
 
 Status HcqDevice::submit(hcq::QueueType type, const hcq::detail::CommandList& list) {
-  for (const hcq::detail::Command& command : list.commands) {
-    HALYARD_RETURN_IF_ERROR(check_value(command.kind, command.words));
+  if (options_.signal_bits != 64) {
+    for (const hcq::detail::Command& command : list.commands) {
+      HALYARD_RETURN_IF_ERROR(check_value(command.kind, command.words));
+    }
   }
   return queue(type).submit(list);
 }
 
 Status HcqDevice::submit(hcq::QueueType type, hcq::detail::BoundList& list) {
   auto& image = static_cast<hcq::HostImage&>(list);
-  HALYARD_RETURN_IF_ERROR(check_values(image));
+  if (options_.signal_bits != 64) HALYARD_RETURN_IF_ERROR(check_values(image));
   return queue(type).submit(image);
 }
 
@@ -70,8 +72,7 @@ Result<Ref<hcq::detail::BoundList>> HcqDevice::bind(const hcq::detail::CommandLi
   return Ref<hcq::detail::BoundList>(std::move(image));
 }
 
-Status HcqDevice::check_value(hcq::PacketKind kind, const std::uint64_t* words) const {
-  if (options_.signal_bits == 64) return {};
+Status HcqDevice::check_value(hcq::PacketKind kind, const std::uint64_t* words) {
   if (kind == hcq::PacketKind::kIndirect) {
     return check_values(*reinterpret_cast<hcq::HostImage*>(words[0]));
   }
@@ -81,8 +82,7 @@ Status HcqDevice::check_value(hcq::PacketKind kind, const std::uint64_t* words) 
                kind == hcq::PacketKind::kSignal ? "signal of" : "wait for", words[1]);
 }
 
-Status HcqDevice::check_values(hcq::HostImage& image) const {
-  if (options_.signal_bits == 64) return {};
+Status HcqDevice::check_values(hcq::HostImage& image) {
   for (std::size_t i = 0; i < image.packet_count(); ++i) {
     const hcq::Packet& packet = image.packet(i);
     const auto kind = static_cast<hcq::PacketKind>(packet.header.load(std::memory_order_relaxed));

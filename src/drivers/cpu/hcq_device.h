@@ -51,9 +51,9 @@ class HcqDevice final : public hcq::Device {
   Status submit(hcq::QueueType type, const hcq::detail::CommandList& commands) override;
   Status submit(hcq::QueueType type, hcq::detail::BoundList& commands) override;
   Result<Ref<hcq::detail::BoundList>> bind(const hcq::detail::CommandList& commands) override;
-  // kOutOfRange beyond signal_bits.
-  Status check_value(hcq::PacketKind kind, const std::uint64_t* words) const;
-  Status check_values(hcq::HostImage& image) const;
+  // kOutOfRange beyond 32 bits, for devices that have no more.
+  static Status check_value(hcq::PacketKind kind, const std::uint64_t* words);
+  static Status check_values(hcq::HostImage& image);
   hcq::HostQueue& queue(hcq::QueueType type) noexcept {
     return type == hcq::QueueType::kCompute ? *compute_ : *copy_;
   }
