@@ -57,7 +57,7 @@ class Knowledge {
 }  // namespace
 
 GraphPlan::GraphPlan(std::span<const Queue> queues, std::span<const Call> calls)
-    : calls_(calls.size()), last_positions_(queues.size()) {
+    : calls_(calls.size()) {
   assert(calls.size() < kNoCall);
   DependencyTracker tracker;
   Knowledge knowledge(queues.size(), calls.size());
@@ -78,11 +78,9 @@ GraphPlan::GraphPlan(std::span<const Queue> queues, std::span<const Call> calls)
       knowledge.add_wait(queue, other, dependency);
     }
     knowledge.start(queue, call);
-    calls_[call] = {++last_positions_[queue], false, waits_.size()};
+    const std::uint32_t position = previous == kNoCall ? 1 : calls_[previous].position + 1;
+    calls_[call] = {position, false, waits_.size()};
     previous = call;
-  }
-  for (const std::uint32_t call : last_calls) {
-    if (call != kNoCall) calls_[call].signals = true;
   }
 }
 

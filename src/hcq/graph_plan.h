@@ -53,10 +53,8 @@ class GraphPlan {
     const std::size_t begin = call == 0 ? 0 : calls_[call - 1].waits_end;
     return {waits_.data() + begin, calls_[call].waits_end - begin};
   }
-  // Somebody waits for this call, or it is the last of its queue.
+  // Somebody waits for this call.
   bool signals(std::size_t call) const noexcept { return calls_[call].signals; }
-  // The position of the queue's last call; 0 if it has none.
-  std::uint32_t last_position(std::size_t queue) const noexcept { return last_positions_[queue]; }
 
  private:
   struct PlannedCall {
@@ -67,7 +65,6 @@ class GraphPlan {
 
   std::vector<PlannedCall> calls_;
   std::vector<Wait> waits_;
-  std::vector<std::uint32_t> last_positions_;
 };
 
 }  // namespace halyard::inline v0::hcq

@@ -53,9 +53,6 @@ TEST(GraphPlan, PositionsCountEachQueueFromOne) {
   const GraphPlan plan = calls.plan({kInOrder, kInOrder, kInOrder});
   const std::uint32_t positions[] = {1, 1, 2, 2, 3};
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(plan.position(i), positions[i]);
-  EXPECT_EQ(plan.last_position(0), 2u);
-  EXPECT_EQ(plan.last_position(1), 0u);
-  EXPECT_EQ(plan.last_position(2), 3u);
 }
 
 TEST(GraphPlan, CallWaitsForItsDependencyOnAnotherQueue) {
@@ -147,21 +144,15 @@ TEST(GraphPlan, WhatAQueueLearntAfterTheWaitedForCallIsNotKnown) {
   EXPECT_EQ(waits(calls.plan({kInOrder, kInOrder, kInOrder}), d), (Waits{{1, 1}, {0, 1}}));
 }
 
-TEST(GraphPlan, SignalsAreThoseWaitedForAndTheLastOfEachQueue) {
+TEST(GraphPlan, OnlyCallsThatAreWaitedForSignal) {
   Calls calls;
   const auto unused = calls.after(0, {});
   const auto used = calls.after(0, {});
-  const auto last = calls.after(0, {});
-  const auto only = calls.after(1, {used});
+  const auto last = calls.after(1, {used});
   const GraphPlan plan = calls.plan({kInOrder, kInOrder});
   EXPECT_FALSE(plan.signals(unused));
   EXPECT_TRUE(plan.signals(used));
-  EXPECT_TRUE(plan.signals(last));
-  EXPECT_TRUE(plan.signals(only));
-}
-
-TEST(GraphPlan, EmptyGraphHasNoPositions) {
-  EXPECT_EQ(Calls().plan({kInOrder}).last_position(0), 0u);
+  EXPECT_FALSE(plan.signals(last));
 }
 
 // What a device does with a plan: for each call, which calls are complete for certain when it
@@ -221,7 +212,6 @@ TEST(GraphPlan, RandomGraphsAreOrderedAndNoWaitOrSignalCanBeLeftOut) {
     std::vector<PlannedWait> all_waits;
     CallSet needs_signal;
     for (std::size_t call = 0; call < calls.queues.size(); ++call) {
-      if (plan.position(call) == plan.last_position(calls.queues[call])) needs_signal.set(call);
       for (const GraphPlan::Wait& wait : plan.waits(call)) {
         std::size_t target = 0;
         while (calls.queues[target] != wait.queue || plan.position(target) != wait.position) {

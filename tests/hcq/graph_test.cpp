@@ -238,6 +238,7 @@ TEST_F(HcqGraph, IndependentCallsOfOneQueueNeedNoWaits) {
   const Graph graph = recorder.finish().value();
   EXPECT_EQ(graph.statistics().queues, 1u);
   EXPECT_EQ(graph.statistics().waits, 0u);
+  EXPECT_EQ(graph.statistics().signals, 0u);
 }
 
 TEST_F(HcqGraph, OneWaitCoversAllThatItsQueueDidBefore) {
