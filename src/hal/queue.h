@@ -74,7 +74,8 @@ class QueueObject final : public timeline::LaneSource {
   Status deallocate(const Buffer& buffer, const Submit& submit);
   Status transfer(const File& file, std::uint64_t offset, const BufferRange& range, bool write,
                   const Submit& submit);
-  Status host_call(const detail::CallableType& type, void* callable, const Submit& submit);
+  Status host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
+                   const Submit& submit);
 
   Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }
   Status flush();

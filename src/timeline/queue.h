@@ -152,6 +152,7 @@ class Queue final : public RefCounted, public WorkItem {
   Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
   void issue(std::size_t count) noexcept;
   std::size_t room() noexcept;
+  void start_host_call(Submission& submission) noexcept;
   void publish(Lane& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
   void mark() noexcept;

@@ -206,8 +206,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           break;
         case Resolve::kReady:
           if (submission->host_call_ != nullptr) {
-            enter();
-            engine_.post(base::Shell::kHost, *submission);
+            start_host_call(*submission);
           } else if (submission->start_host_work_ != nullptr) {
             enter();
             submission->start_host_work_(*submission);
@@ -227,6 +226,17 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   }
   serve_marks();
   return done;
+}
+
+void Queue::start_host_call(Submission& submission) noexcept {
+  enter();
+  if (!submission.own_thread_) return engine_.post(base::Shell::kHost, submission);
+  const auto run = [](void* at) { static_cast<Submission*>(at)->run(true); };
+  const Status status = engine_.work_source().start_thread(run, &submission);
+  if (status.ok()) return;  // it may have ended
+  submission.end_host_work(Status(
+      status.code(), fmt::format("{}: host call that may block: {}", name(), status.message()),
+      status.native_error()));
 }
 
 // How many submissions the lane takes now. At 0 the queue is busy and will be kicked.

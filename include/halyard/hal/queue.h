@@ -109,20 +109,23 @@ class HALYARD_EXPORT Queue {
   Status deallocate(const Buffer& buffer, const SubmitInfo& info) const;
 
   // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
-  // Status; an error, or an exception, becomes the submission's failure. It may submit and signal;
-  // it must not wait for other host calls. fn is destroyed after it has run, or without having run
-  // when the submission fails first, also when host_call itself does.
+  // Status; an error, or an exception, becomes the submission's failure. It may submit and signal.
+  // A kShort one must not wait for other host calls, nor long for anything: it would hold them up.
+  // A kMayBlock one may wait for anything and holds up nobody; if 256 of them run already in this
+  // runtime, or the system refuses a thread, the submission fails with kResourceExhausted. fn is
+  // destroyed after it has run, or without having run when the submission fails first, also when
+  // host_call itself does.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
-  Status host_call(F&& fn, const SubmitInfo& info) const {
+  Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof(Fn) <= detail::kInlineCallable && alignof(Fn) <= 16 &&
                   std::is_nothrow_move_constructible_v<Fn>) {
       Fn callable(std::forward<F>(fn));
-      return host_call_erased(detail::callable_type<Fn>, &callable, info);
+      return host_call_erased(detail::callable_type<Fn>, &callable, info, mode);
     } else {
       return host_call([boxed = std::make_unique<Fn>(std::forward<F>(fn))] { return (*boxed)(); },
-                       info);
+                       info, mode);
     }
   }
 
@@ -143,8 +146,8 @@ class HALYARD_EXPORT Queue {
   QueueObject* object() const noexcept { return object_; }
 
  private:
-  Status host_call_erased(const detail::CallableType& type, void* callable,
-                          const SubmitInfo& info) const;
+  Status host_call_erased(const detail::CallableType& type, void* callable, const SubmitInfo& info,
+                          HostCallMode mode) const;
 
   HandleRef<RefCounted> device_;
   QueueObject* object_ = nullptr;
