@@ -81,7 +81,8 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
                                   .wait_count = waits.size(),
                                   .signals = signals.data(),
                                   .signal_count = signals.size(),
-                                  .ring = submit.ring},
+                                  .ring = submit.ring,
+                                  .room = submit.room},
                                  submit.submission != nullptr ? &handle : nullptr, submit.issued);
   if (handle != nullptr) [[unlikely]]
     *submit.submission = Submission(handle);
@@ -111,6 +112,8 @@ Status QueueObject::host_call(const detail::CallableType& type, void* callable, 
 template <class F>
 Status QueueObject::submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it) {
   timeline::IssuedAt issued;
+  deadline = Deadline::at(deadline.resolve(device_.engine().clock()));  // one for both waits
+  submit.room = deadline;
   submit.ring = false;
   submit.issued = &issued;
   if (!submit.signal.empty()) {

@@ -25,13 +25,14 @@ struct Submit {
   Points wait;
   Points signal;
   Submission* submission = nullptr;
+  Deadline room;
   bool ring = true;  // false: the caller waits for it at once, and helps
   timeline::IssuedAt* issued = nullptr;
 
   Submit(const SubmitInfo& info) noexcept
-      : wait(info.wait), signal(info.signal), submission(info.submission) {}
+      : wait(info.wait), signal(info.signal), submission(info.submission), room(info.room) {}
   Submit(const ExecuteInfo& info) noexcept
-      : wait(info.wait), signal(info.signal), submission(info.submission) {}
+      : wait(info.wait), signal(info.signal), submission(info.submission), room(info.room) {}
 };
 
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.

@@ -128,7 +128,7 @@ Submission* Queue::next() noexcept {
     __builtin_prefetch(&carry_->inline_waits_[0].key);
     __builtin_prefetch(&carry_->inline_signals_[0].key);
   }
-  backlog_.fetch_sub(1, std::memory_order_relaxed);
+  backlog_.fetch_sub(1, std::memory_order_seq_cst);
   return submission;
 }
 
@@ -225,6 +225,11 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
     backlog_.fetch_add(1, std::memory_order_relaxed);
   }
   serve_marks();
+  // Who waits for room counts itself before it reads the backlog; we lowered that before this.
+  if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
+    base::LockGuard lock(mutex_);
+    wake_waiters();
+  }
   return done;
 }
 

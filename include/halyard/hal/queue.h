@@ -2,8 +2,9 @@
 //
 // Queue: where work is submitted. A submission is {waits, operation, signals}.
 //
-//   - Submitting never blocks. Only semaphores order submissions; submission order alone orders
-//     nothing, and a submission that waits never delays a later one that is ready.
+//   - Submitting never blocks, unless SubmitInfo::room says so.
+//   - Only semaphores order submissions; submission order alone orders nothing, and a submission
+//     that waits never delays a later one that is ready.
 //   - A wait may be submitted before anything that will signal it.
 //   - Everything a submission touches is kept alive until it ends; the caller's views need to live
 //     for the call only.
@@ -17,7 +18,8 @@
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device
 //   kFailedPrecondition the recording waits for an event that is not set (event.h)
-//   kResourceExhausted  memory, or the queue's backlog of ready work is full
+//   kResourceExhausted  memory, or the queue's backlog of ready work is full, until `room` has
+//                       passed
 //   kDeviceLost         the device is lost
 //
 // Duplicate waits or signals of one semaphore keep the largest. Safe from any thread.
@@ -47,7 +49,8 @@ class QueueObject;
 
 // A handle: of a device, and which of its queues.
 // The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
-// submission itself). On a cpu device the calling thread runs the work; no other thread is woken.
+// submission itself), and before that for room in a full backlog, both until the deadline. On a cpu
+// device the calling thread runs the work; no other thread is woken.
 class HALYARD_EXPORT Queue {
  public:
   Queue() noexcept = default;
@@ -129,7 +132,8 @@ class HALYARD_EXPORT Queue {
     }
   }
 
-  // As barrier / execute, then wait for it: see above. kDeadlineExceeded leaves it submitted.
+  // As barrier / execute, then wait for it: see above. kDeadlineExceeded leaves it submitted;
+  // info.room means nothing.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
