@@ -97,6 +97,8 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
 
 void ThreadShells::run(Kind& kind) noexcept {
   const base::Shell shell = static_cast<base::Shell>(&kind - kinds_);
+  std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
+  if (shell == base::Shell::kFile) guard.emplace();
   while (true) {
     const std::uint32_t epoch = kind.parker.prepare();
     kind.pending.store(false, std::memory_order_seq_cst);
