@@ -290,30 +290,17 @@ TEST(Rule16Backlog, ACallbackDoesNotWaitForRoom) {
   registration->drop();
 }
 
-TEST(Rule16Backlog, EveryThreadThatWaitsForRoomIsWoken) {
-  World world;
-  auto& queue = world.queue(world.device(), "q", {.max_in_flight = 1}, kDomain, 1);
-  // By the drain that makes the room: this one stays, so that the list is never empty.
-  auto never = world.semaphore();
-  EXPECT_TRUE(world.submit(queue, {{never.get(), 1}}, {}).ok());
-  constexpr int kThreads = 3, kEach = 50;
-  std::atomic<int> left{kThreads};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&] {
-      for (int k = 0; k < kEach; ++k) {
-        Submission* submission = queue->allocate().value();
-        submission->emplace<Operation>();
-        EXPECT_TRUE(queue->submit(*submission, {.room = kForever}, nullptr).ok());
-      }
-      --left;
-    });
-  }
-  // The device and the shells; park() of the others has no time limit here.
-  while (left != 0) world.settle();
-  for (std::thread& thread : threads) thread.join();
-  world.settle();
-  EXPECT_EQ(queue.native().progress(), static_cast<std::uint64_t>(kThreads * kEach));
+TEST(Rule16Backlog, TheDrainThatMakesRoomWakesWhoWaitsForIt) {
+  FullQueue full;
+  full.queue.native().lose_notices = true;  // the device wakes nobody
+  full.world.work_source.asleep = [&] {
+    full.queue.native().run(1);
+    EXPECT_FALSE(full.world.work_source.woken());
+    full.world.step_shells();
+    EXPECT_TRUE(full.world.work_source.woken());
+  };
+  EXPECT_TRUE(full.submit(6, kForever).ok());
+  EXPECT_EQ(full.world.work_source.parks, 1);
 }
 
 TEST(Rule16Issue, ANativeErrorFailsThatSubmissionAndNoOther) {

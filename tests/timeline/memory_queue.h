@@ -43,11 +43,15 @@ class StepWorkSource final : public base::WorkSource {
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
     ++parks;
     if (asleep) {
+      sleeper_ = {&parker, epoch};
       asleep();
       return true;
     }
     return parker.park(epoch, real_deadline ? deadline : Deadline::kForeverTime);
   }
+
+  // Inside `asleep`: whether the sleeper would be awake.
+  bool woken() const { return sleeper_.first->prepare() != sleeper_.second; }
 
   StepClock clock_;
   std::atomic<int> wakes[base::kShellCount]{};
@@ -57,6 +61,9 @@ class StepWorkSource final : public base::WorkSource {
   std::vector<std::function<void()>> threads;  // as they were started; not run yet
   Status refuse_threads;
   bool real_deadline = false;
+
+ private:
+  std::pair<base::Parker*, std::uint32_t> sleeper_;
 };
 
 // What the test's submissions do: append their number to a log, in the order they ran.
