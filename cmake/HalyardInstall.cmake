@@ -12,8 +12,12 @@ install(TARGETS halyard EXPORT halyard
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set(absent "")  # what only a driver that is not in this build defines
+if(NOT HALYARD_DRIVER_CPU)
+  set(absent REGEX "/halyard/hcq/cpu[.]h$" EXCLUDE)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN *.h)
+        FILES_MATCHING PATTERN *.h ${absent})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET halyard_tool)

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -210,6 +211,8 @@ int main(int argc, char** argv) {
 }  // namespace halyard::inline v0::tools
 
 int main(int argc, char** argv) {
+  // What is too large for the limit of a file's size is an error here, and in the compiler.
+  std::signal(SIGXFSZ, SIG_IGN);
   const int code = halyard::tools::main(argc, argv);
   // All handles are gone. A device that does not close now is a defect of Halyard or of a driver.
   const halyard::Status status = halyard::hal::shutdown(std::chrono::seconds(60));

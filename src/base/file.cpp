@@ -32,7 +32,30 @@ StatusCode code_of(int number) noexcept {
   }
 }
 
+sigset_t file_size_signal() noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  return set;
+}
+
 }  // namespace
+
+FileSizeSignalGuard::FileSizeSignalGuard() noexcept {
+  const sigset_t ours = file_size_signal();
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  pending_ = sigismember(&pending, SIGXFSZ) == 1;
+  ::pthread_sigmask(SIG_BLOCK, &ours, &mask_);
+}
+
+FileSizeSignalGuard::~FileSizeSignalGuard() {
+  const sigset_t ours = file_size_signal();
+  const timespec at_once = {};
+  if (!pending_) (void)::sigtimedwait(&ours, nullptr, &at_once);  // what our writes raised
+  ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+}
 
 Status system_error(std::string_view path, std::string_view operation) {
   const int number = errno;
@@ -69,6 +92,7 @@ Status read_all(const Descriptor& file, std::string_view path, std::span<std::by
 }
 
 Status write_all(const Descriptor& file, std::string_view path, std::span<const std::byte> bytes) {
+  const FileSizeSignalGuard guard;
   while (!bytes.empty()) {
     const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;

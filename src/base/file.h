@@ -6,6 +6,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,20 @@ class Descriptor {
 
  private:
   int fd_;
+};
+
+// While one lives, a write of its thread beyond RLIMIT_FSIZE fails with EFBIG as others fail, and
+// without SIGXFSZ, which would end the process. The system sends it to the thread that writes.
+class HALYARD_EXPORT FileSizeSignalGuard {
+ public:
+  FileSizeSignalGuard() noexcept;
+  ~FileSizeSignalGuard();
+  FileSizeSignalGuard(const FileSizeSignalGuard&) = delete;
+  FileSizeSignalGuard& operator=(const FileSizeSignalGuard&) = delete;
+
+ private:
+  sigset_t mask_;  // of the thread before
+  bool pending_;   // before
 };
 
 // From errno, after a call on `path` that failed.

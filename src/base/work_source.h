@@ -11,6 +11,7 @@
 #include "base/atomic.h"
 #include "base/parker.h"
 #include "halyard/base/clock.h"
+#include "halyard/base/status.h"
 
 namespace halyard::inline v0::base {
 
@@ -18,7 +19,7 @@ namespace halyard::inline v0::base {
 enum class Shell : std::uint8_t {
   kIssue,       // ready submissions beyond a caller's own bound
   kCompletion,  // lanes somebody waits on; effects that a caller may not run itself
-  kHost,        // host calls
+  kHost,        // host calls, except those with a thread of their own
   kReclaim,     // objects whose last handle is gone
   kFile,        // transfers between files and memory
 };
@@ -32,6 +33,10 @@ class WorkSource {
 
   // `shell` has work. May be called from any thread, under no lock; wake-ups may be merged.
   virtual void wake(Shell shell) noexcept = 0;
+
+  // Calls call(argument) once, soon, on a thread that it has to itself and may block. An error: it
+  // is not called. From any thread, under no lock.
+  virtual Status start_thread(void (*call)(void* argument), void* argument) noexcept = 0;
 
   // One turn of a spin loop of `turns` so far.
   virtual void pause(unsigned turns) noexcept = 0;

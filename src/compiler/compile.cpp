@@ -49,17 +49,18 @@ Result<std::string> find_clang(const std::string& wanted) {
                fmt::join(kClangNames, ", "));
 }
 
-// The directory that holds halyard/kernel.h: beside the installed program, else the source tree
-// that this program was built from.
+// The directory that holds halyard/kernel.h: of the installation that this program belongs to, or,
+// in a build tree, what src/compiler/CMakeLists.txt has put beside the programs.
 Result<fs::path> find_header() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path installed = (program.parent_path() / HALYARD_INCLUDE_FROM_BIN).lexically_normal();
-  for (const fs::path& directory : {installed, fs::path(HALYARD_SOURCE_INCLUDE_DIR)}) {
-    if (fs::exists(directory / "halyard/kernel.h", ignored)) return directory;
+  const fs::path built = program.parent_path() / "include";
+  for (const fs::path& directory : {installed, built}) {
+    if (fs::exists(directory / "halyard/kernel.h", ignored)) return fs::canonical(directory, ignored);
   }
   return error(StatusCode::kUnavailable, "halyard/kernel.h is neither in {} nor in {}",
-               installed.string(), HALYARD_SOURCE_INCLUDE_DIR);
+               installed.string(), built.string());
 }
 
 Status check_options(const CompileOptions& options) {

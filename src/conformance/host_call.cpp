@@ -13,6 +13,7 @@ namespace halyard::inline v0::conformance {
 namespace {
 
 using hal::Buffer;
+using hal::HostCallMode;
 using hal::Semaphore;
 using hal::SubmitInfo;
 
@@ -252,6 +253,45 @@ void slow_call_does_not_stop_device_work(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
+void calls_that_block_do_not_stop_others(Context& t) {
+  const Semaphore inside = t.semaphore();
+  const Semaphore proceed = t.semaphore();
+  const std::vector<Semaphore> done = t.semaphores(8);
+  std::vector<hal::Point> all;
+  std::atomic<std::uint64_t> blocked = 0;
+  for (const Semaphore& each : done) {
+    VERIFY_OK(t.queue().host_call(
+        [&] {
+          if (++blocked == 8) VERIFY_OK(inside.signal(1));
+          VERIFY_OK(proceed.wait(1, kWatchdog));
+        },
+        {.signal = {{each, 1}}}, HostCallMode::kMayBlock));
+    all.emplace_back(each, 1);
+  }
+  VERIFY_OK(inside.wait(1, kWatchdog));
+  for (const HostCallMode mode : {HostCallMode::kShort, HostCallMode::kMayBlock}) {
+    std::atomic<bool> ran = false;
+    t.finish([&](const SubmitInfo& info) {
+      return t.queue().host_call([&] { ran = true; }, info, mode);
+    });
+    VERIFY(ran);
+  }
+  VERIFY_EQ(done[0].query().value(), 0u);
+  VERIFY_OK(proceed.signal(1));
+  VERIFY_OK(hal::wait_all(all, kWatchdog));
+}
+
+void call_that_may_block_may_wait_for_other_calls(Context& t) {
+  const auto nest = [&t](const auto& self, int depth) -> Status {
+    if (depth == 0) return {};
+    const Semaphore inner = t.semaphore();
+    check(t.queue().host_call([&] { return self(self, depth - 1); }, {.signal = {{inner, 1}}},
+                              HostCallMode::kMayBlock));
+    return inner.wait(1, kWatchdog);
+  };
+  VERIFY_OK(nest(nest, 5));
+}
+
 #define CASE(name) {"host_call", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(call_without_waits_runs),
@@ -274,6 +314,8 @@ constexpr Case kCases[] = {
     CASE(chain_of_calls_runs_in_order),
     CASE(many_calls_all_run_once),
     CASE(slow_call_does_not_stop_device_work),
+    CASE(calls_that_block_do_not_stop_others),
+    CASE(call_that_may_block_may_wait_for_other_calls),
 };
 #undef CASE
 

@@ -73,17 +73,40 @@ Result<Event> EventObject::create(DeviceObject& device) {
   return event;
 }
 
+void EventObject::change(EventChange& change, const Ref<EventSetter>& setter) noexcept {
+  change.had = std::exchange(setter_, setter);
+  change.number = ++changes_;
+  change.replaced = std::exchange(current_, change.number);
+  change.next = std::exchange(open_, &change);
+}
+
+void EventObject::keep(EventChange& change) noexcept {
+  EventChange** at = &open_;
+  while (*at != &change) at = &(*at)->next;
+  *at = change.next;
+}
+
+// What is dropped goes with `change`, as setters are not to end under the lock.
+void EventObject::take_back(EventChange& change) noexcept {
+  keep(change);
+  if (current_ == change.number) {
+    std::swap(setter_, change.had);
+    current_ = change.replaced;
+    return;
+  }
+  // At most one replaced it; once that one is kept, nobody asks what was before.
+  for (EventChange* later = open_; later != nullptr; later = later->next) {
+    if (later->replaced != change.number) continue;
+    std::swap(later->had, change.had);
+    later->replaced = change.replaced;
+  }
+}
+
 Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
 
 // ---- Submissions
 
 namespace {
-
-// What an event had before a submission changed it.
-struct Previous {
-  Ref<EventSetter> setter;
-  std::uint64_t change = 0;
-};
 
 // Finds the ends that the submission must wait for. kFailedPrecondition: one is not to be had.
 Status find_ends(std::span<const EventUse> uses, Points waits, timeline::Point*& ends) {
@@ -119,10 +142,10 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
   };
   // Waits, an end for each event, signals, the own end.
   const std::size_t point_count = submit.wait.size() + uses.size() + submit.signal.size() + 1;
-  static_assert(alignof(Previous) <= alignof(timeline::Point));
+  static_assert(alignof(EventChange) <= alignof(timeline::Point));
   Block block;
-  Status status =
-      allocate_block(point_count * sizeof(timeline::Point) + uses.size() * sizeof(Previous), block);
+  Status status = allocate_block(
+      point_count * sizeof(timeline::Point) + uses.size() * sizeof(EventChange), block);
   Ref<EventSetter> setter;
   if (status.ok() &&
       std::ranges::any_of(uses, [](const EventUse& use) { return use.after == After::kSet; })) {
@@ -135,7 +158,7 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
   auto* const waits = reinterpret_cast<timeline::Point*>(block.data());
   copy_points(submit.wait, waits);
   timeline::Point* waits_end = waits + submit.wait.size();
-  auto* const previous = reinterpret_cast<Previous*>(waits + point_count);
+  auto* const changes = reinterpret_cast<EventChange*>(waits + point_count);
   {
     // Before it is submitted: who sees it complete may at once submit what waits for its events.
     base::LockGuard lock(device_.event_mutex());
@@ -143,9 +166,9 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
     if (status.ok()) {
       for (std::size_t i = 0; i < uses.size(); ++i) {
         // Also keeps the end that is waited for.
-        auto& [had, change] = *::new (&previous[i]) Previous{uses[i].event->setter()};
+        EventChange& change = *::new (&changes[i]) EventChange{uses[i].event->setter()};
         if (uses[i].after == After::kUnchanged) continue;
-        change = uses[i].event->change(uses[i].after == After::kSet ? setter : Ref<EventSetter>());
+        uses[i].event->change(change, uses[i].after == After::kSet ? setter : Ref<EventSetter>());
       }
     }
   }
@@ -157,19 +180,16 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
   if (setter) *signals_end++ = setter->end();
   kept = setter;
   status = send(submission, submit, {waits, waits_end}, {signals, signals_end});
-  if (!status.ok()) {
-    {
-      base::LockGuard lock(device_.event_mutex());
-      for (std::size_t i = 0; i < uses.size(); ++i) {
-        if (uses[i].after != After::kUnchanged) {
-          uses[i].event->take_back(previous[i].change, previous[i].setter);
-        }
-      }
+  {
+    base::LockGuard lock(device_.event_mutex());
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (changes[i].number == 0) continue;
+      status.ok() ? uses[i].event->keep(changes[i]) : uses[i].event->take_back(changes[i]);
     }
-    // Whoever has found the event set meanwhile must not wait for ever.
-    if (setter) setter->end().semaphore->fail(status);
   }
-  std::destroy_n(previous, uses.size());
+  // Whoever has found the event set meanwhile must not wait for ever.
+  if (!status.ok() && setter) setter->end().semaphore->fail(status);
+  std::destroy_n(changes, uses.size());
   return status;
 }
 

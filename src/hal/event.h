@@ -50,6 +50,14 @@ class EventSetter final : public RefCounted {
   const std::size_t signal_count_;
 };
 
+// A change of an event by a submission that is neither queued nor refused yet.
+struct EventChange {
+  Ref<EventSetter> had;        // the event, before
+  std::uint64_t replaced = 0;  // the number of the change that made it so
+  std::uint64_t number = 0;    // 0: nothing was changed
+  EventChange* next = nullptr;
+};
+
 class EventObject final : public RefCounted {
  public:
   static Result<Event> create(DeviceObject& device);
@@ -61,17 +69,11 @@ class EventObject final : public RefCounted {
 
   // Null: not set.
   const Ref<EventSetter>& setter() const noexcept { return setter_; }
-  // Answers the number of this change.
-  std::uint64_t change(const Ref<EventSetter>& setter) noexcept {
-    setter_ = setter;
-    return ++changes_;
-  }
-  // Undoes that change, unless there was another since; `had` is what it found.
-  void take_back(std::uint64_t change, Ref<EventSetter>& had) noexcept {
-    if (change != changes_) return;
-    std::swap(setter_, had);
-    --changes_;
-  }
+  // Then keep() or take_back(), once.
+  void change(EventChange& change, const Ref<EventSetter>& setter) noexcept;
+  void keep(EventChange& change) noexcept;
+  // As if it had never been, also for those that came after it and are taken back later.
+  void take_back(EventChange& change) noexcept;
 
  private:
   explicit EventObject(DeviceObject& device) noexcept : device_(device), keeps_open_(&device) {}
@@ -80,7 +82,9 @@ class EventObject final : public RefCounted {
   DeviceObject& device_;
   HandleRef<DeviceObject> keeps_open_;
   Ref<EventSetter> setter_;
+  std::uint64_t current_ = 0;  // the change that made it so
   std::uint64_t changes_ = 0;
+  EventChange* open_ = nullptr;  // neither kept nor taken back
 };
 
 // What a recording does with an event, as its submissions see it.

@@ -81,7 +81,8 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
                                   .wait_count = waits.size(),
                                   .signals = signals.data(),
                                   .signal_count = signals.size(),
-                                  .ring = submit.ring},
+                                  .ring = submit.ring,
+                                  .room = submit.room},
                                  submit.submission != nullptr ? &handle : nullptr, submit.issued);
   if (handle != nullptr) [[unlikely]]
     *submit.submission = Submission(handle);
@@ -94,22 +95,25 @@ Status QueueObject::barrier(const Submit& submit) {
   return send(*submission, submit);
 }
 
-Status QueueObject::host_call(const detail::CallableType& type, void* callable,
+Status QueueObject::host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
                               const Submit& submit) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<CallPayload>();
   type.move(payload.callable, callable);
   payload.type = &type;
-  submission->set_host_call([](void* memory) {
+  const auto run = [](void* memory) {
     auto& call = *static_cast<CallPayload*>(memory);
     return call.type->call(call.callable);
-  });
+  };
+  submission->set_host_call(run, mode == HostCallMode::kMayBlock);
   return send(*submission, submit);
 }
 
 template <class F>
 Status QueueObject::submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it) {
   timeline::IssuedAt issued;
+  deadline = Deadline::at(deadline.resolve(device_.engine().clock()));  // one for both waits
+  submit.room = deadline;
   submit.ring = false;
   submit.issued = &issued;
   if (!submit.signal.empty()) {
@@ -217,10 +221,10 @@ Status Queue::copy(const BufferRange& source, const BufferRange& target,
 }
 
 Status Queue::host_call_erased(const detail::CallableType& type, void* callable,
-                               const SubmitInfo& info) const {
+                               const SubmitInfo& info, HostCallMode mode) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "host_call");
-  return object_->host_call(type, callable, info);
+  return object_->host_call(type, callable, mode, info);
 }
 
 Status Queue::barrier_and_wait(const SubmitInfo& info, Deadline deadline) const {

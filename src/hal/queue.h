@@ -25,13 +25,14 @@ struct Submit {
   Points wait;
   Points signal;
   Submission* submission = nullptr;
+  Deadline room;
   bool ring = true;  // false: the caller waits for it at once, and helps
   timeline::IssuedAt* issued = nullptr;
 
   Submit(const SubmitInfo& info) noexcept
-      : wait(info.wait), signal(info.signal), submission(info.submission) {}
+      : wait(info.wait), signal(info.signal), submission(info.submission), room(info.room) {}
   Submit(const ExecuteInfo& info) noexcept
-      : wait(info.wait), signal(info.signal), submission(info.submission) {}
+      : wait(info.wait), signal(info.signal), submission(info.submission), room(info.room) {}
 };
 
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
@@ -74,7 +75,8 @@ class QueueObject final : public timeline::LaneSource {
   Status deallocate(const Buffer& buffer, const Submit& submit);
   Status transfer(const File& file, std::uint64_t offset, const BufferRange& range, bool write,
                   const Submit& submit);
-  Status host_call(const detail::CallableType& type, void* callable, const Submit& submit);
+  Status host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
+                   const Submit& submit);
 
   Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }
   Status flush();

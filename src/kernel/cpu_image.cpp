@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 
+#include "base/file.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::kernel {
@@ -55,7 +56,8 @@ const char* elf_fault(std::span<const std::byte> image) {
 
 Status memory_file_error(std::string_view name, const char* what) {
   const int code = errno;
-  const bool exhausted = code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE;
+  const bool exhausted =
+      code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE || code == EFBIG;
   const char* native = strerrorname_np(code);
   return Status(exhausted ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
                 fmt::format("{}: {} failed: {}", name, what, std::strerror(code)),
@@ -96,6 +98,7 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
     return error(StatusCode::kResourceExhausted, "{}: no memory to load it", name);
   }
   Ref<CpuImage> loaded = Ref<CpuImage>::adopt(object);
+  const base::FileSizeSignalGuard guard;  // the limit is of memory files too
   for (std::size_t done = 0; done < image.size();) {
     const ssize_t count = ::write(fd, image.data() + done, image.size() - done);
     if (count < 0 && errno == EINTR) continue;

@@ -2,6 +2,12 @@
 #include "shells/thread_shells.h"
 
 #include <sched.h>
+#include <string.h>
+
+#include <optional>
+
+#include "base/file.h"
+#include "base/format.h"
 
 namespace halyard::inline v0::shells {
 namespace {
@@ -58,8 +64,41 @@ void ThreadShells::start_threads(base::Shell shell) noexcept {
   if (started == 0) kind.pending.store(false, std::memory_order_relaxed);
 }
 
+Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) noexcept {
+  base::LockGuard lock(mutex_);
+  if (stopping_.load(std::memory_order_relaxed)) {
+    return Status(StatusCode::kFailedPrecondition, "the runtime is shut down");
+  }
+  Own* free = nullptr;
+  for (Own& own : own_) {
+    if (own.started && pthread_tryjoin_np(own.thread, nullptr) == 0) own.started = false;
+    if (!own.started) free = &own;
+  }
+  if (free == nullptr) {
+    return error(StatusCode::kResourceExhausted,
+                 "{} calls with a thread of their own are running, the most there can be",
+                 kOwnThreads);
+  }
+  free->call = call;
+  free->argument = argument;
+  const auto body = [](void* at) -> void* {
+    Own& own = *static_cast<Own*>(at);
+    own.call(own.argument);
+    return nullptr;
+  };
+  if (const int code = pthread_create(&free->thread, nullptr, body, free); code != 0) {
+    return Status(StatusCode::kResourceExhausted, "the system starts no further thread",
+                  strerrorname_np(code));
+  }
+  free->started = true;
+  pthread_setname_np(free->thread, "hy-host-call");
+  return {};
+}
+
 void ThreadShells::run(Kind& kind) noexcept {
   const base::Shell shell = static_cast<base::Shell>(&kind - kinds_);
+  std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
+  if (shell == base::Shell::kFile) guard.emplace();
   while (true) {
     const std::uint32_t epoch = kind.parker.prepare();
     kind.pending.store(false, std::memory_order_seq_cst);
@@ -80,6 +119,9 @@ void ThreadShells::shutdown() noexcept {
     for (int i = 0; i < kHostThreads; ++i) kind.parker.wake();
     const int started = kind.started.load(std::memory_order_acquire);
     for (int i = 0; i < started; ++i) pthread_join(kind.threads[i], nullptr);
+  }
+  for (Own& own : own_) {
+    if (own.started) pthread_join(own.thread, nullptr);
   }
 }
 

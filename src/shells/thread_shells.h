@@ -4,6 +4,8 @@
 //
 //     step the work until there is none, sleep until woken or until its next time
 //
+// Beside them are threads for one piece of work each.
+//
 // Issue, completion, reclaim and files have one thread each, host calls two. A kind's threads start
 // with its first wake-up: a program that never needs one has none. If the system refuses a thread,
 // the next wake-up of that kind tries again.
@@ -18,6 +20,7 @@
 #include "base/parker.h"
 #include "base/work_source.h"
 #include "halyard/base/clock.h"
+#include "halyard/base/status.h"
 
 namespace halyard::inline v0::shells {
 
@@ -36,6 +39,7 @@ class Work {
 class ThreadShells final : public base::WorkSource {
  public:
   static constexpr int kHostThreads = 2;
+  static constexpr int kOwnThreads = 256;
 
   ThreadShells() noexcept;
   ~ThreadShells() { shutdown(); }
@@ -55,6 +59,10 @@ class ThreadShells final : public base::WorkSource {
   // has published the work by a seq_cst store or a read-modify-write.
   void wake(base::Shell shell) noexcept override;
 
+  // kResourceExhausted: kOwnThreads run, or the system refuses one. A thread that has ended is
+  // joined by a later start or by shutdown().
+  Status start_thread(void (*call)(void* argument), void* argument) noexcept override;
+
   void pause(unsigned turns) noexcept override;
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
     return parker.park(epoch, deadline);
@@ -68,6 +76,12 @@ class ThreadShells final : public base::WorkSource {
     pthread_t threads[kHostThreads];
     ThreadShells* shells = nullptr;
   };
+  struct Own {
+    bool started = false;  // and not joined
+    pthread_t thread;
+    void (*call)(void*);
+    void* argument;
+  };
   static int threads_of(base::Shell shell) noexcept {
     return shell == base::Shell::kHost ? kHostThreads : 1;
   }
@@ -76,8 +90,9 @@ class ThreadShells final : public base::WorkSource {
 
   Work* work_ = nullptr;
   base::Atomic<bool> stopping_{false};
-  base::Mutex mutex_;  // guards starting
   Kind kinds_[base::kShellCount];
+  base::Mutex mutex_;  // guards starting, and own_
+  Own own_[kOwnThreads];
 };
 
 }  // namespace halyard::inline v0::shells

@@ -51,7 +51,8 @@ struct SubmitOptions {
   std::size_t wait_count = 0;
   const Point* signals = nullptr;
   std::size_t signal_count = 0;
-  bool ring = true;  // false: the caller helps until it is done, no doorbell is needed
+  bool ring = true;      // false: the caller helps until it is done, no doorbell is needed
+  Deadline room = kNow;  // how long to wait where the backlog is full; as kNow in a callback
 };
 
 class Queue final : public RefCounted, public WorkItem {
@@ -128,7 +129,14 @@ class Queue final : public RefCounted, public WorkItem {
   void make_ready(Submission& submission) noexcept;
   void list(Submission& submission) noexcept;
   bool has_unissued() noexcept;
+  void wake_waiters() noexcept;  // under mutex_
   void unlist(Submission& submission) noexcept;
+  // Waiting: queue_wait.cpp.
+  enum class Look { kDone, kSleep, kSoon };  // kSoon: nobody will wake us, it takes moments only
+  template <class F>
+  bool wait_here(Nanoseconds until, F&& look) noexcept;
+  Status wait_for_room(Deadline deadline) noexcept;
+
   bool grow() noexcept;
   void recycle(Submission& submission) noexcept;
 
@@ -152,6 +160,7 @@ class Queue final : public RefCounted, public WorkItem {
   Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
   void issue(std::size_t count) noexcept;
   std::size_t room() noexcept;
+  void start_host_call(Submission& submission) noexcept;
   void publish(Lane& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
   void mark() noexcept;
@@ -182,8 +191,9 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<bool> sweep_{false};  // a device was lost: look for edges to it
   base::Atomic<bool> retry_{false};  // gates may open for what is held
   base::Atomic<std::uint32_t> held_count_{0};
-  base::Atomic<std::uint64_t> want_mark_{0};  // queues that need a marker here
-  base::Atomic<std::uint32_t> users_{0};      // threads that have it on a list or run it
+  base::Atomic<std::uint32_t> room_waiters_{0};  // threads that wait for room in the backlog
+  base::Atomic<std::uint64_t> want_mark_{0};     // queues that need a marker here
+  base::Atomic<std::uint32_t> users_{0};         // threads that have it on a list or run it
 
   // Under the role.
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
@@ -199,11 +209,11 @@ class Queue final : public RefCounted, public WorkItem {
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
   base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or on the host
-  struct IdleWaiter {
+  struct Waiter {
     base::Parker* parker;
-    IdleWaiter* next;
+    Waiter* next;
   };
-  IdleWaiter* idle_waiters_ = nullptr;  // woken when unissued_ becomes empty
+  Waiter* waiters_ = nullptr;  // woken when unissued_ becomes empty, or the backlog shorter
   std::vector<std::unique_ptr<Submission[]>> slabs_;
   Status closed_;
   base::Atomic<bool> refuses_{false};  // closed_ is set

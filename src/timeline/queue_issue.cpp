@@ -128,7 +128,7 @@ Submission* Queue::next() noexcept {
     __builtin_prefetch(&carry_->inline_waits_[0].key);
     __builtin_prefetch(&carry_->inline_signals_[0].key);
   }
-  backlog_.fetch_sub(1, std::memory_order_relaxed);
+  backlog_.fetch_sub(1, std::memory_order_seq_cst);
   return submission;
 }
 
@@ -206,8 +206,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           break;
         case Resolve::kReady:
           if (submission->host_call_ != nullptr) {
-            enter();
-            engine_.post(base::Shell::kHost, *submission);
+            start_host_call(*submission);
           } else if (submission->start_host_work_ != nullptr) {
             enter();
             submission->start_host_work_(*submission);
@@ -226,7 +225,23 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
     backlog_.fetch_add(1, std::memory_order_relaxed);
   }
   serve_marks();
+  // Who waits for room counts itself before it reads the backlog; we lowered that before this.
+  if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
+    base::LockGuard lock(mutex_);
+    wake_waiters();
+  }
   return done;
+}
+
+void Queue::start_host_call(Submission& submission) noexcept {
+  enter();
+  if (!submission.own_thread_) return engine_.post(base::Shell::kHost, submission);
+  const auto run = [](void* at) { static_cast<Submission*>(at)->run(true); };
+  const Status status = engine_.work_source().start_thread(run, &submission);
+  if (status.ok()) return;  // it may have ended
+  submission.end_host_work(Status(
+      status.code(), fmt::format("{}: host call that may block: {}", name(), status.message()),
+      status.native_error()));
 }
 
 // How many submissions the lane takes now. At 0 the queue is busy and will be kicked.

@@ -149,10 +149,6 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
     return closed_;
   }
   if (device_.lost()) return device_.status();
-  if (backlog_.load(std::memory_order_relaxed) >= options_.backlog_limit) {
-    return error(StatusCode::kResourceExhausted, "{}: backlog of {} ready submissions is full",
-                 name(), options_.backlog_limit);
-  }
   const auto usable = [this](const Point& point) {
     return point.semaphore != nullptr && &point.semaphore->engine() == &engine_ &&
            point.value <= kMaxValue;
@@ -210,7 +206,12 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
 
 Status Queue::submit(Submission& submission, const SubmitOptions& options, Submission** out,
                      IssuedAt* issued) noexcept {
-  if (Status status = prepare(submission, options); !status.ok()) {
+  Status status;
+  if (backlog_.load(std::memory_order_relaxed) >= options_.backlog_limit) [[unlikely]] {
+    status = wait_for_room(options.room);
+  }
+  if (status.ok()) status = prepare(submission, options);
+  if (!status.ok()) {
     discard(submission);
     return status;
   }
@@ -300,10 +301,7 @@ void Queue::unlist(Submission& submission) noexcept {
   base::LockGuard lock(mutex_);
   submission.listed_ = false;
   unissued_.erase(submission);
-  if (!unissued_.empty()) return;
-  for (const IdleWaiter* waiter = idle_waiters_; waiter != nullptr; waiter = waiter->next) {
-    waiter->parker->wake();
-  }
+  if (unissued_.empty()) wake_waiters();
 }
 
 bool Queue::in_flight() noexcept {

@@ -57,8 +57,12 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   }
   void* payload() noexcept { return payload_; }
 
-  // A host call: runs on the host shell instead of a lane. `call` may call out.
-  void set_host_call(Status (*call)(void* payload)) noexcept { host_call_ = call; }
+  // A host call: runs on the host shell instead of a lane, or on a thread of its own, without which
+  // it fails. `call` may call out.
+  void set_host_call(Status (*call)(void* payload), bool own_thread = false) noexcept {
+    host_call_ = call;
+    own_thread_ = own_thread;
+  }
 
   // Host work: beside all lanes too, but it ends elsewhere. `start` is called under the issuer role
   // once the waits are reached, and neither blocks nor calls out; from then on some thread of the
@@ -127,8 +131,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   std::uint64_t sequence_ = 0;
   Submission* next_ = nullptr;  // inbox, carry list or free list
   bool ring_ = true;
-  bool listed_ = false;  // among the queue's unissued; changed by whoever owns its progress
-  bool held_ = false;    // a quarantined lane may still touch what it uses
+  bool listed_ = false;      // among the queue's unissued; changed by whoever owns its progress
+  bool own_thread_ = false;  // of a host call
+  bool held_ = false;        // a quarantined lane may still touch what it uses
 
   WaitNode* waits_ = inline_waits_;
   SignalNode* signals_ = inline_signals_;

@@ -248,11 +248,16 @@ TEST_F(DiskCacheTest, AFullDiskStoresNothingAndLeavesNothing) {
   ::getrlimit(RLIMIT_FSIZE, &before);
   struct rlimit limit = before;
   limit.rlim_cur = 4096;
-  auto* const handler = ::signal(SIGXFSZ, SIG_IGN);
+  auto* const handler = ::signal(SIGXFSZ, SIG_DFL);  // which ends the process
   ::setrlimit(RLIMIT_FSIZE, &limit);
   const Status status = cache.put(kKey, bytes_of(std::string(10'000, 'n')));
   ::setrlimit(RLIMIT_FSIZE, &before);
+  sigset_t blocked, pending;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  ::sigpending(&pending);
   ::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(sigismember(&blocked, SIGXFSZ)) << "as it was";
+  EXPECT_FALSE(sigismember(&pending, SIGXFSZ)) << "none is left";
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(status.native_error(), "EFBIG");
   EXPECT_EQ(found(cache), "old");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/hal/event.h"
+#include "hal/event.h"
+
+#include <algorithm>
 
 #include "hal/fake_driver.h"
+#include "hal/queue.h"
 
 namespace halyard::hal {
 namespace {
@@ -60,6 +63,31 @@ TEST_F(Events, ARefusedResetLeavesTheEventSetAndARefusedSetLeavesItReset) {
   EXPECT_FALSE(queue.execute(set, {.signal = {{s, 2}}}).ok());
   EXPECT_ERROR(queue.execute(wait, {.wait = {{s, 2}}}), StatusCode::kFailedPrecondition,
                "no submission has set the event, or one has reset it");
+}
+
+// Of submissions on several threads, each between its change and its refusal.
+TEST_F(Events, RefusedChangesLeaveNoTraceInWhateverOrderTheyAreRefused) {
+  EventObject& object = *event.object();
+  const auto make = [&] { return EventSetter::create(*queue.object(), {}).value(); };
+  const Ref<EventSetter> first = make(), kept = make();
+  const Ref<EventSetter> none;
+  int order[] = {0, 1, 2};
+  do {
+    for (int keep = 0; keep <= 3; ++keep) {  // 3: all are refused
+      EventChange before, changes[3];
+      object.change(before, first);
+      object.keep(before);
+      for (int i = 0; i < 3; ++i) {
+        // Sets and resets; what they leave must not be taken for one another.
+        object.change(changes[i], i == keep ? kept : i == 1 ? none : make());
+      }
+      for (const int i : order) {
+        i == keep ? object.keep(changes[i]) : object.take_back(changes[i]);
+      }
+      EXPECT_TRUE(object.setter() == (keep == 3 ? first : kept))
+          << order[0] << order[1] << order[2] << ", keeps " << keep;
+    }
+  } while (std::ranges::next_permutation(order).found);
 }
 
 TEST_F(Events, WorkMayBeSubmittedFromTheSignalOfTheSettingSubmission) {

@@ -433,6 +433,9 @@ class StepSource final : public base::WorkSource {
  public:
   Clock& clock() noexcept override { return Clock::steady(); }
   void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
+  Status start_thread(void (*)(void*), void*) noexcept override {
+    return Status(StatusCode::kResourceExhausted, "a stepped world has no threads");
+  }
   void pause(unsigned) noexcept override {}
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
     return parker.park(epoch, deadline);

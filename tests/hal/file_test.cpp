@@ -4,7 +4,10 @@
 #include "hal/file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "hal/fake_driver.h"
@@ -120,10 +123,61 @@ TEST_P(EachBackend, ADeviceThatIsDroppedEndsItsTransfersFirst) {
   EXPECT_EQ(memory.byte(kSize - 1), std::byte{5});
 }
 
+// In a process whose files may have 4096 bytes, and that handles no signal. Its exit code says
+// which expectation failed.
+class Limited final : public testing::FakeWorld {
+ public:
+  int run(Kind kind) {
+    signal(SIGXFSZ, SIG_DFL);
+    const struct rlimit limit{4096, 4096};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    if (kind == Kind::kBlocking) {
+      registry.files().set_backend(std::make_unique<BlockingBackend>());
+    }
+    const std::string path = ::testing::TempDir() + "halyard-limit-" + std::to_string(getpid());
+    const File file = File::open(path, FileAccess::kReadWrite, FileCreation::kEmpty).value();
+    unlink(path.c_str());
+    const Buffer source = buffer(8192);
+    const Semaphore across = device.create_semaphore().value();
+    const Semaphore beyond = device.create_semaphore().value();
+    const Semaphore within = device.create_semaphore().value();
+    if (!queue.write(source, file, 0, {.signal = {{across, 1}}}).ok()) return 2;
+    if (!queue.write({source, 0, 1}, file, 5000, {.signal = {{beyond, 1}}}).ok()) return 3;
+    for (const Semaphore& failed : {across, beyond}) {
+      const Status status = failed.wait(1, 20s);
+      if (status.code() != StatusCode::kResourceExhausted) return 4;
+      if (status.native_error() != "EFBIG") return 5;
+    }
+    if (!queue.write({source, 0, 4096}, file, 0, {.signal = {{within, 1}}}).ok()) return 6;
+    if (!within.wait(1, 20s).ok()) return 7;
+    return file.size().value() == 4096 ? 0 : 8;
+  }
+
+ private:
+  void TestBody() override {}
+};
+
+class FileSizeLimit : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(FileSizeLimit, AWriteBeyondItIsAnErrorAndNoSignal) {
+  if (GetParam() == Kind::kUring && make_uring_backend() == nullptr) {
+    GTEST_SKIP() << "this kernel has no io_uring for us";
+  }
+  const pid_t child = fork();
+  if (child == 0) _exit(Limited().run(GetParam()));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_FALSE(WIFSIGNALED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+constexpr auto kName = [](const ::testing::TestParamInfo<Kind>& which) {
+  return which.param == Kind::kUring ? "Uring" : "Blocking";
+};
+INSTANTIATE_TEST_SUITE_P(Files, FileSizeLimit, ::testing::Values(Kind::kUring, Kind::kBlocking),
+                         kName);
 INSTANTIATE_TEST_SUITE_P(Files, EachBackend, ::testing::Values(Kind::kUring, Kind::kBlocking),
-                         [](const auto& which) {
-                           return which.param == Kind::kUring ? "Uring" : "Blocking";
-                         });
+                         kName);
 
 class SteppedFile : public ::testing::Test {
  protected:

@@ -2,6 +2,7 @@
 //
 // Who keeps what alive, and how a device ends: on whatever thread its last handle goes.
 #include <functional>
+#include <semaphore>
 #include <thread>
 
 #include "hal/fake_driver.h"
@@ -118,6 +119,32 @@ TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
   copy.run();
   expect_closed();
   EXPECT_EQ(ran, 1);
+}
+
+TEST_F(Lifetime, AHostCallThatBlocksHoldsTheShutdownUp) {
+  std::binary_semaphore inside{0}, go{0};
+  ASSERT_TRUE(queue
+                  .host_call(
+                      [&] {
+                        inside.release();
+                        go.acquire();
+                      },
+                      {}, HostCallMode::kMayBlock)
+                  .ok());
+  inside.acquire();
+  drop_device();
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 devices");
+  EXPECT_EQ(control->open_devices, 1);
+  go.release();
+  expect_closed();
+}
+
+TEST_F(Lifetime, TheLastHandleMayGoOnAHostCallsOwnThread) {
+  Device moved = std::move(device);
+  Queue on = std::exchange(queue, {});
+  ASSERT_TRUE(on.host_call([own = std::move(moved), on] {}, {}, HostCallMode::kMayBlock).ok());
+  on = {};
+  expect_closed();
 }
 
 TEST_F(Lifetime, WhatIsParkedWhenTheDeviceClosesIsCancelled) {

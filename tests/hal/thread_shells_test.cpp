@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <latch>
+#include <semaphore>
 #include <thread>
 
 namespace halyard::shells {
@@ -156,6 +157,39 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   shells.wake(Shell::kHost);
   both.wait();
   shells.shutdown();
+}
+
+// Threads of their own that block until they are let go.
+struct Blocked {
+  static void run(void* self) {
+    auto& blocked = *static_cast<Blocked*>(self);
+    blocked.inside.release();
+    blocked.go.acquire();
+    ++blocked.ran;
+  }
+  Status start(ThreadShells& shells) { return shells.start_thread(&run, this); }
+  std::counting_semaphore<> inside{0};
+  std::counting_semaphore<> go{0};
+  std::atomic<int> ran{0};
+};
+
+TEST(OwnThreads, AllRunAtOnceUpToTheLimitWhichIsAnError) {
+  ThreadShells shells;
+  Blocked blocked;
+  for (int i = 0; i < ThreadShells::kOwnThreads; ++i) ASSERT_TRUE(blocked.start(shells).ok()) << i;
+  for (int i = 0; i < ThreadShells::kOwnThreads; ++i) blocked.inside.acquire();
+  const Status status = blocked.start(shells);
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("256 calls with a thread of their own"), std::string_view::npos)
+      << status.message();
+
+  blocked.go.release();
+  while (!blocked.start(shells).ok()) std::this_thread::yield();  // once one has ended
+  blocked.inside.acquire();
+  blocked.go.release(ThreadShells::kOwnThreads);
+  shells.shutdown();
+  EXPECT_EQ(blocked.ran, ThreadShells::kOwnThreads + 1) << "shutdown joins";
+  EXPECT_EQ(blocked.start(shells).code(), StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

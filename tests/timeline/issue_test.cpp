@@ -213,6 +213,96 @@ TEST(Rule16Backlog, PastItsLimitSubmitAnswersResourceExhausted) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
+// Of one that holds a single submission, and has four more ready.
+struct FullQueue {
+  FullQueue() {
+    for (int i = 1; i <= 5; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
+    EXPECT_EQ(code(submit(6, kNow)), StatusCode::kResourceExhausted);
+  }
+  Status submit(int number, Deadline room) {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<Operation>(&world.log, number, nullptr);
+    return queue->submit(*submission, {.room = room}, nullptr);
+  }
+  World world;
+  QueueUnderTest& queue =
+      world.queue(world.device(), "q", {.max_in_flight = 1}, kDomain, /*backlog=*/4);
+};
+
+TEST(Rule16Backlog, TheDeadlineFormWaitsForRoom) {
+  FullQueue full;
+  // The caller sleeps until the device has run something and the completion shell has looked.
+  full.world.work_source.asleep = [&] {
+    EXPECT_EQ(full.queue.native().run(1), 1);
+    full.world.step_shells();
+  };
+  EXPECT_TRUE(full.submit(6, kForever).ok());
+  EXPECT_EQ(full.world.log, (std::vector<int>{1})) << "no longer than it must";
+  EXPECT_EQ(full.world.work_source.parks, 1);
+  full.world.settle();
+  EXPECT_EQ(full.world.log, (std::vector<int>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Rule16Backlog, WhoWaitsForRoomRunsTheWorkWhereItCan) {
+  FullQueue full;
+  full.queue.native().helps = true;
+  EXPECT_TRUE(full.submit(6, kForever).ok());
+  EXPECT_EQ(full.world.log, (std::vector<int>{1}));
+  EXPECT_EQ(full.world.work_source.parks, 0);
+}
+
+TEST(Rule16Backlog, NoRoomUntilTheDeadlineIsResourceExhaustedAndQueuesNothing) {
+  FullQueue full;
+  full.world.work_source.asleep = [&] { full.world.work_source.clock_.time += 400; };
+  const Status status = full.submit(6, std::chrono::nanoseconds(1000));
+  EXPECT_EQ(code(status), StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(),
+            "q: backlog of 4 ready submissions is full, and stayed so until the deadline");
+  EXPECT_EQ(full.world.work_source.parks, 3);
+  full.world.settle();
+  EXPECT_EQ(full.world.log, (std::vector<int>{1, 2, 3, 4, 5}));
+}
+
+TEST(Rule16Backlog, WhoWaitsForRoomHearsOfTheLossOfTheDevice) {
+  FullQueue full;
+  full.world.work_source.asleep = [&] {
+    full.queue->device().lose(Status(StatusCode::kInternal, "fault"));
+  };
+  EXPECT_EQ(code(full.submit(6, kForever)), StatusCode::kDeviceLost);
+}
+
+TEST(Rule16Backlog, ACallbackDoesNotWaitForRoom) {
+  FullQueue full;
+  auto s = full.world.semaphore();
+  struct Call {
+    FullQueue& full;
+    Status answer;
+  } call{full, {}};
+  const Callback submits{&call,
+                         [](void* at, const Status&) {
+                           auto& own = *static_cast<Call*>(at);
+                           own.answer = own.full.submit(6, kForever);
+                         },
+                         [](void*) {}};
+  Registration* const registration = Registration::create(*s.get(), 1, submits).value();
+  EXPECT_TRUE(s->signal(1).ok());
+  EXPECT_EQ(code(call.answer), StatusCode::kResourceExhausted);
+  registration->drop();
+}
+
+TEST(Rule16Backlog, TheDrainThatMakesRoomWakesWhoWaitsForIt) {
+  FullQueue full;
+  full.queue.native().lose_notices = true;  // the device wakes nobody
+  full.world.work_source.asleep = [&] {
+    full.queue.native().run(1);
+    EXPECT_FALSE(full.world.work_source.woken());
+    full.world.step_shells();
+    EXPECT_TRUE(full.world.work_source.woken());
+  };
+  EXPECT_TRUE(full.submit(6, kForever).ok());
+  EXPECT_EQ(full.world.work_source.parks, 1);
+}
+
 TEST(Rule16Issue, ANativeErrorFailsThatSubmissionAndNoOther) {
   World world;
   auto& queue = world.queue();

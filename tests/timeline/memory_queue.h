@@ -35,22 +35,35 @@ class StepWorkSource final : public base::WorkSource {
     ++wakes[static_cast<int>(shell)];
     if (on_wake) on_wake();
   }
+  Status start_thread(void (*run)(void*), void* argument) noexcept override {
+    if (refuse_threads.ok()) threads.emplace_back([=] { run(argument); });
+    return refuse_threads;
+  }
   void pause(unsigned) noexcept override { std::this_thread::yield(); }
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
     ++parks;
     if (asleep) {
+      sleeper_ = {&parker, epoch};
       asleep();
       return true;
     }
     return parker.park(epoch, real_deadline ? deadline : Deadline::kForeverTime);
   }
 
+  // Inside `asleep`: whether the sleeper would be awake.
+  bool woken() const { return sleeper_.first->prepare() != sleeper_.second; }
+
   StepClock clock_;
   std::atomic<int> wakes[base::kShellCount]{};
   std::atomic<int> parks{0};
   std::function<void()> asleep;
   std::function<void()> on_wake;
+  std::vector<std::function<void()>> threads;  // as they were started; not run yet
+  Status refuse_threads;
   bool real_deadline = false;
+
+ private:
+  std::pair<base::Parker*, std::uint32_t> sleeper_;
 };
 
 // What the test's submissions do: append their number to a log, in the order they ran.
@@ -283,11 +296,12 @@ class World {
                          out);
   }
   Status host_call(QueueUnderTest& queue, std::function<Status()> call, Points waits,
-                   Points signals) {
+                   Points signals, bool own_thread = false) {
     Submission* submission = queue->allocate().value();
     submission->emplace<std::function<Status()>>(std::move(call));
     submission->set_host_call(
-        [](void* payload) { return (*static_cast<std::function<Status()>*>(payload))(); });
+        [](void* payload) { return (*static_cast<std::function<Status()>*>(payload))(); },
+        own_thread);
     return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
                          nullptr);
   }
@@ -298,10 +312,16 @@ class World {
     while (engine.step_host()) did = true;
     return did;
   }
+  bool run_threads() {
+    const auto threads = std::exchange(work_source.threads, {});
+    for (const auto& thread : threads) thread();
+    return !threads.empty();
+  }
   // Everything that can happen happens.
   void settle() {
     for (bool moved = true; moved;) {
       moved = step_shells();
+      moved |= run_threads();
       for (auto& queue : queues) {
         for (auto& lane : queue->lanes) moved |= lane->run() > 0;
       }

@@ -17,10 +17,11 @@ constexpr int kRounds = 2000;
 // A world whose native queues and shells move by themselves until it is stopped.
 class LiveWorld {
  public:
-  explicit LiveWorld(int queue_count, QueueCapabilities capabilities = {}) {
+  explicit LiveWorld(int queue_count, QueueCapabilities capabilities = {},
+                     std::uint32_t backlog = 1u << 20) {
     auto& device = world.device();
     for (int i = 0; i < queue_count; ++i) {
-      queues.push_back(&world.queue(device, "q", capabilities));
+      queues.push_back(&world.queue(device, "q", capabilities, kDomain, backlog));
       // The log is no part of this: operations run on several threads.
     }
     world.work_source.real_deadline = true;
@@ -51,7 +52,12 @@ class LiveWorld {
     QueueUnderTest& on = *queues[static_cast<std::size_t>(queue)];
     Submission* submission = on->allocate().value();
     submission->emplace<Operation>(nullptr, 0, world.resource);
-    return on->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
+    return on->submit(*submission,
+                      {.waits = waits.data(),
+                       .wait_count = waits.size(),
+                       .signals = signals.data(),
+                       .signal_count = signals.size(),
+                       .room = kForever},
                       out);
   }
 
@@ -73,8 +79,8 @@ TEST(Stress, PingPongBetweenTwoQueuesAndTheHost) {
   EXPECT_TRUE(pong->wait(kRounds / 4, kForever).ok());
 }
 
-void many_submitters(QueueCapabilities capabilities) {
-  LiveWorld live(2, capabilities);
+void many_submitters(QueueCapabilities capabilities, std::uint32_t backlog = 1u << 20) {
+  LiveWorld live(2, capabilities, backlog);
   constexpr int kThreads = 4;
   std::vector<HandleRef<Semaphore>> done;
   for (int t = 0; t < kThreads; ++t) done.push_back(live.world.semaphore());
@@ -96,6 +102,10 @@ void many_submitters(QueueCapabilities capabilities) {
 TEST(Stress, ManyThreadsSubmitChainsOverTwoQueues) { many_submitters({}); }
 
 TEST(Stress, ManyThreadsSubmitChainsThroughNarrowLanes) { many_submitters({.max_in_flight = 4}); }
+
+TEST(Stress, ManyThreadsSubmitChainsThroughAShortBacklog) {
+  many_submitters({.max_in_flight = 4}, /*backlog=*/2);
+}
 
 TEST(Stress, ManyThreadsSubmitChainsOverLanesWithMarkers) {
   many_submitters({.marks_every_submission = false, .max_in_flight = 64});

@@ -259,6 +259,48 @@ TEST(HostCall, MaySubmitAndSignal) {
   EXPECT_EQ(c->query().value(), 5u);
 }
 
+TEST(Rule32HostCall, OneThatMayBlockGetsAThreadOfItsOwn) {
+  World world;
+  auto& queue = world.queue();
+  auto a = world.semaphore(), b = world.semaphore(), c = world.semaphore();
+  const auto note = [&](int number) {
+    return [&world, number] { return world.log.push_back(number), Status(); };
+  };
+  EXPECT_TRUE(world.host_call(queue, note(1), {{a.get(), 1}}, {{b.get(), 1}}, true).ok());
+  EXPECT_TRUE(world.host_call(queue, note(2), {{a.get(), 1}}, {{c.get(), 1}}).ok());
+  EXPECT_TRUE(world.work_source.threads.empty()) << "none while it is parked";
+  EXPECT_TRUE(a->signal(1).ok());
+  EXPECT_EQ(world.work_source.threads.size(), 1u);
+  world.step_shells();
+  EXPECT_EQ(world.log, (std::vector<int>{2})) << "its thread has not run yet, the other call has";
+  EXPECT_TRUE(queue->in_flight()) << "its queue stays until it has ended";
+  EXPECT_TRUE(world.run_threads());
+  EXPECT_EQ(world.log, (std::vector<int>{2, 1}));
+  EXPECT_EQ(b->query().value(), 1u);
+  world.settle();
+  EXPECT_FALSE(queue->in_flight());
+}
+
+TEST(Rule32HostCall, OneThatMayBlockFailsWithoutAThread) {
+  World world;
+  auto& queue = world.queue();
+  auto a = world.semaphore(), b = world.semaphore();
+  const auto call = [&] { return world.log.push_back(1), Status(); };
+  world.work_source.refuse_threads = Status(StatusCode::kResourceExhausted, "no more", "EAGAIN");
+  EXPECT_TRUE(world.host_call(queue, call, {}, {{a.get(), 1}}, true).ok());
+  world.settle();
+  const Status status = a->query().status();
+  EXPECT_EQ(code(status), StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(), "queue: host call that may block: no more");
+  EXPECT_EQ(status.native_error(), "EAGAIN");
+  EXPECT_TRUE(world.log.empty());
+  EXPECT_FALSE(queue->in_flight());
+  world.work_source.refuse_threads = {};
+  EXPECT_TRUE(world.host_call(queue, call, {}, {{b.get(), 1}}, true).ok());
+  world.settle();
+  EXPECT_EQ(b->query().value(), 1u) << "it harms no later one";
+}
+
 // Host work that notes its submission where the test can end it.
 struct Started {
   Submission** at;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -563,6 +564,25 @@ TEST_F(Command, RefusesAnOutputThatCannotBeWritten) {
   expect_error(halyard({"compile", HALYARD_SAXPY_HYK, "-o", path("no/k.hyx")}), "no/k.hyx");
   stdout_ = "/dev/full";
   expect_error(halyard({"inspect", HALYARD_SAXPY_HYX}), "stdout");
+}
+
+TEST_F(Command, AFileBeyondTheLimitOfItsSizeIsAnErrorNotASignal) {
+  struct rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto limited = [&](rlim_t bytes, const Words& words) {
+    const struct rlimit limit{bytes, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Outcome outcome = halyard(words);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    return outcome;
+  };
+  // The array has 16 KiB; the kernels, loaded through a file in memory, some less.
+  expect_error(limited(16'000, saxpy()), "EFBIG");
+  expect_error(limited(1000, saxpy()), "EFBIG");
+  expect_no_output();
+  const Outcome help = limited(300, {"run", "--help"});
+  EXPECT_EQ(help.code, 1);
+  EXPECT_THAT(help.err, HasSubstr("stdout: cannot write"));
 }
 
 TEST_F(Command, AKernelThatFaultsIsAnErrorNotACrash) {

@@ -16,7 +16,8 @@
 //     not waited on or is none, execute() answers kFailedPrecondition and nothing is queued.
 //
 // So unlike with semaphores, an execution that waits is submitted after the one that sets. One that
-// is refused sets and resets nothing.
+// is refused sets and resets nothing; who has found the event set by it on another thread, while it
+// was being refused, fails with its error.
 #pragma once
 
 #include "halyard/base/export.h"

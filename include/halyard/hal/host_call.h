@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How Queue::host_call takes a callable of any type to the library.
+// HostCallMode; and how Queue::host_call takes a callable of any type to the library.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -11,6 +12,16 @@
 
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+
+namespace halyard::inline v0::hal {
+
+// What a host call may do to the thread that it runs on.
+enum class HostCallMode : std::uint8_t {
+  kShort,     // shares a few threads with the others
+  kMayBlock,  // has a thread of its own, started for it
+};
+
+}  // namespace halyard::inline v0::hal
 
 namespace halyard::inline v0::hal::detail {
 

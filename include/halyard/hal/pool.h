@@ -17,6 +17,10 @@
 // would speak for memory that is not there yet. Device::dump_timelines() shows it. When nothing of
 // that kind is left to wait for, it fails with kResourceExhausted and the sizes. A dropped handle
 // does not count: only its submissions' ends return the block, and nobody waits for them.
+//
+// A handle that is kept after deallocate() keeps no block, but the slab that it was in: native code
+// that still has its address must not meet foreign memory. A slab that the pool gives up meanwhile
+// is no longer counted by it, nor by max_size; the device has it back with the last such handle.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,9 @@
 //
 // Queue: where work is submitted. A submission is {waits, operation, signals}.
 //
-//   - Submitting never blocks. Only semaphores order submissions; submission order alone orders
-//     nothing, and a submission that waits never delays a later one that is ready.
+//   - Submitting never blocks, unless SubmitInfo::room says so.
+//   - Only semaphores order submissions; submission order alone orders nothing, and a submission
+//     that waits never delays a later one that is ready.
 //   - A wait may be submitted before anything that will signal it.
 //   - Everything a submission touches is kept alive until it ends; the caller's views need to live
 //     for the call only.
@@ -17,7 +18,8 @@
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device
 //   kFailedPrecondition the recording waits for an event that is not set (event.h)
-//   kResourceExhausted  memory, or the queue's backlog of ready work is full
+//   kResourceExhausted  memory, or the queue's backlog of ready work is full, until `room` has
+//                       passed
 //   kDeviceLost         the device is lost
 //
 // Duplicate waits or signals of one semaphore keep the largest. Safe from any thread.
@@ -47,7 +49,8 @@ class QueueObject;
 
 // A handle: of a device, and which of its queues.
 // The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
-// submission itself). On a cpu device the calling thread runs the work; no other thread is woken.
+// submission itself), and before that for room in a full backlog, both until the deadline. On a cpu
+// device the calling thread runs the work; no other thread is woken.
 class HALYARD_EXPORT Queue {
  public:
   Queue() noexcept = default;
@@ -109,24 +112,28 @@ class HALYARD_EXPORT Queue {
   Status deallocate(const Buffer& buffer, const SubmitInfo& info) const;
 
   // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
-  // Status; an error, or an exception, becomes the submission's failure. It may submit and signal;
-  // it must not wait for other host calls. fn is destroyed after it has run, or without having run
-  // when the submission fails first, also when host_call itself does.
+  // Status; an error, or an exception, becomes the submission's failure. It may submit and signal.
+  // A kShort one must not wait for other host calls, nor long for anything: it would hold them up.
+  // A kMayBlock one may wait for anything and holds up nobody; if 256 of them run already in this
+  // runtime, or the system refuses a thread, the submission fails with kResourceExhausted. fn is
+  // destroyed after it has run, or without having run when the submission fails first, also when
+  // host_call itself does.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
-  Status host_call(F&& fn, const SubmitInfo& info) const {
+  Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof(Fn) <= detail::kInlineCallable && alignof(Fn) <= 16 &&
                   std::is_nothrow_move_constructible_v<Fn>) {
       Fn callable(std::forward<F>(fn));
-      return host_call_erased(detail::callable_type<Fn>, &callable, info);
+      return host_call_erased(detail::callable_type<Fn>, &callable, info, mode);
     } else {
       return host_call([boxed = std::make_unique<Fn>(std::forward<F>(fn))] { return (*boxed)(); },
-                       info);
+                       info, mode);
     }
   }
 
-  // As barrier / execute, then wait for it: see above. kDeadlineExceeded leaves it submitted.
+  // As barrier / execute, then wait for it: see above. kDeadlineExceeded leaves it submitted;
+  // info.room means nothing.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
@@ -143,8 +150,8 @@ class HALYARD_EXPORT Queue {
   QueueObject* object() const noexcept { return object_; }
 
  private:
-  Status host_call_erased(const detail::CallableType& type, void* callable,
-                          const SubmitInfo& info) const;
+  Status host_call_erased(const detail::CallableType& type, void* callable, const SubmitInfo& info,
+                          HostCallMode mode) const;
 
   HandleRef<RefCounted> device_;
   QueueObject* object_ = nullptr;

@@ -10,6 +10,7 @@
 
 #include <utility>
 
+#include "halyard/base/clock.h"
 #include "halyard/base/export.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/semaphore.h"
@@ -47,6 +48,8 @@ struct SubmitInfo {
   Points wait{};
   Points signal{};
   Submission* submission = nullptr;  // filled when the call succeeds
+  // How long the call waits where the queue's backlog is full; in a callback it does not wait.
+  Deadline room = kNow;
 };
 
 struct ExecuteInfo {
@@ -54,6 +57,7 @@ struct ExecuteInfo {
   Points wait{};
   Points signal{};
   Submission* submission = nullptr;
+  Deadline room = kNow;
 };
 
 }  // namespace hal

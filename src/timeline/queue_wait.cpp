@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue: host threads that wait until everything submitted so far has ended, or until the backlog
+// has room.
+#include <limits>
+
+#include "base/format.h"
+#include "timeline/engine.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::timeline {
+namespace {
+
+constexpr unsigned kSpinTurns = 64;  // as wait.cpp
+constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
+
+}  // namespace
+
+void Queue::flush() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kRun);
+  request_mark(kHostMark);
+  schedule();
+}
+
+bool Queue::has_unissued() noexcept {
+  base::LockGuard lock(mutex_);
+  return !unissued_.empty();
+}
+
+void Queue::wake_waiters() noexcept {
+  for (const Waiter* waiter = waiters_; waiter != nullptr; waiter = waiter->next) {
+    waiter->parker->wake();
+  }
+}
+
+// Helps, spins and sleeps until look() says kDone. False: `until` was first.
+template <class F>
+bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
+  base::Parker& parker = base::ParkerPool::acquire();
+  Waiter waiter{&parker, nullptr};
+  {
+    base::LockGuard lock(mutex_);
+    waiter.next = waiters_;
+    waiters_ = &waiter;
+  }
+  bool in_time = true;
+  for (unsigned turns = 0;;) {
+    const std::uint32_t epoch = parker.prepare();
+    const Look seen = look();
+    if (seen == Look::kDone) break;
+    const Nanoseconds now = engine_.clock().now();
+    in_time = until == Deadline::kForeverTime || now < until;
+    if (!in_time) break;
+    // The lane's part; for the rest somebody wakes us.
+    Lane* lane = nullptr;
+    std::uint64_t sequence = 0;
+    if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
+      lane = lane_.get();
+      if (lane != nullptr) {
+        lane->pin();
+        sequence = lane->published();
+      }
+      if (release_role()) schedule();
+    }
+    const bool running = lane != nullptr && lane->retired() < sequence;
+    const bool moved = running && lane->help(sequence);
+    if (running && !moved && turns >= kSpinTurns &&
+        !(lane->visible(sequence) && lane->native().arm(sequence, parker).ok())) {
+      lane->watch(sequence);
+    }
+    if (lane != nullptr) lane->unpin();
+    if (moved) {
+      turns = 0;
+    } else if (turns++ < kSpinTurns || (seen == Look::kSoon && !running)) {
+      engine_.work_source().pause(turns);
+    } else {
+      const Nanoseconds look_at = now + Engine::kLookInterval;  // rule 23
+      engine_.work_source().park(parker, epoch, until < look_at ? until : look_at);
+    }
+  }
+  {
+    base::LockGuard lock(mutex_);
+    Waiter** at = &waiters_;
+    while (*at != &waiter) at = &(*at)->next;
+    *at = waiter.next;
+  }
+  base::ParkerPool::release(parker);
+  return in_time;
+}
+
+Status Queue::wait_idle(Deadline deadline) noexcept {
+  // In this order: a submission leaves the list under the issuer role, which in_flight() takes, and
+  // by then its lane counts it.
+  if (!has_unissued() && !in_flight()) return {};
+  const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
+    const bool unissued = has_unissued();
+    if (!in_flight() && !unissued) return Look::kDone;
+    // Not on the list and not in the lane: some thread is just leaving the queue.
+    return unissued ? Look::kSleep : Look::kSoon;
+  });
+  if (in_time) return {};
+  return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(),
+               engine_.dump_timelines(this));
+}
+
+Status Queue::wait_for_room(Deadline deadline) noexcept {
+  const auto ended = [this] { return refuses_.load(std::memory_order_acquire) || device_.lost(); };
+  const auto has_room = [this] {
+    return backlog_.load(std::memory_order_seq_cst) < options_.backlog_limit;
+  };
+  const Nanoseconds until = deadline.resolve(engine_.clock());
+  // In a callback this thread's effects come after it, and the room may be one of them.
+  if (until != kPassed && active_list == nullptr) {
+    room_waiters_.fetch_add(1, std::memory_order_seq_cst);
+    (void)wait_here(until, [&] {
+      {
+        // What is retired makes room in the lane, and the caller may drain as far as that goes.
+        EffectScope scope(engine_, EffectScope::Mode::kRun);
+        if (take_role()) {
+          if (lane_ != nullptr) (void)lane_->try_retire();
+          if (release_role()) schedule();
+        }
+      }
+      return ended() || has_room() ? Look::kDone : Look::kSleep;
+    });
+    room_waiters_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  if (ended() || has_room()) return {};
+  return error(StatusCode::kResourceExhausted, "{}: backlog of {} ready submissions is full{}",
+               name(), options_.backlog_limit,
+               until == kPassed ? "" : ", and stayed so until the deadline");
+}
+
+}  // namespace halyard::inline v0::timeline

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The same outside program where Halyard was built without a driver: opening a device is an error
+// that says so.
+#include <halyard/halyard.h>
+
+#include <cstdio>
+
+int main() {
+  const halyard::Status status = halyard::hal::open("cpu://").status();
+  std::printf("%s\n", status.to_string().c_str());
+  return status.code() == halyard::StatusCode::kNotFound &&
+                 status.message() == "no driver \"cpu\" in this build; it has: none"
+             ? 0
+             : 1;
+}
