@@ -22,7 +22,8 @@
  *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
  *   5. No variables at file scope or `static`, except constants; no pointer variables.
  *   6. Within one block no item reads what another writes, except both by atomics. From block to
- *      block items exchange data through shared arrays only, never through buffers.
+ *      block items exchange data through shared arrays only, never through buffers. What is read
+ *      outside blocks, the next block does not write: on a GPU an item may be there already.
  *   7. Two parameters never refer to the same memory.
  *
  * Parameters, T being float, int or uint. Bindings and constants number in list order, each from 0.

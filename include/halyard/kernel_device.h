@@ -40,14 +40,14 @@ void hy_barrier(void);
 #define hy_local_y() HY_INDEX(tid, y)
 #define hy_local_z() HY_INDEX(tid, z)
 #define hy_group(d) HY_INDEX(ctaid, d)
-#define hy_groups(d) HY_INDEX(nctaid, d)
+#define hy_groups(d, n) HY_INDEX(nctaid, d)
 #define hy_barrier() __nvvm_bar_sync(0)
 #else
 #define hy_local_x() __builtin_amdgcn_workitem_id_x()
 #define hy_local_y() __builtin_amdgcn_workitem_id_y()
 #define hy_local_z() __builtin_amdgcn_workitem_id_z()
 #define hy_group(d) __builtin_amdgcn_workgroup_id_##d()
-#define hy_groups(d) (__builtin_amdgcn_grid_size_##d() / __builtin_amdgcn_workgroup_size_##d())
+#define hy_groups(d, n) (__builtin_amdgcn_grid_size_##d() / (n)) /* the grid counts items */
 #define hy_barrier()                                                                    \
   (__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"), __builtin_amdgcn_s_barrier(), \
    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"))
@@ -70,15 +70,15 @@ void hy_barrier(void);
 
 #else
 
-#define HY_ENTRY(name, nx, ny, nz, ...)                                                   \
-  HY_EACH(HY_OUTSIDE_, name, __VA_ARGS__)                                                 \
-  HY_ENTRY_KIND __attribute__((visibility("default"))) void name(                         \
-      HY_REST(HY_EACH(HY_PARAMETER_, name, __VA_ARGS__)                                   \
-                  HY_CONSTANTS(name, HY_EACH(HY_FIELD_, name, __VA_ARGS__)))) {           \
-    HY_CONSTANTS_AT(name, HY_EACH(HY_FIELD_, name, __VA_ARGS__))                          \
-    HY_EACH(HY_LOCAL_, name, __VA_ARGS__)                                                 \
-    hy_body_##name(hy_group(x), hy_group(y), hy_group(z), hy_groups(x), hy_groups(y),     \
-                   hy_groups(z), (nx), (ny), (nz)HY_EACH(HY_ACTUAL_, name, __VA_ARGS__)); \
+#define HY_ENTRY(name, nx, ny, nz, ...)                                                       \
+  HY_EACH(HY_OUTSIDE_, name, __VA_ARGS__)                                                     \
+  HY_ENTRY_KIND __attribute__((visibility("default"))) void name(                             \
+      HY_REST(HY_EACH(HY_PARAMETER_, name, __VA_ARGS__)                                       \
+                  HY_CONSTANTS(name, HY_EACH(HY_FIELD_, name, __VA_ARGS__)))) {               \
+    HY_CONSTANTS_AT(name, HY_EACH(HY_FIELD_, name, __VA_ARGS__))                              \
+    HY_EACH(HY_LOCAL_, name, __VA_ARGS__)                                                     \
+    hy_body_##name(hy_group(x), hy_group(y), hy_group(z), hy_groups(x, nx), hy_groups(y, ny), \
+                   hy_groups(z, nz), (nx), (ny), (nz)HY_EACH(HY_ACTUAL_, name, __VA_ARGS__)); \
   }
 /* The struct of constants is the last parameter, and none where it would be empty. */
 #define HY_CONSTANTS(name, ...) __VA_OPT__(, const struct hy_constants_##name hy_k)
