@@ -47,8 +47,10 @@ function(halyard_add_kernels target)
   endforeach()
 
   if(TARGET ${target})
-    list(JOIN arg_UNPARSED_ARGUMENTS " " names)
-    string(MAKE_C_IDENTIFIER "${target}_${names}" step)
+    # A name of its own for each call, short however many files it has.
+    string(MD5 files "${outputs}")
+    string(SUBSTRING ${files} 0 8 files)
+    set(step ${target}_kernels_${files})
     add_custom_target(${step} DEPENDS ${outputs})
     add_dependencies(${target} ${step})
   else()

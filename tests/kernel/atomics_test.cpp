@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "kernel/kernel_test_util.h"
@@ -77,28 +76,17 @@ HY_KERNEL(swaps, 64, 1, 1, HY_INOUT(uint, y), HY_OUT(uint, out)) {
   HY_ITEMS { out[HY_GLOBAL_X] = hy_atomic_exchange(y[0], (uint)HY_GLOBAL_X + 1u); }
 }
 )");
-  static const Kernels baseline(source.path(), {"x86-64"});
+  static const Kernels baseline(source.path(), "x86-64");
   if (target == "x86-64") return baseline;
-  static const Kernels best(source.path(), {std::string(kernel::cpu_targets().front())});
+  static const Kernels best(source.path());
   return best;
 }
 
 // Each test, with the image of the oldest processors and that of this one.
 class Atomics : public ::testing::TestWithParam<std::string> {
  protected:
-  // All groups of a launch, every kThreads-th on one thread.
-  void run(std::string_view name, std::vector<void*> buffers) const {
-    const kernel::CpuEntry entry = kernels(GetParam()).image->entry(name).value();
-    std::vector<std::thread> threads;
-    for (std::size_t first = 0; first < kThreads; ++first) {
-      threads.emplace_back([&, first] {
-        for (std::size_t group = first; group < kGroups; group += kThreads) {
-          const kernel::Workgroup workgroup{{group, 0, 0}, {kGroups, 1, 1}};
-          entry(&workgroup, buffers.data(), nullptr);
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+  void run(std::string_view name, const std::vector<HostMemory>& buffers) const {
+    kernels(GetParam()).run(name, {kGroups, 1, 1}, buffers, nullptr, kThreads);
   }
 };
 
@@ -123,7 +111,7 @@ TEST_P(Atomics, CountItemsThatMeetInABuffer) {
   auto x = bins_of_items();
   std::array<std::uint32_t, kBins> bins{};
   int sum = 0;
-  run("histogram", {x.data(), bins.data(), &sum});
+  run("histogram", {x, bins, sum});
   EXPECT_EQ(bins, histogram_of(x));
   EXPECT_EQ(sum, -static_cast<int>(kItems));
 }
@@ -131,14 +119,14 @@ TEST_P(Atomics, CountItemsThatMeetInABuffer) {
 TEST_P(Atomics, CountItemsThatMeetInSharedMemory) {
   auto x = bins_of_items();
   std::array<std::uint32_t, kBins> bins{};
-  run("shared_histogram", {x.data(), bins.data()});
+  run("shared_histogram", {x, bins});
   EXPECT_EQ(bins, histogram_of(x));
 }
 
 TEST_P(Atomics, GiveEachItemTheValueBefore) {
   std::uint32_t next = 0;
   std::vector<std::uint32_t> taken(kItems, ~0u);
-  run("tickets", {&next, taken.data()});
+  run("tickets", {next, taken});
   EXPECT_EQ(next, kItems);
   std::sort(taken.begin(), taken.end());
   for (std::size_t i = 0; i < kItems; ++i) ASSERT_EQ(taken[i], i);
@@ -149,7 +137,7 @@ TEST_P(Atomics, FindExtremesSignedAndUnsigned) {
   std::iota(x.begin(), x.end(), -1000);
   int i[2] = {5, 5};
   std::uint32_t u[2] = {5, 5};
-  run("extremes", {x.data(), i, u});
+  run("extremes", {x, i, u});
   EXPECT_EQ(i[0], -1000);
   EXPECT_EQ(i[1], static_cast<int>(kItems) - 1001);
   EXPECT_EQ(u[0], 0u);
@@ -167,14 +155,14 @@ TEST_P(Atomics, SetClearAndFlipBits) {
 
 TEST_P(Atomics, CompareExchangeFailsWhereTheValueChanged) {
   int y = 7;
-  run("spin", {&y});
+  run("spin", {y});
   EXPECT_EQ(y, 7 + 3 * static_cast<int>(kItems));
 }
 
 TEST_P(Atomics, ExchangeHandsEveryValueOnOnce) {
   std::uint32_t y = 0;
   std::vector<std::uint32_t> out(kItems);
-  run("swaps", {&y, out.data()});
+  run("swaps", {y, out});
   out.push_back(y);
   std::sort(out.begin(), out.end());
   for (std::size_t i = 0; i <= kItems; ++i) ASSERT_EQ(out[i], i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the macros of halyard/kernel.h mean at run time, through the CPU's calling convention.
+// What the macros of halyard/kernel.h mean at run time, on this CPU or a device.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -82,7 +82,8 @@ HY_KERNEL(minmax, 1, 1, 1, HY_OUT(float, f), HY_OUT(int, i), HY_OUT(uint, u)) {
     f[3] = hy_sqrt(2.0f);
   }
 }
-)");
+)",
+                                    tested_target());
     return Kernels(bytes.value(), "dialect");
   }();
   return all;
@@ -91,7 +92,7 @@ HY_KERNEL(minmax, 1, 1, 1, HY_OUT(float, f), HY_OUT(int, i), HY_OUT(uint, u)) {
 TEST(Dialect, GivesEachItemItsPlace) {
   constexpr std::size_t kWidth = 8, kHeight = 9, kDepth = 8;
   std::vector<std::uint32_t> out(kWidth * kHeight * kDepth * 4, 0xdead);
-  kernels().run("indices", {2, 3, 4}, {out.data()}, nullptr);
+  kernels().run("indices", {2, 3, 4}, {out}, nullptr);
   for (std::size_t z = 0; z < kDepth; ++z) {
     for (std::size_t y = 0; y < kHeight; ++y) {
       for (std::size_t x = 0; x < kWidth; ++x) {
@@ -110,21 +111,21 @@ TEST(Dialect, OrdersSharedMemoryAtTheEndOfEachBlock) {
   std::iota(x.begin(), x.end(), 1.0f);
   std::vector<float> y(3);
   const std::uint32_t n = 150;
-  kernels().run("reduce", {3, 1, 1}, {x.data(), y.data()}, &n);
+  kernels().run("reduce", {3, 1, 1}, {x, y}, &n);
   EXPECT_EQ(y[0], 64 * 65 / 2);
   EXPECT_EQ(y[0] + y[1] + y[2], 150 * 151 / 2);
 }
 
 TEST(Dialect, KeepsPrivateValuesFromBlockToBlock) {
   std::vector<int> y(8);
-  kernels().run("privates", {1, 1, 1}, {y.data()}, nullptr);
+  kernels().run("privates", {1, 1, 1}, {y}, nullptr);
   for (int l = 0; l < 8; ++l) EXPECT_EQ(y[static_cast<std::size_t>(l)], 1000 + 300 + 4 * l);
 }
 
 TEST(Dialect, ClipsABlockAtTheEndOfTheItems) {
   for (const int n : {-5, 0, 1, 7, 8, 9, 16, 17}) {
     std::vector<int> y(24);
-    kernels().run("below", {3, 1, 1}, {y.data()}, &n);
+    kernels().run("below", {3, 1, 1}, {y}, &n);
     for (int i = 0; i < 24; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i < n ? 1 : 0) << n;
   }
 }
@@ -134,7 +135,7 @@ TEST(Dialect, AllowsAKernelWithoutParameters) { kernels().run("nothing", {2, 2, 
 TEST(Dialect, NeedsNoLibraryForCopiesAndFills) {
   const std::vector<float> x = {3.0f, 5.0f};
   std::vector<float> y(40);
-  kernels().run("copies", {1, 1, 1}, {const_cast<float*>(x.data()), y.data()}, nullptr);
+  kernels().run("copies", {1, 1, 1}, {x, y}, nullptr);
   EXPECT_EQ(y[3], 5.0f);
   EXPECT_EQ(y[5], 1.0f);
   EXPECT_EQ(y[36], 5.0f);
@@ -145,7 +146,7 @@ TEST(Dialect, TakesTwentyFourParameters) {
   std::vector<int> constants(22);
   std::iota(constants.begin(), constants.end(), 1);
   int y = 0;
-  kernels().run("many", {1, 1, 1}, {&y}, constants.data());
+  kernels().run("many", {1, 1, 1}, {y}, constants.data());
   EXPECT_EQ(y, 22 * 23 / 2 + 22);
 }
 

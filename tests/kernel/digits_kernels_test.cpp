@@ -17,8 +17,7 @@ namespace {
 using Vector = std::vector<float>;
 
 const Kernels& digits() {
-  static const Kernels kernels(HALYARD_SOURCE_DIR "/examples/digits/digits.hyk",
-                               {std::string(kernel::cpu_targets().front())});
+  static const Kernels kernels(HALYARD_SOURCE_DIR "/examples/digits/digits.hyk");
   return kernels;
 }
 
@@ -52,7 +51,7 @@ void expect_products(const char* name, Left left, Right right) {
     Vector a = random_vector(m * k, 1);
     Vector b = random_vector(k * n, 2);
     Vector c = output(m * n);
-    digits().run(name, {groups(n, 16), groups(m, 16), 1}, {a.data(), b.data(), c.data()}, &shape);
+    digits().run(name, {groups(n, 16), groups(m, 16), 1}, {a, b, c}, &shape);
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
         double sum = 0;
@@ -96,8 +95,7 @@ TEST(DigitsKernels, AddBiasToEachRow) {
   const Vector before = y;
   y.push_back(kUntouched);
   const std::uint32_t constants[] = {kRows, kColumns};
-  digits().run("bias_add", {groups(kColumns, 16), groups(kRows, 16), 1}, {bias.data(), y.data()},
-               constants);
+  digits().run("bias_add", {groups(kColumns, 16), groups(kRows, 16), 1}, {bias, y}, constants);
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(y[i], before[i] + bias[i % kColumns]);
   EXPECT_EQ(y.back(), kUntouched);
 }
@@ -110,9 +108,8 @@ TEST(DigitsKernels, ReluAndItsGradient) {
   Vector dy = random_vector(kSize, 2);
   Vector y = output(kSize);
   Vector dx = output(kSize);
-  digits().run("relu", {groups(kSize, 256), 1, 1}, {x.data(), y.data()}, &kSize);
-  digits().run("relu_gradient", {groups(kSize, 256), 1, 1}, {x.data(), dy.data(), dx.data()},
-               &kSize);
+  digits().run("relu", {groups(kSize, 256), 1, 1}, {x, y}, &kSize);
+  digits().run("relu_gradient", {groups(kSize, 256), 1, 1}, {x, dy, dx}, &kSize);
   for (std::size_t i = 0; i < kSize; ++i) {
     EXPECT_EQ(y[i], x[i] > 0 ? x[i] : 0.0f);
     EXPECT_EQ(dx[i], x[i] > 0 ? dy[i] : 0.0f);
@@ -135,8 +132,8 @@ TEST(DigitsKernels, SoftmaxCrossEntropyGivesLossAndGradient) {
     std::uint32_t rows, columns;
     float scale;
   } constants{kRows, kColumns, 0.25f};
-  digits().run("softmax_cross_entropy", {groups(kRows, 32), 1, 1},
-               {logits.data(), labels.data(), gradient.data(), loss.data()}, &constants);
+  digits().run("softmax_cross_entropy", {groups(kRows, 32), 1, 1}, {logits, labels, gradient, loss},
+               &constants);
   for (std::size_t i = 0; i < kRows; ++i) {
     const float* row = &logits[i * kColumns];
     double top = double{row[0]};
@@ -165,7 +162,7 @@ TEST(DigitsKernels, SumColumnsInOrder) {
   Vector x = random_vector(kRows * kColumns, 1);
   Vector sum = output(kColumns);
   const std::uint32_t constants[] = {kRows, kColumns};
-  digits().run("column_sum", {groups(kColumns, 64), 1, 1}, {x.data(), sum.data()}, constants);
+  digits().run("column_sum", {groups(kColumns, 64), 1, 1}, {x, sum}, constants);
   for (std::size_t j = 0; j < kColumns; ++j) {
     float want = 0;
     for (std::size_t i = 0; i < kRows; ++i) want += x[i * kColumns + j];
@@ -185,9 +182,9 @@ TEST(DigitsKernels, UpdateAddAndScale) {
   } constants{0.3f, kSize};
   Vector w = before, sum = before, scaled = before;
   for (Vector* vector : {&w, &sum, &scaled}) vector->push_back(kUntouched);
-  digits().run("sgd_update", grid, {g.data(), w.data()}, &constants);
-  digits().run("add", grid, {g.data(), sum.data()}, &kSize);
-  digits().run("scale", grid, {scaled.data()}, &constants);
+  digits().run("sgd_update", grid, {g, w}, &constants);
+  digits().run("add", grid, {g, sum}, &kSize);
+  digits().run("scale", grid, {scaled}, &constants);
   for (std::size_t i = 0; i < kSize; ++i) {
     const float step = 0.3f * g[i];
     EXPECT_EQ(w[i], before[i] - step);
@@ -208,7 +205,7 @@ TEST(Saxpy, ComputesEveryElementAndNoMore) {
       float a;
       std::uint32_t n;
     } constants{2.5f, size};
-    kernels.run("saxpy", {groups(size, 256), 1, 1}, {x.data(), y.data()}, &constants);
+    kernels.run("saxpy", {groups(size, 256), 1, 1}, {x, y}, &constants);
     for (std::size_t i = 0; i < size; ++i) {
       const float product = 2.5f * x[i];
       EXPECT_EQ(y[i], product + before[i]);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels for tests: compiled from text or file, loaded, and run group by group through the ABI.
+// Kernels for tests: compiled from text or file, loaded, and run in the memory of the test.
 #pragma once
 
 #include <unistd.h>
 
 #include <array>
+#include <concepts>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -39,36 +44,90 @@ class TextFile {
   std::string path_;
 };
 
-// Compiles a kernel file of this text for what every test machine runs.
-inline Result<std::vector<std::byte>> compile_text(std::string_view text) {
+// Compiles a kernel file of this text; where none is named, for what every test machine runs.
+inline Result<std::vector<std::byte>> compile_text(std::string_view text,
+                                                   const std::string& target = "x86-64") {
   const TextFile file(text);
-  return compiler::compile({.source = file.path(), .targets = {"x86-64"}});
+  return compiler::compile({.source = file.path(), .targets = {target}});
 }
 
-// A loaded kernel file.
-struct Kernels {
-  explicit Kernels(const std::string& path,
-                   std::vector<std::string> targets = {"x86-64-v3", "x86-64-v2"})
-      : Kernels(compiler::compile({.source = path, .targets = std::move(targets)}).value(), path) {}
-  Kernels(std::span<const std::byte> bytes, std::string_view name)
-      : hyx(kernel::Hyx::parse(bytes, name).value()), image(kernel::CpuImage::load(hyx).value()) {}
-
-  // Runs all groups of a launch, in order.
-  void run(std::string_view name, std::array<std::size_t, 3> groups, std::vector<void*> buffers,
-           const void* constants) const {
-    const kernel::CpuEntry entry = image->entry(name).value();
-    kernel::Workgroup group{{}, {groups[0], groups[1], groups[2]}};
-    for (group.group[2] = 0; group.group[2] < groups[2]; ++group.group[2]) {
-      for (group.group[1] = 0; group.group[1] < groups[1]; ++group.group[1]) {
-        for (group.group[0] = 0; group.group[0] < groups[0]; ++group.group[0]) {
-          entry(&group, buffers.data(), constants);
-        }
-      }
+// An object or array of the test's, as the memory of a kernel's buffer.
+struct HostMemory {
+  template <class T>
+    requires(!std::same_as<std::remove_cv_t<T>, HostMemory>)
+  HostMemory(T& object) {
+    if constexpr (std::ranges::contiguous_range<T&>) {
+      bytes = std::as_bytes(std::span(object));
+    } else {
+      bytes = std::as_bytes(std::span(&object, 1));
     }
   }
+  // Kernels write to what the test can write to.
+  std::byte* data() const { return const_cast<std::byte*>(bytes.data()); }
 
-  kernel::Hyx hyx;
-  Ref<kernel::CpuImage> image;
+  std::span<const std::byte> bytes;
+};
+
+using Groups = std::array<std::size_t, 3>;
+
+// Runs the kernels of one file.
+class HostKernels {
+ public:
+  virtual ~HostKernels() = default;
+  virtual void run(std::string_view kernel, const Groups& groups,
+                   const std::vector<HostMemory>& buffers, const void* constants,
+                   std::size_t threads) const = 0;
+};
+
+// On this CPU, through the ABI.
+class CpuKernels final : public HostKernels {
+ public:
+  explicit CpuKernels(const kernel::Hyx& hyx) : image_(kernel::CpuImage::load(hyx).value()) {}
+
+  void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
+           const void* constants, std::size_t threads) const override {
+    const kernel::CpuEntry entry = image_->entry(kernel).value();
+    std::vector<void*> pointers;
+    for (const HostMemory& buffer : buffers) pointers.push_back(buffer.data());
+    const auto [width, height, depth] = groups;
+    // Every so many-th group from `first` on.
+    const auto run_groups = [&](std::size_t first) {
+      for (std::size_t i = first; i < width * height * depth; i += threads) {
+        const kernel::Workgroup group{{i % width, i / width % height, i / width / height},
+                                      {width, height, depth}};
+        entry(&group, pointers.data(), constants);
+      }
+    };
+    std::vector<std::jthread> others;
+    for (std::size_t first = 1; first < threads; ++first) others.emplace_back(run_groups, first);
+    run_groups(0);
+  }
+
+ private:
+  Ref<kernel::CpuImage> image_;
+};
+
+// A test program links kernels_on_cpu.cpp or kernels_on_vulkan.cpp, which define what the tests of
+// kernels compile for, and what runs the result. A file for this CPU can be run by both.
+std::string tested_target();
+std::unique_ptr<HostKernels> load_kernels(kernel::Hyx hyx);
+
+// A loaded kernel file.
+class Kernels {
+ public:
+  explicit Kernels(const std::string& path, const std::string& target = tested_target())
+      : Kernels(compiler::compile({.source = path, .targets = {target}}).value(), path) {}
+  Kernels(std::span<const std::byte> bytes, std::string_view name)
+      : kernels_(load_kernels(kernel::Hyx::parse(bytes, name).value())) {}
+
+  // Returns when all groups have run; a CPU runs them in order, divided among `threads`.
+  void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
+           const void* constants, std::size_t threads = 1) const {
+    kernels_->run(kernel, groups, buffers, constants, threads);
+  }
+
+ private:
+  std::unique_ptr<HostKernels> kernels_;
 };
 
 }  // namespace halyard::testing

@@ -20,7 +20,7 @@ constexpr std::uint64_t kStep = 1009;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-const Kernels& math(const std::string& target) {
+const Kernels& math(std::string_view target) {
   static const TextFile source(R"(
 HY_KERNEL(exp_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_exp(x[HY_GLOBAL_X]); }
@@ -41,16 +41,16 @@ HY_KERNEL(floor_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_floor(x[HY_GLOBAL_X]); }
 }
 )");
-  static const Kernels baseline(source.path(), {"x86-64"});
+  static const Kernels baseline(source.path(), "x86-64");
   if (target == "x86-64") return baseline;
-  static const Kernels best(source.path(), {std::string(kernel::cpu_targets().front())});
+  static const Kernels best(source.path());
   return best;
 }
 
 std::vector<float> apply(const Kernels& kernels, std::string_view name, std::vector<float> x) {
   std::vector<float> y(x.size());
   const auto n = static_cast<std::uint32_t>(x.size());
-  kernels.run(name, {(x.size() + 255) / 256, 1, 1}, {x.data(), y.data()}, &n);
+  kernels.run(name, {(x.size() + 255) / 256, 1, 1}, {x, y}, &n);
   return y;
 }
 

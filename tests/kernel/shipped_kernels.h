@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels that Halyard ships, run on a cpu device through the HAL.
+// The kernels that Halyard ships, run on the device of shipped_device.h.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "halyard/halyard.h"
+#include "kernel/shipped_device.h"
 
 namespace halyard::testing {
-
-// One for the process, which ends without its threads.
-inline const hal::Device& shipped_device() {
-  static struct Process {
-    ~Process() {
-      device = {};
-      check(hal::shutdown(std::chrono::seconds(20)));
-    }
-    hal::Device device = hal::open("cpu://?workers=2").value();
-  } process;
-  return process.device;
-}
 
 // Elements in the device's memory, with one more behind them that no kernel may write.
 template <class T>
@@ -39,49 +26,42 @@ class Array {
 
   explicit Array(std::size_t size) : Array(std::vector<T>(size, kUntouched)) {}
   explicit Array(const std::vector<T>& values)
-      : buffer_(shipped_device()
-                    .allocate({.size = (values.size() + 1) * sizeof(T),
-                               .memory = hal::MemoryType::kHostVisible})
-                    .value()),
-        mapping_(buffer_.map().value()) {
-    std::ranges::copy(values, mapping_.as<T>().begin());
-    mapping_.as<T>().back() = kUntouched;
+      : memory_(device_memory((values.size() + 1) * sizeof(T))) {
+    std::ranges::copy(values, elements().begin());
+    elements().back() = kUntouched;
   }
 
-  operator hal::BufferRange() const { return buffer_; }
+  operator const DeviceMemory*() const { return memory_.get(); }
 
   std::vector<T> values() const {
-    const auto all = mapping_.as<T>();
+    const std::span<T> all = elements();
     EXPECT_EQ(all.back(), kUntouched) << "written beyond element " << all.size() - 1;
     return {all.begin(), all.end() - 1};
   }
 
  private:
-  hal::Buffer buffer_;
-  hal::Mapping mapping_;
+  std::span<T> elements() const {
+    const std::span<std::byte> bytes = memory_->bytes();
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+  std::unique_ptr<DeviceMemory> memory_;
 };
 
 // One file of kernels.
 class Shipped {
  public:
-  explicit Shipped(std::string_view file)
-      : executable_(
-            shipped_device().load(HALYARD_KERNELS_DIR + std::string(file) + ".hyx").value()) {}
+  explicit Shipped(std::string_view file) : kernels_(device_kernels(file)) {}
 
   // Returns when it has run.
   void run(std::string_view kernel, const hal::Grid::Extent& groups,
-           hal::View<hal::BufferRange> bindings, hal::View<hal::Constant> constants) const {
-    const hal::Semaphore done = shipped_device().create_semaphore().value();
-    const Status submitted =
-        shipped_device().queue().dispatch(executable_.function(kernel).value(), {.groups = groups},
-                                          bindings, constants, {.signal = {{done, 1}}});
-    ASSERT_TRUE(submitted.ok()) << kernel << ": " << submitted.message();
-    const Status ran = done.wait(1, std::chrono::seconds(60));
+           hal::View<const DeviceMemory*> buffers, hal::View<hal::Constant> constants) const {
+    const Status ran = kernels_->run(kernel, groups, buffers, constants);
     ASSERT_TRUE(ran.ok()) << kernel << ": " << ran.message();
   }
 
  private:
-  hal::Executable executable_;
+  std::unique_ptr<DeviceKernels> kernels_;
 };
 
 // Groups of `size` that hold all items: at least one, since some kernels have a result for nothing.
