@@ -14,6 +14,7 @@
 #include "compiler/device_ir.h"
 #include "compiler/hyx_writer.h"
 #include "compiler/process.h"
+#include "compiler/shader_image.h"
 #include "compiler/syntax_tree.h"
 #include "compiler/target.h"
 #include "kernel/cpu_abi.h"
@@ -144,6 +145,7 @@ class Compilation {
 
   Result<Image> build(const Target& target, const std::vector<Kernel>& kernels) const {
     if (target.family == Family::kCpu) return build_shared_object(target);
+    if (is_shader(target)) return build_shader(target, kernels);
     HALYARD_ASSIGN_OR_RETURN(Image image, build_device_image(target, kernels));
     if (target.family == Family::kHsaco) {
       // The compiler's metadata against what the source says: arguments where a launch puts them.
@@ -185,6 +187,23 @@ class Compilation {
     arguments.insert(arguments.begin(), tools_.clang);
     arguments.insert(arguments.end(), {"-x", "ir", path.string()});
     return image_of(target, kernel::kKernargConvention, run_process(arguments, scratch_));
+  }
+
+  // From the syntax tree alone: clang makes no code.
+  Result<Image> build_shader(const Target& target, const std::vector<Kernel>& kernels) const {
+    if (options_.checked) {
+      return error(StatusCode::kUnimplemented, "{}: {} has no trap, so nothing can be checked",
+                   options_.source, target.name);
+    }
+    HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output,
+                             compile({fmt::format("--target={}", target.triple), "-DHY_TEXT", "-w",
+                                      "-fsyntax-only", "-Xclang", "-ast-dump=json"}));
+    if (output.exit_code != 0) return cannot_be_built(target, output);
+    Result<Image> image = build_shader_image(target, output.out, kernels, scratch_);
+    if (image.status().code() == StatusCode::kInvalidArgument) {
+      return rejected(fmt::format("cannot be built for {}", target.name), image.status().message());
+    }
+    return image;
   }
 
   // The processor, and how its code is made.

@@ -37,7 +37,8 @@ std::vector<std::string_view> known_targets();
 
 // Errors: kNotFound, no such source; kInvalidArgument, the source breaks a rule or does not compile
 // (the message is the diagnostics, with the source's lines), or an option is wrong; kUnavailable,
-// clang or halyard/kernel.h is missing. Blocks for about 0.2 s per target. Any thread.
+// clang, halyard/kernel.h or a program that a target needs is missing; kUnimplemented, `checked`
+// for a target that cannot trap. Blocks for about 0.2 s per target. Any thread.
 Result<std::vector<std::byte>> compile(const CompileOptions& options);
 
 // What compile() would use.

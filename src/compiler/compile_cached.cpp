@@ -65,6 +65,11 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
               options.optimization,
               options.debug,
               options.checked};
+  if (std::ranges::find(options.targets, "spirv-1.5") != options.targets.end()) {
+    for (const char* const tool : {"glslangValidator", "spirv-link"}) {
+      key.push_back(stamp(find_program(tool)));
+    }
+  }
   for (const char* const name : kVariables) {
     const char* const value = std::getenv(name);
     key.push_back(value == nullptr ? "" : value);

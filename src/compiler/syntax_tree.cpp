@@ -4,65 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "base/format.h"
+#include "compiler/clang_tree.h"
 
 namespace halyard::inline v0::compiler {
 namespace {
 
-// Ordered: clang leaves out a location's file and line where they equal those printed before.
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kReflectPrefix = "hy_reflect_";
 constexpr std::string_view kBodyPrefix = "hy_body_";
-
-std::string text_of(const Json& node, const char* key) {
-  const auto found = node.find(key);
-  return found != node.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-// Fills in what clang left out, so that each location stands for itself.
-class LocationFiller {
- public:
-  void fill(Json& node) {
-    if (node.is_object() && node.contains("offset") && node.contains("col")) {
-      if (node.contains("file")) file_ = node["file"];
-      if (node.contains("line")) line_ = node["line"];
-      node["file"] = file_;
-      node["line"] = line_;
-    }
-    if (!node.is_structured()) return;
-    for (Json& child : node) fill(child);
-  }
-
- private:
-  Json file_ = "";
-  Json line_ = 0;
-};
-
-struct Location {
-  std::string file;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-};
-
-// Where the user wrote it: for what comes from a macro, where the macro was used.
-Location location_of(const Json& node) {
-  const auto loc = node.find("loc");
-  const auto range = node.find("range");
-  const Json* place = loc != node.end() && !loc->empty() ? &*loc
-                      : range != node.end()              ? &range->at("begin")
-                                                         : nullptr;
-  if (place == nullptr) return {};
-  if (place->contains("expansionLoc")) place = &place->at("expansionLoc");
-  if (!place->contains("line")) return {};
-  return {text_of(*place, "file"), place->at("line").get<std::uint32_t>(),
-          place->at("col").get<std::uint32_t>()};
-}
 
 class Analyzer {
  public:
@@ -288,9 +241,7 @@ class Analyzer {
 
 Result<Analysis> analyze(std::string_view json) {
   try {
-    Json unit = Json::parse(json);
-    LocationFiller().fill(unit);
-    return Analyzer().run(unit);
+    return Analyzer().run(parse_tree(json));
   } catch (const std::exception& exception) {
     return error(StatusCode::kInternal, "clang's syntax tree was not understood: {}",
                  exception.what());

@@ -10,6 +10,8 @@ constexpr std::string_view kX86 = "x86_64-unknown-linux-gnu";
 constexpr std::string_view kArm = "aarch64-unknown-linux-gnu";
 constexpr std::string_view kNvidia = "nvptx64-nvidia-cuda";
 constexpr std::string_view kAmd = "amdgcn-amd-amdhsa";
+// For its sizes of types only, with 32 bits for size_t.
+constexpr std::string_view kShader = "spirv32-unknown-unknown";
 
 // PTX 7.0 came with CUDA 11.0 and driver 450, 7.8 with CUDA 11.8, the first to know sm_90:
 // https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes.
@@ -25,6 +27,8 @@ constexpr Target kTargets[] = {
     {"hsaco-gfx90a", Family::kHsaco, kAmd, "gfx90a"},
     {"hsaco-gfx942", Family::kHsaco, kAmd, "gfx942"},
     {"hsaco-gfx1100", Family::kHsaco, kAmd, "gfx1100"},
+    {"spirv-1.5", Family::kSpirv, kShader},
+    {"msl-3.0", Family::kMsl, kShader},
 };
 
 }  // namespace

@@ -8,16 +8,21 @@
 
 namespace halyard::inline v0::compiler {
 
-enum class Family { kCpu, kPtx, kHsaco };
+enum class Family { kCpu, kPtx, kHsaco, kSpirv, kMsl };
 
 struct Target {
   std::string_view name;  // as in .hyx files
   Family family;
-  std::string_view triple;  // clang's
-  std::string_view arch;    // and its -march or -mcpu
+  std::string_view triple;     // clang's
+  std::string_view arch = {};  // and its -march or -mcpu
   // PTX: the language's version, the oldest of a driver that may load the image.
   std::string_view version = {};
 };
+
+// Whether its code begins as text that is written from the syntax tree.
+constexpr bool is_shader(const Target& target) noexcept {
+  return target.family == Family::kSpirv || target.family == Family::kMsl;
+}
 
 std::span<const Target> targets() noexcept;
 // Null if there is none of this name.

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Images for targets whose code starts as text: spirv-1.5 and msl-3.0.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/hyx_writer.h"
+#include "compiler/process.h"
+#include "compiler/target.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::compiler {
+
+// `tree` is clang's syntax tree of the source, as JSON, in the form of shader_source.h; `kernels`
+// are all of the file. For spirv-1.5 this runs glslangValidator for each kernel, and spirv-link.
+// kInvalidArgument: the source says what the target cannot, with its line; kUnavailable: a program
+// is missing; kInternal.
+Result<Image> build_shader_image(const Target& target, std::string_view tree,
+                                 std::span<const Kernel> kernels,
+                                 const TemporaryDirectory& scratch);
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What differs between the shading languages that kernels are written in:
+//   GLSL 4.50 for Vulkan, https://registry.khronos.org/OpenGL/specs/gl/GLSLangSpec.4.50.pdf
+//   Metal Shading Language 3.0
+// In both, names begin with hy_ (see shader_types.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/shader_types.h"
+
+namespace halyard::inline v0::compiler {
+
+enum class Space : std::uint8_t { kBuffer, kShared, kOwn };
+
+class ShaderLanguage {
+ public:
+  virtual ~ShaderLanguage() = default;
+
+  virtual std::string_view target() const = 0;
+  // The first lines of a file.
+  virtual std::string_view prologue() const = 0;
+  // Definitions of those functions of this file that `text` calls.
+  virtual std::string helpers_of(std::string_view text) const = 0;
+
+  virtual std::string_view function_prefix() const = 0;
+  virtual std::string_view barrier() const = 0;
+  virtual std::string_view unroll() const = 0;
+  // The item's place in its group, the group's place, the number of groups: all have x, y and z.
+  virtual std::string_view local() const = 0;
+  virtual std::string_view group() const = 0;
+  virtual std::string_view groups() const = 0;
+
+  virtual std::string_view float_from_bits() const = 0;
+  virtual std::string_view bits_from_float() const = 0;
+  // The function that is clang's builtin; empty if it has none.
+  virtual std::string_view builtin(std::string_view name) const = 0;
+  // The function that stands for an operator; empty if the operator itself will do.
+  virtual std::string_view operation(std::string_view opcode, Type::Base type) const = 0;
+
+  // `operation` is add, min, max, and, or, xor, exchange or compare_exchange; `values` come after
+  // the element.
+  virtual std::string atomic(std::string_view operation, Type::Base type, Space space,
+                             std::string_view element, std::string_view values) const = 0;
+
+  // An array's or struct's value; `members` are in order.
+  virtual std::string aggregate(const Type& type, std::span<const std::string> members) const = 0;
+  // The qualifier of a constant at file scope.
+  virtual std::string_view constant() const = 0;
+};
+
+const ShaderLanguage& glsl();
+const ShaderLanguage& msl();
+
+// The name of a type without its extents, and a declaration.
+std::string type_name(const Type& type);
+std::string declare(const Type& type, std::string_view name);
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/shader_source.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/format.h"
+#include "compiler/shader_emitter.h"
+#include "kernel/device_abi.h"
+
+namespace halyard::inline v0::compiler {
+namespace {
+
+bool is_kind(const Json& node, std::string_view kind) { return text_of(node, "kind") == kind; }
+
+std::string_view type_of(kernel::ElementType type) {
+  static constexpr std::array<std::string_view, 3> kNames = {"float", "int", "uint"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+template <class T>
+const T* find_named(const std::vector<T>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &T::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+// What a kernel declares outside its body.
+struct Outside {
+  struct Variable {
+    std::string declaration;
+    Space space;
+  };
+  std::vector<Variable> variables;
+  std::vector<std::string> views;  // statements that begin the body
+  std::map<std::string, Emitter::Parameter> parameters;
+};
+
+// One kernel, apart from what the languages do differently.
+class KernelWriter {
+ public:
+  KernelWriter(const Program& program, const ShaderLanguage& language, Emitter& emitter,
+               const Kernel& kernel, std::string constants)
+      : program_(program),
+        language_(language),
+        emitter_(emitter),
+        kernel_(kernel),
+        constants_(std::move(constants)),
+        body_(*program.functions.at("hy_body_" + kernel.name)) {}
+
+  const Json& body() const { return body_; }
+
+  Outside outside() {
+    Outside result;
+    for (const Json& part : body_.at("inner")) {
+      if (!is_kind(part, "ParmVarDecl")) continue;
+      result.parameters[text_of(part, "id")] = parameter(part, text_of(part, "name"), result);
+    }
+    return result;
+  }
+
+ private:
+  Emitter::Parameter parameter(const Json& part, const std::string& name, Outside& result) {
+    const std::string own_name = shader_name(NameKind::kParameter, name);
+    if (name.starts_with("hy_")) {
+      // hy_gx, hy_cy, hy_nz: group, number of groups, items.
+      static constexpr std::string_view kAxes = "xyz";
+      const std::size_t axis = name.size() == 5 ? kAxes.find(name[4]) : std::string_view::npos;
+      if (axis != std::string_view::npos && name[3] == 'n') {
+        return {fmt::format("{}u", kernel_.workgroup_size[axis])};
+      }
+      if (axis != std::string_view::npos && (name[3] == 'g' || name[3] == 'c')) {
+        return {
+            fmt::format("{}.{}", name[3] == 'g' ? language_.group() : language_.groups(), name[4])};
+      }
+      // hy_t_x, and hy_in2_x or hy_out2_x.
+      const std::string user_name = name.substr(name.find('_', 3) + 1);
+      if (!name.starts_with("hy_t_")) {
+        return {shader_name(NameKind::kParameter, user_name), Space::kBuffer};
+      }
+      result.views.push_back(view(part, *find_named(kernel_.bindings, user_name), own_name));
+      return {own_name};
+    }
+    if (find_named(kernel_.bindings, name) != nullptr) return {own_name, Space::kBuffer};
+    if (const Constant* const constant = find_named(kernel_.constants, name)) {
+      return {constant_name(*constant)};
+    }
+    for (const auto& [prefix, space] :
+         {std::pair("hy_shared$", Space::kShared), std::pair("hy_private$", Space::kOwn)}) {
+      const auto found = program_.variables.find(prefix + kernel_.name + "$" + name);
+      if (found == program_.variables.end()) continue;
+      result.variables.push_back(
+          {declare(emitter_.types().of(*found->second), own_name) + ";", space});
+      return {own_name, space};
+    }
+    emitter_.reject(part, fmt::format("the parameter '{}'", name));
+  }
+
+  std::string constant_name(const Constant& constant) const {
+    return fmt::format("{}hy_k{}", constants_, &constant - kernel_.constants.data());
+  }
+
+  // Calls the header's own function, with the constants of the tensor and zeros for dimensions
+  // that it has not.
+  std::string view(const Json& part, const Binding& binding, const std::string& name) {
+    const bool in = binding.access == kernel::Access::kRead;
+    const std::string function = in ? "hy_view_in" : "hy_view_out";
+    emitter_.need(function, part);
+    std::string arguments = fmt::format("{}", binding.rank);
+    const auto append = [&](std::string_view field, std::size_t count) {
+      for (std::size_t d = 0; d < count; ++d) {
+        const Constant* const constant =
+            find_named(kernel_.constants, fmt::format("{}.{}{}", binding.name, field, d));
+        arguments += ", " + (constant != nullptr ? constant_name(*constant) : std::string("0u"));
+      }
+    };
+    append("size", 3);
+    append("stride", 2);
+    if (!in && !binding.tile.empty()) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        arguments += fmt::format(", {}u", d < binding.tile.size() ? binding.tile[d] : 1);
+      }
+    } else if (!in) {
+      append("tile", 3);
+    }
+    if (!in) arguments += fmt::format(", {0}.x, {0}.y, {0}.z", language_.group());
+    return fmt::format("{} = {}({});", declare(emitter_.types().of(part), name),
+                       shader_name(NameKind::kOrdinary, function), arguments);
+  }
+
+  const Program& program_;
+  const ShaderLanguage& language_;
+  Emitter& emitter_;
+  const Kernel& kernel_;
+  std::string constants_;  // what precedes the name of one
+  const Json& body_;
+};
+
+void write_body(Emitter& emitter, const Json& body, Outside outside, ShaderText& text) {
+  for (const std::string& view : outside.views) text.line(view);
+  emitter.body(body, std::move(outside.parameters), text);
+}
+
+std::string glsl_kernel(const Program& program, const Kernel& kernel) {
+  Emitter emitter(program, glsl());
+  KernelWriter writer(program, glsl(), emitter, kernel, "");
+  if (kernel.constants_bytes > kernel::kVulkanConstantsBytes) {
+    emitter.reject(writer.body(),
+                   fmt::format("kernel '{}' has {} bytes of constants; push constants are sure to "
+                               "hold {}",
+                               kernel.name, kernel.constants_bytes, kernel::kVulkanConstantsBytes));
+  }
+  const auto& [x, y, z] = kernel.workgroup_size;
+  ShaderText head;
+  head.line(
+      fmt::format("layout(local_size_x = {}, local_size_y = {}, local_size_z = {}) in;", x, y, z));
+  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+    const Binding& binding = kernel.bindings[i];
+    // No two parameters refer to the same memory, so every buffer is `restrict`.
+    head.line(fmt::format(
+        "layout(set = 0, binding = {}, std430) restrict {}buffer hy_binding{} {{ {} {}[]; }};", i,
+        binding.access == kernel::Access::kRead ? "readonly " : "", i, type_of(binding.type),
+        shader_name(NameKind::kParameter, binding.name)));
+  }
+  if (!kernel.constants.empty()) {
+    head.open("layout(push_constant) uniform hy_constants");
+    for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
+      const Constant& constant = kernel.constants[i];
+      head.line(fmt::format("layout(offset = {}) {} hy_k{};", constant.offset,
+                            type_of(constant.type), i));
+    }
+    head.close("};");
+  }
+  Outside outside = writer.outside();
+  for (const Outside::Variable& variable : outside.variables) {
+    if (variable.space == Space::kShared) head.line("shared " + variable.declaration);
+  }
+  ShaderText text;
+  text.at(location_of(writer.body()));
+  text.open("void main()");
+  for (const Outside::Variable& variable : outside.variables) {
+    if (variable.space == Space::kOwn) text.line(variable.declaration);
+  }
+  write_body(emitter, writer.body(), std::move(outside), text);
+  text.close();
+  // Records and functions come before what uses them.
+  const std::string definitions = emitter.definitions(text.text());
+  return fmt::format("{}{}{}{}", glsl().prologue(), head.text(), definitions, text.text());
+}
+
+// Words that cannot name a function in Metal; those of C cannot name a kernel anyway.
+constexpr std::array<std::string_view, 78> kMetalWords = {"alignas",
+                                                          "alignof",
+                                                          "and",
+                                                          "and_eq",
+                                                          "asm",
+                                                          "bitand",
+                                                          "bitor",
+                                                          "bool",
+                                                          "catch",
+                                                          "char16_t",
+                                                          "char32_t",
+                                                          "class",
+                                                          "compl",
+                                                          "const_cast",
+                                                          "constant",
+                                                          "constexpr",
+                                                          "decltype",
+                                                          "delete",
+                                                          "device",
+                                                          "dynamic_cast",
+                                                          "explicit",
+                                                          "export",
+                                                          "false",
+                                                          "fragment",
+                                                          "friend",
+                                                          "half",
+                                                          "kernel",
+                                                          "main",
+                                                          "metal",
+                                                          "mutable",
+                                                          "namespace",
+                                                          "new",
+                                                          "noexcept",
+                                                          "not",
+                                                          "not_eq",
+                                                          "nullptr",
+                                                          "operator",
+                                                          "or",
+                                                          "or_eq",
+                                                          "private",
+                                                          "protected",
+                                                          "public",
+                                                          "reinterpret_cast",
+                                                          "static_assert",
+                                                          "static_cast",
+                                                          "template",
+                                                          "this",
+                                                          "thread",
+                                                          "thread_local",
+                                                          "threadgroup",
+                                                          "throw",
+                                                          "true",
+                                                          "try",
+                                                          "typeid",
+                                                          "typename",
+                                                          "uchar",
+                                                          "uint",
+                                                          "ulong",
+                                                          "ushort",
+                                                          "using",
+                                                          "vertex",
+                                                          "virtual",
+                                                          "wchar_t",
+                                                          "xor",
+                                                          "xor_eq",
+                                                          "texture",
+                                                          "sampler",
+                                                          "atomic",
+                                                          "vec",
+                                                          "array",
+                                                          "as_type",
+                                                          "ptrdiff_t",
+                                                          "size_t",
+                                                          "bfloat",
+                                                          "object_data",
+                                                          "mesh",
+                                                          "patch",
+                                                          "packed_float3"};
+
+void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, std::size_t number,
+                ShaderText& text) {
+  KernelWriter writer(program, msl(), emitter, kernel, "hy_c.");
+  if (std::ranges::find(kMetalWords, kernel.name) != kMetalWords.end()) {
+    emitter.reject(writer.body(), fmt::format("a kernel named '{}', a word of Metal", kernel.name));
+  }
+  std::string parameters;
+  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+    const Binding& binding = kernel.bindings[i];
+    parameters += fmt::format(
+        "device {}{}* {} [[buffer({})]], ", binding.access == kernel::Access::kRead ? "const " : "",
+        type_of(binding.type), shader_name(NameKind::kParameter, binding.name), i);
+  }
+  if (!kernel.constants.empty()) {
+    text.open(fmt::format("struct hy_constants_{}", number));
+    for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
+      text.line(fmt::format("{} hy_k{};", type_of(kernel.constants[i].type), i));
+    }
+    text.close("};");
+    parameters += fmt::format("constant hy_constants_{}& hy_c [[buffer({})]], ", number,
+                              kernel.bindings.size());
+  }
+  Outside outside = writer.outside();
+  const auto& [x, y, z] = kernel.workgroup_size;
+  text.at(location_of(writer.body()));
+  text.line(fmt::format("[[max_total_threads_per_threadgroup({})]]", x * y * z));
+  text.open(
+      fmt::format("kernel void {}({}uint3 hy_local [[thread_position_in_threadgroup]], "
+                  "uint3 hy_group [[threadgroup_position_in_grid]], "
+                  "uint3 hy_groups [[threadgroups_per_grid]])",
+                  kernel.name, parameters));
+  for (const Outside::Variable& variable : outside.variables) {
+    text.line((variable.space == Space::kShared ? "threadgroup " : "") + variable.declaration);
+  }
+  write_body(emitter, writer.body(), std::move(outside), text);
+  text.close();
+}
+
+template <class F>
+ShaderSource collect(F write) {
+  ShaderSource source;
+  try {
+    write(source.texts);
+  } catch (const Rejection& rejection) {
+    source.texts.clear();
+    source.diagnostics = fmt::format("{}:{}:{}: error: {}\n", rejection.at.file, rejection.at.line,
+                                     rejection.at.column, rejection.what);
+  }
+  return source;
+}
+
+}  // namespace
+
+ShaderSource glsl_source(const Json& unit, std::span<const Kernel> kernels) {
+  const Program program(unit);
+  return collect([&](std::vector<std::string>& texts) {
+    for (const Kernel& kernel : kernels) texts.push_back(glsl_kernel(program, kernel));
+  });
+}
+
+ShaderSource msl_source(const Json& unit, std::span<const Kernel> kernels) {
+  const Program program(unit);
+  return collect([&](std::vector<std::string>& texts) {
+    Emitter emitter(program, msl());
+    ShaderText text;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      msl_kernel(program, emitter, kernels[i], i, text);
+    }
+    const std::string definitions = emitter.definitions(text.text());
+    texts.push_back(fmt::format("{}{}{}", msl().prologue(), definitions, text.text()));
+  });
+}
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// C types as a shader has them: bool, int, uint, float, structs and arrays of these.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/clang_tree.h"
+
+namespace halyard::inline v0::compiler {
+
+struct Record;
+
+struct Type {
+  enum class Base : std::uint8_t { kVoid, kBool, kInt, kUint, kFloat, kRecord };
+
+  Base base = Base::kVoid;
+  Record* record = nullptr;                 // of kRecord
+  std::vector<std::uint32_t> extents = {};  // of an array, outermost first
+  bool pointer = false;                     // a pointer to what the other members say
+  std::string problem = {};                 // why no shader has it, as "is ..."; empty if it has
+
+  bool is_array() const noexcept { return !extents.empty(); }
+  // Of an array.
+  Type element() const;
+  // Array extents, then the base's size; pointers count as what clang is told, 4.
+  std::uint32_t bytes() const;
+};
+
+struct Field {
+  std::string name;
+  Type type;
+};
+
+struct Record {
+  std::string name;  // in the shader
+  std::vector<Field> fields;
+  std::string problem;
+  const Json* declaration;
+  bool used = false;
+};
+
+// A name of the source as the shader writes it. No two are the same, none is a word of a shading
+// language, and none is a kernel's name, since those do not begin with hy_.
+enum class NameKind : std::uint8_t { kOrdinary, kTag, kUnnamedRecord, kParameter };
+std::string shader_name(NameKind kind, std::string_view name);
+
+// What the names of types mean where the emitter stands.
+class TypeTable {
+ public:
+  using Scope = std::map<std::string, Type, std::less<>>;  // by clang's spelling
+
+  TypeTable() : scopes_(1) {}
+
+  // The type of an expression or declaration. A struct in it counts as used.
+  Type of(const Json& node);
+  Type parse(std::string_view spelling);
+
+  // Takes a RecordDecl or TypedefDecl into the innermost scope. Returns what it defines, if
+  // anything: a typedef may give a struct its name.
+  Record* declare(const Json& declaration);
+
+  void open_scope() { scopes_.emplace_back(); }
+  void close_scope() { scopes_.pop_back(); }
+  // Leaves all scopes but the file's, to come back to them.
+  std::vector<Scope> leave();
+  void come_back(std::vector<Scope> scopes);
+
+  // All records of the file's scope, in order.
+  const std::deque<Record*>& file_records() const noexcept { return file_records_; }
+
+ private:
+  Type base(std::string_view spelling);
+  Record* define(const Json& declaration, std::string name, std::string spelling);
+
+  std::vector<Scope> scopes_;
+  std::deque<Record> records_;
+  std::deque<Record*> file_records_;
+  std::map<std::string, const Json*, std::less<>> unnamed_;  // by clang's id
+};
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/spirv_module.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace halyard::inline v0::compiler {
+namespace {
+
+using Word = std::uint32_t;
+
+// Section 2.3: magic number, version, generator, bound, schema.
+constexpr std::size_t kHeaderWords = 5;
+constexpr Word kMagic = 0x07230203;
+constexpr Word kVersion15 = 0x00010500;
+
+// Sections 3.6, 3.20, 3.21, 3.31 and 3.42 (3.49 in later editions).
+enum Opcode : Word {
+  kExecutionMode = 16,
+  kCapability = 17,
+  kFirstType = 19,
+  kLastType = 39,
+  kDecorate = 71,
+};
+constexpr std::array<Word, 7> kArithmetic = {
+    127,  // OpFNegate
+    129,  // OpFAdd
+    131,  // OpFSub
+    133,  // OpFMul
+    136,  // OpFDiv
+    140,  // OpFRem
+    141,  // OpFMod
+};
+constexpr Word kBuiltIn = 11;
+constexpr Word kWorkgroupSize = 25;
+constexpr Word kNoContraction = 42;
+constexpr std::array<Word, 2> kModes = {4461, 4462};  // SignedZeroInfNanPreserve, RoundingModeRTE
+constexpr std::array<Word, 2> kCapabilities = {4466, 4467};  // the same
+constexpr Word kLocalSize = 17;
+
+struct Instruction {
+  Word opcode;
+  std::span<const Word> words;  // with the first, which holds opcode and length
+};
+
+void append(std::vector<Word>& words, Word opcode, std::initializer_list<Word> operands) {
+  words.push_back(static_cast<Word>(operands.size() + 1) << 16 | opcode);
+  words.insert(words.end(), operands);
+}
+
+}  // namespace
+
+Result<std::string> finish_spirv(std::string_view module) {
+  std::vector<Word> words(module.size() / sizeof(Word));
+  std::memcpy(words.data(), module.data(), words.size() * sizeof(Word));
+  const Status broken(StatusCode::kInternal, "a SPIR-V module was not understood");
+  if (module.size() % sizeof(Word) != 0 || words.size() < kHeaderWords || words[0] != kMagic ||
+      words[1] > kVersion15) {
+    return broken;
+  }
+  std::vector<Instruction> instructions;
+  std::vector<Word> rounded;  // results of arithmetic
+  for (std::size_t at = kHeaderWords; at < words.size();) {
+    const std::size_t length = words[at] >> 16;
+    if (length == 0 || length > words.size() - at) return broken;
+    const Instruction instruction{words[at] & 0xffff, std::span(words).subspan(at, length)};
+    if (std::ranges::find(kArithmetic, instruction.opcode) != kArithmetic.end()) {
+      if (length < 3) return broken;
+      rounded.push_back(instruction.words[2]);
+    }
+    instructions.push_back(instruction);
+    at += length;
+  }
+
+  std::vector<Word> result(words.begin(), words.begin() + kHeaderWords);
+  result[1] = kVersion15;
+  // Capabilities come first, decorations right before the types.
+  for (const Word capability : kCapabilities) append(result, kCapability, {capability});
+  bool decorated = false;
+  for (const Instruction& instruction : instructions) {
+    const auto& operands = instruction.words;
+    if (instruction.opcode == kDecorate && operands.size() == 4 && operands[2] == kBuiltIn &&
+        operands[3] == kWorkgroupSize) {
+      continue;
+    }
+    if (!decorated && instruction.opcode >= kFirstType && instruction.opcode <= kLastType) {
+      for (const Word id : rounded) append(result, kDecorate, {id, kNoContraction});
+      decorated = true;
+    }
+    result.insert(result.end(), operands.begin(), operands.end());
+    if (instruction.opcode == kExecutionMode && operands.size() > 2 && operands[2] == kLocalSize) {
+      for (const Word mode : kModes) append(result, kExecutionMode, {operands[1], mode, 32});
+    }
+  }
+  return std::string(reinterpret_cast<const char*>(result.data()), result.size() * sizeof(Word));
+}
+
+}  // namespace halyard::inline v0::compiler

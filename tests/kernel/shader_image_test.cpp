@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Images for spirv-1.5 and msl-3.0: their conventions, and that every kernel Halyard ships has
+// them.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "kernel/device_abi.h"
+#include "kernel/shader_test_util.h"
+
+namespace halyard::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Numbers of https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html
+constexpr std::uint32_t kEntryPoint = 15, kExecutionMode = 16, kVariable = 59, kDecorate = 71,
+                        kLocalSize = 17, kBuiltIn = 11, kWorkgroupSize = 25, kBinding = 33,
+                        kDescriptorSet = 34, kNoContraction = 42, kOffset = 35,
+                        kMemberDecorate = 72, kPushConstant = 9;
+
+constexpr const char* kTwo = R"(
+HY_KERNEL(first, 64, 2, 1, HY_IN(float, x), HY_SCALAR(float, a), HY_INOUT(float, y),
+          HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = -(a * x[HY_GLOBAL_X] + y[HY_GLOBAL_X]) / 3.0f - 1.0f; }
+}
+HY_KERNEL(second, 32, 1, 1, HY_OUT(float, y), HY_SHARED(float, t, 32)) {
+  HY_ITEMS { t[HY_X] = 1.5f * (float)HY_X; }
+  HY_ITEMS { y[HY_X] = t[31 - HY_X]; }
+}
+)";
+
+std::vector<std::string> shipped_sources() {
+  std::vector<std::string> paths = {HALYARD_SOURCE_DIR "/examples/digits/digits.hyk"};
+  for (const auto& entry : std::filesystem::directory_iterator(HALYARD_SOURCE_DIR "/kernels")) {
+    if (entry.path().extension() == ".hyk") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+TEST(ShaderImage, ExistsOfEveryShippedKernel) {
+  const auto sources = shipped_sources();
+  ASSERT_GT(sources.size(), 12u);
+  for (const std::string& path : sources) {
+    const auto images = shaders_of_file(path, {"spirv-1.5", "msl-3.0"});
+    ASSERT_TRUE(images.ok()) << images.status().message();
+    EXPECT_EQ(invalid(images->at(0)), "") << path;
+    EXPECT_EQ(malformed(images->at(1)), "") << path;
+  }
+}
+
+TEST(ShaderImage, NamesItsTargetAndConvention) {
+  const TextFile source(kTwo);
+  const auto bytes =
+      compiler::compile({.source = source.path(), .targets = {"msl-3.0", "x86-64", "spirv-1.5"}});
+  const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
+  ASSERT_EQ(hyx.images().size(), 3u);
+  EXPECT_EQ(hyx.images()[0].target, "msl-3.0");
+  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-1");
+  EXPECT_EQ(hyx.images()[2].target, "spirv-1.5");
+  EXPECT_EQ(hyx.images()[2].convention, "hy-vulkan-1");
+}
+
+TEST(ShaderImage, IsOneSpirvModuleWithAnEntryForEachKernel) {
+  const std::string module = shader_of(kTwo, "spirv-1.5").value();
+  ASSERT_EQ(invalid(module), "");
+  EXPECT_EQ(module.substr(0, 8), std::string("\x03\x02\x23\x07\x00\x05\x01\x00", 8));
+  std::map<std::uint32_t, std::string> entries;
+  std::map<std::string, std::vector<std::uint32_t>> sizes;
+  for (const SpirvInstruction& instruction : instructions_of(module)) {
+    const auto& operands = instruction.operands;
+    if (instruction.opcode == kEntryPoint) entries[operands[1]] = instruction.text_at(2);
+    if (instruction.opcode == kExecutionMode && operands[1] == kLocalSize) {
+      sizes[entries[operands[0]]] = {operands[2], operands[3], operands[4]};
+    }
+    // It would be the size of all.
+    if (instruction.opcode == kDecorate && operands[1] == kBuiltIn) {
+      EXPECT_NE(operands[2], kWorkgroupSize);
+    }
+  }
+  EXPECT_EQ(sizes, (std::map<std::string, std::vector<std::uint32_t>>{{"first", {64, 2, 1}},
+                                                                      {"second", {32, 1, 1}}}));
+}
+
+TEST(ShaderImage, RoundsEverySpirvOperationOnItsOwn) {
+  std::set<std::uint32_t> arithmetic, alone;
+  for (const SpirvInstruction& instruction :
+       instructions_of(shader_of(kTwo, "spirv-1.5").value())) {
+    static constexpr std::uint32_t kOpcodes[] = {127, 129, 131, 133, 136};  // FNegate to FDiv
+    if (std::ranges::count(kOpcodes, instruction.opcode) > 0) {
+      arithmetic.insert(instruction.operands[1]);
+    }
+    if (instruction.opcode == kDecorate && instruction.operands[1] == kNoContraction) {
+      alone.insert(instruction.operands[0]);
+    }
+  }
+  EXPECT_EQ(arithmetic.size(), 6u);
+  EXPECT_EQ(alone, arithmetic);
+}
+
+TEST(ShaderImage, BindsBuffersInOrderAndPushesConstantsAtTheirOffsets) {
+  // One kernel, so that there is one of each.
+  const std::string module =
+      shader_of(std::string_view(kTwo).substr(0, std::string_view(kTwo).find("HY_KERNEL(second")),
+                "spirv-1.5")
+          .value();
+  std::multiset<std::uint32_t> bindings, sets, offsets;
+  int push_constants = 0;
+  for (const SpirvInstruction& instruction : instructions_of(module)) {
+    const auto& operands = instruction.operands;
+    if (instruction.opcode == kDecorate && operands[1] == kBinding) bindings.insert(operands[2]);
+    if (instruction.opcode == kDecorate && operands[1] == kDescriptorSet) sets.insert(operands[2]);
+    if (instruction.opcode == kMemberDecorate && operands[2] == kOffset)
+      offsets.insert(operands[3]);
+    if (instruction.opcode == kVariable && operands[2] == kPushConstant) ++push_constants;
+  }
+  EXPECT_EQ(bindings, (std::multiset<std::uint32_t>{0, 1}));
+  EXPECT_EQ(sets, (std::multiset<std::uint32_t>{0, 0}));
+  EXPECT_EQ(offsets, (std::multiset<std::uint32_t>{0, 0, 0, 4}));  // two buffers, a, n
+  EXPECT_EQ(push_constants, 1);
+}
+
+TEST(ShaderImage, IsMetalSourceWithAFunctionForEachKernel) {
+  const std::string metal = shader_of(kTwo, "msl-3.0").value();
+  EXPECT_EQ(malformed(metal), "");
+  EXPECT_THAT(metal, HasSubstr("[[max_total_threads_per_threadgroup(128)]]\n"
+                               "kernel void first(device const float* hy_p_x [[buffer(0)]], "
+                               "device float* hy_p_y [[buffer(1)]], "
+                               "constant hy_constants_0& hy_c [[buffer(2)]], "));
+  EXPECT_THAT(metal, HasSubstr("[[max_total_threads_per_threadgroup(32)]]\n"
+                               "kernel void second(device float* hy_p_y [[buffer(0)]], uint3 "));
+  EXPECT_THAT(metal, HasSubstr("threadgroup float hy_p_t[32];\n"));
+}
+
+TEST(ShaderImage, HasTensors) {
+  const char* const text = R"(
+HY_KERNEL(k, 8, 4, 1, HY_IN_TENSOR3(float, x), HY_OUT_TENSOR2(float, y), HY_OUT_TILE1(uint, z, 4),
+          HY_SCALAR(float, a)) {
+  HY_TILE_ITEMS2(y, i, j) {
+    HY_Y2(y, i, j) = a * HY_AT3(x, HY_ORIGIN(y, 0) + i, HY_ORIGIN(y, 1) + j, HY_SIZE(x, 2) - 1);
+  }
+  HY_ITEMS {
+    if (HY_INSIDE1(z, HY_X)) hy_atomic_add(HY_Y1(z, HY_X), (uint)HY_TILE(y, 0) + 1u);
+  }
+}
+)";
+  EXPECT_EQ(invalid(shader_of(text, "spirv-1.5").value()), "");
+  const std::string metal = shader_of(text, "msl-3.0").value();
+  EXPECT_EQ(malformed(metal), "");
+  // x: 3 sizes, 2 strides; y: 2 sizes, a stride, 2 tiles; z: a size, with its tile from the source.
+  EXPECT_THAT(metal, HasSubstr("hy_view_in(3, hy_c.hy_k0, hy_c.hy_k1, hy_c.hy_k2, hy_c.hy_k3, "
+                               "hy_c.hy_k4);"));
+  EXPECT_THAT(metal, HasSubstr("hy_view_out(2, hy_c.hy_k5, hy_c.hy_k6, 0u, hy_c.hy_k7, 0u, "
+                               "hy_c.hy_k8, hy_c.hy_k9, 0u, hy_group.x, hy_group.y, hy_group.z);"));
+  EXPECT_THAT(metal, HasSubstr("hy_view_out(1, hy_c.hy_k10, 0u, 0u, 0u, 0u, 4u, 1u, 1u, "));
+}
+
+TEST(ShaderImage, IsTheSameWheneverTheSourceIs) {
+  for (const std::string target : {"spirv-1.5", "msl-3.0"}) {
+    // Not where it lies.
+    const auto folder = compiler::TemporaryDirectory::create().value();
+    const std::string here = folder.path() / "k.hyk";
+    const std::string there = folder.path() / "deeper" / "k.hyk";
+    std::filesystem::create_directory(folder.path() / "deeper");
+    std::ofstream(here) << kTwo;
+    std::ofstream(there) << kTwo;
+    EXPECT_EQ(shader_of_file(here, target).value(), shader_of_file(there, target).value());
+  }
+}
+
+TEST(ShaderImage, HoldsNoMoreConstantsThanEveryVulkanDeviceTakes) {
+  std::string parameters =
+      "HY_OUT_TENSOR3(uint, a), HY_OUT_TENSOR3(uint, b), HY_OUT_TENSOR3(uint, c)";
+  for (int i = 0; i < 8; ++i) parameters += ", HY_SCALAR(uint, s" + std::to_string(i) + ")";
+  const auto kernel = [](const std::string& list) {
+    return "\n\nHY_KERNEL(k, 1, 1, 1, " + list + ") { HY_ITEMS {} }";
+  };
+  EXPECT_TRUE(shader_of(kernel(parameters), "spirv-1.5").ok());  // 3 * 8 + 8 words
+  const auto more = shader_of(kernel(parameters + ", HY_SCALAR(uint, more)"), "spirv-1.5");
+  EXPECT_THAT(std::string(more.status().message()), HasSubstr(".hyk:3:"));
+  EXPECT_THAT(
+      std::string(more.status().message()),
+      HasSubstr("kernel 'k' has 132 bytes of constants; push constants are sure to hold 128"));
+  EXPECT_TRUE(shader_of(kernel(parameters + ", HY_SCALAR(uint, more)"), "msl-3.0").ok());
+}
+
+TEST(ShaderImage, CannotBeChecked) {
+  const TextFile source(kTwo);
+  const auto checked =
+      compiler::compile({.source = source.path(), .targets = {"spirv-1.5"}, .checked = true});
+  EXPECT_EQ(checked.status().code(), StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(checked.status().message()), HasSubstr("spirv-1.5 has no trap"));
+}
+
+TEST(ShaderImage, NamesThePackageOfAMissingProgram) {
+  const TextFile source(kTwo);
+  const std::string clang = compiler::find_toolchain({}).value().clang;
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nonexistent", 1);
+  const auto result =
+      compiler::compile({.source = source.path(), .targets = {"spirv-1.5"}, .clang = clang});
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(result.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("no glslangValidator in PATH: install glslang-tools"));
+}
+
+}  // namespace
+}  // namespace halyard::testing
