@@ -37,11 +37,14 @@ function(halyard_library_options target)
                         PRIVATE $<BUILD_INTERFACE:fmt::fmt-header-only> ${CMAKE_DL_LIBS})
 endfunction()
 
-# halyard_test(NAME sources...): a GoogleTest program, build/<preset>/bin/NAME, found by ctest.
+# halyard_test(NAME sources... [PREFIX of its tests' names] [PROPERTIES of its tests...]): a
+# GoogleTest program, build/<preset>/bin/NAME, found by ctest.
 function(halyard_test name)
-  add_executable(${name} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" PREFIX PROPERTIES)
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   halyard_common_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE halyard fmt::fmt-header-only GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"
+                       PROPERTIES TIMEOUT 120 ${arg_PROPERTIES})
 endfunction()

@@ -76,8 +76,10 @@ HY_KERNEL(swaps, 64, 1, 1, HY_INOUT(uint, y), HY_OUT(uint, out)) {
   HY_ITEMS { out[HY_GLOBAL_X] = hy_atomic_exchange(y[0], (uint)HY_GLOBAL_X + 1u); }
 }
 )");
-  static const Kernels baseline(source.path(), "x86-64");
-  if (target == "x86-64") return baseline;
+  if (target == "x86-64") {
+    static const Kernels baseline(source.path(), "x86-64");
+    return baseline;
+  }
   static const Kernels best(source.path());
   return best;
 }

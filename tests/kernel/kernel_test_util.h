@@ -16,6 +16,7 @@
 #include <string_view>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -73,16 +74,22 @@ using Groups = std::array<std::size_t, 3>;
 // Runs the kernels of one file.
 class HostKernels {
  public:
+  explicit HostKernels(kernel::Hyx hyx) : hyx_(std::move(hyx)) {}
   virtual ~HostKernels() = default;
+  const kernel::Hyx& hyx() const { return hyx_; }
   virtual void run(std::string_view kernel, const Groups& groups,
                    const std::vector<HostMemory>& buffers, const void* constants,
                    std::size_t threads) const = 0;
+
+ private:
+  kernel::Hyx hyx_;
 };
 
 // On this CPU, through the ABI.
 class CpuKernels final : public HostKernels {
  public:
-  explicit CpuKernels(const kernel::Hyx& hyx) : image_(kernel::CpuImage::load(hyx).value()) {}
+  explicit CpuKernels(kernel::Hyx file)
+      : HostKernels(std::move(file)), image_(kernel::CpuImage::load(hyx()).value()) {}
 
   void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
            const void* constants, std::size_t threads) const override {
@@ -120,6 +127,7 @@ class Kernels {
   Kernels(std::span<const std::byte> bytes, std::string_view name)
       : kernels_(load_kernels(kernel::Hyx::parse(bytes, name).value())) {}
 
+  const kernel::Hyx& hyx() const { return kernels_->hyx(); }
   // Returns when all groups have run; a CPU runs them in order, divided among `threads`.
   void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
            const void* constants, std::size_t threads = 1) const {

@@ -41,8 +41,10 @@ HY_KERNEL(floor_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_floor(x[HY_GLOBAL_X]); }
 }
 )");
-  static const Kernels baseline(source.path(), "x86-64");
-  if (target == "x86-64") return baseline;
+  if (target == "x86-64") {
+    static const Kernels baseline(source.path(), "x86-64");
+    return baseline;
+  }
   static const Kernels best(source.path());
   return best;
 }

@@ -33,5 +33,7 @@ class DeviceKernels {
 std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes);
 // `file` is the shipped file's name without its folder and ending.
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file);
+// The most rounds of an item's loops, all together, in one launch.
+std::size_t device_loop_rounds();
 
 }  // namespace halyard::testing

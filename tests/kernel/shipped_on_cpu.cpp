@@ -2,6 +2,7 @@
 //
 // Shipped kernels on a cpu device, through the HAL.
 #include <chrono>
+#include <limits>
 #include <vector>
 
 #include "kernel/shipped_device.h"
@@ -62,5 +63,6 @@ std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes) {
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file) {
   return std::make_unique<CpuKernels>(file);
 }
+std::size_t device_loop_rounds() { return std::numeric_limits<std::size_t>::max(); }
 
 }  // namespace halyard::testing

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What of C a shader can say means the same on a device as on the CPU.
+#include <gtest/gtest.h>
+
+#include "kernel/kernel_test_util.h"
+#include "kernel/shader_constructs.h"
+
+namespace halyard::testing {
+namespace {
+
+TEST(Constructs, MeanOnADeviceWhatTheyMeanOnTheCpu) {
+  const TextFile source(kShaderConstructs);
+  const Kernels cpu(source.path(), "x86-64"), device(source.path());
+  for (const kernel::KernelInfo& kernel : cpu.hyx().kernels()) {
+    const int n = 5;
+    Elements want, got;
+    cpu.run(kernel.name, {1, 1, 1}, {want.u, want.f}, &n);
+    device.run(kernel.name, {1, 1, 1}, {got.u, got.f}, &n);
+    expect_same(kernel.name, got, want);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::testing
