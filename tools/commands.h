@@ -63,12 +63,13 @@ struct RunOptions {
   std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;
   std::string device = "cpu://";
-  std::string items;                      // "X[,Y[,Z]]"; this or the next, the other is empty
+  std::string items;                      // "X[,Y[,Z]]"; this, the next, or of tensors neither
   std::string groups;                     // the same
   std::vector<std::string> args;          // "name=value"
   std::vector<std::string> ins;           // "name=in.npy"
   std::vector<std::string> inouts;        // "name=in.npy[:out.npy]"
   std::vector<std::string> outs;          // "name=out.npy[:shape]"
+  std::vector<std::string> tiles;         // "name=X[,Y[,Z]]"
   std::vector<std::string> include_dirs;  // for a .hyk
   CacheOptions cache;                     // the same
   bool json = false;

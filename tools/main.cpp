@@ -133,9 +133,12 @@ void add_run(CLI::App& app, Action& action) {
            "A binding that it reads and writes; without OUT.npy, IN.npy is replaced");
   add_list(*command, "--out", options->outs, "NAME=FILE.npy[:SHAPE]",
            "A binding that it writes; SHAPE as 64,10, by default an element for each item");
+  add_list(*command, "--tile", options->tiles, "NAME=LENGTHS",
+           "Of an output tensor whose tile the launch chooses: its extents, as 8,128");
   add_source_options(*command, options->include_dirs, options->cache);
   command->footer(
-      "Every constant and binding that `halyard inspect` shows is given exactly once.\n"
+      "Every constant and binding that `halyard inspect` shows is given exactly once, save the\n"
+      "constants of tensors: those follow from the arrays, as does what to run.\n"
       "Example: halyard run k.hyx saxpy --items 4096 --arg a=2.0 --arg n=4096 --in x=x.npy "
       "--inout y=y.npy:z.npy");
 }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -271,12 +272,12 @@ TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
 
 TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
   std::ofstream(path("k.hyk")) << R"(
-HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 2, 3),
-          HY_OUT_TENSOR1(float, z)) {
+HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
+          HY_OUT_TILE2(float, y, 2, 3), HY_OUT_TENSOR2(float, z)) {
   HY_TILE_ITEMS2(y, i, j) {
     HY_Y2(y, i, j) = HY_AT2(x, HY_ORIGIN(y, 1) + j, HY_ORIGIN(y, 0) + i);
   }
-  HY_TILE_ITEMS1(z, i) { HY_Y1(z, i) = 7.0f; }
+  HY_TILE_ITEMS2(z, i, j) { HY_Y2(z, i, j) = a; }
 }
 )";
   const std::string file = path("k.hyx");
@@ -286,37 +287,56 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 2,
   EXPECT_EQ(bindings[0]["rank"], 2);
   EXPECT_FALSE(bindings[0].contains("tile"));
   EXPECT_EQ(bindings[1]["tile"], (json{2, 3}));
-  EXPECT_EQ(bindings[2]["rank"], 1);
+  EXPECT_EQ(bindings[2]["rank"], 2);
   EXPECT_THAT(halyard({"inspect", file}).out,
               AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
                     HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
                     HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n")));
 
-  // x is 5 x 7, y its transpose.
-  Words words = {"run",
-                 file,
-                 "transpose",
-                 "--groups",
-                 "2,4",
-                 "--in",
-                 "x=" + floats("m.npy", 0.0f, 35),
-                 "--out",
-                 "y=" + path("t.npy") + ":7,5",
-                 "--out",
-                 "z=" + path("z.npy") + ":4"};
-  for (const char* const constant : {"x.size0=5", "x.size1=7", "x.stride0=7", "y.size0=7",
-                                     "y.size1=5", "y.stride0=5", "z.size0=4", "z.tile0=2"}) {
-    words.insert(words.end(), {"--arg", constant});
-  }
-  const Outcome outcome = halyard(words);
+  // x is 5 x 7, y its transpose: sizes, strides and grid are the arrays'.
+  NpyArray x{ElementType::kFloat32, {5, 7}, std::vector<std::byte>(4 * 35)};
+  std::iota(x.as<float>().begin(), x.as<float>().end(), 0.0f);
+  check(tools::write_npy(path("m.npy"), x));
+  const Words run = {"run",
+                     file,
+                     "transpose",
+                     "--in",
+                     "x=" + path("m.npy"),
+                     "--out",
+                     "y=" + path("t.npy") + ":7,5"};
+  const std::string z = "z=" + path("z.npy");
+  const Words tile = {"--tile", "z=1,1"};
+  const Words a = {"--arg", "a=7"};
+  const Outcome outcome = halyard(run + Words{"--out", z + ":4,2"} + tile + a);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("transpose: 2 x 4 items in 2 x 4 groups on "));
   const NpyArray y = tools::read_npy(path("t.npy")).value();
+  EXPECT_EQ(y.shape, (std::vector<std::uint64_t>{7, 5}));
   for (std::size_t i = 0; i < 7; ++i) {
     for (std::size_t j = 0; j < 5; ++j) {
       ASSERT_EQ(y.as<float>()[i * 5 + j], static_cast<float>(j * 7 + i));
     }
   }
-  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[3], 7.0f);
+  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[7], 7.0f);
+  // The same over a grid that the caller chooses: a group too many in each dimension.
+  EXPECT_EQ(halyard(run + Words{"--out", z + ":4,2", "--groups", "3,5"} + tile + a).code, 0);
+
+  const Words out = {"--out", z + ":4,2"};
+  expect_error(halyard(run + out + a), "not given: --tile z");
+  expect_error(halyard(run + out + a + tile + tile), "--tile z is given twice");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=1,x"}), "not of the form NAME=8,128");
+  expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is no tensor whose tile");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=1,0"}),
+               "kernel transpose: z: tile1 is 0");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=4"}), "z: a tile of 1 extents is given");
+  expect_error(halyard(run + Words{"--out", z + ":4,3"} + a + tile),
+               "y needs 2 x 4 x 1 workgroups, z needs 3 x 4 x 1");
+  expect_error(halyard(run + Words{"--out", z + ":8"} + a + tile),
+               "z: a tensor of rank 1 is given; it has rank 2");
+  expect_error(halyard(run + Words{"--out", z} + a + tile), "give the tensor's shape");
+  expect_error(halyard(run + out + tile), "not given: --arg a (float32)");
+  expect_error(halyard(run + out + a + tile + Words{"--arg", "x.size0=5"}),
+               "--arg x.size0: no such parameter");
 }
 
 TEST_F(Command, RunsAKernelOnNumPyFiles) {
