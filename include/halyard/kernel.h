@@ -22,7 +22,8 @@
  *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
  *   5. No variables at file scope or `static`, except constants; no pointer variables.
  *   6. Within one block no item reads what another writes, except both by atomics. From block to
- *      block items exchange data through shared arrays only, never through buffers.
+ *      block items exchange data through shared arrays only, never through buffers. What is read
+ *      outside blocks, the next block does not write: on a GPU an item may be there already.
  *   7. Two parameters never refer to the same memory.
  *
  * Parameters, T being float, int or uint. Bindings and constants number in list order, each from 0.
@@ -55,8 +56,17 @@
 typedef unsigned int uint;
 typedef __SIZE_TYPE__ size_t;
 
-/* The type of all indices. 64 bits on a CPU: a 32-bit index may wrap, which stops vectorisation. */
+/* How a target runs a kernel: kernel_cpu.h runs a group by one call, kernel_device.h an item. */
+#if defined(__NVPTX__) || defined(__AMDGCN__) || defined(HY_TEXT)
+#define HY_DEVICE
+#endif
+
+/* The type of all indices. On a CPU 64 bits: a 32-bit index may wrap, which stops vectorisation. */
+#ifdef HY_DEVICE
+typedef uint hy_index;
+#else
 typedef size_t hy_index;
+#endif
 
 /* A function that kernels call; always inlined. */
 #define HY_FN static inline __attribute__((always_inline, unused))
@@ -86,26 +96,11 @@ typedef size_t hy_index;
 #define HY_NY hy_ny
 #define HY_NZ hy_nz
 
-/* ---- Blocks -------------------------------------------------------------------------------- */
-
-/* A call runs one whole group, so a block is a loop over its items and the loop's end the barrier.
- * `omp simd` allows vectorisation and makes the compiler reject a jump out of the block. */
-#define HY_ITEMS HY_LOOP(hy_nx)
-#define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx))
-#define HY_LOOP(end)                            \
-  for (size_t hy_z = 0; hy_z < hy_nz; ++hy_z)   \
-    for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y) \
-  _Pragma("omp simd") for (size_t hy_x = 0; hy_x < (end); ++hy_x)
-
 /* How many of `count` items from `first` on lie below n. */
-HY_FN size_t hy_clip(size_t n, size_t first, size_t count) {
-  const size_t left = n > first ? n - first : 0;
+HY_FN hy_index hy_clip(hy_index n, hy_index first, hy_index count) {
+  const hy_index left = n > first ? n - first : 0;
   return left < count ? left : count;
 }
-
-/* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY: next to those of the other
- * items, so that blocks are vectorised. */
-#define HY_MY(x, ...) (x[0 __VA_OPT__(+(__VA_ARGS__))][HY_L])
 
 /* ---- Parameters: each is a tuple (kind, type, name, ...) ------------------------------------ */
 
@@ -133,7 +128,7 @@ HY_FN size_t hy_clip(size_t n, size_t first, size_t count) {
 #define HY_SCAN3(...) HY_SCAN1(HY_SCAN1(HY_SCAN1(__VA_ARGS__)))
 #define HY_SCAN1(...) __VA_ARGS__
 
-/* ---- The kernel as a CPU's code -------------------------------------------------------------- */
+/* ---- The kernel ------------------------------------------------------------------------------ */
 
 /* Group index and number of groups, in x, y, z. The same as halyard::kernel::Workgroup. */
 struct hy_wg {
@@ -142,43 +137,35 @@ struct hy_wg {
 };
 
 /*
- * The entry `name` of calling convention hy-cpu-1 unpacks buffers and constants, holds shared and
- * private storage, and calls the body, which is always inlined. `enum hy_reflect_<name>` is how the
- * compiler driver learns sizes, parameters and types: it reads the enumerators from clang's
+ * HY_ENTRY is the function that a driver calls, named as the kernel: it unpacks what it is given,
+ * holds private storage, and calls the body, which is always inlined. `enum hy_reflect_<name>` is
+ * how the compiler driver learns sizes, parameters and types: it reads the enumerators from clang's
  * syntax tree.
  */
-#define HY_KERNEL(name, x, y, z, ...)                                                              \
-  struct hy_constants_##name {                                                                     \
-    HY_EACH(HY_FIELD_, name, __VA_ARGS__) uint hy_end;                                             \
-  };                                                                                               \
-  enum hy_reflect_##name{                                                                          \
-      hy$x$##name = (x),                                                                           \
-      hy$y$##name = (y),                                                                           \
-      hy$z$##name = (z),                                                                           \
-      hy$items$##name = (x) * (y) * (z),                                                           \
-      hy$constants$##name = __builtin_offsetof(struct hy_constants_##name, hy_end),                \
-      hy$shared$##name = 0 HY_EACH(HY_SHARED_BYTES_, name, __VA_ARGS__),                           \
-      hy$private$##name = 0 HY_EACH(HY_PRIVATE_BYTES_, name, __VA_ARGS__),                         \
-      HY_EACH(HY_REFLECT_, name, __VA_ARGS__)};                                                    \
-  _Static_assert((x) >= 1 && (y) >= 1 && (z) >= 1 && (x) * (y) * (z) <= 1024,                      \
-                 "a workgroup has 1 to 1024 items");                                               \
-  _Static_assert(hy$shared$##name <= 32768, "shared arrays hold 32 KiB at most");                  \
-  _Static_assert(hy$private$##name <= 256, "private values hold 256 bytes per item at most");      \
-  HY_BODY(name, __VA_ARGS__);                                                                      \
-  __attribute__((visibility("default"))) void name(const struct hy_wg* hy_g, void* const* hy_b,    \
-                                                   const void* hy_k) {                             \
-    const struct hy_constants_##name* hy_c = (const struct hy_constants_##name*)hy_k;              \
-    (void)hy_c;                                                                                    \
-    HY_EACH(HY_LOCAL_, name, __VA_ARGS__)                                                          \
-    hy_body_##name(hy_g->group[0], hy_g->group[1], hy_g->group[2], hy_g->count[0], hy_g->count[1], \
-                   hy_g->count[2], (x), (y), (z)HY_EACH(HY_ACTUAL_, name, __VA_ARGS__));           \
-  }                                                                                                \
+#define HY_KERNEL(name, x, y, z, ...)                                                         \
+  struct hy_constants_##name {                                                                \
+    HY_EACH(HY_FIELD_, name, __VA_ARGS__) uint hy_end[0];                                     \
+  };                                                                                          \
+  enum hy_reflect_##name{hy$x$##name = (x),                                                   \
+                         hy$y$##name = (y),                                                   \
+                         hy$z$##name = (z),                                                   \
+                         hy$items$##name = (x) * (y) * (z),                                   \
+                         hy$constants$##name = sizeof(struct hy_constants_##name),            \
+                         hy$shared$##name = 0 HY_EACH(HY_SHARED_BYTES_, name, __VA_ARGS__),   \
+                         hy$private$##name = 0 HY_EACH(HY_PRIVATE_BYTES_, name, __VA_ARGS__), \
+                         HY_EACH(HY_REFLECT_, name, __VA_ARGS__)};                            \
+  _Static_assert((x) >= 1 && (y) >= 1 && (z) >= 1 && (x) * (y) * (z) <= 1024,                 \
+                 "a workgroup has 1 to 1024 items");                                          \
+  _Static_assert(hy$shared$##name <= 32768, "shared arrays hold 32 KiB at most");             \
+  _Static_assert(hy$private$##name <= 256, "private values hold 256 bytes per item at most"); \
+  HY_BODY(name, __VA_ARGS__);                                                                 \
+  HY_ENTRY(name, x, y, z, __VA_ARGS__)                                                        \
   HY_BODY(name, __VA_ARGS__)
-#define HY_BODY(name, ...)                                                              \
-  HY_FN void hy_body_##name(const size_t hy_gx, const size_t hy_gy, const size_t hy_gz, \
-                            const size_t hy_cx, const size_t hy_cy, const size_t hy_cz, \
-                            const size_t hy_nx, const size_t hy_ny,                     \
-                            const size_t hy_nz HY_EACH(HY_FORMAL_, name, __VA_ARGS__))
+#define HY_BODY(name, ...)                                                                    \
+  HY_FN void hy_body_##name(const hy_index hy_gx, const hy_index hy_gy, const hy_index hy_gz, \
+                            const hy_index hy_cx, const hy_index hy_cy, const hy_index hy_cz, \
+                            const hy_index hy_nx, const hy_index hy_ny,                       \
+                            const hy_index hy_nz HY_EACH(HY_FORMAL_, name, __VA_ARGS__))
 
 /* A field of the constants. */
 #define HY_FIELD_hy_buffer(k, T, x, access)
@@ -204,11 +191,10 @@ struct hy_wg {
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T),
 
-/* In the entry: a local for each parameter. */
-#define HY_LOCAL_hy_buffer(k, T, x, access) T* hy_v_##x = (T*)*hy_b++;
+/* In the entry: a local for each parameter. Those of shared and private storage are the target's,
+ * as are HY_GLOBAL, which qualifies buffers, and HY_POINTER, the next binding. */
+#define HY_LOCAL_hy_buffer(k, T, x, access) HY_GLOBAL T* hy_v_##x = HY_POINTER(T, x);
 #define HY_LOCAL_hy_scalar(k, T, x) const T hy_v_##x = hy_c->x;
-#define HY_LOCAL_hy_shared(k, T, x, n, rest) _Alignas(64) T hy_v_##x[n] rest;
-#define HY_LOCAL_hy_private(k, T, x, n) _Alignas(64) T hy_v_##x[n][hy$items$##k];
 
 /* The entry's argument, and the body's parameter by the user's name. */
 #define HY_ACTUAL_hy_buffer(k, T, x, access) , hy_v_##x
@@ -216,38 +202,14 @@ struct hy_wg {
 #define HY_ACTUAL_hy_shared(k, T, x, n, rest) , hy_v_##x
 #define HY_ACTUAL_hy_private(k, T, x, n) , hy_v_##x
 
-#define HY_FORMAL_hy_buffer(k, T, x, access) , T* __restrict x
+#define HY_FORMAL_hy_buffer(k, T, x, access) , HY_GLOBAL T* __restrict x
 #define HY_FORMAL_hy_scalar(k, T, x) , const T x
-#define HY_FORMAL_hy_shared(k, T, x, n, rest) , T x[__restrict n] rest
-#define HY_FORMAL_hy_private(k, T, x, n) , T x[__restrict n][hy$items$##k]
 
-/* A freestanding compiler may still call these for copies and fills. */
-#define HY_MEMORY __attribute__((weak, visibility("hidden"), no_builtin))
-HY_MEMORY void* memcpy(void* to, const void* from, size_t bytes) {
-  for (size_t i = 0; i < bytes; ++i) ((char*)to)[i] = ((const char*)from)[i];
-  return to;
-}
-HY_MEMORY void* memset(void* to, int value, size_t bytes) {
-  for (size_t i = 0; i < bytes; ++i) ((char*)to)[i] = (char)value;
-  return to;
-}
-
-/* ---- Atomics ------------------------------------------------------------------------------- */
-
-/* Builtins, since the vectoriser leaves them alone although `omp simd` calls the items independent:
- * plain or volatile accesses would lose updates. */
-#define hy_atomic_add(e, v) __atomic_fetch_add(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_min(e, v) __atomic_fetch_min(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_max(e, v) __atomic_fetch_max(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_and(e, v) __atomic_fetch_and(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_or(e, v) __atomic_fetch_or(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_xor(e, v) __atomic_fetch_xor(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_exchange(e, v) __atomic_exchange_n(HY_WORD(e), (v), __ATOMIC_RELAXED)
-#define hy_atomic_compare_exchange(e, expected, v) \
-  __sync_val_compare_and_swap(HY_WORD(e), (expected), (v))
-/* The address of a writable element of int or uint; of anything else, an error. */
-#define HY_WORD(e) _Generic(&(e), int*: &(e), uint*: &(e))
-
+#ifdef HY_DEVICE
+#include "halyard/kernel_device.h"
+#else
+#include "halyard/kernel_cpu.h"
+#endif
 #include "halyard/kernel_math.h"
 #include "halyard/kernel_tensor.h"
 

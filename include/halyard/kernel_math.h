@@ -33,21 +33,21 @@ HY_FN float hy_uint_as_float(uint x) {
       float: hy_max_float, \
       int: hy_max_int,     \
       uint: hy_max_uint,   \
-      default: hy_max_index)(a, b)
+      default: hy_max_size)(a, b)
 #define hy_min(a, b)       \
   _Generic((a) + (b),      \
       float: hy_min_float, \
       int: hy_min_int,     \
       uint: hy_min_uint,   \
-      default: hy_min_index)(a, b)
+      default: hy_min_size)(a, b)
 HY_FN float hy_max_float(float a, float b) { return a > b ? a : b; }
 HY_FN float hy_min_float(float a, float b) { return a < b ? a : b; }
 HY_FN int hy_max_int(int a, int b) { return a > b ? a : b; }
 HY_FN int hy_min_int(int a, int b) { return a < b ? a : b; }
 HY_FN uint hy_max_uint(uint a, uint b) { return a > b ? a : b; }
 HY_FN uint hy_min_uint(uint a, uint b) { return a < b ? a : b; }
-HY_FN hy_index hy_max_index(hy_index a, hy_index b) { return a > b ? a : b; }
-HY_FN hy_index hy_min_index(hy_index a, hy_index b) { return a < b ? a : b; }
+HY_FN size_t hy_max_size(size_t a, size_t b) { return a > b ? a : b; }
+HY_FN size_t hy_min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Exact. */
 HY_FN float hy_abs(float x) { return __builtin_fabsf(x); }

@@ -66,20 +66,48 @@
   hy_in3_##x[hy_within(i, hy_t_##x.size[0]) * hy_t_##x.stride[0] + \
              hy_within(j, hy_t_##x.size[1]) * hy_t_##x.stride[1] + hy_within(k, hy_t_##x.size[2])]
 
-#define HY_Y1(y, i) hy_out1_##y[hy_within(i, hy_t_##y.edge[0])]
-#define HY_Y2(y, i, j) \
-  hy_out2_##y[hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + hy_within(j, hy_t_##y.edge[1])]
-#define HY_Y3(y, i, j, k)                                           \
-  hy_out3_##y[hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + \
-              hy_within(j, hy_t_##y.edge[1]) * hy_t_##y.stride[1] + \
+#define HY_Y1(y, i) hy_out1_##y[HY_FIRST(y) hy_within(i, hy_t_##y.edge[0])]
+#define HY_Y2(y, i, j)                                                          \
+  hy_out2_##y[HY_FIRST(y) hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + \
+              hy_within(j, hy_t_##y.edge[1])]
+#define HY_Y3(y, i, j, k)                                                       \
+  hy_out3_##y[HY_FIRST(y) hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + \
+              hy_within(j, hy_t_##y.edge[1]) * hy_t_##y.stride[1] +             \
               hy_within(k, hy_t_##y.edge[2])]
+/* Where no pointer can begin at the tile, its first element is added to each index. */
+#ifdef HY_TEXT
+#define HY_FIRST(y) hy_t_##y.first +
+#else
+#define HY_FIRST(y)
+#endif
 
-#define HY_INSIDE1(y, i) ((size_t)(i) < HY_EDGE_OF(1, y, 0))
-#define HY_INSIDE2(y, i, j) ((size_t)(i) < HY_EDGE_OF(2, y, 0) && (size_t)(j) < HY_EDGE_OF(2, y, 1))
-#define HY_INSIDE3(y, i, j, k)                                               \
-  ((size_t)(i) < HY_EDGE_OF(3, y, 0) && (size_t)(j) < HY_EDGE_OF(3, y, 1) && \
-   (size_t)(k) < HY_EDGE_OF(3, y, 2))
+#define HY_INSIDE1(y, i) ((hy_index)(i) < HY_EDGE_OF(1, y, 0))
+#define HY_INSIDE2(y, i, j) \
+  ((hy_index)(i) < HY_EDGE_OF(2, y, 0) && (hy_index)(j) < HY_EDGE_OF(2, y, 1))
+#define HY_INSIDE3(y, i, j, k)                                                   \
+  ((hy_index)(i) < HY_EDGE_OF(3, y, 0) && (hy_index)(j) < HY_EDGE_OF(3, y, 1) && \
+   (hy_index)(k) < HY_EDGE_OF(3, y, 2))
 
+/* HY_EDGE, of a tensor of this rank and no other. */
+#define HY_EDGE_OF(R, y, d) _Generic(hy_out##R##_##y, default: hy_t_##y.edge[d])
+
+#ifdef HY_DEVICE
+/* Dealt out to the items one after another, so that neighbours write neighbours. */
+#define HY_TILE_ITEMS1(y, i) \
+  HY_ITEMS for (hy_index i = HY_L; i < HY_EDGE_OF(1, y, 0); i += hy_nx * hy_ny * hy_nz)
+#define HY_TILE_ITEMS2(y, i, j)                                                            \
+  HY_DEAL(i, j, HY_TILE(y, 0) * HY_TILE(y, 1), hy_e / HY_TILE(y, 1), hy_e % HY_TILE(y, 1)) \
+  if HY_INSIDE2 (y, i, j)
+#define HY_TILE_ITEMS3(y, i, j, k)                                                              \
+  HY_DEAL(hy_row, k, HY_TILE(y, 0) * HY_TILE(y, 1) * HY_TILE(y, 2), hy_e / HY_TILE(y, 2),       \
+          hy_e % HY_TILE(y, 2))                                                                 \
+  for (hy_index i = hy_row / HY_TILE(y, 1), j = hy_row % HY_TILE(y, 1), hy_one = 0; hy_one < 1; \
+       ++hy_one)                                                                                \
+    if HY_INSIDE3 (y, i, j, k)
+#define HY_DEAL(i, j, end, i_of, j_of)                                                       \
+  HY_ITEMS for (hy_index hy_e = HY_L, i = 0, j = 0; hy_e < (end) && (i = i_of, j = j_of, 1); \
+                hy_e += hy_nx * hy_ny * hy_nz)
+#else
 #define HY_TILE_ITEMS1(y, i) _Pragma("omp simd") for (size_t i = 0; i < HY_EDGE_OF(1, y, 0); ++i)
 #define HY_TILE_ITEMS2(y, i, j)                    \
   for (size_t i = 0; i < HY_EDGE_OF(2, y, 0); ++i) \
@@ -88,11 +116,9 @@
   for (size_t i = 0; i < HY_EDGE_OF(3, y, 0); ++i)   \
     for (size_t j = 0; j < HY_EDGE_OF(3, y, 1); ++j) \
   _Pragma("omp simd") for (size_t k = 0; k < HY_EDGE_OF(3, y, 2); ++k)
+#endif
 
-/* HY_EDGE, of a tensor of this rank and no other. */
-#define HY_EDGE_OF(R, y, d) (hy_t_##y.edge[(d) + 0 * sizeof(hy_out##R##_##y)])
-
-HY_FN size_t hy_within(size_t index, size_t end) {
+HY_FN hy_index hy_within(hy_index index, hy_index end) {
 #ifdef HY_CHECKED
   if (index >= end) __builtin_trap();
 #endif
@@ -101,43 +127,38 @@ HY_FN size_t hy_within(size_t index, size_t end) {
 
 /* ---- In the entry: a tensor from its constants ----------------------------------------------- */
 
+/* Dimensions from the rank on have size, stride and tile 0. */
 struct hy_in_view {
-  size_t size[3];
-  size_t stride[3];
+  hy_index size[3];
+  hy_index stride[3];
 };
 
 struct hy_out_view {
-  size_t size[3];
-  size_t stride[3];
-  size_t tile[3];
-  size_t origin[3];
-  size_t edge[3];
-  size_t first; /* element of the tile in the buffer */
+  hy_index size[3];
+  hy_index stride[3];
+  hy_index tile[3];
+  hy_index origin[3];
+  hy_index edge[3];
+  hy_index first; /* element of the tile in the buffer */
 };
 
-HY_FN struct hy_in_view hy_view_in(int rank, const uint* size, const uint* stride) {
-  struct hy_in_view view = {{0}, {0}};
-  HY_UNROLL
-  for (int d = 0; d < rank; ++d) {
-    view.size[d] = size[d];
-    view.stride[d] = d + 1 < rank ? stride[d] : 1;
-  }
+HY_FN struct hy_in_view hy_view_in(int rank, uint n0, uint n1, uint n2, uint s0, uint s1) {
+  struct hy_in_view view = {{n0, n1, n2}, {s0, s1, 0}};
+  view.stride[rank - 1] = 1;
   return view;
 }
 
-HY_FN struct hy_out_view hy_view_out(int rank, const uint* size, const uint* stride,
-                                     const uint* tile, const struct hy_wg* group) {
-  struct hy_out_view view = {{0}, {0}, {0}, {0}, {0}, 0};
-  int empty = 0;
-  HY_UNROLL
-  for (int d = rank; d < 3; ++d) empty |= group->group[d] != 0;
+/* Of the group at gx, gy, gz. */
+HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s0, uint s1, uint t0,
+                                     uint t1, uint t2, hy_index gx, hy_index gy, hy_index gz) {
+  struct hy_out_view view = {{n0, n1, n2}, {s0, s1, 0}, {t0, t1, t2}, {0, 0, 0}, {0, 0, 0}, 0};
+  const hy_index group[3] = {gx, gy, gz};
+  int empty = (rank < 2 && gy != 0) || (rank < 3 && gz != 0);
+  view.stride[rank - 1] = 1;
   HY_UNROLL
   for (int d = 0; d < rank; ++d) {
-    view.size[d] = size[d];
-    view.stride[d] = d + 1 < rank ? stride[d] : 1;
-    view.tile[d] = tile[d];
-    view.origin[d] = group->group[rank - 1 - d] * tile[d];
-    view.edge[d] = empty ? 0 : hy_clip(size[d], view.origin[d], tile[d]);
+    view.origin[d] = group[rank - 1 - d] * view.tile[d];
+    view.edge[d] = empty ? 0 : hy_clip(view.size[d], view.origin[d], view.tile[d]);
     view.first += view.origin[d] * view.stride[d];
   }
   HY_UNROLL
@@ -167,26 +188,34 @@ HY_FN struct hy_out_view hy_view_out(int rank, const uint* size, const uint* str
   hy$out_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
   hy$tile2$##k##$##y = (t2),
 
-#define HY_LOCAL_hy_in_tensor(k, T, x, R)      \
-  const T* const hy_v_##x = (const T*)*hy_b++; \
-  const struct hy_in_view hy_t_##x = hy_view_in(R, hy_c->hy$size$##x, hy_c->hy$stride$##x);
-#define HY_LOCAL_hy_out_tensor(k, T, y, R) HY_LOCAL_OUT(T, y, R, hy_c->hy$tile$##y)
+#define HY_LOCAL_hy_in_tensor(k, T, x, R)                     \
+  const HY_GLOBAL T* const hy_v_##x = HY_POINTER(const T, x); \
+  const struct hy_in_view hy_t_##x =                          \
+      hy_view_in(R, HY_OF##R(hy_c->hy$size$##x), HY_STRIDES##R(hy_c->hy$stride$##x));
+#define HY_LOCAL_hy_out_tensor(k, T, y, R) HY_LOCAL_OUT(T, y, R, HY_OF##R(hy_c->hy$tile$##y))
 #define HY_LOCAL_hy_out_tile(k, T, y, R, t0, t1, t2)                                      \
   _Static_assert((t0) >= 1 && (t1) >= 1 && (t2) >= 1, "a tile has at least one element"); \
-  HY_LOCAL_OUT(T, y, R, ((const uint[3]){(t0), (t1), (t2)}))
-#define HY_LOCAL_OUT(T, y, R, tile)                                       \
-  const struct hy_out_view hy_t_##y =                                     \
-      hy_view_out(R, hy_c->hy$size$##y, hy_c->hy$stride$##y, tile, hy_g); \
-  T* const hy_v_##y = (T*)*hy_b++ + hy_t_##y.first;
+  HY_LOCAL_OUT(T, y, R, t0, t1, t2)
+#define HY_LOCAL_OUT(T, y, R, ...)                                                                 \
+  const struct hy_out_view hy_t_##y =                                                              \
+      hy_view_out(R, HY_OF##R(hy_c->hy$size$##y), HY_STRIDES##R(hy_c->hy$stride$##y), __VA_ARGS__, \
+                  HY_GROUP(0), HY_GROUP(1), HY_GROUP(2));                                          \
+  HY_GLOBAL T* const hy_v_##y = HY_POINTER(T, y) + hy_t_##y.first;
+#define HY_OF1(a) (a)[0], 0, 0
+#define HY_OF2(a) (a)[0], (a)[1], 0
+#define HY_OF3(a) (a)[0], (a)[1], (a)[2]
+#define HY_STRIDES1(a) 0, 0
+#define HY_STRIDES2(a) (a)[0], 0
+#define HY_STRIDES3(a) (a)[0], (a)[1]
 
 #define HY_ACTUAL_hy_in_tensor(k, T, x, R) , hy_v_##x, hy_t_##x
 #define HY_ACTUAL_hy_out_tensor(k, T, y, R) , hy_v_##y, hy_t_##y
 #define HY_ACTUAL_hy_out_tile(k, T, y, R, t0, t1, t2) , hy_v_##y, hy_t_##y
 
 #define HY_FORMAL_hy_in_tensor(k, T, x, R) \
-  , const T* __restrict hy_in##R##_##x, const struct hy_in_view hy_t_##x
+  , const HY_GLOBAL T* __restrict hy_in##R##_##x, const struct hy_in_view hy_t_##x
 #define HY_FORMAL_hy_out_tensor(k, T, y, R) \
-  , T* __restrict hy_out##R##_##y, const struct hy_out_view hy_t_##y
+  , HY_GLOBAL T* __restrict hy_out##R##_##y, const struct hy_out_view hy_t_##y
 #define HY_FORMAL_hy_out_tile(k, T, y, R, t0, t1, t2) HY_FORMAL_hy_out_tensor(k, T, y, R)
 
 #endif /* HALYARD_KERNEL_TENSOR_H_ */

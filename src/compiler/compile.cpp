@@ -10,10 +10,14 @@
 #include <utility>
 
 #include "base/format.h"
+#include "compiler/code_object.h"
+#include "compiler/device_ir.h"
 #include "compiler/hyx_writer.h"
 #include "compiler/process.h"
 #include "compiler/syntax_tree.h"
+#include "compiler/target.h"
 #include "kernel/cpu_abi.h"
+#include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 
 namespace halyard::inline v0::compiler {
@@ -22,10 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-constexpr std::array<std::string_view, 5> kTargets = {"x86-64", "x86-64-v2", "x86-64-v3",
-                                                      "x86-64-v4", "aarch64"};
-constexpr const char* kX86 = "--target=x86_64-unknown-linux-gnu";
-constexpr const char* kArm = "--target=aarch64-unknown-linux-gnu";
 constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
 
 // Clang 19 is what the dialect is tested with.
@@ -72,9 +72,9 @@ Status check_options(const CompileOptions& options) {
                  options.source, options.optimization);
   }
   for (auto target = options.targets.begin(); target != options.targets.end(); ++target) {
-    if (std::find(kTargets.begin(), kTargets.end(), *target) == kTargets.end()) {
+    if (find_target(*target) == nullptr) {
       return error(StatusCode::kInvalidArgument, "{}: unknown target '{}'; known are {}",
-                   options.source, *target, fmt::join(kTargets, ", "));
+                   options.source, *target, fmt::join(known_targets(), ", "));
     }
     if (std::find(options.targets.begin(), target, *target) != target) {
       return error(StatusCode::kInvalidArgument, "{}: target '{}' is given twice", options.source,
@@ -115,35 +115,16 @@ class Compilation {
  public:
   Compilation(const CompileOptions& options, const Toolchain& tools,
               const TemporaryDirectory& scratch)
-      : options_(options), scratch_(scratch) {
-    // Kernels see no system header, and no errno, contraction or library call: results are the same
-    // on every level of x86-64.
-    common_ = {tools.clang,
-               "-x",
-               "c",
-               "-std=gnu17",
-               "-ffreestanding",
-               "-nostdinc",
-               "-fopenmp-simd",
-               "-ffp-contract=off",
-               "-fno-math-errno",
-               "-fno-color-diagnostics",
-               "-fmacro-backtrace-limit=1",
-               "-include",
-               tools.include_dir + "/halyard/kernel.h",
-               "-I" + tools.include_dir};
-    if (options.checked) common_.push_back("-DHY_CHECKED");
-    for (const std::string& directory : options.include_dirs) common_.push_back("-I" + directory);
-  }
+      : options_(options), tools_(tools), scratch_(scratch) {}
 
   // Diagnostics, rules and reflection.
   Result<std::vector<Kernel>> check() const {
     const std::string rule = (scratch_.path() / "rule").string();
     HALYARD_ASSIGN_OR_RETURN(
         const ProcessOutput output,
-        clang({kX86, "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wshadow",
-               "-Werror=shadow", "-Xclang", "-ast-dump=json", "-MD", "-MT", "inputs", "-MF",
-               rule}));
+        compile({kHostTriple, "-fopenmp-simd", "-fsyntax-only", "-Wall", "-Wextra",
+                 "-Wno-unused-parameter", "-Wshadow", "-Werror=shadow", "-Xclang", "-ast-dump=json",
+                 "-MD", "-MT", "inputs", "-MF", rule}));
     if (output.exit_code != 0) return rejected("does not compile", output.err);
     HALYARD_ASSIGN_OR_RETURN(Analysis analysis, analyze(output.out));
     if (!analysis.diagnostics.empty()) return rejected("breaks a rule", analysis.diagnostics);
@@ -152,40 +133,124 @@ class Compilation {
     if (options_.inputs != nullptr) {
       HALYARD_ASSIGN_OR_RETURN(const std::string text, read_file(rule, kMaxSourceBytes));
       *options_.inputs = parse_rule(text);
+      // This pass reads the CPU's form of the language; GPUs have the other.
+      if (has_device_target()) {
+        options_.inputs->push_back(tools_.include_dir + "/halyard/kernel_device.h");
+      }
     }
     return std::move(analysis.kernels);
   }
 
-  Result<Image> build(const std::string& target) const {
-    const fs::path path = scratch_.path() / "image";
-    const bool arm = target == "aarch64";
-    Arguments arguments = {arm ? kArm : kX86, "-march=" + (arm ? "armv8-a" : target),
-                           fmt::format("-O{}", options_.optimization),
-                           // Warnings were the check pass's business.
-                           "-w", "-fvisibility=hidden", "-fPIC", "-ffunction-sections",
-                           "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-shared",
-                           "-nostdlib", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,noexecstack",
-                           "-Wl,--gc-sections", "-Wl,--build-id=none", "-o", path.string()};
-    if (options_.debug) {
-      arguments.insert(arguments.end(), {"-g", "-fdebug-compilation-dir=."});
-    } else {
-      arguments.push_back("-s");
+  Result<Image> build(const Target& target, const std::vector<Kernel>& kernels) const {
+    if (target.family == Family::kCpu) return build_shared_object(target);
+    HALYARD_ASSIGN_OR_RETURN(Image image, build_device_image(target, kernels));
+    if (target.family == Family::kHsaco) {
+      // The compiler's metadata against what the source says: arguments where a launch puts them.
+      HALYARD_RETURN_IF_ERROR(check_code_object(
+          image.bytes, fmt::format("{} for {}", options_.source, target.name), kernels));
     }
-    HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, clang(std::move(arguments)));
-    if (output.exit_code != 0) {
-      return rejected(fmt::format("cannot be built for {}", target), output.err);
-    }
-    HALYARD_ASSIGN_OR_RETURN(std::string bytes, read_file(path, kernel::kMaxHyxBytes));
-    return Image{target, std::string(kernel::kCpuConvention), std::move(bytes)};
+    return image;
   }
 
  private:
-  Result<ProcessOutput> clang(Arguments arguments) const {
-    Arguments all = common_;
+  static constexpr const char* kHostTriple = "--target=x86_64-unknown-linux-gnu";
+
+  Result<Image> build_shared_object(const Target& target) const {
+    Arguments arguments = machine(target);
+    arguments.insert(arguments.end(),
+                     {"-fopenmp-simd", "-fPIC", "-ffunction-sections", "-fno-stack-protector",
+                      "-fno-asynchronous-unwind-tables", "-shared", "-nostdlib", "-fuse-ld=lld",
+                      "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections",
+                      "-Wl,--build-id=none", options_.debug ? "-g" : "-s"});
+    return image_of(target, kernel::kCpuConvention, compile(to_image(std::move(arguments))));
+  }
+
+  // In two steps, since C has no word for a group's size: it is added to the intermediate code.
+  Result<Image> build_device_image(const Target& target, const std::vector<Kernel>& kernels) const {
+    const fs::path path = scratch_.path() / "device.ll";
+    Arguments arguments = machine(target);
+    if (options_.debug) arguments.push_back("-gline-tables-only");
+    Arguments front = arguments;
+    front.insert(front.end(),
+                 {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o", path.string()});
+    HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, compile(std::move(front)));
+    if (output.exit_code != 0) return cannot_be_built(target, output);
+    HALYARD_ASSIGN_OR_RETURN(std::string ir, read_file(path, kernel::kMaxHyxBytes));
+    state_workgroup_sizes(target.family, kernels, ir);
+    HALYARD_RETURN_IF_ERROR(write_file(path, ir));
+
+    if (target.family == Family::kPtx) arguments.push_back("-S");
+    arguments = to_image(std::move(arguments));
+    arguments.insert(arguments.begin(), tools_.clang);
+    arguments.insert(arguments.end(), {"-x", "ir", path.string()});
+    return image_of(target, kernel::kKernargConvention, run_process(arguments, scratch_));
+  }
+
+  // The processor, and how its code is made.
+  Arguments machine(const Target& target) const {
+    const bool hsaco = target.family == Family::kHsaco;
+    // At -O0 AMD's kernels ask for hidden arguments, used or not.
+    const int level = hsaco ? std::max(1, options_.optimization) : options_.optimization;
+    Arguments arguments = {fmt::format("--target={}", target.triple), fmt::format("-O{}", level),
+                           // Warnings were the check pass's business.
+                           "-w", "-fvisibility=hidden"};
+    if (options_.debug) arguments.push_back("-fdebug-compilation-dir=.");
+    arguments.push_back(fmt::format("-m{}={}", hsaco ? "cpu" : "arch", target.arch));
+    if (hsaco) arguments.push_back("-nogpulib");
+    if (target.family == Family::kPtx) {
+      // Else the version is that of the CUDA toolkit that happens to be there.
+      arguments.insert(arguments.end(), {"--cuda-path=/nonexistent", "-Xclang", "-target-feature",
+                                         "-Xclang", fmt::format("+ptx{}", target.version)});
+    }
+    return arguments;
+  }
+
+  Arguments to_image(Arguments arguments) const {
+    arguments.insert(arguments.end(), {"-o", (scratch_.path() / "image").string()});
+    return arguments;
+  }
+
+  Result<Image> image_of(const Target& target, std::string_view convention,
+                         Result<ProcessOutput> output) const {
+    HALYARD_RETURN_IF_ERROR(output.status());
+    if (output->exit_code != 0) return cannot_be_built(target, *output);
+    HALYARD_ASSIGN_OR_RETURN(std::string bytes,
+                             read_file(scratch_.path() / "image", kernel::kMaxHyxBytes));
+    return Image{std::string(target.name), std::string(convention), std::move(bytes)};
+  }
+
+  // Clang over the source. Kernels see no system header, and no errno, contraction or library call:
+  // results are the same on every target.
+  Result<ProcessOutput> compile(Arguments arguments) const {
+    Arguments all = {tools_.clang,
+                     "-x",
+                     "c",
+                     "-std=gnu17",
+                     "-ffreestanding",
+                     "-nostdinc",
+                     "-ffp-contract=off",
+                     "-fno-math-errno",
+                     "-fno-color-diagnostics",
+                     "-fmacro-backtrace-limit=1",
+                     "-include",
+                     tools_.include_dir + "/halyard/kernel.h",
+                     "-I" + tools_.include_dir};
+    if (options_.checked) all.push_back("-DHY_CHECKED");
+    for (const std::string& directory : options_.include_dirs) all.push_back("-I" + directory);
     all.insert(all.end(), std::make_move_iterator(arguments.begin()),
                std::make_move_iterator(arguments.end()));
     all.insert(all.end(), {"--", options_.source});
     return run_process(all, scratch_);
+  }
+
+  bool has_device_target() const {
+    return std::ranges::any_of(options_.targets, [](const std::string& name) {
+      return find_target(name)->family != Family::kCpu;
+    });
+  }
+
+  Status cannot_be_built(const Target& target, const ProcessOutput& output) const {
+    return rejected(fmt::format("cannot be built for {}", target.name), output.err);
   }
 
   Status rejected(std::string_view what, std::string_view diagnostics) const {
@@ -195,8 +260,8 @@ class Compilation {
   }
 
   const CompileOptions& options_;
+  const Toolchain& tools_;
   const TemporaryDirectory& scratch_;
-  Arguments common_;
 };
 
 Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
@@ -210,7 +275,8 @@ Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
   const Compilation compilation(options, tools, scratch);
   HALYARD_ASSIGN_OR_RETURN(contents.kernels, compilation.check());
   for (const std::string& target : options.targets) {
-    HALYARD_ASSIGN_OR_RETURN(Image image, compilation.build(target));
+    HALYARD_ASSIGN_OR_RETURN(Image image,
+                             compilation.build(*find_target(target), contents.kernels));
     contents.images.push_back(std::move(image));
   }
   std::vector<std::byte> bytes = write_hyx(contents);
@@ -221,7 +287,11 @@ Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
 
 }  // namespace
 
-std::span<const std::string_view> known_targets() noexcept { return kTargets; }
+std::vector<std::string_view> known_targets() {
+  std::vector<std::string_view> names;
+  for (const Target& target : targets()) names.push_back(target.name);
+  return names;
+}
 
 Result<Toolchain> find_toolchain(const CompileOptions& options) {
   Toolchain tools;

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +33,7 @@ struct CompileOptions {
 };
 
 // Every target that `compile` knows.
-std::span<const std::string_view> known_targets() noexcept;
+std::vector<std::string_view> known_targets();
 
 // Errors: kNotFound, no such source; kInvalidArgument, the source breaks a rule or does not compile
 // (the message is the diagnostics, with the source's lines), or an option is wrong; kUnavailable,

@@ -133,4 +133,13 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t mos
   return text;
 }
 
+Status write_file(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+  stream.close();
+  if (stream) return {};
+  return error(StatusCode::kUnavailable, "{}: cannot be written: {}", path.string(),
+               std::strerror(errno));
+}
+
 }  // namespace halyard::inline v0::compiler

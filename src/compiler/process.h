@@ -43,5 +43,7 @@ std::string find_program(std::string_view name);
 
 // A whole file. kNotFound, kUnavailable; kResourceExhausted above `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);
+// kUnavailable: the file is then there in part.
+Status write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace halyard::inline v0::compiler
