@@ -33,6 +33,7 @@ struct CacheOptions {
 
 struct CompileOptions {
   std::string source;
+  std::string manifest;              // of a foreign source; or empty
   std::string output;                // empty: the source's name with .hyx, in the current directory
   std::string depfile;               // empty: none
   std::vector<std::string> targets;  // empty: the compiler's choice

@@ -4,6 +4,7 @@
 // says, and bindings and constants its order.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace halyard::inline v0::kernel {
@@ -14,5 +15,19 @@ namespace halyard::inline v0::kernel {
 // segment lay out a C parameter list of pointers and then scalars, so kernels of nvcc and hipcc
 // that have such a list are of this convention too.
 inline constexpr std::string_view kKernargConvention = "hy-kernarg-1";
+
+// A SPIR-V module for Vulkan 1.2. It has a GLCompute entry point with the name of each kernel, of
+// the kernel's own workgroup size. Binding i is a storage buffer, descriptor set 0, binding i; the
+// struct of constants is the push constants, at most 128 bytes, which every device has. Floating
+// point rounds to nearest and keeps signed zeros, infinities and NaNs, so a device needs
+// shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32.
+inline constexpr std::string_view kVulkanConvention = "hy-vulkan-1";
+inline constexpr std::uint32_t kVulkanConstantsBytes = 128;
+
+// Source text in the Metal Shading Language, to be compiled without fast mathematics. It has a
+// kernel function with the name of each kernel. Binding i is [[buffer(i)]]; the struct of
+// constants, if there are any, is [[buffer(<number of bindings>)]]. Shared arrays are declared in
+// the source: a launch gives no threadgroup memory.
+inline constexpr std::string_view kMetalConvention = "hy-metal-1";
 
 }  // namespace halyard::inline v0::kernel
