@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -235,16 +234,8 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
   }
 
   Launch launch;
-  launch.ranges_ = {
-      std::unique_ptr<BufferRange[]>(new (std::nothrow) BufferRange[arguments.size()]),
-      arguments.size()};
-  launch.refs_ = {std::unique_ptr<BindingRef[]>(new (std::nothrow) BindingRef[arguments.size()]),
-                  arguments.size()};
-  launch.constants_ = {
-      std::unique_ptr<Constant[]>(new (std::nothrow) Constant[kernel.constants.size()]),
-      kernel.constants.size()};
-  if (launch.ranges_.items == nullptr || launch.refs_.items == nullptr ||
-      launch.constants_.items == nullptr) {
+  if (!launch.ranges_.allocate(arguments.size()) || !launch.refs_.allocate(arguments.size()) ||
+      !launch.constants_.allocate(kernel.constants.size())) {
     return failed(Status(StatusCode::kResourceExhausted, "no memory for a launch"));
   }
 

@@ -132,6 +132,7 @@ TEST_F(Tensors, AMovedLaunchMayBeDispatchedAgain) {
   const BufferView y = view({4, 8});
   Launch first = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();
   const Launch launch = std::move(first);
+  EXPECT_EQ(first.bindings().size(), 0u);
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(words(run(function("chosen"), launch)), ElementsAre(4, 8, 8, 2, 2));
   }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "halyard/base/export.h"
@@ -98,9 +99,16 @@ class HALYARD_EXPORT Launch {
  private:
   template <class T>
   struct Array {
+    bool allocate(std::size_t count) {
+      items.reset(new (std::nothrow) T[count]);
+      size = items == nullptr ? 0 : count;
+      return items != nullptr;
+    }
+    // Nothing once it was moved from.
+    operator View<T>() const noexcept { return View<T>(items.get(), items == nullptr ? 0 : size); }
+
     std::unique_ptr<T[]> items;
     std::size_t size = 0;
-    operator View<T>() const noexcept { return View<T>(items.get(), size); }
   };
 
   Grid grid_{};
