@@ -1,15 +1,16 @@
-# halyard_add_kernels(<target> <file.hyk>... [TARGETS <name>...])
+# halyard_add_kernels(<target> <file>... [TARGETS <name>...] [MANIFEST <file.json>])
 #
-# Compiles each kernel file to <file>.hyx with `halyard compile`, as part of building <target>; if
-# there is no such target, it becomes one, built by default. TARGETS are targets of the kernel
-# compiler, as in `halyard compile --target`; without them it chooses.
+# Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as
+# part of building <target>; if there is no such target, it becomes one, built by default. TARGETS
+# are targets of the kernel compiler, as in `halyard compile --target`; without them it chooses.
+# MANIFEST says what is to be known of the kernels of the files that are no .hyk.
 #
 # The files go to the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels
 # if that is set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target>
 # lists their paths. A kernel file is compiled again when it or a file that it includes has changed.
 
 function(halyard_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" TARGETS)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" MANIFEST TARGETS)
   if(NOT arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "halyard_add_kernels(${target}): no kernel files")
   endif()
@@ -36,9 +37,15 @@ function(halyard_add_kernels target)
     get_filename_component(path ${source} ABSOLUTE)
     get_filename_component(name ${source} NAME_WE)
     set(output ${directory}/${name}.hyx)
+    set(manifest "")
+    if(arg_MANIFEST AND NOT path MATCHES "[.]hyk$")
+      get_filename_component(manifest ${arg_MANIFEST} ABSOLUTE)
+      set(manifest --manifest ${manifest})
+    endif()
     add_custom_command(
       OUTPUT ${output}
-      COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} --depfile ${output}.d ${options}
+      COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} --depfile ${output}.d
+              ${options} ${manifest}
       DEPENDS ${path} ${tool}
       DEPFILE ${output}.d
       COMMENT "Compiling kernels ${name}.hyx"

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -76,11 +77,29 @@ std::string_view option_for(kernel::Access access) {
   return "--in";
 }
 
-// Constants first, then bindings.
+bool is_tensor_kernel(const hal::Function& function) {
+  for (std::size_t i = 0; i < function.binding_count(); ++i) {
+    if (function.binding(i).rank != 0) return true;
+  }
+  return false;
+}
+
+bool chooses_tile(const hal::BindingInfo& info) {
+  return info.rank != 0 && info.access != kernel::Access::kRead && info.tile[0] == 0;
+}
+
+// Constants first, without those of tensors, then bindings.
 std::vector<Parameter> parameters_of(const hal::Function& function) {
   std::vector<Parameter> parameters;
+  std::set<std::string_view> tensors;
+  for (std::size_t i = 0; i < function.binding_count(); ++i) {
+    const hal::BindingInfo info = function.binding(i);
+    if (info.rank != 0) tensors.insert(info.name);
+  }
   for (std::size_t i = 0; i < function.constant_count(); ++i) {
     const hal::ConstantInfo info = function.constant(i);
+    // A tensor's constants are called after it: "x.size0".
+    if (tensors.contains(info.name.substr(0, info.name.find('.')))) continue;
     parameters.push_back({"--arg", info.name, info.type, {}});
   }
   for (std::size_t i = 0; i < function.binding_count(); ++i) {
@@ -88,6 +107,38 @@ std::vector<Parameter> parameters_of(const hal::Function& function) {
     parameters.push_back({option_for(info.access), info.name, info.element, {}});
   }
   return parameters;
+}
+
+// What --tile says of the bindings.
+Status parse_tiles(const RunOptions& options, std::string_view kernel,
+                   std::vector<BoundArray>& arrays) {
+  for (const std::string& text : options.tiles) {
+    const std::size_t equals = text.find('=');
+    const auto lengths = parse_lengths(equals == text.npos ? "" : text.substr(equals + 1));
+    if (!lengths || lengths->size() > hal::kMaxTensorRank) {
+      return error(StatusCode::kInvalidArgument, "--tile {}: not of the form NAME=8,128", text);
+    }
+    const std::string_view name = std::string_view(text).substr(0, equals);
+    const auto found = std::ranges::find_if(
+        arrays, [&](const BoundArray& array) { return array.binding.name == name; });
+    if (found == arrays.end() || !chooses_tile(found->binding)) {
+      return error(StatusCode::kInvalidArgument,
+                   "kernel {}: --tile {}: {} is no tensor whose tile "
+                   "the launch chooses",
+                   kernel, text, name);
+    }
+    if (found->tile.rank() != 0) {
+      return error(StatusCode::kInvalidArgument, "kernel {}: --tile {} is given twice", kernel,
+                   name);
+    }
+    found->tile = hal::View<std::uint64_t>(*lengths);
+  }
+  for (const BoundArray& array : arrays) {
+    if (!chooses_tile(array.binding) || array.tile.rank() != 0) continue;
+    return error(StatusCode::kInvalidArgument, "kernel {}: not given: --tile {}", kernel,
+                 array.binding.name);
+  }
+  return {};
 }
 
 // "--arg a (float32), --in x (float32)"
@@ -173,12 +224,17 @@ std::vector<std::uint64_t> shape_of(const hal::Grid::Extent& items) {
 }
 
 Result<BoundArray> parse_array(const hal::BindingInfo& binding, std::string_view value,
-                               const Launch& launch) {
+                               const Coverage& coverage) {
   BoundArray array{.binding = binding};
   if (binding.access == kernel::Access::kWrite) {
     const auto [file, shape] = split_file(value);
     array.output = file;
-    array.shape = shape_of(launch.items);
+    array.shape = shape_of(coverage.items);
+    if (file.size() == value.size() && binding.rank != 0) {
+      return error(StatusCode::kInvalidArgument,
+                   "--out {}={}: give the tensor's shape, such as {}:64,10", binding.name, file,
+                   file);
+    }
     if (file.size() != value.size()) {
       auto lengths = parse_lengths(shape);
       if (!lengths || lengths->size() > kMaxNpyDimensions) {
@@ -210,33 +266,41 @@ Result<BoundArray> parse_array(const hal::BindingInfo& binding, std::string_view
 
 }  // namespace
 
-Result<Launch> parse_launch(const RunOptions& options, const hal::Function& function) {
+Coverage cover_groups(const hal::Grid::Extent& groups, const hal::Function& function) {
+  const hal::Grid::Extent size = function.workgroup_size();
+  return {.grid = {.groups = groups},
+          .groups = groups,
+          .items = {saturating_product(groups.x, size.x), saturating_product(groups.y, size.y),
+                    saturating_product(groups.z, size.z)}};
+}
+
+Result<Coverage> parse_coverage(const RunOptions& options, const hal::Function& function) {
+  if (options.items.empty() && options.groups.empty() && is_tensor_kernel(function)) {
+    return Coverage{};
+  }
   if (options.items.empty() == options.groups.empty()) {
     return error(StatusCode::kInvalidArgument, "kernel {}: give either --items or --groups",
                  function.name());
   }
-  const hal::Grid::Extent size = function.workgroup_size();
-  Launch launch;
-  if (options.groups.empty()) {
-    HALYARD_ASSIGN_OR_RETURN(launch.items, parse_extent("--items", options.items));
-    launch.grid.items = launch.items;
-    const auto round_up = [](std::uint64_t items, std::uint64_t group) {
-      return items / group + (items % group != 0 ? 1 : 0);
-    };
-    launch.groups = {round_up(launch.items.x, size.x), round_up(launch.items.y, size.y),
-                     round_up(launch.items.z, size.z)};
-  } else {
-    HALYARD_ASSIGN_OR_RETURN(launch.groups, parse_extent("--groups", options.groups));
-    launch.grid.groups = launch.groups;
-    launch.items = {saturating_product(launch.groups.x, size.x),
-                    saturating_product(launch.groups.y, size.y),
-                    saturating_product(launch.groups.z, size.z)};
+  if (options.items.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(const hal::Grid::Extent groups,
+                             parse_extent("--groups", options.groups));
+    return cover_groups(groups, function);
   }
-  return launch;
+  const hal::Grid::Extent size = function.workgroup_size();
+  Coverage coverage;
+  HALYARD_ASSIGN_OR_RETURN(coverage.items, parse_extent("--items", options.items));
+  coverage.grid.items = coverage.items;
+  const auto round_up = [](std::uint64_t items, std::uint64_t group) {
+    return items / group + (items % group != 0 ? 1 : 0);
+  };
+  coverage.groups = {round_up(coverage.items.x, size.x), round_up(coverage.items.y, size.y),
+                     round_up(coverage.items.z, size.z)};
+  return coverage;
 }
 
 Result<Arguments> parse_arguments(const RunOptions& options, const hal::Function& function,
-                                  const Launch& launch) {
+                                  const Coverage& coverage) {
   const std::string_view kernel = function.name();
   std::vector<Parameter> parameters = parameters_of(function);
   for (const auto& [option, texts] :
@@ -252,19 +316,20 @@ Result<Arguments> parse_arguments(const RunOptions& options, const hal::Function
   }
 
   Arguments arguments;
-  for (std::size_t i = 0; i < function.constant_count(); ++i) {
+  const std::size_t constants = parameters.size() - function.binding_count();
+  for (std::size_t i = 0; i < constants; ++i) {
     HALYARD_ASSIGN_OR_RETURN(auto constant, parse_constant(kernel, parameters[i]));
     arguments.constants.push_back(constant);
   }
   const std::uint64_t items =
-      saturating_product(saturating_product(launch.items.x, launch.items.y), launch.items.z);
+      saturating_product(saturating_product(coverage.items.x, coverage.items.y), coverage.items.z);
   std::set<std::string> outputs;
   for (std::size_t i = 0; i < function.binding_count(); ++i) {
     const hal::BindingInfo binding = function.binding(i);
-    const std::string_view value = *parameters[function.constant_count() + i].value;
-    HALYARD_ASSIGN_OR_RETURN(BoundArray array, parse_array(binding, value, launch));
+    const std::string_view value = *parameters[constants + i].value;
+    HALYARD_ASSIGN_OR_RETURN(BoundArray array, parse_array(binding, value, coverage));
     const std::size_t count = array.size / size_of(binding.element);
-    if (launch.grid.items.given && count < items) {
+    if (coverage.grid.items.given && binding.rank == 0 && count < items) {
       return error(StatusCode::kInvalidArgument,
                    "binding {}: {} elements for {} items; a kernel that does not index it by item "
                    "is launched with --groups",
@@ -275,6 +340,7 @@ Result<Arguments> parse_arguments(const RunOptions& options, const hal::Function
     }
     arguments.arrays.push_back(std::move(array));
   }
+  HALYARD_RETURN_IF_ERROR(parse_tiles(options, kernel, arguments.arrays));
   return arguments;
 }
 

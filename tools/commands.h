@@ -33,6 +33,7 @@ struct CacheOptions {
 
 struct CompileOptions {
   std::string source;
+  std::string manifest;              // of a foreign source; or empty
   std::string output;                // empty: the source's name with .hyx, in the current directory
   std::string depfile;               // empty: none
   std::vector<std::string> targets;  // empty: the compiler's choice
@@ -63,12 +64,13 @@ struct RunOptions {
   std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;
   std::string device = "cpu://";
-  std::string items;                      // "X[,Y[,Z]]"; this or the next, the other is empty
+  std::string items;                      // "X[,Y[,Z]]"; this, the next, or of tensors neither
   std::string groups;                     // the same
   std::vector<std::string> args;          // "name=value"
   std::vector<std::string> ins;           // "name=in.npy"
   std::vector<std::string> inouts;        // "name=in.npy[:out.npy]"
   std::vector<std::string> outs;          // "name=out.npy[:shape]"
+  std::vector<std::string> tiles;         // "name=X[,Y[,Z]]"
   std::vector<std::string> include_dirs;  // for a .hyk
   CacheOptions cache;                     // the same
   bool json = false;

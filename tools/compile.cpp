@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "commands.h"
+#include "compiler/foreign.h"
 #include "file.h"
 #include "json.h"
 #include "source.h"
@@ -53,7 +54,9 @@ Result<int> compile(const CompileOptions& options) {
 
   compiler::CompileOptions what;
   what.source = options.source;
-  if (!options.targets.empty()) what.targets = options.targets;
+  what.manifest = options.manifest;
+  what.targets =
+      options.targets.empty() ? compiler::default_targets(options.source) : options.targets;
   what.include_dirs = options.include_dirs;
   what.optimization = options.optimization;
   what.debug = options.debug;

@@ -68,7 +68,8 @@ void print(const kernel::KernelInfo& info) {
   fmt::print("kernel {}: workgroup {} x {} x {}", info.name, x, y, z);
   if (info.static_shared_bytes != 0) fmt::print(", {} shared bytes", info.static_shared_bytes);
   if (info.dynamic_shared_bytes != 0) fmt::print(", {} more at launch", info.dynamic_shared_bytes);
-  if (!info.source.empty()) fmt::print(" ({}:{})", info.source, info.line);
+  if (!info.source.empty() && info.line != 0) fmt::print(" ({}:{})", info.source, info.line);
+  if (!info.source.empty() && info.line == 0) fmt::print(" ({})", info.source);
   fmt::print("\n");
   for (std::size_t i = 0; i < info.bindings.size(); ++i) {
     const kernel::BindingInfo& binding = info.bindings[i];

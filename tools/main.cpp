@@ -66,18 +66,31 @@ void add_devices(CLI::App& app, Action& action) {
 void add_compile(CLI::App& app, Action& action) {
   const auto [command, options] =
       add<CompileOptions>(app, action, "compile", "Compile a kernel file to .hyx", compile);
-  command->add_option("source", options->source, "The .hyk file")->required()->type_name("");
+  command
+      ->add_option(
+          "source", options->source,
+          "The .hyk file; or a .cu, .cl, .comp or .metal file, which its own compiler builds")
+      ->required()
+      ->type_name("");
   command->add_option("-o,--output", options->output, "The .hyx file; default: k.hyk to ./k.hyx")
       ->type_name("FILE");
   command
       ->add_option("--depfile", options->depfile,
                    "Write here, as a Makefile's rule, which files the result depends on")
       ->type_name("FILE");
-  std::string targets = "For this target; may be repeated. Known:";
+  std::string targets = "For this target; may be repeated. Of .hyk files:";
   for (const std::string_view target : compiler::known_targets()) {
     targets.append(" ").append(target);
   }
+  targets +=
+      ". Of .cu: ptx-sm_NN; of .cl: also hsaco-gfxN; of .comp: spirv-1.5; of .metal: msl-3.0";
   add_list(*command, "--target", options->targets, "NAME", targets);
+  command
+      ->add_option(
+          "--manifest", options->manifest,
+          "What is to be known of the kernels of a .cu, .cl, .comp or .metal file, as JSON; "
+          "see `halyard pack`")
+      ->type_name("FILE");
   add_source_options(*command, options->include_dirs, options->cache);
   command->add_option("-O", options->optimization, "Optimisation level, 0 to 3; default 3")
       ->type_name("N");
@@ -134,9 +147,12 @@ void add_run(CLI::App& app, Action& action) {
            "A binding that it reads and writes; without OUT.npy, IN.npy is replaced");
   add_list(*command, "--out", options->outs, "NAME=FILE.npy[:SHAPE]",
            "A binding that it writes; SHAPE as 64,10, by default an element for each item");
+  add_list(*command, "--tile", options->tiles, "NAME=LENGTHS",
+           "Of an output tensor whose tile the launch chooses: its extents, as 8,128");
   add_source_options(*command, options->include_dirs, options->cache);
   command->footer(
-      "Every constant and binding that `halyard inspect` shows is given exactly once.\n"
+      "Every constant and binding that `halyard inspect` shows is given exactly once, save the\n"
+      "constants of tensors: those follow from the arrays, as does what to run.\n"
       "Example: halyard run k.hyx saxpy --items 4096 --arg a=2.0 --arg n=4096 --in x=x.npy "
       "--inout y=y.npy:z.npy");
 }

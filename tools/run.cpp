@@ -57,17 +57,22 @@ Result<hal::Buffer> upload(const hal::Device& device, const BoundArray& array) {
   return buffer;
 }
 
+// A tensor is as large as its array.
+hal::Argument argument_of(const BoundArray& array, const hal::Buffer& buffer) {
+  if (array.binding.rank == 0) return buffer;
+  return hal::Tensor{
+      .memory = buffer, .sizes = hal::View<std::uint64_t>(array.shape), .tile = array.tile};
+}
+
 // From submission until it is seen to be complete.
 Result<Nanoseconds> launch_and_wait(const hal::Device& device, const hal::Function& function,
-                                    const hal::Grid& grid, const std::vector<hal::Buffer>& buffers,
-                                    const std::vector<hal::Constant>& constants) {
+                                    const hal::Grid& grid, const hal::Launch& launch) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore(0, "done"));
-  const std::vector<hal::BufferRange> bindings(buffers.begin(), buffers.end());
   const hal::Point signal(done, 1);
   report_faults_of(function.name());
   const Nanoseconds start = Clock::steady().now();
-  HALYARD_RETURN_IF_ERROR(
-      device.queue().dispatch(function, grid, bindings, constants, {.signal = {&signal, 1}}));
+  HALYARD_RETURN_IF_ERROR(device.queue().dispatch(function, grid, launch.bindings(),
+                                                  launch.constants(), {.signal = {&signal, 1}}));
   HALYARD_RETURN_IF_ERROR(done.wait(1));
   return Clock::steady().now() - start;
 }
@@ -104,11 +109,11 @@ std::string to_text(const hal::Grid::Extent& extent) {
 }
 
 void print(const RunOptions& options, const hal::Device& device, const hal::Function& function,
-           const Launch& launch, const Arguments& arguments, Nanoseconds time,
+           const Coverage& coverage, const Arguments& arguments, Nanoseconds time,
            const std::string& cache) {
   if (!options.json) {
     fmt::print("{}: {} items in {} groups on {}: {:.3f} ms\n", function.name(),
-               to_text(launch.items), to_text(launch.groups), device.info().uri,
+               to_text(coverage.items), to_text(coverage.groups), device.info().uri,
                static_cast<double>(time) / 1e6);
     return;
   }
@@ -123,8 +128,8 @@ void print(const RunOptions& options, const hal::Device& device, const hal::Func
   Json shown = {{"kernel", function.name()},
                 {"device", device.info().uri},
                 {"workgroup_size", to_json(function.workgroup_size())},
-                {"items", to_json(launch.items)},
-                {"groups", to_json(launch.groups)},
+                {"items", to_json(coverage.items)},
+                {"groups", to_json(coverage.groups)},
                 {"nanoseconds", time},
                 {"outputs", std::move(outputs)}};
   if (!cache.empty()) shown["cache"] = cache;
@@ -138,21 +143,31 @@ Result<int> run(const RunOptions& options) {
   std::string cache;
   HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, load(options, device, cache));
   HALYARD_ASSIGN_OR_RETURN(const hal::Function function, executable.function(options.kernel));
-  HALYARD_ASSIGN_OR_RETURN(const Launch launch, parse_launch(options, function));
-  HALYARD_ASSIGN_OR_RETURN(const Arguments arguments, parse_arguments(options, function, launch));
+  HALYARD_ASSIGN_OR_RETURN(Coverage coverage, parse_coverage(options, function));
+  HALYARD_ASSIGN_OR_RETURN(const Arguments arguments, parse_arguments(options, function, coverage));
 
   std::vector<hal::Buffer> buffers;
+  std::vector<hal::Argument> given;
   for (const BoundArray& array : arguments.arrays) {
     HALYARD_ASSIGN_OR_RETURN(hal::Buffer buffer, upload(device, array));
+    given.push_back(argument_of(array, buffer));
     buffers.push_back(std::move(buffer));
   }
-  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds time, launch_and_wait(device, function, launch.grid,
-                                                                   buffers, arguments.constants));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
+                           hal::Launch::create(function, given, arguments.constants));
+  if (!coverage.groups.given && !launch.grid().groups.given) {
+    return error(StatusCode::kInvalidArgument,
+                 "kernel {}: no tensor that it writes says how much to run; give --groups",
+                 function.name());
+  }
+  if (!coverage.groups.given) coverage = cover_groups(launch.grid().groups, function);
+  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds time,
+                           launch_and_wait(device, function, coverage.grid, launch));
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (arguments.arrays[i].output.empty()) continue;
     HALYARD_RETURN_IF_ERROR(download(arguments.arrays[i], buffers[i]));
   }
-  print(options, device, function, launch, arguments, time, cache);
+  print(options, device, function, coverage, arguments, time, cache);
   return kDone;
 }
 

@@ -4,6 +4,7 @@
 #include "base/disk_cache.h"
 #include "base/format.h"
 #include "compiler/compile_cached.h"
+#include "compiler/foreign.h"
 
 namespace halyard::inline v0::tools {
 namespace {
@@ -22,6 +23,11 @@ Result<DiskCache> open_cache(const CacheOptions& options) {
 Result<CompiledSource> compile_source(compiler::CompileOptions what, const CacheOptions& cache) {
   CompiledSource source;
   what.warnings = &source.warnings;
+  if (compiler::is_foreign(what.source)) {
+    HALYARD_ASSIGN_OR_RETURN(source.bytes, compiler::compile(what));
+    source.cache = "built by another compiler";
+    return source;
+  }
   const Result<DiskCache> folder = open_cache(cache);
   if (folder.ok()) {
     HALYARD_ASSIGN_OR_RETURN(compiler::CachedResult result,

@@ -16,6 +16,7 @@
 #include "halyard/hal/executable_cache.h"
 #include "halyard/hal/fence.h"
 #include "halyard/hal/file.h"
+#include "halyard/hal/launch.h"
 #include "halyard/hal/limits.h"
 #include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/pool.h"

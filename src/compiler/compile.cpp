@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "compiler/code_object.h"
 #include "compiler/device_ir.h"
+#include "compiler/foreign.h"
 #include "compiler/hyx_writer.h"
 #include "compiler/process.h"
 #include "compiler/shader_image.h"
@@ -84,32 +85,6 @@ Status check_options(const CompileOptions& options) {
     }
   }
   return {};
-}
-
-// The paths of a Makefile's rule "inputs: a.hyk b\ c.h \<newline> d.h", as clang writes it.
-std::vector<std::string> parse_rule(std::string_view rule) {
-  std::vector<std::string> paths;
-  std::string path;
-  const auto end_path = [&] {
-    if (!path.empty()) paths.push_back(std::exchange(path, {}));
-  };
-  rule.remove_prefix(std::min(rule.size(), rule.find(':') + 1));
-  for (std::size_t i = 0; i < rule.size(); ++i) {
-    const char next = i + 1 < rule.size() ? rule[i + 1] : '\0';
-    if (rule[i] == '\\' && next == '\n') {
-      ++i;
-    } else if ((rule[i] == '\\' && (next == ' ' || next == '#')) ||
-               (rule[i] == '$' && next == '$')) {
-      path += next;
-      ++i;
-    } else if (rule[i] == ' ' || rule[i] == '\n') {
-      end_path();
-    } else {
-      path += rule[i];
-    }
-  }
-  end_path();
-  return paths;
 }
 
 // One compilation, step by step.
@@ -285,6 +260,10 @@ class Compilation {
 };
 
 Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
+  if (is_foreign(options.source)) return compile_foreign(options);
+  if (!options.manifest.empty()) {
+    return error(StatusCode::kInvalidArgument, "{}: a .hyk file needs no manifest", options.source);
+  }
   HALYARD_RETURN_IF_ERROR(check_options(options));
   Contents contents;
   HALYARD_ASSIGN_OR_RETURN(std::string text, read_file(options.source, kMaxSourceBytes));

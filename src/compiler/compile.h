@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel compiler: a .hyk source to the bytes of a verified .hyx file.
+// The kernel compiler: a .hyk source to the bytes of a verified .hyx file. Sources in other
+// languages go to their own compilers (foreign.h).
 //
 // A thin driver around clang. First the check pass: clang's own diagnostics, then the rules of
 // halyard/kernel.h that C cannot state, read from the syntax tree together with the reflection.
@@ -17,7 +18,8 @@
 namespace halyard::inline v0::compiler {
 
 struct CompileOptions {
-  std::string source;  // path of the .hyk file
+  std::string source;    // path of the .hyk file
+  std::string manifest;  // path of what is to be known of a foreign source's kernels, or empty
 #if defined(__aarch64__)
   std::vector<std::string> targets = {"aarch64"};
 #else
@@ -32,7 +34,7 @@ struct CompileOptions {
   std::vector<std::string>* inputs = nullptr;  // receives the paths of all files that were read
 };
 
-// Every target that `compile` knows.
+// Every target of .hyk files.
 std::vector<std::string_view> known_targets();
 
 // Errors: kNotFound, no such source; kInvalidArgument, the source breaks a rule or does not compile

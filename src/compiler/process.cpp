@@ -6,11 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "base/format.h"
 
@@ -131,6 +133,31 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t mos
     return error(StatusCode::kUnavailable, "{}: ended early", path.string());
   }
   return text;
+}
+
+std::vector<std::string> parse_rule(std::string_view rule) {
+  std::vector<std::string> paths;
+  std::string path;
+  const auto end_path = [&] {
+    if (!path.empty()) paths.push_back(std::exchange(path, {}));
+  };
+  rule.remove_prefix(std::min(rule.size(), rule.find(':') + 1));
+  for (std::size_t i = 0; i < rule.size(); ++i) {
+    const char next = i + 1 < rule.size() ? rule[i + 1] : '\0';
+    if (rule[i] == '\\' && next == '\n') {
+      ++i;
+    } else if ((rule[i] == '\\' && (next == ' ' || next == '#')) ||
+               (rule[i] == '$' && next == '$')) {
+      path += next;
+      ++i;
+    } else if (rule[i] == ' ' || rule[i] == '\n') {
+      end_path();
+    } else {
+      path += rule[i];
+    }
+  }
+  end_path();
+  return paths;
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view text) {

@@ -46,4 +46,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t mos
 // kUnavailable: the file is then there in part.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
+// The paths behind the colon of a Makefile's rule "inputs: a.hyk b\ c.h \<newline> d.h", as
+// compilers write it.
+std::vector<std::string> parse_rule(std::string_view rule);
+
 }  // namespace halyard::inline v0::compiler

@@ -116,6 +116,7 @@ std::span<const Case> cases() {
                                                                executable_cases,
                                                                executable_cache_cases,
                                                                dispatch_cases,
+                                                               tensor_cases,
                                                                indirect_cases,
                                                                host_call_cases,
                                                                file_cases,

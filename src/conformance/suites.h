@@ -22,6 +22,7 @@ std::span<const Case> descriptor_set_cases() noexcept;
 std::span<const Case> pipeline_layout_cases() noexcept;
 std::span<const Case> transfer_cases() noexcept;
 std::span<const Case> dispatch_cases() noexcept;
+std::span<const Case> tensor_cases() noexcept;
 std::span<const Case> indirect_cases() noexcept;
 std::span<const Case> buffer_cases() noexcept;
 std::span<const Case> memory_cases() noexcept;

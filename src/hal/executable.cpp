@@ -93,10 +93,12 @@ std::size_t Function::constants_size() const noexcept {
   return executable_ ? info_of(*this).constants_bytes : 0;
 }
 
+static_assert(kernel::kMaxRank == kMaxTensorRank);
+
 BindingInfo Function::binding(std::size_t index) const noexcept {
   assert(index < binding_count());
   const kernel::BindingInfo& info = info_of(*this).bindings[index];
-  return {info.name, info.access, info.type};
+  return {info.name, info.access, info.type, info.rank, info.tile};
 }
 
 ConstantInfo Function::constant(std::size_t index) const noexcept {

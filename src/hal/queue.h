@@ -36,7 +36,7 @@ struct Submit {
 };
 
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
-struct Launch {
+struct DispatchRequest {
   const Function& function;
   const Grid* grid;
   const BufferRange* counts;
@@ -66,7 +66,7 @@ class QueueObject final : public timeline::LaneSource {
   // Contracts in halyard/hal/queue.h.
   Status barrier(const Submit& submit);
   Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const Submit& submit);
-  Status dispatch(const Launch& launch, const Submit& submit);
+  Status dispatch(const DispatchRequest& launch, const Submit& submit);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
               const Submit& submit);
   Status update(const BufferRange& target, Bytes source, const Submit& submit);
@@ -109,7 +109,7 @@ class QueueObject final : public timeline::LaneSource {
 
   Status build(const CommandBuffer& commands, View<BufferRange> bindings, BoundRange* inline_table,
                Block& block);
-  Status build(const Launch& launch, DispatchCommand& command, Block& arguments);
+  Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
   Status check_kernels_allowed() const;
 
   // Waits for the last signal of what submit_it(submit) submits without a doorbell.

@@ -160,7 +160,8 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
 }
 
 // Checks everything and writes bindings, counts and constants to `arguments`.
-Status QueueObject::build(const Launch& launch, DispatchCommand& command, Block& arguments) {
+Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& command,
+                          Block& arguments) {
   const auto& [function, grid, counts, bindings, constants] = launch;
   HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
   HALYARD_RETURN_IF_ERROR(check_function(device_, function));
@@ -206,7 +207,7 @@ Status QueueObject::build(const Launch& launch, DispatchCommand& command, Block&
   return {};
 }
 
-Status QueueObject::dispatch(const Launch& launch, const Submit& submit) {
+Status QueueObject::dispatch(const DispatchRequest& launch, const Submit& submit) {
   DispatchCommand command{};
   Block arguments;
   if (Status status = build(launch, command, arguments); !status.ok()) [[unlikely]] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The halyard command as its users meet it: a program with arguments, outputs and an exit code.
-#include <fcntl.h>
+// The halyard command: what it does, and how it refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -17,122 +16,24 @@
 #include <vector>
 
 #include "npy.h"
-#include "tools/temporary_directory.h"
-
-#if defined(__aarch64__)
-#define HALYARD_CPU "aarch64"
-#else
-#define HALYARD_CPU "x86-64"
-#endif
+#include "tools/command.h"
 
 namespace halyard {
 namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using testing::Command;
 using ::testing::EndsWith;
+using testing::expect_error;
 using ::testing::HasSubstr;
+using testing::operator+;
+using testing::Outcome;
 using testing::read_text;
 using ::testing::StartsWith;
-using testing::TemporaryDirectory;
+using testing::Words;
 using tools::ElementType;
 using tools::NpyArray;
-
-using Words = std::vector<std::string>;
-
-struct Outcome {
-  int code = -1;  // minus the signal, if one ended the program
-  std::string out;
-  std::string err;
-};
-
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
-// One text in an error; checks that it came as one line, with code 1 and nothing on stdout.
-void expect_error(const Outcome& outcome, const std::string& text) {
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, AllOf(StartsWith("halyard: "), HasSubstr(text), EndsWith("\n")));
-  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
-}
-
-class Command : public ::testing::Test {
- protected:
-  static constexpr std::size_t kCount = 4096;
-
-  // The user's folder is not the tests' business.
-  Command() { ::setenv("HALYARD_CACHE_DIR", path("cache").c_str(), 1); }
-
-  Outcome halyard(Words words) const {
-    words.insert(words.begin(), HALYARD_TOOL);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const std::string out = directory_.path("stdout");
-    const std::string err = directory_.path("stderr");
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, stdout_.empty() ? out.c_str() : stdout_.c_str(),
-                                     kFlags, 0600);
-    posix_spawn_file_actions_addopen(&files, 2, err.c_str(), kFlags, 0600);
-    pid_t pid = 0;
-    const int failure = ::posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&files);
-    if (failure != 0) return {};
-    int status = 0;
-    ::waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), read_text(out),
-            read_text(err)};
-  }
-
-  std::string path(std::string_view name) const { return directory_.path(name); }
-
-  // A file of `count` floats: first, first + 1, ...
-  std::string floats(std::string_view name, float first, std::size_t count = kCount) const {
-    NpyArray array{ElementType::kFloat32, {count}, std::vector<std::byte>(count * 4)};
-    for (float& value : array.as<float>()) value = first++;
-    check(tools::write_npy(path(name), array));
-    return path(name);
-  }
-
-  // halyard run saxpy, right in all that `more` leaves as it is.
-  Words saxpy() const {
-    return {"run",      HALYARD_SAXPY_HYX, "saxpy",
-            "--device", "cpu://",          "--items",
-            "4096",     "--arg",           "a=2.0",
-            "--arg",    "n=4096",          "--in",
-            "x=" + x_,  "--inout",         "y=" + y_ + ":" + path("z.npy")};
-  }
-  // The same with one word in place of another.
-  Words saxpy_with(const std::string& old_word, const std::string& new_word) const {
-    Words words = saxpy();
-    const auto at = std::ranges::find_if(
-        words, [&](const std::string& word) { return word.starts_with(old_word); });
-    EXPECT_NE(at, words.end());
-    *at = new_word;
-    return words;
-  }
-  // The same without an option and its value.
-  Words saxpy_without(const std::string& value) const {
-    Words words = saxpy();
-    const auto at = std::ranges::find_if(
-        words, [&](const std::string& word) { return word.starts_with(value); });
-    EXPECT_NE(at, words.end());
-    words.erase(at - 1, at + 1);
-    return words;
-  }
-  void expect_no_output() const { EXPECT_FALSE(std::filesystem::exists(path("z.npy"))); }
-
-  TemporaryDirectory directory_;
-  std::string x_ = floats("x.npy", 1.0f);
-  std::string y_ = floats("y.npy", 10.0f);
-  std::string stdout_;  // another file for the program's output
-};
 
 // ---- What works ------------------------------------------------------------------------------
 
@@ -194,130 +95,6 @@ TEST_F(Command, CompilesAndInspects) {
                                  "y float32 read-write", "n uint32", "image x86-64 "}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-}
-
-TEST_F(Command, PacksWhatAnotherCompilerBuiltAndRunsIt) {
-  std::ofstream(path("k.c")) << R"(
-#include <stddef.h>
-struct workgroup { size_t group[3], count[3]; };
-struct constants { float a; unsigned n; };
-void saxpy(const struct workgroup* g, void* const* buffers, const void* constants) {
-  const struct constants* c = constants;
-  for (size_t i = g->group[0] * 64; i < g->group[0] * 64 + 64 && i < c->n; ++i) {
-    ((float*)buffers[1])[i] += c->a * ((const float*)buffers[0])[i];
-  }
-}
-)";
-  std::ofstream(path("k.json")) << R"({"kernels": [{"name": "saxpy", "workgroup_size": [64],
-    "bindings": [{"name": "x", "access": "read", "type": "float32"},
-                 {"name": "y", "access": "read-write", "type": "float32"}],
-    "constants": [{"name": "a", "type": "float32"}, {"name": "n", "type": "uint32"}]}]})";
-  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + path("k.so") + " " + path("k.c")).c_str()), 0);
-  const std::string file = path("k.hyx");
-  const Words pack = {
-      "pack", "--manifest", path("k.json"), "--image", HALYARD_CPU "=" + path("k.so"), "-o", file};
-  const Outcome packed = halyard(pack);
-  ASSERT_EQ(packed.code, 0) << packed.err;
-  Words run = saxpy();
-  run[1] = file;
-  ASSERT_EQ(halyard(run).code, 0);
-  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[100], 2.0f * 101 + 110);
-
-  // What inspect prints of a file is a manifest of the same file.
-  const Outcome shown = halyard({"inspect", file, "--json"});
-  std::ofstream(path("k.json")) << shown.out;
-  ASSERT_EQ(halyard(pack).code, 0);
-  EXPECT_EQ(halyard({"inspect", file, "--json"}).out, shown.out);
-}
-
-TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
-  std::ofstream(path("image")) << "bytes";
-  const std::string image = "x86-64=" + path("image");
-  const auto message = [&](const std::string& manifest, const Words& images) {
-    std::ofstream(path("k.json")) << manifest;
-    Words words = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
-    for (const std::string& each : images) words = words + Words{"--image", each};
-    const Outcome outcome = halyard(words);
-    EXPECT_EQ(outcome.code, 1);
-    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
-    EXPECT_FALSE(std::filesystem::exists(path("k.hyx")));
-    return outcome.err;
-  };
-  const auto kernel = [](const std::string& fields) {
-    return R"({"kernels": [{"name": "k", "workgroup_size": [64])" + fields + "}]}";
-  };
-  const std::string good = kernel("");
-  EXPECT_THAT(message("{", {image}), HasSubstr("no JSON"));
-  EXPECT_THAT(message("[]", {image}), HasSubstr("no object"));
-  EXPECT_THAT(message(R"({"kernels": 1e999})", {image}), HasSubstr("a number beyond"));
-  EXPECT_THAT(message("{}", {image}), HasSubstr("no kernels"));
-  EXPECT_THAT(message(R"({"kernels": [{"workgroup_size": [64]}]})", {image}),
-              HasSubstr("no text 'name'"));
-  EXPECT_THAT(message(R"({"kernels": [{"name": "k"}]})", {image}),
-              HasSubstr("kernel k: workgroup_size has 0 numbers"));
-  EXPECT_THAT(message(kernel(R"(, "acces": 1)"), {image}), HasSubstr("unknown field 'acces'"));
-  EXPECT_THAT(message(kernel(R"(, "constants_bytes": -1)"), {image}),
-              HasSubstr("'constants_bytes', where a number"));
-  EXPECT_THAT(message(kernel(R"(, "constants": [{"name": "c", "type": "float"}])"), {image}),
-              HasSubstr("'float' as its type, which is unknown"));
-  EXPECT_THAT(message(kernel(R"(, "bindings": [{"name": "b", "type": "int32"}])"), {image}),
-              HasSubstr("no text 'access'"));
-  EXPECT_THAT(message(R"({"kernels": [{"name": "k", "workgroup_size": [2048]}]})", {image}),
-              HasSubstr("workgroup_size is 2048"));
-  EXPECT_THAT(message(good, {image, image}), HasSubstr("x86-64"));
-  EXPECT_THAT(message(good, {"x86-64"}), HasSubstr("is expected"));
-  EXPECT_THAT(message(good, {"ptx-sm_80=" + path("image")}), HasSubstr("TARGET:CONVENTION=FILE"));
-  EXPECT_THAT(message(good, {"x86-64=" + path("none")}), HasSubstr("none"));
-}
-
-TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
-  std::ofstream(path("k.hyk")) << R"(
-HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 2, 3),
-          HY_OUT_TENSOR1(float, z)) {
-  HY_TILE_ITEMS2(y, i, j) {
-    HY_Y2(y, i, j) = HY_AT2(x, HY_ORIGIN(y, 1) + j, HY_ORIGIN(y, 0) + i);
-  }
-  HY_TILE_ITEMS1(z, i) { HY_Y1(z, i) = 7.0f; }
-}
-)";
-  const std::string file = path("k.hyx");
-  ASSERT_EQ(halyard({"compile", path("k.hyk"), "-o", file, "--checked"}).code, 0);
-  const json bindings =
-      json::parse(halyard({"inspect", file, "--json"}).out)["kernels"][0]["bindings"];
-  EXPECT_EQ(bindings[0]["rank"], 2);
-  EXPECT_FALSE(bindings[0].contains("tile"));
-  EXPECT_EQ(bindings[1]["tile"], (json{2, 3}));
-  EXPECT_EQ(bindings[2]["rank"], 1);
-  EXPECT_THAT(halyard({"inspect", file}).out,
-              AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
-                    HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
-                    HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n")));
-
-  // x is 5 x 7, y its transpose.
-  Words words = {"run",
-                 file,
-                 "transpose",
-                 "--groups",
-                 "2,4",
-                 "--in",
-                 "x=" + floats("m.npy", 0.0f, 35),
-                 "--out",
-                 "y=" + path("t.npy") + ":7,5",
-                 "--out",
-                 "z=" + path("z.npy") + ":4"};
-  for (const char* const constant : {"x.size0=5", "x.size1=7", "x.stride0=7", "y.size0=7",
-                                     "y.size1=5", "y.stride0=5", "z.size0=4", "z.tile0=2"}) {
-    words.insert(words.end(), {"--arg", constant});
-  }
-  const Outcome outcome = halyard(words);
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  const NpyArray y = tools::read_npy(path("t.npy")).value();
-  for (std::size_t i = 0; i < 7; ++i) {
-    for (std::size_t j = 0; j < 5; ++j) {
-      ASSERT_EQ(y.as<float>()[i * 5 + j], static_cast<float>(j * 7 + i));
-    }
-  }
-  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[3], 7.0f);
 }
 
 TEST_F(Command, RunsAKernelOnNumPyFiles) {

@@ -7,6 +7,7 @@
 // inside is trusted code: load only files you would run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,10 +23,15 @@ namespace halyard::inline v0::hal {
 
 class ExecutableObject;
 
+// Tensor parameters have at most so many dimensions.
+inline constexpr std::size_t kMaxTensorRank = 3;
+
 struct BindingInfo {
   std::string_view name;
   kernel::Access access;
   kernel::ElementType element;
+  std::uint32_t rank;                              // of a tensor (launch.h); 0: a plain buffer
+  std::array<std::uint32_t, kMaxTensorRank> tile;  // if it is static, of `rank` dimensions; else 0
 };
 struct ConstantInfo {
   std::string_view name;

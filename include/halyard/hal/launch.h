@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launch: what dispatch() takes, made from tensors. It works out the grid and the constants that a
+// kernel with tensor parameters (halyard/kernel_tensor.h) wants, and checks that they fit.
+//
+//   const hal::Launch launch = hal::Launch::create(matmul, {a, b, c}).value();  // BufferViews
+//   queue.dispatch(matmul, launch.grid(), launch.bindings(), launch.constants(), {...});
+//
+// Tensor: a part of a buffer as an array whose rows may lie apart. Argument: any of a kernel's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <optional>
+
+#include "halyard/base/export.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/buffer_view.h"
+#include "halyard/hal/executable.h"
+#include "halyard/hal/types.h"
+
+namespace halyard::inline v0::hal {
+
+// A number for each dimension, dimension 0 the slowest.
+class Extents {
+ public:
+  constexpr Extents() noexcept = default;
+  constexpr Extents(View<std::uint64_t> values) noexcept : rank_(values.size()) {
+    for (std::size_t d = 0; d < rank_ && d < kMaxTensorRank; ++d) values_[d] = values[d];
+  }
+  constexpr Extents(std::initializer_list<std::uint64_t> values) noexcept
+      : Extents(View<std::uint64_t>(values.begin(), values.size())) {}
+
+  // As many as were given. No kernel takes more than kMaxTensorRank, and only these are kept.
+  constexpr std::size_t rank() const noexcept { return rank_; }
+  constexpr std::uint64_t operator[](std::size_t d) const noexcept { return values_[d]; }
+
+ private:
+  std::uint64_t values_[kMaxTensorRank] = {};
+  std::size_t rank_ = 0;
+};
+
+// A view: valid as long as the memory's handle.
+struct Tensor {
+  BindingRef memory{};  // the first element is the first of the range or slot
+  Extents sizes{};      // elements
+  Extents strides{};    // elements from one to the next, the last one 1; none: dense
+  Extents tile{};       // of an output whose tile is the launch's to choose, and of no other
+  std::optional<ElementType> element{};  // if given, compared with the kernel's
+
+  static Tensor of(const BufferView& view, const Extents& tile = {}) noexcept {
+    return {view.range(), Extents(view.shape()), {}, tile, view.element()};
+  }
+};
+
+// What a kernel's parameter is given: a tensor, or else a plain buffer.
+struct Argument {
+  Argument() noexcept = default;
+  Argument(const Buffer& buffer) noexcept : value{.memory = buffer} {}
+  Argument(const BufferRange& range) noexcept : value{.memory = range} {}
+  Argument(const BindingRef& memory) noexcept : value{.memory = memory} {}
+  Argument(const Tensor& tensor) noexcept : value(tensor), is_tensor(true) {}
+  Argument(const BufferView& view) noexcept : Argument(Tensor::of(view)) {}
+
+  Tensor value{};
+  bool is_tensor = false;
+};
+
+// Move-only; a view of the arguments' memory, whose handles outlive it, and of nothing else. May be
+// dispatched any number of times, from any thread.
+class HALYARD_EXPORT Launch {
+ public:
+  Launch() noexcept = default;
+
+  // `arguments` for the bindings, `scalars` for the constants that are not a tensor's, both in the
+  // order of the kernel's reflection. A slot without a length is given the tensor's.
+  //
+  // Errors name kernel, parameter and value. kInvalidArgument: a number of arguments or scalars
+  // that is not the kernel's; a plain buffer for a tensor or the reverse; another rank or element
+  // type; a last stride that is not 1; strides by which two elements of an output share a place; a
+  // tile that is missing, has an extent of 0, or is not the launch's to choose; outputs that need
+  // different grids; an empty buffer. kOutOfRange: elements beyond the end of the buffer, range or
+  // slot; a size, stride or tile of 2^32 or more. kResourceExhausted. Types of scalars are
+  // dispatch()'s to check.
+  static Result<Launch> create(const Function& function, View<Argument> arguments,
+                               View<Constant> scalars = {});
+
+  // A workgroup for each tile of the outputs. Of a kernel without a tensor that it writes it is not
+  // given: the caller knows what such a kernel covers.
+  const Grid& grid() const noexcept { return grid_; }
+  View<BufferRange> bindings() const noexcept { return ranges_; }   // for Queue; empty for slots
+  View<BindingRef> binding_refs() const noexcept { return refs_; }  // for Recorder
+  View<Constant> constants() const noexcept { return constants_; }
+
+ private:
+  template <class T>
+  struct Array {
+    bool allocate(std::size_t count) {
+      items.reset(new (std::nothrow) T[count]);
+      size = items == nullptr ? 0 : count;
+      return items != nullptr;
+    }
+    // Nothing once it was moved from.
+    operator View<T>() const noexcept { return View<T>(items.get(), items == nullptr ? 0 : size); }
+
+    std::unique_ptr<T[]> items;
+    std::size_t size = 0;
+  };
+
+  Grid grid_{};
+  Array<BufferRange> ranges_;
+  Array<BindingRef> refs_;
+  Array<Constant> constants_;
+};
+
+}  // namespace halyard::inline v0::hal

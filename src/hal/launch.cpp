@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/hal/launch.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "hal/buffer.h"
+#include "hal/executable.h"
+#include "hal/object.h"
+#include "hal/validate.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+constexpr std::uint64_t kEndOfUint = std::uint64_t{1} << 32;
+constexpr std::uint64_t kTooMany = ~std::uint64_t{0};
+
+bool chooses_tile(const kernel::BindingInfo& info) {
+  return info.rank != 0 && info.access != kernel::Access::kRead && info.tile[0] == 0;
+}
+
+std::size_t constant_count(const kernel::BindingInfo& info) {
+  if (info.rank == 0) return 0;
+  return 2 * info.rank - 1 + (chooses_tile(info) ? info.rank : 0);
+}
+
+std::string text_of(const Extents& extents) {
+  std::string text;
+  for (std::size_t d = 0; d < std::min(extents.rank(), kMaxTensorRank); ++d) {
+    text += fmt::format("{}{}", d == 0 ? "" : " x ", extents[d]);
+  }
+  return text;
+}
+
+// One tensor, checked against its parameter step by step. Messages begin with the parameter.
+class Checked {
+ public:
+  Checked(const kernel::BindingInfo& info, const Tensor& tensor)
+      : info_(info), tensor_(tensor), strides_(tensor.strides), tile_(tensor.tile) {
+    if (strides_.rank() == 0 && tensor.sizes.rank() == info.rank) strides_ = dense(tensor.sizes);
+  }
+
+  Status check() {
+    HALYARD_RETURN_IF_ERROR(check_ranks());
+    for (const auto& [field, values] : {std::pair("size", &std::as_const(tensor_.sizes)),
+                                        std::pair("stride", &std::as_const(strides_)),
+                                        std::pair("tile", &std::as_const(tile_))}) {
+      for (std::size_t d = 0; d < values->rank(); ++d) {
+        if ((*values)[d] >= kEndOfUint) {
+          return error(StatusCode::kOutOfRange, "{}: {}{} is {}; the most is 2^32 - 1", info_.name,
+                       field, d, (*values)[d]);
+        }
+      }
+    }
+    HALYARD_RETURN_IF_ERROR(check_tile());
+    return check_strides();
+  }
+
+  // From the first element to the end of the last, in bytes; kTooMany if they are more. Its callers
+  // have called check().
+  std::uint64_t span() const {
+    if (is_empty()) return 0;
+    std::uint64_t elements = 1;
+    bool too_many = false;
+    for (std::size_t d = 0; d < info_.rank; ++d) {
+      // Each below 2^64, their sum not.
+      too_many |= __builtin_add_overflow(elements, (tensor_.sizes[d] - 1) * strides_[d], &elements);
+    }
+    std::uint64_t bytes = 0;
+    too_many |= __builtin_mul_overflow(elements, size_of(info_.type), &bytes);
+    return too_many ? kTooMany : bytes;
+  }
+
+  Status check_room(std::uint64_t room) const {
+    const std::uint64_t bytes = span();
+    if (bytes <= room && bytes != kTooMany) return {};
+    return error(StatusCode::kOutOfRange, "{}: {} elements with strides {} take {} bytes of {}",
+                 info_.name, text_of(tensor_.sizes), text_of(strides_),
+                 bytes == kTooMany ? "2^64 or more" : fmt::to_string(bytes), room);
+  }
+
+  // Group x is the last dimension.
+  std::array<std::uint64_t, 3> groups() const {
+    std::array<std::uint64_t, 3> count = {1, 1, 1};
+    for (std::size_t d = 0; d < info_.rank; ++d) {
+      const std::uint64_t tile = chooses_tile(info_) ? tile_[d] : info_.tile[d];
+      count[info_.rank - 1 - d] = (tensor_.sizes[d] + tile - 1) / tile;
+    }
+    return count;
+  }
+
+  Constant* write_constants(Constant* out) const {
+    const auto write = [&](const Extents& values, std::size_t count) {
+      for (std::size_t d = 0; d < count; ++d) *out++ = static_cast<std::uint32_t>(values[d]);
+    };
+    write(tensor_.sizes, info_.rank);
+    write(strides_, info_.rank - 1);
+    write(tile_, tile_.rank());
+    return out;
+  }
+
+ private:
+  static Extents dense(const Extents& sizes) {
+    std::array<std::uint64_t, kMaxTensorRank> strides = {};
+    strides[sizes.rank() - 1] = 1;
+    // What leaves 64 bits also leaves 32: sizes that large are refused before strides are.
+    for (std::size_t d = sizes.rank() - 1; d-- > 0;) strides[d] = strides[d + 1] * sizes[d + 1];
+    return View<std::uint64_t>(strides.data(), sizes.rank());
+  }
+
+  bool is_empty() const {
+    for (std::size_t d = 0; d < info_.rank; ++d) {
+      if (tensor_.sizes[d] == 0) return true;
+    }
+    return false;
+  }
+
+  Status check_ranks() const {
+    if (tensor_.sizes.rank() != info_.rank) {
+      return error(StatusCode::kInvalidArgument, "{}: a tensor of rank {} is given; it has rank {}",
+                   info_.name, tensor_.sizes.rank(), info_.rank);
+    }
+    if (tensor_.element && *tensor_.element != info_.type) {
+      return error(StatusCode::kInvalidArgument, "{}: elements of {} are given; it has {}",
+                   info_.name, to_string(*tensor_.element), to_string(info_.type));
+    }
+    if (strides_.rank() == info_.rank) return {};
+    return error(StatusCode::kInvalidArgument, "{}: {} strides are given for rank {}", info_.name,
+                 strides_.rank(), info_.rank);
+  }
+
+  Status check_tile() const {
+    if (!chooses_tile(info_)) {
+      if (tile_.rank() == 0) return {};
+      return error(
+          StatusCode::kInvalidArgument, "{}: tile {} is given; {}", info_.name, text_of(tile_),
+          info_.access == kernel::Access::kRead ? "an input has none" : "the kernel's is static");
+    }
+    if (tile_.rank() != info_.rank) {
+      return error(StatusCode::kInvalidArgument, "{}: a tile of {} extents is given for rank {}",
+                   info_.name, tile_.rank(), info_.rank);
+    }
+    for (std::size_t d = 0; d < info_.rank; ++d) {
+      if (tile_[d] == 0) {
+        return error(StatusCode::kInvalidArgument, "{}: tile{} is 0", info_.name, d);
+      }
+    }
+    return {};
+  }
+
+  Status check_strides() const {
+    const std::size_t last = info_.rank - 1;
+    if (strides_[last] != 1) {
+      return error(StatusCode::kInvalidArgument, "{}: stride{} is {}; the last one is 1",
+                   info_.name, last, strides_[last]);
+    }
+    if (info_.access == kernel::Access::kRead || is_empty()) return {};
+    // From the smaller stride on, each steps over all that lies below it.
+    std::array<std::size_t, kMaxTensorRank - 1> order = {0, 1};
+    if (last == 2 && strides_[1] < strides_[0]) order = {1, 0};
+    std::uint64_t below = tensor_.sizes[last];
+    for (std::size_t i = 0; i < last; ++i) {
+      const std::size_t d = order[i];
+      if (tensor_.sizes[d] <= 1) continue;
+      if (strides_[d] < below) {
+        return error(StatusCode::kInvalidArgument,
+                     "{}: stride{} is {}: elements of an output share a place", info_.name, d,
+                     strides_[d]);
+      }
+      if (__builtin_add_overflow(below, (tensor_.sizes[d] - 1) * strides_[d], &below)) return {};
+    }
+    return {};
+  }
+
+  const kernel::BindingInfo& info_;
+  const Tensor& tensor_;
+  Extents strides_;
+  Extents tile_;
+};
+
+// That `memory` has the tensor's bytes; a slot without a length is to have just them.
+Status check_memory(const Checked& tensor, std::string_view name, BindingRef& memory) {
+  if (memory.indirect) {
+    if (memory.slot.length == kWholeSize) memory.slot.length = tensor.span();
+    return tensor.check_room(memory.slot.length);
+  }
+  if (memory.range.buffer == nullptr) {
+    return error(StatusCode::kInvalidArgument, "{}: empty buffer", name);
+  }
+  std::uint64_t length = memory.range.length;
+  if (const Status status =
+          resolve_length(memory.range.offset, length, memory.range.buffer->size());
+      !status.ok()) {
+    return at(status, "{}", name);
+  }
+  return tensor.check_room(length);
+}
+
+Status check_kind(const kernel::BindingInfo& info, const Argument& argument) {
+  if (argument.is_tensor == (info.rank != 0)) return {};
+  if (argument.is_tensor) {
+    return error(StatusCode::kInvalidArgument,
+                 "{}: a tensor of rank {} is given; it is a plain buffer", info.name,
+                 argument.value.sizes.rank());
+  }
+  return error(StatusCode::kInvalidArgument,
+               "{}: a plain buffer is given; it is a tensor of rank {}", info.name, info.rank);
+}
+
+Status check_scalar_count(const kernel::KernelInfo& kernel, std::size_t given) {
+  std::size_t wanted = kernel.constants.size();
+  for (const kernel::BindingInfo& info : kernel.bindings) wanted -= constant_count(info);
+  if (given == wanted) return {};
+  return error(StatusCode::kInvalidArgument, "{} scalars given, it has {} beside its tensors",
+               given, wanted);
+}
+
+std::string text_of(const std::array<std::uint64_t, 3>& groups) {
+  return text_of(Extents(View<std::uint64_t>(groups)));
+}
+
+}  // namespace
+
+Result<Launch> Launch::create(const Function& function, View<Argument> arguments,
+                              View<Constant> scalars) {
+  if (!function) return empty_handle("launch", "create");
+  const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
+  const auto failed = [&](const Status& status) { return at(status, "kernel {}", kernel.name); };
+  if (Status status = check_binding_count(kernel, arguments.size()); !status.ok()) return status;
+  if (Status status = check_scalar_count(kernel, scalars.size()); !status.ok()) {
+    return failed(status);
+  }
+
+  Launch launch;
+  if (!launch.ranges_.allocate(arguments.size()) || !launch.refs_.allocate(arguments.size()) ||
+      !launch.constants_.allocate(kernel.constants.size())) {
+    return failed(Status(StatusCode::kResourceExhausted, "no memory for a launch"));
+  }
+
+  Constant* constant = launch.constants_.items.get();
+  const Constant* scalar = scalars.begin();
+  const kernel::BindingInfo* output = nullptr;
+  std::array<std::uint64_t, 3> groups = {};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const kernel::BindingInfo& info = kernel.bindings[i];
+    BindingRef& memory = launch.refs_.items[i] = arguments[i].value.memory;
+    if (Status status = check_kind(info, arguments[i]); !status.ok()) return failed(status);
+    if (info.rank != 0) {
+      Checked tensor(info, arguments[i].value);
+      if (Status status = tensor.check(); !status.ok()) return failed(status);
+      if (Status status = check_memory(tensor, info.name, memory); !status.ok()) {
+        return failed(status);
+      }
+      // The tensors' constants come in the tensors' order, the scalars between them.
+      Constant* const first = launch.constants_.items.get() + info.first_constant;
+      while (constant != first) *constant++ = *scalar++;
+      constant = tensor.write_constants(constant);
+      if (info.access != kernel::Access::kRead) {
+        if (output != nullptr && tensor.groups() != groups) {
+          return failed(error(StatusCode::kInvalidArgument,
+                              "{} needs {} workgroups, {} needs {}; its outputs share a grid",
+                              output->name, text_of(groups), info.name, text_of(tensor.groups())));
+        }
+        output = &info;
+        groups = tensor.groups();
+      }
+    }
+    launch.ranges_.items[i] = memory.range;
+  }
+  std::copy(scalar, scalars.end(), constant);
+  if (output != nullptr) launch.grid_.groups = {groups[0], groups[1], groups[2]};
+  return launch;
+}
+
+}  // namespace halyard::inline v0::hal

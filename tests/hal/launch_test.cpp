@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launches of kernels with tensor parameters: what becomes of tensors, and what is refused.
+#include "halyard/hal/launch.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "hal/fake_driver.h"
+
+namespace halyard::hal {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t k4G = std::uint64_t{1} << 32;
+
+// Kernels with the constants that the compiler makes of these tensors.
+class Tensors : public testing::FakeWorld {
+ protected:
+  struct Parameter {
+    std::string name;
+    kernel::Access access;
+    std::uint8_t rank;
+    std::vector<std::uint32_t> tile = {};
+  };
+
+  static compiler::Kernel kernel_of(std::string name, const std::vector<Parameter>& parameters,
+                                    const std::vector<std::string>& scalars_behind_first = {}) {
+    compiler::Kernel kernel{.name = std::move(name), .workgroup_size = {64, 1, 1}};
+    const auto add = [&](const std::string& constant, kernel::ElementType type) {
+      kernel.constants.push_back({constant, type, kernel.constants_bytes});
+      kernel.constants_bytes += 4;
+    };
+    for (const auto& [tensor, access, rank, tile] : parameters) {
+      kernel.bindings.push_back({tensor, access, kernel::ElementType::kFloat32, rank, tile});
+      const bool chosen = access != kernel::Access::kRead && tile.empty();
+      for (int d = 0; d < rank; ++d) {
+        add(tensor + ".size" + std::to_string(d), kernel::ElementType::kUint32);
+      }
+      for (int d = 0; d + 1 < rank; ++d) {
+        add(tensor + ".stride" + std::to_string(d), kernel::ElementType::kUint32);
+      }
+      for (int d = 0; chosen && d < rank; ++d) {
+        add(tensor + ".tile" + std::to_string(d), kernel::ElementType::kUint32);
+      }
+      if (kernel.bindings.size() != 1) continue;
+      for (const std::string& scalar : scalars_behind_first) {
+        add(scalar, kernel::ElementType::kFloat32);
+      }
+    }
+    return kernel;
+  }
+
+  static std::vector<std::byte> tensor_hyx() {
+    using enum kernel::Access;
+    compiler::Contents contents;
+    contents.kernels = {
+        kernel_of("scale", {{"x", kRead, 2}, {"y", kWrite, 2, {4, 8}}}, {"a"}),
+        kernel_of("chosen", {{"y", kWrite, 2}}),
+        kernel_of("cube", {{"y", kWrite, 3, {2, 3, 4}}}),
+        kernel_of("two", {{"y", kWrite, 2, {4, 8}}, {"z", kWrite, 1, {8}}}),
+        kernel_of("input", {{"x", kRead, 3}, {"out", kWrite, 0}}),
+    };
+    contents.images = {{"x86-64-v1", "hy-cpu-1", "code"}};
+    return compiler::write_hyx(contents);
+  }
+
+  Function function(std::string_view name) const { return executable_.function(name).value(); }
+  BufferView view(View<std::uint64_t> shape) {
+    std::uint64_t bytes = 4;
+    for (const std::uint64_t size : shape) bytes *= size;
+    return BufferView::create(buffers_.emplace_back(buffer(bytes)), ElementType::kFloat32, shape)
+        .value();
+  }
+
+  // The one launch since the last call.
+  testing::Launch run(const Function& of, const Launch& launch) {
+    control->launches.clear();
+    const Semaphore done = device.create_semaphore().value();
+    check(queue.dispatch(of, launch.grid(), launch.bindings(), launch.constants(),
+                         {.signal = {{done, 1}}}));
+    check(done.wait(1, 20s));
+    return control->launches.at(0);
+  }
+  static std::vector<std::uint32_t> words(const testing::Launch& launch) {
+    std::vector<std::uint32_t> words(launch.constants.size() / 4);
+    std::memcpy(words.data(), launch.constants.data(), launch.constants.size());
+    return words;
+  }
+
+  void expect_refused(std::string_view kernel, View<Argument> arguments, StatusCode code,
+                      const std::string& text, View<Constant> scalars = {}) {
+    const Status status = Launch::create(function(kernel), arguments, scalars).status();
+    EXPECT_EQ(status.code(), code) << status.to_string();
+    EXPECT_THAT(std::string(status.message()), HasSubstr("kernel " + std::string(kernel)));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+  }
+
+  const Buffer big_ = buffer(4096);
+
+ private:
+  std::vector<Buffer> buffers_;
+  Executable executable_ = device.load(tensor_hyx(), "tensors.hyx").value();
+};
+
+TEST_F(Tensors, ReflectionTellsRankAndStaticTile) {
+  const BindingInfo x = function("scale").binding(0);
+  const BindingInfo y = function("scale").binding(1);
+  EXPECT_EQ(x.rank, 2u);
+  EXPECT_THAT(x.tile, ElementsAre(0, 0, 0));
+  EXPECT_EQ(y.rank, 2u);
+  EXPECT_THAT(y.tile, ElementsAre(4, 8, 0));
+  EXPECT_EQ(function("input").binding(1).rank, 0u);
+}
+
+TEST_F(Tensors, ViewsBecomeConstantsInListOrderAndAGroupForEachTile) {
+  const BufferView x = view({9, 20});
+  const BufferView y = view({9, 20});
+  const Launch launch = Launch::create(function("scale"), {x, y}, {0.0f}).value();
+  const testing::Launch seen = run(function("scale"), launch);
+  EXPECT_THAT(words(seen), ElementsAre(9, 20, 20, 0, 9, 20, 20));
+  EXPECT_THAT(seen.groups, ElementsAre(3, 3, 1));  // 20 in eights, 9 in fours
+}
+
+TEST_F(Tensors, AMovedLaunchMayBeDispatchedAgain) {
+  const BufferView y = view({4, 8});
+  Launch first = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();
+  const Launch launch = std::move(first);
+  EXPECT_EQ(first.bindings().size(), 0u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(words(run(function("chosen"), launch)), ElementsAre(4, 8, 8, 2, 2));
+  }
+}
+
+TEST_F(Tensors, GroupXIsTheLastDimension) {
+  const BufferView y = view({5, 7, 9});
+  const Launch launch = Launch::create(function("cube"), {y}).value();
+  EXPECT_THAT(run(function("cube"), launch).groups, ElementsAre(3, 3, 3));
+  const BufferView flat = view({1, 7, 40});
+  const Launch wide = Launch::create(function("cube"), {flat}).value();
+  const testing::Launch seen = run(function("cube"), wide);
+  EXPECT_THAT(seen.groups, ElementsAre(10, 3, 1));
+  EXPECT_THAT(words(seen), ElementsAre(1, 7, 40, 280, 40));
+}
+
+TEST_F(Tensors, RowsMayLieApartAndOverlapInInputs) {
+  const Tensor rows{.memory = BufferRange(big_, 64, 40), .sizes = {2, 4}, .strides = {6, 1}};
+  const Tensor same{.memory = big_, .sizes = {2, 4}, .strides = {0, 1}};
+  const Launch launch = Launch::create(function("scale"), {same, rows}, {1.0f}).value();
+  const testing::Launch seen = run(function("scale"), launch);
+  EXPECT_EQ(words(seen)[2], 0u);
+  EXPECT_EQ(words(seen)[6], 6u);
+  EXPECT_EQ(seen.bindings[1].offset, 64u);
+}
+
+TEST_F(Tensors, ATensorMayFillItsRangeToTheLastByteOnly) {
+  const auto of = [&](std::uint64_t bytes) {
+    return Tensor{.memory = BufferRange(big_, 0, bytes), .sizes = {3, 4}, .strides = {6, 1}};
+  };
+  EXPECT_TRUE(Launch::create(function("scale"), {of(64), of(64)}, {1.0f}).ok());
+  expect_refused("scale", {of(64), of(63)}, StatusCode::kOutOfRange,
+                 "y: 3 x 4 elements with strides 6 x 1 take 64 bytes of 63", {1.0f});
+}
+
+TEST_F(Tensors, AnEmptyTensorNeedsNoBytesAndNoGroups) {
+  for (const Extents& sizes : {Extents{0, 7, 9}, Extents{5, 0, 9}, Extents{5, 7, 0}}) {
+    const Launch launch =
+        Launch::create(function("cube"), {Tensor{.memory = buffer(0), .sizes = sizes}}).value();
+    const Grid::Extent& groups = launch.grid().groups;
+    EXPECT_EQ(groups.x * groups.y * groups.z, 0u);
+  }
+}
+
+TEST_F(Tensors, ASlotIsAskedForTheTensorsBytes) {
+  const Tensor y{.memory = slot(0), .sizes = {4, 8}, .tile = {4, 4}};
+  const Launch launch = Launch::create(function("chosen"), {y}).value();
+  Recorder recorder(device);
+  recorder.dispatch(function("chosen"), launch.grid(), launch.binding_refs(), launch.constants());
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_EQ(queue.execute(commands, {.bindings = {{big_, 0, 127}}}).code(),
+            StatusCode::kOutOfRange);
+  EXPECT_TRUE(queue.execute_and_wait(commands, {.bindings = {{big_, 0, 128}}}, 20s).ok());
+}
+
+TEST_F(Tensors, WithoutAnOutputTensorTheCallerGivesTheGrid) {
+  const BufferView x = view({2, 3, 4});
+  const Launch launch = Launch::create(function("input"), {x, big_}).value();
+  EXPECT_FALSE(launch.grid().groups.given);
+  EXPECT_EQ(
+      queue.dispatch(function("input"), launch.grid(), launch.bindings(), launch.constants(), {})
+          .code(),
+      StatusCode::kInvalidArgument);
+}
+
+TEST_F(Tensors, WhatDoesNotFitTheParameterIsRefusedByName) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const BufferView y = view({4, 8});
+  const BufferView flat = view({32});
+  expect_refused("scale", {y}, kInvalid, "1 bindings given", {1.0f});
+  expect_refused("scale", {y, y}, kInvalid, "0 scalars given, it has 1");
+  expect_refused("scale", {y, y}, kInvalid, "2 scalars given", {1.0f, 2.0f});
+  expect_refused("scale", {y, flat}, kInvalid, "y: a tensor of rank 1 is given; it has rank 2",
+                 {1.0f});
+  expect_refused("scale", {big_, y}, kInvalid, "x: a plain buffer is given", {1.0f});
+  expect_refused("input", {view({1, 1, 1}), flat}, kInvalid, "out: a tensor of rank 1 is given");
+  expect_refused("cube", {BufferView::create(big_, ElementType::kInt32, {2, 2, 2}).value()},
+                 kInvalid, "y: elements of int32 are given; it has float32");
+  expect_refused("chosen", {Tensor{.sizes = {4, 8}, .tile = {1, 1}}}, kInvalid, "y: empty buffer");
+}
+
+TEST_F(Tensors, WrongTilesAreRefused) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const BufferView y = view({4, 8});
+  const auto tiled = [&](const Extents& tile) { return Tensor::of(y, tile); };
+  expect_refused("chosen", {y}, kInvalid, "y: a tile of 0 extents is given for rank 2");
+  expect_refused("chosen", {tiled({4})}, kInvalid, "y: a tile of 1 extents is given for rank 2");
+  expect_refused("chosen", {tiled({4, 0})}, kInvalid, "y: tile1 is 0");
+  expect_refused("chosen", {tiled({k4G, 1})}, StatusCode::kOutOfRange, "y: tile0 is 4294967296");
+  expect_refused("scale", {y, tiled({4, 8})}, kInvalid, "y: tile 4 x 8 is given; the kernel's",
+                 {1.0f});
+  expect_refused("scale", {tiled({4, 8}), y}, kInvalid, "x: tile 4 x 8 is given; an input has none",
+                 {1.0f});
+  const BufferView z = view({9});
+  expect_refused("two", {y, z}, kInvalid, "y needs 1 x 1 x 1 workgroups, z needs 2 x 1 x 1");
+}
+
+TEST_F(Tensors, WrongSizesAndStridesAreRefused) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const auto output = [&](const Extents& sizes, const Extents& strides) {
+    return Tensor{.memory = big_, .sizes = sizes, .strides = strides};
+  };
+  expect_refused("cube", {output({2, 2, 2}, {4, 2})}, kInvalid,
+                 "y: 2 strides are given for rank 3");
+  expect_refused("cube", {output({2, 2, 2}, {8, 4, 2})}, kInvalid, "y: stride2 is 2; the last");
+  expect_refused("cube", {output({2, 2, 3}, {6, 2, 1})}, kInvalid, "y: stride1 is 2: elements");
+  expect_refused("cube", {output({2, 2, 3}, {5, 3, 1})}, kInvalid, "y: stride0 is 5: elements");
+  expect_refused("cube", {output({3, 2, 3}, {4, 3, 1})}, kInvalid, "an output share a place");
+  // The other way round, and around a dimension of one element, they do not.
+  EXPECT_TRUE(Launch::create(function("cube"), {output({2, 2, 3}, {3, 6, 1})}).ok());
+  EXPECT_TRUE(Launch::create(function("cube"), {output({1, 2, 3}, {0, 3, 1})}).ok());
+
+  expect_refused("cube", {output({1, 1, k4G}, {})}, StatusCode::kOutOfRange,
+                 "y: size2 is 4294967296");
+  expect_refused("cube", {output({1, 2, 3}, {k4G, 3, 1})}, StatusCode::kOutOfRange,
+                 "y: stride0 is 4294967296");
+  expect_refused("cube", {output({k4G - 1, 2, 3}, {k4G - 1, 3, 1})}, StatusCode::kOutOfRange,
+                 "take 2^64 or more bytes of 4096");
+  expect_refused("cube",
+                 {Tensor{.memory = slot(1), .sizes = {k4G - 1, 2, 3}, .strides = {k4G - 1, 3, 1}}},
+                 StatusCode::kOutOfRange, "take 2^64 or more bytes");
+  expect_refused("cube", {Tensor{.memory = slot(1, 0, 8), .sizes = {1, 1, 3}}},
+                 StatusCode::kOutOfRange, "take 12 bytes of 8");
+  expect_refused("cube", {Tensor{.memory = BufferRange(big_, 5000), .sizes = {1, 1, 1}}},
+                 StatusCode::kOutOfRange, "y: offset 5000 is beyond");
+}
+
+}  // namespace
+}  // namespace halyard::hal

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels in CUDA, OpenCL C, GLSL and Metal: built by their compilers, checked against reflection.
+#include "compiler/foreign.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "compiler/process.h"
+#include "compiler/spirv.h"
+#include "kernel/hyx.h"
+
+namespace halyard::compiler {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kManifest = R"({"kernels": [{"name": "saxpy", "workgroup_size": [64],
+  "bindings": [{"name": "x", "access": "read", "type": "float32"},
+               {"name": "y", "access": "read-write", "type": "float32"}],
+  "constants": [{"name": "a", "type": "float32"}, {"name": "n", "type": "uint32"}]}]})";
+
+constexpr std::string_view kCuda = R"(
+extern "C" __global__ void __launch_bounds__(64) saxpy(const float* x, float* y, float a,
+                                                       unsigned n) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+)";
+
+constexpr std::string_view kOpenCl = R"(
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void saxpy(__global const float* x, __global float* y, float a, uint n) {
+  __local float own[64];
+  own[get_local_id(0)] = a;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const size_t i = get_global_id(0);
+  if (i < n) y[i] = own[63 - get_local_id(0)] * x[i] + y[i];
+}
+)";
+
+constexpr std::string_view kGlsl = R"(#version 450
+layout(local_size_x = 16, local_size_y = 4) in;
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+layout(set = 0, binding = 1) buffer Y { vec4 data[]; } y;
+layout(set = 0, binding = 2) writeonly buffer Z { uint count; int z[]; };
+layout(push_constant) uniform P { float a; uint n; layout(offset = 16) vec2 v; } p;
+shared float own[64];
+void main() {
+  const uint i = gl_GlobalInvocationID.x;
+  own[gl_LocalInvocationIndex] = p.v.y;
+  barrier();
+  if (i < p.n) y.data[i].x = p.a * x[i] + own[0];
+  z[i] = 1;
+}
+)";
+
+constexpr std::string_view kMetal = R"(#include <metal_stdlib>
+struct Constants { float a; uint n; };
+kernel void saxpy(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
+                  constant Constants& c [[buffer(2)]], uint i [[thread_position_in_grid]]) {
+  if (i < c.n) y[i] = c.a * x[i] + y[i];
+}
+)";
+
+// A variable of the environment, put back with the object.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name), old_(::getenv(name)) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { ::setenv(name_, old_.c_str(), 1); }
+
+ private:
+  const char* const name_;
+  const std::string old_;
+};
+
+class Foreign : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, std::string_view text) const {
+    const std::string path = (directory_.path() / name).string();
+    std::ofstream(path) << text;
+    return path;
+  }
+  Result<kernel::Hyx> build(const std::string& source, std::vector<std::string> targets = {},
+                            std::string_view manifest = {}) const {
+    CompileOptions options;
+    options.source = source;
+    options.targets = targets.empty() ? default_targets(source) : std::move(targets);
+    if (!manifest.empty()) options.manifest = write("k.json", manifest);
+    const auto bytes = compile(options);
+    if (!bytes.ok()) return bytes.status();
+    return kernel::Hyx::parse(*bytes, source);
+  }
+  void expect_refused(const std::string& source, std::string_view manifest, StatusCode code,
+                      const std::string& text, std::vector<std::string> targets = {}) const {
+    const Status status = build(source, std::move(targets), manifest).status();
+    EXPECT_EQ(status.code(), code) << status.message();
+    EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(source), HasSubstr(text)));
+  }
+  // Its name for what is there, so that nothing else is found.
+  std::string folder_with(const std::vector<std::string>& programs) const {
+    const fs::path folder = directory_.path() / "bin";
+    fs::create_directory(folder);
+    for (const std::string& program : programs) {
+      fs::create_symlink(fs::canonical(find_program(program)), folder / program);
+    }
+    return folder.string();
+  }
+  // The manifest with `to` in place of `from`.
+  static std::string manifest_with(const std::string& from, const std::string& to) {
+    std::string text(kManifest);
+    return text.replace(text.find(from), from.size(), to);
+  }
+  static std::string_view text_of(const kernel::ImageInfo& image) {
+    return {reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()};
+  }
+
+  const TemporaryDirectory directory_ = TemporaryDirectory::create().value();
+};
+
+#define SKIP_WITHOUT(program) \
+  if (find_program(program).empty()) GTEST_SKIP() << program << " is not in PATH"
+
+// ---- CUDA ------------------------------------------------------------------------------------
+
+TEST_F(Foreign, CudaIsBuiltByNvccForEachTarget) {
+  SKIP_WITHOUT("nvcc");
+  const kernel::Hyx hyx =
+      build(write("k.cu", kCuda), {"ptx-sm_80", "ptx-sm_90"}, kManifest).value();
+  ASSERT_EQ(hyx.images().size(), 2u);
+  EXPECT_EQ(hyx.images()[1].target, "ptx-sm_90");
+  EXPECT_EQ(hyx.images()[1].convention, "hy-kernarg-1");
+  EXPECT_THAT(std::string(text_of(hyx.images()[1])), HasSubstr(".target sm_90"));
+  EXPECT_EQ(hyx.kernels()[0].workgroup_size[0], 64u);
+  EXPECT_EQ(hyx.sources()[0].text, kCuda);
+}
+
+TEST_F(Foreign, CudaWithoutAToolkitIsBuiltByClang) {
+  SKIP_WITHOUT("clang-19");
+  const Environment path("PATH", folder_with({"clang-19"}));
+  const kernel::Hyx hyx = build(write("k.cu", kCuda), {"ptx-sm_80"}, kManifest).value();
+  EXPECT_THAT(std::string(text_of(hyx.images()[0])), HasSubstr(".visible .entry saxpy("));
+}
+
+TEST_F(Foreign, CudaThatDoesNotFitItsManifestIsRefusedByName) {
+  SKIP_WITHOUT("clang-19");
+  const Environment path("PATH", folder_with({"clang-19"}));
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const std::string source = write("k.cu", kCuda);
+  expect_refused(source, "", kInvalid, "give a manifest");
+  expect_refused(source, manifest_with("saxpy", "saxpi"), kInvalid,
+                 "kernel saxpi is no .entry of its PTX, which has saxpy");
+  expect_refused(source, manifest_with(R"({"name": "a", "type": "float32"}, )", ""), kInvalid,
+                 "kernel saxpy: parameter 2 is .f32");
+  expect_refused(source, manifest_with("[64]", "[128]"), kInvalid, "the entry allows 64 items");
+  expect_refused(write("mangled.cu", "__global__ void saxpy(float* x) { *x = 1; }"), kManifest,
+                 kInvalid, "which has _Z5saxpyPf");
+  expect_refused(write("none.cu", "int main() {}"), kManifest, kInvalid, "which has none");
+  expect_refused(write("bad.cu", "this is no kernel"), kManifest, kInvalid, "bad.cu:1:");
+}
+
+// ---- OpenCL C --------------------------------------------------------------------------------
+
+TEST_F(Foreign, OpenClTellsItsKernelsByItself) {
+  SKIP_WITHOUT("clang-19");
+  const kernel::Hyx hyx =
+      build(write("k.cl", kOpenCl), {"ptx-sm_80", "hsaco-gfx942", "hsaco-gfx1100"}).value();
+  ASSERT_EQ(hyx.images().size(), 3u);
+  EXPECT_THAT(std::string(text_of(hyx.images()[0])), HasSubstr(".target sm_80"));
+  EXPECT_EQ(hyx.images()[2].convention, "hy-kernarg-1");
+  const kernel::KernelInfo& saxpy = hyx.kernels()[0];
+  EXPECT_EQ(saxpy.name, "saxpy");
+  EXPECT_THAT(saxpy.workgroup_size, ElementsAre(64, 1, 1));
+  ASSERT_EQ(saxpy.bindings.size(), 2u);
+  EXPECT_EQ(saxpy.bindings[0].access, kernel::Access::kRead);
+  EXPECT_EQ(saxpy.bindings[1].access, kernel::Access::kReadWrite);
+  EXPECT_EQ(saxpy.bindings[1].type, kernel::ElementType::kFloat32);
+  ASSERT_EQ(saxpy.constants.size(), 2u);
+  EXPECT_EQ(saxpy.constants[1].name, "n");
+  EXPECT_EQ(saxpy.constants[1].type, kernel::ElementType::kUint32);
+  EXPECT_EQ(saxpy.constants[1].offset, 4u);
+  EXPECT_EQ(saxpy.static_shared_bytes, 256u);
+}
+
+TEST_F(Foreign, OpenClTakesAManifestInstead) {
+  SKIP_WITHOUT("clang-19");
+  const std::string source = write("k.cl", kOpenCl);
+  const kernel::Hyx hyx = build(source, {}, manifest_with("\"n\"", "\"count\"")).value();
+  EXPECT_EQ(hyx.kernels()[0].constants[1].name, "count");
+  EXPECT_EQ(hyx.images().size(), 3u);
+  expect_refused(source, manifest_with("\"uint32\"", "\"float64\""), StatusCode::kInvalidArgument,
+                 "saxpy", {"hsaco-gfx90a"});
+  expect_refused(source, manifest_with("saxpy", "saxpi"), StatusCode::kInvalidArgument, "saxpi",
+                 {"hsaco-gfx90a"});
+}
+
+TEST_F(Foreign, OpenClThatCannotBeLaunchedIsRefused) {
+  SKIP_WITHOUT("clang-19");
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  expect_refused(write("free.cl", "__kernel void k(__global int* x) { *x = 1; }"), "", kInvalid,
+                 "kernel k: has no reqd_work_group_size");
+  constexpr std::string_view kOne = "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) ";
+  expect_refused(
+      write("order.cl", std::string(kOne) + "void k(int n, __global int* x) { *x = n; }"), "",
+      kInvalid, "parameter 'x', int*, is a buffer behind a scalar");
+  expect_refused(
+      write("vector.cl", std::string(kOne) + "void k(__global int* x, int2 n) { *x = n.x; }"), "",
+      kInvalid, "parameter 'n', int2, is neither a buffer nor a number");
+  expect_refused(
+      write("local.cl", std::string(kOne) + "void k(__global int* x, __local int* t) { *x = *t; }"),
+      "", kInvalid, "parameter 't'");
+  const std::string library =
+      write("library.cl", std::string(kOne) + "void k(__global float* x) { *x = tgamma(*x); }");
+  expect_refused(library, "", kInvalid, "tgamma");
+  expect_refused(library,
+                 R"({"kernels": [{"name": "k", "workgroup_size": [1], "bindings":
+                     [{"name": "x", "access": "read-write", "type": "float32"}]}]})",
+                 kInvalid, "calls _Z6tgammaf, which it does not define", {"ptx-sm_80"});
+  expect_refused(write("nothing.cl", "int f(int x) { return x; }"), "", kInvalid, "kernel");
+  expect_refused(write("bad.cl", "no kernel"), "", kInvalid, "bad.cl:1:");
+}
+
+// ---- GLSL ------------------------------------------------------------------------------------
+
+TEST_F(Foreign, AShaderTellsItsKernelByItself) {
+  SKIP_WITHOUT("glslangValidator");
+  const kernel::Hyx hyx = build(write("mix_in.comp", kGlsl)).value();
+  EXPECT_EQ(hyx.images()[0].target, "spirv-1.5");
+  EXPECT_EQ(hyx.images()[0].convention, "hy-vulkan-1");
+  const kernel::KernelInfo& kernel = hyx.kernels()[0];
+  EXPECT_EQ(kernel.name, "mix_in");
+  EXPECT_THAT(kernel.workgroup_size, ElementsAre(16, 4, 1));
+  ASSERT_EQ(kernel.bindings.size(), 3u);
+  EXPECT_EQ(kernel.bindings[0].name, "x");
+  EXPECT_EQ(kernel.bindings[0].access, kernel::Access::kRead);
+  EXPECT_EQ(kernel.bindings[1].name, "y");
+  EXPECT_EQ(kernel.bindings[1].type, kernel::ElementType::kFloat32);
+  EXPECT_EQ(kernel.bindings[1].access, kernel::Access::kReadWrite);
+  EXPECT_EQ(kernel.bindings[2].access, kernel::Access::kWrite);
+  EXPECT_EQ(kernel.bindings[2].type, kernel::ElementType::kUint8) << "elements of two kinds";
+  std::vector<std::string> constants;
+  for (const kernel::ConstantInfo& each : kernel.constants) {
+    constants.push_back(std::string(each.name) + "@" + std::to_string(each.offset));
+  }
+  EXPECT_THAT(constants, ElementsAre("a@0", "n@4", "v.x@16", "v.y@20"));
+  EXPECT_EQ(kernel.constants_bytes, 24u);
+  EXPECT_EQ(kernel.static_shared_bytes, 256u);
+}
+
+TEST_F(Foreign, AShadersEntryPointTakesTheManifestsName) {
+  SKIP_WITHOUT("glslangValidator");
+  const std::string source = write("k.comp", R"(#version 450
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer X { float x[]; };
+layout(set = 0, binding = 1) buffer Y { float y[]; };
+layout(push_constant) uniform P { float a; uint n; } p;
+void main() { if (gl_GlobalInvocationID.x < p.n) y[gl_GlobalInvocationID.x] += p.a * x[0]; }
+)");
+  const kernel::Hyx hyx = build(source, {}, kManifest).value();
+  EXPECT_EQ(hyx.kernels()[0].name, "saxpy");
+  EXPECT_TRUE(fit_to_spirv(source, text_of(hyx.images()[0]), {}).ok());
+  const auto reflected = reflect_spirv(source, text_of(hyx.images()[0])).value();
+  EXPECT_EQ(reflected[0].name, "saxpy");
+
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  expect_refused(source, manifest_with("[64]", "[32]"), kInvalid,
+                 "kernel saxpy: workgroup_size is 32 x 1 x 1, the shader's 64 x 1 x 1");
+  expect_refused(source, manifest_with(R"(, {"name": "n", "type": "uint32"})", ""), kInvalid,
+                 "1 constants are stated, the shader has 2");
+  expect_refused(source, manifest_with(R"("type": "uint32")", R"("type": "int32")"), kInvalid,
+                 "constant n is int32 at byte 4; the shader's is uint32");
+  expect_refused(source, manifest_with("read-write", "read"), kInvalid,
+                 "binding y is stated to be read; the shader's is read-write");
+}
+
+TEST_F(Foreign, AShaderThatIsNoKernelIsRefused) {
+  SKIP_WITHOUT("glslangValidator");
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const auto refused = [&](const std::string& declarations, const std::string& text) {
+    const std::string source = write("k.comp", "#version 450\n" + declarations);
+    expect_refused(source, "", kInvalid, text);
+  };
+  refused("layout(binding = 1) buffer X { float x[]; }; void main() { x[0] = 1; }",
+          "binding 0 is missing");
+  refused("layout(set = 1, binding = 0) buffer X { float x[]; }; void main() { x[0] = 1; }",
+          "binding 0 is in set 1");
+  refused("layout(binding = 0) uniform U { float u; }; void main() { if (u > 0) barrier(); }",
+          "is no storage buffer");
+  refused(
+      "layout(push_constant) uniform P { mat4 m; }; void main() { if (m[0][0] > 0) barrier(); }",
+      "push constant m is no number");
+  refused("void main() { nothing(); }", "k.comp:2: 'nothing'");
+  refused("", "cannot be built for spirv-1.5");
+}
+
+TEST_F(Foreign, ADamagedModuleIsRefusedOrRead) {
+  SKIP_WITHOUT("glslangValidator");
+  const kernel::Hyx hyx = build(write("k.comp", kGlsl)).value();
+  const std::string module(text_of(hyx.images()[0]));
+  ASSERT_TRUE(reflect_spirv("k", module).ok());
+  for (std::size_t length = 0; length < module.size(); ++length) {
+    const Status status = reflect_spirv("k", module.substr(0, length)).status();
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidArgument);
+    const bool is_whole = length >= 20 && length % 4 == 0;
+    EXPECT_TRUE(is_whole || !status.ok()) << length;
+  }
+  for (std::size_t at = 0; at < module.size(); at += 4) {
+    for (const std::uint32_t value : {0u, 1u, 0xffffu, 0x10000u, 0xffffffffu}) {
+      std::string damaged = module;
+      std::memcpy(damaged.data() + at, &value, 4);
+      const Status status = reflect_spirv("k", damaged).status();
+      EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidArgument);
+    }
+  }
+}
+
+// ---- Metal, and what all have in common --------------------------------------------------------
+
+TEST_F(Foreign, MetalIsPackedAsItIs) {
+  const std::string source = write("k.metal", kMetal);
+  const kernel::Hyx hyx = build(source, {}, kManifest).value();
+  EXPECT_EQ(hyx.images()[0].target, "msl-3.0");
+  EXPECT_EQ(hyx.images()[0].convention, "hy-metal-1");
+  EXPECT_EQ(text_of(hyx.images()[0]), kMetal);
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  expect_refused(source, "", kInvalid, "give a manifest");
+  expect_refused(source, manifest_with("saxpy", "saxp"), kInvalid, "kernel saxp is not in it");
+}
+
+TEST_F(Foreign, ATargetOfAnotherLanguageIsRefused) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const std::string cuda = write("k.cu", kCuda);
+  expect_refused(cuda, kManifest, kInvalid,
+                 "hsaco-gfx942 cannot be a target of .cu files; ptx-sm_NN", {"hsaco-gfx942"});
+  expect_refused(cuda, kManifest, kInvalid, "ptx-sm_ cannot be a target", {"ptx-sm_"});
+  expect_refused(cuda, kManifest, kInvalid, "ptx-sm_80 -o x cannot be", {"ptx-sm_80 -o x"});
+  expect_refused(cuda, kManifest, kInvalid, "is given twice", {"ptx-sm_80", "ptx-sm_80"});
+  expect_refused(write("k.cl", kOpenCl), "", kInvalid, "x86-64 cannot", {"x86-64"});
+  expect_refused(write("k.comp", kGlsl), "", kInvalid, "ptx-sm_80 cannot", {"ptx-sm_80"});
+  expect_refused(write("k.metal", kMetal), "", kInvalid, "spirv-1.5 cannot", {"spirv-1.5"});
+}
+
+TEST_F(Foreign, AMissingCompilerIsNamedWithItsPackage) {
+  const Environment path("PATH", folder_with({}));
+  constexpr auto kUnavailable = StatusCode::kUnavailable;
+  expect_refused(write("k.cu", kCuda), kManifest, kUnavailable, "CUDA toolkit");
+  expect_refused(write("k.cl", kOpenCl), "", kUnavailable, "clang-19, lld-19");
+  expect_refused(write("k.comp", kGlsl), "", kUnavailable, "package glslang-tools");
+}
+
+TEST_F(Foreign, OnlyASourceAndAManifestThatAreThere) {
+  EXPECT_EQ(build("none.metal", {}, kManifest).status().code(), StatusCode::kNotFound);
+  const std::string source = write("k.metal", kMetal);
+  EXPECT_EQ(
+      compile({.source = source, .manifest = "none.json", .targets = {"msl-3.0"}}).status().code(),
+      StatusCode::kNotFound);
+  EXPECT_THAT(std::string(build(source, {}, "{}").status().message()),
+              EndsWith("k.json: the manifest has no kernels"));
+  EXPECT_EQ(compile({.source = source, .targets = {"msl-3.0"}, .checked = true}).status().code(),
+            StatusCode::kInvalidArgument);
+}
+
+TEST_F(Foreign, WhatWasReadIsReported) {
+  SKIP_WITHOUT("clang-19");
+  write("own.h", "#define FACTOR 2\n");
+  const std::string source = write("k.cl", "#include \"own.h\"\n" + std::string(kOpenCl));
+  std::vector<std::string> inputs;
+  CompileOptions options{.source = source, .targets = {"hsaco-gfx90a"}};
+  options.manifest = write("k.json", kManifest);
+  options.inputs = &inputs;
+  ASSERT_TRUE(compile(options).ok());
+  EXPECT_THAT(inputs,
+              AllOf(Contains(source), Contains(options.manifest), Contains(EndsWith("/own.h"))));
+  EXPECT_THAT(inputs, ::testing::Not(Contains(HasSubstr("prelude"))));
+}
+
+}  // namespace
+}  // namespace halyard::compiler

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The halyard command with kernels of other compilers and of tensors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "npy.h"
+#include "tools/command.h"
+
+namespace halyard {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using testing::Command;
+using testing::expect_error;
+using ::testing::HasSubstr;
+using testing::operator+;
+using testing::Outcome;
+using ::testing::StartsWith;
+using testing::Words;
+using tools::ElementType;
+using tools::NpyArray;
+
+// ---- Kernels of other compilers --------------------------------------------------------------
+
+constexpr std::string_view kManifest = R"({"kernels": [{"name": "saxpy", "workgroup_size": [64],
+  "bindings": [{"name": "x", "access": "read", "type": "float32"},
+               {"name": "y", "access": "read-write", "type": "float32"}],
+  "constants": [{"name": "a", "type": "float32"}, {"name": "n", "type": "uint32"}]}]})";
+
+TEST_F(Command, PacksWhatAnotherCompilerBuiltAndRunsIt) {
+  std::ofstream(path("k.c")) << R"(
+#include <stddef.h>
+struct workgroup { size_t group[3], count[3]; };
+struct constants { float a; unsigned n; };
+void saxpy(const struct workgroup* g, void* const* buffers, const void* constants) {
+  const struct constants* c = constants;
+  for (size_t i = g->group[0] * 64; i < g->group[0] * 64 + 64 && i < c->n; ++i) {
+    ((float*)buffers[1])[i] += c->a * ((const float*)buffers[0])[i];
+  }
+}
+)";
+  std::ofstream(path("k.json")) << kManifest;
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + path("k.so") + " " + path("k.c")).c_str()), 0);
+  const std::string file = path("k.hyx");
+  const Words pack = {
+      "pack", "--manifest", path("k.json"), "--image", HALYARD_CPU "=" + path("k.so"), "-o", file};
+  const Outcome packed = halyard(pack);
+  ASSERT_EQ(packed.code, 0) << packed.err;
+  Words run = saxpy();
+  run[1] = file;
+  ASSERT_EQ(halyard(run).code, 0);
+  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[100], 2.0f * 101 + 110);
+
+  // What inspect prints of a file is a manifest of the same file.
+  const Outcome shown = halyard({"inspect", file, "--json"});
+  std::ofstream(path("k.json")) << shown.out;
+  ASSERT_EQ(halyard(pack).code, 0);
+  EXPECT_EQ(halyard({"inspect", file, "--json"}).out, shown.out);
+}
+
+TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
+  std::ofstream(path("image")) << "bytes";
+  const std::string image = "x86-64=" + path("image");
+  const auto message = [&](const std::string& manifest, const Words& images) {
+    std::ofstream(path("k.json")) << manifest;
+    Words words = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
+    for (const std::string& each : images) words = words + Words{"--image", each};
+    const Outcome outcome = halyard(words);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(path("k.hyx")));
+    return outcome.err;
+  };
+  const auto kernel = [](const std::string& fields) {
+    return R"({"kernels": [{"name": "k", "workgroup_size": [64])" + fields + "}]}";
+  };
+  const std::string good = kernel("");
+  EXPECT_THAT(message("{", {image}), HasSubstr("no JSON"));
+  EXPECT_THAT(message("[]", {image}), HasSubstr("no object"));
+  EXPECT_THAT(message(R"({"kernels": 1e999})", {image}), HasSubstr("a number beyond"));
+  EXPECT_THAT(message("{}", {image}), HasSubstr("no kernels"));
+  EXPECT_THAT(message(R"({"kernels": [{"workgroup_size": [64]}]})", {image}),
+              HasSubstr("no text 'name'"));
+  EXPECT_THAT(message(R"({"kernels": [{"name": "k"}]})", {image}),
+              HasSubstr("kernel k: workgroup_size has 0 numbers"));
+  EXPECT_THAT(message(kernel(R"(, "acces": 1)"), {image}), HasSubstr("unknown field 'acces'"));
+  EXPECT_THAT(message(kernel(R"(, "constants_bytes": -1)"), {image}),
+              HasSubstr("'constants_bytes', where a number"));
+  EXPECT_THAT(message(kernel(R"(, "constants": [{"name": "c", "type": "float"}])"), {image}),
+              HasSubstr("'float' as its type, which is unknown"));
+  EXPECT_THAT(message(kernel(R"(, "bindings": [{"name": "b", "type": "int32"}])"), {image}),
+              HasSubstr("no text 'access'"));
+  EXPECT_THAT(message(R"({"kernels": [{"name": "k", "workgroup_size": [2048]}]})", {image}),
+              HasSubstr("workgroup_size is 2048"));
+  EXPECT_THAT(message(good, {image, image}), HasSubstr("x86-64"));
+  EXPECT_THAT(message(good, {"x86-64"}), HasSubstr("is expected"));
+  EXPECT_THAT(message(good, {"ptx-sm_80=" + path("image")}), HasSubstr("TARGET:CONVENTION=FILE"));
+  EXPECT_THAT(message(good, {"x86-64=" + path("none")}), HasSubstr("none"));
+}
+
+TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
+  std::ofstream(path("k.metal")) << "kernel void saxpy() {}\n";
+  std::ofstream(path("k.json")) << kManifest;
+  const std::string file = path("k.hyx");
+  const Words compile = {"compile", path("k.metal"), "-o", file};
+  const Outcome outcome =
+      halyard(compile + Words{"--manifest", path("k.json"), "--depfile", path("k.d"), "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["targets"], (json{"msl-3.0"}));
+  const json shown = json::parse(halyard({"inspect", file, "--json"}).out);
+  EXPECT_EQ(shown["images"][0]["convention"], "hy-metal-1");
+  EXPECT_EQ(shown["kernels"][0]["constants"][1]["name"], "n");
+  const std::string rule = testing::read_text(path("k.d"));
+  EXPECT_THAT(rule, AllOf(HasSubstr(path("k.metal")), HasSubstr(path("k.json"))));
+
+  expect_error(halyard(compile), "give a manifest");
+  expect_error(halyard(compile + Words{"--manifest", path("none.json")}),
+               "none.json: no such file");
+  expect_error(halyard(compile + Words{"--manifest", path("k.json"), "--target", "ptx-sm_80"}),
+               "ptx-sm_80 cannot be a target of .metal files; msl-3.0 can");
+  expect_error(halyard({"compile", HALYARD_SAXPY_HYK, "-o", file, "--manifest", path("k.json")}),
+               "a .hyk file needs no manifest");
+}
+
+TEST_F(Command, TheBuildSystemTakesSourcesOfOtherLanguages) {
+  const json shown = json::parse(halyard({"inspect", HALYARD_METAL_HYX, "--json"}).out);
+  EXPECT_EQ(shown["images"][0]["target"], "msl-3.0");
+  EXPECT_EQ(shown["kernels"][0]["workgroup_size"], (json{64, 1, 1}));
+}
+
+TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
+  // The cpu's image is the shipped kernel's; a device takes the one that it can run.
+  const json saxpy = json::parse(halyard({"inspect", HALYARD_SAXPY_HYX, "--json"}).out);
+  std::ofstream(path("k.json")) << saxpy.dump();
+  std::ofstream(path("k.c")) << "struct g; void saxpy(const struct g* g, void* const* b, "
+                                "const void* c) { ((float*)b[1])[0] = 7; }\n";
+  ASSERT_EQ(std::system(("cc -shared -fPIC -o " + path("k.so") + " " + path("k.c")).c_str()), 0);
+  std::ofstream(path("other")) << "code of another machine";
+  Words pack = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
+  for (const std::string image : {"ptx-sm_80:hy-kernarg-1", "hsaco-gfx942:hy-kernarg-1",
+                                  "spirv-1.5:hy-vulkan-1", "msl-3.0:hy-metal-1"}) {
+    pack.insert(pack.end(), {"--image", image + "=" + path("other")});
+  }
+  pack.insert(pack.end(), {"--image", HALYARD_CPU "=" + path("k.so")});
+  ASSERT_EQ(halyard(pack).code, 0);
+  EXPECT_EQ(json::parse(halyard({"inspect", path("k.hyx"), "--json"}).out)["images"].size(), 5u);
+  Words run = saxpy_with(HALYARD_SAXPY_HYX, path("k.hyx"));
+  ASSERT_EQ(halyard(run).code, 0);
+  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[0], 7.0f);
+}
+
+// ---- Tensors ---------------------------------------------------------------------------------
+
+TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
+  std::ofstream(path("k.hyk")) << R"(
+HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
+          HY_OUT_TILE2(float, y, 2, 3), HY_OUT_TENSOR2(float, z)) {
+  HY_TILE_ITEMS2(y, i, j) {
+    HY_Y2(y, i, j) = HY_AT2(x, HY_ORIGIN(y, 1) + j, HY_ORIGIN(y, 0) + i);
+  }
+  HY_TILE_ITEMS2(z, i, j) { HY_Y2(z, i, j) = a; }
+}
+)";
+  const std::string file = path("k.hyx");
+  ASSERT_EQ(halyard({"compile", path("k.hyk"), "-o", file, "--checked"}).code, 0);
+  const json bindings =
+      json::parse(halyard({"inspect", file, "--json"}).out)["kernels"][0]["bindings"];
+  EXPECT_EQ(bindings[0]["rank"], 2);
+  EXPECT_FALSE(bindings[0].contains("tile"));
+  EXPECT_EQ(bindings[1]["tile"], (json{2, 3}));
+  EXPECT_EQ(bindings[2]["rank"], 2);
+  EXPECT_THAT(halyard({"inspect", file}).out,
+              AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
+                    HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
+                    HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n")));
+
+  // x is 5 x 7, y its transpose: sizes, strides and grid are the arrays'.
+  NpyArray x{ElementType::kFloat32, {5, 7}, std::vector<std::byte>(4 * 35)};
+  std::iota(x.as<float>().begin(), x.as<float>().end(), 0.0f);
+  check(tools::write_npy(path("m.npy"), x));
+  const Words run = {"run",
+                     file,
+                     "transpose",
+                     "--in",
+                     "x=" + path("m.npy"),
+                     "--out",
+                     "y=" + path("t.npy") + ":7,5"};
+  const std::string z = "z=" + path("z.npy");
+  const Words tile = {"--tile", "z=1,1"};
+  const Words a = {"--arg", "a=7"};
+  const Outcome outcome = halyard(run + Words{"--out", z + ":4,2"} + tile + a);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("transpose: 2 x 4 items in 2 x 4 groups on "));
+  const NpyArray y = tools::read_npy(path("t.npy")).value();
+  EXPECT_EQ(y.shape, (std::vector<std::uint64_t>{7, 5}));
+  for (std::size_t i = 0; i < 7; ++i) {
+    for (std::size_t j = 0; j < 5; ++j) {
+      ASSERT_EQ(y.as<float>()[i * 5 + j], static_cast<float>(j * 7 + i));
+    }
+  }
+  EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[7], 7.0f);
+  // The same over a grid that the caller chooses: a group too many in each dimension.
+  EXPECT_EQ(halyard(run + Words{"--out", z + ":4,2", "--groups", "3,5"} + tile + a).code, 0);
+
+  const Words out = {"--out", z + ":4,2"};
+  expect_error(halyard(run + out + a), "not given: --tile z");
+  expect_error(halyard(run + out + a + tile + tile), "--tile z is given twice");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=1,x"}), "not of the form NAME=8,128");
+  expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is no tensor whose tile");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=1,0"}),
+               "kernel transpose: z: tile1 is 0");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=4"}), "z: a tile of 1 extents is given");
+  expect_error(halyard(run + Words{"--out", z + ":4,3"} + a + tile),
+               "y needs 2 x 4 x 1 workgroups, z needs 3 x 4 x 1");
+  expect_error(halyard(run + Words{"--out", z + ":8"} + a + tile),
+               "z: a tensor of rank 1 is given; it has rank 2");
+  expect_error(halyard(run + Words{"--out", z} + a + tile), "give the tensor's shape");
+  expect_error(halyard(run + out + tile), "not given: --arg a (float32)");
+  expect_error(halyard(run + out + a + tile + Words{"--arg", "x.size0=5"}),
+               "--arg x.size0: no such parameter");
+}
+
+}  // namespace
+}  // namespace halyard
