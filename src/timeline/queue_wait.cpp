@@ -110,9 +110,12 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
   };
   const Nanoseconds until = deadline.resolve(engine_.clock());
   // In a callback this thread's effects come after it, and the room may be one of them.
-  if (until != kPassed && active_list == nullptr) {
+  const bool may_wait = until != kPassed && active_list == nullptr;
+  bool found = false;
+  if (may_wait) {
     room_waiters_.fetch_add(1, std::memory_order_seq_cst);
-    (void)wait_here(until, [&] {
+    // What it finds holds: by the next look others may have taken the room.
+    found = wait_here(until, [&] {
       {
         // What is retired makes room in the lane, and the caller may drain as far as that goes.
         EffectScope scope(engine_, EffectScope::Mode::kRun);
@@ -125,10 +128,10 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
     });
     room_waiters_.fetch_sub(1, std::memory_order_relaxed);
   }
-  if (ended() || has_room()) return {};
+  if (found || ended() || has_room()) return {};
   return error(StatusCode::kResourceExhausted, "{}: backlog of {} ready submissions is full{}",
                name(), options_.backlog_limit,
-               until == kPassed ? "" : ", and stayed so until the deadline");
+               may_wait ? ", and stayed so until the deadline" : "");
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/format.h"
@@ -115,5 +116,6 @@ std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes) {
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file) {
   return std::make_unique<CudaKernels>(file);
 }
+std::size_t device_loop_rounds() { return std::numeric_limits<std::size_t>::max(); }
 
 }  // namespace halyard::testing

@@ -11,11 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,11 +66,10 @@ struct Simulation {
 
   Simulation() {
     streams.push_back(&null_stream);
-    const char* const folder = std::getenv("HALYARD_SIMULATED_KERNELS");
-    if (folder == nullptr) return;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (entry.path().extension() != ".hyx") continue;
-      kernel::Hyx hyx = kernel::Hyx::read(entry.path().string()).value();
+    const char* const paths = std::getenv("HALYARD_SIMULATED_KERNELS");
+    std::istringstream list(paths != nullptr ? paths : "");
+    for (std::string path; std::getline(list, path, ':');) {
+      kernel::Hyx hyx = kernel::Hyx::read(path).value();
       Ref<kernel::CpuImage> image = kernel::CpuImage::load(hyx).value();
       for (const kernel::KernelInfo& info : hyx.kernels()) {
         functions[std::string(info.name)] = {&info, image->entry(info.name).value()};

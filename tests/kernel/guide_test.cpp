@@ -51,8 +51,7 @@ TEST(Guide, ItsReductionGivesSharesOfASum) {
     std::vector<float> x(300, 1.0f);
     std::vector<float> y(301, -1.0f);
     const std::uint32_t n = 300;
-    Kernels(compile_text(block).value(), "shares")
-        .run("shares", {2, 1, 1}, {x.data(), y.data()}, &n);
+    Kernels(compile_text(block).value(), "shares").run("shares", {2, 1, 1}, {x, y}, &n);
     EXPECT_EQ(y[0], 1.0f / 256);
     EXPECT_EQ(y[299], 1.0f / 44);
     EXPECT_EQ(y[300], -1.0f);
@@ -72,8 +71,7 @@ TEST(Guide, ItsMatrixProductIsOne) {
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5);
     const std::uint32_t constants[] = {kRows,    kInner, kInner,   kInner,  kColumns,
                                        kColumns, kRows,  kColumns, kColumns};
-    Kernels(compile_text(block).value(), "matmul")
-        .run("matmul", {3, 2, 1}, {a.data(), b.data(), c.data()}, constants);
+    Kernels(compile_text(block).value(), "matmul").run("matmul", {3, 2, 1}, {a, b, c}, constants);
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = 0; j < kColumns; ++j) {
         float want = 0.0f;
