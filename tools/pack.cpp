@@ -7,11 +7,15 @@
 
 #include "base/format.h"
 #include "commands.h"
+#include "compiler/code_object.h"
 #include "compiler/hyx_writer.h"
 #include "compiler/manifest.h"
+#include "compiler/ptx.h"
+#include "compiler/spirv.h"
 #include "file.h"
 #include "json.h"
 #include "kernel/cpu_abi.h"
+#include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 
 namespace halyard::inline v0::tools {
@@ -21,8 +25,34 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// "x86-64-v3=k.so" or "ptx-sm_80:params-1=k.ptx".
-Result<compiler::Image> read_image(std::string_view argument) {
+// Halyard's own for images of this target; empty if it has none.
+std::string_view convention_for(std::string_view target) {
+  for (const auto& [family, convention] :
+       {std::pair<std::string_view, std::string_view>("x86-64", kernel::kCpuConvention),
+        {"aarch64", kernel::kCpuConvention},
+        {"ptx-", kernel::kKernargConvention},
+        {"hsaco-", kernel::kKernargConvention},
+        {"spirv-", kernel::kVulkanConvention},
+        {"msl-", kernel::kMetalConvention}}) {
+    if (target.starts_with(family)) return convention;
+  }
+  return {};
+}
+
+// Whether the image is what the manifest says, as far as images of this kind tell it.
+Status check_image(const compiler::Image& image, std::string_view file,
+                   std::vector<compiler::Kernel>& kernels) {
+  const std::string_view target = image.target;
+  if (image.convention != convention_for(target)) return {};
+  if (target.starts_with("ptx-")) return compiler::fit_to_ptx(file, image.bytes, kernels);
+  if (target.starts_with("hsaco-")) return compiler::check_code_object(image.bytes, file, kernels);
+  if (target.starts_with("spirv-")) return compiler::fit_to_spirv(file, image.bytes, kernels);
+  return {};
+}
+
+// "x86-64-v3=k.so", or "ptx-sm_80:my-convention=k.ptx".
+Result<compiler::Image> read_image(std::string_view argument,
+                                   std::vector<compiler::Kernel>& kernels) {
   const std::size_t equals = argument.find('=');
   const std::string_view key = argument.substr(0, equals);
   const std::size_t colon = key.find(':');
@@ -30,17 +60,19 @@ Result<compiler::Image> read_image(std::string_view argument) {
   image.target = key.substr(0, colon);
   if (colon != key.npos) {
     image.convention = key.substr(colon + 1);
-  } else if (image.target.starts_with("x86-64") || image.target == "aarch64") {
-    image.convention = kernel::kCpuConvention;
+  } else {
+    image.convention = convention_for(image.target);
   }
   if (equals == argument.npos || image.target.empty() || image.convention.empty()) {
     return error(StatusCode::kInvalidArgument,
-                 "--image {}: TARGET:CONVENTION=FILE is expected; for a CPU, TARGET=FILE",
+                 "--image {}: TARGET=FILE is expected, or TARGET:CONVENTION=FILE for a target "
+                 "that is not x86-64..., aarch64, ptx-..., hsaco-..., spirv-... or msl-...",
                  argument);
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
-                           read_file(std::string(argument.substr(equals + 1))));
+  const std::string file(argument.substr(equals + 1));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, read_file(file));
   image.bytes = text_of(bytes);
+  HALYARD_RETURN_IF_ERROR(check_image(image, file, kernels));
   return image;
 }
 
@@ -53,7 +85,7 @@ Result<int> pack(const PackOptions& options) {
                            compiler::parse_manifest(text_of(manifest), options.manifest));
   std::vector<std::string> targets;
   for (const std::string& argument : options.images) {
-    HALYARD_ASSIGN_OR_RETURN(compiler::Image image, read_image(argument));
+    HALYARD_ASSIGN_OR_RETURN(compiler::Image image, read_image(argument, contents.kernels));
     targets.push_back(image.target);
     contents.images.push_back(std::move(image));
   }

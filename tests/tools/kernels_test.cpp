@@ -103,8 +103,28 @@ TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
               HasSubstr("workgroup_size is 2048"));
   EXPECT_THAT(message(good, {image, image}), HasSubstr("x86-64"));
   EXPECT_THAT(message(good, {"x86-64"}), HasSubstr("is expected"));
-  EXPECT_THAT(message(good, {"ptx-sm_80=" + path("image")}), HasSubstr("TARGET:CONVENTION=FILE"));
+  EXPECT_THAT(message(good, {"vax-11=" + path("image")}), HasSubstr("TARGET:CONVENTION=FILE"));
   EXPECT_THAT(message(good, {"x86-64=" + path("none")}), HasSubstr("none"));
+}
+
+TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
+  std::ofstream(path("k.json")) << kManifest;
+  const auto pack = [&](std::string_view key, std::string_view parameters) {
+    std::ofstream(path("k.ptx")) << ".version 7.0\n.target sm_80\n.address_size 64\n"
+                                 << ".visible .entry saxpy(" << parameters << ")\n{ ret; }\n";
+    return halyard({"pack", "--manifest", path("k.json"), "--image",
+                    std::string(key) + "=" + path("k.ptx"), "-o", path("k.hyx")});
+  };
+  constexpr std::string_view kRight = ".param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n";
+  ASSERT_EQ(pack("ptx-sm_80", kRight).code, 0);
+  const json shown = json::parse(halyard({"inspect", path("k.hyx"), "--json"}).out);
+  EXPECT_EQ(shown["images"][0]["convention"], "hy-kernarg-1");
+  expect_error(pack("ptx-sm_80", ".param .u64 x, .param .f32 a, .param .u32 n"), "saxpy");
+  // What has a convention of its own is its owner's business.
+  EXPECT_EQ(pack("ptx-sm_80:own-1", "").code, 0);
+  // A text is no code object and no module.
+  expect_error(pack("hsaco-gfx942", kRight), "no AMD code object");
+  expect_error(pack("spirv-1.5", kRight), "SPIR-V");
 }
 
 TEST_F(Command, CompilesASourceOfAnotherLanguageWithItsManifest) {
@@ -146,8 +166,8 @@ TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
   ASSERT_EQ(std::system(("cc -shared -fPIC -o " + path("k.so") + " " + path("k.c")).c_str()), 0);
   std::ofstream(path("other")) << "code of another machine";
   Words pack = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
-  for (const std::string image : {"ptx-sm_80:hy-kernarg-1", "hsaco-gfx942:hy-kernarg-1",
-                                  "spirv-1.5:hy-vulkan-1", "msl-3.0:hy-metal-1"}) {
+  for (const std::string image :
+       {"ptx-sm_80:own-1", "hsaco-gfx942:own-2", "spirv-1.5:own-3", "msl-3.0:hy-metal-1"}) {
     pack.insert(pack.end(), {"--image", image + "=" + path("other")});
   }
   pack.insert(pack.end(), {"--image", HALYARD_CPU "=" + path("k.so")});
