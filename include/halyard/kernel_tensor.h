@@ -127,7 +127,7 @@ HY_FN hy_index hy_within(hy_index index, hy_index end) {
 
 /* ---- In the entry: a tensor from its constants ----------------------------------------------- */
 
-/* Dimensions from the rank on have size, stride and tile 0. */
+/* What stands in dimensions from the rank on means nothing. */
 struct hy_in_view {
   hy_index size[3];
   hy_index stride[3];
