@@ -12,16 +12,16 @@
 #include <utility>
 
 #include "base/format.h"
+#include "compiler/spirv_words.h"
 
 namespace halyard::inline v0::compiler {
 namespace {
 
 using kernel::Access;
 using kernel::ElementType;
-using Word = std::uint32_t;
+using spirv::Word;
 
 // Khronos' spirv.h, unified1.
-constexpr Word kMagic = 0x07230203;
 constexpr Word kGlCompute = 5;
 constexpr Word kLocalSize = 17;
 enum Storage : Word {
@@ -72,17 +72,10 @@ class Module {
  public:
   // False if it is damaged.
   bool read(std::string_view bytes) {
-    if (bytes.size() < 20 || bytes.size() % 4 != 0) return false;
-    words_.resize(bytes.size() / 4);
-    std::memcpy(words_.data(), bytes.data(), bytes.size());
-    if (words_[0] != kMagic) return false;
-    for (std::size_t at = 5; at < words_.size();) {
-      const Word length = words_[at] >> 16;
-      if (length == 0 || length > words_.size() - at) return false;
-      if (!read(words_[at] & 0xffff, Words(words_).subspan(at + 1, length - 1))) return false;
-      at += length;
-    }
-    return true;
+    words_ = spirv::words_of(bytes);
+    return !words_.empty() && spirv::for_each_instruction(words_, [this](Word opcode, Words words) {
+      return read(opcode, words.subspan(1));
+    });
   }
 
   Result<std::vector<Kernel>> kernels() const {

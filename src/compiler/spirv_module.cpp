@@ -4,19 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <vector>
 
+#include "compiler/spirv_words.h"
+
 namespace halyard::inline v0::compiler {
 namespace {
 
-using Word = std::uint32_t;
+using spirv::kHeaderWords;
+using spirv::Word;
 
-// Section 2.3: magic number, version, generator, bound, schema.
-constexpr std::size_t kHeaderWords = 5;
-constexpr Word kMagic = 0x07230203;
 constexpr Word kVersion15 = 0x00010500;
 
 // Sections 3.6, 3.20, 3.21, 3.31 and 3.42 (3.49 in later editions).
@@ -56,25 +55,19 @@ void append(std::vector<Word>& words, Word opcode, std::initializer_list<Word> o
 }  // namespace
 
 Result<std::string> finish_spirv(std::string_view module) {
-  std::vector<Word> words(module.size() / sizeof(Word));
-  std::memcpy(words.data(), module.data(), words.size() * sizeof(Word));
-  const Status broken(StatusCode::kInternal, "a SPIR-V module was not understood");
-  if (module.size() % sizeof(Word) != 0 || words.size() < kHeaderWords || words[0] != kMagic ||
-      words[1] > kVersion15) {
-    return broken;
-  }
+  const std::vector<Word> words = spirv::words_of(module);
   std::vector<Instruction> instructions;
   std::vector<Word> rounded;  // results of arithmetic
-  for (std::size_t at = kHeaderWords; at < words.size();) {
-    const std::size_t length = words[at] >> 16;
-    if (length == 0 || length > words.size() - at) return broken;
-    const Instruction instruction{words[at] & 0xffff, std::span(words).subspan(at, length)};
-    if (std::ranges::find(kArithmetic, instruction.opcode) != kArithmetic.end()) {
-      if (length < 3) return broken;
-      rounded.push_back(instruction.words[2]);
+  const auto keep = [&](Word opcode, std::span<const Word> all) {
+    if (std::ranges::find(kArithmetic, opcode) != kArithmetic.end()) {
+      if (all.size() < 3) return false;
+      rounded.push_back(all[2]);
     }
-    instructions.push_back(instruction);
-    at += length;
+    instructions.push_back({opcode, all});
+    return true;
+  };
+  if (words.empty() || words[1] > kVersion15 || !spirv::for_each_instruction(words, keep)) {
+    return Status(StatusCode::kInternal, "a SPIR-V module was not understood");
   }
 
   std::vector<Word> result(words.begin(), words.begin() + kHeaderWords);
