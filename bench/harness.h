@@ -115,6 +115,7 @@ inline void verify(bool right, const char* what) {
 std::vector<Row> submit_rows();      // B1
 std::vector<Row> round_trip_rows();  // B2
 std::vector<Row> chain_rows();       // B3
+std::vector<Row> dag_rows();         // B4
 std::vector<Row> parked_rows();      // B5
 std::vector<Row> timeline_rows();    // B6
 std::vector<Row> replay_rows();      // B10

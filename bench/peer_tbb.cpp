@@ -2,6 +2,7 @@
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <atomic>
 #include <deque>
 
 #include "harness.h"
@@ -49,6 +50,69 @@ std::function<void()> task_chain(std::span<const Call> calls) {
   };
 }
 
+std::function<void()> flow_dag(const Dag& dag) {
+  using Node = flow::continue_node<flow::continue_msg>;
+  struct Graph {
+    flow::graph graph;
+    std::deque<Node> nodes;
+    std::vector<Node*> roots;
+  };
+  auto graph = std::make_shared<Graph>();
+  for (std::size_t i = 0; i < dag.calls.size(); ++i) {
+    graph->nodes.emplace_back(graph->graph,
+                              [call = dag.calls[i]](const flow::continue_msg&) { call(); });
+    for (const std::uint32_t before : dag.after[i]) {
+      flow::make_edge(graph->nodes[before], graph->nodes.back());
+    }
+    if (dag.after[i].empty()) graph->roots.push_back(&graph->nodes.back());
+  }
+  return [graph] {
+    for (Node* root : graph->roots) root->try_put(flow::continue_msg());
+    graph->graph.wait_for_all();
+  };
+}
+
+// Tasks that count their predecessors. One successor that is ready runs at once.
+struct Tasks {
+  explicit Tasks(const Dag& of) : dag(of), pending(of.calls.size()) {}
+  void run(std::uint32_t node) {
+    for (;;) {
+      dag.calls[node]();
+      std::uint32_t next = kNone;
+      for (const std::uint32_t after : dag.before[node]) {
+        if (pending[after].fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
+        pending[after].store(static_cast<std::uint32_t>(dag.after[after].size()),
+                             std::memory_order_relaxed);
+        if (next == kNone) {
+          next = after;
+        } else {
+          group.run([this, after] { run(after); });
+        }
+      }
+      if (next == kNone) return;
+      node = next;
+    }
+  }
+  static constexpr std::uint32_t kNone = ~0u;
+  const Dag& dag;
+  std::vector<std::atomic<std::uint32_t>> pending;
+  oneapi::tbb::task_group group;
+};
+
+std::function<void()> task_dag(const Dag& dag) {
+  auto tasks = std::make_shared<Tasks>(dag);
+  for (std::size_t i = 0; i < dag.calls.size(); ++i) {
+    tasks->pending[i] = static_cast<std::uint32_t>(dag.after[i].size());
+  }
+  return [tasks] {
+    for (std::uint32_t i = 0; i < tasks->dag.calls.size(); ++i) {
+      if (tasks->dag.after[i].empty())
+        tasks->group.run([tasks = tasks.get(), i] { tasks->run(i); });
+    }
+    tasks->group.wait();
+  };
+}
+
 double spawn(const Call& call, std::uint64_t count) {
   oneapi::tbb::task_group group;
   const double each = time_each(count, [&] {
@@ -61,7 +125,7 @@ double spawn(const Call& call, std::uint64_t count) {
 }  // namespace
 
 std::vector<TaskPeer> tbb_peers() {
-  return {{"TBB flow", {}, flow_chain}, {"TBB task_group", spawn, task_chain}};
+  return {{"TBB flow", {}, flow_chain, flow_dag}, {"TBB task_group", spawn, task_chain, task_dag}};
 }
 
 }  // namespace halyard::bench

@@ -26,6 +26,13 @@ struct Call {
   }
 };
 
+// Calls, of which each follows some that stand before it.
+struct Dag {
+  std::vector<Call> calls;
+  std::vector<std::vector<std::uint32_t>> after;   // of each call, those it follows
+  std::vector<std::vector<std::uint32_t>> before;  // and those that follow it
+};
+
 // A scheduler of tasks.
 struct TaskPeer {
   std::string name;
@@ -34,9 +41,11 @@ struct TaskPeer {
   std::function<double(const Call& call, std::uint64_t count)> spawn;
   // Makes a chain of the calls, each after the one before; the result runs it once. `calls` stay.
   std::function<std::function<void()>(std::span<const Call> calls)> chain;
+  // The same with any graph, on as many threads as there are cores. `dag` stays.
+  std::function<std::function<void()>(const Dag& dag)> dag{};
 };
 std::vector<TaskPeer> tbb_peers();
-TaskPeer openmp_peer();
+std::vector<TaskPeer> openmp_peers();
 
 // An OpenCL CPU device (PoCL) with a kernel that increments a counter.
 class OpenCl {

@@ -38,8 +38,8 @@ World::World(bool quick) : quick_(quick) {
   add(missing, "TBB");
 #endif
 #if defined(HALYARD_BENCH_OPENMP)
-  task_peers_.push_back(openmp_peer());
-  add(peers_text_, task_peers_.back().name);
+  for (TaskPeer& peer : openmp_peers()) task_peers_.push_back(std::move(peer));
+  add(peers_text_, "OpenMP");
 #else
   add(missing, "OpenMP");
 #endif

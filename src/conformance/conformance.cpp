@@ -111,6 +111,7 @@ std::span<const Case> cases() {
                                                                command_buffer_cases,
                                                                descriptor_set_cases,
                                                                pipeline_layout_cases,
+                                                               after_cases,
                                                                debug_group_cases,
                                                                event_cases,
                                                                executable_cases,

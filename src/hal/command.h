@@ -41,6 +41,23 @@ enum class CommandKind : std::uint8_t {
   kWaitEvent,
 };
 
+// Else it only orders others.
+inline bool does_work(CommandKind kind) noexcept {
+  switch (kind) {
+    case CommandKind::kFill:
+    case CommandKind::kUpdate:
+    case CommandKind::kCopy:
+    case CommandKind::kDispatch:
+      return true;
+    case CommandKind::kBarrier:
+    case CommandKind::kSetEvent:
+    case CommandKind::kResetEvent:
+    case CommandKind::kWaitEvent:
+      break;
+  }
+  return false;
+}
+
 struct FillCommand {
   CommandRange target;
   std::uint32_t pattern;
@@ -93,9 +110,17 @@ struct Command {
       : kind(event_kind), event(command) {}
 };
 
-// A finished recording, before the driver has seen it.
+// Command `after` runs after, and sees, command `before`. Neither is a barrier or an event.
+struct CommandEdge {
+  std::uint32_t before;
+  std::uint32_t after;  // > before
+};
+
+// A finished recording, before the driver has seen it. Without barriers, events and edges its
+// commands may run in any order and overlap; in the order they have here they all are respected.
 struct Recording {
   std::span<const Command> commands;
+  std::span<const CommandEdge> edges;  // by `after`
   std::uint32_t slot_count = 0;
   std::uint32_t event_count = 0;
 };

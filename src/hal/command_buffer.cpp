@@ -73,7 +73,23 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
 }
 
 Status CommandBufferObject::add(const Command& command) {
+  if (does_work(command.kind)) {
+    last_work_ = static_cast<std::uint32_t>(commands_.size());
+  } else {
+    HALYARD_RETURN_IF_ERROR(no_open_edges());
+  }
   return commands_.push_back(command) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::add_edge(std::uint32_t before) {
+  const auto after = static_cast<std::uint32_t>(commands_.size());
+  return edges_.push_back({before, after}) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::no_open_edges() const {
+  if (edges_.empty() || edges_[edges_.size() - 1].after != commands_.size()) return {};
+  return Status(StatusCode::kFailedPrecondition,
+                "after() orders a dispatch, fill, update or copy, and none follows it");
 }
 
 Status CommandBufferObject::add_event(CommandKind kind, EventObject& event) {
@@ -187,6 +203,7 @@ Status CommandBufferObject::check_copy_at_bind() {
 }
 
 Result<CommandBuffer> CommandBufferObject::finish() {
+  HALYARD_RETURN_IF_ERROR(no_open_edges());
   std::sort(retained_.begin(), retained_.end(), std::less<>());
   std::size_t kept = 0;
   for (RefCounted* object : retained_) {
@@ -199,6 +216,7 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   retained_.shrink(kept);
   if (!pooled_.empty()) place_pooled();
   recording_.commands = {commands_.data(), commands_.size()};
+  recording_.edges = {edges_.data(), edges_.size()};
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
   recording_.slot_count = static_cast<std::uint32_t>(table_size());
   HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));

@@ -53,6 +53,11 @@ class CommandBufferObject final : public RefCounted {
   // ----------------------------
 
   Status add(const Command& command);
+  // For the next command. Precondition: `before` is the index of a command that does some work.
+  Status add_edge(std::uint32_t before);
+  static constexpr std::uint32_t kNoCommand = ~std::uint32_t{0};
+  // The latest command that does some work.
+  std::uint32_t last_work() const noexcept { return last_work_; }
   Status add_event(CommandKind kind, EventObject& event);
   // A range as commands have it. kWholeSize of direct memory is resolved.
   Status range_of(const BindingRef& ref, CommandRange& range);
@@ -71,6 +76,7 @@ class CommandBufferObject final : public RefCounted {
       : device_(device), keeps_open_(&device) {}
   ~CommandBufferObject() override;
   void on_last_handle() noexcept override { keeps_open_ = {}; }
+  Status no_open_edges() const;
   Status range_of_pool(const BoundRange& resolved, CommandRange& range);
   void place_pooled() noexcept;
 
@@ -78,6 +84,8 @@ class CommandBufferObject final : public RefCounted {
   HandleRef<DeviceObject> keeps_open_;
   Arena arena_;  // bindings, constants and update data
   Array<Command> commands_;
+  Array<CommandEdge> edges_;
+  std::uint32_t last_work_ = kNoCommand;
   Array<SlotNeed> slots_;
   Array<EventUse> events_;
   Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()

@@ -46,6 +46,8 @@ class RecorderState {
   Status copy(const BindingRef& source, const BindingRef& target);
   Status barrier() { return commands_->add(Command()); }
   Status event(CommandKind kind, const Event& event);
+  Status after(View<CommandId> commands);
+  CommandId last() const noexcept;
   Status begin_debug_group(std::string_view name);
   Status end_debug_group();
 
@@ -216,6 +218,21 @@ Status RecorderState::event(CommandKind kind, const Event& event) {
   return commands_->add_event(kind, *event.object());
 }
 
+Status RecorderState::after(View<CommandId> commands) {
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (commands[i].recording_ != commands_.get()) {
+      return error(StatusCode::kInvalidArgument, "entry {} is no command of this recording", i);
+    }
+    HALYARD_RETURN_IF_ERROR(commands_->add_edge(commands[i].index_));
+  }
+  return {};
+}
+
+CommandId RecorderState::last() const noexcept {
+  const bool some = first_error_.ok() && commands_->last_work() != CommandBufferObject::kNoCommand;
+  return some ? CommandId(commands_.get(), commands_->last_work()) : CommandId();
+}
+
 Status RecorderState::begin_debug_group(std::string_view name) {
   auto* const copy = reinterpret_cast<char*>(names_.allocate(name.size()));
   if (copy == nullptr) return no_memory(name.size());
@@ -315,6 +332,13 @@ Recorder& Recorder::barrier() {
   if (state_) state_->record("barrier", [&] { return state_->barrier(); });
   return *this;
 }
+
+Recorder& Recorder::after(View<CommandId> commands) {
+  if (state_) state_->record("after", [&] { return state_->after(commands); });
+  return *this;
+}
+
+CommandId Recorder::last() const noexcept { return state_ ? state_->last() : CommandId(); }
 
 Recorder& Recorder::set_event(const Event& event) {
   if (state_) {

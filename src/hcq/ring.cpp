@@ -14,6 +14,8 @@
 #include "base/futex.h"
 #include "hcq/host_image.h"
 #include "hcq/ring_group.h"
+#include "hcq/task_graph.h"
+#include "hcq/work.h"
 
 namespace halyard::inline v0::hcq {
 namespace {
@@ -22,31 +24,8 @@ namespace {
 // ring.
 constexpr std::uint64_t kWriteBack = 64;
 
-// A dispatch is cut into so many chunks for each thread that may help: enough that an uneven kernel
-// leaves no thread idle for more than a quarter of its share.
-constexpr std::uint64_t kChunksPerThread = 4;
-
-// Copies and fills are cut into chunks of about 12 us (at 20 GB/s); up to two of them run at once.
-constexpr std::uint64_t kChunkBytes = 256 * 1024;
-
-// Waking a parked thread costs the waker 8 us and takes 20-40: less work than this is not shared.
-constexpr Nanoseconds kWorthWaking = 20'000;
-
 // While a ring closes, the piece of work that still runs is looked at this often.
 constexpr Nanoseconds kClosePoll = 1'000'000;
-
-void fill_bytes(std::byte* target, std::uint64_t size, std::uint32_t pattern,
-                std::uint32_t pattern_size) noexcept {
-  if (pattern_size == 1) {
-    std::memset(target, static_cast<int>(pattern & 0xffu), size);
-    return;
-  }
-  if (pattern_size == 2) pattern = (pattern & 0xffffu) * 0x1'0001u;
-  for (; size >= sizeof pattern; size -= sizeof pattern, target += sizeof pattern) {
-    std::memcpy(target, &pattern, sizeof pattern);
-  }
-  std::memcpy(target, &pattern, size);
-}
 
 template <class T>
 T* pointer(std::uint64_t word) noexcept {
@@ -118,7 +97,7 @@ bool Ring::step(Slice& slice, bool wake) noexcept {
   std::uint32_t chunk;
   if (!claim_chunk(chunk)) return false;
   (void)slice.take_chunk();
-  if (run_chunk(chunk)) end_visit(run(slice), wake);
+  if (run_chunk(chunk, slice.spent())) end_visit(run(slice), wake);
   return true;
 }
 
@@ -337,6 +316,40 @@ bool Ring::start_fill(void* target, std::uint64_t size, std::uint32_t pattern,
   return false;
 }
 
+void Ring::start_tasks(TaskGraph& tasks) noexcept {
+  tasks_over_.store(false, std::memory_order_relaxed);
+  job_.tasks = &tasks;
+  open_job(PacketKind::kCustom, tasks.seats(), 1);
+}
+
+// Here a chunk is a seat: a thread that leaves before the run is over gives it back, to be claimed
+// again at once or, when there is nothing to do, once recall_idle() finds that there is.
+bool Ring::work_on_tasks(TaskGraph& tasks, bool brief) noexcept {
+  switch (tasks.work(*this, brief)) {
+    case TaskGraph::Exit::kComplete: {
+      // Seats that nobody has are done. Sequentially consistent, as below: of a thread that gives a
+      // seat back and this one, either that one sees that the run is over, or this one the seat.
+      tasks_over_.store(true, std::memory_order_seq_cst);
+      const std::uint32_t unclaimed = unclaimed_.exchange(0, std::memory_order_seq_cst);
+      const std::uint32_t idle = idle_seats_.exchange(0, std::memory_order_seq_cst);
+      return finish_chunks(1 + unclaimed + idle);
+    }
+    case TaskGraph::Exit::kOver:
+      return finish_chunks(1);
+    case TaskGraph::Exit::kIdle:
+      idle_seats_.fetch_add(1, std::memory_order_seq_cst);
+      break;
+    case TaskGraph::Exit::kSpent:
+      unclaimed_.fetch_add(1, std::memory_order_seq_cst);
+      break;
+  }
+  // From here on the job may be over, and the ring be at another.
+  if (!tasks_over_.load(std::memory_order_seq_cst)) return false;
+  recall_idle();
+  std::uint32_t seat;
+  return claim_chunk(seat) && run_chunk(seat, brief);
+}
+
 void Ring::open_job(PacketKind kind, std::uint64_t total, std::uint64_t chunk_size) noexcept {
   job_.kind = kind;
   job_.total = total;
@@ -350,7 +363,8 @@ bool Ring::work_on_job(Slice& slice) noexcept {
   std::uint32_t chunk;
   Nanoseconds start = group_.may_wake() ? Clock::steady().now() : 0;
   while (slice.take_chunk() && claim_chunk(chunk)) {
-    if (run_chunk(chunk)) return true;
+    if (job_.kind == PacketKind::kCustom) start = 0;  // tasks wake threads themselves
+    if (run_chunk(chunk, slice.spent())) return true;
     // The job may be over by now; only what is left to claim can be asked.
     if (start != 0) {
       const std::uint32_t left = unclaimed_.load(std::memory_order_relaxed);
@@ -373,22 +387,12 @@ bool Ring::claim_chunk(std::uint32_t& chunk) noexcept {
   return false;
 }
 
-bool Ring::run_chunk(std::uint32_t chunk) noexcept {
+bool Ring::run_chunk(std::uint32_t chunk, bool brief) noexcept {
+  if (job_.kind == PacketKind::kCustom) return work_on_tasks(*job_.tasks, brief);
   const std::uint64_t first = chunk * job_.chunk_size;
   const std::uint64_t count = std::min(job_.chunk_size, job_.total - first);
   if (job_.kind == PacketKind::kExec) {
-    const std::size_t x = job_.groups[0], y = job_.groups[1], z = job_.groups[2];
-    Workgroup group{{first % x, first / x % y, first / x / y}, {x, y, z}};
-    for (std::uint64_t i = 0; i < count; ++i) {
-      job_.kernel(&group, job_.buffers, job_.constants);
-      if (++group.group[0] == x) {
-        group.group[0] = 0;
-        if (++group.group[1] == y) {
-          group.group[1] = 0;
-          ++group.group[2];
-        }
-      }
-    }
+    run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first, count);
   } else if (job_.kind == PacketKind::kCopy) {
     std::memcpy(job_.target + first, job_.source + first, count);
   } else {
@@ -409,7 +413,8 @@ void Ring::close() noexcept {
   for (;;) {
     // Chunks that nobody has claimed will not run. Whoever finishes the rest inherits the role and
     // gives it up; here that is this thread.
-    const std::uint32_t cut = unclaimed_.exchange(0, std::memory_order_acq_rel);
+    const std::uint32_t cut = unclaimed_.exchange(0, std::memory_order_acq_rel) +
+                              idle_seats_.exchange(0, std::memory_order_acq_rel);
     if (cut != 0 && finish_chunks(cut)) {
       state_.store(kClosed, std::memory_order_relaxed);
       break;

@@ -30,6 +30,7 @@ namespace halyard::inline v0::hcq {
 
 class HostImage;
 class RingGroup;
+class TaskGraph;
 
 // Told when slots have become free while `wants_room` is set. Called by the role holder.
 class RingFeeder {
@@ -108,7 +109,8 @@ class Ring final : private base::Notify {
   bool pending() const noexcept { return published(head_); }
   // Claims one chunk. If true, run_chunk() must follow; it answers whether the role was inherited.
   bool claim_chunk(std::uint32_t& chunk) noexcept;
-  bool run_chunk(std::uint32_t chunk) noexcept;
+  // `brief`: the thread has to look at something else soon.
+  bool run_chunk(std::uint32_t chunk, bool brief) noexcept;
 
   // Drops all packets that have not run. On return nothing of the ring runs or will run. Waits for
   // the piece of work that runs right now. The producer has stopped.
@@ -126,6 +128,19 @@ class Ring final : private base::Notify {
   bool start_copy(void* target, const void* source, std::uint64_t size) noexcept;
   bool start_fill(void* target, std::uint64_t size, std::uint32_t pattern,
                   std::uint32_t pattern_size) noexcept;
+  // Makes a job of a run that has begun (TaskGraph::begin).
+  void start_tasks(TaskGraph& tasks) noexcept;
+
+  // ---- For who works on tasks.
+
+  RingGroup& group() const noexcept { return group_; }
+  bool closing() const noexcept { return closing_.load(std::memory_order_relaxed); }
+  // Some task is ready for others: seats that were given up may be taken again.
+  void recall_idle() noexcept {
+    if (idle_seats_.load(std::memory_order_relaxed) == 0) return;
+    unclaimed_.fetch_add(idle_seats_.exchange(0, std::memory_order_relaxed),
+                         std::memory_order_release);
+  }
 
  private:
   // kArming: held, about to block; a notification that comes early turns it back into kHeld.
@@ -133,7 +148,8 @@ class Ring final : private base::Notify {
 
   // Written by the role holder while no chunk is claimed or claimable.
   struct Job {
-    PacketKind kind;
+    PacketKind kind;  // kCustom: tasks
+    TaskGraph* tasks;
     Kernel kernel;
     void* const* buffers;
     const void* constants;
@@ -169,6 +185,7 @@ class Ring final : private base::Notify {
   void write_back() noexcept;
   void open_job(PacketKind kind, std::uint64_t total, std::uint64_t chunk_size) noexcept;
   bool work_on_job(Slice& slice) noexcept;
+  bool work_on_tasks(TaskGraph& tasks, bool brief) noexcept;
   void end_visit(Visit visit, bool wake) noexcept;
   bool finish_chunks(std::uint32_t count) noexcept;
   void notify() noexcept override;
@@ -204,6 +221,8 @@ class Ring final : private base::Notify {
 
   // Claims. A chunk can be claimed only while its job lives, so who has claimed one may read job_.
   alignas(64) base::Atomic<std::uint32_t> unclaimed_{0};
+  base::Atomic<std::uint32_t> idle_seats_{0};
+  base::Atomic<bool> tasks_over_{false};
   base::Atomic<std::uint32_t> finished_{0};
   base::Atomic<bool> closing_{false};
   base::Atomic<std::uint64_t> notified_{0};  // notifications that are over

@@ -144,7 +144,7 @@ bool RingGroup::turn(Worker& worker) noexcept {
       worker.cursor = index;
       let_go(worker);
       found(worker, *ring);
-      if (ring->run_chunk(chunk)) visit(worker, *ring);
+      if (ring->run_chunk(chunk, /*brief=*/false)) visit(worker, *ring);
       return true;
     }
   }

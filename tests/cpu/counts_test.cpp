@@ -175,5 +175,26 @@ TEST(CpuCounts, HcqReplayAllocatesNothing) {
   EXPECT_EQ(allocations.load() - before, 0u);
 }
 
+TEST(CpuCounts, AGraphOfCommandsRunsWithoutAnAllocation) {
+  constexpr std::uint64_t kFills = 1000;
+  auto device = device_with(2);
+  auto& lane = lane_of(*device);
+  const Ref<hal::Memory> memory = allocate(*device, 4 * kFills);
+  std::vector<hal::Command> commands;
+  for (std::uint64_t i = 0; i < kFills; ++i) {
+    commands.push_back(fill({.memory = memory.get(), .offset = 4 * i, .length = 4}, 7));
+  }
+  const auto native = device->prepare({.commands = commands}).value();
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kExecute;
+  operation.native = native.get();
+  const std::uint64_t before = allocations.load();
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    ASSERT_EQ(issue(lane, operation, i).count, 1u);
+    while (lane.poll().sequence < i) lane.help(i);
+  }
+  EXPECT_EQ(allocations.load() - before, 0u);
+}
+
 }  // namespace
 }  // namespace halyard::cpu

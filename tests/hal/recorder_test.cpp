@@ -236,5 +236,56 @@ TEST_F(Recording, OverlapThatDependsOnTheTableIsFoundAtSubmit) {
   EXPECT_TRUE(queue.execute(commands, {.bindings = {b, {b, 8}}}).ok());
 }
 
+// ---- after()
+
+TEST_F(Recording, TellsTheDriverWhichCommandFollowsWhich) {
+  std::vector<CommandEdge> edges;
+  control->on_prepare = [&](const hal::Recording& recording) {
+    edges.assign(recording.edges.begin(), recording.edges.end());
+  };
+  const Buffer a = zeroes(16);
+  const CommandId first = recorder.fill(BufferRange(a, 0, 4), 1).last();
+  const CommandId second = recorder.fill(BufferRange(a, 4, 4), 2).barrier().last();
+  recorder.after({first}).after({second, first}).copy(BufferRange(a, 0, 8), BufferRange(a, 8, 8));
+  recorder.fill(BufferRange(a, 0, 4), 1);
+  ASSERT_TRUE(recorder.finish().ok());
+  ASSERT_EQ(edges.size(), 3u);
+  for (const CommandEdge& edge : edges) EXPECT_EQ(edge.after, 3u);  // the barrier is number 2
+  EXPECT_EQ(edges[0].before, 0u);
+  EXPECT_EQ(edges[1].before, 1u);
+  EXPECT_EQ(edges[2].before, 0u);
+}
+
+TEST_F(Recording, RefusesToFollowWhatIsNoCommandOfIt) {
+  const Buffer a = zeroes(16);
+  Recorder other(device);
+  const CommandId foreign = other.fill(a, 1).last();
+  const CommandId none = recorder.last();
+  for (const CommandId& id : {foreign, none, CommandId()}) {
+    Recorder r(device);
+    const CommandId own = r.fill(a, 1).last();
+    r.after({own, id}).fill(a, 2);
+    const Status status = r.finish().status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find("command 1 (after): entry 1"), std::string_view::npos)
+        << status.to_string();
+  }
+}
+
+TEST_F(Recording, RefusesAfterWithoutACommandThatDoesWork) {
+  const Buffer a = zeroes(16);
+  const Event event = device.create_event().value();
+  for (int next = 0; next < 3; ++next) {
+    Recorder r(device);
+    const CommandId own = r.fill(a, 1).last();
+    r.after({own});
+    if (next == 1) r.barrier().fill(a, 2);
+    if (next == 2) r.set_event(event).fill(a, 2);
+    EXPECT_EQ(r.finish().status().code(), StatusCode::kFailedPrecondition) << next;
+  }
+  Recorder nothing(device);
+  EXPECT_TRUE(nothing.after({}).barrier().finish().ok());
+}
+
 }  // namespace
 }  // namespace halyard::hal

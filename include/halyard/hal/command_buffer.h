@@ -3,7 +3,13 @@
 // Recorder and CommandBuffer: record once, submit often.
 //
 // Commands between two barriers may run in any order and overlap; a barrier makes everything before
-// it complete and visible to everything after it, an event (event.h) to what follows a wait for it.
+// it complete and visible to everything after it, an event (event.h) to what follows a wait for it,
+// and Recorder::after() some commands to one: a recording may be any graph.
+//
+//   hal::Recorder r{device};
+//   const auto a = r.dispatch(left, ...).last(), b = r.dispatch(right, ...).last();
+//   r.after({a, b}).dispatch(join, ...);
+//
 // A recording refers to memory directly, or to slots of the binding table that is given with each
 // submit. It is immutable after finish(); any number of submissions of it may be in flight, on any
 // queue of its device that has its commands.
@@ -50,6 +56,20 @@ class HALYARD_EXPORT CommandBuffer {
 
  private:
   HandleRef<RefCounted> object_;
+};
+
+// A dispatch, fill, update or copy of a recording: for Recorder::after(). A plain value, of use
+// only while it is recorded.
+class CommandId {
+ public:
+  CommandId() noexcept = default;  // no command
+
+ private:
+  friend class RecorderState;
+  CommandId(const void* recording, std::uint32_t index) noexcept
+      : recording_(recording), index_(index) {}
+  const void* recording_ = nullptr;
+  std::uint32_t index_ = 0;
 };
 
 // Move-only; one thread at a time. Errors stick: the first one is returned by finish(), and the
@@ -105,6 +125,14 @@ class HALYARD_EXPORT Recorder {
   Recorder& copy(const BindingRef& source, const BindingRef& target);
 
   Recorder& barrier();
+
+  // The next command runs after these of the same recording, and sees what they wrote: besides what
+  // barriers and events order, and what further calls before that command add. That command is a
+  // dispatch, fill, update or copy, else kFailedPrecondition, also at finish().
+  // kInvalidArgument: no command of this recording.
+  Recorder& after(View<CommandId> commands);
+  // The latest dispatch, fill, update or copy; no command if there is none, or after an error.
+  CommandId last() const noexcept;
 
   // See event.h. kPermissionDenied: an event of another device; kFailedPrecondition: a wait after a
   // reset.

@@ -7,7 +7,11 @@
 
 #include "base/format.h"
 #include "drivers/cpu/executable.h"
+#include "drivers/cpu/task_plan.h"
+#include "hcq/ring_group.h"
 #include "hcq/slice.h"
+#include "hcq/task_graph.h"
+#include "hcq/work.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
@@ -38,23 +42,6 @@ std::byte* resolve(const hal::CommandRange& range, const hal::BoundRange* table)
 
 std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
   return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
-}
-
-// A ring runs commands in order.
-bool only_orders(const hal::Command& command) noexcept {
-  switch (command.kind) {
-    case hal::CommandKind::kBarrier:
-    case hal::CommandKind::kSetEvent:
-    case hal::CommandKind::kResetEvent:
-    case hal::CommandKind::kWaitEvent:
-      return true;
-    case hal::CommandKind::kFill:
-    case hal::CommandKind::kUpdate:
-    case hal::CommandKind::kCopy:
-    case hal::CommandKind::kDispatch:
-      break;
-  }
-  return false;
 }
 
 bool runs_nothing(const hal::DispatchCommand& dispatch) noexcept {
@@ -107,10 +94,11 @@ struct CommandBuffer::Record {
 
 CommandBuffer::~CommandBuffer() = default;
 
-Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recording& recording) {
+Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recording& recording,
+                                                             unsigned threads) {
   std::size_t records = 0, words = 0;
   for (const hal::Command& command : recording.commands) {
-    if (only_orders(command)) continue;
+    if (!hal::does_work(command.kind)) continue;
     if (command.kind == hal::CommandKind::kDispatch) {
       if (runs_nothing(command.dispatch)) continue;
       words += argument_words(command.dispatch);
@@ -129,7 +117,7 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
   std::uint64_t* word = result->arguments_.get();
   Record* record = result->records_.get();
   for (const hal::Command& command : recording.commands) {
-    if (only_orders(command)) continue;
+    if (!hal::does_work(command.kind)) continue;
     if (command.kind != hal::CommandKind::kDispatch) {
       record->kind = Record::Kind::kTransfer;
       record->transfer = &command;
@@ -168,7 +156,101 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
     ++record;
   }
   result->count_ = records;
+  if (threads > 1 && records > 1) HALYARD_RETURN_IF_ERROR(result->make_graph(recording, threads));
   return result;
+}
+
+// A command of several workgroups, or of many bytes, is cut as a ring would cut it.
+std::uint32_t CommandBuffer::pieces_of(const Record& record, unsigned threads) noexcept {
+  std::uint64_t work = 0, least = 1;
+  if (record.kind != Record::Kind::kTransfer) {
+    work = std::uint64_t{record.groups[0]} * record.groups[1] * record.groups[2];
+  } else {
+    const hal::Command& command = *record.transfer;
+    const hal::CommandRange& target = command.kind == hal::CommandKind::kFill ? command.fill.target
+                                      : command.kind == hal::CommandKind::kUpdate
+                                          ? command.update.target
+                                          : command.copy.target;
+    least = hcq::kChunkBytes;
+    if (target.length != hal::kWholeSize) work = target.length;
+  }
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(work / least, 1, hcq::kChunksPerThread * threads));
+}
+
+// Only a ring knows how to cut a dispatch whose size is not known before: such a recording has no
+// graph.
+Status CommandBuffer::make_graph(const hal::Recording& recording, unsigned threads) {
+  const Record* const end = &records_[count_];
+  if (std::any_of(records_.get(), const_cast<Record*>(end),
+                  [](const Record& record) { return record.kind == Record::Kind::kIndirect; })) {
+    return {};
+  }
+  hal::Array<hcq::Task> work;
+  const Record* record = records_.get();
+  for (const hal::Command& command : recording.commands) {
+    hcq::Task task;
+    const bool nothing =
+        command.kind == hal::CommandKind::kDispatch && runs_nothing(command.dispatch);
+    if (hal::does_work(command.kind) && !nothing) {
+      if (record->kind == Record::Kind::kCall) {
+        task = {
+            .kernel = record->kernel, .buffers = record->buffers, .argument = record->constants};
+      } else {
+        task.argument = record;
+        task.pieces = pieces_of(*record, threads);
+      }
+      ++record;
+    }
+    if (!work.push_back(task)) {
+      return Status(StatusCode::kResourceExhausted, "cpu: no memory to order a recording");
+    }
+  }
+  HALYARD_ASSIGN_OR_RETURN(const TaskPlan plan, plan_tasks(recording, {work.data(), work.size()}));
+  if (!plan.parallel) return {};
+  HALYARD_ASSIGN_OR_RETURN(
+      graph_, hcq::TaskGraph::create({plan.tasks.data(), plan.tasks.size()},
+                                     {plan.edges.data(), plan.edges.size()}, threads, &run_piece));
+  return {};
+}
+
+void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
+  const auto& record = *static_cast<const Record*>(task.argument);
+  const auto* table = static_cast<const hal::BoundRange*>(context);
+  const auto part = [&](std::uint64_t total) {
+    const std::uint64_t each = (total + task.pieces - 1) / task.pieces;
+    const std::uint64_t first = std::min(total, each * task.piece);
+    return std::pair(first, std::min(each, total - first));
+  };
+  if (record.kind != Record::Kind::kTransfer) {
+    void* scratch[hcq::Ring::kScratchPointers];
+    void* const* buffers = record.buffers;
+    if (record.kind == Record::Kind::kSlots) {
+      for (std::uint8_t i = 0; i < record.binding_count; ++i) {
+        scratch[i] = resolve(record.bindings[i], table);
+      }
+      buffers = scratch;
+    }
+    const auto [first, count] =
+        part(std::uint64_t{record.groups[0]} * record.groups[1] * record.groups[2]);
+    hcq::run_groups(record.kernel, buffers, record.constants, record.groups, first, count);
+    return;
+  }
+  const hal::Command& command = *record.transfer;
+  if (command.kind == hal::CommandKind::kFill) {
+    // In words, of which a pattern of 1 or 2 bytes is a part too; the last piece may end in one.
+    const std::uint64_t length = length_of(command.fill.target, table);
+    const auto [first, count] = part((length + 3) / 4);
+    hcq::fill_bytes(resolve(command.fill.target, table) + 4 * first,
+                    std::min(4 * count, length - std::min(length, 4 * first)), command.fill.pattern,
+                    command.fill.pattern_size);
+    return;
+  }
+  const bool update = command.kind == hal::CommandKind::kUpdate;
+  const hal::CommandRange& target = update ? command.update.target : command.copy.target;
+  const std::byte* source = update ? command.update.source : resolve(command.copy.source, table);
+  const auto [first, count] = part(length_of(target, table));
+  if (count != 0) std::memcpy(resolve(target, table) + first, source + first, count);
 }
 
 // False if it became a job.
@@ -221,6 +303,16 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
   const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
   const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
   std::uint64_t& cursor = ring.cursor();
+  hcq::TaskGraph* const graph = self.graph_.get();
+  if (graph != nullptr && cursor == 0 && graph->worth_sharing() && graph->begin(table)) {
+    cursor = kGraph;
+    ring.start_tasks(*graph);
+    return hcq::Outcome::kJob;
+  }
+  if (cursor == kGraph) {
+    graph->end();
+    return hcq::Outcome::kDone;
+  }
   while (cursor < self.count_) {
     const std::uint64_t allowance = slice.allowance();
     if (allowance == 0) return hcq::Outcome::kYield;

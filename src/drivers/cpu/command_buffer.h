@@ -4,9 +4,12 @@
 //
 // Decoding happens once: a dispatch becomes {code, pointers, constants} in one array, in the order
 // of execution; direct bindings are pointers by then. Slots are looked up in the binding table of
-// the submission while it runs, into storage of the ring, so nothing is patched and any number of
-// submissions may use a recording at once. Barriers and events vanish: a ring runs commands in
-// order.
+// the submission while it runs, into storage of the ring or of a thread, so nothing is patched and
+// any number of submissions may use a recording at once.
+//
+// Run in order, a recording needs no barriers, events and edges: they vanish. One whose commands
+// may overlap has a graph of tasks besides (hcq/task_graph.h), by which all threads of the device
+// run it, unless its last run showed that it is faster in order, or another ring is running it.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +23,16 @@
 #include "halyard/hcq/program.h"
 #include "hcq/packet.h"
 #include "hcq/ring.h"
+#include "hcq/task_graph.h"
 
 namespace halyard::inline v0::cpu {
 
 class CommandBuffer final : public hal::NativeCommands {
  public:
-  // kResourceExhausted. Points into `recording`, which outlives it.
-  static Result<std::unique_ptr<CommandBuffer>> create(const hal::Recording& recording);
+  // `threads`: how many may work for the device at once. kResourceExhausted. Points into
+  // `recording`, which outlives it.
+  static Result<std::unique_ptr<CommandBuffer>> create(const hal::Recording& recording,
+                                                       unsigned threads);
 
   ~CommandBuffer() override;
 
@@ -37,11 +43,17 @@ class CommandBuffer final : public hal::NativeCommands {
   struct Record;
 
   CommandBuffer() = default;
+  Status make_graph(const hal::Recording& recording, unsigned threads);
+  static std::uint32_t pieces_of(const Record& record, unsigned threads) noexcept;
+  static void run_piece(const hcq::Task& task, const void* context);
   static bool start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table);
+
+  static constexpr std::uint64_t kGraph = ~std::uint64_t{0};  // a cursor: the graph runs
 
   std::unique_ptr<Record[]> records_;
   std::size_t count_ = 0;
   std::unique_ptr<std::uint64_t[]> arguments_;  // bindings and constants of each dispatch, in turn
+  std::unique_ptr<hcq::TaskGraph> graph_;       // null: the commands are a chain
 };
 
 // One dispatch command without slots, as a custom packet. Words: this function,

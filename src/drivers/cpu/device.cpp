@@ -40,7 +40,7 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 }
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
-  HALYARD_ASSIGN_OR_RETURN(auto commands, CommandBuffer::create(recording));
+  HALYARD_ASSIGN_OR_RETURN(auto commands, CommandBuffer::create(recording, group_.threads()));
   return std::unique_ptr<hal::NativeCommands>(std::move(commands));
 }
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// TaskGraph: calls ordered by a graph, and how several threads run them together.
+//
+//   Ring::start_tasks ──> seats ──> any thread: own deque, then roots, then another's deque
+//                                       │
+//                                       └─ a task that is done makes successors ready: the first of
+//                                          them runs next, the others go to the deque
+//
+// Built once, run often, one run at a time (begin, end). A thread that works on a run has a seat.
+// It gives the seat up when it finds nothing to do, and somebody takes it again when there is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/atomic.h"
+#include "halyard/base/clock.h"
+#include "halyard/base/result.h"
+#include "halyard/hcq/program.h"
+#include "hcq/work_stealing_deque.h"
+
+namespace halyard::inline v0::hcq {
+
+class Ring;
+
+struct Task {
+  Kernel kernel = nullptr;         // called for one workgroup; null: see argument
+  void* const* buffers = nullptr;  // of the kernel
+  const void* argument = nullptr;  // the kernel's constants; else RunPiece's; both null: no work
+  std::uint32_t piece = 0;         // of `pieces`
+  std::uint32_t pieces = 1;
+};
+
+// Task `after` runs when `before` is done.
+struct TaskEdge {
+  std::uint32_t before;
+  std::uint32_t after;  // > before
+};
+
+class TaskGraph {
+ public:
+  // Runs a task without a kernel. `context` is begin()'s.
+  using RunPiece = void (*)(const Task& task, const void* context);
+
+  static constexpr unsigned kMaxSeats = 64;
+
+  // `threads`: how many may work on it at once. kResourceExhausted.
+  static Result<std::unique_ptr<TaskGraph>> create(std::span<const Task> tasks,
+                                                   std::span<const TaskEdge> edges,
+                                                   unsigned threads, RunPiece run_piece);
+
+  // ---- A run: whoever holds the role of the ring that runs it.
+
+  // False if a run is under way, in another ring. If true, Ring::start_tasks() and end() follow.
+  bool begin(const void* context) noexcept;
+  void end() noexcept;
+
+  // Whether several threads are of use: if the tasks of the last run took long enough. Now and then
+  // it is worth a try in any case, as it is the first time.
+  bool worth_sharing() noexcept {
+    const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
+    asked_.store(asked + 1, std::memory_order_relaxed);  // a count is as good if some get lost
+    return average_.load(std::memory_order_relaxed) >= kWorthSharing || asked % kTryAgain == 0;
+  }
+
+  // ---- Seats: Ring.
+
+  unsigned seats() const noexcept { return seat_count_; }
+
+  enum class Exit : std::uint8_t {
+    kComplete,  // this thread ran what was left: it alone answers so
+    kOver,      // the run is complete, or the ring closes
+    kIdle,      // there was nothing to do; there may be again
+    kSpent,     // the thread has done its part, and there may be more
+  };
+  // Takes a seat, which must be free, and gives it up again. `brief`: for 20 us or one task.
+  Exit work(Ring& ring, bool brief) noexcept;
+
+ private:
+  static constexpr std::uint32_t kNone = WorkStealingDeque::kNone;
+  static constexpr std::uint32_t kInlineSuccessors = 4;
+
+  // Below this much time per task, what threads tell each other costs more than it brings: 5 to 10
+  // ns per task, and 60 to 270 ns for a cache line that moves (docs/benchmarks.md, B4).
+  static constexpr Nanoseconds kWorthSharing = 40;
+
+  static constexpr std::uint32_t kTryAgain = 64;
+
+  struct alignas(64) Node {
+    Task task;
+    base::Atomic<std::uint32_t> pending;  // predecessors that are not done; full again when it is 0
+    std::uint32_t predecessors;
+    std::uint32_t successor_count;
+    std::uint32_t successors[kInlineSuccessors];  // if more: [0] is where they stand in successors_
+    std::uint32_t next;                           // in Seat::overflow
+  };
+  static_assert(sizeof(Node) == 64);
+
+  // Its thread's own, but for what thieves do.
+  struct alignas(64) Seat {
+    WorkStealingDeque deque;
+    std::uint32_t overflow = kNone;  // a list of tasks for which the deque had no room
+    std::uint32_t root = 0, root_end = 0;
+  };
+
+  TaskGraph(RunPiece run_piece, unsigned seats) noexcept
+      : run_piece_(run_piece), seat_count_(seats) {}
+
+  void run(const Task& task) noexcept;
+  std::uint32_t follow(Node& node, Seat& seat, Ring& ring) noexcept;
+  void push(Seat& seat, std::uint32_t task, Ring& ring) noexcept;
+  std::uint32_t take(Seat& seat, std::uint32_t root_batch) noexcept;
+  std::uint32_t steal(unsigned thief) noexcept;
+  std::uint32_t search(unsigned index, Ring& ring) noexcept;
+  bool flush(std::uint32_t done, Nanoseconds time) noexcept;
+  std::uint32_t surplus(const Seat& seat) const noexcept;
+  unsigned take_seat() noexcept;
+  void leave(unsigned index, bool with_work) noexcept;
+
+  const RunPiece run_piece_;
+  const unsigned seat_count_;
+  std::uint32_t task_count_ = 0;
+  std::uint32_t root_count_ = 0;
+  std::unique_ptr<Node[]> nodes_;
+  std::unique_ptr<std::uint32_t[]> successors_;
+  std::unique_ptr<std::uint32_t[]> roots_;  // tasks without predecessor
+  std::unique_ptr<Seat[]> seats_;
+  base::Atomic<Nanoseconds> average_{0};  // time per task of the last run
+  base::Atomic<std::uint32_t> asked_{0};
+  base::Atomic<bool> running_{false};
+
+  // Of a run.
+  const void* context_ = nullptr;
+  alignas(64) base::Atomic<std::uint32_t> next_root_{0};
+  alignas(64) base::Atomic<std::uint32_t> remaining_{0};  // less what those at work have not told
+  base::Atomic<std::int64_t> busy_{0};                    // nanoseconds of all threads
+  base::Atomic<bool> complete_{false};
+  // A bit for each seat: nobody has it; it has tasks, some of which thieves may not see.
+  alignas(64) base::Atomic<std::uint64_t> free_seats_{0};
+  base::Atomic<std::uint64_t> left_with_work_{0};
+};
+
+}  // namespace halyard::inline v0::hcq
