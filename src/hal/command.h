@@ -15,6 +15,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "trace/record.h"
 
 namespace halyard::inline v0::hal {
 
@@ -93,11 +94,15 @@ struct Command {
       : kind(event_kind), event(command) {}
 };
 
+// What it is called in a trace.
+trace::Name name_of(const Command& command) noexcept;
+
 // A finished recording, before the driver has seen it.
 struct Recording {
   std::span<const Command> commands;
   std::uint32_t slot_count = 0;
   std::uint32_t event_count = 0;
+  std::span<const trace::Label> labels;  // one for each command; empty when nobody traces
 };
 
 // One entry of a binding table, resolved and bounds-checked.

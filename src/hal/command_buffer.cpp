@@ -24,6 +24,25 @@ CommandRange bound(const CommandRange& range, const BoundRange* table) {
 
 }  // namespace
 
+trace::Name name_of(const Command& command) noexcept {
+  switch (command.kind) {
+    case CommandKind::kFill:
+      return trace::kFill;
+    case CommandKind::kUpdate:
+      return trace::kUpdate;
+    case CommandKind::kCopy:
+      return trace::kCopy;
+    case CommandKind::kDispatch:
+      return command.dispatch.executable->names()[command.dispatch.function];
+    case CommandKind::kBarrier:
+    case CommandKind::kSetEvent:
+    case CommandKind::kResetEvent:
+    case CommandKind::kWaitEvent:
+      break;
+  }
+  return trace::kBarrier;
+}
+
 Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device) noexcept {
   return Ref<CommandBufferObject>::adopt(new (std::nothrow) CommandBufferObject(device));
 }
@@ -73,6 +92,9 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
 }
 
 Status CommandBufferObject::add(const Command& command) {
+  if (device_.engine().tracer() != nullptr) [[unlikely]] {
+    if (!labels_.push_back({name_of(command), group_})) return no_memory();
+  }
   return commands_.push_back(command) ? Status() : no_memory();
 }
 
@@ -199,6 +221,7 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   retained_.shrink(kept);
   if (!pooled_.empty()) place_pooled();
   recording_.commands = {commands_.data(), commands_.size()};
+  recording_.labels = {labels_.data(), labels_.size()};
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
   recording_.slot_count = static_cast<std::uint32_t>(table_size());
   HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));

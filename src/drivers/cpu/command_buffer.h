@@ -32,6 +32,8 @@ class CommandBuffer final : public hal::NativeCommands {
 
   // A custom packet. Words: this function, CommandBuffer*, hal::BoundRange[] (the binding table).
   static hcq::Outcome run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+  // The same, noting each command; of a recording with labels. One word more: trace::Stamps*.
+  static hcq::Outcome run_traced(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
 
  private:
   struct Record;
@@ -41,12 +43,16 @@ class CommandBuffer final : public hal::NativeCommands {
 
   std::unique_ptr<Record[]> records_;
   std::size_t count_ = 0;
+  std::unique_ptr<trace::Label[]> labels_;      // of each record, while tracing
   std::unique_ptr<std::uint64_t[]> arguments_;  // bindings and constants of each dispatch, in turn
 };
 
 // One dispatch command without slots, as a custom packet. Words: this function,
 // hal::DispatchCommand*.
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+
+// Notes that a command of this submission has just run, since stamps.command_begin.
+void note_command(const trace::Stamps& stamps, const trace::Label& label) noexcept;
 
 // Where a range without slot is.
 inline std::byte* address_of(const hal::CommandRange& range) noexcept {
