@@ -99,8 +99,8 @@ TEST_F(ChromeTraceTest, ASubmissionIsParkedThenIssuedAndRunsOnItsQueuesRow) {
   const json args = events_of(trace, "b")[0]["args"];
   EXPECT_EQ(args["operation"], "execute");
   EXPECT_EQ(args["outcome"], "complete");
-  EXPECT_EQ(args["waits"], json({"semaphore 3 >= 1"}));
-  EXPECT_EQ(args["signals"], json({"semaphore 4 = 2"}));
+  EXPECT_EQ(args["waits"], json::array({"semaphore 3 >= 1"}));
+  EXPECT_EQ(args["signals"], json::array({"semaphore 4 = 2"}));
   const json slice = only(slices(trace, "submission"));
   EXPECT_EQ(nanos(slice["ts"]), 2000);
   EXPECT_EQ(nanos(slice["dur"]), 500);

@@ -77,7 +77,8 @@ inline void expect_well_formed(const json& trace) {
     if (phase == "e") {
       auto& spans = open[event["id"]];
       ASSERT_FALSE(spans.empty()) << event;
-      EXPECT_EQ(spans.back().first, event["name"]) << "spans of one submission nest";
+      EXPECT_EQ(spans.back().first, event["name"].get<std::string>())
+          << "spans of one submission nest";
       EXPECT_LE(spans.back().second, nanos(event["ts"])) << event;
       spans.pop_back();
     }

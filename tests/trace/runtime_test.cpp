@@ -118,13 +118,13 @@ TEST_F(TracedRuntime, AHostThatWaitsHasASliceThatEndsWithTheArrow) {
   for (const json& slice : slices(trace, "host")) {
     if (slice["args"]["outcome"] == "failed") failed.push_back(slice);
   }
-  EXPECT_EQ(only(failed)["args"]["waits"], json({"semaphore 2 'go' >= 1"}));
+  EXPECT_EQ(only(failed)["args"]["waits"], json::array({"semaphore 2 'go' >= 1"}));
   const auto found = arrows(trace);
   ASSERT_EQ(found.size(), 1u);
   const auto& [from, to] = found[0];
   EXPECT_EQ(from, operation(trace, "barrier"));
   EXPECT_EQ(to["name"], "wait");
-  EXPECT_EQ(to["args"]["waits"], json({"semaphore 1 'done' >= 1"}));
+  EXPECT_EQ(to["args"]["waits"], json::array({"semaphore 1 'done' >= 1"}));
   EXPECT_LE(nanos(from["ts"]) + nanos(from["dur"]),
             nanos(to["ts"]) + nanos(to["dur"]) + testing::kRounding);
 }
