@@ -77,6 +77,14 @@ struct RunOptions {
 };
 Result<int> run(const RunOptions& options);
 
+struct TraceOptions {
+  std::string output = "trace.json";
+  std::vector<std::string> program;  // with its arguments; at least one
+  bool json = false;
+};
+// Answers the program's exit code; 128 and the signal if one ended it.
+Result<int> trace(const TraceOptions& options);
+
 struct VerifyOptions {
   std::string device = "cpu://";
   std::string filter = "*";

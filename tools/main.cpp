@@ -157,6 +157,19 @@ void add_run(CLI::App& app, Action& action) {
       "--inout y=y.npy:z.npy");
 }
 
+void add_trace(CLI::App& app, Action& action) {
+  const auto [command, options] =
+      add(app, action, "trace", "Run a program and write its timeline, for ui.perfetto.dev", trace);
+  command->add_option("-o,--output", options->output, "The timeline; default trace.json")
+      ->type_name("FILE");
+  command->add_option("program", options->program, "The program and its arguments, behind --")
+      ->required()
+      ->type_name("");
+  command->footer(
+      "The exit code is the program's, or 128 + the signal that ended it.\n"
+      "Example: halyard trace -o digits.json -- ./digits --epochs 3");
+}
+
 #if HALYARD_HAS_VERIFY
 void add_verify(CLI::App& app, Action& action) {
   const auto [command, options] =
@@ -187,6 +200,7 @@ int parse_and_run(int argc, char** argv) {
   add_inspect(app, action);
   add_pack(app, action);
   add_run(app, action);
+  add_trace(app, action);
 #if HALYARD_HAS_VERIFY
   add_verify(app, action);
 #endif

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
+#include <set>
 #include <vector>
 
 #include "base/format.h"
@@ -34,7 +36,16 @@ Result<std::vector<const Case*>> chosen(const std::string& filter) {
   return list;
 }
 
+// Of cases that share a body one counts: the others assert the same of something else. What a case
+// varies by itself is no other case anyhow.
+std::size_t count_distinct(const std::vector<const Case*>& cases) {
+  std::set<std::uintptr_t> bodies;
+  for (const Case* it : cases) bodies.insert(reinterpret_cast<std::uintptr_t>(it->run));
+  return bodies.size();
+}
+
 int list_cases(const std::vector<const Case*>& cases, bool json) {
+  const std::size_t distinct = count_distinct(cases);
   Json names = Json::array();
   for (const Case* it : cases) {
     if (json) {
@@ -43,7 +54,11 @@ int list_cases(const std::vector<const Case*>& cases, bool json) {
       fmt::print("{}\n", name_of(*it));
     }
   }
-  if (json) print_json({{"cases", std::move(names)}});
+  if (json) {
+    print_json({{"cases", std::move(names)}, {"distinct", distinct}});
+  } else {
+    fmt::print("{} cases, {} of them distinct\n", cases.size(), distinct);
+  }
   return kDone;
 }
 

@@ -21,7 +21,7 @@ bool damaged(const Result<Executable>& result) {
 
 void kernels_are_counted_and_named(Context& t) {
   const Executable& executable = t.executable();
-  VERIFY_EQ(executable.function_count(), 19u);
+  VERIFY_EQ(executable.function_count(), 20u);
   for (std::size_t i = 0; i < executable.function_count(); ++i) {
     const Function function = executable.function(i).value();
     VERIFY(!function.name().empty());

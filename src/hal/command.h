@@ -15,6 +15,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "trace/record.h"
 
 namespace halyard::inline v0::hal {
 
@@ -110,6 +111,9 @@ struct Command {
       : kind(event_kind), event(command) {}
 };
 
+// What it is called in a trace.
+trace::Name name_of(const Command& command) noexcept;
+
 // Command `after` runs after, and sees, command `before`. Neither is a barrier or an event.
 struct CommandEdge {
   std::uint32_t before;
@@ -123,6 +127,7 @@ struct Recording {
   std::span<const CommandEdge> edges;  // by `after`
   std::uint32_t slot_count = 0;
   std::uint32_t event_count = 0;
+  std::span<const trace::Label> labels;  // one for each command; empty when nobody traces
 };
 
 // One entry of a binding table, resolved and bounds-checked.

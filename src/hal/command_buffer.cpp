@@ -24,6 +24,25 @@ CommandRange bound(const CommandRange& range, const BoundRange* table) {
 
 }  // namespace
 
+trace::Name name_of(const Command& command) noexcept {
+  switch (command.kind) {
+    case CommandKind::kFill:
+      return trace::kFill;
+    case CommandKind::kUpdate:
+      return trace::kUpdate;
+    case CommandKind::kCopy:
+      return trace::kCopy;
+    case CommandKind::kDispatch:
+      return command.dispatch.executable->names()[command.dispatch.function];
+    case CommandKind::kBarrier:
+    case CommandKind::kSetEvent:
+    case CommandKind::kResetEvent:
+    case CommandKind::kWaitEvent:
+      break;
+  }
+  return trace::kBarrier;
+}
+
 Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device) noexcept {
   return Ref<CommandBufferObject>::adopt(new (std::nothrow) CommandBufferObject(device));
 }
@@ -77,6 +96,9 @@ Status CommandBufferObject::add(const Command& command) {
     last_work_ = static_cast<std::uint32_t>(commands_.size());
   } else {
     HALYARD_RETURN_IF_ERROR(no_open_edges());
+  }
+  if (device_.engine().tracer() != nullptr) [[unlikely]] {
+    if (!labels_.push_back({name_of(command), group_})) return no_memory();
   }
   return commands_.push_back(command) ? Status() : no_memory();
 }
@@ -217,6 +239,7 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   if (!pooled_.empty()) place_pooled();
   recording_.commands = {commands_.data(), commands_.size()};
   recording_.edges = {edges_.data(), edges_.size()};
+  recording_.labels = {labels_.data(), labels_.size()};
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
   recording_.slot_count = static_cast<std::uint32_t>(table_size());
   HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));

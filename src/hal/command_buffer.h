@@ -67,6 +67,8 @@ class CommandBufferObject final : public RefCounted {
   Status check_copy_at_bind();  // the command added last
   Arena& arena() noexcept { return arena_; }
   void set_needs_compute() noexcept { needs_compute_ = true; }
+  // Of the commands that follow, in a trace.
+  void set_group(trace::Name group) noexcept { group_ = group; }
 
   // Hands the recording to the driver.
   Result<CommandBuffer> finish();
@@ -91,6 +93,8 @@ class CommandBufferObject final : public RefCounted {
   Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()
   Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
   Array<RefCounted*> retained_;
+  Array<trace::Label> labels_;  // while tracing, one for each command
+  trace::Name group_ = trace::kNoName;
   bool needs_compute_ = false;
   Recording recording_;
   std::unique_ptr<NativeCommands> native_;  // may point into what stands above

@@ -36,6 +36,10 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     impl->close();
     return Status(StatusCode::kResourceExhausted, "device: no memory for its object");
   }
+  if (MemoryCounters* const counters = object->memory_counters_.get()) {
+    counters->tracer = object->engine().tracer();
+    if (counters->tracer != nullptr) counters->device = counters->tracer->add_name(object->name());
+  }
   registry.device_opened();
   // From here on the handle's end is the device's end, also half-way.
   Device device(object);
@@ -117,6 +121,7 @@ bool DeviceObject::step_retire() noexcept {
   if (!idle) return false;
   const Status cause = closed(name());
   for (QueueObject& queue : queues_) queue.release(cause);
+  registry_.flush_trace(impl_->clock());
   impl_->close();
   impl_.reset();
   release();  // the reference a new object starts with

@@ -25,6 +25,7 @@
 #include "halyard/hal/types.h"
 #include "kernel/hyx.h"
 #include "timeline/native_queue.h"
+#include "trace/tracer.h"
 
 namespace halyard::inline v0::hal {
 
@@ -35,8 +36,18 @@ class ExecutableImpl : public RefCounted {
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }
 
+  // Of its kernels in a trace, in the file's order; empty when nobody traces.
+  const std::vector<trace::Name>& names() const noexcept { return names_; }
+  // Once, before it is shared.
+  void add_names(trace::Tracer& tracer) {
+    for (const kernel::KernelInfo& kernel : file_.kernels()) {
+      names_.push_back(tracer.add_name(kernel.name));
+    }
+  }
+
  private:
   kernel::Hyx file_;
+  std::vector<trace::Name> names_;
 };
 
 // A slow step from a file to code for one device, whose result can be kept: a driver's compiler.
@@ -78,6 +89,9 @@ class DeviceImpl {
   // A fresh lane for a queue of `kind`: at the start, and again if the engine quarantines one.
   // Valid until close().
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind) = 0;
+
+  // In which its queues stamp what they run; null: the tracer's own. Valid until close().
+  virtual trace::DeviceClock* clock() noexcept { return nullptr; }
 
   // Nothing is in flight and nothing more will be issued: ends the device's threads. Called once,
   // on the reclaim shell; may wait for the threads to end.

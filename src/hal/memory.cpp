@@ -5,6 +5,16 @@
 
 namespace halyard::inline v0::hal {
 
+void MemoryCounters::note(std::uint64_t now_bytes) noexcept {
+  if (tracer == nullptr) return;
+  trace::Record record;
+  record.kind = trace::Record::Kind::kMemory;
+  record.name = device;
+  record.value = now_bytes;
+  record.at = tracer->now();
+  trace::note(*tracer, record);
+}
+
 void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
   if (!counters) return;  // there was no memory for them
   counters_ = std::move(counters);
@@ -15,6 +25,7 @@ void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
   counters_->count.fetch_add(1, std::memory_order_relaxed);
   counters_->total_count.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t bytes = counters_->bytes.fetch_add(size_, std::memory_order_relaxed) + size_;
+  counters_->note(bytes);
   std::uint64_t peak = counters_->peak_bytes.load(std::memory_order_relaxed);
   while (peak < bytes &&
          !counters_->peak_bytes.compare_exchange_weak(peak, bytes, std::memory_order_relaxed)) {
@@ -26,7 +37,7 @@ void Memory::end() noexcept {
     counters_->imported_bytes.fetch_sub(size_, std::memory_order_relaxed);
   } else if (counters_) {
     counters_->count.fetch_sub(1, std::memory_order_relaxed);
-    counters_->bytes.fetch_sub(size_, std::memory_order_relaxed);
+    counters_->note(counters_->bytes.fetch_sub(size_, std::memory_order_relaxed) - size_);
   }
   if (release_.call != nullptr) {
     release_.call(release_.state);

@@ -15,6 +15,7 @@
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/types.h"
+#include "trace/tracer.h"
 
 namespace halyard::inline v0::hal {
 
@@ -25,6 +26,11 @@ struct MemoryCounters final : RefCounted {
   base::Atomic<std::uint64_t> count{0};
   base::Atomic<std::uint64_t> total_count{0};
   base::Atomic<std::uint64_t> imported_bytes{0};
+
+  trace::Tracer* tracer = nullptr;
+  trace::Name device = trace::kNoName;
+  // In a trace: that so many are allocated now.
+  void note(std::uint64_t now_bytes) noexcept;
 };
 
 class Memory : public RefCounted {

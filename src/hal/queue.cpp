@@ -26,7 +26,9 @@ Status QueueObject::open(timeline::Domain domain) {
       queue_,
       timeline::Queue::create(
           device_.timeline(), *this,
-          {.name = fmt::format("{} {}", device_.name(), to_string(kind_)), .domain = domain}));
+          {.name = fmt::format("{} {}", device_.name(), to_string(kind_)),
+           .domain = domain,
+           .clock = device_.impl().clock()}));
   return {};
 }
 
@@ -92,6 +94,7 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
 Status QueueObject::barrier(const Submit& submit) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   submission->emplace<Operation>();
+  submission->set_name(trace::kBarrier);
   return send(*submission, submit);
 }
 
@@ -106,6 +109,7 @@ Status QueueObject::host_call(const detail::CallableType& type, void* callable, 
     return call.type->call(call.callable);
   };
   submission->set_host_call(run, mode == HostCallMode::kMayBlock);
+  submission->set_name(trace::kHostCall);
   return send(*submission, submit);
 }
 

@@ -111,6 +111,7 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<TransferPayload>();
+  submission->set_name(trace::kFill);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
   payload.target = keep_transfer(*submission, range.memory);
@@ -128,6 +129,7 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<TransferPayload>();
+  submission->set_name(trace::kUpdate);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(UpdateCommand{as_command_range(range), data.data()});
   payload.target = keep_transfer(*submission, range.memory);
@@ -152,6 +154,7 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<TransferPayload>();
+  submission->set_name(trace::kCopy);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(command);
   payload.source = keep_transfer(*submission, from.memory);
@@ -218,6 +221,7 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const Submit& submit
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<DispatchPayload>();
+  submission->set_name(trace::kDispatch);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(command);
   payload.executable = Ref<ExecutableImpl>(command.executable);
@@ -264,6 +268,7 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   CommandBufferObject& recording = *commands.object();
   const std::size_t size = recording.table_size();
   payload.commands = Ref<CommandBufferObject>(&recording);
+  submission->set_name(trace::kExecute);
   payload.operation.kind = OperationKind::kExecute;
   payload.operation.native = &recording.native();
   if (block) {

@@ -109,6 +109,7 @@ Status QueueObject::transfer(const File& file, std::uint64_t offset, const Buffe
   payload.memory = Ref<Memory>(bound.memory);
   payload.memory_offset = bound.offset;
   submission->set_host_work(&start);
+  submission->set_name(write ? trace::kWrite : trace::kRead);
   if (bound.memory->of_pool()) submission->set_gate(kFileGate);
   return send(*submission, submit);
 }

@@ -118,6 +118,7 @@ Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   submission->emplace<AllocatePayload>(*memory).request.size = size;
   submission->set_gate(kAllocateGate);
+  submission->set_name(trace::kAllocate);
   HALYARD_RETURN_IF_ERROR(send(*submission, submit));
   return buffer;
 }
@@ -148,6 +149,7 @@ Status QueueObject::deallocate(const Buffer& buffer, const Submit& submit) {
   }
   submission->emplace<DeallocatePayload>(memory);
   submission->set_gate(kDeallocateGate);
+  submission->set_name(trace::kDeallocate);
   return send(*submission, submit);
 }
 

@@ -68,6 +68,7 @@ class RecorderState {
   template <class Pack>
   Status add_dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                       View<BindingRef> bindings, Pack&& pack);
+  void name_group();  // in a trace
   std::string_view innermost_group() const noexcept {
     return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
   }
@@ -237,13 +238,24 @@ Status RecorderState::begin_debug_group(std::string_view name) {
   auto* const copy = reinterpret_cast<char*>(names_.allocate(name.size()));
   if (copy == nullptr) return no_memory(name.size());
   if (!name.empty()) std::memcpy(copy, name.data(), name.size());
-  return groups_.push_back({copy, name.size()}) ? Status() : no_memory(sizeof(std::string_view));
+  if (!groups_.push_back({copy, name.size()})) return no_memory(sizeof(std::string_view));
+  name_group();
+  return {};
 }
 
 Status RecorderState::end_debug_group() {
   if (groups_.empty()) return Status(StatusCode::kFailedPrecondition, "no debug group is open");
   groups_.shrink(groups_.size() - 1);
+  name_group();
   return {};
+}
+
+void RecorderState::name_group() {
+  trace::Tracer* const tracer = device_.object()->engine().tracer();
+  if (tracer == nullptr) return;
+  std::string path;
+  for (const std::string_view group : groups_) path.append(path.empty() ? "" : " / ").append(group);
+  commands_->set_group(tracer->add_name(path));
 }
 
 Recorder::Recorder(const Device& device) : state_(std::make_unique<RecorderState>(device)) {}

@@ -2,6 +2,7 @@
 #include "hal/registry.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 #include "base/format.h"
@@ -24,17 +25,18 @@ timeline::DomainMatrix edges_within_domains() {
 
 }  // namespace
 
-DriverRegistry::DriverRegistry()
-    : threads_(std::make_unique<shells::ThreadShells>()),
+DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
+    : trace_(std::move(trace)),
+      threads_(std::make_unique<shells::ThreadShells>()),
       work_source_(*threads_),
-      engine_(work_source_, edges_within_domains()),
+      engine_(work_source_, edges_within_domains(), trace_ ? &trace_->tracer() : nullptr),
       files_(work_source_) {
   threads_->start(*this);
 }
 
-DriverRegistry::DriverRegistry(base::WorkSource& work_source)
+DriverRegistry::DriverRegistry(base::WorkSource& work_source, trace::Tracer* tracer)
     : work_source_(work_source),
-      engine_(work_source_, edges_within_domains()),
+      engine_(work_source_, edges_within_domains(), tracer),
       files_(work_source_) {}
 
 DriverRegistry::~DriverRegistry() { (void)shutdown(kForever); }
@@ -211,12 +213,21 @@ Status DriverRegistry::shutdown(Deadline deadline) {
     in_time = work_source_.park(all_closed_, epoch, until);
   }
   if (threads_) threads_->shutdown();
+  if (trace_) trace_->close();
   return {};
+}
+
+void DriverRegistry::flush_trace(const trace::DeviceClock* clock) noexcept {
+  trace::Tracer* const tracer = engine_.tracer();
+  if (tracer != nullptr && clock != nullptr) tracer->end_clock(*clock);
+  if (trace_) trace_->flush();
 }
 
 DriverRegistry& process_registry() {
   static DriverRegistry* const registry = [] {
-    auto* made = new DriverRegistry;
+    auto* made = new DriverRegistry(trace::from_environment());
+    // A program may end without shutdown().
+    if (made->trace() != nullptr) std::atexit([] { process_registry().trace()->close(); });
     // Two drivers of one name would be a defect of the build; the first one serves.
     (void)register_all_drivers(*made);
     return made;

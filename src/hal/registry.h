@@ -23,6 +23,7 @@
 #include "halyard/hal/device.h"
 #include "shells/thread_shells.h"
 #include "timeline/engine.h"
+#include "trace/file_trace.h"
 
 namespace halyard::inline v0::hal {
 
@@ -33,10 +34,11 @@ class DriverRegistry final : private shells::Work {
   // How often a device that cannot close yet is looked at.
   static constexpr Nanoseconds kRetireInterval = 1'000'000;
 
-  // With threads of its own, each started on first need.
-  DriverRegistry();
-  // Stepped by the owner of `work_source`, which outlives this: step() when it is woken.
-  explicit DriverRegistry(base::WorkSource& work_source);
+  // With threads of its own, each started on first need. `trace` (may be null) gets what happens.
+  explicit DriverRegistry(std::unique_ptr<trace::FileTrace> trace = nullptr);
+  // Stepped by the owner of `work_source`, which outlives this: step() when it is woken. `tracer`
+  // (may be null) outlives it and all memory of its devices.
+  explicit DriverRegistry(base::WorkSource& work_source, trace::Tracer* tracer = nullptr);
   // shutdown(kForever).
   ~DriverRegistry();
   DriverRegistry(const DriverRegistry&) = delete;
@@ -63,11 +65,14 @@ class DriverRegistry final : private shells::Work {
 
   timeline::Engine& engine() noexcept { return engine_; }
   FileTransfers& files() noexcept { return files_; }
+  trace::FileTrace* trace() noexcept { return trace_.get(); }  // or null
 
  private:
   friend class DeviceObject;
   void device_opened() noexcept;
   void device_closed() noexcept;
+  // A device closes: `clock` (may be null), its own, ends, and what is noted goes to the file.
+  void flush_trace(const trace::DeviceClock* clock) noexcept;
   // Hands over a device whose last handle is gone.
   void retire(DeviceObject& device) noexcept;
 
@@ -75,6 +80,7 @@ class DriverRegistry final : private shells::Work {
   Result<Device> create(std::unique_ptr<DeviceImpl> impl);
   Result<Driver*> find(std::string_view name);
 
+  const std::unique_ptr<trace::FileTrace> trace_;
   std::unique_ptr<shells::ThreadShells> threads_;  // null when stepped
   base::WorkSource& work_source_;
   timeline::Engine engine_;

@@ -32,8 +32,8 @@ void Device::lose(const Status& cause) noexcept {
   });
 }
 
-Engine::Engine(base::WorkSource& work_source, const DomainMatrix& domains)
-    : work_source_(work_source), domains_(domains) {}
+Engine::Engine(base::WorkSource& work_source, const DomainMatrix& domains, trace::Tracer* tracer)
+    : work_source_(work_source), domains_(domains), tracer_(tracer) {}
 
 Engine::~Engine() { assert(queues_.empty() && "queues end before their engine"); }
 

@@ -26,6 +26,7 @@
 #include "timeline/domain.h"
 #include "timeline/effects.h"
 #include "timeline/queue.h"
+#include "trace/tracer.h"
 
 namespace halyard::inline v0::timeline {
 
@@ -60,7 +61,9 @@ class Engine {
   // notices can be lost (rule 23).
   static constexpr Nanoseconds kLookInterval = 10'000'000;
 
-  Engine(base::WorkSource& work_source, const DomainMatrix& domains);
+  // `tracer` (may be null) outlives all that this engine orders.
+  Engine(base::WorkSource& work_source, const DomainMatrix& domains,
+         trace::Tracer* tracer = nullptr);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -77,8 +80,8 @@ class Engine {
   // itself; or nothing.
   std::string describe_unissued(const Point& point) noexcept;
 
-  // What every unissued or in-flight submission waits for, and who was to signal it; those of `first`
-  // before the others, as messages have room for some lines only.
+  // What every unissued or in-flight submission waits for, and who was to signal it; those of
+  // `first` before the others, as messages have room for some lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
 
   // `item` runs on the reclaim shell, where native allocation and freeing belong.
@@ -87,6 +90,7 @@ class Engine {
   base::WorkSource& work_source() const noexcept { return work_source_; }
   Clock& clock() const noexcept { return work_source_.clock(); }
   const DomainMatrix& domains() const noexcept { return domains_; }
+  trace::Tracer* tracer() const noexcept { return tracer_; }
 
   // A driver's notice about any lane; never freed before the engine.
   base::Notify& completion_notify() noexcept { return completion_notify_; }
@@ -129,6 +133,7 @@ class Engine {
 
   base::WorkSource& work_source_;
   const DomainMatrix domains_;
+  trace::Tracer* const tracer_;
   CompletionNotify completion_notify_{*this};
   SharedList shells_[base::kShellCount];
 

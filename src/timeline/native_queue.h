@@ -26,6 +26,7 @@
 
 #include "base/work_source.h"
 #include "halyard/base/status.h"
+#include "trace/tracer.h"
 
 namespace halyard::inline v0::timeline {
 
@@ -43,6 +44,9 @@ struct Issue {
   void* operation;              // the driver's own: the payload of the submission
   std::uint64_t sequence;       // what the lane's sequence becomes when the operation is done
   bool want_marker;             // somebody outside the lane waits for it already
+  // Not null while tracing: the driver stamps begin and end of the operation, before the lane's
+  // sequence says that it is done, and notes its commands.
+  trace::Stamps* stamps = nullptr;
 };
 
 struct IssueResult {

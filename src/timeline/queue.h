@@ -43,6 +43,7 @@ class LaneSource {
 struct QueueOptions {
   std::string name;  // in dumps and messages: "cpu://0 compute"
   Domain domain = kHostDomain;
+  trace::DeviceClock* clock = nullptr;     // of its time stamps; null: the tracer's own
   std::uint32_t backlog_limit = 1u << 20;  // ready, unissued submissions before kResourceExhausted
 };
 
@@ -181,6 +182,8 @@ class Queue final : public RefCounted, public WorkItem {
   Device& device_;
   LaneSource& lane_source_;
   const QueueOptions options_;
+  trace::Tracer* const tracer_;
+  const trace::Track track_;
   std::uint32_t index_ = 0;  // among the engine's queues: the bit in want_mark
 
   alignas(64) base::Atomic<bool> role_{false};

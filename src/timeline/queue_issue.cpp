@@ -205,6 +205,8 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           hold(*submission);
           break;
         case Resolve::kReady:
+          if (tracer_ != nullptr) [[unlikely]]
+            submission->issued_ = tracer_->now();
           if (submission->host_call_ != nullptr) {
             start_host_call(*submission);
           } else if (submission->start_host_work_ != nullptr) {
@@ -370,6 +372,13 @@ void Queue::issue(std::size_t count) noexcept {
                   .operation = submission.payload_,
                   .sequence = sequence,
                   .want_marker = want_marker};
+  }
+  if (tracer_ != nullptr) [[unlikely]] {
+    const Nanoseconds now = tracer_->now();
+    for (std::size_t i = 0; i < count; ++i) {
+      batch_[i]->issued_ = now;
+      issues_[i].stamps = &batch_[i]->stamps_;
+    }
   }
   const IssueResult result = lane.native_.issue({issues_, count}, ring);
   assert(result.count <= count);

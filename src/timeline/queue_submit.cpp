@@ -62,7 +62,9 @@ Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
     : engine_(device.engine()),
       device_(device),
       lane_source_(lanes),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      tracer_(engine_.tracer()),
+      track_(tracer_ != nullptr ? tracer_->add_track(options_.name, options_.clock) : 0) {}
 
 Queue::~Queue() { engine_.remove_queue(*this); }
 
@@ -215,6 +217,8 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
     discard(submission);
     return status;
   }
+  if (tracer_ != nullptr) [[unlikely]]
+    submission.begin_trace(*tracer_);
   if (out != nullptr) {
     submission.retain_for_user();
     *out = &submission;

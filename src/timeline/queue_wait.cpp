@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/queue.h"
+#include "timeline/trace.h"
 
 namespace halyard::inline v0::timeline {
 namespace {
@@ -92,15 +93,17 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
   // In this order: a submission leaves the list under the issuer role, which in_flight() takes, and
   // by then its lane counts it.
   if (!has_unissued() && !in_flight()) return {};
-  const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
-    const bool unissued = has_unissued();
-    if (!in_flight() && !unissued) return Look::kDone;
-    // Not on the list and not in the lane: some thread is just leaving the queue.
-    return unissued ? Look::kSleep : Look::kSoon;
+  return traced_wait(engine_, trace::kWaitIdle, nullptr, 0, [&] {
+    const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
+      const bool unissued = has_unissued();
+      if (!in_flight() && !unissued) return Look::kDone;
+      // Not on the list and not in the lane: some thread is just leaving the queue.
+      return unissued ? Look::kSleep : Look::kSoon;
+    });
+    if (in_time) return Status();
+    return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(),
+                 engine_.dump_timelines(this));
   });
-  if (in_time) return {};
-  return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(),
-               engine_.dump_timelines(this));
 }
 
 Status Queue::wait_for_room(Deadline deadline) noexcept {

@@ -47,9 +47,11 @@ Result<HandleRef<Semaphore>> Semaphore::create(Engine& engine, std::uint64_t ini
 Semaphore::Semaphore(Engine& engine, std::uint64_t initial, std::string_view name,
                      RefCounted* owner)
     : word_(initial),
+      tracer_(engine.tracer()),
       engine_(engine),
       id_(engine.next_semaphore_.fetch_add(1, std::memory_order_relaxed)),
       name_(name),
+      trace_name_(tracer_ != nullptr && !name.empty() ? tracer_->add_name(name) : trace::kNoName),
       owner_(owner) {
   retain();  // for signallers_
 }

@@ -27,6 +27,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "timeline/domain.h"
+#include "trace/tracer.h"
 
 namespace halyard::inline v0::base {
 class Parker;
@@ -81,6 +82,8 @@ class Semaphore final : public RefCounted {
   // What users call; contracts in halyard/hal/semaphore.h.
   Result<std::uint64_t> query();
   Status signal(std::uint64_t value) {
+    if (tracer_ != nullptr) [[unlikely]]
+      note_signal(value);
     if (value > kMaxValue || !raise(value)) [[unlikely]]
       return refuse_signal(value);
     // Rule 3: the word was written before `least` is read.
@@ -141,6 +144,8 @@ class Semaphore final : public RefCounted {
   void drop_signaller() noexcept;
 
   Engine& engine() const noexcept { return engine_; }
+  std::uint64_t id() const noexcept { return id_; }
+  trace::Name trace_name() const noexcept { return trace_name_; }
   std::string describe() const;
   // "queue cpu://0 compute, submission 12, signals 7", or nothing.
   std::string describe_promise(std::uint64_t value) noexcept;
@@ -162,6 +167,7 @@ class Semaphore final : public RefCounted {
     return true;
   }
   [[gnu::cold]] Status refuse_signal(std::uint64_t value) const;
+  [[gnu::cold]] void note_signal(std::uint64_t point) noexcept;
   void set_failed(const Status& status) noexcept;
   // Pops everything reached or, once failed, everything, and removes `promise` if given; then,
   // without the lock, delivers.
@@ -176,6 +182,7 @@ class Semaphore final : public RefCounted {
   alignas(64) base::Atomic<std::uint64_t> word_;
 
   alignas(64) base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
+  trace::Tracer* const tracer_;  // here, as signal() looks at both
   base::Mutex mutex_;
   base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
   base::Treap waiters_[kDomainCount];
@@ -186,6 +193,7 @@ class Semaphore final : public RefCounted {
   base::Atomic<detail::StatusRecord*> failure_{nullptr};
   const std::uint64_t id_;
   std::string name_;
+  const trace::Name trace_name_;
   HandleRef<RefCounted> owner_;
 };
 

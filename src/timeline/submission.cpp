@@ -72,6 +72,8 @@ void Submission::run(bool) noexcept {
   Queue& queue = *queue_;
   if (state() == State::kIssuing) {
     // A host call. Its own effects, and those of what it submits, are not ours: no scope is open.
+    if (queue.tracer_ != nullptr) [[unlikely]]
+      stamps_.begin = queue.tracer_->now();
     end_host_work(host_call_(payload_));
     return;
   }
@@ -95,6 +97,8 @@ void Submission::end_host_work(const Status& status) noexcept {
 }
 
 void Submission::complete() noexcept {
+  if (queue_->tracer_ != nullptr) [[unlikely]]
+    end_trace(trace::Record::Outcome::kComplete);
   // State first, then signals, in list order: who sees the value sees the submission complete.
   store(State::kComplete);
   for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->retire(signals_[i]);
@@ -104,6 +108,10 @@ void Submission::complete() noexcept {
 
 void Submission::pass_on_failure() noexcept {
   const Status why = cause();
+  if (queue_->tracer_ != nullptr) [[unlikely]] {
+    end_trace(state() == State::kCancelled ? trace::Record::Outcome::kCancelled
+                                           : trace::Record::Outcome::kFailed);
+  }
   for (std::uint32_t i = 0; i < wait_count_; ++i) {
     // Linked still: its met-count is ours to bring down, as if it had been popped.
     if (waits_[i].semaphore->unpark(waits_[i])) wait_met();

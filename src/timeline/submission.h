@@ -24,6 +24,7 @@
 #include "timeline/effects.h"
 #include "timeline/gate.h"
 #include "timeline/semaphore.h"
+#include "trace/tracer.h"
 
 namespace halyard::inline v0::timeline {
 
@@ -75,6 +76,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // What stands between its waits and the lane. `gate` outlives it.
   void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
 
+  // What it is called in a trace.
+  void set_name(trace::Name name) noexcept { name_ = name; }
+
   // Withdraws it while it is parked.
   bool cancel() noexcept;
 
@@ -111,6 +115,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void finish() noexcept;
   void let_go() noexcept;  // of the payload, and of the lanes it waits on
   void unbind() noexcept;  // from the lanes it waits on
+  // While tracing (trace.cpp).
+  void begin_trace(trace::Tracer& tracer) noexcept;
+  void end_trace(trace::Record::Outcome outcome) noexcept;
   void store(State state) noexcept {
     state_.store(static_cast<std::uintptr_t>(state), std::memory_order_release);
   }
@@ -134,6 +141,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   bool listed_ = false;      // among the queue's unissued; changed by whoever owns its progress
   bool own_thread_ = false;  // of a host call
   bool held_ = false;        // a quarantined lane may still touch what it uses
+  trace::Name name_ = trace::kNoName;
 
   WaitNode* waits_ = inline_waits_;
   SignalNode* signals_ = inline_signals_;
@@ -153,6 +161,11 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   WaitNode inline_waits_[kInlineWaits];
   SignalNode inline_signals_[kInlineSignals];
   alignas(16) std::byte payload_[kPayloadSize];
+
+  // While tracing.
+  trace::Stamps stamps_;  // by the driver; of work of the host, by whoever runs it
+  Nanoseconds submitted_ = 0;
+  Nanoseconds issued_ = 0;
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -12,6 +12,7 @@
 #include "timeline/host_wait.h"
 #include "timeline/lane.h"
 #include "timeline/semaphore.h"
+#include "timeline/trace.h"
 
 namespace halyard::inline v0::timeline {
 namespace {
@@ -218,7 +219,8 @@ Status check_points(const Point* points, std::size_t count) {
 Status wait(Engine& engine, const Point* points, std::size_t count, Deadline deadline, bool any) {
   HALYARD_RETURN_IF_ERROR(check_points(points, count));
   if (count == 0) return {};
-  return Waiter(engine, points, count, any).wait(deadline);
+  return traced_wait(engine, trace::kWaitFor, points, count,
+                     [&] { return Waiter(engine, points, count, any).wait(deadline); });
 }
 
 }  // namespace
@@ -230,11 +232,17 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
 }
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
-  if (issued.lane != nullptr && issued.lane->help(issued.sequence)) {
-    EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    (void)issued.lane->try_retire();
-  }
-  return wait(value, deadline);
+  const auto help_first = [&] {
+    if (issued.lane != nullptr && issued.lane->help(issued.sequence)) {
+      EffectScope scope(engine_, EffectScope::Mode::kDefer);
+      (void)issued.lane->try_retire();
+    }
+    if (look(value) == Look::kReached) return Status();
+    const Point point{this, value};
+    return Waiter(engine_, &point, 1, false).wait(deadline);
+  };
+  const Point point{this, value};
+  return traced_wait(engine_, trace::kWaitFor, &point, 1, help_first);
 }
 
 Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {

@@ -24,11 +24,15 @@ struct Ended {
   }
 };
 
+// Where they lie.
+inline std::string program_folder() {
+  return std::filesystem::canonical("/proc/self/exe").parent_path().string();
+}
+
 // `command` is one line for the shell: the program's name, then its arguments.
 inline Ended run(const std::string& command) {
-  const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
   Ended ended;
-  const std::string line = folder.string().append("/").append(command).append(" 2>&1");
+  const std::string line = program_folder().append("/").append(command).append(" 2>&1");
   FILE* const pipe = ::popen(line.c_str(), "r");
   if (pipe == nullptr) return ended;
   char text[4096];

@@ -12,5 +12,18 @@ TEST(Saxpy, ComputesAndChecksEveryElement) {
       << ended.output;
 }
 
+TEST(Saxpy, IsTracedWithItsTwoSubmissions) {
+  const std::string file = test_path("json");
+  const Ended ended = run("halyard trace -o " + file + " -- " + program_folder() + "/saxpy");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.output.find("cpu://0 compute: 2 submissions, 2 commands, busy "),
+            std::string::npos)
+      << ended.output;
+  const std::string trace = read(file);
+  EXPECT_NE(trace.find("\"name\":\"saxpy\",\"cat\":\"command\""), std::string::npos);
+  EXPECT_NE(trace.find("\"ph\":\"f\""), std::string::npos) << "it waits for the update";
+  EXPECT_TRUE(trace.ends_with("\n]\n"));
+}
+
 }  // namespace
 }  // namespace halyard_test

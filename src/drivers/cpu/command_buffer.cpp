@@ -109,8 +109,12 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
   if (result != nullptr) {
     result->records_.reset(new (std::nothrow) Record[records]);
     result->arguments_.reset(new (std::nothrow) std::uint64_t[words]);
+    if (!recording.labels.empty()) {
+      result->labels_.reset(new (std::nothrow) trace::Label[records]);
+    }
   }
-  if (result == nullptr || result->records_ == nullptr || result->arguments_ == nullptr) {
+  if (result == nullptr || result->records_ == nullptr || result->arguments_ == nullptr ||
+      (!recording.labels.empty() && result->labels_ == nullptr)) {
     return error(StatusCode::kResourceExhausted, "cpu: no memory for a recording of {} commands",
                  recording.commands.size());
   }
@@ -118,6 +122,13 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
   Record* record = result->records_.get();
   for (const hal::Command& command : recording.commands) {
     if (!hal::does_work(command.kind)) continue;
+    if (result->labels_ != nullptr) {
+      // Overwritten by the next command's if this one makes no record.
+      const std::ptrdiff_t index = &command - recording.commands.data();
+      if (record - result->records_.get() < static_cast<std::ptrdiff_t>(records)) {
+        result->labels_[record - result->records_.get()] = recording.labels[index];
+      }
+    }
     if (command.kind != hal::CommandKind::kDispatch) {
       record->kind = Record::Kind::kTransfer;
       record->transfer = &command;
@@ -156,7 +167,10 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recordin
     ++record;
   }
   result->count_ = records;
-  if (threads > 1 && records > 1) HALYARD_RETURN_IF_ERROR(result->make_graph(recording, threads));
+  // A trace shows one command of a queue at a time.
+  if (threads > 1 && records > 1 && result->labels_ == nullptr) {
+    HALYARD_RETURN_IF_ERROR(result->make_graph(recording, threads));
+  }
   return result;
 }
 
@@ -330,6 +344,40 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
     if (more && !start(ring, *record, table)) return hcq::Outcome::kJob;
   }
   return hcq::Outcome::kDone;
+}
+
+// In order: cursor is twice the record, and odd while that one runs as a job.
+hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* words,
+                                       hcq::Slice& slice) {
+  const auto& self = *reinterpret_cast<const CommandBuffer*>(words[1]);
+  const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
+  auto& stamps = *reinterpret_cast<trace::Stamps*>(words[3]);
+  std::uint64_t& cursor = ring.cursor();
+  while (cursor < 2 * self.count_) {
+    const std::uint64_t at = cursor / 2;
+    if (cursor % 2 == 0) {
+      if (slice.allowance() == 0) return hcq::Outcome::kYield;
+      slice.spend(1);
+      stamps.command_begin = stamps.tracer->now();
+      ++cursor;  // before start(), as in run()
+      if (!start(ring, self.records_[at], table)) return hcq::Outcome::kJob;
+    }
+    note_command(stamps, self.labels_[at]);
+    ++cursor;
+  }
+  return hcq::Outcome::kDone;
+}
+
+void note_command(const trace::Stamps& stamps, const trace::Label& label) noexcept {
+  trace::Record record;
+  record.kind = trace::Record::Kind::kCommand;
+  record.track = stamps.track;
+  record.name = label.name;
+  record.group = label.group;
+  record.id = stamps.id;
+  record.begin = stamps.command_begin;
+  record.end = record.at = stamps.tracer->now();
+  trace::note(*stamps.tracer, record);
 }
 
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice&) {

@@ -38,6 +38,8 @@ class CommandBuffer final : public hal::NativeCommands {
 
   // A custom packet. Words: this function, CommandBuffer*, hal::BoundRange[] (the binding table).
   static hcq::Outcome run(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+  // The same, noting each command; of a recording with labels. One word more: trace::Stamps*.
+  static hcq::Outcome run_traced(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
 
  private:
   struct Record;
@@ -52,6 +54,7 @@ class CommandBuffer final : public hal::NativeCommands {
 
   std::unique_ptr<Record[]> records_;
   std::size_t count_ = 0;
+  std::unique_ptr<trace::Label[]> labels_;      // of each record, while tracing
   std::unique_ptr<std::uint64_t[]> arguments_;  // bindings and constants of each dispatch, in turn
   std::unique_ptr<hcq::TaskGraph> graph_;       // null: the commands are a chain
 };
@@ -59,6 +62,9 @@ class CommandBuffer final : public hal::NativeCommands {
 // One dispatch command without slots, as a custom packet. Words: this function,
 // hal::DispatchCommand*.
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
+
+// Notes that a command of this submission has just run, since stamps.command_begin.
+void note_command(const trace::Stamps& stamps, const trace::Label& label) noexcept;
 
 // Where a range without slot is.
 inline std::byte* address_of(const hal::CommandRange& range) noexcept {

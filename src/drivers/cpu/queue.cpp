@@ -27,6 +27,24 @@ std::uint64_t word(const void* pointer) noexcept {
 std::uint64_t word(hcq::CustomFunction function) noexcept {
   return reinterpret_cast<std::uintptr_t>(function);
 }
+std::uint64_t word(void (*call)(const std::uint64_t*)) noexcept {
+  return reinterpret_cast<std::uintptr_t>(call);
+}
+
+// Before and behind a traced submission: kCall packets. Words: trace::Stamps*, and what the command
+// between is called, where it does not note its commands itself.
+void stamp_begin(const std::uint64_t* words) {
+  auto& stamps = *reinterpret_cast<trace::Stamps*>(words[0]);
+  stamps.begin = stamps.tracer->now();
+  stamps.command_begin = stamps.tracer->now();  // within the submission
+}
+
+void stamp_end(const std::uint64_t* words) {
+  auto& stamps = *reinterpret_cast<trace::Stamps*>(words[0]);
+  const auto name = static_cast<trace::Name>(words[1]);
+  if (name != trace::kNoName) note_command(stamps, {.name = name});
+  stamps.end = stamps.tracer->now();
+}
 
 }  // namespace
 
@@ -60,12 +78,19 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool r
     return result;
   }
   for (const timeline::Issue& issue : batch) {
-    if (!ring_->has_room(1 + std::min(issue.waits.size(), kMaxWaitPackets))) {
+    const bool traced = issue.stamps != nullptr;
+    const std::size_t packets = traced ? 3 : 1;
+    if (!ring_->has_room(packets + std::min(issue.waits.size(), kMaxWaitPackets))) {
       result.busy = true;
       break;
     }
-    result.status = push(issue);
+    if (!issue.waits.empty()) result.status = push_waits(issue.waits);
     if (!result.status.ok()) break;
+    if (traced) [[unlikely]] {
+      push_traced(issue);
+    } else {
+      push(*static_cast<const hal::Operation*>(issue.operation), issue.sequence);
+    }
     ++result.count;
   }
   if (ring && result.count != 0) {
@@ -96,18 +121,35 @@ Status Lane::push_waits(std::span<const timeline::Edge> waits) noexcept {
   return {};
 }
 
-Status Lane::push(const timeline::Issue& issue) noexcept {
+// The sequence comes with the last packet, when all is stamped.
+void Lane::push_traced(const timeline::Issue& issue) noexcept {
   using hcq::PacketKind;
-  if (!issue.waits.empty()) HALYARD_RETURN_IF_ERROR(push_waits(issue.waits));
   const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
+  trace::Name name = trace::kNoName;
+  ring_->push(PacketKind::kCall, 0, word(&stamp_begin), word(issue.stamps));
+  if (operation.kind == hal::OperationKind::kExecute) {
+    ring_->push(PacketKind::kCustom, 0, word(&CommandBuffer::run_traced),
+                word(static_cast<const CommandBuffer*>(operation.native)), word(operation.table),
+                word(issue.stamps));
+  } else {
+    if (operation.kind == hal::OperationKind::kCommand) name = hal::name_of(operation.command);
+    push(operation, 0);
+  }
+  ring_->push(PacketKind::kCall, issue.sequence, word(&stamp_end), word(issue.stamps),
+              std::uint64_t{name});
+}
+
+// `sequence` is the lane's when the operation is done; 0: unchanged.
+void Lane::push(const hal::Operation& operation, std::uint64_t sequence) noexcept {
+  using hcq::PacketKind;
   switch (operation.kind) {
     case hal::OperationKind::kBarrier:
-      ring_->push(PacketKind::kNop, issue.sequence);
-      return {};
+      ring_->push(PacketKind::kNop, sequence);
+      return;
     case hal::OperationKind::kExecute:
-      ring_->push(PacketKind::kCustom, issue.sequence, word(&CommandBuffer::run),
+      ring_->push(PacketKind::kCustom, sequence, word(&CommandBuffer::run),
                   word(static_cast<const CommandBuffer*>(operation.native)), word(operation.table));
-      return {};
+      return;
     case hal::OperationKind::kCommand:
       break;
   }
@@ -117,27 +159,25 @@ Status Lane::push(const timeline::Issue& issue) noexcept {
     case hal::CommandKind::kSetEvent:
     case hal::CommandKind::kResetEvent:
     case hal::CommandKind::kWaitEvent:
-      ring_->push(PacketKind::kNop, issue.sequence);
+      ring_->push(PacketKind::kNop, sequence);
       break;
     case hal::CommandKind::kFill:
-      ring_->push(PacketKind::kFill, issue.sequence, word(address_of(command.fill.target)),
+      ring_->push(PacketKind::kFill, sequence, word(address_of(command.fill.target)),
                   command.fill.target.length, std::uint64_t{command.fill.pattern},
                   std::uint64_t{command.fill.pattern_size});
       break;
     case hal::CommandKind::kUpdate:
-      ring_->push(PacketKind::kCopy, issue.sequence, word(address_of(command.update.target)),
+      ring_->push(PacketKind::kCopy, sequence, word(address_of(command.update.target)),
                   word(command.update.source), command.update.target.length);
       break;
     case hal::CommandKind::kCopy:
-      ring_->push(PacketKind::kCopy, issue.sequence, word(address_of(command.copy.target)),
+      ring_->push(PacketKind::kCopy, sequence, word(address_of(command.copy.target)),
                   word(address_of(command.copy.source)), command.copy.source.length);
       break;
     case hal::CommandKind::kDispatch:
-      ring_->push(PacketKind::kCustom, issue.sequence, word(&run_dispatch),
-                  word(&command.dispatch));
+      ring_->push(PacketKind::kCustom, sequence, word(&run_dispatch), word(&command.dispatch));
       break;
   }
-  return {};
 }
 
 Status Lane::mark() noexcept { return {}; }

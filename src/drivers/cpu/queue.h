@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/mutex.h"
+#include "hal/command.h"
 #include "halyard/base/result.h"
 #include "hcq/ring.h"
 #include "hcq/ring_group.h"
@@ -49,7 +50,8 @@ class Lane final : public timeline::NativeQueue {
   };
 
   explicit Lane(hcq::RingGroup& group) noexcept : group_(group) {}
-  Status push(const timeline::Issue& issue) noexcept;
+  void push(const hal::Operation& operation, std::uint64_t sequence) noexcept;
+  void push_traced(const timeline::Issue& issue) noexcept;
   void wake_if_left() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 

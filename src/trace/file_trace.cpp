@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "trace/file_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "base/futex.h"
+
+namespace halyard::inline v0::trace {
+namespace {
+
+void tell(std::string_view message) {
+  fmt::print(stderr, "halyard: HALYARD_PROFILE: {}; not tracing\n", message);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path) {
+  for (std::size_t at; (at = path.find("%p")) != std::string::npos;) {
+    path.replace(at, 2, fmt::to_string(::getpid()));
+  }
+  base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (file.get() < 0) return base::system_error(path, "open");
+  // A program that another one starts inherits its environment.
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return error(StatusCode::kFailedPrecondition,
+                 "{}: another program is writing it; %p in the name stands for the process", path);
+  }
+  // EINVAL: a pipe or a device, which has no length.
+  if (::ftruncate(file.get(), 0) != 0 && errno != EINVAL) {
+    return base::system_error(path, "truncate");
+  }
+  std::unique_ptr<FileTrace> trace(new (std::nothrow) FileTrace(std::move(file), std::move(path)));
+  if (trace == nullptr) return Status(StatusCode::kResourceExhausted, "no memory for a trace");
+  HALYARD_RETURN_IF_ERROR(trace->start());
+  return trace;
+}
+
+FileTrace::FileTrace(base::Descriptor file, std::string path)
+    : file_(std::move(file)),
+      path_(std::move(path)),
+      process_(::getpid()),
+      tracer_(Clock::steady()),
+      events_(tracer_, text_) {
+  tracer_.set_notify(&parker_);
+}
+
+FileTrace::~FileTrace() { close(); }
+
+Status FileTrace::start() {
+  // The program's signals are not for this thread, and a write that raises one only fails.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto body = [](void* self) -> void* {
+    static_cast<FileTrace*>(self)->run();
+    return nullptr;
+  };
+  const int code = ::pthread_create(&thread_, nullptr, body, this);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (code != 0) {
+    return Status(StatusCode::kResourceExhausted, "the system starts no thread to write a trace",
+                  ::strerrorname_np(code));
+  }
+  ::pthread_setname_np(thread_, "hy-trace");
+  running_ = true;
+  return {};
+}
+
+void FileTrace::run() noexcept {
+  for (;;) {
+    const std::uint32_t epoch = parker_.prepare();
+    const bool last = ending_.load(std::memory_order_acquire);
+    const std::uint32_t asked = asked_.load(std::memory_order_acquire);
+    tracer_.drain(events_, last);
+    if (last) events_.close();
+    write();
+    served_.store(asked, std::memory_order_release);
+    base::futex_wake(served_, 1 << 30);
+    if (last) return;
+    parker_.park(epoch, Clock::steady().now() + kInterval);
+  }
+}
+
+void FileTrace::write() noexcept {
+  if (!failed_) {
+    const Status status =
+        base::write_all(file_, path_, std::as_bytes(std::span(text_.data(), text_.size())));
+    if (!status.ok()) {
+      failed_ = true;
+      tell(status.message());
+    }
+  }
+  text_.clear();
+}
+
+void FileTrace::flush() noexcept {
+  if (::getpid() != process_) return;
+  base::LockGuard lock(mutex_);
+  if (!running_) return;
+  const std::uint32_t mine = asked_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  parker_.wake();
+  for (std::uint32_t served; (served = served_.load(std::memory_order_acquire)) < mine;) {
+    base::futex_wait(served_, served, Deadline::kForeverTime);
+  }
+}
+
+void FileTrace::close() noexcept {
+  if (::getpid() != process_) return;
+  base::LockGuard lock(mutex_);
+  if (!std::exchange(running_, false)) return;
+  ending_.store(true, std::memory_order_release);
+  parker_.wake();
+  ::pthread_join(thread_, nullptr);
+}
+
+std::unique_ptr<FileTrace> from_environment() {
+  const char* const path = ::secure_getenv("HALYARD_PROFILE");
+  if (path == nullptr || *path == '\0') return nullptr;
+  Result<std::unique_ptr<FileTrace>> trace = FileTrace::open(path);
+  if (trace.ok()) return std::move(*trace);
+  tell(trace.status().message());
+  return nullptr;
+}
+
+}  // namespace halyard::inline v0::trace

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// halyard trace, and HALYARD_PROFILE in programs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/command.h"
+#include "trace/events.h"
+
+namespace halyard {
+namespace {
+
+using testing::Command;
+using testing::events_of;
+using testing::expect_error;
+using testing::expect_well_formed;
+using ::testing::HasSubstr;
+using testing::json;
+using testing::operator+;
+using testing::Outcome;
+using testing::read_text;
+using testing::slices;
+using testing::Words;
+
+class Trace : public Command {
+ protected:
+  const std::string file_ = path("t.json");
+  Words traced(const Words& program) const { return Words{"trace", "-o", file_, "--"} + program; }
+  Words tool(const Words& words) const { return Words{HALYARD_TOOL} + words; }
+};
+
+TEST_F(Trace, ARunKernelIsInTheFileAndInTheSummary) {
+  const Outcome outcome = halyard(traced(tool(saxpy())));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("saxpy: 4096 items")) << "the program's own";
+  const json trace = json::parse(read_text(file_));
+  expect_well_formed(trace);
+  const auto commands = slices(trace, "command");
+  ASSERT_EQ(commands.size(), 1u);
+  EXPECT_EQ(commands[0]["name"], "saxpy");
+  EXPECT_EQ(events_of(trace, "C").back()["args"]["bytes"], 0);
+  EXPECT_THAT(outcome.err, HasSubstr("cpu://0 compute: 1 submissions, 1 commands, busy "));
+  EXPECT_THAT(outcome.err, HasSubstr("cpu://0: at most 32768 bytes in use"));
+  EXPECT_THAT(outcome.err, HasSubstr("https://ui.perfetto.dev"));
+}
+
+TEST_F(Trace, TheSummaryIsAlsoThereAsJson) {
+  const Words words = {"trace", "--json", "-o", file_, "--"};
+  const Outcome outcome = halyard(words + tool(saxpy()));
+  const json shown = json::parse(outcome.out.substr(outcome.out.find("\n{") + 1));
+  EXPECT_EQ(shown["file"], file_);
+  EXPECT_EQ(shown["whole"], true);
+  EXPECT_EQ(shown["dropped"], 0);
+  EXPECT_EQ(shown["queues"][0]["commands"], 1);
+  EXPECT_GT(shown["queues"][0]["busy_microseconds"], 0);
+}
+
+TEST_F(Trace, TheExitCodeIsTheProgramsOwn) {
+  const Outcome outcome = halyard(traced(tool({"run", "no.hyx", "k", "--items", "1"})));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no.hyx"));
+  EXPECT_EQ(halyard(traced({"/bin/sh", "-c", "exit 42"})).code, 42);
+}
+
+TEST_F(Trace, AProgramWithoutHalyardLeavesNoFileAndIsToldSo) {
+  const Outcome outcome = halyard(traced({"/bin/true"}));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "halyard: /bin/true did not use Halyard: there is no trace\n");
+  EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
+TEST_F(Trace, AKilledProgramLeavesWhatWasWritten) {
+  const Outcome outcome =
+      halyard(traced({"/bin/sh", "-c",
+                      "printf '[\\n{\"ph\":\"M\",\"name\":\"halyard\"},\\n{\"ph' "
+                      "> \"$HALYARD_PROFILE\"; kill -KILL $$"}));
+  EXPECT_EQ(outcome.code, 128 + 9);
+  EXPECT_THAT(outcome.err, HasSubstr("its last moments are missing"));
+  EXPECT_THAT(outcome.err, HasSubstr("was ended by signal 9"));
+}
+
+TEST_F(Trace, BadInputIsOneLineAndNothingRuns) {
+  expect_error(halyard(traced({"no-such-program"})), "no-such-program: no such program");
+  const Words program = {"/bin/sh", "-c", "touch " + path("ran")};
+  expect_error(halyard(Words{"trace", "-o", path("no/t.json"), "--"} + program), "no/t.json");
+  expect_error(halyard(Words{"trace", "-o", path(""), "--"} + program), "open");
+  expect_error(halyard(Words{"trace", "-o", "/dev/null", "--"} + program), "not a regular file");
+  expect_error(halyard(Words{"trace", "-o", path("%p"), "--"} + program), "%p");
+  EXPECT_FALSE(std::filesystem::exists(path("ran")));
+  EXPECT_EQ(halyard({"trace"}).code, 2);
+  EXPECT_EQ(halyard({"trace", "-o", file_}).code, 2);
+}
+
+TEST_F(Trace, AProfileThatCannotBeWrittenIsAMessageAndTheProgramRuns) {
+  ::setenv("HALYARD_PROFILE", path("no/t.json").c_str(), 1);
+  const Outcome outcome = halyard(saxpy());
+  ::unsetenv("HALYARD_PROFILE");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("halyard: HALYARD_PROFILE: "));
+  EXPECT_THAT(outcome.err, HasSubstr("no/t.json: open: No such file or directory; not tracing"));
+  EXPECT_TRUE(std::filesystem::exists(path("z.npy")));
+}
+
+}  // namespace
+}  // namespace halyard

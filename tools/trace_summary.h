@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a trace file (trace/chrome_trace.h) says, in a few numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halyard/base/result.h"
+#include "json.h"
+
+namespace halyard::inline v0::tools {
+
+struct TraceSummary {
+  struct Queue {
+    std::string name;
+    std::uint64_t submissions = 0;
+    std::uint64_t commands = 0;
+    double busy = 0;  // microseconds in which something of it ran
+  };
+  struct Wait {
+    double duration = 0;  // microseconds
+    std::string thread;
+    std::string what;
+  };
+  static constexpr std::size_t kWaits = 5;
+
+  std::uint64_t events = 0;
+  std::uint64_t dropped = 0;
+  double duration = 0;  // microseconds, from the first event to the last
+  bool whole = false;   // the file has its end
+  std::map<int, Queue> queues;
+  std::map<std::string, std::uint64_t> peak_memory;  // bytes, by device
+  std::vector<Wait> longest_waits;                   // longest first
+};
+
+// Also of a file that lacks its end. kDataLoss: a line before the last is no event; kNotFound and
+// others: it cannot be read.
+Result<TraceSummary> summarize_trace(const std::string& path);
+
+std::string to_text(const TraceSummary& summary, const std::string& path);
+Json to_json(const TraceSummary& summary, const std::string& path);
+
+}  // namespace halyard::inline v0::tools
