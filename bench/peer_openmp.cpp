@@ -72,4 +72,35 @@ std::function<void()> task_dag(const Dag& dag) {
 
 std::vector<TaskPeer> openmp_peers() { return {{"OpenMP", {}, task_chain, task_dag}}; }
 
+void openmp_triad(float* a, const float* b, const float* c, float scale, std::size_t count) {
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < count; ++i) a[i] = b[i] + scale * c[i];
+}
+
+void openmp_copy(float* a, const float* b, std::size_t count) {
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < count; ++i) a[i] = b[i];
+}
+
+void openmp_groups(const Call& call, std::size_t count, Schedule schedule) {
+  const auto run = [&](std::size_t group) {
+    const hcq::Workgroup at{{group, 0, 0}, {count, 1, 1}};
+    call.kernel(&at, call.buffers, call.constants);
+  };
+  switch (schedule) {
+    case Schedule::kStatic:
+#pragma omp parallel for schedule(static)
+      for (std::size_t group = 0; group < count; ++group) run(group);
+      break;
+    case Schedule::kDynamic:
+#pragma omp parallel for schedule(dynamic)
+      for (std::size_t group = 0; group < count; ++group) run(group);
+      break;
+    case Schedule::kGuided:
+#pragma omp parallel for schedule(guided)
+      for (std::size_t group = 0; group < count; ++group) run(group);
+      break;
+  }
+}
+
 }  // namespace halyard::bench

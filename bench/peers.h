@@ -47,6 +47,14 @@ struct TaskPeer {
 std::vector<TaskPeer> tbb_peers();
 std::vector<TaskPeer> openmp_peers();
 
+// Loops over all cores by OpenMP; in the build where HALYARD_BENCH_OPENMP is defined. Their team
+// spins for milliseconds after the end.
+void openmp_triad(float* a, const float* b, const float* c, float scale, std::size_t count);
+void openmp_copy(float* a, const float* b, std::size_t count);
+// Groups 0 to count - 1 of a kernel.
+enum class Schedule { kStatic, kDynamic, kGuided };
+void openmp_groups(const Call& call, std::size_t count, Schedule schedule);
+
 // An OpenCL CPU device (PoCL) with a kernel that increments a counter.
 class OpenCl {
  public:

@@ -16,8 +16,9 @@ std::string time_text(double nanoseconds) {
   if (nanoseconds < 9.95) return fmt::format("{:.2f} ns", nanoseconds);
   if (nanoseconds < 99.5) return fmt::format("{:.1f} ns", nanoseconds);
   if (nanoseconds < 1000) return fmt::format("{:.0f} ns", nanoseconds);
-  return nanoseconds < 9950 ? fmt::format("{:.2f} us", nanoseconds / 1000)
-                            : fmt::format("{:.1f} us", nanoseconds / 1000);
+  if (nanoseconds < 9950) return fmt::format("{:.2f} us", nanoseconds / 1000);
+  if (nanoseconds < 999'500) return fmt::format("{:.1f} us", nanoseconds / 1000);
+  return fmt::format("{:.2f} ms", nanoseconds / 1e6);
 }
 
 // The digits that tell it from its bound.
@@ -51,7 +52,13 @@ std::string ratio_text(const RowResult& row) {
     text += fmt::format("{}{}", text.empty() ? "" : "; ", value ? value_text(*value, target) : "-");
   };
   for (const Target& target : row.targets) add(target);
-  if (row.targets.empty()) add({Target::Kind::kLimit, 0});
+  if (!row.targets.empty()) return text;
+  const ArmResult* peer = row.best_peer();
+  if (row.limit || peer == nullptr) {
+    add({Target::Kind::kLimit, 0});
+  } else {
+    add({Target::Kind::kPeer, 0, peer->name});
+  }
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "drivers/cpu/executable.h"
 #include "hal/executable.h"
+#include "hcq/ring_group.h"
 #include "machine.h"
 
 namespace halyard::bench {
@@ -54,13 +55,24 @@ World::World(bool quick) : quick_(quick) {
   }
 
   device_ = hal::open(kDevice).value();
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  auto kernels = device_.load((program.parent_path() / "kernels" / "bench.hyx").string());
-  if (kernels.ok()) {
-    kernels_ = *std::move(kernels);
-  } else {
-    kernels_problem_ = kernels.status().to_string();
+  try {
+    kernels_ = load(device_, "bench");
+  } catch (const Unavailable& reason) {
+    kernels_problem_ = reason.what();
   }
+}
+
+hal::Device World::open_all_cores() {
+  const unsigned workers = std::max(2u, hcq::core_count()) - 1;
+  return hal::open("cpu://?workers=" + std::to_string(workers)).value();
+}
+
+hal::Executable World::load(const hal::Device& device, std::string_view file) {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string name = std::string(file) + ".hyx";
+  auto kernels = device.load((program.parent_path() / "kernels" / name).string());
+  if (!kernels.ok()) throw Unavailable("kernels: " + kernels.status().to_string());
+  return *std::move(kernels);
 }
 
 hal::Device World::open_device(int core) {
@@ -79,7 +91,7 @@ hal::Device World::open_device(int core) {
 }
 
 hal::Function World::function(std::string_view name) const {
-  if (!kernels_) throw Unavailable("kernels: " + kernels_problem_);
+  if (!kernels_) throw Unavailable(kernels_problem_);
   return kernels_.function(name).value();
 }
 

@@ -28,6 +28,11 @@ class World {
   // A device of its own, whose worker stays on that core.
   static hal::Device open_device(int core);
 
+  // A device whose workers and waiting host thread make as many threads as this process has cores.
+  static hal::Device open_all_cores();
+  // A file of kernels that is built beside the program, for that device.
+  static hal::Executable load(const hal::Device& device, std::string_view file);
+
   // A kernel of bench.hyx, and the machine code that `device()` runs for it.
   hal::Function function(std::string_view name) const;
   static hcq::Kernel entry(const hal::Function& function);

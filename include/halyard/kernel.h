@@ -13,6 +13,7 @@
  *
  *   HY_ITEMS { }              every item of the group, then a barrier of the group
  *   HY_ITEMS_BELOW(n) { }     the same, for the items with HY_GLOBAL_X < n
+ *   HY_ITEMS_FIRST(n) { }     the same, for the items with HY_X < n
  *
  * Rules. `halyard compile` rejects what breaks the first five.
  *   1. No break, return or goto leaves a block; `continue` ends one item's part.

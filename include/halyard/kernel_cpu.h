@@ -10,14 +10,23 @@
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* A block is a loop over the group's items and the loop's end the barrier. `omp simd` allows
- * vectorisation and makes the compiler reject a jump out of the block. */
+/* A block is a loop over the group's items and the loop's end the barrier. Its pragma allows
+ * vectorisation. In the pass that checks, `omp simd` makes the compiler reject a jump out of the
+ * block besides. The pass that makes code says `!=` where `<` seems to do: from x < 256 clang 19
+ * concludes that a sum of indices is an `or` of their bits, forgets that it was a sum, and gathers
+ * what lies side by side. */
 #define HY_ITEMS HY_LOOP(hy_nx)
 #define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx))
-#define HY_LOOP(end)                            \
-  for (size_t hy_z = 0; hy_z < hy_nz; ++hy_z)   \
-    for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y) \
-  _Pragma("omp simd") for (size_t hy_x = 0; hy_x < (end); ++hy_x)
+#define HY_ITEMS_FIRST(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, 0, hy_nx))
+#define HY_LOOP(end)                                           \
+  for (size_t hy_z = 0, hy_end = (end); hy_z < hy_nz; ++hy_z)  \
+    for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y)                \
+  HY_SIMD for (size_t hy_x = 0; hy_x != hy_end; ++hy_x)
+#ifdef HY_RULES
+#define HY_SIMD _Pragma("omp simd")
+#else
+#define HY_SIMD _Pragma("clang loop vectorize(assume_safety)")
+#endif
 
 /* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY: next to those of the other
  * items, so that blocks are vectorised. */

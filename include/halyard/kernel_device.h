@@ -26,6 +26,7 @@
   for (hy_index hy_x = hy_local_x(), hy_y = hy_local_y(), hy_z = hy_local_z(), hy_once = 0; \
        hy_once < 1; ++hy_once, hy_barrier())
 #define HY_ITEMS_BELOW(n) HY_ITEMS if ((n) > 0 && HY_GLOBAL_X < (hy_index)(n))
+#define HY_ITEMS_FIRST(n) HY_ITEMS if ((n) > 0 && HY_X < (hy_index)(n))
 
 #define HY_MY(x, ...) (x[0 __VA_OPT__(+(__VA_ARGS__))])
 

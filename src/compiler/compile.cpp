@@ -99,7 +99,7 @@ class Compilation {
     const std::string rule = (scratch_.path() / "rule").string();
     HALYARD_ASSIGN_OR_RETURN(
         const ProcessOutput output,
-        compile({kHostTriple, "-fopenmp-simd", "-fsyntax-only", "-Wall", "-Wextra",
+        compile({kHostTriple, "-DHY_RULES", "-fopenmp-simd", "-fsyntax-only", "-Wall", "-Wextra",
                  "-Wno-unused-parameter", "-Wshadow", "-Werror=shadow", "-Xclang", "-ast-dump=json",
                  "-MD", "-MT", "inputs", "-MF", rule}));
     if (output.exit_code != 0) return rejected("does not compile", output.err);
@@ -135,11 +135,11 @@ class Compilation {
 
   Result<Image> build_shared_object(const Target& target) const {
     Arguments arguments = machine(target);
-    arguments.insert(arguments.end(),
-                     {"-fopenmp-simd", "-fPIC", "-ffunction-sections", "-fno-stack-protector",
-                      "-fno-asynchronous-unwind-tables", "-shared", "-nostdlib", "-fuse-ld=lld",
-                      "-Wl,-z,defs", "-Wl,-z,noexecstack", "-Wl,--gc-sections",
-                      "-Wl,--build-id=none", options_.debug ? "-g" : "-s"});
+    arguments.insert(
+        arguments.end(),
+        {"-fPIC", "-ffunction-sections", "-fno-stack-protector", "-fno-asynchronous-unwind-tables",
+         "-shared", "-nostdlib", "-fuse-ld=lld", "-Wl,-z,defs", "-Wl,-z,noexecstack",
+         "-Wl,--gc-sections", "-Wl,--build-id=none", options_.debug ? "-g" : "-s"});
     return image_of(target, kernel::kCpuConvention, compile(to_image(std::move(arguments))));
   }
 

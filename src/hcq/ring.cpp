@@ -24,8 +24,27 @@ namespace {
 // ring.
 constexpr std::uint64_t kWriteBack = 64;
 
+// A dispatch is cut into so many chunks for each thread that may help, in four lots, each of half
+// the workgroups that are left. With costs that rise from 0 the last thread of 2 ends 2.6 % after
+// the ideal, of 16 6.4 %; 8 equal chunks a thread would make it 6.3 and 12.4, 4 of them 12.6 and
+// 23.8 (simulated: 1024 workgroups, a claim of 5 % of a workgroup). One chunk costs two
+// read-modify-writes on lines that all the threads share.
+constexpr std::uint64_t kChunksPerThread = 8;
+constexpr std::uint64_t kLots = 4;
+
 // While a ring closes, the piece of work that still runs is looked at this often.
 constexpr Nanoseconds kClosePoll = 1'000'000;
+
+// The first workgroup of a chunk; `total` for the chunk behind the last.
+std::uint64_t first_group(std::uint64_t chunk, std::uint64_t chunks, std::uint64_t total) noexcept {
+  const std::uint64_t lot = kLots * chunk / chunks;
+  if (lot == kLots) return total;
+  // Too few for lots: the smallest chunk would have none.
+  if (total < 2 * chunks) return total * chunk / chunks;
+  const std::uint64_t left = total >> lot;
+  const std::uint64_t size = lot + 1 < kLots ? left - (left >> 1) : left;
+  return total - left + size * (kLots * chunk % chunks) / chunks;
+}
 
 template <class T>
 T* pointer(std::uint64_t word) noexcept {
@@ -389,11 +408,15 @@ bool Ring::claim_chunk(std::uint32_t& chunk) noexcept {
 
 bool Ring::run_chunk(std::uint32_t chunk, bool brief) noexcept {
   if (job_.kind == PacketKind::kCustom) return work_on_tasks(*job_.tasks, brief);
+  if (job_.kind == PacketKind::kExec) {
+    const std::uint64_t first = first_group(chunk, job_.chunks, job_.total);
+    const std::uint64_t end = first_group(chunk + 1, job_.chunks, job_.total);
+    run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first, end - first);
+    return finish_chunks(1);
+  }
   const std::uint64_t first = chunk * job_.chunk_size;
   const std::uint64_t count = std::min(job_.chunk_size, job_.total - first);
-  if (job_.kind == PacketKind::kExec) {
-    run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first, count);
-  } else if (job_.kind == PacketKind::kCopy) {
+  if (job_.kind == PacketKind::kCopy) {
     std::memcpy(job_.target + first, job_.source + first, count);
   } else {
     fill_bytes(job_.target + first, count, job_.pattern, job_.pattern_size);

@@ -11,10 +11,6 @@
 
 namespace halyard::inline v0::hcq {
 
-// A dispatch is cut into so many chunks for each thread that may help: enough that an uneven kernel
-// leaves no thread idle for more than a quarter of its share.
-inline constexpr std::uint64_t kChunksPerThread = 4;
-
 // Copies and fills are cut into chunks of about 12 us (at 20 GB/s); up to two of them run at once.
 inline constexpr std::uint64_t kChunkBytes = 256 * 1024;
 

@@ -46,6 +46,8 @@ HY_KERNEL(privates, 4, 2, 1, HY_OUT(int, y), HY_PRIVATE(int, p), HY_PRIVATE_ARRA
 
 HY_KERNEL(below, 8, 1, 1, HY_INOUT(int, y), HY_SCALAR(int, n)) { HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] += 1; } }
 
+HY_KERNEL(first, 8, 2, 1, HY_INOUT(int, y), HY_SCALAR(int, n)) { HY_ITEMS_FIRST(n) { y[HY_L] += 1; } }
+
 HY_KERNEL(nothing, 1, 1, 1) { HY_ITEMS {} }
 
 struct pair { float first; float second[40]; };
@@ -127,6 +129,14 @@ TEST(Dialect, ClipsABlockAtTheEndOfTheItems) {
     std::vector<int> y(24);
     kernels().run("below", {3, 1, 1}, {y}, &n);
     for (int i = 0; i < 24; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i < n ? 1 : 0) << n;
+  }
+}
+
+TEST(Dialect, LetsOnlyTheFirstItemsOfEachRowTakePart) {
+  for (const std::int32_t n : {-5, 0, 1, 7, 8, 100}) {
+    std::vector<int> y(16, 0);
+    kernels().run("first", {2, 1, 1}, {y}, &n);
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i % 8 < n ? 2 : 0) << n;
   }
 }
 

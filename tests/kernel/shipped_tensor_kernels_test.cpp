@@ -30,11 +30,11 @@ TEST(ShippedMatmul, KeepsItsBound) {
   const Shipped file("matmul");
   for (const auto& [m, n, k] :
        {Shape{1, 1, 1}, Shape{3, 5, 0}, Shape{16, 16, 16}, Shape{15, 17, 16}, Shape{17, 15, 31},
-        Shape{64, 48, 96}, Shape{65, 33, 129}}) {
+        Shape{64, 128, 96}, Shape{65, 33, 129}, Shape{130, 70, 32}}) {
     SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
     const std::vector<float> a = random_floats(m * k, 1), b = random_floats(k * n, 2);
     const Array<float> c(m * n);
-    file.run("matmul", {groups_of(16, n), groups_of(16, m)}, {Array(a), Array(b), c}, {m, n, k});
+    file.run("matmul", {groups_of(64, n), groups_of(64, m)}, {Array(a), Array(b), c}, {m, n, k});
     const std::vector<float> got = c.values();
     for (std::size_t i = 0; i < m * n; ++i) {
       double sum = 0, magnitude = 0;

@@ -16,6 +16,10 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
+// A dispatch of a graph is cut into so many tasks for each thread. Fewer than a ring would make: when
+// one branch ends, threads go on in another.
+constexpr std::uint64_t kPiecesPerThread = 4;
+
 constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
 
 // A binding of a dispatch with slots. Direct: `offset` is an address.
@@ -189,7 +193,7 @@ std::uint32_t CommandBuffer::pieces_of(const Record& record, unsigned threads) n
     if (target.length != hal::kWholeSize) work = target.length;
   }
   return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(work / least, 1, hcq::kChunksPerThread * threads));
+      std::clamp<std::uint64_t>(work / least, 1, kPiecesPerThread * threads));
 }
 
 // Only a ring knows how to cut a dispatch whose size is not known before: such a recording has no

@@ -10,6 +10,7 @@
 // Run in order, a recording needs no barriers, events and edges: they vanish. One whose commands
 // may overlap has a graph of tasks besides (hcq/task_graph.h), by which all threads of the device
 // run it, unless its last run showed that it is faster in order, or another ring is running it.
+// Under a tracer it runs in order.
 #pragma once
 
 #include <cstddef>
