@@ -77,8 +77,8 @@ class Engine {
   // itself; or nothing.
   std::string describe_unissued(const Point& point) noexcept;
 
-  // What every unissued or in-flight submission waits for, and who was to signal it; those of `first`
-  // before the others, as messages have room for some lines only.
+  // What every unissued or in-flight submission waits for, and who was to signal it; those of
+  // `first` before the others, as messages have room for some lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
 
   // `item` runs on the reclaim shell, where native allocation and freeing belong.
@@ -120,6 +120,7 @@ class Engine {
   bool look_at(Lane& lane) noexcept;
   std::uint32_t add_queue(Queue& queue) noexcept;
   void remove_queue(Queue& queue) noexcept;
+  void rename(Queue& queue, std::string name);
   template <class F>
   void for_each_queue(F&& fn) noexcept {
     base::LockGuard lock(queues_mutex_);
