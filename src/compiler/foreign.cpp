@@ -16,6 +16,7 @@
 #include "compiler/manifest.h"
 #include "compiler/process.h"
 #include "compiler/ptx.h"
+#include "compiler/shader_image.h"
 #include "compiler/spirv.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
@@ -292,18 +293,16 @@ class Foreign {
   }
 
   Result<std::string> build_spirv() {
-    const std::string tool = find_program("glslangValidator");
-    if (tool.empty()) {
-      return error(StatusCode::kUnavailable,
-                   "{}: glslangValidator (package glslang-tools) is not in PATH", options_.source);
-    }
     const std::string entry = contents_.kernels.empty() ? fs::path(options_.source).stem().string()
                                                         : contents_.kernels.front().name;
-    Arguments arguments = {tool,        "-V",        "--target-env", "vulkan1.2",           "-S",
-                           "comp",      "-e",        entry,          "--source-entrypoint", "main",
-                           "--depfile", path("rule")};
+    Result<Arguments> command = glslang_command(entry);
+    if (!command.ok()) {
+      return error(command.status().code(), "{}: {}", options_.source, command.status().message());
+    }
+    Arguments& arguments = *command;
+    arguments.insert(arguments.end(), {"--depfile", path("rule")});
     if (options_.debug) arguments.emplace_back("-g");
-    return output_of(std::move(arguments), "spirv-1.5");
+    return output_of(*std::move(command), "spirv-1.5");
   }
 
   // Whether it has the kernels; where there is a Metal compiler, that this one takes it.

@@ -108,6 +108,12 @@ std::string find_program(std::string_view name) {
   return {};
 }
 
+Result<std::string> find_tool(std::string_view name, std::string_view package) {
+  std::string path = find_program(name);
+  if (!path.empty()) return path;
+  return error(StatusCode::kUnavailable, "no {} in PATH: install {}", name, package);
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most) {
   std::error_code code;
   const auto status = std::filesystem::status(path, code);

@@ -40,6 +40,8 @@ Result<ProcessOutput> run_process(const std::vector<std::string>& arguments,
 
 // The path of an executable: `name` itself if it has a slash, else as found in PATH; or empty.
 std::string find_program(std::string_view name);
+// The same; kUnavailable, naming the package to install, if it is not there.
+Result<std::string> find_tool(std::string_view name, std::string_view package);
 
 // A whole file. kNotFound, kUnavailable; kResourceExhausted above `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);

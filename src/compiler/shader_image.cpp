@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <utility>
-#include <vector>
 
 #include "base/format.h"
 #include "compiler/clang_tree.h"
@@ -15,12 +14,6 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-Result<std::string> find_tool(std::string_view name, std::string_view package) {
-  std::string path = find_program(name);
-  if (!path.empty()) return path;
-  return error(StatusCode::kUnavailable, "no {} in PATH: install {}", name, package);
-}
-
 Status run(const std::vector<std::string>& arguments, const TemporaryDirectory& scratch) {
   HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, run_process(arguments, scratch));
   if (output.exit_code == 0) return {};
@@ -30,21 +23,20 @@ Status run(const std::vector<std::string>& arguments, const TemporaryDirectory& 
 Result<std::string> build_spirv(const std::vector<std::string>& texts,
                                 std::span<const Kernel> kernels,
                                 const TemporaryDirectory& scratch) {
-  HALYARD_ASSIGN_OR_RETURN(const std::string compiler,
-                           find_tool("glslangValidator", "glslang-tools"));
-  HALYARD_ASSIGN_OR_RETURN(const std::string linker, find_tool("spirv-link", "spirv-tools"));
   const std::string source = (scratch.path() / "kernel.comp").string();
   const std::string linked = (scratch.path() / "linked.spv").string();
-  std::vector<std::string> link = {linker, "--target-env", "vulkan1.2", "-o", linked};
+  std::vector<std::string> link = {"", "--target-env", "vulkan1.2", "-o", linked};
   for (std::size_t i = 0; i < texts.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(write_file(source, texts[i]));
     link.push_back((scratch.path() / fmt::format("{}.spv", i)).string());
-    HALYARD_RETURN_IF_ERROR(
-        run({compiler, "-V", "--target-env", "vulkan1.2", "-S", "comp", "-e", kernels[i].name,
-             "--source-entrypoint", "main", "--quiet", "-o", link.back(), source},
-            scratch));
+    HALYARD_ASSIGN_OR_RETURN(std::vector<std::string> compile, glslang_command(kernels[i].name));
+    compile.insert(compile.end(), {"--quiet", "-o", link.back(), source});
+    HALYARD_RETURN_IF_ERROR(run(compile, scratch));
   }
-  if (texts.size() > 1) HALYARD_RETURN_IF_ERROR(run(link, scratch));
+  if (texts.size() > 1) {
+    HALYARD_ASSIGN_OR_RETURN(link[0], find_tool("spirv-link", "spirv-tools"));
+    HALYARD_RETURN_IF_ERROR(run(link, scratch));
+  }
   HALYARD_ASSIGN_OR_RETURN(
       const std::string module,
       read_file(texts.size() > 1 ? linked : link.back(), kernel::kMaxHyxBytes));
@@ -52,6 +44,13 @@ Result<std::string> build_spirv(const std::vector<std::string>& texts,
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> glslang_command(const std::string& entry) {
+  HALYARD_ASSIGN_OR_RETURN(std::string program, find_tool("glslangValidator", "glslang-tools"));
+  return std::vector<std::string>{
+      std::move(program),    "-V",  "--target-env", "vulkan1.2", "-S", "comp", "-e", entry,
+      "--source-entrypoint", "main"};
+}
 
 Result<Image> build_shader_image(const Target& target, std::string_view tree,
                                  std::span<const Kernel> kernels,

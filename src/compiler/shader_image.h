@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/hyx_writer.h"
 #include "compiler/process.h"
@@ -13,6 +14,10 @@
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::compiler {
+
+// What starts glslangValidator for Vulkan 1.2, with the shader's function main() as the module's
+// `entry`. Behind it come "-o", the module's path and the source's. kUnavailable: it is missing.
+Result<std::vector<std::string>> glslang_command(const std::string& entry);
 
 // `tree` is clang's syntax tree of the source, as JSON, in the form of shader_source.h; `kernels`
 // are all of the file. For spirv-1.5 this runs glslangValidator for each kernel, and spirv-link.

@@ -101,6 +101,7 @@ std::span<const Case> cases() {
                                                                callback_cases,
                                                                submission_cases,
                                                                order_cases,
+                                                               queue_cases,
                                                                failure_cases,
                                                                buffer_cases,
                                                                memory_cases,

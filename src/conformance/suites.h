@@ -13,6 +13,7 @@ std::span<const Case> semaphore_cases() noexcept;
 std::span<const Case> callback_cases() noexcept;
 std::span<const Case> submission_cases() noexcept;
 std::span<const Case> order_cases() noexcept;
+std::span<const Case> queue_cases() noexcept;
 std::span<const Case> failure_cases() noexcept;
 std::span<const Case> command_buffer_cases() noexcept;
 std::span<const Case> after_cases() noexcept;

@@ -20,18 +20,41 @@ Status closed(std::string_view name) {
 
 }  // namespace
 
-DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl)
+// What the handles of a created queue have in common.
+class QueueLease final : public RefCounted {
+ public:
+  QueueLease(DeviceObject& device, base::Atomic<bool>& spare) noexcept
+      : device_(handle_base(&device)), spare_(spare) {}
+
+ private:
+  void on_last_handle() noexcept override {
+    spare_.store(true, std::memory_order_release);
+    device_ = {};
+  }
+
+  HandleRef<RefCounted> device_;
+  base::Atomic<bool>& spare_;
+};
+
+DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
+                           timeline::Domain domain)
     : registry_(registry),
       impl_(std::move(impl)),
       memory_domain_(impl_->domain()),
       limits_(impl_->info().limits),
       timeline_(registry.engine(), impl_->info().uri),
       memory_counters_(Ref<MemoryCounters>::adopt(new(std::nothrow) MemoryCounters)),
+      domain_(domain),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
+
+DeviceObject::~DeviceObject() {
+  Created* at = created_.load(std::memory_order_relaxed);
+  while (at != nullptr) delete std::exchange(at, at->next);
+}
 
 Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                                     timeline::Domain domain) {
-  auto* object = new (std::nothrow) DeviceObject(registry, std::move(impl));
+  auto* object = new (std::nothrow) DeviceObject(registry, std::move(impl), domain);
   if (object == nullptr) {
     impl->close();
     return Status(StatusCode::kResourceExhausted, "device: no memory for its object");
@@ -44,12 +67,48 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   // From here on the handle's end is the device's end, also half-way.
   Device device(object);
   for (QueueObject& queue : object->queues_) {
-    if (Status status = queue.open(domain); !status.ok()) {
+    if (Status status = queue.open(domain, {}); !status.ok()) {
       return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
     }
   }
   HALYARD_RETURN_IF_ERROR(object->create_default_pools());
   return device;
+}
+
+// One that still has work of its former user is left alone: that is not the next one's business.
+// Without a lock: work that ends while it is looked for may drop handles of other queues here.
+DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
+  for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+    if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
+        !at->spare.exchange(false, std::memory_order_acq_rel)) {
+      continue;
+    }
+    if (at->queue.reopen(info.name)) return at;
+    at->spare.store(true, std::memory_order_release);
+  }
+  return nullptr;
+}
+
+Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
+  HALYARD_RETURN_IF_ERROR(timeline_.status());
+  Created* created = find_spare(info);
+  if (created == nullptr) {
+    std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info));
+    if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "no memory for a queue");
+    HALYARD_RETURN_IF_ERROR(fresh->queue.open(domain_, info.name));
+    created = fresh.release();
+    created->next = created_.load(std::memory_order_relaxed);
+    while (!created_.compare_exchange_weak(created->next, created, std::memory_order_acq_rel)) {
+    }
+  }
+  auto* const lease = new (std::nothrow) QueueLease(*this, created->spare);
+  if (lease == nullptr) {
+    created->spare.store(true, std::memory_order_release);
+    return error(StatusCode::kResourceExhausted, "no memory for a queue");
+  }
+  Queue queue(HandleRef<RefCounted>(handle_base(lease)), &created->queue);
+  lease->release();  // what it starts with: the handles have it now
+  return queue;
 }
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
@@ -101,9 +160,9 @@ bool DeviceObject::in_flight() noexcept {
   // Twice: work that one queue sees complete may have made work of a queue ready that was asked
   // before.
   for (int pass = 0; pass < 2; ++pass) {
-    for (QueueObject& queue : queues_) {
-      if (queue.in_flight()) return true;
-    }
+    bool busy = false;
+    for_each_queue([&](QueueObject& queue) { busy = busy || queue.in_flight(); });
+    if (busy) return true;
   }
   return false;
 }
@@ -112,15 +171,15 @@ bool DeviceObject::step_retire() noexcept {
   if (!refusing_) {
     if (in_flight()) return false;
     const Status cause = closed(name());
-    for (QueueObject& queue : queues_) queue.refuse(cause);
+    for_each_queue([&](QueueObject& queue) { queue.refuse(cause); });
     refusing_ = true;
   }
   if (!close_pools()) return false;
   bool idle = true;  // each is asked: a quarantined lane of one may hold a lane of the other
-  for (QueueObject& queue : queues_) idle &= queue.idle();
+  for_each_queue([&](QueueObject& queue) { idle &= queue.idle(); });
   if (!idle) return false;
   const Status cause = closed(name());
-  for (QueueObject& queue : queues_) queue.release(cause);
+  for_each_queue([&](QueueObject& queue) { queue.release(cause); });
   registry_.flush_trace(impl_->clock());
   impl_->close();
   impl_.reset();
@@ -143,6 +202,19 @@ Status Device::status() const {
 Queue Device::queue(QueueKind kind) const noexcept {
   const bool known = kind == QueueKind::kCompute || kind == QueueKind::kCopy;
   return object_ && known ? Queue(&object()->queue(kind)) : Queue();
+}
+
+Result<Queue> Device::create_queue(const QueueInfo& info) const {
+  if (!object_) return empty_handle("device", "create_queue");
+  DeviceObject& self = *object();
+  if (info.kind > QueueKind::kCopy || info.priority > QueuePriority::kHigh) {
+    return error(StatusCode::kInvalidArgument,
+                 "device {}: create_queue: there is no kind {} or no priority {}", self.name(),
+                 static_cast<int>(info.kind), static_cast<int>(info.priority));
+  }
+  Result<Queue> queue = self.create_queue(info);
+  if (!queue.ok()) return at(queue.status(), "device {}: create_queue", self.name());
+  return queue;
 }
 
 Result<Semaphore> Device::create_semaphore(std::uint64_t initial, std::string_view name) const {

@@ -51,6 +51,7 @@ class DeviceObject final : public RefCounted {
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
+  Result<Queue> create_queue(const QueueInfo& info);
 
   PoolObject& default_pool(MemoryType memory) noexcept {
     return *default_pools_[static_cast<int>(memory)];
@@ -60,11 +61,11 @@ class DeviceObject final : public RefCounted {
   void remove_pool(PoolObject& pool) noexcept;
   // What pools hold back asks again.
   void retry_queues() noexcept {
-    for (QueueObject& queue : queues_) queue.retry();
+    for_each_queue([](QueueObject& queue) { queue.retry(); });
   }
   // Retires what has passed, also what nobody waits for. By the reclaim shell.
   void look_at_queues() noexcept {
-    for (QueueObject& queue : queues_) (void)queue.in_flight();
+    for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }
 
   // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
@@ -76,7 +77,26 @@ class DeviceObject final : public RefCounted {
   static constexpr int kMemoryTypes = 3;
   static constexpr QueueKind kQueueKinds[] = {QueueKind::kCompute, QueueKind::kCopy};
 
-  DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl);
+  // A queue that was created. It stays till the device's end: lanes, promises and pools' frontiers
+  // name its lane.
+  struct Created {
+    Created(DeviceObject& device, const QueueInfo& info) noexcept
+        : queue(device, info.kind, info.priority) {}
+    QueueObject queue;
+    Created* next = nullptr;
+    base::Atomic<bool> spare{false};  // nobody has a handle of it; who sets it false has it
+  };
+
+  DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl, timeline::Domain domain);
+  ~DeviceObject() override;
+  Created* find_spare(const QueueInfo& info);
+  template <class F>
+  void for_each_queue(F&& fn) {
+    for (QueueObject& queue : queues_) fn(queue);
+    for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
+      fn(at->queue);
+    }
+  }
   void on_last_handle() noexcept override;
   void destroy() noexcept override;
   Status create_default_pools();
@@ -91,7 +111,9 @@ class DeviceObject final : public RefCounted {
   BlockPool blocks_;
   const Ref<MemoryCounters> memory_counters_;
   base::Mutex event_mutex_;  // guards who has set which event
+  const timeline::Domain domain_;
   QueueObject queues_[std::size(kQueueKinds)];
+  base::Atomic<Created*> created_{nullptr};
   base::Mutex pools_mutex_;
   base::IntrusiveList<PoolObject, PoolListTag> pools_;
   Ref<PoolObject> default_pools_[kMemoryTypes];

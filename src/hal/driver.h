@@ -86,9 +86,10 @@ class DeviceImpl {
   // `recording` outlives the result.
   virtual Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) = 0;
 
-  // A fresh lane for a queue of `kind`: at the start, and again if the engine quarantines one.
-  // Valid until close().
-  virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind) = 0;
+  // A fresh lane for a queue: at the start, for queues that users create, and again if the engine
+  // quarantines one. Valid until close(). A device that has no priorities ignores them.
+  // kResourceExhausted: no more fit.
+  virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind, QueuePriority priority) = 0;
 
   // In which its queues stamp what they run; null: the tracer's own. Valid until close().
   virtual trace::DeviceClock* clock() noexcept { return nullptr; }

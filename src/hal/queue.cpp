@@ -21,18 +21,22 @@ struct CallPayload {
 
 }  // namespace
 
-Status QueueObject::open(timeline::Domain domain) {
+Status QueueObject::open(timeline::Domain domain, std::string_view name) {
   HALYARD_ASSIGN_OR_RETURN(
       queue_,
       timeline::Queue::create(
           device_.timeline(), *this,
-          {.name = fmt::format("{} {}", device_.name(), to_string(kind_)),
-           .domain = domain,
-           .clock = device_.impl().clock()}));
+          {.name = full_name(name), .domain = domain, .clock = device_.impl().clock()}));
   return {};
 }
 
-Result<timeline::NativeQueue*> QueueObject::open_lane() { return device_.impl().open_lane(kind_); }
+std::string QueueObject::full_name(std::string_view name) const {
+  return fmt::format("{} {}", device_.name(), name.empty() ? to_string(kind_) : name);
+}
+
+Result<timeline::NativeQueue*> QueueObject::open_lane() {
+  return device_.impl().open_lane(kind_, priority_);
+}
 
 void QueueObject::refuse(const Status& cause) noexcept {
   if (queue_) queue_->close(cause);
@@ -170,7 +174,7 @@ Submission::~Submission() {
 bool Submission::cancel() const { return object_ != nullptr && object_->cancel(); }
 
 Queue::Queue(QueueObject* object) noexcept
-    : device_(object != nullptr ? handle_base(&object->device()) : nullptr), object_(object) {}
+    : owner_(object != nullptr ? handle_base(&object->device()) : nullptr), object_(object) {}
 
 QueueKind Queue::kind() const noexcept {
   return object_ != nullptr ? object_->kind() : QueueKind::kCompute;

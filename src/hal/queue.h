@@ -46,9 +46,13 @@ struct DispatchRequest {
 
 class QueueObject final : public timeline::LaneSource {
  public:
-  QueueObject(DeviceObject& device, QueueKind kind) noexcept : device_(device), kind_(kind) {}
+  QueueObject(DeviceObject& device, QueueKind kind,
+              QueuePriority priority = QueuePriority::kNormal) noexcept
+      : device_(device), kind_(kind), priority_(priority) {}
 
-  Status open(timeline::Domain domain);
+  Status open(timeline::Domain domain, std::string_view name);
+  // For the next user of a queue that nobody has. False: it has work.
+  bool reopen(std::string_view name) { return queue_->reopen(full_name(name)); }
   // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
   bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
   void refuse(const Status& cause) noexcept;
@@ -60,6 +64,7 @@ class QueueObject final : public timeline::LaneSource {
   }
 
   QueueKind kind() const noexcept { return kind_; }
+  QueuePriority priority() const noexcept { return priority_; }
   DeviceObject& device() const noexcept { return device_; }
   std::string_view name() const noexcept { return queue_->name(); }
 
@@ -93,6 +98,7 @@ class QueueObject final : public timeline::LaneSource {
 
  private:
   Result<timeline::NativeQueue*> open_lane() override;
+  std::string full_name(std::string_view name) const;
 
   // Submits what `submission` holds; takes it in every case.
   Status send(timeline::Submission& submission, const Submit& submit);
@@ -118,6 +124,7 @@ class QueueObject final : public timeline::LaneSource {
 
   DeviceObject& device_;
   const QueueKind kind_;
+  const QueuePriority priority_;
   Ref<timeline::Queue> queue_;
 
   static constexpr std::size_t kMaxSpare = 8;  // ends that are waited for at one time, usually

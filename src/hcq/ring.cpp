@@ -59,27 +59,29 @@ void drop(const Packet& packet, std::uint32_t header) noexcept {
 }  // namespace
 
 Result<std::unique_ptr<Ring>> Ring::create(RingGroup& group, SignalObject* sequence,
-                                           std::size_t capacity, RingFeeder* feeder) {
+                                           std::size_t capacity, RingFeeder* feeder,
+                                           RingPriority priority) {
   assert(std::has_single_bit(capacity) && capacity >= 2);
   std::unique_ptr<Packet[]> slots(new (std::nothrow) Packet[capacity]);
   if (slots == nullptr) {
     return error(StatusCode::kResourceExhausted, "ring: no memory for {} packets", capacity);
   }
-  std::unique_ptr<Ring> ring(new (std::nothrow)
-                                 Ring(group, sequence, std::move(slots), capacity, feeder));
+  std::unique_ptr<Ring> ring(
+      new (std::nothrow) Ring(group, sequence, std::move(slots), capacity, feeder, priority));
   if (ring == nullptr) return error(StatusCode::kResourceExhausted, "ring: no memory");
   HALYARD_RETURN_IF_ERROR(group.add(*ring));
   return ring;
 }
 
 Ring::Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
-           std::size_t capacity, RingFeeder* feeder) noexcept
+           std::size_t capacity, RingFeeder* feeder, RingPriority priority) noexcept
     : slots_(std::move(slots)),
       mask_(capacity - 1),
       shift_(std::countr_zero(capacity)),
       group_(group),
       sequence_(sequence),
-      feeder_(feeder) {}
+      feeder_(feeder),
+      priority_(priority) {}
 
 Ring::~Ring() { assert(!pending() || state_.load(std::memory_order_relaxed) == kClosed); }
 
@@ -390,6 +392,8 @@ bool Ring::work_on_job(Slice& slice) noexcept {
       if ((Clock::steady().now() - start) * left > kWorthWaking) group_.wake(left);
       start = 0;
     }
+    // The other chunks are there for whoever comes by, this thread among them.
+    if (group_.any_ready_above(priority_)) return false;
   }
   return false;
 }

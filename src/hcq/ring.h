@@ -32,6 +32,10 @@ class HostImage;
 class RingGroup;
 class TaskGraph;
 
+// Which ring of a group goes first (ring_group.h).
+enum class RingPriority : std::uint8_t { kLow, kNormal, kHigh };
+inline constexpr int kRingPriorities = 3;
+
 // Told when slots have become free while `wants_room` is set. Called by the role holder.
 class RingFeeder {
  public:
@@ -50,9 +54,12 @@ class Ring final : private base::Notify {
   // `capacity`: packets, a power of two. `sequence` (may be null) takes the lane values; only this
   // ring writes it. kResourceExhausted. `group` and `feeder` (may be null) outlive the ring.
   static Result<std::unique_ptr<Ring>> create(RingGroup& group, SignalObject* sequence,
-                                              std::size_t capacity, RingFeeder* feeder = nullptr);
+                                              std::size_t capacity, RingFeeder* feeder = nullptr,
+                                              RingPriority priority = RingPriority::kNormal);
   // After close(), or when nothing was ever pushed.
   ~Ring();
+
+  RingPriority priority() const noexcept { return priority_; }
 
   // ---- Producer.
 
@@ -164,7 +171,7 @@ class Ring final : private base::Notify {
   };
 
   Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
-       std::size_t capacity, RingFeeder* feeder) noexcept;
+       std::size_t capacity, RingFeeder* feeder, RingPriority priority) noexcept;
 
   // 24 bits; the first lap is 1, so that fresh memory holds no packet.
   std::uint32_t lap_at(std::uint64_t index) const noexcept {
@@ -201,6 +208,8 @@ class Ring final : private base::Notify {
   RingGroup& group_;
   SignalObject* const sequence_;
   RingFeeder* const feeder_;
+  const RingPriority priority_;
+  base::Atomic<bool> closing_{false};  // set once, read for each packet
 
   // The role, and what its holder publishes.
   alignas(64) base::Atomic<std::uint32_t> state_{kFree};
@@ -224,7 +233,6 @@ class Ring final : private base::Notify {
   base::Atomic<std::uint32_t> idle_seats_{0};
   base::Atomic<bool> tasks_over_{false};
   base::Atomic<std::uint32_t> finished_{0};
-  base::Atomic<bool> closing_{false};
   base::Atomic<std::uint64_t> notified_{0};  // notifications that are over
 
   alignas(64) void* scratch_[kScratchPointers];

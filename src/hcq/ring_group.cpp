@@ -2,6 +2,7 @@
 #include "hcq/ring_group.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <sched.h>
@@ -66,24 +67,51 @@ Status RingGroup::add(Ring& ring) noexcept {
       return error(StatusCode::kResourceExhausted, "device: it has {} rings, no more fit", count);
     }
   } while (!ring_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
-  rings_[count].store(&ring, std::memory_order_release);
+  rings_[count] = &ring;
+  of_priority_[static_cast<int>(ring.priority())].fetch_or(std::uint64_t{1} << count,
+                                                           std::memory_order_release);
   return {};
 }
 
+// Whether fn(ring, its index) is true for a ring of that priority; from `first` on, round about.
+template <class F>
+bool RingGroup::find(int priority, unsigned first, F&& fn) const noexcept {
+  std::uint64_t left = of_priority_[priority].load(std::memory_order_acquire);
+  left = std::rotr(left, static_cast<int>(first % kMaxRings));
+  for (; left != 0; left &= left - 1) {
+    const unsigned index = (first + static_cast<unsigned>(std::countr_zero(left))) % kMaxRings;
+    if (fn(*rings_[index], index)) return true;
+  }
+  return false;
+}
+
 bool RingGroup::step(Slice& slice, const Ring* except) noexcept {
-  const unsigned count = ring_count_.load(std::memory_order_relaxed);
-  for (unsigned i = 0; i < count; ++i) {
-    Ring* ring = rings_[i].load(std::memory_order_acquire);
-    if (ring != nullptr && ring != except && ring->step(slice, true)) return true;
+  for (int priority = kRingPriorities; priority-- > 0;) {
+    if (find(priority, 0,
+             [&](Ring& ring, unsigned) { return &ring != except && ring.step(slice, true); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool RingGroup::any_ready_above(RingPriority than) const noexcept {
+  for (int priority = kRingPriorities; --priority > static_cast<int>(than);) {
+    if (find(priority, 0,
+             [](const Ring& ring, unsigned) { return ring.ready() || ring.has_chunk(); })) {
+      return true;
+    }
   }
   return false;
 }
 
 bool RingGroup::any_ready(bool or_chunk) const noexcept {
-  const unsigned count = ring_count_.load(std::memory_order_relaxed);
-  for (unsigned i = 0; i < count; ++i) {
-    const Ring* ring = rings_[i].load(std::memory_order_acquire);
-    if (ring != nullptr && (ring->ready() || (or_chunk && ring->has_chunk()))) return true;
+  for (int priority = 0; priority < kRingPriorities; ++priority) {
+    if (find(priority, 0, [&](const Ring& ring, unsigned) {
+          return ring.ready() || (or_chunk && ring.has_chunk());
+        })) {
+      return true;
+    }
   }
   return false;
 }
@@ -120,35 +148,42 @@ void RingGroup::serve() noexcept {
   if (worker.searching) idle_.fetch_sub(kSearching, std::memory_order_relaxed);
 }
 
-// One look at the rings; true if it led to work.
 bool RingGroup::turn(Worker& worker) noexcept {
-  if (worker.held != nullptr && worker.held->pending()) {
+  const bool from_below = worker.visits == kVisitsFromAbove;
+  for (int i = 0; i < kRingPriorities; ++i) {
+    if (!look(worker, from_below ? i : kRingPriorities - 1 - i)) continue;
+    worker.visits = from_below ? 0 : worker.visits + 1;
+    return true;
+  }
+  return false;
+}
+
+bool RingGroup::look(Worker& worker, int priority) noexcept {
+  if (worker.held != nullptr && static_cast<int>(worker.held->priority()) == priority &&
+      worker.held->pending()) {
     found(worker, *worker.held);
     visit(worker, *worker.held);
     return true;
   }
-  const unsigned count = ring_count_.load(std::memory_order_relaxed);
-  for (unsigned i = 0; i < count; ++i) {
-    const unsigned index = (worker.cursor + i) % count;
-    Ring* ring = rings_[index].load(std::memory_order_acquire);
-    if (ring == nullptr || ring == worker.held) continue;
+  return find(priority, worker.cursor, [&](Ring& ring, unsigned index) {
+    if (&ring == worker.held) return false;
     std::uint32_t chunk;
-    if (ring->acquire()) {
+    if (ring.acquire()) {
       worker.cursor = index + 1;
       let_go(worker);
-      found(worker, *ring);
-      visit(worker, *ring);
+      found(worker, ring);
+      visit(worker, ring);
       return true;
     }
-    if (ring->claim_chunk(chunk)) {
+    if (ring.claim_chunk(chunk)) {
       worker.cursor = index;
       let_go(worker);
-      found(worker, *ring);
-      if (ring->run_chunk(chunk, /*brief=*/false)) visit(worker, *ring);
+      found(worker, ring);
+      if (ring.run_chunk(chunk, /*brief=*/false)) visit(worker, ring);
       return true;
     }
-  }
-  return false;
+    return false;
+  });
 }
 
 // Runs packets of a ring whose role this worker has. The role stays with the worker while the ring

@@ -86,6 +86,7 @@ class alignas(64) SignalObject final : public RefCounted {
   base::Mutex mutex_;
   base::Atomic<std::uint32_t> fruitless_{0};  // host waits in a row that spun in vain
 };
-static_assert(sizeof(SignalObject) == 64);
+// One line: a device that writes a signal disturbs nobody but those who look at it.
+static_assert(sizeof(SignalObject) == 64 && alignof(SignalObject) == 64);
 
 }  // namespace halyard::inline v0::hcq

@@ -173,6 +173,12 @@ void Engine::remove_queue(Queue& queue) noexcept {
   std::erase(queues_, &queue);
 }
 
+// Whose name is read elsewhere than under this lock has submissions or a user.
+void Engine::rename(Queue& queue, std::string name) {
+  base::LockGuard lock(queues_mutex_);
+  queue.options_.name = std::move(name);
+}
+
 void Engine::kick_marked(std::uint64_t bits) noexcept {
   if ((bits & Queue::kHostMark) != 0) work_source_.wake(base::Shell::kCompletion);
   if ((bits & ~Queue::kHostMark) == 0) return;

@@ -124,6 +124,7 @@ class Engine {
   bool look_at(Lane& lane) noexcept;
   std::uint32_t add_queue(Queue& queue) noexcept;
   void remove_queue(Queue& queue) noexcept;
+  void rename(Queue& queue, std::string name);
   template <class F>
   void for_each_queue(F&& fn) noexcept {
     base::LockGuard lock(queues_mutex_);

@@ -103,7 +103,7 @@ class Lane {
     const Lane* lane = nullptr;
     std::uint64_t sequence = 0;
   };
-  // A device has two queues, so more lanes than these only after losses; then some are forgotten.
+  // For the two queues that every device has. Of further lanes some are forgotten.
   Waited waited_[2];
 
   alignas(64) base::Atomic<bool> retire_role_{false};

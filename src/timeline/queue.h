@@ -83,6 +83,10 @@ class Queue final : public RefCounted, public WorkItem {
   bool idle() noexcept;
   void release_lanes(const Status& cause) noexcept;
 
+  // Another name, for another user. Precondition: nobody submits, and no submission is left that
+  // anybody could ask about; false if there is one, or if a lane was quarantined.
+  bool reopen(std::string name);
+
   // Makes somebody drain this queue soon.
   void schedule() noexcept;
   // What a gate holds back is asked again soon.
@@ -181,9 +185,9 @@ class Queue final : public RefCounted, public WorkItem {
   Engine& engine_;
   Device& device_;
   LaneSource& lane_source_;
-  const QueueOptions options_;
+  QueueOptions options_;
   trace::Tracer* const tracer_;
-  const trace::Track track_;
+  trace::Track track_;
   std::uint32_t index_ = 0;  // among the engine's queues: the bit in want_mark
 
   alignas(64) base::Atomic<bool> role_{false};

@@ -336,6 +336,17 @@ void Queue::close(const Status& cause) noexcept {
   if (held_count_.load(std::memory_order_acquire) != 0) retry();
 }
 
+bool Queue::reopen(std::string name) {
+  // In this order, as in wait_idle().
+  if (has_unissued() || in_flight() || !take_role()) return false;
+  const bool whole = lane_ != nullptr && quarantined_.empty();
+  if (release_role()) schedule();
+  if (!whole) return false;
+  engine_.rename(*this, std::move(name));
+  if (tracer_ != nullptr) track_ = tracer_->add_track(options_.name, options_.clock);
+  return true;
+}
+
 bool Queue::idle() noexcept {
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
   const auto quiet = [](const Lane& lane) {

@@ -31,7 +31,7 @@ HY_KERNEL(saxpy, 16, 1, 1, HY_IN(float, x), HY_INOUT(float, y), HY_SCALAR(float,
 class CpuCommandBuffer : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    bytes_ = new std::vector<std::byte>(testing::compile_text(kKernels).value());
+    bytes_ = new std::vector<std::byte>(testing::compile_text_shared(kKernels, "x86-64").value());
   }
   static void TearDownTestSuite() { delete bytes_; }
 

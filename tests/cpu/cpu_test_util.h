@@ -27,7 +27,7 @@ inline std::unique_ptr<Device> device_with(unsigned workers) {
 
 inline timeline::NativeQueue& lane_of(Device& device,
                                       hal::QueueKind kind = hal::QueueKind::kCompute) {
-  return *device.open_lane(kind).value();
+  return *device.open_lane(kind, hal::QueuePriority::kNormal).value();
 }
 
 inline void help_all(timeline::NativeQueue& lane) {

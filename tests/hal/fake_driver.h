@@ -338,7 +338,7 @@ class FakeDevice final : public DeviceImpl {
     if (control_->on_prepare) control_->on_prepare(recording);
     return std::unique_ptr<NativeCommands>(std::make_unique<FakeCommands>(*control_, recording));
   }
-  Result<timeline::NativeQueue*> open_lane(QueueKind) override {
+  Result<timeline::NativeQueue*> open_lane(QueueKind, QueuePriority) override {
     if (!control_->fail_open_lane.ok()) return control_->fail_open_lane;
     lanes_.push_back(std::make_unique<FakeLane>(*control_));
     std::lock_guard lock(control_->mutex);

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hcq_test_util.h"
@@ -76,6 +79,120 @@ TEST(RingGroup, RingsOfAWorkerTakeTurns) {
   group.stop();
   worker.join();
   endless->close();
+}
+
+// Rings, and a worker that is stepped by hand. What runs notes its letter.
+class Priorities : public ::testing::Test {
+ protected:
+  ~Priorities() override {
+    group_.let_go(worker_);
+    for (auto& ring : rings_) ring->close();
+  }
+
+  Ring& add(RingPriority priority) {
+    rings_.push_back(Ring::create(group_, nullptr, 128, nullptr, priority).value());
+    return *rings_.back();
+  }
+  // A packet that takes a whole visit.
+  void push(Ring& ring, char letter) {
+    ring.push(PacketKind::kCustom, 0, word(+[](Ring&, const std::uint64_t* words, Slice& slice) {
+                reinterpret_cast<std::string*>(words[1])->push_back(static_cast<char>(words[2]));
+                while (!slice.spent()) slice.spend(slice.allowance());
+                return Outcome::kDone;
+              }),
+              word(&log_), static_cast<std::uint64_t>(letter));
+  }
+  // A chunk for each of some groups; the first calls between_.
+  void push_job(Ring& ring, std::uint32_t groups) {
+    ring.push(PacketKind::kExec, 0, word(+[](const Workgroup*, void* const* buffers, const void*) {
+                auto& self = *static_cast<Priorities*>(buffers[0]);
+                self.log_ += 'c';
+                if (self.between_) std::exchange(self.between_, nullptr)();
+              }),
+              word(&self_), std::uint64_t{0}, std::uint64_t{1} << 32 | groups, std::uint64_t{1});
+  }
+  void run_all() {
+    while (group_.turn(worker_)) {
+    }
+  }
+
+  RingGroup group_{0};
+  RingGroup::Worker worker_;
+  std::vector<std::unique_ptr<Ring>> rings_;
+  std::string log_;
+  std::function<void()> between_;
+  void* self_[1] = {this};
+};
+
+TEST_F(Priorities, HigherRingsGoFirstWhateverTheirPlace) {
+  Ring& low = add(RingPriority::kLow);
+  Ring& high = add(RingPriority::kHigh);
+  Ring& normal = add(RingPriority::kNormal);
+  for (int i = 0; i < 2; ++i) {
+    push(low, 'l');
+    push(normal, 'n');
+    push(high, 'h');
+  }
+  run_all();
+  EXPECT_EQ(log_, "hhnnll");
+}
+
+TEST_F(Priorities, RingsOfOnePriorityTakeTurns) {
+  Ring& a = add(RingPriority::kHigh);
+  Ring& b = add(RingPriority::kHigh);
+  for (int i = 0; i < 3; ++i) {
+    push(a, 'a');
+    push(b, 'b');
+  }
+  run_all();
+  EXPECT_EQ(log_, "ababab");
+}
+
+TEST_F(Priorities, ALowerRingGetsOneVisitForSoManyOfHigherOnes) {
+  Ring& low = add(RingPriority::kLow);
+  Ring& high = add(RingPriority::kHigh);
+  for (int i = 0; i < 3; ++i) push(low, 'l');
+  // There is always work above.
+  for (unsigned i = 0; i < 2 * (RingGroup::kVisitsFromAbove + 1); ++i) {
+    push(high, 'h');
+    push(high, 'h');
+    ASSERT_TRUE(group_.turn(worker_));
+  }
+  const std::string above(RingGroup::kVisitsFromAbove, 'h');
+  EXPECT_EQ(log_, above + 'l' + above + 'l');
+}
+
+TEST_F(Priorities, AWorkerThatHoldsAnEmptyRingTurnsToAHigherOne) {
+  Ring& low = add(RingPriority::kLow);
+  Ring& high = add(RingPriority::kHigh);
+  push(low, 'l');
+  run_all();
+  push(low, 'l');
+  push(high, 'h');
+  run_all();
+  EXPECT_EQ(log_, "lhl");
+}
+
+TEST_F(Priorities, AJobIsLeftBetweenTwoChunksForAHigherRing) {
+  Ring& low = add(RingPriority::kLow);
+  Ring& high = add(RingPriority::kHigh);
+  push_job(low, 3);
+  between_ = [&] { push(high, 'h'); };
+  run_all();
+  EXPECT_EQ(log_, "chcc");
+}
+
+TEST_F(Priorities, AJobIsNotLeftForARingOfItsOwnPriorityOrBelow) {
+  Ring& normal = add(RingPriority::kNormal);
+  Ring& other = add(RingPriority::kNormal);
+  Ring& low = add(RingPriority::kLow);
+  push_job(normal, 3);
+  between_ = [&] {
+    push(other, 'o');
+    push(low, 'l');
+  };
+  run_all();
+  EXPECT_EQ(log_, "cccol");
 }
 
 }  // namespace

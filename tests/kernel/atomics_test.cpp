@@ -22,7 +22,7 @@ constexpr std::size_t kGroupItems = 64;
 constexpr std::size_t kItems = kGroups * kGroupItems;
 
 const Kernels& kernels(const std::string& target) {
-  static const TextFile source(R"(
+  static constexpr std::string_view kText = R"(
 HY_KERNEL(histogram, 64, 1, 1, HY_IN(uint, x), HY_INOUT(uint, bins), HY_INOUT(int, sum)) {
   HY_ITEMS {
     hy_atomic_add(bins[x[HY_GLOBAL_X]], 1u);
@@ -75,12 +75,12 @@ HY_KERNEL(spin, 64, 1, 1, HY_INOUT(int, y)) {
 HY_KERNEL(swaps, 64, 1, 1, HY_INOUT(uint, y), HY_OUT(uint, out)) {
   HY_ITEMS { out[HY_GLOBAL_X] = hy_atomic_exchange(y[0], (uint)HY_GLOBAL_X + 1u); }
 }
-)");
+)";
   if (target == "x86-64") {
-    static const Kernels baseline(source.path(), "x86-64");
+    static const Kernels baseline = Kernels::of_text(kText, "x86-64");
     return baseline;
   }
-  static const Kernels best(source.path());
+  static const Kernels best = Kernels::of_text(kText);
   return best;
 }
 

@@ -10,8 +10,8 @@ namespace halyard::testing {
 namespace {
 
 TEST(Constructs, MeanOnADeviceWhatTheyMeanOnTheCpu) {
-  const TextFile source(kShaderConstructs);
-  const Kernels cpu(source.path(), "x86-64"), device(source.path());
+  const Kernels cpu = Kernels::of_text(kShaderConstructs, "x86-64");
+  const Kernels device = Kernels::of_text(kShaderConstructs);
   for (const kernel::KernelInfo& kernel : cpu.hyx().kernels()) {
     const int n = 5;
     Elements want, got;

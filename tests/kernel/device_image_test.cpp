@@ -16,6 +16,7 @@
 #include "compiler/process.h"
 #include "kernel/device_abi.h"
 #include "kernel/kernel_test_util.h"
+#include "kernel/shipped_sources.h"
 
 namespace halyard::testing {
 namespace {
@@ -52,18 +53,6 @@ std::string image_of(std::string_view text, const std::string& target,
   EXPECT_EQ(hyx.images()[0].convention, kernel::kKernargConvention);
   const auto image = hyx.images()[0].bytes;
   return {reinterpret_cast<const char*>(image.data()), image.size()};
-}
-
-std::vector<std::string> shipped_sources() {
-  std::vector<std::string> paths;
-  for (const char* directory : {"kernels", "examples/digits"}) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(HALYARD_SOURCE_DIR "/" + std::string(directory))) {
-      if (entry.path().extension() == ".hyk") paths.push_back(entry.path().string());
-    }
-  }
-  std::ranges::sort(paths);
-  return paths;
 }
 
 TEST(DeviceImage, PtxHasTheOldestVersionThatKnowsTheProcessor) {

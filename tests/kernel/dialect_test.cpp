@@ -13,8 +13,7 @@ namespace halyard::testing {
 namespace {
 
 const Kernels& kernels() {
-  static const Kernels all = [] {
-    const auto bytes = compile_text(R"(
+  static const Kernels all = Kernels::of_text(R"(
 HY_KERNEL(indices, 4, 3, 2, HY_OUT(uint, out)) {
   HY_ITEMS {
     const hy_index width = HY_GROUPS_X * HY_NX, height = HY_GROUPS_Y * HY_NY;
@@ -84,10 +83,7 @@ HY_KERNEL(minmax, 1, 1, 1, HY_OUT(float, f), HY_OUT(int, i), HY_OUT(uint, u)) {
     f[3] = hy_sqrt(2.0f);
   }
 }
-)",
-                                    tested_target());
-    return Kernels(bytes.value(), "dialect");
-  }();
+)");
   return all;
 }
 

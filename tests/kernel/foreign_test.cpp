@@ -360,7 +360,7 @@ TEST_F(Foreign, AMissingCompilerIsNamedWithItsPackage) {
   constexpr auto kUnavailable = StatusCode::kUnavailable;
   expect_refused(write("k.cu", kCuda), kManifest, kUnavailable, "CUDA toolkit");
   expect_refused(write("k.cl", kOpenCl), "", kUnavailable, "clang-19, lld-19");
-  expect_refused(write("k.comp", kGlsl), "", kUnavailable, "package glslang-tools");
+  expect_refused(write("k.comp", kGlsl), "", kUnavailable, "install glslang-tools");
 }
 
 TEST_F(Foreign, OnlyASourceAndAManifestThatAreThere) {

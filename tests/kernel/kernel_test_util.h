@@ -19,7 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/content_hash.h"
+#include "base/format.h"
 #include "compiler/compile.h"
+#include "compiler/compile_cached.h"
 #include "kernel/cpu_image.h"
 #include "kernel/hyx.h"
 
@@ -50,6 +53,31 @@ inline Result<std::vector<std::byte>> compile_text(std::string_view text,
                                                    const std::string& target = "x86-64") {
   const TextFile file(text);
   return compiler::compile({.source = file.path(), .targets = {target}});
+}
+
+// As compile(), or what another test of this build has got from it: each case is a process of its
+// own, and most of them run kernels that are not themselves in question.
+inline Result<std::vector<std::byte>> compile_shared(const compiler::CompileOptions& options) {
+  const auto cache = base::DiskCache::open(HALYARD_TEST_CACHE, base::DiskCache::kDefaultMaxBytes);
+  if (!cache.ok()) return compiler::compile(options);
+  HALYARD_ASSIGN_OR_RETURN(compiler::CachedResult result,
+                           compiler::compile_cached(options, *cache));
+  return std::move(result.bytes);
+}
+
+inline Result<std::vector<std::byte>> compile_text_shared(std::string_view text,
+                                                          const std::string& target) {
+  // The cache knows results by their source's path, so the text is a file that stays.
+  const base::ContentHash hash = base::content_hash({text});
+  const std::string folder = HALYARD_TEST_CACHE "-sources";
+  const std::string path = fmt::format("{}/{:016x}{:016x}.hyk", folder, hash.high, hash.low);
+  std::filesystem::create_directories(folder);
+  if (!std::filesystem::exists(path)) {
+    const std::string part = fmt::format("{}.{}", path, ::getpid());
+    std::ofstream(part) << text;
+    std::filesystem::rename(part, path);  // nobody reads half of it
+  }
+  return compile_shared({.source = path, .targets = {target}});
 }
 
 // An object or array of the test's, as the memory of a kernel's buffer.
@@ -122,8 +150,11 @@ std::unique_ptr<HostKernels> load_kernels(kernel::Hyx hyx);
 // A loaded kernel file.
 class Kernels {
  public:
+  static Kernels of_text(std::string_view text, const std::string& target = tested_target()) {
+    return Kernels(compile_text_shared(text, target).value(), "text");
+  }
   explicit Kernels(const std::string& path, const std::string& target = tested_target())
-      : Kernels(compiler::compile({.source = path, .targets = {target}}).value(), path) {}
+      : Kernels(compile_shared({.source = path, .targets = {target}}).value(), path) {}
   Kernels(std::span<const std::byte> bytes, std::string_view name)
       : kernels_(load_kernels(kernel::Hyx::parse(bytes, name).value())) {}
 

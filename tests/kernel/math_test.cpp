@@ -21,7 +21,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 const Kernels& math(std::string_view target) {
-  static const TextFile source(R"(
+  static constexpr std::string_view kText = R"(
 HY_KERNEL(exp_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_exp(x[HY_GLOBAL_X]); }
 }
@@ -40,12 +40,12 @@ HY_KERNEL(abs_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, 
 HY_KERNEL(floor_of, 256, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n)) {
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = hy_floor(x[HY_GLOBAL_X]); }
 }
-)");
+)";
   if (target == "x86-64") {
-    static const Kernels baseline(source.path(), "x86-64");
+    static const Kernels baseline = Kernels::of_text(kText, "x86-64");
     return baseline;
   }
-  static const Kernels best(source.path());
+  static const Kernels best = Kernels::of_text(kText);
   return best;
 }
 

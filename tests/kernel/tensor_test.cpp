@@ -19,7 +19,7 @@ namespace {
 using Extents = std::array<std::uint32_t, 3>;
 
 const Kernels& kernels() {
-  static const Kernels all(compile_text(R"(
+  static const Kernels all = Kernels::of_text(R"(
 HY_KERNEL(static1, 8, 1, 1, HY_IN_TENSOR1(float, x), HY_SCALAR(float, a), HY_OUT_TILE1(float, y, 5)) {
   HY_TILE_ITEMS1(y, i) { HY_Y1(y, i) = a * HY_AT1(x, HY_ORIGIN(y, 0) + i); }
 }
@@ -86,10 +86,7 @@ HY_KERNEL(inside, 1, 1, 1, HY_OUT_TILE1(int, x, 4), HY_OUT_TILE3(int, y, 4, 4, 4
     out[6] = HY_INSIDE1(x, -1);
   }
 }
-)",
-                                        tested_target())
-                               .value(),
-                           "tensors");
+)");
   return all;
 }
 

@@ -67,6 +67,17 @@ class HALYARD_EXPORT Device {
   // The device's queue of that kind; the same one every time.
   Queue queue(QueueKind kind = QueueKind::kCompute) const noexcept;
 
+  // A further queue of that kind, for work that need not stand behind that of other queues, or is
+  // to go before or after it. Where several queues have work that could run, those of higher
+  // priority go first; work that runs is not stopped for it, but a cpu device's threads turn away
+  // from a long dispatch or copy between two pieces of it. Whatever comes, each thread begins one
+  // visit in 17 at the lowest priority, so nothing waits for ever. Priorities order nothing: only
+  // semaphores do.
+  // When the last handle is gone, what was submitted goes on to its end, and the device keeps the
+  // queue for later calls with the same kind and priority. kResourceExhausted: more queues at one
+  // time than the device has (cpu: 64 with its own two); kInvalidArgument; kDeviceLost.
+  Result<Queue> create_queue(const QueueInfo& info) const;
+
   // `initial` any value up to 2^63-1. `name` shows in dumps.
   Result<Semaphore> create_semaphore(std::uint64_t initial = 0, std::string_view name = {}) const;
 

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -47,6 +48,13 @@ namespace halyard::inline v0::hal {
 
 class QueueObject;
 
+// A further queue, beside the one of each kind that a device has.
+struct QueueInfo {
+  QueueKind kind = QueueKind::kCompute;
+  QueuePriority priority = QueuePriority::kNormal;
+  std::string_view name = {};  // in messages and dumps, behind the device's
+};
+
 // A handle: of a device, and which of its queues.
 // The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
 // submission itself), and before that for room in a full backlog, both until the deadline. On a cpu
@@ -55,6 +63,9 @@ class HALYARD_EXPORT Queue {
  public:
   Queue() noexcept = default;
   explicit Queue(QueueObject* object) noexcept;
+  // `owner` has the queue for as long as a handle of it exists.
+  Queue(HandleRef<RefCounted> owner, QueueObject* object) noexcept
+      : owner_(std::move(owner)), object_(object) {}
 
   QueueKind kind() const noexcept;  // kCompute when empty
 
@@ -153,7 +164,7 @@ class HALYARD_EXPORT Queue {
   Status host_call_erased(const detail::CallableType& type, void* callable, const SubmitInfo& info,
                           HostCallMode mode) const;
 
-  HandleRef<RefCounted> device_;
+  HandleRef<RefCounted> owner_;  // the device, or the lease of a created queue
   QueueObject* object_ = nullptr;
 };
 

@@ -26,6 +26,9 @@ enum class MemoryType : std::uint8_t {
   kHostLocal,    // in the host's memory, mapped and coherent: staging, read back
 };
 
+// Which queue of a device goes first where several have work (Device::create_queue).
+enum class QueuePriority : std::uint8_t { kLow, kNormal, kHigh };
+
 HALYARD_EXPORT std::string_view to_string(QueueKind kind) noexcept;
 HALYARD_EXPORT std::string_view to_string(MemoryType type) noexcept;
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cpu/allocator.h"
 
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <new>
+#include <vector>
 
 #include "base/format.h"
 
@@ -37,6 +43,20 @@ class HostMemory final : public hal::Memory {
   const Origin origin_;
 };
 
+// Pages of a mapping that nobody has touched yet.
+Status bind(void* pointer, std::uint64_t size, unsigned node) {
+  constexpr unsigned kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask(node / kBits + 1);
+  mask[node / kBits] = 1ul << node % kBits;
+  // One bit more than there are: the kernel takes off one.
+  if (syscall(SYS_mbind, pointer, size, MPOL_BIND, mask.data(), mask.size() * kBits + 1, 0) == 0) {
+    return {};
+  }
+  return Status(StatusCode::kUnimplemented,
+                fmt::format("cpu: {} bytes could not be bound to NUMA node {}", size, node),
+                strerrorname_np(errno));
+}
+
 }  // namespace
 
 const void* domain() noexcept {
@@ -44,18 +64,24 @@ const void* domain() noexcept {
   return &kDomain;
 }
 
-Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
-                                  hal::MemoryType type) {
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, hal::MemoryType type,
+                                  std::optional<unsigned> node) {
   assert(alignment <= kMaxAlignment);
   const auto exhausted = [&] {
     return error(StatusCode::kResourceExhausted, "cpu: no memory for {} bytes", size);
   };
   if (size > PTRDIFF_MAX - kMaxAlignment) return exhausted();
-  const bool mapped = size >= kMapFrom;
+  const bool mapped = size >= (node ? kMaxAlignment : kMapFrom);
   void* pointer;
   if (mapped) {
     pointer = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pointer == MAP_FAILED) return exhausted();
+    if (node) {
+      if (Status status = bind(pointer, size, *node); !status.ok()) {
+        munmap(pointer, size);
+        return status;
+      }
+    }
   } else {
     alignment = std::max(alignment, kDefaultAlignment);
     // A multiple of the alignment, and never nothing.

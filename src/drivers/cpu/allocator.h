@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "hal/memory.h"
 #include "halyard/base/result.h"
@@ -16,9 +17,11 @@ namespace halyard::inline v0::cpu {
 // their lanes.
 const void* domain() noexcept;
 
-// `alignment`: a power of two up to 4096, or 0 for 64. kResourceExhausted with the size.
-Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
-                                  hal::MemoryType type);
+// `alignment`: a power of two up to 4096, or 0 for 64. `node`: the NUMA node of memory of a page or
+// more; less comes from the heap. kResourceExhausted with the size; kUnimplemented: the system
+// binds no memory.
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, hal::MemoryType type,
+                                  std::optional<unsigned> node = {});
 
 // The host's [data, data + size) as it is.
 Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size);

@@ -11,16 +11,19 @@
 
 namespace halyard::inline v0::cpu {
 
-Device::Device(hal::DeviceInfo info)
-    : info_(std::move(info)), group_(info_.workers), workers_(group_) {}
+Device::Device(hal::DeviceInfo info, std::optional<unsigned> node)
+    : info_(std::move(info)), node_(node), group_(info_.workers), workers_(group_) {}
 
 Device::~Device() { close(); }
 
-Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info) {
-  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info)));
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Placement& placement) {
+  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info), placement.node));
   if (device == nullptr)
     return error(StatusCode::kResourceExhausted, "cpu: no memory for a device");
-  HALYARD_RETURN_IF_ERROR(device->workers_.start(device->info_.workers));
+  if (placement.node) {  // whether the system binds memory at all
+    HALYARD_RETURN_IF_ERROR(device->allocate(4096, 0, hal::MemoryType::kDeviceLocal).status());
+  }
+  HALYARD_RETURN_IF_ERROR(device->workers_.start(device->info_.workers, placement.processors));
   return device;
 }
 
@@ -28,7 +31,8 @@ const void* Device::domain() const noexcept { return cpu::domain(); }
 
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {
-  return cpu::allocate(size, alignment, type);
+  return cpu::allocate(size, alignment, type,
+                       type == hal::MemoryType::kHostLocal ? std::nullopt : node_);
 }
 
 Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
@@ -44,8 +48,9 @@ Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recordin
   return std::unique_ptr<hal::NativeCommands>(std::move(commands));
 }
 
-Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind) {
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane, Lane::create(group_));
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {
+  const auto ring_priority = static_cast<hcq::RingPriority>(priority);
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane, Lane::create(group_, ring_priority));
   base::LockGuard lock(mutex_);
   lanes_.push_back(std::move(lane));
   return static_cast<timeline::NativeQueue*>(lanes_.back().get());

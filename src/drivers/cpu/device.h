@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/mutex.h"
 #include "drivers/cpu/queue.h"
+#include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
 #include "hal/driver.h"
 #include "hcq/ring_group.h"
@@ -16,9 +18,10 @@ namespace halyard::inline v0::cpu {
 
 class Device final : public hal::DeviceImpl {
  public:
-  // `info.workers` threads are started; with 0 the device is stepped by hand, through help().
-  // kResourceExhausted.
-  static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info);
+  // `info.workers` threads are started, where `placement` says; with 0 the device is stepped by
+  // hand, through help(). kResourceExhausted; kUnimplemented: memory cannot be bound to a node.
+  static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info,
+                                                const Placement& placement = {});
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
@@ -29,15 +32,17 @@ class Device final : public hal::DeviceImpl {
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
   // Every kind of queue gets a ring that runs every operation.
-  Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind) override;
+  Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
+                                           hal::QueuePriority priority) override;
   void close() override;
 
   hcq::RingGroup& group() noexcept { return group_; }
 
  private:
-  explicit Device(hal::DeviceInfo info);
+  Device(hal::DeviceInfo info, std::optional<unsigned> node);
 
   const hal::DeviceInfo info_;
+  const std::optional<unsigned> node_;
   hcq::RingGroup group_;
   Workers workers_;
   bool closed_ = false;

@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "drivers/cpu/device.h"
 #include "drivers/cpu/queue.h"
+#include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
 #include "hcq/ring_group.h"
 #include "kernel/cpu_image.h"
@@ -62,7 +63,8 @@ std::optional<unsigned> parse(std::string_view text, unsigned least, unsigned mo
 struct Layout {
   unsigned devices = 1;
   unsigned workers = 0;  // 0: by default
-  std::string options;   // as they were given: "?devices=2"
+  Affinity affinity = Affinity::kNone;
+  std::string options;  // as they were given: "?devices=2"
 };
 
 Result<Layout> read_options(const hal::Uri& uri) {
@@ -70,6 +72,17 @@ Result<Layout> read_options(const hal::Uri& uri) {
   for (const auto& [name, value] : uri.options) {
     std::optional<unsigned> number;
     unsigned most = 0;
+    if (name == "affinity") {
+      constexpr std::string_view kNames[] = {"none", "core", "node"};
+      const auto* const known = std::ranges::find(kNames, value);
+      if (known == std::end(kNames)) {
+        return error(StatusCode::kInvalidArgument,
+                     "cpu: option affinity is '{}', not none, core or node", value);
+      }
+      layout.affinity = static_cast<Affinity>(known - kNames);
+      layout.options += fmt::format("{}affinity={}", layout.options.empty() ? "?" : "&", value);
+      continue;
+    }
     if (name == "devices") {
       most = kMaxDevices;
       number = parse(value, 1, most);
@@ -80,7 +93,7 @@ Result<Layout> read_options(const hal::Uri& uri) {
       layout.workers = number.value_or(1);
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cpu: unknown option '{}'; there are devices and workers", name);
+                   "cpu: unknown option '{}'; there are affinity, devices and workers", name);
     }
     if (!number) {
       return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not 1 to {}", name, value,
@@ -127,7 +140,14 @@ class CpuDriver final : public hal::Driver {
     }
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = first; ordinal < end; ++ordinal) {
-      HALYARD_ASSIGN_OR_RETURN(auto device, Device::create(describe(ordinal, layout)));
+      hal::DeviceInfo info = describe(ordinal, layout);
+      Placement placement;
+      if (layout.affinity != Affinity::kNone) {
+        HALYARD_ASSIGN_OR_RETURN(placement, place(Topology::here(), layout.affinity, ordinal,
+                                                  layout.devices, layout.workers));
+        info.workers = std::min(placement.workers, kMaxWorkers);
+      }
+      HALYARD_ASSIGN_OR_RETURN(auto device, Device::create(std::move(info), placement));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -48,10 +48,11 @@ void stamp_end(const std::uint64_t* words) {
 
 }  // namespace
 
-Result<std::unique_ptr<Lane>> Lane::create(hcq::RingGroup& group) {
+Result<std::unique_ptr<Lane>> Lane::create(hcq::RingGroup& group, hcq::RingPriority priority) {
   std::unique_ptr<Lane> lane(new (std::nothrow) Lane(group));
   if (lane == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory for a lane");
-  HALYARD_ASSIGN_OR_RETURN(lane->ring_, hcq::Ring::create(group, &lane->sequence_, kRingPackets));
+  HALYARD_ASSIGN_OR_RETURN(
+      lane->ring_, hcq::Ring::create(group, &lane->sequence_, kRingPackets, nullptr, priority));
   return lane;
 }
 

@@ -27,7 +27,7 @@ inline constexpr std::uint32_t kMaxInFlight = 1024;  // submissions in a lane
 class Lane final : public timeline::NativeQueue {
  public:
   // `group` outlives the lane. kResourceExhausted.
-  static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group);
+  static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group, hcq::RingPriority priority);
   // When no thread serves the group any more. Drops what is left.
   ~Lane() override;
 
@@ -55,13 +55,16 @@ class Lane final : public timeline::NativeQueue {
   void wake_if_left() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
+  // Read by the issuer and by helpers for each submission; hardly ever written.
   hcq::RingGroup& group_;
-  hcq::SignalObject sequence_{0};
   std::unique_ptr<hcq::Ring> ring_;
-  base::Atomic<std::uint64_t> rung_{0};  // the last sequence a doorbell was rung for
   base::Atomic<bool> abandoned_{false};
-  Status cause_;       // written before abandoned_
-  base::Mutex mutex_;  // guards armed_
+  Status cause_;  // written before abandoned_
+
+  hcq::SignalObject sequence_{0};  // the device's line: it writes it for each submission
+
+  base::Atomic<std::uint64_t> rung_{0};  // the issuer's: the last sequence a doorbell was rung for
+  base::Mutex mutex_;                    // guards armed_
   std::unique_ptr<Armed> armed_;
 };
 

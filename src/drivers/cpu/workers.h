@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
+#include "drivers/cpu/topology.h"
 #include "halyard/base/status.h"
 #include "hcq/ring_group.h"
 
@@ -22,8 +24,9 @@ class Workers {
   // After stop(), or when nothing was started.
   ~Workers();
 
-  // kResourceExhausted: the system gave fewer threads; those it gave have ended again.
-  Status start(unsigned count) noexcept;
+  // `on`: empty, or the processors for each. kResourceExhausted: the system gave fewer threads, or
+  // not on those processors; those it gave have ended again.
+  Status start(unsigned count, std::span<const Processors> on = {}) noexcept;
   // Ends the threads and waits for them; each finishes the piece of work it runs. Call once.
   void stop() noexcept;
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace halyard::testing {
+
+// The sources of the kernels that Halyard has. It is external compilers that work on them, so where
+// sanitizers watch this program alone two are enough.
+inline std::vector<std::string> shipped_sources() {
+  std::vector<std::string> paths = {HALYARD_SOURCE_DIR "/examples/digits/digits.hyk"};
+  for (const auto& entry : std::filesystem::directory_iterator(HALYARD_SOURCE_DIR "/kernels")) {
+    if (entry.path().extension() == ".hyk") paths.push_back(entry.path().string());
+  }
+  std::ranges::sort(paths);
+#ifdef HALYARD_SANITIZED
+  paths.resize(2);
+#endif
+  return paths;
+}
+
+}  // namespace halyard::testing
