@@ -96,33 +96,14 @@ Outcome run_varied(const Case& it, const Options& options, std::string& driver) 
 std::span<const Case> cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> list;
-    constexpr std::span<const Case> (*kSuites[])() noexcept = {device_cases,
-                                                               semaphore_cases,
-                                                               callback_cases,
-                                                               submission_cases,
-                                                               order_cases,
-                                                               queue_cases,
-                                                               failure_cases,
-                                                               buffer_cases,
-                                                               memory_cases,
-                                                               pool_cases,
-                                                               view_cases,
-                                                               fence_cases,
-                                                               transfer_cases,
-                                                               command_buffer_cases,
-                                                               descriptor_set_cases,
-                                                               pipeline_layout_cases,
-                                                               debug_group_cases,
-                                                               event_cases,
-                                                               executable_cases,
-                                                               executable_cache_cases,
-                                                               dispatch_cases,
-                                                               tensor_cases,
-                                                               indirect_cases,
-                                                               host_call_cases,
-                                                               file_cases,
-                                                               misuse_cases,
-                                                               stress_cases};
+    constexpr std::span<const Case> (*kSuites[])() noexcept = {
+        device_cases,      semaphore_cases,      callback_cases,       submission_cases,
+        order_cases,       queue_cases,          failure_cases,        buffer_cases,
+        memory_cases,      pool_cases,           view_cases,           fence_cases,
+        transfer_cases,    command_buffer_cases, descriptor_set_cases, pipeline_layout_cases,
+        debug_group_cases, event_cases,          executable_cases,     executable_cache_cases,
+        dispatch_cases,    tensor_cases,         indirect_cases,       host_call_cases,
+        file_cases,        misuse_cases,         stress_cases};
     for (const auto cases_of : kSuites) {
       const std::span<const Case> suite = cases_of();
       list.insert(list.end(), suite.begin(), suite.end());
