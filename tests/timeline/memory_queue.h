@@ -278,7 +278,9 @@ class World {
                         Domain domain = kDomain, std::uint32_t backlog = 1u << 20) {
     auto& queue = *queues.emplace_back(std::make_unique<QueueUnderTest>());
     queue.capabilities = capabilities;
-    queue.queue = Queue::create(on, queue, {name, domain, backlog}).value();
+    queue.queue =
+        Queue::create(on, queue, {.name = name, .domain = domain, .backlog_limit = backlog})
+            .value();
     return queue;
   }
   QueueUnderTest& queue(const char* name = "queue") { return queue(device(), name); }
