@@ -15,7 +15,7 @@
  *   HY_ITEMS_BELOW(n) { }     the same, for the items with HY_GLOBAL_X < n
  *   HY_ITEMS_FIRST(n) { }     the same, for the items with HY_X < n
  *
- * Rules. `halyard compile` rejects what breaks the first five.
+ * Rules. `halyard compile` rejects what breaks the first five, and the last part of the sixth.
  *   1. No break, return or goto leaves a block; `continue` ends one item's part.
  *   2. Blocks do not nest, and item indices exist only inside them.
  *   3. Buffers and shared arrays are written only inside blocks; inputs and scalars never.

@@ -29,6 +29,8 @@ class Analyzer {
         in_body_ = name.starts_with(kBodyPrefix);
         outside_.clear();
         walk(node, false);
+        Elements read;
+        if (in_body_) follow(node, read);
       } else if (kind == "VarDecl" && !is_constant(node)) {
         complain(node, fmt::format("variable '{}' at file scope is not a constant", name));
       }
@@ -231,8 +233,96 @@ class Analyzer {
     }
   }
 
+  // An element of a parameter: clang's id of the parameter, and the index if it is a number.
+  using Elements = std::set<std::pair<std::string, std::string>>;
+
+  static const Json& without_casts(const Json& expression) {
+    const Json* at = &expression;
+    while (text_of(*at, "kind") == "ImplicitCastExpr" || text_of(*at, "kind") == "ParenExpr") {
+      at = &at->at("inner").at(0);
+    }
+    return *at;
+  }
+
+  // Whether it is parameter[index], and not an array's array.
+  static bool is_plain_element(const Json& expression) {
+    return text_of(expression, "kind") == "ArraySubscriptExpr" &&
+           text_of(without_casts(expression.at("inner").at(0)), "kind") == "DeclRefExpr";
+  }
+
+  static std::pair<std::string, std::string> element_of(const Json& expression,
+                                                        const Json& declaration) {
+    const Json& element = without_casts(expression);
+    std::string index;
+    if (is_plain_element(element)) {
+      const Json& number = without_casts(element.at("inner").at(1));
+      if (text_of(number, "kind") == "IntegerLiteral") index = text_of(number, "value");
+    }
+    return {text_of(declaration, "id"), index};
+  }
+
+  // Rule 6: what is read outside blocks, the next block does not write. Follows the control flow of
+  // the group; `read` is what was read since the latest block. Loops are taken to run, twice at
+  // least: what their end reads meets the blocks at their start.
+  void follow(const Json& node, Elements& read) {
+    const std::string kind = text_of(node, "kind");
+    const auto inner = node.find("inner");
+    if (kind == "OMPSimdDirective") {
+      check_block(node, read);
+      read.clear();
+    } else if (kind == "ArraySubscriptExpr" ||
+               (kind == "UnaryOperator" && text_of(node, "opcode") == "*")) {
+      const Json* declaration = written_variable(node);
+      if (declaration != nullptr && text_of(*declaration, "kind") == "ParmVarDecl") {
+        read.insert(element_of(node, *declaration));
+      }
+      for (const Json& child : *inner) follow(child, read);
+    } else if (inner == node.end()) {
+      return;
+    } else if (kind == "IfStmt") {
+      follow(inner->at(0), read);
+      Elements otherwise = read;
+      follow(inner->at(1), read);
+      if (inner->size() > 2) follow(inner->at(2), otherwise);
+      read.merge(otherwise);
+    } else if (kind == "ForStmt") {  // start, a variable of the condition, condition, step, body
+      follow(inner->at(0), read);
+      for (const std::size_t part : {2, 4, 3, 2, 4, 3, 2}) follow(inner->at(part), read);
+    } else {
+      const bool loop = kind == "WhileStmt" || kind == "DoStmt";
+      for (int round = 0; round < (loop ? 2 : 1); ++round) {
+        for (const Json& child : *inner) follow(child, read);
+      }
+      if (kind == "WhileStmt") follow(inner->at(0), read);
+    }
+  }
+
+  void check_block(const Json& node, const Elements& read) {
+    const std::string kind = text_of(node, "kind");
+    const Json* target = atomic_operand(node, kind);
+    if (target == nullptr && is_write(node, kind)) target = &node.at("inner").at(0);
+    const Json* declaration = target == nullptr ? nullptr : written_variable(*target);
+    if (declaration != nullptr) {
+      const auto [id, index] = element_of(*target, *declaration);
+      const bool race = std::any_of(read.begin(), read.end(), [&](const auto& element) {
+        return element.first == id &&
+               (element.second == index || element.second.empty() || index.empty());
+      });
+      if (race && raced_.insert(text_of(node, "id")).second) {
+        complain(node, fmt::format("a block writes '{}', which is read between it and the block "
+                                   "before; on a GPU an item may still be reading: put HY_ITEMS "
+                                   "{{}} behind what reads",
+                                   user_name(*declaration)));
+      }
+    }
+    const auto inner = node.find("inner");
+    if (inner == node.end()) return;
+    for (const Json& child : *inner) check_block(child, read);
+  }
+
   Analysis analysis_;
   bool in_body_ = false;
+  std::set<std::string> raced_;     // writes that were complained of
   std::set<std::string> outside_;   // locals of this body that no block contains, by clang's id
   std::set<std::string> privates_;  // parameters of this kernel that each item has for itself
 };

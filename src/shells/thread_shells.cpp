@@ -57,7 +57,6 @@ void ThreadShells::start_threads(base::Shell shell) noexcept {
       return nullptr;
     };
     if (pthread_create(&kind.threads[started], nullptr, body, &kind) != 0) break;
-    pthread_setname_np(kind.threads[started], kNames[static_cast<int>(shell)]);
   }
   kind.started.store(started, std::memory_order_release);
   // Not one thread: the next wake-up must come here again.
@@ -83,6 +82,7 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
   free->argument = argument;
   const auto body = [](void* at) -> void* {
     Own& own = *static_cast<Own*>(at);
+    pthread_setname_np(pthread_self(), "hy-host-call");
     own.call(own.argument);
     return nullptr;
   };
@@ -91,12 +91,13 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
                   strerrorname_np(code));
   }
   free->started = true;
-  pthread_setname_np(free->thread, "hy-host-call");
   return {};
 }
 
 void ThreadShells::run(Kind& kind) noexcept {
   const base::Shell shell = static_cast<base::Shell>(&kind - kinds_);
+  // By itself, so that whoever asks while it works finds the name.
+  pthread_setname_np(pthread_self(), kNames[static_cast<int>(shell)]);
   std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
   if (shell == base::Shell::kFile) guard.emplace();
   while (true) {

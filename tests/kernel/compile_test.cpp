@@ -341,6 +341,28 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    int i = 0;\n"
                  "    hy_atomic_exchange(i, 1);\n  }\n}\n",
                  4, "an atomic on 'i', which is neither a buffer nor a shared array"},
+        Rejected{"a_block_that_writes_what_was_just_read",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 4), HY_INOUT(uint, y)) {\n"
+                 "  HY_ITEMS { s[HY_X] = y[HY_X]; }\n  const uint first = s[0];\n"
+                 "  HY_ITEMS {\n    s[HY_X] = first;\n  }\n}\n",
+                 5, "a block writes 's', which is read between it and the block before"},
+        Rejected{
+            "a_loop_whose_block_writes_its_condition",
+            "HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 1)) {\n"
+            "  HY_ITEMS { if (HY_L == 0) s[0] = 9; }\n"
+            "  while (s[0] != 0) {\n    HY_ITEMS { if (HY_L == 0) s[0] = s[0] - 1; }\n  }\n}\n",
+            4, "a block writes 's'"},
+        Rejected{"a_loop_whose_end_reads_what_its_start_writes",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 4)) {\n  uint sum = 0;\n"
+                 "  for (uint i = 0; i < 3; ++i) {\n    HY_ITEMS { s[HY_X] = i; }\n"
+                 "    sum += s[3];\n  }\n  (void)sum;\n}\n",
+                 4, "a block writes 's'"},
+        Rejected{"an_atomic_on_what_one_branch_has_read",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 4), HY_SCALAR(uint, n)) {\n"
+                 "  HY_ITEMS { s[HY_X] = 0; }\n  uint last = 0;\n"
+                 "  if (n > 1) last = s[n];\n"
+                 "  HY_ITEMS { hy_atomic_add(s[last], 1u); }\n}\n",
+                 5, "a block writes 's'"},
         Rejected{"an_atomic_on_an_input",
                  "HY_KERNEL(k, 4, 1, 1, HY_IN(uint, x)) {\n"
                  "  HY_ITEMS { hy_atomic_add(x[0], 1u); }\n}\n",
@@ -455,6 +477,25 @@ HY_KERNEL(k, 4, 1, 1, HY_IN(float, x), HY_OUT(float, y), HY_SCALAR(uint, n),
   }
   if (n == 0) return;
   HY_ITEMS { y[HY_X] = s[HY_X]; }
+}
+)")),
+            "ok");
+}
+
+TEST(Compile, AcceptsWhatABlockSeparatesFromTheRead) {
+  EXPECT_EQ(message(compile_text(R"(
+HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 4), HY_SHARED(uint, other, 4), HY_INOUT(uint, y)) {
+  HY_ITEMS { s[HY_X] = y[HY_X]; }
+  while (s[0] != 0) {
+    HY_ITEMS { other[HY_X] = s[HY_X] - 1; }
+    HY_ITEMS { s[HY_X] = other[HY_X]; }
+  }
+  const uint last = s[3];
+  HY_ITEMS { if (HY_L == 0) s[2] = last; }
+  for (uint i = 0; i < last; ++i) {
+    HY_ITEMS {}
+    HY_ITEMS { s[HY_X] += y[HY_X]; }
+  }
 }
 )")),
             "ok");

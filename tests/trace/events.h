@@ -33,9 +33,11 @@ inline std::vector<json> events_of(const json& trace, const std::string& phase) 
   return found;
 }
 
+// In the order of their times; a file has them thread by thread.
 inline std::vector<json> slices(const json& trace, const std::string& category) {
   auto found = events_of(trace, "X");
   std::erase_if(found, [&](const json& event) { return event["cat"] != category; });
+  std::ranges::sort(found, {}, [](const json& slice) { return nanos(slice["ts"]); });
   return found;
 }
 

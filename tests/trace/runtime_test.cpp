@@ -246,8 +246,8 @@ TEST(FileTrace, APathThatCannotBeWrittenIsAnErrorThatNamesIt) {
 }
 
 TEST(FileTrace, AFullDiskEndsTheTraceAndNotTheProgram) {
-  const auto trace = FileTrace::open("/dev/full").value();
   ::testing::internal::CaptureStderr();
+  const auto trace = FileTrace::open("/dev/full").value();
   trace->flush();
   trace->close();
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
