@@ -31,7 +31,7 @@ std::string of(const Target& target) {
     case Target::Kind::kLimit:
       return "limit";
     case Target::Kind::kPeer:
-      return target.name;
+      return target.name.empty() ? "the best peer" : target.name;
     case Target::Kind::kMetric:
       break;
   }
