@@ -16,8 +16,8 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
-// A dispatch of a graph is cut into so many tasks for each thread. Fewer than a ring would make: when
-// one branch ends, threads go on in another.
+// A dispatch of a graph is cut into so many tasks for each thread. Fewer than a ring would make:
+// when one branch ends, threads go on in another.
 constexpr std::uint64_t kPiecesPerThread = 4;
 
 constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
