@@ -157,7 +157,7 @@ void PoolObject::undo(PoolRequest& request) noexcept {
   if (block == nullptr) return;
   {
     base::LockGuard lock(mutex_);
-    space_.give(*block, Frontier(block->frontier));
+    space_.put_back(*block);
   }
   kick();
 }

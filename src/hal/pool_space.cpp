@@ -79,10 +79,19 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
 }
 
 void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
-  --statistics_.blocks;
-  statistics_.used_bytes -= block.size;
   block.frontier = frontier;
   block.was_used = true;
+  free(block);
+}
+
+void PoolSpace::put_back(PoolBlock& block) noexcept {
+  if (block.was_used) --statistics_.reuses;
+  free(block);
+}
+
+void PoolSpace::free(PoolBlock& block) noexcept {
+  --statistics_.blocks;
+  statistics_.used_bytes -= block.size;
   free_.push_front(block);
   if (joins(block, block.above, nullptr)) join(block, *block.above);
   if (block.below != nullptr && joins(*block.below, &block, nullptr)) join(*block.below, block);

@@ -57,7 +57,10 @@ class PoolSpace {
 
   // The best free block for the place `site`, or null. Adds the hidden wait if it needs one.
   PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
+  // Back from who used it, up to `frontier`.
   void give(PoolBlock& block, const Frontier& frontier) noexcept;
+  // Back as if it had not been taken.
+  void put_back(PoolBlock& block) noexcept;
 
   // False: no memory for the bookkeeping.
   bool add(Ref<Memory> memory) noexcept;
@@ -77,6 +80,7 @@ class PoolSpace {
   const PoolStatistics& statistics() const noexcept { return statistics_; }
 
  private:
+  void free(PoolBlock& block) noexcept;
   PoolBlock* new_block() noexcept;
   // Whether one frontier says all for both, where what passed may count as of `lane`.
   static bool joins(const PoolBlock& low, const PoolBlock* high,

@@ -208,6 +208,19 @@ TEST_F(PoolTest, TheSameQueueReusesABlockBeforeTheDeviceHasRun) {
   EXPECT_EQ(pool.statistics().reuses, 1u);
 }
 
+TEST_F(PoolTest, MemoryThatABusyLaneDidNotTakeHasNotBeenUsed) {
+  const Pool pool = one_slab();
+  control->lane_capacity = 1;
+  ASSERT_TRUE(queue.barrier({}).ok());
+  const Buffer x = allocate(pool, kSlab);
+  step();
+  EXPECT_EQ(compute_lane.pending(), 1u) << "the barrier alone";
+  EXPECT_EQ(pool.statistics().reuses, 0u);
+  run_all();
+  EXPECT_TRUE(has_memory(x));
+  EXPECT_EQ(pool.statistics().reuses, 0u);
+}
+
 TEST_F(PoolTest, AnotherQueueGetsAHiddenWait) {
   const Pool pool = one_slab();
   const Buffer x = allocate(pool, kSlab);
