@@ -133,7 +133,8 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
       }
     }
     const bool closing = ring.closing();
-    if (!closing && !(brief && now - entered >= kBrief)) continue;
+    const bool spent = (brief && now - entered >= kBrief) || group.any_ready_above(ring.priority());
+    if (!closing && !spent) continue;
     // What this seat still has is for thieves, and for who takes the seat next.
     if (task != kNone) push(seat, task, ring);
     const bool complete = flush(done, now - since);

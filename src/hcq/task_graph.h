@@ -76,7 +76,8 @@ class TaskGraph {
     kIdle,      // there was nothing to do; there may be again
     kSpent,     // the thread has done its part, and there may be more
   };
-  // Takes a seat, which must be free, and gives it up again. `brief`: for 20 us or one task.
+  // Takes a seat, which must be free, and gives it up again: when a ring of higher priority has
+  // work, and if `brief`, after 20 us; in either case after one task at least.
   Exit work(Ring& ring, bool brief) noexcept;
 
  private:

@@ -284,6 +284,25 @@ TEST(TaskGraph, IsRunByOneRingAtATime) {
   EXPECT_TRUE(checked.graph->begin(nullptr));
 }
 
+TEST(TaskGraph, MakesWayForARingOfHigherPriority) {
+  SteppedRing r;
+  SignalObject sequence(0);
+  const auto urgent = Ring::create(r.group, &sequence, 16, nullptr, RingPriority::kHigh).value();
+  Checked checked(fan(10), 4, 25'000);
+  checked.on_run = [&](std::uint32_t task) {
+    if (task == 4) urgent->push(PacketKind::kNop, 1);
+  };
+  checked.push(*r.ring, 1);
+  Slice slice;
+  EXPECT_TRUE(r.ring->step(slice, false));
+  EXPECT_LT(checked.total(), 12u);
+  EXPECT_EQ(r.sequence.value(), 0u);
+  drain(r.group);
+  EXPECT_EQ(sequence.value(), 1u);
+  EXPECT_EQ(r.sequence.value(), 1u);
+  urgent->close();
+}
+
 // A thread leaves a seat with more than the deque holds, while another one works on.
 TEST(TaskGraph, WhatIsLeftInASeatIsFoundByWhoComesNext) {
   After after(2002);
