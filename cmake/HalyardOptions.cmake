@@ -37,14 +37,17 @@ function(halyard_library_options target)
                         PRIVATE $<BUILD_INTERFACE:fmt::fmt-header-only> ${CMAKE_DL_LIBS})
 endfunction()
 
-# halyard_test(NAME sources... [PREFIX of its tests' names] [PROPERTIES of its tests...]): a
-# GoogleTest program, build/<preset>/bin/NAME, found by ctest.
+# halyard_test(NAME sources... [PREFIX of its tests' names] [LIBRARY instead of halyard]
+# [PROPERTIES of its tests...]): a GoogleTest program, build/<preset>/bin/NAME, found by ctest.
 function(halyard_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" PREFIX PROPERTIES)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;LIBRARY" PROPERTIES)
+  if(NOT arg_LIBRARY)
+    set(arg_LIBRARY halyard)
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   halyard_common_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE halyard fmt::fmt-header-only GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARY} fmt::fmt-header-only GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"
                        PROPERTIES TIMEOUT 120 ${arg_PROPERTIES})
 endfunction()

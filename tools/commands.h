@@ -88,7 +88,10 @@ Result<int> trace(const TraceOptions& options);
 struct VerifyOptions {
   std::string device = "cpu://";
   std::string filter = "*";
+  std::string exclusions;  // a file of them; empty: none but Halyard's own
   int repeat = 1;
+  bool stress = false;
+  bool all_modes = false;
   bool list = false;
   bool json = false;
 };

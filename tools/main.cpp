@@ -180,7 +180,20 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("--repeat", options->repeat, "Run each case so many times; default 1")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
+  command->add_flag("--stress", options->stress,
+                    "Longer: eight times the submissions where there are many, on four times the "
+                    "threads");
+  command->add_flag("--all-modes", options->all_modes,
+                    "Again with other numbers of devices and workers, other placement and "
+                    "priorities, and traced");
+  command
+      ->add_option("--exclusions", options->exclusions,
+                   "Cases that are known to fail, as JSON; one that passes fails the run")
+      ->type_name("FILE");
   command->add_flag("--list", options->list, "Name the cases and run none");
+  command->footer(
+      "A file of exclusions: [{\"driver\": \"cpu\", \"case\": \"event.*\", \"reason\": \"...\"}].\n"
+      "Which fact each case asserts is in docs/conformance.md.");
 }
 #endif
 

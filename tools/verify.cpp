@@ -5,11 +5,16 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/format.h"
 #include "commands.h"
+#include "compiler/process.h"
 #include "conformance/conformance.h"
 #include "halyard/base/clock.h"
 #include "halyard/hal/device.h"
@@ -18,7 +23,13 @@
 namespace halyard::inline v0::tools {
 namespace {
 
+// What --stress multiplies by. The watchdog of every wait stays what it is.
+constexpr std::uint32_t kStress = 8;
+constexpr std::size_t kMaxExclusionsBytes = std::size_t{1} << 20;
+
 using conformance::Case;
+using conformance::Exclusion;
+using conformance::Mode;
 using conformance::Outcome;
 using conformance::Verdict;
 
@@ -44,18 +55,49 @@ std::size_t count_distinct(const std::vector<const Case*>& cases) {
   return bodies.size();
 }
 
-int list_cases(const std::vector<const Case*>& cases, bool json) {
+// Halyard's own and those of the file, whose words they are: the document outlives them.
+Result<std::vector<Exclusion>> read_exclusions(const std::string& path, Json& document) {
+  std::vector<Exclusion> list(conformance::exclusions().begin(), conformance::exclusions().end());
+  if (path.empty()) return list;
+  HALYARD_ASSIGN_OR_RETURN(const std::string text, compiler::read_file(path, kMaxExclusionsBytes));
+  document = Json::parse(text, nullptr, false);
+  const auto word = [](const Json& entry, const char* key) {
+    const auto at = entry.find(key);
+    return at == entry.end() || !at->is_string() ? std::string_view()
+                                                 : at->get_ref<const std::string&>();
+  };
+  if (!document.is_array()) {
+    return error(StatusCode::kInvalidArgument, "{}: not a JSON array of exclusions", path);
+  }
+  for (const Json& entry : document) {
+    if (!entry.is_object()) {
+      return error(StatusCode::kInvalidArgument, "{}: {} is not an exclusion", path, entry.dump());
+    }
+    list.push_back({word(entry, "driver"), word(entry, "case"), word(entry, "reason")});
+  }
+  if (const Status status = conformance::check(list); !status.ok()) {
+    return error(status.code(), "{}: {}", path, status.message());
+  }
+  return list;
+}
+
+int list_cases(const std::vector<const Case*>& cases, std::span<const Exclusion> excluded,
+               bool json) {
   const std::size_t distinct = count_distinct(cases);
   Json names = Json::array();
+  Json exclusions = Json::array();
   for (const Case* it : cases) {
-    if (json) {
-      names.push_back(name_of(*it));
-    } else {
-      fmt::print("{}\n", name_of(*it));
-    }
+    names.push_back(name_of(*it));
+    if (!json) fmt::print("{}\n", name_of(*it));
+  }
+  for (const Exclusion& it : excluded) {
+    exclusions.push_back({{"driver", it.driver}, {"case", it.glob}, {"reason", it.reason}});
+    if (!json) fmt::print("{} is excluded from {}: {}\n", it.glob, it.driver, it.reason);
   }
   if (json) {
-    print_json({{"cases", std::move(names)}, {"distinct", distinct}});
+    print_json({{"cases", std::move(names)},
+                {"distinct", distinct},
+                {"exclusions", std::move(exclusions)}});
   } else {
     fmt::print("{} cases, {} of them distinct\n", cases.size(), distinct);
   }
@@ -69,63 +111,155 @@ Status check_device(const std::string& uri) {
   return devices.status().code() == StatusCode::kUnavailable ? Status() : devices.status();
 }
 
+constexpr std::array<const char*, 3> kVerdicts = {"passed", "failed", "skipped"};
+
+// What the cases gave in one mode.
+struct Report {
+  std::array<int, 3> counts{};  // by Verdict
+  Json cases = Json::array();
+};
+
+std::string to_text(const std::array<int, 3>& counts) {
+  return fmt::format("{} passed, {} failed, {} skipped", counts[0], counts[1], counts[2]);
+}
+
+void print(std::string_view verdict, std::string_view name, std::string_view message,
+           double milliseconds) {
+  fmt::print("{:7} {} ({:.1f} ms)\n", verdict, name, milliseconds);
+  while (!message.empty()) {
+    const std::string_view line = message.substr(0, message.find('\n'));
+    fmt::print("        {}\n", line);
+    message.remove_prefix(std::min(line.size() + 1, message.size()));
+  }
+  // Whoever watches a pipe sees which case a run has come to.
+  std::fflush(stdout);
+}
+
 // The first outcome that is not a pass, else a pass.
-Outcome run_repeatedly(const Case& it, const VerifyOptions& options) {
+Outcome run_repeatedly(const Case& it, const conformance::Options& options,
+                       std::span<const Exclusion> excluded, int repeat) {
   Outcome outcome;
-  for (int i = 0; i < options.repeat && outcome.verdict == Verdict::kPassed; ++i) {
-    outcome = conformance::run(it, {.uri = options.device, .kernels = {}});
+  for (int i = 0; i < repeat && outcome.verdict == Verdict::kPassed; ++i) {
+    outcome = conformance::run(it, options, excluded);
   }
   return outcome;
 }
 
-constexpr std::array<const char*, 3> kVerdicts = {"passed", "failed", "skipped"};
-
-void print(const std::string& name, const Outcome& outcome, double milliseconds) {
-  fmt::print("{:7} {} ({:.1f} ms)\n", kVerdicts[static_cast<std::size_t>(outcome.verdict)], name,
-             milliseconds);
-  std::string_view rest = outcome.message;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    fmt::print("        {}\n", line);
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+Report run_here(const std::vector<const Case*>& list, const Mode& mode,
+                std::span<const Exclusion> excluded, const VerifyOptions& options) {
+  Report report;
+  for (const Case* it : list) {
+    const Nanoseconds start = Clock::steady().now();
+    const Outcome outcome = run_repeatedly(*it, mode.options, excluded, options.repeat);
+    const double milliseconds = static_cast<double>(Clock::steady().now() - start) / 1e6;
+    const auto verdict = static_cast<std::size_t>(outcome.verdict);
+    ++report.counts[verdict];
+    report.cases.push_back({{"case", name_of(*it)},
+                            {"verdict", kVerdicts[verdict]},
+                            {"message", outcome.message},
+                            {"milliseconds", milliseconds}});
+    if (!options.json) print(kVerdicts[verdict], name_of(*it), outcome.message, milliseconds);
   }
-  // Whoever watches a pipe sees which case a run has come to.
-  std::fflush(stdout);
+  return report;
+}
+
+// Whether a process traces is decided as it starts, so this is another one, of the same command.
+Result<Report> run_traced(const Mode& mode, const VerifyOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(const auto scratch, compiler::TemporaryDirectory::create());
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::vector<std::string> words = {"/usr/bin/env",
+                                    "HALYARD_PROFILE=" + (scratch.path() / "trace").string(),
+                                    self,
+                                    "verify",
+                                    "--json",
+                                    "--device",
+                                    mode.options.uri,
+                                    "--filter",
+                                    options.filter,
+                                    "--repeat",
+                                    std::to_string(options.repeat)};
+  if (options.stress) words.emplace_back("--stress");
+  if (!options.exclusions.empty()) words.insert(words.end(), {"--exclusions", options.exclusions});
+  HALYARD_ASSIGN_OR_RETURN(const auto output, compiler::run_process(words, scratch));
+  Json json = Json::parse(output.out, nullptr, false);
+  if (!json.is_object() || output.exit_code > kFailed) {
+    return error(StatusCode::kInternal, "mode {}: ended with {} and said: {}", mode.name,
+                 output.exit_code, output.err);
+  }
+  Report report;
+  for (std::size_t i = 0; i < kVerdicts.size(); ++i) report.counts[i] = json[kVerdicts[i]];
+  report.cases = std::move(json["cases"]);
+  if (options.json) return report;
+  for (const Json& it : report.cases) {
+    print(it["verdict"].get_ref<const std::string&>(), it["case"].get_ref<const std::string&>(),
+          it["message"].get_ref<const std::string&>(), it["milliseconds"]);
+  }
+  return report;
+}
+
+// Every mode, each with a line that says which one it was and what came of it.
+Result<int> verify_modes(const std::vector<const Case*>& list, std::span<const Mode> modes,
+                         std::span<const Exclusion> excluded, const VerifyOptions& options) {
+  std::array<int, 3> total{};
+  Json results = Json::array();
+  for (const Mode& mode : modes) {
+    const Status status = check_device(mode.options.uri);
+    if (status.code() == StatusCode::kUnimplemented) {  // such placement, on this machine
+      if (!options.json) fmt::print("halyard verify, {}: {}\n", mode.name, status.to_string());
+      results.push_back({{"mode", mode.name}, {"unavailable", status.to_string()}});
+      continue;
+    }
+    HALYARD_RETURN_IF_ERROR(status);
+    Report report;
+    if (mode.traced) {
+      HALYARD_ASSIGN_OR_RETURN(report, run_traced(mode, options));
+    } else {
+      report = run_here(list, mode, excluded, options);
+    }
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += report.counts[i];
+    if (!options.json) fmt::print("halyard verify, {}: {}\n", mode.name, to_text(report.counts));
+    results.push_back({{"mode", mode.name},
+                       {"device", mode.options.uri},
+                       {"passed", report.counts[0]},
+                       {"failed", report.counts[1]},
+                       {"skipped", report.counts[2]},
+                       {"cases", std::move(report.cases)}});
+  }
+  if (options.json) {
+    print_json({{"device", options.device},
+                {"passed", total[0]},
+                {"failed", total[1]},
+                {"skipped", total[2]},
+                {"modes", std::move(results)}});
+  } else {
+    fmt::print("halyard verify: {} in {} modes\n", to_text(total), modes.size());
+  }
+  return total[1] == 0 ? kDone : kFailed;
 }
 
 }  // namespace
 
 Result<int> verify(const VerifyOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const auto list, chosen(options.filter));
-  if (options.list) return list_cases(list, options.json);
-  HALYARD_RETURN_IF_ERROR(check_device(options.device));
-
-  std::array<int, 3> counts{};
-  Json results = Json::array();
-  for (const Case* it : list) {
-    const Nanoseconds start = Clock::steady().now();
-    const Outcome outcome = run_repeatedly(*it, options);
-    const double milliseconds = static_cast<double>(Clock::steady().now() - start) / 1e6;
-    const auto verdict = static_cast<std::size_t>(outcome.verdict);
-    ++counts[verdict];
-    if (options.json) {
-      results.push_back({{"case", name_of(*it)},
-                         {"verdict", kVerdicts[verdict]},
-                         {"message", outcome.message},
-                         {"milliseconds", milliseconds}});
-    } else {
-      print(name_of(*it), outcome, milliseconds);
-    }
+  Json document;
+  HALYARD_ASSIGN_OR_RETURN(const auto excluded, read_exclusions(options.exclusions, document));
+  if (options.list) return list_cases(list, excluded, options.json);
+  const conformance::Options how{
+      .uri = options.device, .kernels = {}, .stress = options.stress ? kStress : 1};
+  if (options.all_modes) {
+    return verify_modes(list, conformance::modes_of(how), excluded, options);
   }
-  const auto [passed, failed, skipped] = counts;
+  HALYARD_RETURN_IF_ERROR(check_device(options.device));
+  Report report = run_here(list, {.name = {}, .options = how}, excluded, options);
+  const auto [passed, failed, skipped] = report.counts;
   if (options.json) {
     print_json({{"device", options.device},
                 {"passed", passed},
                 {"failed", failed},
                 {"skipped", skipped},
-                {"cases", std::move(results)}});
+                {"cases", std::move(report.cases)}});
   } else {
-    fmt::print("halyard verify: {} passed, {} failed, {} skipped\n", passed, failed, skipped);
+    fmt::print("halyard verify: {}\n", to_text(report.counts));
   }
   return failed == 0 ? kDone : kFailed;
 }

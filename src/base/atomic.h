@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The atomics and the lock that the engine uses. Engine code names base::Atomic and base::Mutex and
-// nothing from <atomic> or <mutex>, so that a simulation build can make each access a schedule
-// point.
+// nothing from <atomic> or <mutex>, so that a simulation build (src/sim) can make each access a
+// schedule point.
 #pragma once
+
+#include <sched.h>
 
 #include <atomic>
 
+#ifdef HALYARD_SIMULATION
+#include "base/simulated_atomic.h"
+#endif
+
 namespace halyard::inline v0::base {
+
+#ifndef HALYARD_SIMULATION
 
 template <class T>
 using Atomic = std::atomic<T>;
@@ -19,5 +27,9 @@ inline void spin_pause() noexcept {
   asm volatile("yield");
 #endif
 }
+// For a spinner that may hold the only core that the thread it waits for could run on.
+inline void spin_yield() noexcept { sched_yield(); }
+
+#endif
 
 }  // namespace halyard::inline v0::base

@@ -9,9 +9,9 @@
 
 namespace halyard::inline v0::base {
 
-static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+static_assert(sizeof(Atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   timespec until{};
   timespec* timeout = nullptr;
@@ -27,7 +27,7 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
   return !(result == -1 && errno == ETIMEDOUT);
 }
 
-void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept {
+void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
 }
 

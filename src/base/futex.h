@@ -3,9 +3,9 @@
 // Sleeping on a 32-bit word (Linux futex(2), private to the process).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "base/atomic.h"
 #include "halyard/base/clock.h"
 
 namespace halyard::inline v0::base {
@@ -13,11 +13,11 @@ namespace halyard::inline v0::base {
 // Sleeps while `word` holds `expected`, until woken or `deadline` (CLOCK_MONOTONIC nanoseconds,
 // Deadline::kForeverTime for never) has passed. May return early; callers re-check. False only
 // after the deadline.
-bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept;
 
 // Wakes up to `count` sleepers of `word`. A system call (240-320 ns) even if nobody sleeps: callers
 // count their sleepers. `word` is used as an address only.
-void futex_wake(const std::atomic<std::uint32_t>& word, int count) noexcept;
+void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept;
 
 }  // namespace halyard::inline v0::base

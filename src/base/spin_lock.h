@@ -4,8 +4,6 @@
 // critical sections of a few instructions that call nothing, such as a free list.
 #pragma once
 
-#include <sched.h>
-
 #include "base/atomic.h"
 
 namespace halyard::inline v0::base {
@@ -16,7 +14,7 @@ class SpinLock {
     for (unsigned turns = 0; held_.exchange(true, std::memory_order_acquire); ++turns) {
       while (held_.load(std::memory_order_relaxed)) {
         // The holder may have been descheduled.
-        if (++turns % 64 == 0) sched_yield();
+        if (++turns % 64 == 0) spin_yield();
         spin_pause();
       }
     }

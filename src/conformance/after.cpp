@@ -161,18 +161,20 @@ void after_without_a_command_fails_the_finish(Context& t) {
   Case { "after", #name, name }
 #define CASE_BY_EVERY_BINDING(name) \
   Case { "after", #name, name, Vary::kBindings }
+#define CASE_IN_EVERY_WAY(name) {"after", #name, name, Vary::kQueueKinds | Vary::kBindings}
 constexpr Case kCases[] = {
-    CASE_BY_EVERY_BINDING(command_sees_what_those_it_follows_wrote),
-    CASE_BY_EVERY_BINDING(chain_of_after_runs_in_its_order),
+    CASE_IN_EVERY_WAY(command_sees_what_those_it_follows_wrote),
+    CASE_IN_EVERY_WAY(chain_of_after_runs_in_its_order),
     CASE_BY_EVERY_BINDING(wavefront_of_kernels_counts_ways),
     CASE_BY_EVERY_BINDING(large_commands_of_branches_meet_in_one_that_follows_both),
-    CASE_BY_EVERY_BINDING(commands_between_barriers_stay_between_them),
+    CASE_IN_EVERY_WAY(commands_between_barriers_stay_between_them),
     CASE(one_graph_runs_on_all_queues_at_once),
     CASE(command_of_another_recording_cannot_be_followed),
     CASE(after_without_a_command_fails_the_finish),
 };
 #undef CASE
 #undef CASE_BY_EVERY_BINDING
+#undef CASE_IN_EVERY_WAY
 
 }  // namespace
 

@@ -101,7 +101,7 @@ void callback_may_submit(Context& t) {
   const Semaphore s = t.semaphore();
   const Semaphore done = t.semaphore();
   const auto registration = s.on_reach(1, [&](const Status&) {
-    VERIFY_OK(t.compute().barrier({.wait = {{s, 1}}, .signal = {{done, 1}}}));
+    VERIFY_OK(t.queue().barrier({.wait = {{s, 1}}, .signal = {{done, 1}}}));
   });
   VERIFY_OK(s.signal(1));
   VERIFY_OK(done.wait(1, kWatchdog));
@@ -126,8 +126,31 @@ void callback_runs_when_a_device_signals(Context& t) {
     VERIFY_OK(status);
     ran = true;
   });
-  VERIFY_OK(t.compute().barrier({.signal = {{s, 1}}}));
+  VERIFY_OK(t.queue().barrier({.signal = {{s, 1}}}));
   VERIFY_UNTIL(ran.load());
+}
+
+void every_callback_of_a_value_runs_once(Context& t) {
+  const Semaphore s = t.semaphore();
+  std::atomic<int> runs = 0;
+  std::vector<hal::Registration> registrations(16);
+  Threads threads;
+  for (std::size_t i = 0; i < 4; ++i) {
+    threads.start([&, i] {
+      for (std::size_t n = i; n < registrations.size(); n += 4) {
+        registrations[n] = s.on_reach(1, [&](const Status& status) {
+                              VERIFY_OK(status);
+                              ++runs;
+                            }).value();
+      }
+    });
+  }
+  // Some are registered before the signal, some perhaps after it.
+  VERIFY_OK(t.queue().barrier({.signal = {{s, 1}}}));
+  threads.join();
+  VERIFY_UNTIL(runs == 16);
+  VERIFY_OK(s.signal(2));
+  VERIFY_EQ(runs.load(), 16);
 }
 
 void callback_is_told_when_the_last_signaller_is_gone(Context& t) {
@@ -142,6 +165,7 @@ void callback_is_told_when_the_last_signaller_is_gone(Context& t) {
 }
 
 #define CASE(name) {"callback", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"callback", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(callback_runs_once_when_the_value_is_reached),
     CASE(callback_of_a_reached_value_runs_before_on_reach_returns),
@@ -149,12 +173,14 @@ constexpr Case kCases[] = {
     CASE(callback_of_a_destroyed_registration_does_not_run),
     CASE(callback_does_not_run_after_its_registration_is_destroyed_in_a_race),
     CASE(callback_may_signal),
-    CASE(callback_may_submit),
+    CASE_ON_EVERY_QUEUE(callback_may_submit),
     CASE(callback_may_destroy_its_registration),
-    CASE(callback_runs_when_a_device_signals),
+    CASE_ON_EVERY_QUEUE(callback_runs_when_a_device_signals),
+    CASE_ON_EVERY_QUEUE(every_callback_of_a_value_runs_once),
     CASE(callback_is_told_when_the_last_signaller_is_gone),
 };
 #undef CASE
+#undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
 

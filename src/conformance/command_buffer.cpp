@@ -118,7 +118,7 @@ void recorded_copy_takes_the_length_of_its_other_side(Context& t) {
   Recorder recorder(t.device());
   recorder.copy(slot(0, 8), BufferRange(to));
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {from}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {from}}, kWatchdog));
   VERIFY(contents(to) == ByteVector(source.begin() + 8, source.begin() + 24));
 }
 
@@ -159,19 +159,6 @@ void recorded_subspan_counts_from_its_offset(Context& t) {
   ByteVector expected(64);
   std::fill_n(expected.begin() + 20, 8, std::byte{0x77});
   VERIFY(contents(buffer) == expected);
-}
-
-void recorded_transfers_run_on_the_copy_queue(Context& t) {
-  const ByteVector source = ramp(100);
-  const Buffer a = t.buffer(100);
-  const Buffer b = t.buffer(100);
-  Recording recording(t);
-  recording->update(recording.ref(a), source);
-  recording->barrier();
-  recording->copy(recording.whole(a), recording.ref(b));
-  const CommandBuffer commands = recording.finish();
-  VERIFY_OK(t.copy_queue().execute_and_wait(commands, {.bindings = recording.table()}, kWatchdog));
-  VERIFY(contents(b) == source);
 }
 
 // ---- Barriers
@@ -319,7 +306,7 @@ void one_recording_takes_several_binding_tables(Context& t) {
     from.push_back(t.buffer(64, i + 1));
     to.push_back(t.buffer(64));
     VERIFY_OK(
-        t.compute().execute(commands, {.bindings = {from[i], to[i]}, .signal = {{done[i], 1}}}));
+        t.queue().execute(commands, {.bindings = {from[i], to[i]}, .signal = {{done[i], 1}}}));
   }
   for (std::uint8_t i = 0; i < 16; ++i) {
     VERIFY_OK(done[i].wait(1, kWatchdog));
@@ -333,7 +320,7 @@ void offsets_of_slot_and_binding_add_up(Context& t) {
   recorder.fill(slot(0, 8, 8), 0x77, 1);
   const CommandBuffer commands = recorder.finish().value();
   const Buffer part = buffer.subspan(16).value();
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {{part, 4, 20}}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {{part, 4, 20}}}, kWatchdog));
   ByteVector expected(64);
   std::fill_n(expected.begin() + 28, 8, std::byte{0x77});
   VERIFY(contents(buffer) == expected);
@@ -344,8 +331,8 @@ void slot_without_a_length_ends_with_its_binding(Context& t) {
   Recorder recorder(t.device());
   recorder.fill(slot(0), 0x77, 1);
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {{buffer, 8, 16}}}, kWatchdog));
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {{buffer, 60}}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {{buffer, 8, 16}}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {{buffer, 60}}}, kWatchdog));
   ByteVector expected(64);
   std::fill_n(expected.begin() + 8, 16, std::byte{0x77});
   std::fill_n(expected.begin() + 60, 4, std::byte{0x77});
@@ -358,7 +345,7 @@ void direct_and_slot_references_mix(Context& t) {
   Recorder recorder(t.device());
   recorder.copy(from, slot(0, 0, 64));
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {to}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {to}}, kWatchdog));
   VERIFY(contents(to) == contents(from));
 }
 
@@ -367,7 +354,7 @@ void unused_slots_may_be_bound_to_nothing(Context& t) {
   Recorder recorder(t.device());
   recorder.fill(slot(3), 0x33, 1);
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {{}, {}, {}, buffer}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {{}, {}, {}, buffer}}, kWatchdog));
   VERIFY(contents(buffer) == ByteVector(64, std::byte{0x33}));
 }
 
@@ -376,7 +363,7 @@ void table_may_be_longer_than_needed(Context& t) {
   Recorder recorder(t.device());
   recorder.fill(slot(0), 0x33, 1);
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {buffer, {}, buffer}}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = {buffer, {}, buffer}}, kWatchdog));
   VERIFY(contents(buffer) == ByteVector(64, std::byte{0x33}));
 }
 
@@ -387,7 +374,7 @@ void highest_slot_works(Context& t) {
   const CommandBuffer commands = recorder.finish().value();
   std::vector<BufferRange> table(hal::kMaxSlots);
   table.back() = buffer;
-  VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = table}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {.bindings = table}, kWatchdog));
   VERIFY(contents(buffer) == ByteVector(64, std::byte{0x44}));
 }
 
@@ -426,7 +413,7 @@ void recording_keeps_direct_memory(Context& t) {
     commands = recorder.finish().value();
   }
   const Buffer other = t.buffer(64, 0x55);
-  VERIFY_OK(t.compute().execute_and_wait(commands, {}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(commands, {}, kWatchdog));
   VERIFY(contents(result) == ByteVector(64, std::byte{7}));
 }
 
@@ -441,7 +428,7 @@ void dropped_recording_frees_its_memory_only(Context& t) {
     second.copy(shared, result);
     const CommandBuffer dropped = second.finish().value();
   }
-  VERIFY_OK(t.compute().execute_and_wait(kept, {}, kWatchdog));
+  VERIFY_OK(t.queue().execute_and_wait(kept, {}, kWatchdog));
   VERIFY(contents(result) == contents(shared));
 }
 
@@ -501,7 +488,7 @@ void recordings_are_made_on_many_threads(Context& t) {
     threads.start([&, i] {
       Recorder recorder(t.device());
       recorder.fill(BufferRange(buffer, 64 * i, 64), i + 1, 1);
-      VERIFY_OK(t.compute().execute_and_wait(recorder.finish().value(), {}, kWatchdog));
+      VERIFY_OK(t.queue().execute_and_wait(recorder.finish().value(), {}, kWatchdog));
     });
   }
   threads.join();
@@ -510,49 +497,52 @@ void recordings_are_made_on_many_threads(Context& t) {
 }
 
 #define CASE(name) {"command_buffer", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"command_buffer", #name, name, Vary::kQueueKinds}
 #define CASE_BY_EVERY_BINDING(name) {"command_buffer", #name, name, Vary::kBindings}
+#define CASE_IN_EVERY_WAY(name) {"command_buffer", #name, name, Vary::kQueueKinds | Vary::kBindings}
 constexpr Case kCases[] = {
     CASE(empty_recording_can_be_executed),
     CASE(recording_counts_its_commands_and_slots),
-    CASE_BY_EVERY_BINDING(recorded_fill_writes_its_range_alone),
-    CASE_BY_EVERY_BINDING(recorded_fill_without_a_length_reaches_the_end),
-    CASE_BY_EVERY_BINDING(recorded_update_writes_its_range_alone),
-    CASE_BY_EVERY_BINDING(recorded_update_takes_its_source_at_once),
-    CASE_BY_EVERY_BINDING(recorded_copy_of_every_alignment_and_length),
-    CASE(recorded_copy_takes_the_length_of_its_other_side),
-    CASE_BY_EVERY_BINDING(large_recorded_transfers),
-    CASE_BY_EVERY_BINDING(recorded_transfers_of_nothing_change_nothing),
-    CASE_BY_EVERY_BINDING(recorded_subspan_counts_from_its_offset),
-    CASE_BY_EVERY_BINDING(recorded_transfers_run_on_the_copy_queue),
-    CASE_BY_EVERY_BINDING(barrier_orders_the_commands_around_it),
-    CASE_BY_EVERY_BINDING(two_barriers_in_a_row_order_like_one),
-    CASE_BY_EVERY_BINDING(leading_and_trailing_barriers_are_harmless),
-    CASE(barriers_alone_complete),
+    CASE_IN_EVERY_WAY(recorded_fill_writes_its_range_alone),
+    CASE_IN_EVERY_WAY(recorded_fill_without_a_length_reaches_the_end),
+    CASE_IN_EVERY_WAY(recorded_update_writes_its_range_alone),
+    CASE_IN_EVERY_WAY(recorded_update_takes_its_source_at_once),
+    CASE_IN_EVERY_WAY(recorded_copy_of_every_alignment_and_length),
+    CASE_ON_EVERY_QUEUE(recorded_copy_takes_the_length_of_its_other_side),
+    CASE_IN_EVERY_WAY(large_recorded_transfers),
+    CASE_IN_EVERY_WAY(recorded_transfers_of_nothing_change_nothing),
+    CASE_IN_EVERY_WAY(recorded_subspan_counts_from_its_offset),
+    CASE_IN_EVERY_WAY(barrier_orders_the_commands_around_it),
+    CASE_IN_EVERY_WAY(two_barriers_in_a_row_order_like_one),
+    CASE_IN_EVERY_WAY(leading_and_trailing_barriers_are_harmless),
+    CASE_ON_EVERY_QUEUE(barriers_alone_complete),
     CASE_BY_EVERY_BINDING(barrier_orders_dispatch_and_transfer),
-    CASE_BY_EVERY_BINDING(hundred_commands_fit_between_barriers),
+    CASE_IN_EVERY_WAY(hundred_commands_fit_between_barriers),
     CASE_BY_EVERY_BINDING(recording_is_executed_again_and_again),
     CASE_BY_EVERY_BINDING(recording_may_be_in_flight_many_times),
     CASE_BY_EVERY_BINDING(recording_runs_on_both_queues_at_once),
-    CASE_BY_EVERY_BINDING(large_recording_runs_whole),
-    CASE(one_recording_takes_several_binding_tables),
-    CASE(offsets_of_slot_and_binding_add_up),
-    CASE(slot_without_a_length_ends_with_its_binding),
-    CASE(direct_and_slot_references_mix),
-    CASE(unused_slots_may_be_bound_to_nothing),
-    CASE(table_may_be_longer_than_needed),
-    CASE(highest_slot_works),
+    CASE_IN_EVERY_WAY(large_recording_runs_whole),
+    CASE_ON_EVERY_QUEUE(one_recording_takes_several_binding_tables),
+    CASE_ON_EVERY_QUEUE(offsets_of_slot_and_binding_add_up),
+    CASE_ON_EVERY_QUEUE(slot_without_a_length_ends_with_its_binding),
+    CASE_ON_EVERY_QUEUE(direct_and_slot_references_mix),
+    CASE_ON_EVERY_QUEUE(unused_slots_may_be_bound_to_nothing),
+    CASE_ON_EVERY_QUEUE(table_may_be_longer_than_needed),
+    CASE_ON_EVERY_QUEUE(highest_slot_works),
     CASE_BY_EVERY_BINDING(parked_execution_keeps_recording_table_and_memory),
-    CASE(recording_keeps_direct_memory),
-    CASE(dropped_recording_frees_its_memory_only),
+    CASE_ON_EVERY_QUEUE(recording_keeps_direct_memory),
+    CASE_ON_EVERY_QUEUE(dropped_recording_frees_its_memory_only),
     CASE(first_error_of_a_recorder_sticks),
     CASE(second_finish_is_a_failed_precondition),
     CASE(finished_recorder_ignores_commands),
     CASE(recorder_can_be_moved),
     CASE(abandoned_recorder_does_nothing),
-    CASE(recordings_are_made_on_many_threads),
+    CASE_ON_EVERY_QUEUE(recordings_are_made_on_many_threads),
 };
 #undef CASE
+#undef CASE_ON_EVERY_QUEUE
 #undef CASE_BY_EVERY_BINDING
+#undef CASE_IN_EVERY_WAY
 
 }  // namespace
 

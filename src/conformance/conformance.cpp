@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "conformance/conformance.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "conformance/context.h"
@@ -43,7 +44,23 @@ Result<std::vector<hal::Device>> open_devices(const std::string& uri) {
   return opened;
 }
 
-Outcome run_once(const Case& it, const Options& options, hal::QueueKind kind, bool indirect,
+// The queues that cases use: the devices' own have normal priority, for another one some are made.
+Result<std::vector<hal::Queue>> create_queues(const std::vector<hal::Device>& devices,
+                                              hal::QueuePriority priority) {
+  std::vector<hal::Queue> queues;
+  if (priority == hal::QueuePriority::kNormal) return queues;
+  for (const hal::Device& device : devices) {
+    for (const hal::QueueKind kind : {hal::QueueKind::kCompute, hal::QueueKind::kCopy}) {
+      Result<hal::Queue> made =
+          device.create_queue({.kind = kind, .priority = priority, .name = "the case's"});
+      if (!made.ok()) return std::move(made).status();
+      queues.push_back(*std::move(made));
+    }
+  }
+  return queues;
+}
+
+Outcome run_once(const Case& it, const Options& options, const Variant& variant,
                  std::string& driver) {
   Result<std::vector<hal::Device>> devices = open_devices(options.uri);
   if (!devices.ok()) {
@@ -51,7 +68,9 @@ Outcome run_once(const Case& it, const Options& options, hal::QueueKind kind, bo
     return {absent ? Verdict::kSkipped : Verdict::kFailed, devices.status().to_string()};
   }
   driver = devices->front().info().driver;
-  Context t(*std::move(devices), options, kind, indirect);
+  Result<std::vector<hal::Queue>> queues = create_queues(*devices, options.priority);
+  if (!queues.ok()) return {Verdict::kFailed, queues.status().to_string()};
+  Context t(*std::move(devices), *std::move(queues), options, variant);
   try {
     it.run(t);
   } catch (const Skip& skip) {
@@ -66,29 +85,39 @@ Outcome run_once(const Case& it, const Options& options, hal::QueueKind kind, bo
   return {Verdict::kFailed, std::move(failures)};
 }
 
-Outcome run_varied(const Case& it, const Options& options, std::string& driver) {
-  const auto second = [&](hal::QueueKind kind, bool indirect, std::string_view first_is,
-                          std::string_view second_is) -> Outcome {
-    Outcome outcome = run_once(it, options, hal::QueueKind::kCompute, false, driver);
-    std::string_view which = first_is;
-    if (outcome.verdict == Verdict::kPassed) {
-      outcome = run_once(it, options, kind, indirect, driver);
-      which = second_is;
-    }
-    if (outcome.verdict != Verdict::kPassed) {
-      outcome.message = fmt::format("with {}:\n{}", which, outcome.message);
-    }
-    return outcome;
+// "the copy queue and slots": of what the case varies.
+std::string describe(Vary vary, const Variant& variant) {
+  std::string text;
+  const auto add = [&](Vary over, std::string_view name) {
+    if (varies(vary, over)) text += fmt::format("{}{}", text.empty() ? "" : " and ", name);
   };
-  switch (it.vary) {
-    case Vary::kQueueKinds:
-      return second(hal::QueueKind::kCopy, false, "the compute queue", "the copy queue");
-    case Vary::kBindings:
-      return second(hal::QueueKind::kCompute, true, "direct references", "slots");
-    case Vary::kNothing:
-      break;
+  add(Vary::kQueueKinds,
+      variant.kind == hal::QueueKind::kCompute ? "the compute queue" : "the copy queue");
+  add(Vary::kBindings, variant.indirect ? "slots" : "direct references");
+  add(Vary::kBoundQueues, variant.bound ? "bound queues" : "queues that are not bound");
+  return text;
+}
+
+// Every combination of what the case varies, until one does not pass.
+Outcome run_varied(const Case& it, const Options& options, std::string& driver) {
+  for (const bool bound : {false, true}) {
+    if (bound && !varies(it.vary, Vary::kBoundQueues)) continue;
+    for (const bool indirect : {false, true}) {
+      if (indirect && !varies(it.vary, Vary::kBindings)) continue;
+      for (const hal::QueueKind kind : {hal::QueueKind::kCompute, hal::QueueKind::kCopy}) {
+        if (kind == hal::QueueKind::kCopy && !varies(it.vary, Vary::kQueueKinds)) continue;
+        const Variant variant{kind, indirect, bound};
+        Outcome outcome = run_once(it, options, variant, driver);
+        if (outcome.verdict == Verdict::kPassed) continue;
+        if (it.vary != Vary::kNothing) {
+          outcome.message =
+              fmt::format("with {}:\n{}", describe(it.vary, variant), outcome.message);
+        }
+        return outcome;
+      }
+    }
   }
-  return run_once(it, options, hal::QueueKind::kCompute, false, driver);
+  return {};
 }
 
 }  // namespace
@@ -122,6 +151,12 @@ std::span<const Case> cases() {
                                                                indirect_cases,
                                                                host_call_cases,
                                                                file_cases,
+                                                               hcq_queue_cases,
+                                                               hcq_order_cases,
+                                                               hcq_change_cases,
+                                                               hcq_timeline_cases,
+                                                               hcq_graph_cases,
+                                                               hcq_memory_cases,
                                                                misuse_cases,
                                                                stress_cases};
     for (const auto cases_of : kSuites) {
@@ -135,6 +170,23 @@ std::span<const Case> cases() {
 
 std::span<const Exclusion> exclusions() noexcept {
   return {};  // {"driver", "suite.name", "why it cannot pass"}
+}
+
+Status check(std::span<const Exclusion> excluded) {
+  for (const Exclusion& exclusion : excluded) {
+    const auto refuse = [&](std::string_view why) {
+      return Status(
+          StatusCode::kInvalidArgument,
+          fmt::format("exclusion of '{}' from '{}': {}", exclusion.glob, exclusion.driver, why));
+    };
+    if (exclusion.driver.empty()) return refuse("names no driver");
+    if (exclusion.reason.empty()) return refuse("gives no reason");
+    const auto named = [&](const Case& it) { return matches(exclusion.glob, it); };
+    if (exclusion.glob.empty() || std::ranges::none_of(cases(), named)) {
+      return refuse("matches no case");
+    }
+  }
+  return {};
 }
 
 bool matches(std::string_view glob, const Case& it) {

@@ -14,6 +14,11 @@ constexpr std::size_t kMaxDump = 4096;  // characters
 
 }  // namespace
 
+hal::Queue Context::queue(std::size_t device, hal::QueueKind kind) const {
+  if (queues_.empty()) return devices_[device].queue(kind);
+  return queues_[2 * device + (kind == hal::QueueKind::kCopy ? 1 : 0)];
+}
+
 std::vector<hal::Semaphore> Context::semaphores(std::size_t count) const {
   std::vector<hal::Semaphore> made;
   made.reserve(count);

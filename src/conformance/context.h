@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -36,11 +37,22 @@ struct Skip {
   std::string reason;
 };
 
+// Of what a case varies, one combination.
+struct Variant {
+  hal::QueueKind kind = hal::QueueKind::kCompute;
+  bool indirect = false;
+  bool bound = false;
+};
+
 class Context {
  public:
-  Context(std::vector<hal::Device> devices, const Options& options, hal::QueueKind kind,
-          bool indirect)
-      : devices_(std::move(devices)), options_(options), kind_(kind), indirect_(indirect) {}
+  // `queues`: the compute and the copy queue of each device, or none for their own.
+  Context(std::vector<hal::Device> devices, std::vector<hal::Queue> queues, const Options& options,
+          const Variant& variant)
+      : devices_(std::move(devices)),
+        queues_(std::move(queues)),
+        options_(options),
+        variant_(variant) {}
 
   // At least two, of one runtime.
   const hal::Device& device(std::size_t index = 0) const { return devices_[index]; }
@@ -48,22 +60,31 @@ class Context {
   // Gives up the case's handles of its devices.
   void drop_devices() {
     executables_.clear();
+    queues_.clear();
     devices_.clear();
   }
 
   // Of the kind that the case varies over; compute if it does not.
-  hal::Queue queue(std::size_t device = 0) const { return devices_[device].queue(kind_); }
+  hal::Queue queue(std::size_t device = 0) const { return queue(device, variant_.kind); }
   hal::Queue compute(std::size_t device = 0) const {
-    return devices_[device].queue(hal::QueueKind::kCompute);
+    return queue(device, hal::QueueKind::kCompute);
   }
   hal::Queue copy_queue(std::size_t device = 0) const {
-    return devices_[device].queue(hal::QueueKind::kCopy);
+    return queue(device, hal::QueueKind::kCopy);
   }
   // Every queue of both devices.
   std::vector<hal::Queue> queues() const {
     return {compute(0), copy_queue(0), compute(1), copy_queue(1)};
   }
-  bool indirect() const noexcept { return indirect_; }
+  hal::QueueKind kind() const noexcept { return variant_.kind; }
+  bool indirect() const noexcept { return variant_.indirect; }
+  bool bound() const noexcept { return variant_.bound; }
+
+  // How often to repeat something that is to be repeated so often; how many threads are to do it.
+  std::uint32_t rounds(std::uint32_t count) const noexcept { return count * options_.stress; }
+  std::uint32_t threads(std::uint32_t count) const noexcept {
+    return count * std::min(options_.stress, 4u);
+  }
 
   hal::Semaphore semaphore(std::uint64_t initial = 0) const {
     return devices_[0].create_semaphore(initial).value();
@@ -113,12 +134,13 @@ class Context {
   std::string failures() const;
 
  private:
+  hal::Queue queue(std::size_t device, hal::QueueKind kind) const;
   std::string dump() const;
 
   std::vector<hal::Device> devices_;
+  std::vector<hal::Queue> queues_;
   const Options& options_;
-  hal::QueueKind kind_;
-  bool indirect_;
+  const Variant variant_;
   std::vector<hal::Executable> executables_;
   mutable std::mutex mutex_;
   std::string failures_;
@@ -129,7 +151,7 @@ class Context {
 class Recording {
  public:
   explicit Recording(const Context& t, std::size_t device = 0)
-      : t_(t), queue_(t.compute(device)), recorder_(t.device(device)) {}
+      : t_(t), queue_(t.queue(device)), recorder_(t.device(device)) {}
 
   hal::Recorder* operator->() noexcept { return &recorder_; }
   hal::BindingRef ref(const hal::Buffer& buffer, std::uint64_t offset = 0,
@@ -141,7 +163,7 @@ class Recording {
   hal::CommandBuffer finish() { return recorder_.finish().value(); }
   // What to execute it with.
   const std::vector<hal::BufferRange>& table() const noexcept { return table_; }
-  // Ends it, executes it once and waits for that.
+  // Ends it, executes it once on Context::queue() and waits for that.
   void run();
 
  private:

@@ -115,9 +115,9 @@ void queue_of_a_kind_is_always_the_same(Context& t) {
     VERIFY_EQ(queue.kind(), kind);
     VERIFY(queue == t.device().queue(kind));
   }
-  VERIFY(!(t.compute() == t.copy_queue()));
-  VERIFY(!(t.compute(0) == t.compute(1)));
-  VERIFY(t.device().queue() == t.compute());
+  VERIFY(!(t.device().queue() == t.device().queue(QueueKind::kCopy)));
+  VERIFY(!(t.device(0).queue() == t.device(1).queue()));
+  VERIFY(t.device().queue() == t.device().queue(QueueKind::kCompute));
 }
 
 void queue_keeps_its_device(Context& t) {

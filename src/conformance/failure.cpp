@@ -118,13 +118,44 @@ void operation_whose_wait_fails_does_not_run(Context& t) {
     return queue.dispatch(increment, {.items = {1}}, {buffer}, {std::uint32_t{1}},
                           {.wait = {wait}, .signal = {signal}});
   });
+  const Buffer groups = t.buffer(12, 1);
+  attempt([&](auto wait, auto signal) {
+    return queue.dispatch_indirect(increment, groups, {buffer}, {std::uint32_t{1}},
+                                   {.wait = {wait}, .signal = {signal}});
+  });
   attempt([&](auto wait, auto signal) {
     return queue.execute(commands, {.wait = {wait}, .signal = {signal}});
   });
-  attempt([&](auto wait, auto signal) {
-    return queue.host_call([&called] { called = true; }, {.wait = {wait}, .signal = {signal}});
-  });
+  for (const hal::HostCallMode mode : {hal::HostCallMode::kShort, hal::HostCallMode::kMayBlock}) {
+    attempt([&](auto wait, auto signal) {
+      return queue.host_call([&called] { called = true; }, {.wait = {wait}, .signal = {signal}},
+                             mode);
+    });
+  }
   VERIFY(!called);
+}
+
+void every_kind_of_waiter_is_told_the_first_cause(Context& t) {
+  const Semaphore gate = t.semaphore();
+  const Semaphore done = t.semaphore();
+  const Semaphore never = t.semaphore();
+  VERIFY_OK(t.queue().barrier({.wait = {{gate, 1}}, .signal = {{done, 1}}}));
+  std::atomic<int> told = 0;
+  const auto registration = done.on_reach(1, [&](const Status& status) {
+    verify_is_cause(t, status);
+    ++told;
+  });
+  Threads threads;
+  threads.start([&] { verify_is_cause(t, done.wait(1, kWatchdog)); });
+  threads.start([&] { verify_is_cause(t, hal::wait_all({{never, 1}, {done, 1}}, kWatchdog)); });
+  threads.start([&] { verify_is_cause(t, hal::wait_any({{never, 1}, {done, 1}}, kWatchdog)); });
+  threads.start(
+      [&] { verify_is_cause(t, t.queue(1).barrier_and_wait({.wait = {{done, 1}}}, kWatchdog)); });
+  gate.fail(cause());
+  done.fail(Status(StatusCode::kInternal, "a later one"));
+  threads.join();
+  VERIFY_UNTIL(told == 1);
+  verify_is_cause(t, done.query().status());
 }
 
 void failure_crosses_devices(Context& t) {
@@ -391,6 +422,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(one_failed_wait_of_forty_is_enough),
     CASE(failure_travels_down_a_chain_over_all_queues),
     CASE(operation_whose_wait_fails_does_not_run),
+    CASE_ON_EVERY_QUEUE(every_kind_of_waiter_is_told_the_first_cause),
     CASE_ON_EVERY_QUEUE(failure_crosses_devices),
     CASE_ON_EVERY_QUEUE(failed_submission_leaves_its_queue_usable),
     CASE_ON_EVERY_QUEUE(failure_harms_nothing_that_does_not_wait_for_it),

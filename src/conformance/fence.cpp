@@ -209,6 +209,18 @@ void wait_idle_of_one_queue_ignores_the_others(Context& t) {
   VERIFY_OK(t.copy_queue().wait_idle(kWatchdog));
 }
 
+void wait_idle_of_one_thread_does_not_stop_another_that_submits(Context& t) {
+  const Semaphore gate = t.semaphore();
+  const Semaphore done = t.semaphore();
+  check(t.queue().barrier({.wait = {{gate, 1}}}));
+  std::jthread waiter([&] { VERIFY_OK(t.queue().wait_idle(kWatchdog)); });
+  VERIFY_CODE(done.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
+  // What this thread submits waits for nobody, and opens the other's gate.
+  check(t.queue().barrier({.wait = {{done, 0}}, .signal = {{done, 1}}}));
+  VERIFY_OK(done.wait(1, kWatchdog));
+  check(t.queue().barrier({.wait = {{done, 1}}, .signal = {{gate, 1}}}));
+}
+
 void many_threads_wait_for_one_queue(Context& t) {
   const Semaphore gate = t.semaphore();
   std::atomic<int> ran{0};
@@ -265,6 +277,7 @@ constexpr Case kCases[] = {
     IDLE_ON_EVERY_QUEUE(wait_idle_ends_when_work_fails_or_is_cancelled),
     {"idle", "wait_idle_of_one_queue_ignores_the_others",
      wait_idle_of_one_queue_ignores_the_others},
+    IDLE_ON_EVERY_QUEUE(wait_idle_of_one_thread_does_not_stop_another_that_submits),
     IDLE_ON_EVERY_QUEUE(many_threads_wait_for_one_queue),
     IDLE_ON_EVERY_QUEUE(flushed_work_ends_without_a_waiter),
     {"idle", "empty_queue_handle_is_neither_idle_nor_flushed",

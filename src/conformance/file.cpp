@@ -311,6 +311,24 @@ void dropped_file_stays_open_for_what_was_submitted(Context& t) {
   VERIFY_EQ(contents(target)[7], std::byte{9});
 }
 
+void transfer_whose_wait_fails_moves_no_byte(Context& t) {
+  const TemporaryFile file(ByteVector(8, std::byte{1}));
+  const File both = file.open();
+  const Buffer buffer = t.buffer(8, 0xee);
+  const std::vector<Semaphore> s = t.semaphores(3);
+  VERIFY_OK(t.queue().read(both, 0, buffer, {.wait = {{s[0], 1}}, .signal = {{s[1], 1}}}));
+  VERIFY_OK(t.queue().write(buffer, both, 0, {.wait = {{s[0], 1}}, .signal = {{s[2], 1}}}));
+  s[0].fail(Status(StatusCode::kDataLoss, "the cause of it"));
+  for (const Semaphore& each : {s[1], s[2]}) {
+    const Status status = each.wait(1, kWatchdog);
+    VERIFY_CODE(status, StatusCode::kDataLoss);
+    VERIFY_EQ(status.message(), "the cause of it");
+  }
+  VERIFY_OK(t.queue().wait_idle(kWatchdog));
+  VERIFY(contents(buffer) == ByteVector(8, std::byte{0xee}));
+  VERIFY(file.bytes() == ByteVector(8, std::byte{1}));
+}
+
 void cancelled_read_touches_nothing(Context& t) {
   const TemporaryFile file(ByteVector(8, std::byte{1}));
   const Buffer target = t.buffer(8, 0xee);
@@ -449,6 +467,7 @@ constexpr Case kCases[] = {
     ONE_CASE(imported_descriptor_stays_the_callers_and_keeps_its_position),
     ONE_CASE(descriptor_that_would_not_do_as_told_is_refused),
     CASE(dropped_file_stays_open_for_what_was_submitted),
+    CASE(transfer_whose_wait_fails_moves_no_byte),
     CASE(cancelled_read_touches_nothing),
     CASE(wait_idle_waits_for_transfers_too),
     CASE(hundreds_of_transfers_are_in_flight_at_once),

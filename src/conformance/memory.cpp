@@ -70,6 +70,22 @@ void imported_memory_is_released_after_its_last_submission(Context& t) {
   VERIFY_EQ(host.bytes[128], std::byte{0});
 }
 
+void memory_of_work_nobody_waits_for_is_released(Context& t) {
+  constexpr int kCount = 200;
+  std::vector<std::byte> bytes(64 * kCount);
+  std::atomic<int> released = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const Buffer buffer =
+        t.device()
+            .import_memory(std::span(bytes).subspan(64 * static_cast<std::size_t>(i), 64),
+                           [&] { ++released; })
+            .value();
+    check(t.queue().fill(buffer, 0x33, 1, {}));
+  }
+  VERIFY_UNTIL((check(t.queue().flush()), released == kCount));
+  VERIFY(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0x33}; }));
+}
+
 void recording_keeps_imported_memory(Context& t) {
   Host host;
   hal::Recorder recorder(t.device());
@@ -230,6 +246,7 @@ constexpr Case kCases[] = {
     CASE(imported_memory_is_the_callers_bytes),
     CASE_ON_EVERY_QUEUE(device_work_reads_and_writes_imported_memory),
     CASE_ON_EVERY_QUEUE(imported_memory_is_released_after_its_last_submission),
+    CASE_ON_EVERY_QUEUE(memory_of_work_nobody_waits_for_is_released),
     CASE(recording_keeps_imported_memory),
     CASE(import_that_fails_releases_nothing),
     CASE(callable_of_a_failed_import_is_destroyed),

@@ -49,9 +49,9 @@ void empty_semaphore_in_a_list_answers_invalid_argument(Context& t) {
   const Semaphore none;
   VERIFY_CODE(hal::wait_all({{reached, 1}, {none, 1}}, kNow), kInvalidArgument);
   VERIFY_CODE(hal::wait_any({{reached, 1}, {none, 1}}, kNow), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.wait = {{none, 1}}}), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.signal = {{none, 1}}}), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.wait = {{reached, 1}, {none, 0}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.wait = {{none, 1}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.signal = {{none, 1}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.wait = {{reached, 1}, {none, 0}}}), kInvalidArgument);
 }
 
 void empty_queue_answers_invalid_argument(Context& t) {
@@ -98,8 +98,8 @@ void empty_function_answers_invalid_argument(Context& t) {
 }
 
 void empty_command_buffer_answers_invalid_argument(Context& t) {
-  VERIFY_CODE(t.compute().execute({}, {}), kInvalidArgument);
-  VERIFY_CODE(t.compute().execute_and_wait({}, {}), kInvalidArgument);
+  VERIFY_CODE(t.queue().execute({}, {}), kInvalidArgument);
+  VERIFY_CODE(t.queue().execute_and_wait({}, {}), kInvalidArgument);
   VERIFY_EQ(CommandBuffer().command_count(), 0u);
 }
 
@@ -124,7 +124,7 @@ void empty_buffer_answers_invalid_argument(Context& t) {
 void slot_bound_to_nothing_is_refused(Context& t) {
   Recorder recorder(t.device());
   recorder.fill(slot(0), 1, 1);
-  VERIFY_CODE(t.compute().execute(recorder.finish().value(), {.bindings = {BufferRange()}}),
+  VERIFY_CODE(t.queue().execute(recorder.finish().value(), {.bindings = {BufferRange()}}),
               kInvalidArgument);
 }
 
@@ -132,17 +132,17 @@ void slot_bound_to_nothing_is_refused(Context& t) {
 
 void signal_at_or_below_the_value_is_refused_at_submit(Context& t) {
   const Semaphore s = t.semaphore(5);
-  VERIFY_CODE(t.compute().barrier({.signal = {{s, 5}}}), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.signal = {{s, 4}}}), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.signal = {{s, 0}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.signal = {{s, 5}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.signal = {{s, 4}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.signal = {{s, 0}}}), kInvalidArgument);
   VERIFY_VALUE(s, 5);
-  VERIFY_OK(t.compute().barrier_and_wait({.signal = {{s, 6}}}, kWatchdog));
+  VERIFY_OK(t.queue().barrier_and_wait({.signal = {{s, 6}}}, kWatchdog));
 }
 
 void values_beyond_the_greatest_are_refused_at_submit(Context& t) {
   const Semaphore s = t.semaphore();
-  VERIFY_CODE(t.compute().barrier({.signal = {{s, kMaxValue + 1}}}), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.wait = {{s, kMaxValue + 1}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.signal = {{s, kMaxValue + 1}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.wait = {{s, kMaxValue + 1}}}), kInvalidArgument);
   VERIFY_VALUE(s, 0);
 }
 
@@ -155,13 +155,13 @@ void wait_for_a_value_beyond_the_greatest_is_refused(Context& t) {
 
 void wait_for_its_own_signal_is_refused(Context& t) {
   const Semaphore s = t.semaphore();
-  VERIFY_CODE(t.compute().barrier({.wait = {{s, 1}}, .signal = {{s, 1}}}), kInvalidArgument);
-  VERIFY_CODE(t.compute().barrier({.wait = {{s, 2}}, .signal = {{s, 1}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.wait = {{s, 1}}, .signal = {{s, 1}}}), kInvalidArgument);
+  VERIFY_CODE(t.queue().barrier({.wait = {{s, 2}}, .signal = {{s, 1}}}), kInvalidArgument);
   const Semaphore other = t.semaphore();
-  VERIFY_CODE(t.compute().barrier(
+  VERIFY_CODE(t.queue().barrier(
                   {.wait = {{other, 1}, {s, 1}, {s, 7}}, .signal = {{other, 2}, {s, 3}, {s, 5}}}),
               kInvalidArgument);
-  VERIFY_OK(t.compute().barrier({.wait = {{s, 1}}, .signal = {{s, 2}}}));
+  VERIFY_OK(t.queue().barrier({.wait = {{s, 1}}, .signal = {{s, 2}}}));
 }
 
 // ---- Ranges
@@ -273,12 +273,12 @@ void ranges_of_a_copy_that_overlap_by_their_bindings_are_refused(Context& t) {
   Recorder recorder(t.device());
   recorder.copy(slot(0, 0, 8), slot(1, 0, 8));
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_CODE(t.compute().execute(commands, {.bindings = {{buffer, 0}, {buffer, 4}}}),
+  VERIFY_CODE(t.queue().execute(commands, {.bindings = {{buffer, 0}, {buffer, 4}}}),
               kInvalidArgument);
-  VERIFY_OK(t.compute().execute(commands, {.bindings = {{buffer, 0}, {buffer, 8}}}));
+  VERIFY_OK(t.queue().execute(commands, {.bindings = {{buffer, 0}, {buffer, 8}}}));
   Recorder mixed(t.device());
   mixed.copy(BufferRange(buffer, 0, 8), slot(0, 0, 8));
-  VERIFY_CODE(t.compute().execute(mixed.finish().value(), {.bindings = {{buffer, 4}}}),
+  VERIFY_CODE(t.queue().execute(mixed.finish().value(), {.bindings = {{buffer, 4}}}),
               kInvalidArgument);
 }
 
@@ -411,8 +411,8 @@ void function_of_another_device_is_refused(Context& t) {
 
 void recording_of_another_device_is_refused(Context& t) {
   const CommandBuffer commands = Recorder(t.device(1)).finish().value();
-  VERIFY_CODE(t.compute(0).execute(commands, {}), kPermissionDenied);
-  VERIFY_CODE(t.compute(0).execute_and_wait(commands, {}, kWatchdog), kPermissionDenied);
+  VERIFY_CODE(t.queue(0).execute(commands, {}), kPermissionDenied);
+  VERIFY_CODE(t.queue(0).execute_and_wait(commands, {}, kWatchdog), kPermissionDenied);
 }
 
 // ---- Slots
@@ -428,9 +428,9 @@ void table_shorter_than_the_slots_is_out_of_range(Context& t) {
   Recorder recorder(t.device());
   recorder.fill(slot(1), 0);
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_CODE(t.compute().execute(commands, {}), kOutOfRange);
-  VERIFY_CODE(t.compute().execute(commands, {.bindings = {buffer}}), kOutOfRange);
-  VERIFY_OK(t.compute().execute(commands, {.bindings = {buffer, buffer}}));
+  VERIFY_CODE(t.queue().execute(commands, {}), kOutOfRange);
+  VERIFY_CODE(t.queue().execute(commands, {.bindings = {buffer}}), kOutOfRange);
+  VERIFY_OK(t.queue().execute(commands, {.bindings = {buffer, buffer}}));
 }
 
 void command_beyond_its_binding_is_out_of_range(Context& t) {
@@ -438,9 +438,9 @@ void command_beyond_its_binding_is_out_of_range(Context& t) {
   Recorder recorder(t.device());
   recorder.fill(slot(0, 32, 16), 0);
   const CommandBuffer commands = recorder.finish().value();
-  VERIFY_CODE(t.compute().execute(commands, {.bindings = {{buffer, 0, 47}}}), kOutOfRange);
-  VERIFY_CODE(t.compute().execute(commands, {.bindings = {{buffer, 20}}}), kOutOfRange);
-  VERIFY_OK(t.compute().execute(commands, {.bindings = {{buffer, 0, 48}}}));
+  VERIFY_CODE(t.queue().execute(commands, {.bindings = {{buffer, 0, 47}}}), kOutOfRange);
+  VERIFY_CODE(t.queue().execute(commands, {.bindings = {{buffer, 20}}}), kOutOfRange);
+  VERIFY_OK(t.queue().execute(commands, {.bindings = {{buffer, 0, 48}}}));
 }
 
 void slot_whose_end_overflows_is_out_of_range(Context& t) {
@@ -485,18 +485,18 @@ void error_names_object_operation_and_value(Context& t) {
 #define CASE_ON_EVERY_QUEUE(name) {"misuse", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(empty_semaphore_answers_invalid_argument),
-    CASE(empty_semaphore_in_a_list_answers_invalid_argument),
+    CASE_ON_EVERY_QUEUE(empty_semaphore_in_a_list_answers_invalid_argument),
     CASE(empty_queue_answers_invalid_argument),
     CASE(empty_device_answers_invalid_argument),
     CASE(empty_executable_answers_invalid_argument),
     CASE(empty_function_answers_invalid_argument),
-    CASE(empty_command_buffer_answers_invalid_argument),
+    CASE_ON_EVERY_QUEUE(empty_command_buffer_answers_invalid_argument),
     CASE(empty_buffer_answers_invalid_argument),
-    CASE(slot_bound_to_nothing_is_refused),
-    CASE(signal_at_or_below_the_value_is_refused_at_submit),
-    CASE(values_beyond_the_greatest_are_refused_at_submit),
+    CASE_ON_EVERY_QUEUE(slot_bound_to_nothing_is_refused),
+    CASE_ON_EVERY_QUEUE(signal_at_or_below_the_value_is_refused_at_submit),
+    CASE_ON_EVERY_QUEUE(values_beyond_the_greatest_are_refused_at_submit),
     CASE(wait_for_a_value_beyond_the_greatest_is_refused),
-    CASE(wait_for_its_own_signal_is_refused),
+    CASE_ON_EVERY_QUEUE(wait_for_its_own_signal_is_refused),
     CASE_ON_EVERY_QUEUE(range_beyond_the_buffer_is_out_of_range),
     CASE_ON_EVERY_QUEUE(range_whose_end_overflows_is_out_of_range),
     CASE_ON_EVERY_QUEUE(range_of_a_subspan_ends_with_it),
@@ -506,7 +506,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(length_of_a_fill_is_a_multiple_of_its_pattern),
     CASE_ON_EVERY_QUEUE(lengths_of_a_copy_are_equal),
     CASE_ON_EVERY_QUEUE(ranges_of_a_copy_do_not_overlap),
-    CASE(ranges_of_a_copy_that_overlap_by_their_bindings_are_refused),
+    CASE_ON_EVERY_QUEUE(ranges_of_a_copy_that_overlap_by_their_bindings_are_refused),
     CASE(update_of_another_length_is_refused),
     CASE(number_of_bindings_must_agree),
     CASE(number_of_constants_must_agree),
@@ -517,10 +517,10 @@ constexpr Case kCases[] = {
     CASE(grid_beyond_its_limit_is_out_of_range),
     CASE(copy_queue_runs_no_kernels),
     CASE(function_of_another_device_is_refused),
-    CASE(recording_of_another_device_is_refused),
+    CASE_ON_EVERY_QUEUE(recording_of_another_device_is_refused),
     CASE(slot_beyond_the_highest_is_out_of_range),
-    CASE(table_shorter_than_the_slots_is_out_of_range),
-    CASE(command_beyond_its_binding_is_out_of_range),
+    CASE_ON_EVERY_QUEUE(table_shorter_than_the_slots_is_out_of_range),
+    CASE_ON_EVERY_QUEUE(command_beyond_its_binding_is_out_of_range),
     CASE(slot_whose_end_overflows_is_out_of_range),
     CASE_ON_EVERY_QUEUE(refused_submission_signals_nothing_and_changes_nothing),
     CASE_ON_EVERY_QUEUE(error_names_object_operation_and_value),

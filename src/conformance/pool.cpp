@@ -215,6 +215,24 @@ void block_goes_from_queue_to_queue(Context& t) {
   VERIFY_EQ(pool.statistics().slabs, 1u);
 }
 
+// The first queue writes the block's first word as its last act, long after the second has had the
+// block, unless the pool makes that one wait.
+void block_freed_behind_slow_work_is_not_written_early(Context& t) {
+  const Pool pool = make_pool(t, kSize);
+  const Semaphore s = t.semaphore();
+  const Semaphore other = t.semaphore();
+  const Buffer x = allocate_now(t.compute(), pool, kSize, s, 1);
+  set_contents(x, ByteVector(kSize, std::byte{1}));
+  VERIFY_OK(t.compute().dispatch(t.kernel("busy"), {.groups = {1}}, {x}, {std::uint32_t{3'000'000}},
+                                 {.signal = {{s, 2}}}));
+  VERIFY_OK(t.compute().deallocate(x, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+  const Buffer y = allocate(t.copy_queue(), pool, kSize, {.signal = {{other, 1}}});
+  VERIFY_OK(t.copy_queue().fill(y, 7, 1, {.wait = {{other, 1}}, .signal = {{other, 2}}}));
+  VERIFY_OK(other.wait(2, kWatchdog));
+  VERIFY_OK(s.wait(3, kWatchdog));
+  VERIFY(contents(y) == ByteVector(kSize, std::byte{7}));
+}
+
 void full_pool_waits_for_a_deallocation(Context& t) {
   const Pool pool = make_pool(t, kSize);
   const Semaphore s = t.semaphore();
@@ -242,6 +260,49 @@ void full_pool_with_nothing_to_wait_for_is_resource_exhausted(Context& t) {
   VERIFY_CODE(
       t.queue().allocate(pool, {.size = 2 * kSize + 1, .memory = MemoryType::kHostVisible}, {}),
       StatusCode::kResourceExhausted);
+}
+
+void exhaustion_reaches_every_dependent_with_its_sizes(Context& t) {
+  const Pool pool = make_pool(t, kSize);
+  const Semaphore s = t.semaphore();
+  const Buffer kept = allocate_now(t.queue(), pool, kSize, s, 1);
+  const std::vector<Semaphore> chain = t.semaphores(3);
+  const Semaphore other = t.device(1).create_semaphore().value();
+  VERIFY_OK(t.copy_queue().barrier({.wait = {{chain[0], 1}}, .signal = {{chain[1], 1}}}));
+  VERIFY_OK(t.queue(1).barrier({.wait = {{chain[1], 1}}, .signal = {{chain[2], 1}, {other, 1}}}));
+  const Buffer none = allocate(t.queue(), pool, kSize, {.signal = {{chain[0], 1}}});
+  for (const Semaphore& each : {chain[0], chain[1], chain[2], other}) {
+    const Status status = each.wait(1, kWatchdog);
+    VERIFY_CODE(status, StatusCode::kResourceExhausted);
+    VERIFY(status.message().find("4096 bytes: 4096 of") != std::string_view::npos);
+  }
+}
+
+void rounds_of_allocation_dispatch_and_deallocation_overlap(Context& t) {
+  constexpr std::size_t kRounds = 30;
+  const Pool pool = make_pool(t);
+  const hal::Function increment = t.kernel("increment");
+  const Buffer result = t.buffer(4 * kRounds);
+  const std::vector<Semaphore> s = t.semaphores(kRounds);
+  const Semaphore start = t.semaphore();
+  for (std::uint32_t i = 0; i < kRounds; ++i) {
+    const Buffer x =
+        allocate(t.compute(), pool, 4000, {.wait = {{start, 1}}, .signal = {{s[i], 1}}});
+    Recording recording(t);
+    recording->fill(recording.whole(x), i).barrier();
+    recording->dispatch(increment, {.items = 1000}, {recording.ref(x)}, {std::uint32_t{1000}});
+    recording->barrier();
+    recording->copy(recording.ref(x, 3996, 4), recording.ref(result, 4 * i, 4));
+    const hal::CommandBuffer commands = recording.finish();
+    VERIFY_OK(t.compute().execute(
+        commands, {.bindings = recording.table(), .wait = {{s[i], 1}}, .signal = {{s[i], 2}}}));
+    VERIFY_OK(t.compute().deallocate(x, {.wait = {{s[i], 2}}, .signal = {{s[i], 3}}}));
+  }
+  VERIFY_OK(start.signal(1));
+  for (const Semaphore& each : s) VERIFY_OK(each.wait(3, kWatchdog));
+  const hal::Mapping words = result.map().value();
+  for (std::uint32_t i = 0; i < kRounds; ++i) VERIFY_EQ(words.as<std::uint32_t>()[i], i + 1);
+  VERIFY_EQ(pool.statistics().used_bytes, 0u);
 }
 
 void dropped_handles_return_the_memory(Context& t) {
@@ -360,33 +421,38 @@ void threads_share_a_tight_pool(Context& t) {
 }
 
 #define CASE(name) {"pool", #name, name}
+#define CASE_BY_EVERY_BINDING(name) {"pool", #name, name, Vary::kBindings}
 #define CASE_ON_EVERY_QUEUE(name) {"pool", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(allocated_buffer_is_usable_after_the_signal),
     CASE_ON_EVERY_QUEUE(memory_is_not_given_before_the_waits_hold),
-    CASE(size_and_type_are_known_before_the_memory_is_there),
+    CASE_ON_EVERY_QUEUE(size_and_type_are_known_before_the_memory_is_there),
     CASE_ON_EVERY_QUEUE(whole_life_is_submitted_ahead),
     CASE_ON_EVERY_QUEUE(every_transfer_takes_pool_memory),
     {"pool", "recording_refers_to_memory_that_comes_later",
      recording_refers_to_memory_that_comes_later, Vary::kBindings},
     CASE_ON_EVERY_QUEUE(chained_cycles_need_no_host),
-    CASE(deallocated_buffer_is_refused),
-    CASE(failed_wait_of_a_deallocation_leaves_the_buffer),
-    CASE(failed_wait_of_an_allocation_fails_what_waits_for_it),
-    CASE(use_that_does_not_wait_for_the_allocation_fails),
+    CASE_ON_EVERY_QUEUE(deallocated_buffer_is_refused),
+    CASE_ON_EVERY_QUEUE(failed_wait_of_a_deallocation_leaves_the_buffer),
+    CASE_ON_EVERY_QUEUE(failed_wait_of_an_allocation_fails_what_waits_for_it),
+    CASE_ON_EVERY_QUEUE(use_that_does_not_wait_for_the_allocation_fails),
     CASE(block_goes_from_queue_to_queue),
-    CASE(full_pool_waits_for_a_deallocation),
-    CASE(full_pool_with_nothing_to_wait_for_is_resource_exhausted),
-    CASE(dropped_handles_return_the_memory),
-    CASE(trim_leaves_what_is_used),
-    CASE(statistics_count_what_is_used_and_its_peak),
-    CASE(alignment_holds_in_a_pool),
-    CASE(buffer_of_no_bytes_comes_and_goes),
-    CASE(peer_device_uses_pool_memory),
-    CASE(misuse_is_refused),
+    CASE(block_freed_behind_slow_work_is_not_written_early),
+    CASE_ON_EVERY_QUEUE(full_pool_waits_for_a_deallocation),
+    CASE_ON_EVERY_QUEUE(full_pool_with_nothing_to_wait_for_is_resource_exhausted),
+    CASE_ON_EVERY_QUEUE(exhaustion_reaches_every_dependent_with_its_sizes),
+    CASE_BY_EVERY_BINDING(rounds_of_allocation_dispatch_and_deallocation_overlap),
+    CASE_ON_EVERY_QUEUE(dropped_handles_return_the_memory),
+    CASE_ON_EVERY_QUEUE(trim_leaves_what_is_used),
+    CASE_ON_EVERY_QUEUE(statistics_count_what_is_used_and_its_peak),
+    CASE_ON_EVERY_QUEUE(alignment_holds_in_a_pool),
+    CASE_ON_EVERY_QUEUE(buffer_of_no_bytes_comes_and_goes),
+    CASE_ON_EVERY_QUEUE(peer_device_uses_pool_memory),
+    CASE_ON_EVERY_QUEUE(misuse_is_refused),
     CASE(threads_share_a_tight_pool),
 };
 #undef CASE
+#undef CASE_BY_EVERY_BINDING
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace

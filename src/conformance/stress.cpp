@@ -31,23 +31,25 @@ std::uint32_t word(const Buffer& buffer, std::size_t index = 0) {
 void rapid_fills_leave_the_last_pattern(Context& t) {
   const Buffer buffer = t.buffer(4096);
   const Semaphore s = t.semaphore();
-  for (std::uint32_t i = 1; i <= 200; ++i) {
+  const std::uint32_t count = t.rounds(200);
+  for (std::uint32_t i = 1; i <= count; ++i) {
     check(t.queue().fill(buffer, i, 4, {.wait = {{s, i - 1}}, .signal = {{s, i}}}));
   }
-  VERIFY_OK(s.wait(200, kWatchdog));
-  VERIFY_EQ(word(buffer), 200u);
-  VERIFY_EQ(word(buffer, 1023), 200u);
+  VERIFY_OK(s.wait(count, kWatchdog));
+  VERIFY_EQ(word(buffer), count);
+  VERIFY_EQ(word(buffer, 1023), count);
 }
 
 void rapid_copies_carry_a_pattern_round(Context& t) {
   std::vector<Buffer> ring;
   for (int i = 0; i < 8; ++i) ring.push_back(t.buffer(4096, i == 0 ? 0x5a : 0));
   const Semaphore s = t.semaphore();
-  for (std::uint64_t i = 0; i < 200; ++i) {
+  const std::uint64_t count = t.rounds(200);
+  for (std::uint64_t i = 0; i < count; ++i) {
     check(
         t.queue().copy(ring[i % 8], ring[(i + 1) % 8], {.wait = {{s, i}}, .signal = {{s, i + 1}}}));
   }
-  VERIFY_OK(s.wait(200, kWatchdog));
+  VERIFY_OK(s.wait(count, kWatchdog));
   for (const Buffer& each : ring) VERIFY(contents(each) == ByteVector(4096, std::byte{0x5a}));
 }
 
@@ -56,7 +58,7 @@ void bursts_of_copies_all_arrive(Context& t) {
   const Buffer from = t.buffer_of(std::span<const std::byte>(source));
   const Buffer to = t.buffer(64 * 64);
   const std::vector<Semaphore> done = t.semaphores(64);
-  for (std::uint64_t round = 1; round <= 64; ++round) {
+  for (std::uint64_t round = 1; round <= t.rounds(64); ++round) {
     std::vector<hal::Point> all;
     for (std::uint64_t i = 0; i < 64; ++i) {
       check(t.queue().copy({from, 64 * i, 64}, {to, 64 * i, 64}, {.signal = {{done[i], round}}}));
@@ -69,32 +71,33 @@ void bursts_of_copies_all_arrive(Context& t) {
 }
 
 void many_threads_submit_to_one_queue(Context& t) {
-  constexpr std::uint32_t kThreads = 4;
-  constexpr std::uint32_t kEach = 300;
-  const Buffer buffer = t.buffer(4 * kThreads * kEach);
+  const std::uint32_t thread_count = t.threads(4);
+  const std::uint32_t each = t.rounds(300);
+  const Buffer buffer = t.buffer(4 * thread_count * each);
   Threads threads;
-  for (std::uint32_t i = 0; i < kThreads; ++i) {
+  for (std::uint32_t i = 0; i < thread_count; ++i) {
     threads.start([&, i] {
       const Semaphore s = t.semaphore();
-      for (std::uint32_t n = 0; n < kEach; ++n) {
-        const std::uint64_t at = kEach * i + n;
-        VERIFY_OK(t.queue().fill({buffer, 4 * at, 4}, kEach * i + n + 1, 4,
+      for (std::uint32_t n = 0; n < each; ++n) {
+        const std::uint64_t at = each * i + n;
+        VERIFY_OK(t.queue().fill({buffer, 4 * at, 4}, each * i + n + 1, 4,
                                  {.wait = {{s, n}}, .signal = {{s, n + 1}}}));
       }
-      VERIFY_OK(s.wait(kEach, kWatchdog));
+      VERIFY_OK(s.wait(each, kWatchdog));
     });
   }
   threads.join();
-  for (std::uint32_t i = 0; i < kThreads * kEach; ++i) {
+  for (std::uint32_t i = 0; i < thread_count * each; ++i) {
     if (word(buffer, i) != i + 1) VERIFY_EQ(word(buffer, i), i + 1);
   }
 }
 
 void many_threads_wait_on_one_queue(Context& t) {
   Threads threads;
-  for (int i = 0; i < 4; ++i) {
+  for (std::uint32_t i = 0; i < t.threads(4); ++i) {
     threads.start([&] {
-      for (int n = 0; n < 200; ++n) VERIFY_OK(t.queue().barrier_and_wait({}, kWatchdog));
+      for (std::uint32_t n = 0; n < t.rounds(200); ++n)
+        VERIFY_OK(t.queue().barrier_and_wait({}, kWatchdog));
     });
   }
 }
@@ -104,31 +107,31 @@ void many_threads_execute_one_recording(Context& t) {
   recorder.dispatch(t.kernel("increment"), {.items = {64}}, {hal::slot(0)}, {std::uint32_t{64}});
   const CommandBuffer commands = recorder.finish().value();
   Threads threads;
-  for (int i = 0; i < 4; ++i) {
+  for (std::uint32_t i = 0; i < t.threads(4); ++i) {
     threads.start([&] {
       const Buffer buffer = t.buffer(256);
-      for (int n = 0; n < 100; ++n) {
+      for (std::uint32_t n = 0; n < t.rounds(100); ++n) {
         VERIFY_OK(t.compute().execute_and_wait(commands, {.bindings = {buffer}}, kWatchdog));
       }
-      VERIFY_EQ(word(buffer, 63), 100u);
+      VERIFY_EQ(word(buffer, 63), t.rounds(100));
     });
   }
 }
 
 void chain_of_a_hundred_thousand_is_released_by_one_signal(Context& t) {
-  constexpr std::uint64_t kLinks = 100'000;
+  const std::uint64_t links = t.rounds(100'000);
   const Semaphore s = t.semaphore();
   const Queue queues[2] = {t.compute(), t.copy_queue()};
-  for (std::uint64_t i = kLinks; i >= 1; --i) {
+  for (std::uint64_t i = links; i >= 1; --i) {
     check(queues[i % 2].barrier({.wait = {{s, i}}, .signal = {{s, i + 1}}}));
   }
   VERIFY_OK(s.signal(1));
-  VERIFY_OK(s.wait(kLinks + 1, kWatchdog));
+  VERIFY_OK(s.wait(links + 1, kWatchdog));
 }
 
 void ten_thousand_waits_in_random_order_are_all_released(Context& t) {
-  constexpr std::size_t kCount = 10'000;
-  std::vector<std::uint64_t> values(kCount);
+  const std::size_t count = t.rounds(10'000);
+  std::vector<std::uint64_t> values(count);
   std::iota(values.begin(), values.end(), 1);
   std::shuffle(values.begin(), values.end(), std::mt19937(3));
   const Semaphore gate = t.semaphore();
@@ -139,32 +142,33 @@ void ten_thousand_waits_in_random_order_are_all_released(Context& t) {
     check(t.queue().barrier({.wait = {{gate, value}}}));
     registrations.push_back(gate.on_reach(value, [&](const Status&) { ++released; }).value());
   }
-  for (std::uint64_t value = 100; value <= kCount; value += 100) VERIFY_OK(gate.signal(value));
-  VERIFY_UNTIL(released == kCount);
+  for (std::uint64_t value = 100; value <= count; value += 100) VERIFY_OK(gate.signal(value));
+  VERIFY_UNTIL(released == count);
   VERIFY_OK(t.queue().barrier_and_wait({}, kWatchdog));
 }
 
 void two_devices_play_ping_pong(Context& t) {
   const Semaphore a = t.device(0).create_semaphore().value();
   const Semaphore b = t.device(1).create_semaphore().value();
-  for (std::uint64_t i = 1; i <= 1000; ++i) {
+  const std::uint64_t count = t.rounds(1000);
+  for (std::uint64_t i = 1; i <= count; ++i) {
     check(t.queue(0).barrier({.wait = {{b, i - 1}}, .signal = {{a, i}}}));
     check(t.queue(1).barrier({.wait = {{a, i}}, .signal = {{b, i}}}));
   }
-  VERIFY_OK(b.wait(1000, kWatchdog));
+  VERIFY_OK(b.wait(count, kWatchdog));
 }
 
 void random_graph_over_all_queues_runs_in_its_order(Context& t) {
-  constexpr std::size_t kNodes = 600;
+  const std::size_t nodes = t.rounds(600);
   std::mt19937 random(11);
   const std::vector<Queue> queues = t.queues();
-  const std::vector<Semaphore> done = t.semaphores(kNodes);
-  std::vector<std::vector<std::size_t>> needs(kNodes);
-  std::vector<std::atomic<bool>> ran(kNodes);
-  std::vector<std::size_t> order(kNodes);
+  const std::vector<Semaphore> done = t.semaphores(nodes);
+  std::vector<std::vector<std::size_t>> needs(nodes);
+  std::vector<std::atomic<bool>> ran(nodes);
+  std::vector<std::size_t> order(nodes);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
-  for (std::size_t node = 1; node < kNodes; ++node) {
+  for (std::size_t node = 1; node < nodes; ++node) {
     for (int edge = 0; edge < 3; ++edge) needs[node].push_back(random() % node);
   }
   for (const std::size_t node : order) {
@@ -191,25 +195,45 @@ void random_graph_over_all_queues_runs_in_its_order(Context& t) {
 
 void submissions_race_host_waits_on_one_semaphore(Context& t) {
   const Semaphore s = t.semaphore();
-  constexpr std::uint64_t kCount = 500;
+  const std::uint64_t count = t.rounds(500);
   Threads threads;
-  for (int i = 0; i < 3; ++i) {
+  for (std::uint32_t i = 0; i < t.threads(3); ++i) {
     threads.start([&] {
-      for (std::uint64_t value = 1; value <= kCount; ++value) {
+      for (std::uint64_t value = 1; value <= count; ++value) {
         VERIFY_OK(s.wait(value, kWatchdog));
       }
     });
   }
-  for (std::uint64_t value = 1; value <= kCount; ++value) {
+  for (std::uint64_t value = 1; value <= count; ++value) {
     VERIFY_OK(t.queue().barrier({.wait = {{s, value - 1}}, .signal = {{s, value}}}));
+  }
+}
+
+// After OpenCL's user events: each thread's work is released by another thread.
+void threads_open_the_gates_of_each_others_work(Context& t) {
+  const std::size_t count = t.threads(4);
+  const std::uint64_t rounds = t.rounds(200);
+  const std::vector<Semaphore> gates = t.semaphores(count);
+  const std::vector<Queue> queues = t.queues();
+  Threads threads;
+  for (std::size_t i = 0; i < count; ++i) {
+    threads.start([&, i] {
+      const Semaphore done = t.semaphore();
+      for (std::uint64_t n = 1; n <= rounds; ++n) {
+        VERIFY_OK(queues[i % 4].barrier({.wait = {{gates[i], n}}, .signal = {{done, n}}}));
+        VERIFY_OK(gates[(i + 1) % count].signal(n));
+        VERIFY_OK(done.wait(n, kWatchdog));
+      }
+    });
   }
 }
 
 void polling_threads_do_not_stop_a_submitter(Context& t) {
   const Semaphore s = t.semaphore();
   std::atomic<bool> done = false;
+  const std::uint64_t count = t.rounds(2000);
   Threads threads;
-  for (int i = 0; i < 2; ++i) {
+  for (std::uint32_t i = 0; i < t.threads(2); ++i) {
     threads.start([&] {
       while (!done) {
         VERIFY_OK(s.query());
@@ -217,15 +241,15 @@ void polling_threads_do_not_stop_a_submitter(Context& t) {
       }
     });
   }
-  for (std::uint64_t i = 1; i <= 2000; ++i) {
+  for (std::uint64_t i = 1; i <= count; ++i) {
     VERIFY_OK(t.queue().barrier({.wait = {{s, i - 1}}, .signal = {{s, i}}}));
   }
-  VERIFY_OK(s.wait(2000, kWatchdog));
+  VERIFY_OK(s.wait(count, kWatchdog));
   done = true;
 }
 
 void cancel_races_release(Context& t) {
-  for (int round = 0; round < 200; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(200); ++round) {
     const Semaphore gate = t.semaphore();
     const Semaphore done = t.semaphore();
     hal::Submission submission;
@@ -239,7 +263,7 @@ void cancel_races_release(Context& t) {
 }
 
 void failure_races_release(Context& t) {
-  for (int round = 0; round < 200; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(200); ++round) {
     const Semaphore gate = t.semaphore();
     const Semaphore done = t.semaphore();
     check(t.queue().barrier({.wait = {{gate, 1}}, .signal = {{done, 1}}}));
@@ -262,7 +286,7 @@ void recording_survives_queries_of_other_threads(Context& t) {
     }
   });
   const Buffer buffer = t.buffer(4096);
-  for (int i = 0; i < 50; ++i) {
+  for (std::uint32_t i = 0; i < t.rounds(50); ++i) {
     Recorder recorder(t.device());
     for (std::uint32_t n = 0; n < 64; ++n) recorder.fill(hal::BufferRange(buffer, 64 * n, 64), n);
     VERIFY_OK(t.compute().execute_and_wait(recorder.finish().value(), {}, kWatchdog));
@@ -320,7 +344,7 @@ void drop_after(Context& t, int step) {
 }
 
 void handles_are_dropped_after_every_step(Context& t) {
-  for (int round = 0; round < 5; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(5); ++round) {
     for (int step = 0; step <= 6; ++step) drop_after(t, step);
   }
 }
@@ -388,7 +412,7 @@ struct Everything {
 };
 
 void every_handle_is_dropped_inside_a_callback_of_a_host_signal(Context& t) {
-  for (int round = 0; round < 20; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore start = t.semaphore();
     const Semaphore dropped = t.semaphore();
     auto all = std::make_unique<Everything>(t.uri());
@@ -405,7 +429,7 @@ void every_handle_is_dropped_inside_a_callback_of_a_host_signal(Context& t) {
 }
 
 void every_handle_is_dropped_inside_a_callback_of_its_own_device(Context& t) {
-  for (int round = 0; round < 20; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore dropped = t.semaphore();
     const Semaphore ended = t.semaphore();
     auto all = std::make_unique<Everything>(t.uri());
@@ -424,7 +448,7 @@ void every_handle_is_dropped_inside_a_callback_of_its_own_device(Context& t) {
 }
 
 void every_handle_is_dropped_inside_a_host_call(Context& t) {
-  for (int round = 0; round < 20; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore done = t.semaphore();
     const Semaphore gate = t.semaphore();
     auto all = std::make_unique<Everything>(t.uri());
@@ -442,7 +466,7 @@ void every_handle_is_dropped_inside_a_host_call(Context& t) {
 }
 
 void every_handle_is_dropped_with_a_failed_callback(Context& t) {
-  for (int round = 0; round < 20; ++round) {
+  for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore gate = t.semaphore();
     const Semaphore ended = t.semaphore();
     const Semaphore dropped = t.semaphore();
@@ -460,9 +484,9 @@ void every_handle_is_dropped_with_a_failed_callback(Context& t) {
 
 void devices_open_and_close_on_many_threads(Context& t) {
   Threads threads;
-  for (int i = 0; i < 3; ++i) {
+  for (std::uint32_t i = 0; i < t.threads(3); ++i) {
     threads.start([&] {
-      for (int round = 0; round < 15; ++round) {
+      for (std::uint32_t round = 0; round < t.rounds(15); ++round) {
         const Device device = hal::open(t.uri()).value();
         const Buffer buffer =
             device.allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
@@ -483,7 +507,7 @@ void endless_submission_is_refused_or_done_but_never_lost(Context& t) {
   VERIFY_OK(
       t.compute().dispatch(t.kernel("busy"), {.groups = {1}}, {x}, {std::uint32_t{3'000'000}}, {}));
   std::uint64_t accepted = 0;
-  for (std::uint64_t i = 1; i <= 50'000; ++i) {
+  for (std::uint64_t i = 1; i <= t.rounds(50'000); ++i) {
     const Status status =
         t.compute().barrier({.wait = {{done, accepted}}, .signal = {{done, accepted + 1}}});
     if (status.ok()) {
@@ -511,6 +535,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(two_devices_play_ping_pong),
     CASE(random_graph_over_all_queues_runs_in_its_order),
     CASE_ON_EVERY_QUEUE(submissions_race_host_waits_on_one_semaphore),
+    CASE(threads_open_the_gates_of_each_others_work),
     CASE_ON_EVERY_QUEUE(polling_threads_do_not_stop_a_submitter),
     CASE_ON_EVERY_QUEUE(cancel_races_release),
     CASE_ON_EVERY_QUEUE(failure_races_release),

@@ -187,6 +187,25 @@ void larger_signal_after_the_submission_releases_it(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
+// Which of the two resolves the wait is nobody's promise; that one of them suffices is.
+void either_of_two_pending_signals_beyond_the_value_releases_a_wait(Context& t) {
+  for (const bool first : {true, false}) {
+    const Semaphore s = t.semaphore();
+    const Semaphore gates[2] = {t.semaphore(), t.semaphore()};
+    const Semaphore done = t.semaphore();
+    VERIFY_OK(t.queue().barrier({.wait = {{gates[0], 1}}, .signal = {{s, 5}}}));
+    VERIFY_OK(t.queue().barrier({.wait = {{gates[1], 1}}, .signal = {{s, 7}}}));
+    VERIFY_OK(t.queue().barrier({.wait = {{s, 3}}, .signal = {{done, 1}}}));
+    VERIFY_CODE(done.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
+    VERIFY_OK(gates[first ? 0 : 1].signal(1));
+    VERIFY_OK(done.wait(1, kWatchdog));
+    VERIFY_VALUE(s, first ? 5 : 7);
+    VERIFY_OK(gates[first ? 1 : 0].signal(1));
+    VERIFY_OK(t.queue().wait_idle(kWatchdog));
+    VERIFY_VALUE(s, 7);
+  }
+}
+
 void one_signal_releases_waits_for_different_values(Context& t) {
   const Semaphore gate = t.semaphore();
   const std::vector<Semaphore> done = t.semaphores(3);
@@ -400,6 +419,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(repeated_waits_keep_the_largest),
     CASE_ON_EVERY_QUEUE(larger_signal_before_the_submission_releases_it),
     CASE_ON_EVERY_QUEUE(larger_signal_after_the_submission_releases_it),
+    CASE_ON_EVERY_QUEUE(either_of_two_pending_signals_beyond_the_value_releases_a_wait),
     CASE_ON_EVERY_QUEUE(one_signal_releases_waits_for_different_values),
     CASE_ON_EVERY_QUEUE(waits_for_rising_values_are_released_one_by_one),
     CASE(fan_out_over_all_queues_waits_for_different_values),

@@ -35,6 +35,12 @@ std::span<const Case> executable_cases() noexcept;
 std::span<const Case> executable_cache_cases() noexcept;
 std::span<const Case> device_cases() noexcept;
 std::span<const Case> host_call_cases() noexcept;
+std::span<const Case> hcq_queue_cases() noexcept;
+std::span<const Case> hcq_order_cases() noexcept;
+std::span<const Case> hcq_change_cases() noexcept;
+std::span<const Case> hcq_timeline_cases() noexcept;
+std::span<const Case> hcq_graph_cases() noexcept;
+std::span<const Case> hcq_memory_cases() noexcept;
 std::span<const Case> misuse_cases() noexcept;
 std::span<const Case> stress_cases() noexcept;
 

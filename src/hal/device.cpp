@@ -143,13 +143,7 @@ void DeviceObject::remove_pool(PoolObject& pool) noexcept {
 // Nobody adds pools any more, and they are removed by the reclaim shell only.
 bool DeviceObject::close_pools() noexcept {
   bool closed = true;
-  pools_.for_each([&](PoolObject& pool) {
-    if (pool.close()) {
-      pools_.erase(pool);
-    } else {
-      closed = false;
-    }
-  });
+  pools_.for_each([&](PoolObject& pool) { closed &= pool.close(); });
   return closed;
 }
 

@@ -286,6 +286,8 @@ bool PoolObject::close() noexcept {
   if (posted_) return false;
   // Who waits hears of the end: it asks again, and finds the pool closed.
   if (!waiting_.empty()) device_->retry_queues();
+  // From the lock's end on, whoever drops the last reference destroys this.
+  device_->remove_pool(*this);
   device_ = nullptr;
   freed = space_.take_free_slabs(0);
   return true;

@@ -84,7 +84,8 @@ class PoolObject final : public RefCounted,
   // Nothing refers to it.
   void give(PoolBlock& block) noexcept;
 
-  // By the reclaim shell, when all handles are gone and the queues refuse: true once it is closed.
+  // By the reclaim shell, when all handles are gone and the queues refuse: true once it is closed
+  // and no longer among its device's. It may be gone then.
   bool close() noexcept;
   bool posted() noexcept;
 

@@ -83,6 +83,10 @@ class RecorderState {
 
 namespace {
 
+// Bytes of a path of debug groups in a trace, which is made anew for each group: names may be of
+// any length and nest in any depth.
+constexpr std::size_t kMaxGroupPath = 1024;
+
 Status no_memory(std::size_t bytes) {
   return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
 }
@@ -254,7 +258,12 @@ void RecorderState::name_group() {
   trace::Tracer* const tracer = device_.object()->engine().tracer();
   if (tracer == nullptr) return;
   std::string path;
-  for (const std::string_view group : groups_) path.append(path.empty() ? "" : " / ").append(group);
+  for (const std::string_view group : groups_) {
+    path.append(path.empty() ? "" : " / ").append(group.substr(0, kMaxGroupPath));
+    if (path.size() <= kMaxGroupPath) continue;
+    path.replace(kMaxGroupPath, path.npos, "...");
+    break;
+  }
   commands_->set_group(tracer->add_name(path));
 }
 

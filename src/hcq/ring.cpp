@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hcq/ring.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <bit>
 #include <cassert>
@@ -456,7 +454,7 @@ void Ring::close() noexcept {
   }
   // A signal of another device may still be telling this ring.
   if (waits_for_ != nullptr && waits_for_->unlink(waiter_)) --armed_;
-  while (notified_.load(std::memory_order_acquire) != armed_) sched_yield();
+  while (notified_.load(std::memory_order_acquire) != armed_) base::spin_yield();
   for (; pending(); ++head_) {
     const Packet& packet = slots_[head_ & mask_];
     const std::uint32_t header = packet.header.load(std::memory_order_relaxed);

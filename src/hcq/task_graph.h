@@ -84,8 +84,8 @@ class TaskGraph {
   static constexpr std::uint32_t kNone = WorkStealingDeque::kNone;
   static constexpr std::uint32_t kInlineSuccessors = 4;
 
-  // Below this much time per task, what threads tell each other costs more than it brings: 5 to 10
-  // ns per task, and 60 to 270 ns for a cache line that moves (docs/benchmarks.md, B4).
+  // Below this much time per task, what threads tell each other costs more than it brings: some
+  // read-modify-writes per task, and the cache lines that move with them.
   static constexpr Nanoseconds kWorthSharing = 40;
 
   static constexpr std::uint32_t kTryAgain = 64;

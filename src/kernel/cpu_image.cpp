@@ -82,8 +82,9 @@ std::span<const std::string_view> cpu_targets() noexcept {
 }
 
 Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx) {
-  HALYARD_ASSIGN_OR_RETURN(const ImageInfo* image, hyx.image_for(cpu_targets(), kCpuConvention));
-  return load(image->bytes, fmt::format("{}, image {}", hyx.name(), image->target));
+  const Result<const ImageInfo*> image = hyx.image_for(cpu_targets(), kCpuConvention);
+  if (!image.ok()) return Status(StatusCode::kUnavailable, image.status().message());
+  return load((*image)->bytes, fmt::format("{}, image {}", hyx.name(), (*image)->target));
 }
 
 Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::string_view name) {
@@ -118,6 +119,16 @@ Result<CpuEntry> CpuImage::entry(std::string_view kernel) const {
     return error(StatusCode::kNotFound, "{}: has no entry '{}'", name_, kernel);
   }
   return reinterpret_cast<CpuEntry>(symbol);
+}
+
+Result<std::vector<CpuEntry>> CpuImage::entries(const Hyx& hyx) const {
+  std::vector<CpuEntry> all;
+  for (const KernelInfo& kernel : hyx.kernels()) {
+    const Result<CpuEntry> found = entry(kernel.name);
+    if (!found.ok()) return Status(StatusCode::kDataLoss, found.status().message());
+    all.push_back(*found);
+  }
+  return all;
 }
 
 // The descriptor stays open until here: the dynamic linker knows a library by its path, and a new

@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
@@ -24,7 +26,7 @@ HALYARD_EXPORT std::span<const std::string_view> cpu_targets() noexcept;
 
 class HALYARD_EXPORT CpuImage final : public RefCounted {
  public:
-  // The best image of `hyx` for this CPU. kNotFound: there is none; other errors as below.
+  // The best image of `hyx` for this CPU. kUnavailable: there is none; other errors as below.
   static Result<Ref<CpuImage>> load(const Hyx& hyx);
   // kDataLoss: not an ELF shared object for this machine, or the dynamic linker refuses it, with
   // its text. kResourceExhausted, kUnavailable: the system gives no memory file. `name` is for
@@ -33,6 +35,8 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
 
   // The entry of a kernel; kNotFound if the image lacks it. Valid while this image is referenced.
   Result<CpuEntry> entry(std::string_view kernel) const;
+  // Those of all kernels of `hyx`, in its order. kDataLoss: it promises one that the image lacks.
+  Result<std::vector<CpuEntry>> entries(const Hyx& hyx) const;
 
  private:
   CpuImage(int fd, std::string_view name) : fd_(fd), name_(name) {}

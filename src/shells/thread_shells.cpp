@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shells/thread_shells.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include <optional>
@@ -39,7 +38,7 @@ void ThreadShells::wake(base::Shell shell) noexcept {
 
 void ThreadShells::pause(unsigned turns) noexcept {
   if (turns % kYieldEvery == kYieldEvery - 1) {
-    sched_yield();
+    base::spin_yield();
   } else {
     base::spin_pause();
   }
@@ -51,12 +50,12 @@ void ThreadShells::start_threads(base::Shell shell) noexcept {
   Kind& kind = kinds_[static_cast<int>(shell)];
   int started = kind.started.load(std::memory_order_relaxed);
   for (; started < threads_of(shell); ++started) {
-    const auto body = [](void* argument) -> void* {
+    const auto body = [](void* argument) {
       Kind& own = *static_cast<Kind*>(argument);
       own.shells->run(own);
-      return nullptr;
     };
-    if (pthread_create(&kind.threads[started], nullptr, body, &kind) != 0) break;
+    const char* const name = kNames[static_cast<int>(shell)];
+    if (kind.threads[started].start(name, body, &kind) != 0) break;
   }
   kind.started.store(started, std::memory_order_release);
   // Not one thread: the next wake-up must come here again.
@@ -68,44 +67,33 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
   if (stopping_.load(std::memory_order_relaxed)) {
     return Status(StatusCode::kFailedPrecondition, "the runtime is shut down");
   }
-  Own* free = nullptr;
-  for (Own& own : own_) {
-    if (own.started && pthread_tryjoin_np(own.thread, nullptr) == 0) own.started = false;
-    if (!own.started) free = &own;
+  base::Thread* free = nullptr;
+  for (base::Thread& own : own_) {
+    if (!own.started() || own.try_join()) free = &own;
   }
   if (free == nullptr) {
     return error(StatusCode::kResourceExhausted,
                  "{} calls with a thread of their own are running, the most there can be",
                  kOwnThreads);
   }
-  free->call = call;
-  free->argument = argument;
-  const auto body = [](void* at) -> void* {
-    Own& own = *static_cast<Own*>(at);
-    pthread_setname_np(pthread_self(), "hy-host-call");
-    own.call(own.argument);
-    return nullptr;
-  };
-  if (const int code = pthread_create(&free->thread, nullptr, body, free); code != 0) {
+  if (const int code = free->start("hy-host-call", call, argument); code != 0) {
     return Status(StatusCode::kResourceExhausted, "the system starts no further thread",
                   strerrorname_np(code));
   }
-  free->started = true;
   return {};
 }
 
 void ThreadShells::run(Kind& kind) noexcept {
   const base::Shell shell = static_cast<base::Shell>(&kind - kinds_);
-  // By itself, so that whoever asks while it works finds the name.
-  pthread_setname_np(pthread_self(), kNames[static_cast<int>(shell)]);
   std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
   if (shell == base::Shell::kFile) guard.emplace();
   while (true) {
     const std::uint32_t epoch = kind.parker.prepare();
     kind.pending.store(false, std::memory_order_seq_cst);
     // Work announced before this point is seen by step(), later work raises the epoch.
-    if (stopping_.load(std::memory_order_seq_cst)) return;
     if (work_->step(shell)) continue;
+    // What was announced before the end is done before it.
+    if (stopping_.load(std::memory_order_seq_cst)) return;
     kind.parker.park(epoch, work_->next_step(shell));
   }
 }
@@ -119,10 +107,18 @@ void ThreadShells::shutdown() noexcept {
     // A wake() reaches one sleeper; each thread that is still to sleep sees stopping_.
     for (int i = 0; i < kHostThreads; ++i) kind.parker.wake();
     const int started = kind.started.load(std::memory_order_acquire);
-    for (int i = 0; i < started; ++i) pthread_join(kind.threads[i], nullptr);
+    for (int i = 0; i < started; ++i) kind.threads[i].join();
   }
-  for (Own& own : own_) {
-    if (own.started) pthread_join(own.thread, nullptr);
+  for (base::Thread& own : own_) {
+    if (own.started()) own.join();
+  }
+  // What the last threads left to those that had ended before them.
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Kind& kind : kinds_) {
+      if (!kind.pending.exchange(false, std::memory_order_seq_cst)) continue;
+      while (work_->step(static_cast<base::Shell>(&kind - kinds_))) moved = true;
+    }
   }
 }
 

@@ -11,13 +11,12 @@
 // the next wake-up of that kind tries again.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 
 #include "base/atomic.h"
 #include "base/mutex.h"
 #include "base/parker.h"
+#include "base/thread.h"
 #include "base/work_source.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/status.h"
@@ -49,8 +48,8 @@ class ThreadShells final : public base::WorkSource {
   // `work` is stepped until shutdown(). Before the first wake().
   void start(Work& work) noexcept { work_ = &work; }
 
-  // Ends and joins the threads, each after the step it is in; later wake-ups do nothing. Once, and
-  // not on a shell.
+  // Ends and joins the threads, each when it finds no work, and steps here what they left to each
+  // other; later wake-ups do nothing. Once, and not on a shell.
   void shutdown() noexcept;
 
   Clock& clock() noexcept override { return Clock::steady(); }
@@ -73,14 +72,8 @@ class ThreadShells final : public base::WorkSource {
     base::Parker parker;
     base::Atomic<bool> pending{false};
     base::Atomic<int> started{0};
-    pthread_t threads[kHostThreads];
+    base::Thread threads[kHostThreads];
     ThreadShells* shells = nullptr;
-  };
-  struct Own {
-    bool started = false;  // and not joined
-    pthread_t thread;
-    void (*call)(void*);
-    void* argument;
   };
   static int threads_of(base::Shell shell) noexcept {
     return shell == base::Shell::kHost ? kHostThreads : 1;
@@ -92,7 +85,7 @@ class ThreadShells final : public base::WorkSource {
   base::Atomic<bool> stopping_{false};
   Kind kinds_[base::kShellCount];
   base::Mutex mutex_;  // guards starting, and own_
-  Own own_[kOwnThreads];
+  base::Thread own_[kOwnThreads];
 };
 
 }  // namespace halyard::inline v0::shells

@@ -120,7 +120,12 @@ bool Engine::look_at(Lane& lane) noexcept {
     lane.next_watched_ = watched_;
     watched_ = &lane;
   };
-  if (!lane.try_retire()) return keep(), true;
+  if (!lane.try_retire()) {
+    // Some thread is about to give the role back, perhaps on this core.
+    work_source_.pause(missed_roles_++);
+    return keep(), true;
+  }
+  missed_roles_ = 0;
   const std::uint64_t retired = lane.retired();
   const bool dead = lane.dead_from_.load(std::memory_order_acquire) != Lane::kAlive;
   std::uint64_t target = lane.watch_target_.load(std::memory_order_seq_cst);
@@ -131,14 +136,17 @@ bool Engine::look_at(Lane& lane) noexcept {
       return keep(), true;
     }
     lane.armed_ = 0;
+    lane.queue().wake_waiting();  // who waits until it is idle may have left this lane to us
     lane.unpin();
     return false;
   }
+  Device& device = lane.queue().device();
+  // Whoever ends the lane wakes this shell (Queue::fail_lane).
+  if (device.lost()) return keep(), false;
   // Wake at the first completion somebody wants, not at every one.
   std::uint64_t next = retired + 1;
   while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
   lane.make_visible(next);
-  Device& device = lane.queue().device();
   Status status;
   if (lane.armed_ != next && lane.visible(next)) {
     status = lane.native().arm(next, completion_notify_);
@@ -183,7 +191,9 @@ void Engine::kick_marked(std::uint64_t bits) noexcept {
   if ((bits & Queue::kHostMark) != 0) work_source_.wake(base::Shell::kCompletion);
   if ((bits & ~Queue::kHostMark) == 0) return;
   for_each_queue([&](Queue& queue) {
-    if ((bits & queue.mark_bit()) != 0) queue.schedule();
+    // Not schedule() alone: its role may be held by who has just put work back for want of this
+    // marker, and would not look again.
+    if ((bits & queue.mark_bit()) != 0) queue.retry();
   });
 }
 

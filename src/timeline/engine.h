@@ -140,6 +140,7 @@ class Engine {
 
   base::Mutex watch_mutex_;
   Lane* watched_ = nullptr;
+  unsigned missed_roles_ = 0;  // the completion shell's: in a row
 
   base::Mutex queues_mutex_;
   std::vector<Queue*> queues_;

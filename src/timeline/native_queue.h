@@ -13,11 +13,13 @@
 //
 // Obligations of the driver:
 //   - issue() and mark() are called by the holder of the queue's issuer role only: one thread at a
-//     time, not always the same. poll(), probe() by one poller at a time, beside the issuer.
+//     time, not always the same. poll() by one poller at a time, beside the issuer; probe(), arm()
+//     and help() by any thread.
 //   - nothing here blocks on the device, calls back into the engine, or throws.
 //   - `Issue::operation` and what it refers to stay alive until the lane has passed its sequence,
 //     or until abandon() has returned.
-//   - an operation that faults is loss of the device: poll() reports it as a fault.
+//   - an operation that faults is loss of the device: poll() reports it as a fault. kDeviceLost
+//     from issue(), and any error from mark(), probe() or arm(), is loss of the device, too.
 #pragma once
 
 #include <cstddef>
@@ -80,8 +82,7 @@ class NativeQueue {
   // when `ring` is false: the caller is about to help() until the work is done.
   virtual IssueResult issue(std::span<const Issue> batch, bool ring) noexcept = 0;
 
-  // Records a marker behind everything issued so far and returns the last sequence it stands for.
-  // Not called where marks_every_submission.
+  // Records a marker behind everything issued so far. Not called where marks_every_submission.
   virtual Status mark() noexcept = 0;
 
   virtual Progress poll() noexcept = 0;
@@ -100,7 +101,8 @@ class NativeQueue {
   virtual bool help(std::uint64_t sequence) noexcept = 0;
 
   // The device is lost or closing: drops what has not run. On return nothing of the lane runs or
-  // will run, and operations are no longer touched.
+  // will run, and operations are no longer touched. issue() and mark() are not called any more; the
+  // others may be, by who has just been looking at the lane.
   virtual void abandon(const Status& cause) noexcept = 0;
 };
 

@@ -89,7 +89,7 @@ class Queue final : public RefCounted, public WorkItem {
 
   // Makes somebody drain this queue soon.
   void schedule() noexcept;
-  // What a gate holds back is asked again soon.
+  // What a gate holds back, or the lack of a marker, is asked again soon.
   void retry() noexcept {
     retry_.store(true, std::memory_order_seq_cst);
     schedule();
@@ -135,6 +135,10 @@ class Queue final : public RefCounted, public WorkItem {
   void list(Submission& submission) noexcept;
   bool has_unissued() noexcept;
   void wake_waiters() noexcept;  // under mutex_
+  void wake_waiting() noexcept {
+    base::LockGuard lock(mutex_);
+    wake_waiters();
+  }
   void unlist(Submission& submission) noexcept;
   // Waiting: queue_wait.cpp.
   enum class Look { kDone, kSleep, kSoon };  // kSoon: nobody will wake us, it takes moments only
@@ -196,7 +200,7 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<bool> scheduled_{false};
   base::Atomic<bool> busy_{false};
   base::Atomic<bool> sweep_{false};  // a device was lost: look for edges to it
-  base::Atomic<bool> retry_{false};  // gates may open for what is held
+  base::Atomic<bool> retry_{false};  // gates may open for what is held; a marker is there
   base::Atomic<std::uint32_t> held_count_{0};
   base::Atomic<std::uint32_t> room_waiters_{0};  // threads that wait for room in the backlog
   base::Atomic<std::uint64_t> want_mark_{0};     // queues that need a marker here

@@ -229,8 +229,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   serve_marks();
   // Who waits for room counts itself before it reads the backlog; we lowered that before this.
   if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
-    base::LockGuard lock(mutex_);
-    wake_waiters();
+    wake_waiting();
   }
   return done;
 }
@@ -380,6 +379,8 @@ void Queue::issue(std::size_t count) noexcept {
       issues_[i].stamps = &batch_[i]->stamps_;
     }
   }
+  // Before the call: afterwards what made the lane busy may have ended and be retired.
+  const bool was_empty = lane.issued_ == lane.retired();
   const IssueResult result = lane.native_.issue({issues_, count}, ring);
   assert(result.count <= count);
   lane.issued_ += result.count;
@@ -391,22 +392,28 @@ void Queue::issue(std::size_t count) noexcept {
   for (std::size_t i = 0; i < result.count; ++i) publish(lane, *batch_[i]);
   if (result.count == count) return;
 
+  // Rule 26: a fault is loss of the device, wherever it shows.
+  Status cause = result.status;
+  if (cause.code() == StatusCode::kDeviceLost) {
+    device_.lose(cause);
+    cause = device_.status();
+  }
   std::size_t first_back = result.count;
-  const bool nothing_in_flight = lane.issued_ == lane.retired();
-  if (!result.status.ok() || (result.busy && nothing_in_flight)) {
+  const bool does_not_fit = result.busy && was_empty && result.count == 0;
+  if (!cause.ok() || does_not_fit) {
     Submission& failed = *batch_[first_back++];
     if (failed.gate_ != nullptr && failed.gate_->undo != nullptr) {
       failed.gate_->undo(failed.payload_);
     }
     (void)failed.end(Submission::State::kIssuing, Submission::State::kFailed,
-                     !result.status.ok()
-                         ? result.status
+                     !cause.ok()
+                         ? cause
                          : error(StatusCode::kResourceExhausted,
                                  "{}: the submission does not fit an empty lane", name()));
     failed.release();
   }
   for (std::size_t i = count; i-- > first_back;) put_back(*batch_[i]);
-  if (result.busy && !nothing_in_flight) {
+  if (result.busy && !does_not_fit) {
     held_back_ = true;
     busy_.store(true, std::memory_order_seq_cst);
     lane.watch(lane.issued_ - (lane.issued_ - lane.retired()) / 2);
@@ -433,6 +440,7 @@ void Queue::publish(Lane& lane, Submission& submission) noexcept {
 }
 
 void Queue::mark() noexcept {
+  if (device_.lost()) return;  // the native queue may be abandoned
   Lane& lane = *lane_;
   if (Status status = lane.native_.mark(); !status.ok()) {
     device_.lose(status);
@@ -445,6 +453,7 @@ void Queue::mark() noexcept {
 void Queue::serve_marks() noexcept {
   if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
+  if (device_.lost()) return;  // no marker: the end of the lane tells everybody (tell_others)
   if (lane_ != nullptr && !lane_->visible(lane_->issued_)) mark();
   engine_.kick_marked(bits);
 }

@@ -117,7 +117,9 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   return true;
 }
 
+// A lane has died.
 void Queue::tell_others() noexcept {
+  engine_.work_source().wake(base::Shell::kCompletion);  // which may watch it
   engine_.for_each_queue([this](Queue& queue) {
     if (&queue != this) queue.schedule_after_loss();
   });

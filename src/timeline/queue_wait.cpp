@@ -20,6 +20,11 @@ constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
 void Queue::flush() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   request_mark(kHostMark);
+  if (take_role()) {
+    // Of work that nobody waits for too: what it has kept alive goes.
+    if (lane_ != nullptr) (void)lane_->try_retire();
+    (void)release_role();
+  }
   schedule();
 }
 

@@ -4,18 +4,10 @@
 #include <new>
 
 #include "base/format.h"
+#include "base/thread.h"
 #include "timeline/engine.h"
 
 namespace halyard::inline v0::timeline {
-namespace {
-
-// A number for this thread, to tell a drop from within the callback from one outside.
-std::uint64_t this_thread() noexcept {
-  static constinit thread_local char anchor = 0;
-  return reinterpret_cast<std::uintptr_t>(&anchor);
-}
-
-}  // namespace
 
 Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback callback) noexcept
     : semaphore_(&semaphore), callback_(callback) {
@@ -58,7 +50,7 @@ void Registration::fire(Status status) noexcept {
 void Registration::run(bool) noexcept {
   auto expected = State::kArmed;
   if (state_.compare_exchange_strong(expected, State::kRunning, std::memory_order_acq_rel)) {
-    runner_.store(this_thread(), std::memory_order_relaxed);
+    runner_.store(base::this_thread(), std::memory_order_relaxed);
     callback_.call(callback_.state, outcome_);
     destroy_callback();
     runner_.store(0, std::memory_order_relaxed);
@@ -71,7 +63,7 @@ void Registration::drop() noexcept {
   auto expected = State::kArmed;
   if (state_.compare_exchange_strong(expected, State::kDead, std::memory_order_acq_rel)) {
     if (semaphore_->unpark(node_)) release();  // else its popper has the node's reference
-  } else if (runner_.load(std::memory_order_relaxed) != this_thread()) {
+  } else if (runner_.load(std::memory_order_relaxed) != base::this_thread()) {
     base::WorkSource& work_source = semaphore_->engine().work_source();
     for (unsigned turns = 0; state_.load(std::memory_order_acquire) == State::kRunning; ++turns) {
       work_source.pause(turns);

@@ -63,8 +63,10 @@ Semaphore::~Semaphore() {
 }
 
 void Semaphore::on_last_handle() noexcept {
+  // The last to go, after what follows has been posted: with it the device may close, and the
+  // runtime end.
+  const HandleRef<RefCounted> owner = std::move(owner_);
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  owner_ = {};
   watch_signallers();
   drop_signaller();
 }

@@ -44,7 +44,6 @@ class Waiter {
   bool make_progress();
   Status link();
   void arm();
-  void leave_to_shell();
   Status deadline_exceeded() const;
 
   Engine& engine_;
@@ -149,19 +148,6 @@ void Waiter::arm() {
   }
 }
 
-// Work that was issued without a doorbell, because we were to help, must not stay behind with us:
-// watching its lane arms it, and arming rings.
-void Waiter::leave_to_shell() {
-  for (std::size_t i = 0; i < count_; ++i) {
-    Lane* lane = nullptr;
-    std::uint64_t sequence = 0;
-    if (!points_[i].semaphore->find_promise(points_[i].value, kHostDomain, lane, sequence))
-      continue;
-    lane->watch(sequence);
-    lane->unpin();
-  }
-}
-
 Status Waiter::wait(Deadline deadline) {
   Status outcome;
   if (look(outcome) == Outcome::kDone) return outcome;
@@ -171,7 +157,6 @@ Status Waiter::wait(Deadline deadline) {
     if (make_progress()) turns = 0;
     if (look(outcome) == Outcome::kDone) return outcome;
     if (until != Deadline::kForeverTime && (until == kPassed || engine_.clock().now() >= until)) {
-      leave_to_shell();
       return deadline_exceeded();
     }
     if (turns++ < kSpinTurns) {
@@ -241,8 +226,17 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& i
     const Point point{this, value};
     return Waiter(engine_, &point, 1, false).wait(deadline);
   };
+  const auto wait_here = [&] {
+    Status status = help_first();
+    // It was issued without a doorbell, because we were to help. The deadline has passed, or others
+    // have decided the wait: watching its lane arms it, and arming rings.
+    if (issued.lane != nullptr && issued.lane->retired() < issued.sequence) [[unlikely]] {
+      issued.lane->watch(issued.sequence);
+    }
+    return status;
+  };
   const Point point{this, value};
-  return traced_wait(engine_, trace::kWaitFor, &point, 1, help_first);
+  return traced_wait(engine_, trace::kWaitFor, &point, 1, wait_here);
 }
 
 Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every case of the conformance suite as a GoogleTest test, on several makings of the cpu devices.
+// Every case of the conformance suite as a GoogleTest test, on each driver that needs no hardware.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,8 +20,13 @@ struct Making {
   const char* prefix;  // of the suites' names
   const char* uri;
 };
-constexpr Making kMakings[] = {{"two_devices", "cpu://?devices=2&workers=2"},
-                               {"one_worker", "cpu://?workers=1"}};
+constexpr Making kMakings[] = {
+    {"two_devices", "cpu://?devices=2&workers=2"},
+    {"one_worker", "cpu://?workers=1"},
+#if HALYARD_DRIVER_SERIAL
+    {"serial", "serial://?devices=2"},
+#endif
+};
 
 class ConformanceTest : public testing::Test {
  public:

@@ -170,7 +170,7 @@ TEST(Compile, FileForAnotherMachineCannotBeLoadedAndSaysForWhich) {
   const TextFile file(kSmall);
   const auto bytes = compiler::compile({.source = file.path(), .targets = {other}}).value();
   const Status status = kernel::CpuImage::load(kernel::Hyx::parse(bytes, "k").value()).status();
-  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr(other));
 }
 

@@ -71,6 +71,16 @@ TEST(CpuImage, TakesTheBestImageOfAFile) {
   EXPECT_TRUE(CpuImage::load(Hyx::parse(bytes, "k.hyx").value()).ok());
 }
 
+TEST(CpuImage, LacksAKernelThatItsFilePromises) {
+  const auto bytes = compile_text("HY_KERNEL(other, 1, 1, 1) { HY_ITEMS {} }\n").value();
+  const Hyx hyx = Hyx::parse(bytes, "k.hyx").value();
+  EXPECT_EQ(CpuImage::load(hyx).value()->entries(hyx).value().size(), 1u);
+  const auto seven = CpuImage::load(image_that_writes(7), "seven").value();
+  const Status status = seven->entries(hyx).status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(), "seven: has no entry 'other'");
+}
+
 TEST(CpuImage, NamesTheTargetsOfAFileThatHasNoneForThisCpu) {
   compiler::Contents contents;
   contents.kernels.push_back(
@@ -78,7 +88,7 @@ TEST(CpuImage, NamesTheTargetsOfAFileThatHasNoneForThisCpu) {
   contents.images.push_back({"ptx-sm_80", "hy-cuda-1", "code"});
   const Hyx hyx = Hyx::parse(compiler::write_hyx(contents), "k.hyx").value();
   const auto image = CpuImage::load(hyx);
-  EXPECT_EQ(image.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(image.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(image.status().message()), HasSubstr("it has ptx-sm_80"));
 }
 

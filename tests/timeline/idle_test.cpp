@@ -38,6 +38,21 @@ TEST(Idle, SleepsOnTheLaneUntilItIsDone) {
   EXPECT_EQ(world.work_source.parks, 1);
 }
 
+TEST(Idle, TheShellWakesWhoLeftTheLaneToIt) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  queue.native().fail_arm = Status(StatusCode::kResourceExhausted, "no notice to be had");
+  bool woken = false;
+  world.work_source.asleep = [&] {
+    queue.native().run();
+    (void)world.engine.step_completion();
+    woken = world.work_source.woken();
+  };
+  EXPECT_TRUE(queue->wait_idle(kForever).ok());
+  EXPECT_TRUE(woken);
+}
+
 TEST(Idle, TheLastOneToLeaveTheListWakesTheWaiter) {
   World world;
   auto& queue = world.queue();
@@ -91,6 +106,20 @@ TEST(Idle, ALaneWithMarkersGetsOne) {
   world.work_source.asleep = [&] { queue.native().run(); };
   EXPECT_TRUE(queue->wait_idle(kForever).ok());
   EXPECT_EQ(queue.native().mark_calls, 1);
+}
+
+TEST(Flush, RetiresWhatTheDeviceHasDoneThoughNobodyWaits) {
+  World world;
+  auto& queue = world.queue();
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  queue.native().run();
+  const auto shows = [&](const char* text) {
+    return world.engine.dump_timelines().find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(shows("lane has retired 0, issued 2"));
+  queue->flush();
+  EXPECT_TRUE(shows("lane has retired 2, issued 2"));
 }
 
 TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {

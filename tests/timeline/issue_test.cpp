@@ -173,6 +173,21 @@ TEST(Rule16BackPressure, ABusyNativeQueueGetsTheRestLater) {
   EXPECT_TRUE(std::is_sorted(world.log.begin(), world.log.end()));
 }
 
+TEST(Rule16BackPressure, WhatMadeTheQueueBusyMayEndBeforeTheIssuerHearsOfIt) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  queue.native().capacity = 1;
+  auto first = world.semaphore(), second = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{first.get(), 1}}, 1).ok());
+  queue.native().on_busy = [&] {
+    queue.native().run();
+    EXPECT_EQ(first->query().value(), 1u);
+  };
+  EXPECT_TRUE(world.submit(queue, {}, {{second.get(), 1}}, 2).ok());
+  world.settle();
+  EXPECT_EQ(second->query().value(), 1u) << "it fits the lane, and was only late";
+}
+
 TEST(Rule16BackPressure, RoomThatComesWhileTheRoleIsHeldIsNotMissed) {
   // The lane drains between the holder's last look at the depth and its release of the role.
   World world;

@@ -64,6 +64,58 @@ TEST(Rule20Markers, AForeignWaiterGetsOneLate) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
+// The kick finds the consumer's role held by who has just put the work back.
+TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", kMarkers);
+  auto& b = world.queue(device, "b", kMarkers);
+  auto produced = world.semaphore(), start = world.semaphore(), done = world.semaphore();
+  // On another thread, as no thread drains two queues at once: a's role is held, so the consumer's
+  // drain finds no marker, goes on with its other work, and there the marker comes.
+  std::atomic<int> step = 0;
+  const auto reach = [&](int value) {
+    step.store(value);
+    step.notify_all();
+  };
+  const auto await = [&](int value) {
+    for (int now = step.load(); now < value; now = step.load()) step.wait(now);
+  };
+  EXPECT_TRUE(world.submit(a, {}, {{produced.get(), 1}}, 1).ok());
+  a.native().on_issue = [&] {
+    reach(1);  // a's role is held
+    await(2);
+  };
+  b.native().on_issue = [&] {
+    reach(2);  // b has put its first submission back
+    await(3);  // and hears of the marker before it has let go of its role
+  };
+  std::jthread producer([&] {
+    EXPECT_TRUE(world.submit(a, {}, {}, 2).ok());
+    reach(3);
+  });
+  await(1);
+  EXPECT_TRUE(world.submit(b, {{start.get(), 1}, {produced.get(), 1}}, {{done.get(), 1}}, 3).ok());
+  EXPECT_TRUE(world.submit(b, {{start.get(), 1}}, {}, 4).ok());
+  EXPECT_TRUE(start->signal(1).ok());
+  producer.join();
+  EXPECT_EQ(b.native().waiting(), 2u);
+  world.settle();
+  EXPECT_EQ(done->query().value(), 1u);
+}
+
+TEST(Rule20Markers, NoneIsRecordedOnALostDevice) {
+  World world;
+  auto& device = world.device();
+  auto& queue = world.queue(device, "q", kMarkers);
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  device.lose(Status(StatusCode::kInternal, "gone"));
+  world.settle();
+  queue->flush();
+  EXPECT_TRUE(queue.native().abandoned);
+  EXPECT_EQ(queue.native().mark_calls, 0);
+}
+
 TEST(Rule20Markers, OneIsRecordedAtOnceWhenTheCoverReleasesAnotherLane) {
   World world;
   auto& device = world.device();

@@ -45,6 +45,20 @@ TEST(Rule26Loss, IsFoundByAWaitThatPolls) {
   EXPECT_EQ(code(done->wait(1, kForever)), StatusCode::kDeviceLost);
 }
 
+TEST(Rule26Loss, MayShowAsWorkIsIssued) {
+  World world;
+  auto& device = world.device();
+  auto& queue = world.queue(device, "q");
+  auto before = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{before.get(), 1}}).ok());
+  queue.native().fail_next = Status(StatusCode::kDeviceLost, "gone");
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  world.settle();
+  EXPECT_TRUE(device.lost());
+  EXPECT_EQ(code(before->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(done->query().status().to_string(), device.status().to_string());
+}
+
 TEST(Rule26Loss, HarmsNoOtherDevice) {
   World world;
   auto& lost = world.device("lost");

@@ -80,7 +80,8 @@ class MemoryQueue final : public NativeQueue {
   const QueueCapabilities& capabilities() const noexcept override { return capabilities_; }
 
   IssueResult issue(std::span<const Issue> batch, bool ring) noexcept override {
-    std::lock_guard lock(mutex_);
+    if (on_issue) std::exchange(on_issue, {})();
+    std::unique_lock lock(mutex_);
     ++issue_calls;
     doorbells += ring;
     IssueResult result;
@@ -91,6 +92,8 @@ class MemoryQueue final : public NativeQueue {
       }
       if (entries_.size() >= capacity) {
         result.busy = true;
+        lock.unlock();
+        if (on_busy) std::exchange(on_busy, {})();
         return result;
       }
       EXPECT_EQ(issue.sequence, issued_ + 1) << "sequences have no gaps";
@@ -118,6 +121,7 @@ class MemoryQueue final : public NativeQueue {
     return probe_result;
   }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
+    if (!fail_arm.ok()) return std::exchange(fail_arm, {});
     {
       std::lock_guard lock(mutex_);
       if (visible() < sequence) {
@@ -170,6 +174,9 @@ class MemoryQueue final : public NativeQueue {
 
   std::size_t capacity = 1 << 20;
   Status fail_next;
+  Status fail_arm;
+  // Called once: as the issuer comes in, and before it hears that the queue is busy.
+  std::function<void()> on_issue, on_busy;
   Status fault;
   Status probe_result;
   bool helps = false;

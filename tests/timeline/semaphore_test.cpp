@@ -166,6 +166,45 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   EXPECT_TRUE(done->wait(1, kNow).ok());
 }
 
+TEST(Wait, SilentWorkIsNotLeftBehindWhenOthersDecideTheWait) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  auto done = world.semaphore();
+  const Point signal{done.get(), 1};
+  Submission* submission = queue->allocate().value();
+  submission->emplace<Operation>();
+  IssuedAt issued;
+  ASSERT_TRUE(queue
+                  ->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false},
+                           nullptr, &issued)
+                  .ok());
+  ASSERT_TRUE(done->signal(2).ok());
+  EXPECT_TRUE(done->wait(1, kForever, issued).ok());
+  (void)world.engine.step_completion();
+  EXPECT_EQ(queue.native().armed(), 1u);
+}
+
+// Whoever issues it later does not help: its submitter may have stopped waiting.
+TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  auto start = world.semaphore(), done = world.semaphore();
+  const Point wait{start.get(), 1}, signal{done.get(), 1};
+  Submission* submission = queue->allocate().value();
+  submission->emplace<Operation>();
+  ASSERT_TRUE(queue
+                  ->submit(*submission,
+                           {.waits = &wait,
+                            .wait_count = 1,
+                            .signals = &signal,
+                            .signal_count = 1,
+                            .ring = false},
+                           nullptr)
+                  .ok());
+  ASSERT_TRUE(start->signal(1).ok());
+  EXPECT_EQ(queue.native().doorbells, 1);
+}
+
 TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
   World world;
   QueueUnderTest& queue = world.queue();

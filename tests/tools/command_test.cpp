@@ -216,30 +216,6 @@ TEST_F(Command, AFolderThatOthersMayWriteIsRefusedOrDoneWithout) {
   EXPECT_TRUE(std::filesystem::is_empty(path("cache")));
 }
 
-#if HALYARD_HAS_VERIFY
-TEST_F(Command, VerifyHasAtLeastTwoHundredCasesThatDifferInWhatTheyAssert) {
-  const json list = json::parse(halyard({"verify", "--list", "--json"}).out);
-  EXPECT_GE(list["distinct"], 200);
-  EXPECT_LE(list["distinct"], list["cases"].size());
-  EXPECT_THAT(halyard({"verify", "--list"}).out,
-              EndsWith("\n" + std::to_string(list["cases"].size()) + " cases, " +
-                       list["distinct"].dump() + " of them distinct\n"));
-}
-
-TEST_F(Command, VerifyEndsWithTheCounts) {
-  const json cases = json::parse(halyard({"verify", "--list", "--json"}).out)["cases"];
-  const std::string first = cases[0];
-  const Outcome outcome = halyard({"verify", "--device", "cpu://", "--filter", first});
-  EXPECT_EQ(outcome.code, 0) << outcome.out;
-  EXPECT_THAT(outcome.out, EndsWith("\nhalyard verify: 1 passed, 0 failed, 0 skipped\n"));
-  const json shown = json::parse(halyard({"verify", "--filter", first, "--json"}).out);
-  EXPECT_EQ(shown["passed"], 1);
-  EXPECT_EQ(shown["cases"][0]["case"], first);
-  expect_error(halyard({"verify", "--filter", "nonsense.*"}), "nonsense.*");
-  expect_error(halyard({"verify", "--device", "warp://"}), "warp");
-}
-#endif
-
 // ---- Bad input -------------------------------------------------------------------------------
 
 TEST_F(Command, RefusesAMissingOrDamagedHyx) {

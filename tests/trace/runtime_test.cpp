@@ -156,6 +156,20 @@ TEST_F(TracedRuntime, CommandsOfARecordingAreNamedWithTheirGroups) {
   EXPECT_NE(commands[0]["args"]["submission"], commands[3]["args"]["submission"]);
 }
 
+TEST_F(TracedRuntime, TheFirstKibibyteOfALongPathOfGroupsIsShown) {
+  {
+    const Device device = open();
+    hal::Recorder recorder(device);
+    recorder.begin_debug_group("step").begin_debug_group(std::string(1 << 20, 'x'));
+    for (int i = 0; i < 1000; ++i) recorder.begin_debug_group(std::to_string(i));
+    recorder.fill(buffer(device, 8), 0);
+    for (int i = 0; i < 1002; ++i) recorder.end_debug_group();
+    check(device.queue().execute_and_wait(recorder.finish().value(), {}));
+  }
+  EXPECT_EQ(only(slices(ended(), "command"))["args"]["group"],
+            "step / " + std::string(1024 - 7, 'x') + "...");
+}
+
 TEST_F(TracedRuntime, AHostCallRunsOnTheRowOfItsThread) {
   {
     const Device device = open();

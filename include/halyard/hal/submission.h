@@ -40,6 +40,8 @@ class HALYARD_EXPORT Submission {
   // it ends as the device ends it.
   bool cancel() const;
 
+  timeline::Submission* object() const noexcept { return object_; }
+
  private:
   timeline::Submission* object_ = nullptr;
 };

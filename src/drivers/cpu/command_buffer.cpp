@@ -12,6 +12,7 @@
 #include "hcq/slice.h"
 #include "hcq/task_graph.h"
 #include "hcq/work.h"
+#include "trace/command_note.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
@@ -366,22 +367,10 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
       ++cursor;  // before start(), as in run()
       if (!start(ring, self.records_[at], table)) return hcq::Outcome::kJob;
     }
-    note_command(stamps, self.labels_[at]);
+    trace::note_command(stamps, self.labels_[at]);
     ++cursor;
   }
   return hcq::Outcome::kDone;
-}
-
-void note_command(const trace::Stamps& stamps, const trace::Label& label) noexcept {
-  trace::Record record;
-  record.kind = trace::Record::Kind::kCommand;
-  record.track = stamps.track;
-  record.name = label.name;
-  record.group = label.group;
-  record.id = stamps.id;
-  record.begin = stamps.command_begin;
-  record.end = record.at = stamps.tracer->now();
-  trace::note(*stamps.tracer, record);
 }
 
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice&) {

@@ -64,9 +64,6 @@ class CommandBuffer final : public hal::NativeCommands {
 // hal::DispatchCommand*.
 hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slice& slice);
 
-// Notes that a command of this submission has just run, since stamps.command_begin.
-void note_command(const trace::Stamps& stamps, const trace::Label& label) noexcept;
-
 // Where a range without slot is.
 inline std::byte* address_of(const hal::CommandRange& range) noexcept {
   return range.memory->host_pointer() + range.offset;

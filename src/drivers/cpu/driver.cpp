@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cpu/driver.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/format.h"
+#include "base/machine.h"
+#include "base/number.h"
 #include "drivers/cpu/device.h"
 #include "drivers/cpu/queue.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
+#include "hal/registry.h"
 #include "hcq/ring_group.h"
 #include "kernel/cpu_image.h"
 #include "kernel/hyx.h"
@@ -33,32 +32,6 @@ constexpr hal::DeviceLimits kLimits{
     .max_constants_bytes = kernel::kMaxConstantsBytes,
     .max_in_flight = kMaxInFlight,
 };
-
-std::string model_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t start = line.find_first_not_of(" \t:", std::string_view("model name").size());
-    if (start != std::string::npos) return line.substr(start);
-  }
-  return "CPU";
-}
-
-std::uint64_t memory_size() noexcept {
-  const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0
-             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes)
-             : 0;
-}
-
-std::optional<unsigned> parse(std::string_view text, unsigned least, unsigned most) noexcept {
-  unsigned value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    return std::nullopt;
-  }
-  return value;
-}
 
 struct Layout {
   unsigned devices = 1;
@@ -85,11 +58,11 @@ Result<Layout> read_options(const hal::Uri& uri) {
     }
     if (name == "devices") {
       most = kMaxDevices;
-      number = parse(value, 1, most);
+      number = base::parse_number(value, 1, most);
       layout.devices = number.value_or(1);
     } else if (name == "workers") {
       most = kMaxWorkers;
-      number = parse(value, 1, most);
+      number = base::parse_number(value, 1, most);
       layout.workers = number.value_or(1);
     } else {
       return error(StatusCode::kInvalidArgument,
@@ -108,9 +81,9 @@ hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
   hal::DeviceInfo info;
   info.uri = fmt::format("cpu://{}{}", ordinal, layout.options);
   info.driver = "cpu";
-  info.name = model_name();
+  info.name = base::processor_name();
   for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);
-  info.memory_size = memory_size();
+  info.memory_size = base::memory_size();
   info.limits = kLimits;
   info.workers = layout.workers != 0
                      ? layout.workers
@@ -130,8 +103,8 @@ class CpuDriver final : public hal::Driver {
     HALYARD_ASSIGN_OR_RETURN(const Layout layout, read_options(uri));
     unsigned first = 0, end = layout.devices;
     if (!uri.path.empty()) {
-      const auto ordinal = parse(uri.path, 0, ~0u);
-      if (!ordinal || *ordinal >= layout.devices) {
+      const auto ordinal = base::parse_number(uri.path, 0, layout.devices - 1);
+      if (!ordinal) {
         return error(StatusCode::kNotFound, "cpu: no device '{}'; there are {}, from 0", uri.path,
                      layout.devices);
       }
@@ -157,5 +130,9 @@ class CpuDriver final : public hal::Driver {
 }  // namespace
 
 std::unique_ptr<hal::Driver> make_cpu_driver() { return std::make_unique<CpuDriver>(); }
+
+Status register_cpu_driver(hal::DriverRegistry& registry) {
+  return registry.add(make_cpu_driver());
+}
 
 }  // namespace halyard::inline v0::cpu

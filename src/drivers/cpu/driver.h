@@ -21,10 +21,18 @@
 
 #include "hal/driver.h"
 
-namespace halyard::inline v0::cpu {
+namespace halyard::inline v0 {
+
+namespace hal {
+class DriverRegistry;
+}
+
+namespace cpu {
 
 inline constexpr unsigned kMaxDevices = 64;
 
 std::unique_ptr<hal::Driver> make_cpu_driver();
+Status register_cpu_driver(hal::DriverRegistry& registry);
 
-}  // namespace halyard::inline v0::cpu
+}  // namespace cpu
+}  // namespace halyard::inline v0

@@ -8,8 +8,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <utility>
+#include <vector>
 
 #include "hal/driver.h"
 #include "halyard/base/result.h"
@@ -32,18 +32,15 @@ class Executable final : public hal::ExecutableImpl {
   // are.
   static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
 
-  hcq::Kernel entry(std::uint32_t function) const noexcept { return entries_[function]; }
+  hcq::Kernel entry(std::uint32_t function) const noexcept { return to_hcq(entries_[function]); }
 
  private:
   Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,
-             std::unique_ptr<hcq::Kernel[]> entries) noexcept
+             std::vector<kernel::CpuEntry> entries) noexcept
       : ExecutableImpl(std::move(file)), image_(std::move(image)), entries_(std::move(entries)) {}
 
   const Ref<kernel::CpuImage> image_;
-  const std::unique_ptr<hcq::Kernel[]> entries_;  // in the order of file().kernels()
+  const std::vector<kernel::CpuEntry> entries_;  // in the order of file().kernels()
 };
-
-// As CpuImage::load, with kUnavailable where the file has no image for this CPU.
-Result<Ref<kernel::CpuImage>> load_image(const kernel::Hyx& file);
 
 }  // namespace halyard::inline v0::cpu

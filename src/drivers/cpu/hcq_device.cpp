@@ -170,7 +170,7 @@ Result<Program> load_cpu_program(std::span<const std::byte> hyx, std::string_vie
                                  std::string_view kernel) {
   HALYARD_ASSIGN_OR_RETURN(const kernel::Hyx file, kernel::Hyx::parse(hyx, name));
   HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* found, file.find(kernel));
-  HALYARD_ASSIGN_OR_RETURN(Ref<kernel::CpuImage> image, cpu::load_image(file));
+  HALYARD_ASSIGN_OR_RETURN(Ref<kernel::CpuImage> image, kernel::CpuImage::load(file));
   HALYARD_ASSIGN_OR_RETURN(const kernel::CpuEntry entry, image->entry(kernel));
   ProgramInfo info;
   info.name = kernel;

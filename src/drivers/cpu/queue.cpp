@@ -9,6 +9,7 @@
 #include "hal/command.h"
 #include "hcq/packet.h"
 #include "hcq/slice.h"
+#include "trace/command_note.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
@@ -42,7 +43,7 @@ void stamp_begin(const std::uint64_t* words) {
 void stamp_end(const std::uint64_t* words) {
   auto& stamps = *reinterpret_cast<trace::Stamps*>(words[0]);
   const auto name = static_cast<trace::Name>(words[1]);
-  if (name != trace::kNoName) note_command(stamps, {.name = name});
+  if (name != trace::kNoName) trace::note_command(stamps, {.name = name});
   stamps.end = stamps.tracer->now();
 }
 

@@ -3,12 +3,11 @@
 // Workers: the threads that serve the rings of one device.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstddef>
 #include <memory>
 #include <span>
 
+#include "base/thread.h"
 #include "drivers/cpu/topology.h"
 #include "halyard/base/status.h"
 #include "hcq/ring_group.h"
@@ -32,7 +31,7 @@ class Workers {
 
  private:
   hcq::RingGroup& group_;
-  std::unique_ptr<pthread_t[]> threads_;
+  std::unique_ptr<base::Thread[]> threads_;
   unsigned count_ = 0;
 };
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Thread: a joinable thread of the system, or, in a simulation build, a simulated one (src/sim).
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <span>
+
+namespace halyard::inline v0::base {
+
+// Tells the calling thread from all others that run now.
+std::uint64_t this_thread() noexcept;
+
+class Thread {
+ public:
+  Thread() noexcept = default;
+  Thread(const Thread&) = delete;
+  Thread& operator=(const Thread&) = delete;
+
+  // Runs body(argument) on a thread called `name` (static, at most 15 characters), from its first
+  // instruction on `processors` if there are any. 0, or what pthread_create(3) says. Precondition:
+  // not started, or joined.
+  int start(const char* name, void (*body)(void* argument), void* argument,
+            std::span<const unsigned> processors = {}) noexcept;
+  bool started() const noexcept { return started_; }
+
+  // Precondition: started.
+  void join() noexcept;
+  // False if it still runs.
+  bool try_join() noexcept;
+
+ private:
+  static void* run(void* self);
+
+  const char* name_ = nullptr;
+  void (*body_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  pthread_t handle_{};
+  bool started_ = false;
+};
+
+}  // namespace halyard::inline v0::base

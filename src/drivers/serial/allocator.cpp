@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/serial/allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::serial {
+namespace {
+
+class HostMemory final : public hal::Memory {
+ public:
+  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, std::uint64_t mapped) noexcept
+      : Memory(size, type, static_cast<std::byte*>(pointer),
+               reinterpret_cast<std::uintptr_t>(pointer), serial::domain()),
+        mapped_(mapped) {}
+
+ private:
+  ~HostMemory() override {
+    if (mapped_ != 0) munmap(host_pointer(), mapped_);
+  }
+
+  const std::uint64_t mapped_;  // bytes that are this object's; 0: the importer's
+};
+
+}  // namespace
+
+const void* domain() noexcept {
+  static constexpr char kDomain = 0;
+  return &kDomain;
+}
+
+// Pages, so that every alignment holds; at least one, so that nothing has an address too.
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type) {
+  const std::uint64_t mapped = std::max<std::uint64_t>(size, 1);
+  void* const pointer =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pointer != MAP_FAILED) {
+    auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped);
+    if (memory != nullptr) return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
+    munmap(pointer, mapped);
+  }
+  return error(StatusCode::kResourceExhausted, "serial: no memory for {} bytes", size);
+}
+
+Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) {
+  auto* memory = new (std::nothrow) HostMemory(size, hal::MemoryType::kHostLocal, data, 0);
+  if (memory == nullptr) {
+    return error(StatusCode::kResourceExhausted, "serial: no memory to import");
+  }
+  return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
+}
+
+}  // namespace halyard::inline v0::serial

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of the serial driver: plain host memory, the same for every memory type. Freed by the last
+// reference, on whatever thread and however long after its device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hal/memory.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::serial {
+
+// What all serial devices of a process have in common: each may use the others' memory, and wait
+// for their lanes.
+const void* domain() noexcept;
+
+// Aligned to a page. kResourceExhausted with the size.
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type);
+
+// The host's [data, data + size) as it is. kResourceExhausted.
+Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size);
+
+}  // namespace halyard::inline v0::serial

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/serial/command_buffer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "drivers/serial/executable.h"
+#include "kernel/cpu_abi.h"
+#include "kernel/hyx.h"
+#include "trace/command_note.h"
+
+namespace halyard::inline v0::serial {
+namespace {
+
+// When the command runs: memory of a pool has no address before its allocation is issued.
+std::byte* address_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
+  if (range.memory != nullptr) return range.memory->host_pointer() + range.offset;
+  const hal::BoundRange& bound = table[range.slot];
+  return bound.memory->host_pointer() + bound.offset + range.offset;
+}
+
+std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
+  return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
+}
+
+void copy_bytes(std::byte* target, const std::byte* source, std::uint64_t length) noexcept {
+  if (length != 0) std::memcpy(target, source, length);
+}
+
+void fill_bytes(std::byte* target, std::uint64_t length, const hal::FillCommand& command) noexcept {
+  std::uint64_t done = std::min<std::uint64_t>(command.pattern_size, length);
+  copy_bytes(target, reinterpret_cast<const std::byte*>(&command.pattern), done);
+  while (done < length) {  // what is there, once more behind it
+    const std::uint64_t count = std::min(done, length - done);
+    copy_bytes(target + done, target, count);
+    done += count;
+  }
+}
+
+bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
+              const base::Atomic<bool>& stop) noexcept {
+  const auto& executable = *static_cast<const Executable*>(command.executable);
+  const kernel::CpuEntry entry = executable.entry(command.function);
+  void* buffers[kernel::kMaxBindings];
+  for (std::uint32_t i = 0; i < command.binding_count; ++i) {
+    buffers[i] = address_of(command.bindings[i], table);
+  }
+  std::uint32_t groups[3];
+  if (command.counts != nullptr) {  // now, not when it was issued: the device may have written them
+    std::memcpy(groups, address_of(*command.counts, table), sizeof groups);
+  } else {
+    std::copy_n(command.groups, 3, groups);
+  }
+  kernel::Workgroup at{{0, 0, 0}, {groups[0], groups[1], groups[2]}};
+  for (at.group[2] = 0; at.group[2] < groups[2]; ++at.group[2]) {
+    for (at.group[1] = 0; at.group[1] < groups[1]; ++at.group[1]) {
+      for (at.group[0] = 0; at.group[0] < groups[0]; ++at.group[0]) {
+        if (stop.load(std::memory_order_relaxed)) return false;
+        entry(&at, buffers, command.constants);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool run_command(const hal::Command& command, const hal::BoundRange* table,
+                 const base::Atomic<bool>& stop) noexcept {
+  if (stop.load(std::memory_order_relaxed)) return false;
+  switch (command.kind) {
+    case hal::CommandKind::kFill: {
+      const hal::CommandRange& target = command.fill.target;
+      fill_bytes(address_of(target, table), length_of(target, table), command.fill);
+      break;
+    }
+    case hal::CommandKind::kUpdate: {
+      const hal::CommandRange& target = command.update.target;
+      copy_bytes(address_of(target, table), command.update.source, length_of(target, table));
+      break;
+    }
+    case hal::CommandKind::kCopy:
+      copy_bytes(address_of(command.copy.target, table), address_of(command.copy.source, table),
+                 length_of(command.copy.source, table));
+      break;
+    case hal::CommandKind::kDispatch:
+      return dispatch(command.dispatch, table, stop);
+    case hal::CommandKind::kBarrier:
+    case hal::CommandKind::kSetEvent:
+    case hal::CommandKind::kResetEvent:
+    case hal::CommandKind::kWaitEvent:
+      break;  // what is before has run
+  }
+  return true;
+}
+
+bool CommandBuffer::run(const hal::BoundRange* table, const base::Atomic<bool>& stop,
+                        trace::Stamps* stamps) const noexcept {
+  for (std::size_t i = 0; i < recording_.commands.size(); ++i) {
+    const hal::Command& command = recording_.commands[i];
+    if (stamps != nullptr) stamps->command_begin = stamps->tracer->now();
+    if (!run_command(command, table, stop)) return false;
+    if (stamps != nullptr && hal::does_work(command.kind)) {
+      trace::note_command(*stamps, recording_.labels[i]);
+    }
+  }
+  return true;
+}
+
+}  // namespace halyard::inline v0::serial

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/serial/device.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/serial/allocator.h"
+#include "drivers/serial/command_buffer.h"
+#include "drivers/serial/executable.h"
+
+namespace halyard::inline v0::serial {
+
+Device::Device(hal::DeviceInfo info) : info_(std::move(info)) {}
+
+Device::~Device() { close(); }
+
+const void* Device::domain() const noexcept { return serial::domain(); }
+
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
+  return serial::allocate(size, type);
+}
+
+Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+  return serial::import_memory(data, size);
+}
+
+Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+  return Executable::load(std::move(file));
+}
+
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+  std::unique_ptr<hal::NativeCommands> commands(new (std::nothrow) CommandBuffer(recording));
+  if (commands == nullptr) {
+    return error(StatusCode::kResourceExhausted, "serial: no memory for a recording");
+  }
+  return commands;
+}
+
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority) {
+  base::LockGuard lock(mutex_);
+  if (lane_count_ == kMaxLanes) {
+    return error(StatusCode::kResourceExhausted, "serial: a device has at most {} lanes",
+                 kMaxLanes);
+  }
+  HALYARD_ASSIGN_OR_RETURN(lanes_[lane_count_], Lane::create());
+  return static_cast<timeline::NativeQueue*>(lanes_[lane_count_++].get());
+}
+
+void Device::close() {
+  base::LockGuard lock(mutex_);
+  for (std::unique_ptr<Lane>& lane : lanes_) lane.reset();
+}
+
+}  // namespace halyard::inline v0::serial

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device: some lanes, each with its thread.
+#pragma once
+
+#include <memory>
+
+#include "base/mutex.h"
+#include "drivers/serial/queue.h"
+#include "hal/driver.h"
+
+namespace halyard::inline v0::serial {
+
+inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs a thread
+
+class Device final : public hal::DeviceImpl {
+ public:
+  explicit Device(hal::DeviceInfo info);
+  ~Device() override;
+
+  const hal::DeviceInfo& info() const noexcept override { return info_; }
+  const void* domain() const noexcept override;
+  Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                    hal::MemoryType type) override;
+  Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
+  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
+  // Every lane runs every operation; priorities are the system's scheduler's affair.
+  Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
+                                           hal::QueuePriority priority) override;
+  void close() override;
+
+ private:
+  const hal::DeviceInfo info_;
+  base::Mutex mutex_;  // guards the rest
+  std::unique_ptr<Lane> lanes_[kMaxLanes];
+  unsigned lane_count_ = 0;
+};
+
+}  // namespace halyard::inline v0::serial

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executable: the kernels of one .hyx as functions of this process. Their machine code is trusted:
+// a kernel that faults ends the process, so this driver has no fault to report.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "hal/driver.h"
+#include "halyard/base/result.h"
+#include "kernel/cpu_image.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::serial {
+
+class Executable final : public hal::ExecutableImpl {
+ public:
+  // From the best image that this CPU runs. kUnavailable: there is none; the message names those
+  // there are.
+  static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
+
+  kernel::CpuEntry entry(std::uint32_t function) const noexcept { return entries_[function]; }
+
+ private:
+  Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,
+             std::vector<kernel::CpuEntry> entries) noexcept
+      : ExecutableImpl(std::move(file)), image_(std::move(image)), entries_(std::move(entries)) {}
+
+  const Ref<kernel::CpuImage> image_;
+  const std::vector<kernel::CpuEntry> entries_;  // in the order of file().kernels()
+};
+
+}  // namespace halyard::inline v0::serial

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/serial/queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/format.h"
+#include "drivers/serial/command_buffer.h"
+#include "trace/command_note.h"
+
+namespace halyard::inline v0::serial {
+namespace {
+
+// How often an edge is looked at that could not be armed for want of memory.
+constexpr Nanoseconds kLookInterval = 1'000'000;
+
+}  // namespace
+
+Result<std::unique_ptr<Lane>> Lane::create() {
+  std::unique_ptr<Lane> lane(new (std::nothrow) Lane);
+  if (lane == nullptr) return error(StatusCode::kResourceExhausted, "serial: no memory for a lane");
+  const auto body = [](void* self) -> void* {
+    static_cast<Lane*>(self)->serve();
+    return nullptr;
+  };
+  if (const int code = pthread_create(&lane->thread_, nullptr, body, lane.get()); code != 0) {
+    return Status(StatusCode::kResourceExhausted,
+                  "serial: the thread of a lane could not be started", strerrorname_np(code));
+  }
+  lane->started_ = true;
+  pthread_setname_np(lane->thread_, "hy-serial");
+  return lane;
+}
+
+Lane::~Lane() {
+  abandon(Status(StatusCode::kCancelled, "serial: the lane is closed"));
+  if (started_) pthread_join(thread_, nullptr);
+  base::ParkerPool::release(parker_);
+}
+
+const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
+  static constexpr timeline::QueueCapabilities kCapabilities{.marks_every_submission = true,
+                                                             .max_in_flight = kMaxInFlight};
+  return kCapabilities;
+}
+
+timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool) noexcept {
+  timeline::IssueResult result;
+  if (abandoned()) {
+    result.status = cause_;
+    return result;
+  }
+  for (const timeline::Issue& issue : batch) {
+    if (issue.sequence - sequence_.load(std::memory_order_acquire) > kMaxInFlight) {
+      result.busy = true;
+      break;
+    }
+    Slot& free = slot(issue.sequence);
+    free.operation = static_cast<const hal::Operation*>(issue.operation);
+    free.stamps = issue.stamps;
+    free.waits.shrink(0);
+    for (const timeline::Edge& edge : issue.waits) {  // the span is the engine's, for this call
+      if (!free.waits.push_back(edge)) {
+        result.status = error(StatusCode::kResourceExhausted, "serial: no memory for {} edges",
+                              issue.waits.size());
+      }
+    }
+    if (!result.status.ok()) break;
+    ++result.count;
+  }
+  if (result.count != 0) {
+    issued_.store(batch[result.count - 1].sequence, std::memory_order_seq_cst);
+    parker_.wake();
+  }
+  return result;
+}
+
+timeline::Progress Lane::poll() noexcept {
+  return {.sequence = sequence_.load(std::memory_order_acquire), .fault = probe()};
+}
+
+Status Lane::probe() noexcept { return abandoned() ? cause_ : Status(); }
+
+Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (sequence_.load(std::memory_order_acquire) < sequence) {
+      Armed* const known = std::find_if(armed_.begin(), armed_.end(), [&](const Armed& armed) {
+        return armed.notify == &notify;
+      });
+      if (known != armed_.end()) {
+        known->sequence = std::min(known->sequence, sequence);  // early is allowed, late is not
+        return {};
+      }
+      if (armed_.push_back({&notify, sequence})) return {};
+      return error(StatusCode::kResourceExhausted, "serial: no memory to arm {}", sequence);
+    }
+  }
+  notify.notify();
+  return {};
+}
+
+// Somebody who is to be told now, or null. After sequence_ was stored: whoever armed before is on
+// the list, and who arms later sees the new sequence under the lock.
+base::Notify* Lane::take_reached() noexcept {
+  base::LockGuard lock(mutex_);
+  const std::uint64_t reached = sequence_.load(std::memory_order_relaxed);
+  Armed* const due = std::find_if(armed_.begin(), armed_.end(),
+                                  [&](const Armed& armed) { return armed.sequence <= reached; });
+  if (due == armed_.end()) return nullptr;
+  base::Notify* const notify = due->notify;
+  *due = armed_[armed_.size() - 1];
+  armed_.shrink(armed_.size() - 1);
+  return notify;
+}
+
+void Lane::abandon(const Status& cause) noexcept {
+  if (abandoned()) return;
+  cause_ = cause;
+  abandoned_.store(true, std::memory_order_seq_cst);
+  parker_.wake();
+  base::LockGuard until_the_thread_lets_go(turn_);
+}
+
+void Lane::serve() noexcept {
+  for (;;) {
+    const std::uint32_t epoch = parker_.prepare();  // before what is looked at (base/parker.h)
+    if (abandoned()) return;
+    if (issued_.load(std::memory_order_seq_cst) == sequence_.load(std::memory_order_relaxed)) {
+      (void)parker_.park(epoch, Deadline::kForeverTime);
+    } else {
+      run_next();
+    }
+  }
+}
+
+void Lane::run_next() noexcept {
+  const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed) + 1;
+  {
+    base::LockGuard lock(turn_);
+    const Slot& next = slot(sequence);
+    for (const timeline::Edge& edge : next.waits) {
+      if (!wait_for(edge)) return;
+    }
+    if (abandoned() || !run(next)) return;
+    sequence_.store(sequence, std::memory_order_seq_cst);
+  }
+  while (base::Notify* notify = take_reached()) notify->notify();
+}
+
+// The other lane stays open until this submission is passed or abandoned.
+bool Lane::wait_for(const timeline::Edge& edge) noexcept {
+  auto& producer = *static_cast<Lane*>(edge.queue);
+  for (;;) {
+    const std::uint32_t epoch = parker_.prepare();
+    if (abandoned()) return false;
+    if (producer.sequence_.load(std::memory_order_acquire) >= edge.sequence) return true;
+    const bool armed = producer.arm(edge.sequence, parker_).ok();
+    (void)parker_.park(epoch,
+                       armed ? Deadline::kForeverTime : Clock::steady().now() + kLookInterval);
+  }
+}
+
+bool Lane::run(const Slot& next) noexcept {
+  const hal::Operation& operation = *next.operation;
+  trace::Stamps* const stamps = next.stamps;
+  if (stamps != nullptr) stamps->command_begin = stamps->begin = stamps->tracer->now();
+  bool ended = true;
+  switch (operation.kind) {
+    case hal::OperationKind::kBarrier:
+      break;
+    case hal::OperationKind::kExecute:
+      ended = static_cast<const CommandBuffer*>(operation.native)
+                  ->run(operation.table, abandoned_, stamps);
+      break;
+    case hal::OperationKind::kCommand:
+      ended = run_command(operation.command, nullptr, abandoned_);
+      if (stamps != nullptr)
+        trace::note_command(*stamps, {.name = hal::name_of(operation.command)});
+      break;
+  }
+  if (stamps != nullptr) stamps->end = stamps->tracer->now();
+  return ended;
+}
+
+}  // namespace halyard::inline v0::serial

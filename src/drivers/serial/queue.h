@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lane: a queue of the serial device for the timeline engine: one thread, and the submissions that
+// it runs in the order of their issue.
+//
+//     issuer                        thread                                 pollers, armers
+//     slot 1, 2, 3; issued_ := 3    edges of 1, operation 1                poll(): sequence_
+//     wake(parker_)  ────────────>  sequence_ := 1; who armed for 1? ──>   notify()
+//
+// The thread waits for an edge as any waiter does: it arms the other lane with its own parker. So
+// neither a host thread nor the engine has a part in it.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "base/parker.h"
+#include "hal/arena.h"
+#include "hal/command.h"
+#include "halyard/base/result.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::serial {
+
+inline constexpr std::uint32_t kMaxInFlight = 256;  // submissions in a lane
+
+class Lane final : public timeline::NativeQueue {
+ public:
+  // Starts the thread. kResourceExhausted.
+  static Result<std::unique_ptr<Lane>> create();
+  // Abandons what is left and waits for the thread.
+  ~Lane() override;
+
+  const timeline::QueueCapabilities& capabilities() const noexcept override;
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
+  Status mark() noexcept override { return {}; }  // marks_every_submission
+  timeline::Progress poll() noexcept override;
+  Status probe() noexcept override;
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
+  bool help(std::uint64_t) noexcept override { return false; }  // the thread does it all
+  void abandon(const Status& cause) noexcept override;
+
+ private:
+  struct Slot {
+    const hal::Operation* operation;
+    trace::Stamps* stamps;
+    hal::Array<timeline::Edge> waits;  // keeps its memory for the next submission
+  };
+  struct Armed {
+    base::Notify* notify;
+    std::uint64_t sequence;
+  };
+
+  Lane() noexcept = default;
+  Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
+  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
+
+  // The thread's. False where they say so: the lane was abandoned meanwhile.
+  void serve() noexcept;
+  void run_next() noexcept;
+  bool wait_for(const timeline::Edge& edge) noexcept;
+  bool run(const Slot& next) noexcept;
+  base::Notify* take_reached() noexcept;
+
+  base::Parker& parker_ = base::ParkerPool::acquire();  // what the thread sleeps on
+  pthread_t thread_{};
+  bool started_ = false;
+
+  Slot slots_[kMaxInFlight];
+  base::Atomic<std::uint64_t> issued_{0};    // the issuer's: slots up to here are filled
+  base::Atomic<std::uint64_t> sequence_{0};  // the thread's: what has run
+
+  base::Atomic<bool> abandoned_{false};
+  Status cause_;      // written before abandoned_
+  base::Mutex turn_;  // the thread holds it while it touches a slot or another lane
+
+  base::Mutex mutex_;  // guards armed_
+  hal::Array<Armed> armed_;
+};
+
+}  // namespace halyard::inline v0::serial

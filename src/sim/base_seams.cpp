@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What base/ asks of the system, in a simulation build: threads, futexes, time, spinning. Stands in
+// for base/clock.cpp, base/futex.cpp and base/thread.cpp.
+#include "base/futex.h"
+#include "base/thread.h"
+#include "halyard/base/clock.h"
+#include "sim/scheduler.h"
+
+namespace halyard::inline v0 {
+
+using sim::Scheduler;
+
+namespace {
+
+class VirtualClock final : public Clock {
+ public:
+  Nanoseconds now() noexcept override {
+    Scheduler* const scheduler = Scheduler::current();
+    return scheduler != nullptr ? scheduler->now() : 0;
+  }
+};
+
+}  // namespace
+
+Clock& Clock::steady() noexcept {
+  static VirtualClock clock;
+  return clock;
+}
+
+namespace base {
+
+void decide_schedule() noexcept {
+  if (Scheduler* const scheduler = Scheduler::current()) scheduler->decide();
+}
+
+void spin_pause() noexcept {
+  if (Scheduler* const scheduler = Scheduler::current()) scheduler->pause();
+}
+
+// Comparing and going to sleep are one step, as in the kernel. Outside a simulation nobody waits.
+bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
+                Nanoseconds deadline) noexcept {
+  schedule_point();
+  if (word.peek() != expected) return true;
+  return Scheduler::current()->sleep(&word, deadline);
+}
+
+void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  if (scheduler == nullptr) return;
+  scheduler->wake(&word, count);
+  schedule_point();
+}
+
+std::uint64_t this_thread() noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  return scheduler != nullptr ? scheduler->this_thread() : 0;
+}
+
+int Thread::start(const char* name, void (*body)(void*), void* argument,
+                  std::span<const unsigned>) noexcept {
+  name_ = name;
+  handle_ = reinterpret_cast<pthread_t>(&Scheduler::current()->start(name, body, argument));
+  started_ = true;
+  return 0;
+}
+
+void Thread::join() noexcept {
+  Scheduler::current()->join(*reinterpret_cast<Scheduler::Thread*>(handle_));
+  started_ = false;
+}
+
+bool Thread::try_join() noexcept {
+  if (!Scheduler::current()->try_join(*reinterpret_cast<Scheduler::Thread*>(handle_))) return false;
+  started_ = false;
+  return true;
+}
+
+}  // namespace base
+}  // namespace halyard::inline v0

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a simulated device does: the commands of an operation, in the order of their recording.
+#pragma once
+
+#include "hal/command.h"
+
+namespace halyard::inline v0::sim {
+
+class CommandBuffer final : public hal::NativeCommands {
+ public:
+  explicit CommandBuffer(const hal::Recording& recording) noexcept : recording_(recording) {}
+  void run(const hal::BoundRange* table) const noexcept;
+
+ private:
+  const hal::Recording recording_;  // what it points to lives as long
+};
+
+void run(const hal::Operation& operation) noexcept;
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/driver.h"
+
+#include <charconv>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "sim/command_buffer.h"
+#include "sim/queue.h"
+
+namespace halyard::inline v0::sim {
+namespace {
+
+constexpr hal::DeviceLimits kLimits{.max_buffer_size = std::uint64_t{1} << 40,
+                                    .max_groups = {1, 1, 1},
+                                    .max_workgroup_items = 1,
+                                    .max_bindings = 8,
+                                    .max_constants_bytes = 128};
+constexpr std::align_val_t kAlignment{4096};
+
+class DeviceMemory final : public hal::Memory {
+ public:
+  DeviceMemory(std::uint64_t size, hal::MemoryType type, std::byte* data, const void* domain,
+               std::shared_ptr<std::uint64_t> used) noexcept
+      : Memory(size, type, data, reinterpret_cast<std::uintptr_t>(data), domain),
+        used_(std::move(used)) {}
+
+ private:
+  ~DeviceMemory() override {
+    if (used_ == nullptr) return;  // imported
+    ::operator delete(host_pointer(), kAlignment);
+    *used_ -= size();
+  }
+  const std::shared_ptr<std::uint64_t> used_;
+};
+
+class SimDevice final : public hal::DeviceImpl {
+ public:
+  SimDevice(unsigned ordinal, const SimDriverOptions& options, const void* domain)
+      : options_(options),
+        domain_(domain != nullptr ? domain : this),
+        native_(fmt::format("sim{}", ordinal), native_options(ordinal, options)) {
+    info_.uri = fmt::format("sim://{}", ordinal);
+    info_.driver = "sim";
+    info_.name = "simulated device";
+    info_.memory_size = options.native.device_memory;
+    info_.workers = 1;
+    info_.limits = kLimits;
+    info_.limits.max_in_flight = options.max_in_flight;
+    if (options.devices != nullptr) options.devices->push_back(&native_);
+  }
+
+  const hal::DeviceInfo& info() const noexcept override { return info_; }
+  const void* domain() const noexcept override { return domain_; }
+  Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t,
+                                    hal::MemoryType type) override {
+    HALYARD_RETURN_IF_ERROR(native_.call("allocate"));
+    auto& used = native_.memory_used();
+    if (*used + size > options_.native.device_memory) {
+      return error(StatusCode::kResourceExhausted, "{}: no memory for {} bytes", native_.name(),
+                   size);
+    }
+    *used += size;
+    auto* const data = static_cast<std::byte*>(::operator new(size, kAlignment));
+    return Ref<hal::Memory>(
+        Ref<DeviceMemory>::adopt(new DeviceMemory(size, type, data, domain_, used)));
+  }
+  Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override {
+    return Ref<hal::Memory>(Ref<DeviceMemory>::adopt(
+        new DeviceMemory(size, hal::MemoryType::kHostLocal, data, domain_, nullptr)));
+  }
+  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx) override {
+    return Status(StatusCode::kUnimplemented, "sim: simulated devices run no kernels");
+  }
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override {
+    return std::unique_ptr<hal::NativeCommands>(std::make_unique<CommandBuffer>(recording));
+  }
+  Result<timeline::NativeQueue*> open_lane(hal::QueueKind, hal::QueuePriority) override {
+    HALYARD_RETURN_IF_ERROR(native_.call("open stream"));
+    return lanes_.emplace_back(std::make_unique<Lane>(native_, options_)).get();
+  }
+  void close() override {
+    for (const auto& lane : lanes_) lane->abandon({});
+    lanes_.clear();
+    native_.close();
+  }
+
+ private:
+  static NativeOptions native_options(unsigned ordinal, const SimDriverOptions& options) {
+    NativeOptions native = options.native;
+    if (ordinal != options.faulty_device) native.failing_call = 0;
+    return native;
+  }
+
+  const SimDriverOptions& options_;
+  const void* const domain_;
+  NativeDevice native_;
+  hal::DeviceInfo info_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+class SimDriver final : public hal::Driver {
+ public:
+  explicit SimDriver(const SimDriverOptions& options) : options_(options) {}
+  std::string_view name() const noexcept override { return "sim"; }
+  Result<std::vector<hal::DeviceInfo>> enumerate() override {
+    return std::vector<hal::DeviceInfo>{};
+  }
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
+    unsigned count = 1;
+    if (const auto option = uri.options.find("devices"); option != uri.options.end()) {
+      const std::string& text = option->second;
+      (void)std::from_chars(text.data(), text.data() + text.size(), count);
+    }
+    std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
+    for (unsigned i = 0; i < count; ++i) {
+      devices.push_back(
+          std::make_unique<SimDevice>(i, options_, options_.own_domains ? nullptr : this));
+    }
+    return devices;
+  }
+
+ private:
+  const SimDriverOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<hal::Driver> make_sim_driver(const SimDriverOptions& options) {
+  return std::make_unique<SimDriver>(options);
+}
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver of the simulated native library: sim://?devices=N. Its lanes are of one of two sorts,
+// as those of real drivers are: each submission writes the progress that host and peers see, or
+// progress and edges are seen through markers alone.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "hal/driver.h"
+#include "sim/native.h"
+
+namespace halyard::inline v0::sim {
+
+struct SimDriverOptions {
+  bool marks_every_submission = true;
+  bool own_domains = false;  // no two devices wait for each other natively
+  std::uint32_t max_in_flight = 64;
+  std::uint32_t busy = 0;  // in 256: issue() takes a part of its batch, although there is room
+  NativeOptions native;    // of each device
+  std::uint32_t faulty_device = 0;                // which one native.failing_call is for
+  std::vector<NativeDevice*>* devices = nullptr;  // gets each device that is opened; may be null
+};
+
+// What the driver made is there till its devices are gone.
+std::unique_ptr<hal::Driver> make_sim_driver(const SimDriverOptions& options);
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fiber: a stack of its own on the thread that resumes it. A switch is a few nanoseconds: no system
+// call, unlike swapcontext(3). AddressSanitizer and ThreadSanitizer are told of each one.
+#pragma once
+
+#include <cstddef>
+
+namespace halyard::inline v0::sim {
+
+class Fiber {
+ public:
+  // The calling thread itself, to switch away from and back to.
+  Fiber() noexcept;
+  // Starts body(argument) when it is first switched to; body never returns, it switches away for
+  // the last time. Aborts if there is no memory for the stack.
+  Fiber(void (*body)(void* argument), void* argument);
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // Another body on the same stack. Precondition: it has switched away for the last time.
+  void restart(void (*body)(void* argument), void* argument) noexcept;
+
+  // From `from`, which runs now, to `to`; returns when somebody switches back. With `last`, `from`
+  // will not run again.
+  static void switch_to(Fiber& from, Fiber& to, bool last = false) noexcept;
+
+ private:
+  static constexpr std::size_t kStackSize = 256 * 1024;  // touched pages only
+  static void enter() noexcept;
+
+  void* stack_pointer_ = nullptr;
+  std::byte* stack_ = nullptr;  // null: the thread's own
+  void (*body_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  // What the sanitizers know the fiber by.
+  void* fake_stack_ = nullptr;
+  const void* stack_bottom_ = nullptr;
+  std::size_t stack_size_ = 0;
+  void* tsan_ = nullptr;
+};
+
+}  // namespace halyard::inline v0::sim

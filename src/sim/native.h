@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A native queue library that is simulated: streams that run packets in order, each on a thread of
+// its own; events; progress words; notices; memory. Modelled on what the CUDA driver API and
+// hardware command queues have in common. How long packets take, when notices come, and which call
+// fails comes from the seed.
+//
+// It checks its callers: a stream must not wait for what was not issued before (timelines.md, rule
+// 14), nothing may be used after its end, and all that was made must be given back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/atomic.h"
+#include "base/parker.h"
+#include "halyard/base/status.h"
+#include "sim/scheduler.h"
+
+namespace halyard::inline v0::sim {
+
+struct NativeOptions {
+  Nanoseconds longest_packet = 2'000;  // each takes up to that long
+  Nanoseconds longest_notice = 0;      // notices come up to so much later
+  std::uint32_t notices_lost = 0;      // in 256
+  std::uint64_t failing_call = 0;      // the n-th call fails; 0: none
+  bool fails_for_good = false;         // and so do all of that device after it: it is lost
+  std::uint64_t device_memory = 1 << 20;
+  // Lies, to see that they are found out.
+  bool skips_operations = false;
+  bool ignores_waits = false;
+};
+
+class NativeDevice;
+
+// A stream's marker. Waiting for one waits for its latest record.
+struct NativeEvent {
+  std::uint64_t generation = 0;  // records
+  std::uint64_t passed = 0;
+};
+
+class NativeStream {
+ public:
+  explicit NativeStream(NativeDevice& device);
+  // After abandon().
+  ~NativeStream();
+
+  // In order, behind what is there. `run` may be null. Then `word`, the progress, becomes `value`,
+  // unless that is 0.
+  Status launch(void (*run)(void* argument), void* argument, std::uint64_t value);
+  Status record(NativeEvent& event);
+  Status wait(const NativeEvent& event);
+  Status wait(const NativeStream& other, std::uint64_t value);
+  // Calls notify.notify() once the progress is `value`.
+  Status notify_at(std::uint64_t value, base::Notify& notify);
+  // The fault of the device, if it has one.
+  Status query();
+  std::uint64_t progress() const noexcept { return progress_.load(); }
+  // Nothing runs any more, now or later.
+  void abandon();
+
+ private:
+  friend class NativeDevice;
+  struct Packet {
+    void (*run)(void*) = nullptr;
+    void* argument = nullptr;
+    std::uint64_t value = 0;
+    NativeEvent* record = nullptr;
+    const NativeEvent* wait_event = nullptr;  // for `generation`
+    std::uint64_t generation = 0;
+    const NativeStream* wait_stream = nullptr;  // for `value`
+  };
+  struct Armed {
+    std::uint64_t value;
+    base::Notify* notify;
+  };
+  static void run(void* self);
+  bool step();  // false: the stream has ended
+  bool sleep_while_alive(const void* address);
+  void push(const Packet& packet);
+
+  NativeDevice& device_;
+  Scheduler::Thread* thread_ = nullptr;
+  std::deque<Packet> packets_;
+  std::vector<Armed> armed_;
+  base::Atomic<std::uint64_t> progress_{0};
+  std::uint64_t issued_ = 0;  // the last value that was launched
+  const void* sleeps_on_ = nullptr;
+  bool ended_ = false;
+};
+
+class NativeDevice {
+ public:
+  NativeDevice(std::string name, const NativeOptions& options);
+  ~NativeDevice();
+
+  // Bytes of memory that are allocated; memory outlives its device.
+  const std::shared_ptr<std::uint64_t>& memory_used() const noexcept { return memory_used_; }
+
+  // Every call passes here.
+  Status call(std::string_view what);
+  // From now on every call fails and no stream runs any more.
+  void fault(std::string_view why);
+  bool faulted() const noexcept { return !fault_.ok(); }
+  // Ends the thread that delivers notices. Once.
+  void close();
+
+  const std::string& name() const noexcept { return name_; }
+  const NativeOptions& options() const noexcept { return options_; }
+
+ private:
+  friend class NativeStream;
+  struct Notice {
+    Nanoseconds due;
+    base::Notify* notify;
+  };
+  static void deliver(void* self);
+  void post(base::Notify& notify);
+
+  const std::string name_;
+  const NativeOptions options_;
+  Status fault_;
+  std::uint64_t calls_ = 0;
+  std::vector<NativeStream*> streams_;
+  std::vector<Notice> notices_;
+  Scheduler::Thread* interrupts_ = nullptr;
+  bool closed_ = false;
+  const std::shared_ptr<std::uint64_t> memory_used_ = std::make_shared<std::uint64_t>(0);
+};
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/plan.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace halyard::inline v0::sim {
+namespace {
+
+constexpr const char* kNames[] = {
+    "barrier", "fill",   "update",         "execute",         "host call",
+    "pool",    "signal", "wait",           "query",           "on_reach",
+    "fail",    "cancel", "drop semaphore", "drop submission", "lose device"};
+
+NodeKind pick_kind(Random& random, bool faulty, bool sim) {
+  static constexpr NodeKind kCommon[] = {
+      NodeKind::kBarrier, NodeKind::kFill,     NodeKind::kUpdate, NodeKind::kExecute,
+      NodeKind::kExecute, NodeKind::kHostCall, NodeKind::kPool,   NodeKind::kSignal,
+      NodeKind::kSignal,  NodeKind::kWait,     NodeKind::kWait,   NodeKind::kQuery,
+      NodeKind::kOnReach,
+  };
+  static constexpr NodeKind kFaults[] = {NodeKind::kFail,           NodeKind::kCancel,
+                                         NodeKind::kCancel,         NodeKind::kDropSemaphore,
+                                         NodeKind::kDropSubmission, NodeKind::kLoseDevice};
+  if (faulty && random.one_in(6)) {
+    return kFaults[random.below(std::size(kFaults) - (sim ? 0 : 1))];
+  }
+  return kCommon[random.below(std::size(kCommon))];
+}
+
+}  // namespace
+
+Plan::Plan(std::uint64_t seed) {
+  Random random(Random::mix(seed ^ 0x706c616e));
+  driver = random.one_in(4) ? Driver::kCpu : Driver::kSim;
+  faulty = random.one_in(2);
+  devices = static_cast<std::uint32_t>(random.between(1, 3));
+  workers = static_cast<std::uint32_t>(random.between(1, 2));
+  queues = devices * 2;
+  semaphores = static_cast<std::uint32_t>(random.between(1, 5));
+  threads = static_cast<std::uint32_t>(random.between(1, 4));
+  pool_size = 4096 * random.between(1, 4);
+
+  options.marks_every_submission = random.one_in(2);
+  options.own_domains = random.one_in(4);
+  options.max_in_flight = random.one_in(2) ? 64 : static_cast<std::uint32_t>(random.between(1, 4));
+  options.busy = random.one_in(4) ? 64 : 0;
+  options.native.longest_packet = static_cast<Nanoseconds>(random.below(3) * 2'000);
+  options.native.longest_notice = random.one_in(2) ? 0 : 3'000;
+  if (faulty && driver == Driver::kSim) {
+    if (random.one_in(3)) options.native.notices_lost = 64;
+    if (random.one_in(3)) {
+      options.native.failing_call = random.between(12, 150);
+      options.native.fails_for_good = random.one_in(2);
+      options.faulty_device = static_cast<std::uint32_t>(random.below(devices));
+    }
+  }
+
+  producers.resize(semaphores);
+  const std::uint64_t count = random.between(4, 30);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    Node node;
+    node.kind = pick_kind(random, faulty, driver == Driver::kSim);
+    node.thread = static_cast<std::uint32_t>(random.below(threads));
+    node.queue = static_cast<std::uint32_t>(random.below(queues));
+    node.delay = random.one_in(3) ? static_cast<Nanoseconds>(random.below(4'000)) : 0;
+    node.any = random.one_in(3);
+    node.fails = faulty && random.one_in(8);
+    node.and_wait = random.one_in(6);
+    node.chained = random.one_in(3);
+    node.patience = random.one_in(4) ? 0 : static_cast<Nanoseconds>(random.below(60'000));
+    const bool signals = node.kind <= NodeKind::kSignal;
+    const bool waits = node.kind != NodeKind::kSignal && node.kind <= NodeKind::kOnReach;
+    for (std::uint64_t i = waits ? random.below(4) : 0; i != 0; --i) {
+      const auto s = static_cast<std::uint32_t>(random.below(semaphores));
+      if (producers[s].empty()) continue;
+      // The value of a producer, or one below that nobody else signals.
+      std::uint64_t value = producers[s][random.below(producers[s].size())].value;
+      if (random.one_in(4)) value -= random.below(2);
+      if (value != 0) node.waits.push_back({s, value});
+    }
+    if (!waits) node.waits.clear();
+    if (node.kind >= NodeKind::kWait && node.kind <= NodeKind::kOnReach && node.waits.empty()) {
+      node.kind = NodeKind::kQuery;
+    }
+    for (std::uint64_t i = signals ? (node.kind == NodeKind::kSignal ? 1 : random.between(1, 2))
+                                   : 0;
+         i != 0; --i) {
+      const auto s = static_cast<std::uint32_t>(random.below(semaphores));
+      const std::uint64_t last = producers[s].empty() ? 0 : producers[s].back().value;
+      if (!producers[s].empty() && producers[s].back().node == k) continue;
+      node.signals.push_back({s, last + random.between(1, 2)});
+      producers[s].push_back({node.signals.back().value, k});
+    }
+    node.other = node.kind == NodeKind::kLoseDevice
+                     ? static_cast<std::uint32_t>(random.below(devices))
+                     : static_cast<std::uint32_t>(random.below(k + 1));
+    loses_devices |= node.kind == NodeKind::kLoseDevice;
+    nodes.push_back(std::move(node));
+  }
+  loses_devices |= options.native.failing_call != 0;
+}
+
+std::string Plan::describe() const {
+  std::string text = fmt::format(
+      "{} device(s) of {}, {} queue(s), {} semaphore(s), {} thread(s){}{}{}\n", devices,
+      driver == Driver::kCpu ? "cpu" : "sim", queues, semaphores, threads,
+      options.marks_every_submission ? "" : ", markers", options.own_domains ? ", own domains" : "",
+      options.native.failing_call != 0
+          ? fmt::format(", call {} of device {} fails{}", options.native.failing_call,
+                        options.faulty_device, options.native.fails_for_good ? " for good" : "")
+          : "");
+  const auto points = [&](const char* what, const std::vector<PlannedPoint>& list) {
+    for (const PlannedPoint& point : list) {
+      text += fmt::format(" {} s{}:{}", what, point.semaphore, point.value);
+    }
+  };
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    const Node& node = nodes[k];
+    text += fmt::format("  {:2} thread {} {}", k, node.thread, kNames[static_cast<int>(node.kind)]);
+    if (is_submission(node)) text += fmt::format(" on queue {}", node.queue);
+    if (node.kind == NodeKind::kCancel || node.kind == NodeKind::kDropSubmission ||
+        node.kind == NodeKind::kLoseDevice) {
+      text += fmt::format(" {}", node.other);
+    }
+    points("waits", node.waits);
+    points("signals", node.signals);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace halyard::inline v0::sim

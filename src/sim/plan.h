@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plan: what a simulated program does, drawn from the seed before it starts.
+//
+// Nodes form a DAG: each waits for points that earlier nodes signal, so that every wait can be
+// satisfied. They are dealt to host threads, which go through theirs in any order: late, early,
+// repeated and reverse-ordered signals come by themselves. Several nodes may signal one semaphore
+// in no order between them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "halyard/base/clock.h"
+#include "sim/driver.h"
+#include "sim/random.h"
+
+namespace halyard::inline v0::sim {
+
+struct PlannedPoint {
+  std::uint32_t semaphore = 0;
+  std::uint64_t value = 0;
+};
+
+enum class NodeKind : std::uint8_t {
+  // Submissions.
+  kBarrier,
+  kFill,
+  kUpdate,
+  kExecute,   // copies what its producers wrote, then writes
+  kHostCall,  // looks at what its producers wrote, then writes
+  kPool,      // allocates from a pool, uses the buffer, gives it back: three submissions
+  // By the host.
+  kSignal,
+  // They signal nothing, and nobody waits for them.
+  kWait,
+  kQuery,
+  kOnReach,
+  // Faults.
+  kFail,
+  kCancel,
+  kDropSemaphore,
+  kDropSubmission,
+  kLoseDevice,
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kBarrier;
+  std::uint32_t thread = 0;
+  std::uint32_t queue = 0;
+  std::vector<PlannedPoint> waits;
+  std::vector<PlannedPoint> signals;
+  std::uint32_t other = 0;   // kCancel, kDropSubmission: the node; kLoseDevice: the device
+  Nanoseconds patience = 0;  // kWait: the deadline; kOnReach: how long it stays registered
+  Nanoseconds delay = 0;     // before it
+  bool any = false;          // kWait: wait_any
+  bool fails = false;        // kHostCall: it answers an error
+  bool and_wait = false;     // kBarrier: barrier_and_wait
+  bool chained = false;      // kOnReach: the callback submits and signals
+};
+
+struct Plan {
+  enum class Driver : std::uint8_t { kSim, kCpu };
+
+  explicit Plan(std::uint64_t seed);
+
+  bool is_submission(const Node& node) const noexcept { return node.kind <= NodeKind::kPool; }
+  std::string describe() const;
+
+  Driver driver = Driver::kSim;
+  std::uint32_t devices = 1;
+  std::uint32_t workers = 1;  // of a cpu device
+  std::uint32_t queues = 1;
+  std::uint32_t semaphores = 1;
+  std::uint32_t threads = 1;
+  std::uint64_t pool_size = 0;
+  bool faulty = false;  // something fails, is cancelled, dropped or lost
+  bool loses_devices = false;
+  SimDriverOptions options;
+  std::vector<Node> nodes;
+  // producers[s]: who signals semaphore s, by value.
+  struct Producer {
+    std::uint64_t value;
+    std::uint32_t node;
+  };
+  std::vector<std::vector<Producer>> producers;
+};
+
+}  // namespace halyard::inline v0::sim

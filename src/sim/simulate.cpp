@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/simulate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sim/plan.h"
+#include "sim/scheduler.h"
+#include "sim/world.h"
+
+namespace halyard::inline v0::sim {
+namespace {
+
+World* world = nullptr;  // of the simulation that runs
+
+Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
+  Random random(Random::mix(seed ^ 0x7363686564));
+  constexpr std::uint32_t kDistances[] = {0, 1, 4, 16, 64};
+  constexpr std::uint32_t kLengths[] = {500, 3'000, 20'000};
+  return {.seed = seed,
+          .policy = random.one_in(2) ? Scheduler::Policy::kUniform : Scheduler::Policy::kPct,
+          .mean_distance = kDistances[random.below(5)],
+          .depth = static_cast<std::uint32_t>(random.between(1, 6)),
+          .length = kLengths[random.below(3)],
+          .hasty = random.one_in(4),
+          // What a lost notice or a fault holds up is found by looking now and then.
+          .longest_idle = plan.options.native.notices_lost != 0 || plan.loses_devices
+                              ? Deadline::kForeverTime
+                              : 5'000'000};
+}
+
+}  // namespace
+
+SeedResult simulate(const Plan& plan, const Scheduler::Options& options) {
+  SeedResult result;
+  Scheduler scheduler(options);
+  World here(plan);
+  world = &here;
+  scheduler.describe = [] { return world->dump(); };
+  scheduler.run([](void*) { world->run(); }, nullptr);
+  result.schedule = Random::mix(scheduler.schedule() ^ Random::mix(options.seed));
+  result.points = scheduler.points();
+  result.submissions = here.submissions();
+  result.faults = here.faults();
+  world = nullptr;
+  return result;
+}
+
+SeedResult simulate(std::uint64_t seed, bool trace) {
+  const Plan plan(seed);
+  if (trace) fmt::print("seed {}: {}", seed, plan.describe());
+  Scheduler::Options options = scheduling(seed, plan);
+  options.trace = trace;
+  return simulate(plan, options);
+}
+
+}  // namespace halyard::inline v0::sim

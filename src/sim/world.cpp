@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "drivers/cpu/driver.h"
+#include "halyard/hal/pool.h"
+#include "timeline/engine.h"
+
+namespace halyard::inline v0::sim {
+namespace {
+
+Scheduler& scheduler() { return *Scheduler::current(); }
+
+}  // namespace
+
+World::World(const Plan& plan)
+    : plan_(plan),
+      random_(Random::mix(plan.nodes.size() ^ plan.pool_size ^ plan.threads << 8)),
+      dropped_(plan.semaphores),
+      by_host_(plan.nodes.size()),
+      shared_(std::make_unique<Shared>(plan.nodes.size())),
+      observers_(plan.nodes.size()),
+      seen_values_(plan.semaphores) {
+  for (std::uint32_t k = 0; k < plan.nodes.size(); ++k) shared_->tokens[k] = token(k);
+}
+
+World::~World() = default;
+
+void World::check(bool condition, std::string_view what, std::int64_t node) {
+  if (condition) return;
+  scheduler().fail(node < 0 ? std::string(what) : fmt::format("node {}: {}", node, what));
+}
+
+void World::note(std::uint32_t node, std::string_view what) {
+  if (scheduler().tracing()) scheduler().trace(fmt::format("node {}: {}", node, what));
+}
+
+std::string World::dump() {
+  return plan_.describe() + (registry_ ? registry_->engine().dump_timelines() : "");
+}
+
+// False: a planted failure was met on the way.
+bool World::open() {
+  registry_ = std::make_unique<hal::DriverRegistry>();
+  SimDriverOptions options = plan_.options;
+  options.devices = &natives_;
+  halyard::check(registry_->add(plan_.driver == Plan::Driver::kCpu ? cpu::make_cpu_driver()
+                                                                   : make_sim_driver(options)));
+  const std::string uri =
+      plan_.driver == Plan::Driver::kCpu
+          ? fmt::format("cpu://?devices={}&workers={}", plan_.devices, plan_.workers)
+          : fmt::format("sim://?devices={}", plan_.devices);
+  const bool may_fail = options.native.failing_call != 0;
+  Result<std::vector<hal::Device>> devices = registry_->open_all(uri);
+  if (!devices.ok()) {
+    check(may_fail, devices.status().to_string());
+    return false;
+  }
+  devices_ = std::move(*devices);
+  for (hal::Device& device : devices_) {
+    queues_.push_back(device.queue(hal::QueueKind::kCompute));
+    queues_.push_back(device.queue(hal::QueueKind::kCopy));
+    const auto import = [&](void* memory, std::size_t size) {
+      return device.import_memory({static_cast<std::byte*>(memory), size},
+                                  [this] { ++shared_->released; });
+    };
+    Result<hal::Buffer> cells = import(shared_->cells.get(), plan_.nodes.size() * sizeof(Cell));
+    Result<hal::Buffer> tokens = import(shared_->tokens.get(), plan_.nodes.size() * 4);
+    check(cells.ok() && tokens.ok(), "memory is not imported");
+    cells_imported_ += 2;
+    cells_of_.push_back(std::move(*cells));
+    cells_of_.push_back(std::move(*tokens));
+    Result<hal::Pool> pool = device.create_pool(
+        {.slab_size = 4096, .max_size = plan_.faulty ? plan_.pool_size : hal::kWholeSize});
+    check(pool.ok(), "no pool");
+    pools_.push_back(std::move(*pool));
+
+    hal::Recorder look{device};
+    for (std::uint32_t i = 0; i < kInputs; ++i)
+      look.copy(hal::slot(2 * i), hal::slot(2 * i + 1, 0, 4));
+    look.copy(hal::slot(2 * kInputs), hal::slot(2 * kInputs + 1, 0, 4));
+    hal::Recorder stage{device};
+    stage.copy(hal::slot(0), hal::slot(1, 0, 4))
+        .barrier()
+        .copy(hal::slot(1, 0, 4), hal::slot(2, 0, 4));
+    Result<hal::CommandBuffer> recorded_look = look.finish(), recorded_stage = stage.finish();
+    check(recorded_look.ok() && recorded_stage.ok(), "recording");
+    looks_.push_back(std::move(*recorded_look));
+    stages_.push_back(std::move(*recorded_stage));
+  }
+  for (std::uint32_t s = 0; s < plan_.semaphores; ++s) {
+    semaphores_.push_back(
+        devices_[s % devices_.size()].create_semaphore(0, fmt::format("s{}", s)).value());
+  }
+  return true;
+}
+
+void World::run() {
+  if (open()) {
+    abrupt_ = random_.one_in(3);
+    for (std::uint32_t t = 0; t < plan_.threads; ++t) {
+      Host& host = *hosts_.emplace_back(new Host{this, t, {}});
+      const auto body = [](void* argument) {
+        Host& self = *static_cast<Host*>(argument);
+        self.world->live(self.index);
+      };
+      (void)host.thread.start("host", body, &host);
+    }
+    for (const auto& host : hosts_) host->thread.join();
+    end_all();
+  }
+  // What was opened before a call failed goes like everything else.
+  drop_handles();
+  check(registry_->shutdown(kForever).ok(), "shutdown");
+  check_records();
+  observers_.clear();
+  submissions_ = records_.size();
+  records_.clear();
+  registry_.reset();
+}
+
+void World::live(std::uint32_t thread) {
+  // Its nodes in any order, mostly not far from theirs.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
+  const std::uint64_t spread = random_.one_in(3) ? 1 : random_.between(1, 30);
+  for (std::uint32_t k = 0; k < plan_.nodes.size(); ++k) {
+    if (plan_.nodes[k].thread == thread) order.emplace_back(k + random_.below(spread), k);
+  }
+  std::ranges::sort(order);
+  for (const auto& [at, k] : order) {
+    if (plan_.nodes[k].delay != 0) scheduler().sleep_for(plan_.nodes[k].delay);
+    perform(k);
+  }
+}
+
+void World::perform(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  if (scheduler().tracing()) note(k, "begins");
+  switch (node.kind) {
+    case NodeKind::kBarrier:
+    case NodeKind::kFill:
+    case NodeKind::kUpdate:
+    case NodeKind::kExecute:
+    case NodeKind::kHostCall:
+      submit(k);
+      break;
+    case NodeKind::kPool:
+      use_pool(k);
+      break;
+    case NodeKind::kSignal:
+      signal(k);
+      break;
+    case NodeKind::kWait:
+      wait(k);
+      break;
+    case NodeKind::kQuery: {
+      const std::uint32_t s = k % plan_.semaphores;
+      const hal::Semaphore semaphore = semaphores_[s];
+      if (!semaphore) break;
+      const std::uint64_t before = seen_values_[s];
+      if (const Result<std::uint64_t> value = semaphore.query(); value.ok()) {
+        check(*value >= before, "a value went back", k);
+        if (*value != 0) check(justified({s, *value}), "a value that nobody has signalled", k);
+        seen_values_[s] = std::max(seen_values_[s], *value);
+      } else {
+        observed_.push_back({{{s, 1}}, std::string(value.status().message())});
+      }
+      break;
+    }
+    case NodeKind::kOnReach:
+      observe(k);
+      break;
+    case NodeKind::kFail: {
+      const std::uint32_t s = node.other % plan_.semaphores;
+      const hal::Semaphore semaphore = semaphores_[s];
+      if (!semaphore) break;
+      ++faults_;
+      planted_.push_back({{{s, 1}}, fmt::format("planted by node {}", k)});
+      semaphore.fail(Status(StatusCode::kDataLoss, planted_.back().message));
+      const Result<std::uint64_t> value = semaphore.query();
+      check(!value.ok(), "a semaphore that was failed has not failed", k);
+      break;
+    }
+    case NodeKind::kCancel:
+      cancel(k);
+      break;
+    case NodeKind::kDropSemaphore: {
+      const std::uint32_t s = node.other % plan_.semaphores;
+      if (!semaphores_[s]) break;
+      ++faults_;
+      dropped_[s] = true;
+      const hal::Semaphore last = std::move(semaphores_[s]);
+      break;
+    }
+    case NodeKind::kDropSubmission:
+      for (const auto& record : records_) {
+        if (record->node != node.other || !record->lives || record->cancelling != 0) continue;
+        // Its end cannot be asked about any more: it counts as any.
+        record->lives = false;
+        const hal::Submission last = std::move(record->handle);
+        break;
+      }
+      break;
+    case NodeKind::kLoseDevice:
+      ++faults_;
+      natives_[node.other]->fault("by the plan");
+      break;
+  }
+}
+
+// By the host; also for a submission that was refused because one of its values is passed already,
+// so that others do not wait for the rest in vain.
+void World::signal(std::uint32_t k) {
+  by_host_[k] = true;
+  shared_->cells[k].written = token(k);
+  for (const PlannedPoint& point : plan_.nodes[k].signals) {
+    const hal::Semaphore semaphore = semaphores_[point.semaphore];
+    if (semaphore) (void)semaphore.signal(point.value);
+  }
+}
+
+template <class F>
+bool World::send(std::uint32_t k, bool writes, std::vector<PlannedPoint> waits,
+                 std::vector<PlannedPoint> signals, hal::Point extra_wait, hal::Point extra_signal,
+                 F&& call) {
+  std::vector<hal::Semaphore> keep;
+  std::vector<hal::Point> wait_points, signal_points;
+  const auto convert = [&](const std::vector<PlannedPoint>& planned,
+                           std::vector<hal::Point>& points) {
+    for (const PlannedPoint& point : planned) {
+      keep.push_back(semaphores_[point.semaphore]);
+      if (!keep.back()) return false;
+      points.emplace_back(keep.back(), point.value);
+    }
+    return true;
+  };
+  if (!convert(waits, wait_points) || !convert(signals, signal_points)) return false;
+  if (extra_wait.semaphore() != nullptr) wait_points.push_back(extra_wait);
+  if (extra_signal.semaphore() != nullptr) signal_points.push_back(extra_signal);
+
+  Record& record = *records_.emplace_back(std::make_unique<Record>());
+  record.node = k;
+  record.writes = writes;
+  record.waits = std::move(waits);
+  record.signals = std::move(signals);
+  record.after_node = extra_wait.semaphore() != nullptr;
+  hal::Submission handle;
+  const Status status = call(hal::Points(wait_points.data(), wait_points.size()),
+                             hal::Points(signal_points.data(), signal_points.size()), &handle);
+  record.accepted = handle.object() != nullptr;
+  if (!record.accepted) {
+    note(k, status.to_string());
+    check(!status.ok(), "accepted, but there is no handle", k);
+    const bool expected = status.code() == StatusCode::kInvalidArgument ||
+                          status.code() == StatusCode::kDeviceLost || plan_.faulty;
+    check(expected, status.to_string(), k);
+    if (status.code() == StatusCode::kInvalidArgument) signal(k);
+    return false;
+  }
+  record.handle = std::move(handle);
+  record.lives = true;
+  return true;
+}
+
+void World::submit(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  const std::uint32_t device = node.queue / 2;
+  const hal::Queue queue = queues_[node.queue];
+  const std::uint32_t value = token(k);
+  const bool writes = node.kind != NodeKind::kBarrier;
+  (void)send(
+      k, writes, node.waits, node.signals, {}, {},
+      [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
+        const hal::SubmitInfo info{.wait = waits, .signal = signals, .submission = handle};
+        switch (node.kind) {
+          case NodeKind::kBarrier:
+            if (node.and_wait) {
+              using std::chrono::nanoseconds;
+              return queue.barrier_and_wait(info, nanoseconds(node.patience));
+            }
+            return queue.barrier(info);
+          case NodeKind::kFill:
+            return queue.fill(cell(device, k, 0), value, 4, info);
+          case NodeKind::kUpdate:
+            return queue.update(cells_of_[2 * device], k * sizeof(Cell),
+                                {reinterpret_cast<const std::byte*>(&value), 4}, info);
+          case NodeKind::kExecute: {
+            const std::vector<std::uint32_t> from = inputs(k);
+            std::vector<hal::BufferRange> table;
+            for (std::size_t i = 0; i < kInputs; ++i) {
+              table.push_back(i < from.size() ? cell(device, from[i], 0) : token_range(device, k));
+              table.push_back(cell(device, k, 1 + i));
+            }
+            table.push_back(token_range(device, k));
+            table.push_back(cell(device, k, 0));
+            return queue.execute(
+                looks_[device],
+                {.bindings = table, .wait = waits, .signal = signals, .submission = handle});
+          }
+          default:
+            return queue.host_call(
+                [this, k] { return host_call(k); }, info,
+                node.any ? hal::HostCallMode::kMayBlock : hal::HostCallMode::kShort);
+        }
+      });
+}
+
+Status World::host_call(std::uint32_t k) {
+  for (const PlannedPoint& point : plan_.nodes[k].waits) {
+    check(justified(point), "a host call runs before what it waits for", k);
+  }
+  check(shared_->cells[k].written == 0, "a host call runs twice", k);
+  shared_->cells[k].written = token(k);
+  if (!plan_.nodes[k].fails) return {};
+  ++faults_;
+  return Status(StatusCode::kDataLoss, fmt::format("planted by node {}", k));
+}
+
+// A buffer of the pool: allocated when the node's waits hold, written and read, given back.
+void World::use_pool(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  const std::uint32_t device = node.queue / 2;
+  const hal::Queue queue = queues_[node.queue];
+  const hal::Semaphore own = devices_[device].create_semaphore(0, "pool").value();
+  hal::Buffer buffer;
+  const bool allocated =
+      send(k, false, node.waits, {}, {}, {own, 1},
+           [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
+             Result<hal::Buffer> result =
+                 queue.allocate(pools_[device], {.size = 64 + 1024 * (k % 4)},
+                                {.wait = waits, .signal = signals, .submission = handle});
+             if (!result.ok()) return result.status();
+             buffer = std::move(*result);
+             return {};
+           });
+  if (!allocated) return;
+  if (node.any) scheduler().sleep_for(1'000);
+  const bool used =
+      send(k, true, {}, {}, {own, 1}, {own, 2},
+           [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
+             const hal::BufferRange table[] = {token_range(device, k), buffer, cell(device, k, 0)};
+             return queue.execute(
+                 stages_[device],
+                 {.bindings = table, .wait = waits, .signal = signals, .submission = handle});
+           });
+  if (!used) return;
+  (void)send(k, false, {}, node.signals, {own, 2}, {},
+             [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
+               return queue.deallocate(buffer,
+                                       {.wait = waits, .signal = signals, .submission = handle});
+             });
+}
+
+void World::wait(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  std::vector<hal::Semaphore> keep;
+  std::vector<hal::Point> points;
+  for (const PlannedPoint& point : node.waits) {
+    keep.push_back(semaphores_[point.semaphore]);
+    if (!keep.back()) return;
+    points.emplace_back(keep.back(), point.value);
+  }
+  const Deadline deadline = std::chrono::nanoseconds(node.patience);
+  const Status status = points.size() == 1 ? keep[0].wait(node.waits[0].value, deadline)
+                        : node.any         ? hal::wait_any({points.data(), points.size()}, deadline)
+                                   : hal::wait_all({points.data(), points.size()}, deadline);
+  note(k, status.to_string());
+  if (status.ok()) {
+    const auto holds = [&](const PlannedPoint& point) { return justified(point); };
+    const bool any = node.any && points.size() > 1;
+    check(any ? std::ranges::any_of(node.waits, holds) : std::ranges::all_of(node.waits, holds),
+          "a wait succeeds before anybody has signalled", k);
+  } else if (status.code() != StatusCode::kDeadlineExceeded) {
+    observed_.push_back({node.waits, std::string(status.message())});
+  }
+}
+
+void World::observe(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  Observer& observer = observers_[k];
+  const hal::Semaphore semaphore = semaphores_[node.waits[0].semaphore];
+  if (!semaphore) return;
+  if (node.chained) observer.own = devices_[0].create_semaphore(0, "callback").value();
+  observer.registered = true;
+  Result<hal::Registration> registration = semaphore.on_reach(
+      node.waits[0].value, [this, k](const Status& status) { reached(k, status); });
+  check(registration.ok(), registration.status().to_string(), k);
+  if (node.any) {
+    scheduler().sleep_for(node.patience);
+    registration->reset();
+    observer.dropped = true;
+  } else {
+    observer.registration = std::move(*registration);
+  }
+}
+
+void World::reached(std::uint32_t k, const Status& status) {
+  const Node& node = plan_.nodes[k];
+  Observer& observer = observers_[k];
+  note(k, fmt::format("callback: {}", status.to_string()));
+  check(!observer.dropped, "a callback runs after its registration is gone", k);
+  check(++observer.calls == 1, "a callback is called twice", k);
+  if (status.ok()) {
+    check(justified(node.waits[0]), "a callback is called before anybody has signalled", k);
+  } else {
+    observed_.push_back({node.waits, std::string(status.message())});
+  }
+  if (!node.chained) return;
+  const hal::Semaphore own = observer.own;
+  if (!own || node.queue >= queues_.size()) return;  // the program ends
+  const hal::Point point(own, 1);
+  const hal::Queue queue = queues_[node.queue];
+  (void)queue.barrier({.signal = {&point, 1}});
+  (void)own.signal(2);  // refused where the barrier has failed it
+}
+
+void World::cancel(std::uint32_t k) {
+  for (const auto& owned : records_) {
+    Record& record = *owned;
+    if (record.node != plan_.nodes[k].other || !record.lives) continue;
+    ++record.cancelling;
+    const bool cancelled = record.handle.cancel();
+    --record.cancelling;
+    check(!(cancelled && record.cancelled), "a submission is cancelled twice", k);
+    if (cancelled) {
+      record.cancelled = true;
+      ++faults_;
+    }
+    note(k, cancelled ? "cancelled" : "not cancelled");
+    return;
+  }
+}
+
+bool World::happened(std::uint32_t k) const noexcept {
+  // What leaves no trace may have happened.
+  return plan_.nodes[k].kind == NodeKind::kBarrier || shared_->cells[k].written == token(k);
+}
+
+bool World::justified(const PlannedPoint& point) const noexcept {
+  return std::ranges::any_of(plan_.producers[point.semaphore], [&](const Plan::Producer& producer) {
+    return producer.value >= point.value && happened(producer.node);
+  });
+}
+
+// Who can satisfy its waits, as far as there is room.
+std::vector<std::uint32_t> World::inputs(std::uint32_t k) const {
+  std::vector<std::uint32_t> from;
+  for (const PlannedPoint& point : plan_.nodes[k].waits) {
+    for (const Plan::Producer& producer : plan_.producers[point.semaphore]) {
+      if (producer.value >= point.value && from.size() < kInputs) from.push_back(producer.node);
+    }
+  }
+  return from;
+}
+
+hal::BufferRange World::cell(std::uint32_t device, std::uint32_t k, std::size_t word) const {
+  return {cells_of_[2 * device], k * sizeof(Cell) + 4 * word, 4};
+}
+
+hal::BufferRange World::token_range(std::uint32_t device, std::uint32_t k) const {
+  return {cells_of_[2 * device + 1], k * std::uint64_t{4}, 4};
+}
+
+}  // namespace halyard::inline v0::sim

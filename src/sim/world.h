@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// World: a plan carried out on a runtime of its own, and what must hold meanwhile and afterwards.
+//
+// Every node that does work writes its token into its cell, and looks at the cells of those that it
+// waits for. The reference is no second engine but what happened:
+//
+//   - a wait for (s, v) may succeed, and work behind it may run, only once a producer of s with a
+//     value of at least v has written its token;
+//   - a submission that is complete has run; one that was cancelled, or failed for a wait, has not;
+//   - a failure has a reason: a planted fault, or a failed semaphore that it waits for;
+//   - without faults everything completes, and semaphores end at their largest value;
+//   - each submission ends, each callback is called once, everything that was made is given back.
+//
+// Where two things race, either order is accepted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/thread.h"
+#include "hal/registry.h"
+#include "halyard/hal/command_buffer.h"
+#include "halyard/hal/device.h"
+#include "halyard/hal/queue.h"
+#include "sim/native.h"
+#include "sim/plan.h"
+
+namespace halyard::inline v0::sim {
+
+class World {
+ public:
+  explicit World(const Plan& plan);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // From a simulated thread. Fails the simulation when something does not hold.
+  void run();
+
+  std::uint64_t submissions() const noexcept { return submissions_; }
+  std::uint64_t faults() const noexcept { return faults_; }
+  std::string dump();
+
+ private:
+  static constexpr std::size_t kInputs = 4;  // producers that an execute looks at
+  struct Cell {
+    std::uint32_t written;
+    std::uint32_t seen[kInputs];
+    std::uint32_t unused[11];  // 64 bytes: cells share no line
+  };
+
+  // What devices write, and so there until all are closed.
+  struct Shared {
+    explicit Shared(std::size_t nodes)
+        : cells(new Cell[nodes]()), tokens(new std::uint32_t[nodes]) {}
+    std::unique_ptr<Cell[]> cells;
+    std::unique_ptr<std::uint32_t[]> tokens;
+    std::size_t released = 0;  // imports of it that were given back
+  };
+
+  // A submission that was accepted, or is being submitted.
+  struct Record {
+    std::uint32_t node;
+    bool accepted = false;
+    bool writes = false;  // this one writes the node's token
+    bool cancelled = false;
+    bool lives = false;  // its handle is held
+    int cancelling = 0;
+    hal::Submission handle;
+    std::vector<PlannedPoint> waits;
+    std::vector<PlannedPoint> signals;
+    bool after_node = false;  // it waits for an earlier one of its node, too
+    int state = 0;            // how it ended
+    Status cause;
+  };
+  struct Observer {
+    std::uint32_t calls = 0;
+    bool registered = false;
+    bool dropped = false;
+    hal::Registration registration;
+    hal::Semaphore own;
+  };
+
+  struct Host {
+    World* world;
+    std::uint32_t index;
+    base::Thread thread;
+  };
+
+  bool open();
+  void live(std::uint32_t thread);
+  void perform(std::uint32_t node);
+  void signal(std::uint32_t node);
+  void submit(std::uint32_t node);
+  void use_pool(std::uint32_t node);
+  void wait(std::uint32_t node);
+  void observe(std::uint32_t node);
+  void cancel(std::uint32_t node);
+  void reached(std::uint32_t node, const Status& status);
+  Status host_call(std::uint32_t node);
+
+  // Submits through `call(info)`, which returns a Status, and keeps the record.
+  template <class F>
+  bool send(std::uint32_t node, bool writes, std::vector<PlannedPoint> waits,
+            std::vector<PlannedPoint> signals, hal::Point extra_wait, hal::Point extra_signal,
+            F&& call);
+
+  std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
+  bool happened(std::uint32_t node) const noexcept;
+  bool justified(const PlannedPoint& point) const noexcept;
+  std::vector<std::uint32_t> inputs(std::uint32_t node) const;
+  hal::BufferRange cell(std::uint32_t device, std::uint32_t node, std::size_t word) const;
+  hal::BufferRange token_range(std::uint32_t device, std::uint32_t node) const;
+
+  void end_all();
+  void drop_handles();
+  void check_values();
+  void check_records();
+  void check_inputs(std::uint32_t node);
+  bool explained(const Record& record, const Status& cause);
+  bool caused(std::uint32_t semaphore, std::string_view message);
+  void check(bool condition, std::string_view what, std::int64_t node = -1);
+  void note(std::uint32_t node, std::string_view what);
+
+  const Plan& plan_;
+  Random random_;
+  bool abrupt_ = false;  // handles go while work is in flight
+  std::unique_ptr<hal::DriverRegistry> registry_;
+  std::vector<NativeDevice*> natives_;
+  std::vector<hal::Device> devices_;
+  std::vector<hal::Queue> queues_;
+  std::vector<hal::Semaphore> semaphores_;
+  std::vector<bool> dropped_;
+  std::vector<bool> by_host_;          // nodes that the host has signalled
+  std::vector<hal::Buffer> cells_of_;  // of each device: the same memory
+  std::vector<hal::CommandBuffer> looks_, stages_;
+  std::vector<hal::Pool> pools_;
+  std::unique_ptr<Shared> shared_;
+  std::vector<std::unique_ptr<Record>> records_;
+  std::vector<Observer> observers_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  struct Failure {
+    std::vector<PlannedPoint> points;  // of one of these semaphores
+    std::string message;
+  };
+  std::vector<Failure> planted_;   // by the host
+  std::vector<Failure> observed_;  // what waits were told
+  std::vector<std::uint64_t> seen_values_;
+  std::vector<std::uint32_t> waits_for_callback_;  // nodes whose callback must have been called
+  std::size_t cells_imported_ = 0;
+  std::uint64_t submissions_ = 0;
+  std::uint64_t faults_ = 0;
+};
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// World: what must hold when everybody has done what he planned.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "sim/world.h"
+#include "timeline/engine.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::sim {
+
+using State = timeline::Submission::State;
+
+// Unless this is a world where handles go while work is in flight, everything ends first. Where
+// something was planted, work may wait for what will never come, until its device closes.
+void World::end_all() {
+  if (!abrupt_) {
+    const Deadline patience =
+        plan_.faulty ? Deadline(std::chrono::microseconds(50)) : Deadline(kForever);
+    for (const hal::Queue& queue : queues_) {
+      const Status status = queue.wait_idle(patience);
+      check(status.ok() || plan_.faulty, status.to_string());
+    }
+    if (!plan_.faulty) check_values();
+  }
+  for (std::uint32_t k = 0; k < observers_.size(); ++k) {
+    Observer& observer = observers_[k];
+    if (observer.registered && !observer.dropped) waits_for_callback_.push_back(k);
+    observer.own = {};
+  }
+}
+
+void World::drop_handles() {
+  // Callbacks look at these: to them each is there or gone.
+  const auto drop = [](auto& handles) { const auto last = std::exchange(handles, {}); };
+  constexpr unsigned kGroups = 7;
+  const std::uint64_t first = random_.below(kGroups);
+  for (std::uint64_t i = 0; i < kGroups; ++i) {
+    switch ((first + 3 * i) % kGroups) {  // 3 and 7 have no common divisor
+      case 0:
+        drop(looks_);
+        break;
+      case 1:
+        drop(stages_);
+        break;
+      case 2:
+        drop(cells_of_);
+        break;
+      case 3:
+        drop(pools_);
+        break;
+      case 4:
+        drop(semaphores_);
+        break;
+      case 5:
+        drop(queues_);
+        break;
+      default:
+        drop(devices_);
+    }
+  }
+}
+
+// Nothing failed, so every producer has signalled.
+void World::check_values() {
+  for (std::uint32_t s = 0; s < plan_.semaphores; ++s) {
+    std::uint64_t largest = 0;
+    for (const Plan::Producer& producer : plan_.producers[s]) {
+      largest = std::max(largest, producer.value);
+    }
+    const Result<std::uint64_t> value = semaphores_[s].query();
+    check(value.ok(), value.status().to_string());
+    check(*value == largest,
+          fmt::format("s{} is {}, although somebody has signalled {}", s, *value, largest));
+  }
+}
+
+void World::check_records() {
+  for (const auto& owned : records_) {
+    Record& record = *owned;
+    if (!record.lives) continue;
+    const timeline::Submission& submission = *record.handle.object();
+    record.state = static_cast<int>(submission.state());
+    record.cause = submission.cause();
+  }
+  for (const auto& owned : records_) {
+    const Record& record = *owned;
+    if (!record.lives) continue;
+    const std::uint32_t k = record.node;
+    const Node& node = plan_.nodes[k];
+    const bool written = shared_->cells[k].written == token(k);
+    switch (static_cast<State>(record.state)) {
+      case State::kComplete:
+        check(!record.cancelled, "a submission that was cancelled is complete", k);
+        check(!record.writes || written, "a complete submission has not run", k);
+        if (node.kind == NodeKind::kExecute) check_inputs(k);
+        break;
+      case State::kCancelled:
+      case State::kFailed: {
+        check(plan_.faulty || abrupt_, record.cause.to_string(), k);
+        const bool device_lost = record.cause.code() == StatusCode::kDeviceLost ||
+                                 record.cause.code() == StatusCode::kUnavailable;
+        const bool by_itself = node.kind == NodeKind::kHostCall && node.fails;
+        check(!record.writes || !written || by_host_[k] || device_lost || by_itself,
+              fmt::format("has run, and then failed: {}", record.cause.to_string()), k);
+        check(explained(record, record.cause),
+              fmt::format("failed for no reason: {}", record.cause.to_string()), k);
+        break;
+      }
+      default:
+        check(false, fmt::format("a submission was forgotten, in state {}", record.state), k);
+    }
+  }
+  for (const Failure& failure : observed_) {
+    check(std::ranges::any_of(
+              failure.points,
+              [&](const PlannedPoint& point) { return caused(point.semaphore, failure.message); }),
+          fmt::format("a wait failed for no reason: {}", failure.message));
+  }
+  for (const std::uint32_t k : waits_for_callback_) {
+    check(observers_[k].calls == 1, "a callback was never called", k);
+  }
+  check(shared_->released == cells_imported_, "memory was not given back");
+}
+
+// For each wait, one of those who could satisfy it had written when the node ran.
+void World::check_inputs(std::uint32_t k) {
+  const std::vector<std::uint32_t> from = inputs(k);
+  for (const PlannedPoint& point : plan_.nodes[k].waits) {
+    bool seen = false;
+    for (const Plan::Producer& producer : plan_.producers[point.semaphore]) {
+      if (producer.value < point.value) continue;
+      const auto at = std::ranges::find(from, producer.node);
+      const bool silent = at == from.end() || plan_.nodes[producer.node].kind == NodeKind::kBarrier;
+      seen |= silent || shared_->cells[k].seen[at - from.begin()] == token(producer.node);
+    }
+    check(seen, fmt::format("ran before s{} was {}", point.semaphore, point.value), k);
+  }
+}
+
+// Why a submission may have failed like this, without looking at when.
+bool World::explained(const Record& record, const Status& cause) {
+  const Node& node = plan_.nodes[record.node];
+  const bool lossy = plan_.loses_devices;
+  switch (cause.code()) {
+    case StatusCode::kDeviceLost:
+    case StatusCode::kUnavailable:
+      return lossy;
+    case StatusCode::kResourceExhausted:
+      if (node.kind == NodeKind::kPool && !record.after_node) return true;  // the pool is too small
+      if (plan_.options.native.failing_call != 0) return true;
+      break;
+    case StatusCode::kCancelled:
+      if (record.cancelled) return true;
+      if ((abrupt_ || plan_.faulty) && cause.message().find("closed") != std::string_view::npos)
+        return true;
+      break;
+    default:
+      break;
+  }
+  if (node.kind == NodeKind::kHostCall && node.fails &&
+      cause.message() == fmt::format("planted by node {}", record.node)) {
+    return true;
+  }
+  // What it waits for has failed just so.
+  if (record.after_node && std::ranges::any_of(records_, [&](const auto& other) {
+        return other->node == record.node &&
+               (!other->lives || other->cause.message() == cause.message());
+      })) {
+    return true;
+  }
+  return std::ranges::any_of(record.waits, [&](const PlannedPoint& point) {
+    return caused(point.semaphore, cause.message());
+  });
+}
+
+bool World::caused(std::uint32_t s, std::string_view message) {
+  // Whose handles are all gone fails when nobody is left to signal it.
+  const bool goes = dropped_[s] || abrupt_ || plan_.faulty;
+  if (goes && message.find("dropped before value") != std::string_view::npos) return true;
+  if (std::ranges::any_of(planted_, [&](const Failure& failure) {
+        return failure.points[0].semaphore == s && failure.message == message;
+      })) {
+    return true;
+  }
+  return std::ranges::any_of(records_, [&](const auto& record) {
+    const bool signals = std::ranges::any_of(
+        record->signals, [&](const PlannedPoint& point) { return point.semaphore == s; });
+    // One whose handle was dropped may have ended in any way.
+    return signals && record->accepted && (!record->lives || record->cause.message() == message);
+  });
+}
+
+}  // namespace halyard::inline v0::sim

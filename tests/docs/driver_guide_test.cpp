@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// docs/add-a-driver.md says what the tree says: its code is in the files that it names, and the
+// files that it links to are there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halyard {
+namespace {
+
+const std::string kRoot = HALYARD_SOURCE_DIR "/";
+const std::string kGuide = kRoot + "docs/add-a-driver.md";
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// "```cpp src/hal/driver.h" begins lines that stand in that file in this order; "..." is a gap.
+TEST(DriverGuide, QuotesOnlyWhatIsInTheTree) {
+  std::size_t blocks = 0;
+  std::vector<std::string> source;
+  std::vector<std::string>::iterator at;
+  bool inside = false;
+  bool gap = true;  // else the next line follows at once
+  std::string name;
+  for (const std::string& line : lines_of(kGuide)) {
+    if (inside && line == "```") {
+      inside = false;
+    } else if (inside && line == "...") {
+      gap = true;
+    } else if (inside) {
+      const auto end = gap || at == source.end() ? source.end() : at + 1;
+      const auto found = std::find(at, end, line);
+      ASSERT_NE(found, end) << name << " has no line " << line;
+      at = found + 1;
+      gap = false;
+    } else if (line.starts_with("```cpp") || line.starts_with("```cmake")) {
+      inside = gap = true;
+      const std::size_t space = line.find(' ');
+      ASSERT_NE(space, line.npos) << "of which file? " << line;
+      name = line.substr(space + 1);
+      source = lines_of(kRoot + name);
+      ASSERT_FALSE(source.empty()) << name;
+      at = source.begin();
+      ++blocks;
+    }
+  }
+  EXPECT_GE(blocks, 10u);
+}
+
+TEST(DriverGuide, LinksToFilesThatExist) {
+  std::size_t links = 0;
+  for (const std::string& line : lines_of(kGuide)) {
+    for (std::size_t at = line.find("]("); at != line.npos; at = line.find("](", at + 1)) {
+      const std::string target = line.substr(at + 2, line.find_first_of("#)", at) - at - 2);
+      if (target.empty() || target.starts_with("http")) continue;
+      EXPECT_TRUE(std::filesystem::exists(kRoot + "docs/" + target)) << target;
+      ++links;
+    }
+  }
+  EXPECT_GE(links, 10u);
+}
+
+// Each case that it names, "suite.words_of_the_case" between backquotes, is one of the suite's.
+TEST(DriverGuide, NamesCasesThatExist) {
+  std::string suite;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot + "src/conformance")) {
+    if (entry.path().extension() != ".cpp") continue;
+    for (const std::string& line : lines_of(entry.path())) suite += line + '\n';
+  }
+  std::size_t cases = 0;
+  for (const std::string& line : lines_of(kGuide)) {
+    for (std::size_t at = line.find('`'); at != line.npos; at = line.find('`', at + 1)) {
+      const std::string word = line.substr(at + 1, line.find('`', at + 1) - at - 1);
+      const std::size_t dot = word.find('.');
+      const bool is_case =
+          dot != word.npos && std::ranges::count(word, '_') >= 3 &&
+          word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == word.npos;
+      if (!is_case) continue;
+      EXPECT_NE(suite.find(word.substr(dot + 1)), suite.npos) << word;
+      ++cases;
+    }
+  }
+  EXPECT_GE(cases, 10u);
+}
+
+}  // namespace
+}  // namespace halyard

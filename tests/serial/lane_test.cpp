@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The serial lane against the contract of timeline::NativeQueue.
+#include "drivers/serial/queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/parker.h"
+#include "counts/allocations.h"
+#include "drivers/serial/allocator.h"
+#include "drivers/serial/command_buffer.h"
+#include "hal/command.h"
+#include "halyard/base/clock.h"
+
+namespace halyard::serial {
+namespace {
+
+using timeline::Edge;
+
+class CountingNotify final : public base::Notify {
+ public:
+  void notify() noexcept override { ++count; }
+  std::atomic<int> count{0};
+};
+
+std::unique_ptr<Lane> make_lane() { return Lane::create().value(); }
+
+timeline::IssueResult issue(Lane& lane, const hal::Operation& operation, std::uint64_t sequence,
+                            const std::vector<Edge>& waits = {}, trace::Stamps* stamps = nullptr) {
+  const timeline::Issue issue{.waits = waits,
+                              .operation = const_cast<hal::Operation*>(&operation),
+                              .sequence = sequence,
+                              .want_marker = false,
+                              .stamps = stamps};
+  return lane.issue({&issue, 1}, /*ring=*/true);
+}
+
+// Sleeps as a waiter of the engine does.
+void wait_until(Lane& lane, std::uint64_t sequence) {
+  base::Parker& parker = base::ParkerPool::acquire();
+  for (;;) {
+    const std::uint32_t epoch = parker.prepare();
+    if (lane.poll().sequence >= sequence) break;
+    ASSERT_TRUE(lane.arm(sequence, parker).ok());
+    parker.park(epoch, Deadline::kForeverTime);
+  }
+  base::ParkerPool::release(parker);
+}
+
+hal::Operation command(const hal::Command& command) {
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kCommand;
+  operation.command = command;
+  return operation;
+}
+
+hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
+  return command(hal::Command(hal::FillCommand{
+      {.memory = memory.get(), .length = memory->size()}, pattern, sizeof pattern}));
+}
+
+const hal::Operation kBarrier;
+
+TEST(SerialLane, RunsWhatIsIssuedInOrder) {
+  const auto lane = make_lane();
+  const auto a = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  const auto b = allocate(64, hal::MemoryType::kHostVisible).value();
+  const hal::CommandRange whole_a{.memory = a.get(), .length = 64};
+  const hal::CommandRange whole_b{.memory = b.get(), .length = 64};
+  const hal::Operation first = fill(a, 0x0403'0201);
+  const hal::Operation second = command(hal::Command(hal::CopyCommand{whole_a, whole_b}));
+  const hal::Operation third = fill(a, 0);
+  ASSERT_EQ(issue(*lane, first, 1).count, 1u);
+  ASSERT_EQ(issue(*lane, second, 2).count, 1u);
+  ASSERT_EQ(issue(*lane, third, 3).count, 1u);
+  wait_until(*lane, 3);
+  EXPECT_EQ(b->host_pointer()[0], std::byte{1});
+  EXPECT_EQ(b->host_pointer()[63], std::byte{4});
+  EXPECT_EQ(a->host_pointer()[63], std::byte{0});
+}
+
+// No host thread looks at the producer, so nobody but the device can have told the consumer.
+TEST(SerialLane, WaitsForAnEdgeWithoutTheHost) {
+  const auto producer = make_lane(), consumer = make_lane();
+  ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 2}}).count, 1u);
+  ASSERT_EQ(issue(*producer, kBarrier, 1).count, 1u);
+  wait_until(*producer, 1);
+  EXPECT_EQ(consumer->poll().sequence, 0u);
+  ASSERT_EQ(issue(*producer, kBarrier, 2).count, 1u);
+  wait_until(*consumer, 1);
+  EXPECT_EQ(producer->poll().sequence, 2u);
+}
+
+TEST(SerialLane, RunsLanesWithEdgesBothWays) {
+  const auto first = make_lane(), second = make_lane();
+  constexpr std::uint64_t kLinks = kMaxInFlight;
+  for (std::uint64_t i = 1; i <= kLinks; ++i) {
+    ASSERT_EQ(issue(*first, kBarrier, i, {Edge{second.get(), i - 1}}).count, 1u);
+    ASSERT_EQ(issue(*second, kBarrier, i, {Edge{first.get(), i}}).count, 1u);
+  }
+  wait_until(*second, kLinks);
+}
+
+TEST(SerialLane, IsBusyWhenFullAndTakesTheRestLater) {
+  const auto gate = make_lane(), lane = make_lane();
+  ASSERT_EQ(issue(*lane, kBarrier, 1, {Edge{gate.get(), 1}}).count, 1u);
+  for (std::uint64_t i = 2; i <= kMaxInFlight; ++i) ASSERT_EQ(issue(*lane, kBarrier, i).count, 1u);
+  const auto refused = issue(*lane, kBarrier, kMaxInFlight + 1);
+  EXPECT_EQ(refused.count, 0u);
+  EXPECT_TRUE(refused.busy);
+  EXPECT_TRUE(refused.status.ok());
+  ASSERT_EQ(issue(*gate, kBarrier, 1).count, 1u);
+  wait_until(*lane, kMaxInFlight);
+  ASSERT_EQ(issue(*lane, kBarrier, kMaxInFlight + 1).count, 1u);
+  wait_until(*lane, kMaxInFlight + 1);
+}
+
+TEST(SerialLane, ArmNotifiesOnceTheEarliestIsReached) {
+  const auto lane = make_lane();
+  CountingNotify notify;
+  ASSERT_TRUE(lane->arm(9, notify).ok());
+  ASSERT_TRUE(lane->arm(2, notify).ok());
+  ASSERT_TRUE(lane->arm(5, notify).ok());
+  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(notify.count, 0);
+  ASSERT_EQ(issue(*lane, kBarrier, 2).count, 1u);
+  // Who is on the list before is told before.
+  wait_until(*lane, 2);
+  while (notify.count == 0) base::spin_pause();
+  ASSERT_TRUE(lane->arm(2, notify).ok());  // reached already: at once
+  EXPECT_EQ(notify.count, 2);
+}
+
+TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
+  const auto never = make_lane(), lane = make_lane();
+  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  std::fill_n(memory->host_pointer(), 64, std::byte{0});
+  const hal::Operation write = fill(memory, ~0u);
+  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
+  wait_until(*lane, 1);
+  ASSERT_EQ(issue(*lane, write, 2, {Edge{never.get(), 1}}).count, 1u);
+  lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  ASSERT_EQ(issue(*never, kBarrier, 1).count, 1u);
+  wait_until(*never, 1);
+  EXPECT_EQ(lane->poll().sequence, 1u);
+  EXPECT_EQ(lane->poll().fault.code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(lane->probe().message(), "gone");
+  const auto refused = issue(*lane, kBarrier, 3);
+  EXPECT_EQ(refused.count, 0u);
+  EXPECT_FALSE(refused.busy);
+  EXPECT_EQ(refused.status.message(), "gone");
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
+}
+
+TEST(SerialLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
+  const auto lane = make_lane();
+  const auto memory = allocate(1u << 20, hal::MemoryType::kDeviceLocal).value();
+  std::vector<hal::Operation> operations(kMaxInFlight, fill(memory, 7));
+  for (std::uint64_t i = 1; i <= kMaxInFlight; ++i) {
+    ASSERT_EQ(issue(*lane, operations[i - 1], i).count, 1u);
+  }
+  wait_until(*lane, 1);
+  lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  const std::uint64_t reached = lane->poll().sequence;
+  operations = {};
+  std::fill_n(memory->host_pointer(), memory->size(), std::byte{0});
+  EXPECT_EQ(lane->poll().sequence, reached);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
+}
+
+TEST(SerialLane, AbandonedProducerLeavesItsConsumerToTheEngine) {
+  auto producer = make_lane();
+  const auto consumer = make_lane();
+  ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
+  producer->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  EXPECT_EQ(consumer->poll().sequence, 0u);
+  EXPECT_TRUE(consumer->probe().ok());
+  consumer->abandon(Status(StatusCode::kCancelled, "closed"));
+  producer.reset();  // from now on the edge leads nowhere, and nobody follows it
+  EXPECT_EQ(consumer->poll().sequence, 0u);
+}
+
+TEST(SerialLane, AllocatesNothingOnceItsSlotsHaveHeldAnEdge) {
+  if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer counts its own";
+  const auto first = make_lane(), second = make_lane();
+  std::uint64_t next = 1;
+  const auto round = [&] {
+    for (std::uint32_t i = 0; i < kMaxInFlight; ++i, ++next) {
+      const Edge edge{first.get(), next};
+      const timeline::Issue issues[] = {{.waits = {},
+                                         .operation = const_cast<hal::Operation*>(&kBarrier),
+                                         .sequence = next,
+                                         .want_marker = false},
+                                        {.waits = {&edge, 1},
+                                         .operation = const_cast<hal::Operation*>(&kBarrier),
+                                         .sequence = next,
+                                         .want_marker = false}};
+      ASSERT_EQ(first->issue({&issues[0], 1}, true).count, 1u);
+      ASSERT_EQ(second->issue({&issues[1], 1}, true).count, 1u);
+      wait_until(*second, next);
+    }
+  };
+  round();
+  const std::uint64_t before = counts::allocations();
+  round();
+  EXPECT_EQ(counts::allocations() - before, 0u);
+}
+
+TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
+  struct Kept final : trace::Sink {
+    void take(trace::Track, const trace::Record& record) override { records.push_back(record); }
+    void drained(std::uint64_t) override {}
+    std::vector<trace::Record> records;
+  } kept;
+  trace::Tracer tracer(Clock::steady());
+  trace::Stamps stamps[2];
+  for (trace::Stamps& each : stamps) {
+    each.tracer = &tracer;
+    each.id = tracer.next_id();
+  }
+  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  const hal::Operation single = fill(memory, 1);
+  const hal::Command commands[] = {single.command, hal::Command(), single.command};
+  const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
+  const hal::Recording recording{.commands = commands, .edges = {}, .labels = labels};
+  const CommandBuffer native(recording);
+  hal::Operation execute;
+  execute.kind = hal::OperationKind::kExecute;
+  execute.native = &native;
+  {
+    const auto lane = make_lane();
+    ASSERT_EQ(issue(*lane, single, 1, {}, &stamps[0]).count, 1u);
+    ASSERT_EQ(issue(*lane, execute, 2, {}, &stamps[1]).count, 1u);
+    wait_until(*lane, 2);
+  }
+  tracer.drain(kept, /*last=*/true);
+  std::vector<trace::Name> names;
+  for (const trace::Record& record : kept.records) {
+    EXPECT_EQ(record.kind, trace::Record::Kind::kCommand);
+    const trace::Stamps& own = stamps[names.empty() ? 0 : 1];
+    EXPECT_EQ(record.id, own.id);
+    EXPECT_LE(own.begin, record.begin);
+    EXPECT_LE(record.begin, record.end);
+    EXPECT_LE(record.end, own.end);
+    names.push_back(record.name);
+  }
+  EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
+}
+
+}  // namespace
+}  // namespace halyard::serial
