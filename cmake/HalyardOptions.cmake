@@ -34,7 +34,10 @@ function(halyard_library_options target)
       PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
       PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC Threads::Threads
-                        PRIVATE $<BUILD_INTERFACE:fmt::fmt-header-only> ${CMAKE_DL_LIBS})
+                        PRIVATE ${CMAKE_DL_LIBS})
+  # Headers alone: base/format.cpp holds what the library needs of fmt.
+  target_include_directories(${target} SYSTEM PRIVATE
+    $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 endfunction()
 
 # halyard_test(NAME sources... [PREFIX of its tests' names] [LIBRARY instead of halyard]
@@ -47,7 +50,7 @@ function(halyard_test name)
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   halyard_common_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ${arg_LIBRARY} fmt::fmt-header-only GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARY} halyard_format GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"
                        PROPERTIES TIMEOUT 120 ${arg_PROPERTIES})
 endfunction()

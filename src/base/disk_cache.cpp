@@ -45,7 +45,7 @@ constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::time_t kAbandonedSeconds = 3600;
 
 std::string entry_name(const ContentHash& key) {
-  return fmt::format("{:016x}{:016x}", key.high, key.low);
+  return base::format("{:016x}{:016x}", key.high, key.low);
 }
 
 bool is_number(std::string_view text, std::size_t digits) noexcept {
@@ -93,10 +93,10 @@ std::string default_cache_folder() {
     return folder;
   }
   if (const char* caches = ::secure_getenv("XDG_CACHE_HOME"); absolute(caches)) {
-    return fmt::format("{}/halyard", caches);
+    return base::format("{}/halyard", caches);
   }
   if (const char* home = ::secure_getenv("HOME"); absolute(home)) {
-    return fmt::format("{}/.cache/halyard", home);
+    return base::format("{}/.cache/halyard", home);
   }
   return {};
 }
@@ -174,7 +174,7 @@ Status DiskCache::put(const ContentHash& key, std::span<const std::byte> bytes) 
   if (::getrandom(&number, sizeof number, 0) != sizeof number) {
     return system_error(folder_, "getrandom");
   }
-  const std::string name = fmt::format("{:0{}x}{}", number, kTemporaryDigits, kTemporarySuffix);
+  const std::string name = base::format("{:0{}x}{}", number, kTemporaryDigits, kTemporarySuffix);
   Status status = write(name, key, bytes);
   if (status.ok()) {
     make_room(entry_name(key));

@@ -60,7 +60,7 @@ FileSizeSignalGuard::~FileSizeSignalGuard() {
 Status system_error(std::string_view path, std::string_view operation) {
   const int number = errno;
   const char* const name = ::strerrorname_np(number);
-  return Status(code_of(number), fmt::format("{}: {}: {}", path, operation, std::strerror(number)),
+  return Status(code_of(number), base::format("{}: {}: {}", path, operation, std::strerror(number)),
                 name == nullptr ? "" : name);
 }
 

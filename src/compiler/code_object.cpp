@@ -2,6 +2,7 @@
 #include "compiler/code_object.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -59,7 +61,8 @@ Result<fs::path> find_header() {
   const fs::path installed = (program.parent_path() / HALYARD_INCLUDE_FROM_BIN).lexically_normal();
   const fs::path built = program.parent_path() / "include";
   for (const fs::path& directory : {installed, built}) {
-    if (fs::exists(directory / "halyard/kernel.h", ignored)) return fs::canonical(directory, ignored);
+    if (fs::exists(directory / "halyard/kernel.h", ignored))
+      return fs::canonical(directory, ignored);
   }
   return error(StatusCode::kUnavailable, "halyard/kernel.h is neither in {} nor in {}",
                installed.string(), built.string());

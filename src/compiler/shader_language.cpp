@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/shader_language.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 

@@ -6,7 +6,7 @@
 // any thread may expect. Where a case cannot go on, let Result::value() or check() throw.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -51,7 +51,7 @@ Status file_error(int error, std::string_view name, std::string_view what) {
   const char* const native = strerrorname_np(error);
   const char* const text = strerrordesc_np(error);
   return Status(code_of(error),
-                fmt::format("file {}: {}: {}", name, what, text != nullptr ? text : "unknown"),
+                base::format("file {}: {}: {}", name, what, text != nullptr ? text : "unknown"),
                 native != nullptr ? native : "");
 }
 
@@ -103,7 +103,7 @@ Result<File> File::open(const std::string& path, FileAccess access, FileCreation
 }
 
 Result<File> File::import_descriptor(int descriptor) {
-  const std::string name = fmt::format("descriptor {}", descriptor);
+  const std::string name = base::format("descriptor {}", descriptor);
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0) return file_error(errno, name, "import_descriptor");
   // The first writes elsewhere than told to, the second gives up where it should wait.

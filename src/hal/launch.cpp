@@ -29,7 +29,7 @@ std::size_t constant_count(const kernel::BindingInfo& info) {
 std::string text_of(const Extents& extents) {
   std::string text;
   for (std::size_t d = 0; d < std::min(extents.rank(), kMaxTensorRank); ++d) {
-    text += fmt::format("{}{}", d == 0 ? "" : " x ", extents[d]);
+    text += base::format("{}{}", d == 0 ? "" : " x ", extents[d]);
   }
   return text;
 }
@@ -78,7 +78,7 @@ class Checked {
     if (bytes <= room && bytes != kTooMany) return {};
     return error(StatusCode::kOutOfRange, "{}: {} elements with strides {} take {} bytes of {}",
                  info_.name, text_of(tensor_.sizes), text_of(strides_),
-                 bytes == kTooMany ? "2^64 or more" : fmt::to_string(bytes), room);
+                 bytes == kTooMany ? "2^64 or more" : std::to_string(bytes), room);
   }
 
   // Group x is the last dimension.

@@ -34,9 +34,10 @@ template <class... Args>
                                                   fmt::format_string<Args...> where,
                                                   Args&&... args) {
   char text[1024];
-  auto out = fmt::format_to_n(text, sizeof(text), where, std::forward<Args>(args)...).out;
-  const auto room = static_cast<std::size_t>(text + sizeof(text) - out);
-  out = fmt::format_to_n(out, room, ": {}", status.message()).out;
+  char* const end = text + sizeof(text);
+  char* out = base::write_packed(text, end, where, fmt::make_format_args(args...));
+  const std::string_view message = status.message();
+  out = base::write_packed(out, end, ": {}", fmt::make_format_args(message));
   return Status(status.code(), std::string_view(text, out), status.native_error());
 }
 

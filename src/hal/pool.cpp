@@ -26,7 +26,7 @@ Result<Ref<PoolObject>> PoolObject::create(DeviceObject& device, const PoolInfo&
 
 PoolObject::PoolObject(DeviceObject& device, const PoolInfo& info)
     : engine_(device.engine()),
-      name_(fmt::format("pool '{}' of {}", info.name, device.name())),
+      name_(base::format("pool '{}' of {}", info.name, device.name())),
       info_(info),
       device_(&device) {
   info_.name = {};
@@ -175,8 +175,8 @@ void PoolObject::describe(const PoolRequest& request, std::string& text) noexcep
   base::LockGuard lock(mutex_);
   if (!request.linked()) return;
   const PoolStatistics& now = space_.statistics();
-  text += fmt::format("      waits for {} bytes of {} ({} of {} bytes are used)\n", request.size,
-                      name_, now.used_bytes, now.reserved_bytes);
+  text += base::format("      waits for {} bytes of {} ({} of {} bytes are used)\n", request.size,
+                       name_, now.used_bytes, now.reserved_bytes);
 }
 
 void PoolObject::begin(PoolReturn& deallocation) noexcept {

@@ -30,7 +30,7 @@ Status QueueObject::open(timeline::Domain domain, std::string_view name) {
 }
 
 std::string QueueObject::full_name(std::string_view name) const {
-  return fmt::format("{} {}", device_.name(), name.empty() ? to_string(kind_) : name);
+  return base::format("{} {}", device_.name(), name.empty() ? to_string(kind_) : name);
 }
 
 Result<timeline::NativeQueue*> QueueObject::open_lane() {

@@ -53,8 +53,8 @@ void start(timeline::Submission& submission) noexcept {
 [[gnu::cold]] Status failure(const FilePayload& payload, int code) {
   const FileObject& file = *payload.file;
   const std::string_view queue = payload.submission->queue().name();
-  const std::string what = fmt::format("{} of {} bytes at offset {}", name_of(payload.write),
-                                       payload.length, payload.offset);
+  const std::string what = base::format("{} of {} bytes at offset {}", name_of(payload.write),
+                                        payload.length, payload.offset);
   if (code != FileTransfer::kEndOfFile) {
     return at(file_error(code, file.name(), what), "queue {}", queue);
   }

@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxAlignment = 4096;  // halyard/hal/buffer.h
 [[gnu::cold]] Status constant_mismatch(const kernel::KernelInfo& kernel, View<Constant> constants) {
   std::string wanted;
   for (const kernel::ConstantInfo& info : kernel.constants) {
-    wanted += fmt::format("{}{}: {}", wanted.empty() ? "" : ", ", info.name, to_string(info.type));
+    wanted += base::format("{}{}: {}", wanted.empty() ? "" : ", ", info.name, to_string(info.type));
   }
   return error(StatusCode::kInvalidArgument, "{} constants given, kernel {} has {} ({})",
                constants.size(), kernel.name, kernel.constants.size(), wanted);

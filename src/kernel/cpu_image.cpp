@@ -60,7 +60,7 @@ Status memory_file_error(std::string_view name, const char* what) {
       code == ENOMEM || code == ENOSPC || code == EMFILE || code == ENFILE || code == EFBIG;
   const char* native = strerrorname_np(code);
   return Status(exhausted ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
-                fmt::format("{}: {} failed: {}", name, what, std::strerror(code)),
+                base::format("{}: {} failed: {}", name, what, std::strerror(code)),
                 native == nullptr ? "" : native);
 }
 
@@ -84,7 +84,7 @@ std::span<const std::string_view> cpu_targets() noexcept {
 Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx) {
   const Result<const ImageInfo*> image = hyx.image_for(cpu_targets(), kCpuConvention);
   if (!image.ok()) return Status(StatusCode::kUnavailable, image.status().message());
-  return load((*image)->bytes, fmt::format("{}, image {}", hyx.name(), (*image)->target));
+  return load((*image)->bytes, base::format("{}, image {}", hyx.name(), (*image)->target));
 }
 
 Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::string_view name) {
@@ -106,7 +106,7 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
     if (count < 0) return memory_file_error(name, "write to the memory file");
     done += static_cast<std::size_t>(count);
   }
-  loaded->library_ = ::dlopen(fmt::format("/proc/self/fd/{}", fd).c_str(), RTLD_NOW | RTLD_LOCAL);
+  loaded->library_ = ::dlopen(base::format("/proc/self/fd/{}", fd).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded->library_ == nullptr) {
     return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, ::dlerror());
   }

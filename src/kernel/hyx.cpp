@@ -72,7 +72,7 @@ class Hyx::Reader {
   template <class... Args>
   Status damaged(fmt::format_string<Args...> format, Args&&... args) const {
     return error(StatusCode::kDataLoss, "{}: {}", hyx_.name_,
-                 fmt::format(format, std::forward<Args>(args)...));
+                 base::format(format, std::forward<Args>(args)...));
   }
 
   Status check_count(std::string_view what, std::size_t count, std::size_t least,
@@ -105,10 +105,11 @@ class Hyx::Reader {
     std::size_t constants = 0;
     for (const schema::Kernel* kernel : *file_.kernels()) {
       HALYARD_RETURN_IF_ERROR(check_name("", "kernels.name", view(kernel->name())));
-      HALYARD_RETURN_IF_ERROR(check_count(fmt::format("kernel {}: bindings", view(kernel->name())),
+      HALYARD_RETURN_IF_ERROR(check_count(base::format("kernel {}: bindings", view(kernel->name())),
                                           kernel->bindings()->size(), 0, kMaxBindings));
-      HALYARD_RETURN_IF_ERROR(check_count(fmt::format("kernel {}: constants", view(kernel->name())),
-                                          kernel->constants()->size(), 0, kMaxConstants));
+      HALYARD_RETURN_IF_ERROR(
+          check_count(base::format("kernel {}: constants", view(kernel->name())),
+                      kernel->constants()->size(), 0, kMaxConstants));
       bindings += kernel->bindings()->size();
       constants += kernel->constants()->size();
     }
@@ -133,7 +134,7 @@ class Hyx::Reader {
     BindingInfo* binding = hyx_.bindings_.items.get();
     ConstantInfo* constant = hyx_.constants_.items.get();
     for (const schema::Kernel* kernel : *file_.kernels()) {
-      const std::string owner = fmt::format("kernel {}: ", view(kernel->name()));
+      const std::string owner = base::format("kernel {}: ", view(kernel->name()));
       KernelInfo& info = *out++;
       info.name = view(kernel->name());
       HALYARD_RETURN_IF_ERROR(read_sizes(owner, *kernel, info));
@@ -225,7 +226,7 @@ class Hyx::Reader {
     auto at = constants.begin();
     for (BindingInfo& binding : bindings) {
       if (binding.rank == 0) continue;
-      const std::string first = fmt::format("{}.size0", binding.name);
+      const std::string first = base::format("{}.size0", binding.name);
       at = std::find_if(at, constants.end(), [&](const auto& each) { return each.name == first; });
       binding.first_constant = static_cast<std::uint32_t>(at - constants.begin());
       const bool gives_tile = binding.access != Access::kRead && binding.tile[0] == 0;
@@ -233,7 +234,7 @@ class Hyx::Reader {
            {std::pair("size", binding.rank), std::pair("stride", binding.rank - 1),
             std::pair("tile", gives_tile ? binding.rank : 0)}) {
         for (std::uint32_t d = 0; d < count; ++d, ++at) {
-          const std::string name = fmt::format("{}.{}{}", binding.name, field, d);
+          const std::string name = base::format("{}.{}{}", binding.name, field, d);
           if (at == constants.end() || at->name != name || at->type != ElementType::kUint32) {
             return damaged("{}binding {}: a tensor, but {} is no uint32 constant in its place",
                            owner, binding.name, name);
@@ -310,7 +311,7 @@ class Hyx::Reader {
       const std::string_view target = view(image->target());
       const std::string_view convention = view(image->convention());
       HALYARD_RETURN_IF_ERROR(check_name("", "images.target", target));
-      const std::string owner = fmt::format("image {}: ", target);
+      const std::string owner = base::format("image {}: ", target);
       HALYARD_RETURN_IF_ERROR(check_name(owner, "convention", convention));
       if (std::any_of(begin, out, [&](const ImageInfo& other) {
             return other.target == target && other.convention == convention;

@@ -21,8 +21,9 @@ std::string Semaphore::describe_promise(std::uint64_t value) noexcept {
   base::LockGuard lock(mutex_);
   const SignalNode* promise = best_promise(value, kHostDomain);
   if (promise == nullptr) return {};
-  return fmt::format("{}, submission {} in flight, signals {}", promise->submission->queue().name(),
-                     promise->submission->sequence_, promise->key);
+  return base::format("{}, submission {} in flight, signals {}",
+                      promise->submission->queue().name(), promise->submission->sequence_,
+                      promise->key);
 }
 
 void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
@@ -34,8 +35,8 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
     for (std::size_t i = 0; i < unissued_signals.size(); ++i) {
       if (unissued_signals[i].semaphore == wait.semaphore &&
           unissued_signals[i].value >= wait.key) {
-        return fmt::format("a submission not issued yet on {}, signals {}", signallers[i]->name(),
-                           unissued_signals[i].value);
+        return base::format("a submission not issued yet on {}, signals {}", signallers[i]->name(),
+                            unissued_signals[i].value);
       }
     }
     return "no submission: the host";
@@ -45,13 +46,13 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
       const WaitNode& wait = submission.waits_[i];
       const char* what =
           wait.semaphore->look(wait.key) == Semaphore::Look::kReached ? "had" : "waits for";
-      text += fmt::format("      {} {} >= {} (is {}", what, wait.semaphore->describe(), wait.key,
-                          wait.semaphore->value());
-      text += what[0] == 'h' ? ")\n" : fmt::format("), to come from {}\n", who(wait));
+      text += base::format("      {} {} >= {} (is {}", what, wait.semaphore->describe(), wait.key,
+                           wait.semaphore->value());
+      text += what[0] == 'h' ? ")\n" : base::format("), to come from {}\n", who(wait));
     }
     for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-      text += fmt::format("      signals {} = {}\n", submission.signals_[i].semaphore->describe(),
-                          submission.signals_[i].key);
+      text += base::format("      signals {} = {}\n", submission.signals_[i].semaphore->describe(),
+                           submission.signals_[i].key);
     }
   };
 
@@ -66,14 +67,14 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
                           : submission.host_call_ != nullptr       ? "host call"
                           : submission.start_host_work_ != nullptr ? "host work"
                                                                    : "being issued";
-      text += fmt::format("    {}\n", state);
+      text += base::format("    {}\n", state);
       describe(submission);
       if (submission.gate_ != nullptr && submission.gate_->describe != nullptr) {
         submission.gate_->describe(submission.payload_, text);
       }
     });
   }
-  if (lines > kMaxLines) text += fmt::format("    ... {} more\n", lines - kMaxLines);
+  if (lines > kMaxLines) text += base::format("    ... {} more\n", lines - kMaxLines);
   if (!take_role()) {
     text += "    (being issued now)\n";
     return;
@@ -82,9 +83,9 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
     lane.take_retire_role();
     const std::uint64_t first = lane.retired() + 1;
     const std::uint64_t last = lane.published();
-    text += fmt::format("    {} has retired {}, issued {}\n", kind, first - 1, last);
+    text += base::format("    {} has retired {}, issued {}\n", kind, first - 1, last);
     for (std::uint64_t at = first; at <= last && at < first + kMaxLines; ++at) {
-      text += fmt::format("    in flight as {}\n", at);
+      text += base::format("    in flight as {}\n", at);
       describe(*lane.entry(at).submission);
     }
     lane.release_retire_role();
@@ -106,12 +107,12 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
         signals |= signal.semaphore == point.semaphore && signal.key >= point.value;
       }
       if (!signals || !text.empty()) return;
-      text = fmt::format("a submission on {} that is not issued", queue->name());
+      text = base::format("a submission on {} that is not issued", queue->name());
       for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
         const WaitNode& wait = submission.waits_[i];
         if (wait.semaphore->look(wait.key) == Semaphore::Look::kReached) continue;
-        text += fmt::format(", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
-                            wait.semaphore->value());
+        text += base::format(", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
+                             wait.semaphore->value());
       }
     });
   }
@@ -134,7 +135,7 @@ std::string Engine::dump_timelines(const Queue* first) noexcept {
   }
   std::string text;
   const auto dump = [&](Queue& queue) {
-    text += fmt::format("  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
+    text += base::format("  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
     queue.dump(text, signals, signallers);
   };
   for (Queue* queue : queues_) {

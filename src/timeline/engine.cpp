@@ -17,7 +17,7 @@ Status Device::status() const noexcept {
 void Device::lose(const Status& cause) noexcept {
   if (lost()) return;
   detail::StatusRecord* record =
-      Status(StatusCode::kDeviceLost, fmt::format("{}: device lost: {}", name_, cause.message()),
+      Status(StatusCode::kDeviceLost, base::format("{}: device lost: {}", name_, cause.message()),
              cause.native_error().empty() ? to_string(cause.code()) : cause.native_error())
           .release_record();
   detail::StatusRecord* none = nullptr;

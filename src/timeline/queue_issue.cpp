@@ -241,7 +241,7 @@ void Queue::start_host_call(Submission& submission) noexcept {
   const Status status = engine_.work_source().start_thread(run, &submission);
   if (status.ok()) return;  // it may have ended
   submission.end_host_work(Status(
-      status.code(), fmt::format("{}: host call that may block: {}", name(), status.message()),
+      status.code(), base::format("{}: host call that may block: {}", name(), status.message()),
       status.native_error()));
 }
 
@@ -406,10 +406,9 @@ void Queue::issue(std::size_t count) noexcept {
       failed.gate_->undo(failed.payload_);
     }
     (void)failed.end(Submission::State::kIssuing, Submission::State::kFailed,
-                     !cause.ok()
-                         ? cause
-                         : error(StatusCode::kResourceExhausted,
-                                 "{}: the submission does not fit an empty lane", name()));
+                     !cause.ok() ? cause
+                                 : error(StatusCode::kResourceExhausted,
+                                         "{}: the submission does not fit an empty lane", name()));
     failed.release();
   }
   for (std::size_t i = count; i-- > first_back;) put_back(*batch_[i]);

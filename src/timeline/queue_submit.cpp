@@ -296,7 +296,8 @@ void Queue::schedule() noexcept {
 }
 
 void Queue::list(Submission& submission) noexcept {
-  // From now on others may issue it, when its submitter no longer waits to help: it gets a doorbell.
+  // From now on others may issue it, when its submitter no longer waits to help: it gets a
+  // doorbell.
   submission.ring_ = true;
   base::LockGuard lock(mutex_);
   submission.listed_ = true;

@@ -330,8 +330,8 @@ void Semaphore::deliver(WaitNode* popped) noexcept {
 }
 
 std::string Semaphore::describe() const {
-  return name_.empty() ? fmt::format("semaphore {}", id_)
-                       : fmt::format("semaphore {} '{}'", id_, name_);
+  return name_.empty() ? base::format("semaphore {}", id_)
+                       : base::format("semaphore {} '{}'", id_, name_);
 }
 
 }  // namespace halyard::inline v0::timeline

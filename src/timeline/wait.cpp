@@ -178,8 +178,8 @@ Status Waiter::deadline_exceeded() const {
   for (std::size_t i = 0; i < count_; ++i) {
     const Point& point = points_[i];
     if (point.semaphore->look(point.value) != Semaphore::Look::kPending) continue;
-    text += fmt::format("{}{} waited for {}, is {}", text.empty() ? "" : "; ",
-                        point.semaphore->describe(), point.value, point.semaphore->value());
+    text += base::format("{}{} waited for {}, is {}", text.empty() ? "" : "; ",
+                         point.semaphore->describe(), point.value, point.semaphore->value());
     std::string who = point.semaphore->describe_promise(point.value);
     if (who.empty()) who = engine_.describe_unissued(point);
     if (!who.empty()) text += ", to come from " + who;

@@ -14,7 +14,7 @@ namespace {
 
 template <class... Args>
 void append(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+  base::append(out, format, std::forward<Args>(args)...);
 }
 
 // Microseconds, to the nanosecond.

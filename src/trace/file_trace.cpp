@@ -20,14 +20,14 @@ namespace halyard::inline v0::trace {
 namespace {
 
 void tell(std::string_view message) {
-  fmt::print(stderr, "halyard: HALYARD_PROFILE: {}; not tracing\n", message);
+  std::fputs(base::format("halyard: HALYARD_PROFILE: {}; not tracing\n", message).c_str(), stderr);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path) {
   for (std::size_t at; (at = path.find("%p")) != std::string::npos;) {
-    path.replace(at, 2, fmt::to_string(::getpid()));
+    path.replace(at, 2, std::to_string(::getpid()));
   }
   base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (file.get() < 0) return base::system_error(path, "open");

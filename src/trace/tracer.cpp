@@ -59,7 +59,7 @@ std::string as_json(std::string_view text) {
     } else if (c == '"' || c == '\\') {
       out.append(1, '\\').append(1, c);
     } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+      out += base::format("\\u{:04x}", static_cast<unsigned>(c));
     } else {
       out += text.substr(0, length);
     }
@@ -71,7 +71,7 @@ std::string as_json(std::string_view text) {
 std::string name_of_this_thread() {
   char name[16] = "thread";  // as long as the kernel's
   (void)::pthread_getname_np(::pthread_self(), name, sizeof name);
-  return fmt::format("{} {}", name, ::gettid());
+  return base::format("{} {}", name, ::gettid());
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ Status bind(void* pointer, std::uint64_t size, unsigned node) {
     return {};
   }
   return Status(StatusCode::kUnimplemented,
-                fmt::format("cpu: {} bytes could not be bound to NUMA node {}", size, node),
+                base::format("cpu: {} bytes could not be bound to NUMA node {}", size, node),
                 strerrorname_np(errno));
 }
 

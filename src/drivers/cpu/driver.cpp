@@ -53,7 +53,7 @@ Result<Layout> read_options(const hal::Uri& uri) {
                      "cpu: option affinity is '{}', not none, core or node", value);
       }
       layout.affinity = static_cast<Affinity>(known - kNames);
-      layout.options += fmt::format("{}affinity={}", layout.options.empty() ? "?" : "&", value);
+      layout.options += base::format("{}affinity={}", layout.options.empty() ? "?" : "&", value);
       continue;
     }
     if (name == "devices") {
@@ -72,14 +72,14 @@ Result<Layout> read_options(const hal::Uri& uri) {
       return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not 1 to {}", name, value,
                    most);
     }
-    layout.options += fmt::format("{}{}={}", layout.options.empty() ? "?" : "&", name, *number);
+    layout.options += base::format("{}{}={}", layout.options.empty() ? "?" : "&", name, *number);
   }
   return layout;
 }
 
 hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
   hal::DeviceInfo info;
-  info.uri = fmt::format("cpu://{}{}", ordinal, layout.options);
+  info.uri = base::format("cpu://{}{}", ordinal, layout.options);
   info.driver = "cpu";
   info.name = base::processor_name();
   for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);

@@ -159,8 +159,8 @@ Result<Program> cpu_program(Kernel kernel, ProgramInfo info) {
   for (const ProgramInfo::Constant& constant : info.constants) {
     const std::size_t size = Value::size_of(constant.type);
     if (constant.offset % size != 0 || constant.offset + size > info.constants_size) {
-      return invalid(fmt::format("constant '{}' at offset {} of {} bytes", constant.name,
-                                 constant.offset, info.constants_size));
+      return invalid(base::format("constant '{}' at offset {} of {} bytes", constant.name,
+                                  constant.offset, info.constants_size));
     }
   }
   return make_program(kernel, std::move(info), {});

@@ -52,7 +52,7 @@ Topology Topology::read(const std::string& folder, const Processors& allowed) {
   Topology topology;
   for (const unsigned processor : allowed) {
     Processors core = read_list(
-        fmt::format("{}/cpu/cpu{}/topology/thread_siblings_list", folder, processor), allowed);
+        base::format("{}/cpu/cpu{}/topology/thread_siblings_list", folder, processor), allowed);
     if (std::ranges::find(core, processor) == core.end()) core = {processor};
     if (core.front() == processor) topology.cores.push_back(std::move(core));
   }

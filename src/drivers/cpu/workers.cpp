@@ -26,7 +26,7 @@ Status Workers::start(unsigned count, std::span<const Processors> on) noexcept {
       const unsigned started = count_;
       stop();
       return Status(StatusCode::kResourceExhausted,
-                    fmt::format("cpu: worker {} of {} could not be started", started + 1, count),
+                    base::format("cpu: worker {} of {} could not be started", started + 1, count),
                     strerrorname_np(code));
     }
   }

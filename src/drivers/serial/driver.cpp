@@ -32,8 +32,8 @@ constexpr hal::DeviceLimits kLimits{
 
 hal::DeviceInfo describe(unsigned ordinal, unsigned devices) {
   hal::DeviceInfo info;
-  info.uri = devices == 1 ? fmt::format("serial://{}", ordinal)
-                          : fmt::format("serial://{}?devices={}", ordinal, devices);
+  info.uri = devices == 1 ? base::format("serial://{}", ordinal)
+                          : base::format("serial://{}?devices={}", ordinal, devices);
   info.driver = "serial";
   info.name = base::processor_name();
   for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fmt's one place in the library, which links no libfmt; its programs do (FMT_SHARED).
+#ifndef FMT_SHARED
+#define FMT_HEADER_ONLY 1
+#endif
+#include "base/format.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace halyard::inline v0::base {
+
+void append_packed(std::string& out, fmt::string_view format, fmt::format_args values) {
+  fmt::vformat_to(std::back_inserter(out), format, values);
+}
+
+char* write_packed(char* begin, char* end, fmt::string_view format,
+                   fmt::format_args values) noexcept {
+  const auto room = static_cast<std::size_t>(end - begin);
+  return fmt::vformat_to_n(begin, room, format, values).out;
+}
+
+Status error_packed(StatusCode code, fmt::string_view format, fmt::format_args values) {
+  char text[1024];
+  char* const end = write_packed(text, text + sizeof(text), format, values);
+  return Status(code, std::string_view(text, end));
+}
+
+}  // namespace halyard::inline v0::base
