@@ -31,7 +31,7 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
 
 }  // namespace
 
-Plan::Plan(std::uint64_t seed) {
+Plan::Plan(std::uint64_t from) : seed(from) {
   Random random(Random::mix(seed ^ 0x706c616e));
   driver = random.one_in(4) ? Driver::kCpu : Driver::kSim;
   faulty = random.one_in(2);

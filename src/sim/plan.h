@@ -63,11 +63,12 @@ struct Node {
 struct Plan {
   enum class Driver : std::uint8_t { kSim, kCpu };
 
-  explicit Plan(std::uint64_t seed);
+  explicit Plan(std::uint64_t from);
 
   bool is_submission(const Node& node) const noexcept { return node.kind <= NodeKind::kPool; }
   std::string describe() const;
 
+  const std::uint64_t seed;
   Driver driver = Driver::kSim;
   std::uint32_t devices = 1;
   std::uint32_t workers = 1;  // of a cpu device

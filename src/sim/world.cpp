@@ -19,7 +19,7 @@ Scheduler& scheduler() { return *Scheduler::current(); }
 
 World::World(const Plan& plan)
     : plan_(plan),
-      random_(Random::mix(plan.nodes.size() ^ plan.pool_size ^ plan.threads << 8)),
+      random_(Random::mix(plan.seed ^ 0x776f726c64)),
       dropped_(plan.semaphores),
       by_host_(plan.nodes.size()),
       shared_(std::make_unique<Shared>(plan.nodes.size())),

@@ -127,12 +127,13 @@ bool Engine::look_at(Lane& lane) noexcept {
   }
   missed_roles_ = 0;
   const std::uint64_t retired = lane.retired();
-  const bool dead = lane.dead_from_.load(std::memory_order_acquire) != Lane::kAlive;
-  std::uint64_t target = lane.watch_target_.load(std::memory_order_seq_cst);
-  if (retired >= target || dead) {
+  // What is dead is watched by nobody; what stands in front of a dead wait still is.
+  const std::uint64_t alive = lane.dead_from_.load(std::memory_order_acquire) - 1;
+  std::uint64_t target = std::min(lane.watch_target_.load(std::memory_order_seq_cst), alive);
+  if (retired >= target) {
     lane.watched_.store(false, std::memory_order_seq_cst);
-    target = lane.watch_target_.load(std::memory_order_seq_cst);
-    if (!dead && retired < target && !lane.watched_.exchange(true, std::memory_order_seq_cst)) {
+    target = std::min(lane.watch_target_.load(std::memory_order_seq_cst), alive);
+    if (retired < target && !lane.watched_.exchange(true, std::memory_order_seq_cst)) {
       return keep(), true;
     }
     lane.armed_ = 0;

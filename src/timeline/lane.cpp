@@ -63,7 +63,7 @@ Status Lane::advance() noexcept {
   }
   retired_.store(at, std::memory_order_seq_cst);
   // Quarantined: what the native queue has passed after all lets go of its payloads.
-  while (quarantined_ && held_ < progress.sequence && held_ < end) release_held(++held_);
+  while (quarantined() && held_ < progress.sequence && held_ < end) release_held(++held_);
   return std::move(progress.fault);
 }
 
@@ -75,13 +75,20 @@ void Lane::release_held(std::uint64_t sequence) noexcept {
 
 void Lane::close(const Status& cause) noexcept {
   take_retire_role();
-  if (!closed_) {
-    closed_ = true;
-    native_.abandon(cause);
-    const std::uint64_t end = published_.load(std::memory_order_acquire);
-    while (quarantined_ && held_ < end) release_held(++held_);
-  }
+  if (!closed_) abandon(cause);
   release_retire_role();
+}
+
+void Lane::abandon(const Status& cause) noexcept {
+  closed_ = true;
+  native_.abandon(cause);
+  const std::uint64_t end = published_.load(std::memory_order_acquire);
+  while (quarantined() && held_ < end) release_held(++held_);
+}
+
+Status Lane::why_dead(std::uint64_t sequence) const noexcept {
+  return sequence >= quarantined_from_.load(std::memory_order_acquire) ? quarantine_cause_
+                                                                       : queue_.device().status();
 }
 
 std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {

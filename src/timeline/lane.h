@@ -79,6 +79,12 @@ class Lane {
   // Under the retire role. Polls, and completes what has passed; the fault, if there is one.
   Status advance() noexcept;
   void release_held(std::uint64_t sequence) noexcept;
+  void abandon(const Status& cause) noexcept;
+  bool quarantined() const noexcept {
+    return quarantined_from_.load(std::memory_order_acquire) != kAlive;
+  }
+  // Precondition: `sequence` is dead.
+  Status why_dead(std::uint64_t sequence) const noexcept;
   // The first sequence >= `sequence` that a marker stands behind; 0 if none.
   std::uint64_t marker_for(std::uint64_t sequence) noexcept;
 
@@ -111,13 +117,15 @@ class Lane {
   base::Atomic<bool> overtaken_{false};
   base::Atomic<std::uint32_t> pins_{0};
 
-  // From here on nothing completes: the device is lost, or a wait is dead.
+  // From here on nothing completes: the device is lost, or a wait is dead. It only ever falls.
   static constexpr std::uint64_t kAlive = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> dead_from_{kAlive};
-  Status dead_cause_;         // written before dead_from_
-  bool quarantined_ = false;  // entries from dead_from_ keep their payloads (rule 27),
-  std::uint64_t held_ = 0;    // those behind this one
-  bool closed_ = false;       // the native queue is abandoned
+  // From here on because of a dead wait: entries keep their payloads (rule 27), those behind
+  // `held_`. Both are written before dead_from_.
+  base::Atomic<std::uint64_t> quarantined_from_{kAlive};
+  Status quarantine_cause_;  // the first one, written before quarantined_from_
+  std::uint64_t held_ = 0;
+  bool closed_ = false;  // the native queue is abandoned
 
   // The completion shell's.
   base::Atomic<std::uint64_t> watch_target_{0};

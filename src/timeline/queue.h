@@ -181,6 +181,7 @@ class Queue final : public RefCounted, public WorkItem {
 
   // Loss, under the role: queue_loss.cpp.
   void look_for_loss() noexcept;
+  void look_at_quarantined() noexcept;
   void fail_unissued(const Status& cause) noexcept;
   void fail_lane(Lane& lane, const Status& cause) noexcept;
   bool sweep_lane(Lane& lane) noexcept;

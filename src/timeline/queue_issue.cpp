@@ -294,7 +294,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
         break;
       }
       if (sequence >= lane->dead_from_.load(std::memory_order_acquire)) {
-        cause = lane->dead_cause_;
+        cause = lane->why_dead(sequence);
         lane->unpin();
         return Resolve::kFailed;
       }

@@ -21,12 +21,12 @@ void Queue::look_for_loss() noexcept {
   if (device_.lost()) {
     const Status cause = device_.status();
     if (lane_ != nullptr) fail_lane(*lane_, cause);
-    for (auto& lane : quarantined_) lane->close(cause);
+    look_at_quarantined();
     fail_unissued(cause);
     retry_.store(true, std::memory_order_relaxed);  // what is held goes its way to the end
     return;
   }
-  for (auto& lane : quarantined_) (void)sweep_lane(*lane);
+  look_at_quarantined();
   if (lane_ == nullptr || !sweep_lane(*lane_)) return;
   quarantined_.push_back(std::move(lane_));
   busy_.store(false, std::memory_order_relaxed);  // of the old lane
@@ -50,11 +50,11 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   lane.take_retire_role();
   if (lane.closed_) return lane.release_retire_role();
   (void)lane.advance();  // what the device has finished is complete
-  lane.native_.abandon(cause);
-  lane.closed_ = true;
+  lane.abandon(cause);
+  // In a quarantined lane: what stands in front of the dead wait. The rest has failed before.
   const std::uint64_t first = lane.retired() + 1;
-  const std::uint64_t last = lane.published();
-  lane.dead_cause_ = cause;
+  const std::uint64_t last =
+      lane.quarantined() ? lane.dead_from_.load(std::memory_order_relaxed) - 1 : lane.published();
   lane.dead_from_.store(first, std::memory_order_release);
   for (std::uint64_t at = first; at <= last; ++at) {
     Submission& submission = *lane.entry(at).submission;
@@ -66,6 +66,16 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   tell_others();
 }
 
+void Queue::look_at_quarantined() noexcept {
+  for (auto& lane : quarantined_) {
+    if (device_.lost()) {
+      fail_lane(*lane, device_.status());
+    } else {
+      (void)sweep_lane(*lane);
+    }
+  }
+}
+
 // True if the lane is dead from some wait on since now.
 bool Queue::sweep_lane(Lane& lane) noexcept {
   lane.take_retire_role();
@@ -73,6 +83,7 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   const std::uint64_t last =
       std::min(lane.published(), lane.dead_from_.load(std::memory_order_relaxed) - 1);
   const Lane* lost = nullptr;
+  std::uint64_t lost_sequence = 0;
   std::uint64_t dead = lane.retired() + 1;
   for (; dead <= last; ++dead) {
     const Submission& submission = *lane.entry(dead).submission;
@@ -81,18 +92,20 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
       if (wait.bound_lane != nullptr &&
           wait.bound_sequence >= wait.bound_lane->dead_from_.load(std::memory_order_acquire)) {
         lost = wait.bound_lane;
+        lost_sequence = wait.bound_sequence;
       }
     }
     const Lane* const hidden = submission.hidden_lane_;
     if (hidden != nullptr &&
         submission.hidden_sequence_ >= hidden->dead_from_.load(std::memory_order_acquire)) {
       lost = hidden;
+      lost_sequence = submission.hidden_sequence_;
     }
     if (lost != nullptr) break;
   }
   if (lost == nullptr) return lane.release_retire_role(), false;
 
-  const Status cause = lost->dead_cause_;
+  const Status cause = lost->why_dead(lost_sequence);
   const Status behind =
       error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
             name(), lost->queue().name(), cause.message());
@@ -102,8 +115,8 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
          !lane.entry(from - 1).marked.load(std::memory_order_relaxed)) {
     --from;
   }
-  lane.dead_cause_ = behind;
-  lane.quarantined_ = true;
+  if (!lane.quarantined()) lane.quarantine_cause_ = behind;  // others may read the first one
+  lane.quarantined_from_.store(from, std::memory_order_release);
   lane.held_ = from - 1;
   lane.dead_from_.store(from, std::memory_order_release);
   for (std::uint64_t at = from; at <= last; ++at) {

@@ -357,12 +357,20 @@ bool Queue::idle() noexcept {
            !lane.watched_.load(std::memory_order_acquire);
   };
   if (lane_ != nullptr && !quiet(*lane_)) return false;
+  if (!quarantined_.empty()) {
+    // Nobody tells a closed queue of a loss, and what stands in front of a dead wait still runs.
+    EffectScope scope(engine_, EffectScope::Mode::kDefer);
+    if (!take_role()) return false;
+    look_at_quarantined();
+    if (release_role()) schedule();
+  }
   for (const auto& lane : quarantined_) {
     // What stands behind its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     (void)lane->try_retire();
-    if (lane->retired() + 1 < lane->dead_from_.load(std::memory_order_acquire)) return false;
-    lane->close(lane->dead_cause_);
+    const std::uint64_t dead_from = lane->dead_from_.load(std::memory_order_acquire);
+    if (lane->retired() + 1 < dead_from) return false;
+    lane->close(lane->why_dead(dead_from));
     if (!quiet(*lane)) return false;
   }
   {

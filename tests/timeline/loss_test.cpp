@@ -2,6 +2,7 @@
 //
 // Rules 26 and 27 of timelines.md: loss of a device, and quarantine of what waits on it.
 #include "memory_queue.h"
+#include "timeline/registration.h"
 
 namespace halyard::timeline::testing {
 namespace {
@@ -141,6 +142,97 @@ TEST(Rule27Quarantine, WithoutAFreshLaneLaterWorkIsUnavailable) {
   EXPECT_TRUE(world.submit(b, {}, {{later.get(), 1}}).ok());
   world.settle();
   EXPECT_EQ(code(later->query().status()), StatusCode::kUnavailable);
+}
+
+// b: 1, then 2, which waits for `lost`; nothing of it has run when `lost` is.
+struct QuarantinedWorld : World {
+  Device& lost = device("lost");
+  Device& fine = device("fine");
+  QueueUnderTest& a = queue(lost, "a");
+  QueueUnderTest& b = queue(fine, "b");
+  HandleRef<Semaphore> edge = semaphore(), before = semaphore(), dead = semaphore();
+
+  void quarantine() {
+    a.native().stopped = true;
+    b.native().stopped = true;
+    EXPECT_TRUE(submit(b, {}, {{before.get(), 1}}, 1).ok());
+    EXPECT_TRUE(submit(a, {}, {{edge.get(), 1}}).ok());
+    EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}, 2).ok());
+    lost.lose(kFault);
+    settle();
+    ASSERT_EQ(b.lanes.size(), 2u);
+    EXPECT_TRUE(before->query().ok());
+  }
+};
+
+TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
+  QuarantinedWorld world;
+  world.quarantine();
+  world.fine.lose(Status(StatusCode::kInternal, "ECC error"));
+  world.settle();
+  const Status failed = world.before->query().status();
+  EXPECT_EQ(code(failed), StatusCode::kDeviceLost);
+  EXPECT_NE(failed.message().find("ECC error"), std::string::npos) << failed.message();
+  EXPECT_EQ(world.resource.use_count(), 1) << "nothing touches what 1 and 2 use";
+}
+
+TEST(Rule27Quarantine, WhatWaitsForWorkInFrontOfTheDeadWaitFailsWithThatDevice) {
+  QuarantinedWorld world;
+  auto& third = world.device("third");
+  auto& c = world.queue(third, "c");
+  auto after = world.semaphore();
+  world.quarantine();
+  EXPECT_TRUE(world.submit(c, {{world.before.get(), 1}}, {{after.get(), 1}}).ok());
+  world.settle();
+  EXPECT_EQ(c.native().waiting(), 1u);
+  world.fine.lose(Status(StatusCode::kInternal, "ECC error"));
+  world.settle();
+  EXPECT_EQ(code(after->query().status()), StatusCode::kDeviceLost);
+}
+
+TEST(Rule27Quarantine, AClosedQueueEndsThoughItsDeviceIsLostOnlyThen) {
+  QuarantinedWorld world;
+  world.quarantine();
+  EXPECT_FALSE(world.b->idle());
+  world.b->close(Status(StatusCode::kCancelled, "device closed"));
+  world.fine.lose(kFault);
+  for (int i = 0; i < 3 && !world.b->idle(); ++i) world.settle();
+  EXPECT_TRUE(world.b->idle());
+  EXPECT_EQ(code(world.before->query().status()), StatusCode::kDeviceLost);
+}
+
+TEST(Rule27Quarantine, AClosedQueueEndsThoughAnotherDeviceOnWhichItWaitsIsLostOnlyThen) {
+  QuarantinedWorld world;
+  auto& third = world.device("third");
+  auto& c = world.queue(third, "c");
+  c.native().stopped = true;
+  auto from_c = world.semaphore(), on_c = world.semaphore();
+  EXPECT_TRUE(world.submit(c, {}, {{from_c.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(world.b, {{from_c.get(), 1}}, {{on_c.get(), 1}}).ok());
+  world.quarantine();
+  world.b->close(Status(StatusCode::kCancelled, "device closed"));
+  third.lose(kFault);
+  world.b.lanes.front()->stopped = false;
+  for (int i = 0; i < 3 && !world.b->idle(); ++i) world.settle();
+  EXPECT_TRUE(world.b->idle());
+  EXPECT_EQ(code(on_c->query().status()), StatusCode::kDeviceLost);
+}
+
+TEST(Rule27Quarantine, ACallbackForWorkInFrontOfTheDeadWaitIsCalledWithoutAPoll) {
+  QuarantinedWorld world;
+  bool called = false;
+  const auto call = [](void* at, const Status& status) {
+    EXPECT_TRUE(status.ok()) << status.message();
+    *static_cast<bool*>(at) = true;
+  };
+  Registration* const registration =
+      Registration::create(*world.before.get(), 1, {&called, call, [](void*) {}}).value();
+  world.quarantine();
+  EXPECT_FALSE(called);
+  world.b.lanes.front()->stopped = false;
+  world.settle();
+  EXPECT_TRUE(called);
+  registration->drop();
 }
 
 TEST(Close, CancelsWhatIsParkedAlsoACycle) {
