@@ -25,6 +25,16 @@ Lane::~Lane() = default;
 
 bool Lane::try_retire() noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+  retire_in_role();
+  return true;
+}
+
+void Lane::retire() noexcept {
+  take_retire_role();
+  retire_in_role();
+}
+
+void Lane::retire_in_role() noexcept {
   const Status fault = advance();
   release_retire_role();
   if (!fault.ok()) queue_.device().lose(fault);
@@ -34,7 +44,6 @@ bool Lane::try_retire() noexcept {
       queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
   }
-  return true;
 }
 
 void Lane::take_retire_role() noexcept {
@@ -144,6 +153,26 @@ void Lane::watch(std::uint64_t sequence) noexcept {
   if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
   // Also if it was watched before: the shell may be armed for a later sequence.
   queue_.engine().work_source().wake(base::Shell::kCompletion);
+}
+
+void Lane::watch_edges() noexcept {
+  if (retire_role_.exchange(true, std::memory_order_acquire)) return;
+  const std::uint64_t first = retired() + 1;
+  if (first <= published() && first < dead_from_.load(std::memory_order_relaxed)) {
+    const auto watch = [](Lane* lane, std::uint64_t sequence) {
+      // Each only once, and only while there is something to see: it wakes the shell that asks.
+      if (lane != nullptr && lane->retired() < sequence &&
+          !lane->watched_.load(std::memory_order_acquire)) {
+        lane->watch(sequence);
+      }
+    };
+    const Submission& submission = *entry(first).submission;
+    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+      watch(submission.waits_[i].bound_lane, submission.waits_[i].bound_sequence);
+    }
+    watch(submission.hidden_lane_, submission.hidden_sequence_);
+  }
+  release_retire_role();
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -340,6 +340,7 @@ void Queue::close(const Status& cause) noexcept {
 }
 
 bool Queue::reopen(std::string name) {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
   // In this order, as in wait_idle().
   if (has_unissued() || in_flight() || !take_role()) return false;
   const bool whole = lane_ != nullptr && quarantined_.empty();
@@ -350,20 +351,31 @@ bool Queue::reopen(std::string name) {
   return true;
 }
 
+void Queue::watch() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  if (!take_role()) return;
+  if (lane_ != nullptr && lane_->published() != lane_->retired() &&
+      !lane_->watched_.load(std::memory_order_acquire)) {
+    lane_->watch(lane_->published());
+  }
+  if (release_role()) schedule();
+}
+
 bool Queue::idle() noexcept {
+  {
+    // Nobody tells a closed queue of a loss, and something may have been issued until it was
+    // closed.
+    EffectScope scope(engine_, EffectScope::Mode::kDefer);
+    if (!take_role()) return false;
+    look_for_loss();
+    if (release_role()) schedule();
+  }
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
   const auto quiet = [](const Lane& lane) {
     return lane.pins_.load(std::memory_order_acquire) == 0 &&
            !lane.watched_.load(std::memory_order_acquire);
   };
   if (lane_ != nullptr && !quiet(*lane_)) return false;
-  if (!quarantined_.empty()) {
-    // Nobody tells a closed queue of a loss, and what stands in front of a dead wait still runs.
-    EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    if (!take_role()) return false;
-    look_at_quarantined();
-    if (release_role()) schedule();
-  }
   for (const auto& lane : quarantined_) {
     // What stands behind its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
