@@ -2,6 +2,8 @@
 //
 // What base/ asks of the system, in a simulation build: threads, futexes, time, spinning. Stands in
 // for base/clock.cpp, base/futex.cpp and base/thread.cpp.
+#include <algorithm>
+
 #include "base/futex.h"
 #include "base/thread.h"
 #include "halyard/base/clock.h"
@@ -12,6 +14,8 @@ namespace halyard::inline v0 {
 using sim::Scheduler;
 
 namespace {
+
+constexpr Nanoseconds kSpuriousSleep = 500;  // until a wait ends that nobody woke
 
 class VirtualClock final : public Clock {
  public:
@@ -34,6 +38,11 @@ void decide_schedule() noexcept {
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->decide();
 }
 
+bool weak_exchange_fails() noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  return scheduler != nullptr && scheduler->spurious();
+}
+
 void spin_pause() noexcept {
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->pause();
 }
@@ -43,7 +52,12 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   schedule_point();
   if (word.peek() != expected) return true;
-  return Scheduler::current()->sleep(&word, deadline);
+  Scheduler& scheduler = *Scheduler::current();
+  if (scheduler.spurious()) {
+    (void)scheduler.sleep(&word, std::min(deadline, scheduler.now() + kSpuriousSleep));
+    return true;
+  }
+  return scheduler.sleep(&word, deadline);
 }
 
 void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
