@@ -12,7 +12,6 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-constexpr unsigned kSpinTurns = 64;  // as wait.cpp
 constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
 
 }  // namespace
@@ -50,6 +49,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     waiters_ = &waiter;
   }
   bool in_time = true;
+  const unsigned spin_turns = engine_.work_source().spin_turns();
   for (unsigned turns = 0;;) {
     const std::uint32_t epoch = parker.prepare();
     const Look seen = look();
@@ -70,14 +70,14 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     }
     const bool running = lane != nullptr && lane->retired() < sequence;
     const bool moved = running && lane->help(sequence);
-    if (running && !moved && turns >= kSpinTurns &&
+    if (running && !moved && turns >= spin_turns &&
         !(lane->visible(sequence) && lane->native().arm(sequence, parker).ok())) {
       lane->watch(sequence);
     }
     if (lane != nullptr) lane->unpin();
     if (moved) {
       turns = 0;
-    } else if (turns++ < kSpinTurns || (seen == Look::kSoon && !running)) {
+    } else if (turns++ < spin_turns || (seen == Look::kSoon && !running)) {
       engine_.work_source().pause(turns);
     } else {
       const Nanoseconds look_at = now + Engine::kLookInterval;  // rule 23
