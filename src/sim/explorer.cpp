@@ -238,7 +238,8 @@ Explorer::Thread* Explorer::choose() {
     threads_[i]->state = Thread::State::kReady;
     return threads_[i].get();
   }
-  const Mask enabled = enabled_ = enabled_threads();
+  const Mask enabled = enabled_threads();
+  free_ = unforced(enabled);
   bool ended = true;
   for (std::size_t i = 0; i < thread_count_; ++i) {
     ended &= threads_[i]->state == Thread::State::kEnded || threads_[i]->body->shell;
@@ -264,11 +265,7 @@ Explorer::Thread* Explorer::choose() {
       } else {
         node.chosen = static_cast<std::uint8_t>(preferred(awake));
         node.backtrack = node.done = bit(node.chosen);
-        // Another than the last one may go on if that one cannot, or if a preemption is left.
-        const bool stays = last_ != nullptr && (enabled & bit(last_->number)) != 0;
-        if (bounded() && (!stays || node.preemptions < options_.preemptions)) {
-          node.backtrack = enabled;
-        }
+        if (bounded()) node.backtrack = node.preemptions < options_.preemptions ? enabled : free_;
         nodes_.push_back(node);
         ++result_.states;
       }
@@ -283,9 +280,21 @@ Explorer::Thread* Explorer::choose() {
   return &self;
 }
 
+// Who may go on without a preemption: the last one, unless it cannot, or pauses; then whoever does
+// not pause, if there is one.
+Explorer::Mask Explorer::unforced(Mask enabled) const noexcept {
+  Mask running = 0;
+  for (std::size_t i = 0; i < thread_count_; ++i) {
+    if (!threads_[i]->paused) running |= static_cast<Mask>(enabled & bit(i));
+  }
+  if (running == 0) return enabled;
+  if (last_ == nullptr || (running & bit(last_->number)) == 0) return running;
+  return bit(last_->number);
+}
+
 int Explorer::preferred(Mask among) const noexcept {
-  if (last_ != nullptr && (among & bit(last_->number)) != 0) return last_->number;
-  return std::countr_zero(among);
+  const auto first = static_cast<Mask>(among & free_);
+  return std::countr_zero(first != 0 ? first : among);
 }
 
 void Explorer::take_step(Thread& self) {
@@ -295,8 +304,7 @@ void Explorer::take_step(Thread& self) {
     options_.record->length = steps_ + 1;
   }
   ++steps_;
-  const bool preempts = last_ != nullptr && last_ != &self && (enabled_ & bit(last_->number)) != 0;
-  next_preemptions_ += preempts ? 1 : 0;
+  next_preemptions_ += (free_ & bit(self.number)) != 0 ? 0 : 1;
   last_ = &self;
   if (reduces()) order_step(self);
   stir_others(self);

@@ -10,7 +10,8 @@
 //             they access one address and one of them writes; orders that differ in independent
 //             steps only are run once.
 //   bounded   every schedule with at most so many preemptions (Musuvathi & Qadeer, "Iterative
-//             Context Bounding", PLDI 2007), without reduction. Not the whole truth.
+//             Context Bounding", PLDI 2007), without reduction. Not the whole truth. A turn of a
+//             spin loop while others could run counts as one.
 //
 // Time stands still; that the deadline of a sleeping thread passes is one more step of that thread,
 // possible at once. Who pauses in a spin loop goes on when another thread has written to what the
@@ -145,6 +146,7 @@ class Explorer {
   Thread* choose();
   Mask enabled_threads() const noexcept;
   int pick(Node& node) const noexcept;
+  Mask unforced(Mask enabled) const noexcept;
   int preferred(Mask among) const noexcept;
   void take_step(Thread& self);
   void order_step(Thread& self);
@@ -167,7 +169,7 @@ class Explorer {
   std::vector<Node> nodes_;  // the state before each step
   std::uint32_t steps_ = 0;  // of this run
   Thread* last_ = nullptr;   // who made the last step
-  Mask enabled_ = 0;         // at the last choice
+  Mask free_ = 0;            // who could have made it without a preemption
   Mask next_sleep_ = 0;      // the sleep set of the state after the last step
   int next_preemptions_ = 0;
   bool redundant_ = false;  // this run only has to end

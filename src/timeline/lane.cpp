@@ -24,9 +24,20 @@ Lane::Lane(Queue& queue, NativeQueue& native)
 Lane::~Lane() = default;
 
 bool Lane::try_retire() noexcept {
-  if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
-  const Status fault = advance();
-  release_retire_role();
+  Status fault;
+  for (bool again = true; again && fault.ok();) {
+    if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+    fault = advance();
+    const std::uint64_t end = overtaken_end_;
+    if (end == kNotOvertaken) [[likely]] {
+      release_retire_role();
+      break;
+    }
+    // Our note may have told the issuer to retire, and it found the role taken: we look again after
+    // we have let go, as it published before it tried.
+    retire_role_.store(false, std::memory_order_seq_cst);
+    again = published_.load(std::memory_order_seq_cst) != end;
+  }
   if (!fault.ok()) queue_.device().lose(fault);
   // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
   // this.
@@ -45,6 +56,7 @@ void Lane::take_retire_role() noexcept {
 }
 
 Status Lane::advance() noexcept {
+  overtaken_end_ = kNotOvertaken;
   if (closed_) return {};
   Progress progress = native_.poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
@@ -52,6 +64,7 @@ Status Lane::advance() noexcept {
     // The device was faster than the issuer, who looks at this note after it has published.
     overtaken_.store(true, std::memory_order_seq_cst);
     end = published_.load(std::memory_order_seq_cst);
+    overtaken_end_ = end;
   }
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
   const std::uint64_t through = std::min({progress.sequence, end, alive});

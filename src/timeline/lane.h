@@ -115,6 +115,8 @@ class Lane {
   alignas(64) base::Atomic<bool> retire_role_{false};
   base::Atomic<std::uint64_t> retired_{0};
   base::Atomic<bool> overtaken_{false};
+  static constexpr std::uint64_t kNotOvertaken = ~std::uint64_t{0};
+  std::uint64_t overtaken_end_ = kNotOvertaken;  // under the role: what was published at the note
   base::Atomic<std::uint32_t> pins_{0};
 
   // From here on nothing completes: the device is lost, or a wait is dead. It only ever falls.
