@@ -188,6 +188,18 @@ void submit_and_fail(Program& program) {
   });
 }
 
+void submit_signal_and_fail(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue();
+  program.thread("submitter", [&] { w.submit(queue, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
+  program.thread("signaller", [&w] { (void)w.s->signal(1); });
+  program.thread("failer", [&w] { w.fail(*w.s.get()); });
+  program.at_end([&w] {
+    const auto end = w.end_of(*w.t.get());
+    expect(end == w.s->look(1), "a submission ends otherwise than its wait");
+  });
+}
+
 template <bool kFails>
 void cancel(Program& program) {
   struct State : World {
@@ -232,6 +244,13 @@ void two_submitters(Program& program) {
   program.at_end([&] { expect(queue.native().issued() == 2, "a submission stays in the inbox"); });
 }
 
+void three_submitters(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue();
+  for (int i = 0; i < 3; ++i) program.thread("submitter", [&] { w.submit(queue, {}, {}); });
+  program.at_end([&] { expect(queue.native().issued() == 3, "a submission stays in the inbox"); });
+}
+
 void two_signallers_of_one_queue(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -259,18 +278,20 @@ void submit_and_wait(Program& program) {
   }
 }
 
-void cover_and_retirement(Program& program) {
+template <bool kPolled>
+void park_and_cover(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue(), &consumer = w.queue();
   program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}); });
   program.thread("consumer", [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
+  if (kPolled) program.thread("poller", [&w] { (void)w.s->query(); });
   program.at_end([&] {
-    expect(consumer.native().issued() == 1, "covered work is not issued");
+    if (!kPolled) expect(consumer.native().issued() == 1, "covered work is not issued");
     w.expect_reached(*w.t.get());
   });
 }
 
-void cover_and_poller(Program& program) {
+void cover_and_retirement(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue(), &consumer = w.queue();
   w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}});
@@ -321,6 +342,34 @@ void loss_and_submit(Program& program) {
   });
 }
 
+// The consumer is bound to work that will never run, or finds its producer dead.
+void loss_and_consumer(Program& program) {
+  auto& w = program.keep<World>();
+  auto &producer = w.queue({}, true), &consumer = w.queue({}, true);
+  w.submit(producer, {}, {{w.s.get(), 1}});
+  program.thread("consumer", [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
+  program.thread("loser", [&] { producer.device->lose(Status(kPlanted, "planted")); });
+  program.at_end([&w] {
+    expect(w.end_of(*w.s.get()) == Semaphore::Look::kFailed, "work of a lost device is not failed");
+    expect(w.end_of(*w.t.get()) == Semaphore::Look::kFailed, "who waits for it is not failed");
+  });
+}
+
+// --- who waits until a queue is idle
+// --------------------------------------------------------------
+
+void idle_and_parked_work(Program& program) {
+  auto& w = program.keep<World>();
+  w.work.has_shell = true;
+  auto& queue = w.queue();
+  w.submit(queue, {{w.s.get(), 1}}, {});
+  program.thread("waiter", [&] {
+    expect(queue->wait_idle(kForever).ok(), "no wait for an idle queue");
+    expect(queue.native().issued() == 1, "a queue is idle with work parked");
+  });
+  program.shell("signaller", [&w] { w.signal(*w.s.get()), w.work.run_shell(w.engine); });
+}
+
 constexpr Scenario kScenarios[] = {
     {"wait_and_signal", &wait_and_signal},
     {"wait_and_fail", &wait_and_fail},
@@ -334,20 +383,25 @@ constexpr Scenario kScenarios[] = {
     {"registration_and_signal", &registration_and_signal},
     {"submit_and_signal", &submit_and_signal},
     {"submit_and_fail", &submit_and_fail},
+    {"submit_signal_and_fail", &submit_signal_and_fail},
     {"cancel_and_issue", &cancel<false>},
     {"cancel_and_fail", &cancel<true>},
     {"parked_signal_and_fail", &parked_signal_and_fail},
     {"two_submitters", &two_submitters},
+    {"three_submitters", &three_submitters, 2},
     {"two_signallers_of_one_queue", &two_signallers_of_one_queue},
     {"overtaken_retirement", &submit_and_wait<false, true>},
     {"overtaken_retirement_and_shell", &submit_and_wait<true, true>, 2},
+    {"park_and_cover", &park_and_cover<false>},
+    {"park_and_cover_and_retirement", &park_and_cover<true>},
     {"cover_and_retirement", &cover_and_retirement},
-    {"cover_and_poller", &cover_and_poller},
     {"full_lane_and_retirement", &full_lane_and_retirement},
     {"marker_and_issue", &submit_and_wait<false, false>, 3},
     {"marker_and_issue_and_shell", &submit_and_wait<true, false>, 2},
     {"marker_and_consumer", &marker_and_consumer},
     {"loss_and_submit", &loss_and_submit},
+    {"loss_and_consumer", &loss_and_consumer},
+    {"idle_and_parked_work", &idle_and_parked_work, 3},
 };
 
 }  // namespace
