@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "sim/explore_scenarios.h"
+#include "sim/operations.h"
 
 namespace halyard::inline v0::sim {
 namespace {
@@ -19,7 +20,34 @@ namespace {
 // What a child tells its parent; shared memory.
 struct Told {
   Explorer::Result result;
+  OperationResult operations;
   Schedule schedule;
+};
+
+struct Operations {
+  const char* name;
+  std::vector<OperationProgram> (*programs)();
+  OperationOptions options;
+};
+
+std::vector<OperationProgram> small() {
+  std::vector<OperationProgram> all;
+  for (const int count : {1, 2, 3}) {
+    for (OperationProgram& program : all_programs(count)) all.push_back(std::move(program));
+  }
+  return all;
+}
+std::vector<OperationProgram> three_by_four() { return drawn_programs(1, 2, 3, 4); }
+std::vector<OperationProgram> one_of_them() { return drawn_programs(1, 1, 3, 4); }
+std::vector<OperationProgram> three_by_two() { return drawn_programs(2, 40, 3, 2); }
+
+constexpr Operations kOperations[] = {
+    {"operations_up_to_3", &small, {}},
+    {"operations_up_to_3_reached", &small, {.native_edges = false}},
+    {"operations_up_to_3_and_faults", &small, {.looks = false, .faults = true}},
+    {"operations_3x2_and_faults", &three_by_two, {.looks = false, .faults = true}},
+    {"operations_3x4", &three_by_four, {.looks = false}},
+    {"operations_3x4_reached", &one_of_them, {.native_edges = false, .looks = false}},
 };
 
 // True if it ended well.
@@ -72,8 +100,11 @@ int run_exhaustive(const ExhaustiveOptions& options) {
   const auto begin = Clock::now();
   std::size_t count = 0, failed = 0;
   Explorer::Result sum;
+  const auto chosen = [&](std::string_view name) {
+    return name.find(options.filter) != std::string_view::npos;
+  };
   for (const Scenario& scenario : scenarios()) {
-    if (std::string_view(scenario.name).find(options.filter) == std::string_view::npos) continue;
+    if (!chosen(scenario.name)) continue;
     ++count;
     if (!options.schedule.empty()) {
       failed += replay(scenario, told.schedule, options.after_run) ? 0 : 1;
@@ -101,6 +132,27 @@ int run_exhaustive(const ExhaustiveOptions& options) {
     sum.states += result.states;
     fmt::print("{:<36} {:>9} executions {:>9} states  {:<24} {:>6.2f} s\n", scenario.name,
                result.executions, result.states, reach(scenario),
+               Seconds(Clock::now() - from).count());
+    std::fflush(stdout);
+  }
+  for (const Operations& operations : kOperations) {
+    if (!options.schedule.empty() || !chosen(operations.name)) continue;
+    ++count;
+    told = {};
+    const auto from = Clock::now();
+    const bool well = in_child([&] {
+      for (const OperationProgram& program : operations.programs()) {
+        explore_operations(program, operations.options, told.operations);
+        if (options.after_run != nullptr) options.after_run();
+      }
+    });
+    failed += well ? 0 : 1;
+    const OperationResult& result = told.operations;
+    sum.executions += result.executions;
+    sum.states += result.states;
+    if (!well) fmt::print("{}: FAILED in program {}\n", operations.name, result.programs);
+    fmt::print("{:<36} {:>9} executions {:>9} states  {:<24} {:>6.2f} s\n", operations.name,
+               result.executions, result.states, fmt::format("full: {} programs", result.programs),
                Seconds(Clock::now() - from).count());
     std::fflush(stdout);
   }

@@ -23,6 +23,12 @@ struct World : ExploredWorld {
 
   void signal(Semaphore& semaphore) { expect(semaphore.signal(1).ok(), "a signal is refused"); }
   void fail(Semaphore& semaphore) { semaphore.fail(Status(kPlanted, "planted")); }
+  // With what the completion shell then does.
+  void lose(Lane& queue) {
+    queue.device->lose(Status(kPlanted, "planted"));
+    while (engine.step_completion()) {
+    }
+  }
   void wait(Semaphore& semaphore) {
     expect(semaphore.wait(1, kForever).ok(), "a wait for what was signalled fails");
   }
@@ -220,6 +226,18 @@ void cancel(Program& program) {
   });
 }
 
+// It fails between the one link and the other.
+void submit_two_waits_and_fail(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue();
+  program.thread("submitter", [&] { w.submit(queue, {{w.s.get(), 1}, {w.t.get(), 1}}, {}); });
+  program.thread("failer", [&w] { w.fail(*w.s.get()); });
+  program.at_end([&w] {
+    w.settle();
+    expect(!w.t->has_waiter_for(1), "what has failed stays linked");
+  });
+}
+
 void parked_signal_and_fail(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -336,7 +354,7 @@ void loss_and_submit(Program& program) {
     (void)queue->submit(*submission, {.signals = &signal, .signal_count = 1}, nullptr);
     w.s = {};
   });
-  program.thread("loser", [&] { queue.device->lose(Status(kPlanted, "planted")); });
+  program.thread("loser", [&] { w.lose(queue); });
   program.at_end([s = Ref<Semaphore>(w.s.get()), &w] {
     expect(w.end_of(*s.get()) != Semaphore::Look::kPending, "work of a lost device does not end");
   });
@@ -348,7 +366,7 @@ void loss_and_consumer(Program& program) {
   auto &producer = w.queue({}, true), &consumer = w.queue({}, true);
   w.submit(producer, {}, {{w.s.get(), 1}});
   program.thread("consumer", [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
-  program.thread("loser", [&] { producer.device->lose(Status(kPlanted, "planted")); });
+  program.thread("loser", [&] { w.lose(producer); });
   program.at_end([&w] {
     expect(w.end_of(*w.s.get()) == Semaphore::Look::kFailed, "work of a lost device is not failed");
     expect(w.end_of(*w.t.get()) == Semaphore::Look::kFailed, "who waits for it is not failed");
@@ -383,6 +401,7 @@ constexpr Scenario kScenarios[] = {
     {"registration_and_signal", &registration_and_signal},
     {"submit_and_signal", &submit_and_signal},
     {"submit_and_fail", &submit_and_fail},
+    {"submit_two_waits_and_fail", &submit_two_waits_and_fail},
     {"submit_signal_and_fail", &submit_signal_and_fail},
     {"cancel_and_issue", &cancel<false>},
     {"cancel_and_fail", &cancel<true>},

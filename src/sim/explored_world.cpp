@@ -24,7 +24,8 @@ timeline::IssueResult ExploredLane::issue(std::span<const timeline::Issue> batch
       const auto& other = static_cast<const ExploredLane&>(*edge.queue);
       Explorer::expect(edge.sequence <= other.issued(), "a lane waits for what is not issued");
     }
-    waits_.emplace_back(issue.waits.begin(), issue.waits.end());
+    entries_.push_back(
+        {{issue.waits.begin(), issue.waits.end()}, *static_cast<const int*>(issue.operation)});
     issued_.store(issue.sequence);
     if (issue.want_marker) marked_.store(issue.sequence);
     if (!stepped_) advance(issue.sequence);
@@ -59,14 +60,32 @@ Status ExploredLane::arm(std::uint64_t sequence, base::Notify& notify) noexcept 
   return {};
 }
 
-bool ExploredLane::step() {
+bool ExploredLane::can_step() const {
   const std::uint64_t next = progress_.load() + 1;
   if (next > issued_.load() || abandoned_) return false;
-  for (const Edge& edge : waits_[next - 1]) {
-    if (static_cast<ExploredLane&>(*edge.queue).progress_.load() < edge.sequence) return false;
-  }
+  return ignores_waits || std::ranges::all_of(entries_[next - 1].waits, [](const Edge& edge) {
+           return static_cast<const ExploredLane&>(*edge.queue).progress_.load() >= edge.sequence;
+         });
+}
+
+bool ExploredLane::step() {
+  if (!can_step()) return false;
+  const std::uint64_t next = progress_.load() + 1;
+  if (log != nullptr) log->push_back(entries_[next - 1].number);
   advance(next);
   return true;
+}
+
+void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
+                             const std::function<std::uint64_t(int)>& name_of) const {
+  add(progress_.peek() << 1 | abandoned_);
+  for (const Entry& entry : entries_) {
+    add(name_of(entry.number));
+    for (const Edge& edge : entry.waits) {
+      add(static_cast<const ExploredLane&>(*edge.queue).number_ << 32 | edge.sequence);
+    }
+  }
+  for (const Armed& armed : armed_) add(armed.sequence);
 }
 
 void ExploredLane::advance(std::uint64_t sequence) {
@@ -106,9 +125,9 @@ void ExploredWork::run_shell(timeline::Engine& engine) {
   }
 }
 
-timeline::DomainMatrix ExploredWorld::domains() {
+timeline::DomainMatrix ExploredWorld::domains(bool native_edges) {
   timeline::DomainMatrix matrix;
-  matrix.allow(kDomain, kDomain);
+  if (native_edges) matrix.allow(kDomain, kDomain);
   return matrix;
 }
 
@@ -137,7 +156,8 @@ ExploredWorld::~ExploredWorld() {
 }
 
 Result<timeline::NativeQueue*> ExploredWorld::Lane::open_lane() {
-  lanes.push_back(std::make_unique<ExploredLane>(capabilities, stepped));
+  lanes.push_back(std::make_unique<ExploredLane>(capabilities, stepped, number));
+  lanes.back()->log = log;
   return static_cast<timeline::NativeQueue*>(lanes.back().get());
 }
 
@@ -147,6 +167,7 @@ ExploredWorld::Lane& ExploredWorld::queue(timeline::QueueCapabilities capabiliti
   lane.capabilities = capabilities;
   lane.capabilities.max_in_flight = std::min(capabilities.max_in_flight, 4u);
   lane.stepped = stepped;
+  lane.number = queues.size();
   lane.queue =
       timeline::Queue::create(*lane.device, lane, {.name = "queue", .domain = kDomain}).value();
   return lane;
@@ -158,8 +179,15 @@ HandleRef<timeline::Semaphore> ExploredWorld::semaphore() {
 
 Submission& ExploredWorld::submit(Lane& queue, std::vector<Point> waits,
                                   std::vector<Point> signals) {
+  Submission* const submission = try_submit(queue, waits, signals, 0);
+  Explorer::expect(submission != nullptr, "a submission is refused");
+  return *submission;
+}
+
+Submission* ExploredWorld::try_submit(Lane& queue, const std::vector<Point>& waits,
+                                      const std::vector<Point>& signals, int number) {
   Submission* submission = queue->allocate().value();
-  submission->emplace<int>(0);
+  submission->emplace<int>(number);
   Submission* out = nullptr;
   const Status status = queue->submit(*submission,
                                       {.waits = waits.data(),
@@ -167,9 +195,9 @@ Submission& ExploredWorld::submit(Lane& queue, std::vector<Point> waits,
                                        .signals = signals.data(),
                                        .signal_count = signals.size()},
                                       &out);
-  Explorer::expect(status.ok(), "a submission is refused");
+  if (!status.ok()) return nullptr;
   submissions_.push_back(out);  // without a lock: nobody runs between two accesses
-  return *out;
+  return out;
 }
 
 void ExploredWorld::settle() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,8 +25,8 @@ namespace halyard::inline v0::sim {
 // when somebody says so; then every submission writes the sequence.
 class ExploredLane final : public timeline::NativeQueue {
  public:
-  ExploredLane(timeline::QueueCapabilities capabilities, bool stepped)
-      : capabilities_(capabilities), stepped_(stepped) {}
+  ExploredLane(timeline::QueueCapabilities capabilities, bool stepped, std::uint64_t number)
+      : capabilities_(capabilities), stepped_(stepped), number_(number) {}
 
   const timeline::QueueCapabilities& capabilities() const noexcept override {
     return capabilities_;
@@ -40,6 +41,12 @@ class ExploredLane final : public timeline::NativeQueue {
 
   // The device runs the next entry. False: none stands there, or what it waits for has not run.
   bool step();
+  bool can_step() const;
+  // What it holds, to tell states apart; `name_of` the number of an operation.
+  void add_state(const std::function<void(std::uint64_t)>& add,
+                 const std::function<std::uint64_t(int)>& name_of) const;
+  bool ignores_waits = false;
+  std::vector<int>* log = nullptr;  // of the numbers of the operations that have run
   std::uint64_t issued() const noexcept { return issued_.peek(); }
 
  private:
@@ -52,8 +59,13 @@ class ExploredLane final : public timeline::NativeQueue {
   };
   const timeline::QueueCapabilities capabilities_;
   const bool stepped_;
+  const std::uint64_t number_;  // of its queue
   bool abandoned_ = false;
-  std::vector<std::vector<timeline::Edge>> waits_;  // written before issued_
+  struct Entry {
+    std::vector<timeline::Edge> waits;
+    int number;
+  };
+  std::vector<Entry> entries_;  // written before issued_
   base::Atomic<std::uint64_t> issued_{0};
   base::Atomic<std::uint64_t> progress_{0};
   base::Atomic<std::uint64_t> marked_{0};
@@ -64,7 +76,8 @@ class ExploredLane final : public timeline::NativeQueue {
 class ExploredWork final : public base::WorkSource {
  public:
   Clock& clock() noexcept override { return Clock::steady(); }
-  void wake(base::Shell) noexcept override {
+  void wake(base::Shell shell) noexcept override {
+    woken[static_cast<int>(shell)] = true;
     if (has_shell) parker_.wake();
   }
   Status start_thread(void (*)(void*), void*) noexcept override {
@@ -77,6 +90,7 @@ class ExploredWork final : public base::WorkSource {
   // The body of a shell.
   void run_shell(timeline::Engine& engine);
   bool has_shell = false;
+  bool woken[base::kShellCount] = {};
 
  private:
   base::Parker parker_;
@@ -84,7 +98,8 @@ class ExploredWork final : public base::WorkSource {
 
 class ExploredWorld {
  public:
-  ExploredWorld() : engine(work, domains()) {}
+  // Without native edges a value has to be reached before who waits for it is issued.
+  explicit ExploredWorld(bool native_edges = true) : engine(work, domains(native_edges)) {}
   ~ExploredWorld();
 
   struct Lane final : timeline::LaneSource {
@@ -95,14 +110,19 @@ class ExploredWorld {
     std::unique_ptr<timeline::Device> device;
     timeline::QueueCapabilities capabilities;
     bool stepped = false;
+    std::uint64_t number = 0;
+    std::vector<int>* log = nullptr;
     std::vector<std::unique_ptr<ExploredLane>> lanes;
     Ref<timeline::Queue> queue;
   };
   Lane& queue(timeline::QueueCapabilities capabilities = {}, bool stepped = false);
   HandleRef<timeline::Semaphore> semaphore();
-  // Nothing and everything may be waited for and signalled. `out` is released by the world.
+  // The world keeps a user's reference. `number` is the operation's in a log.
   timeline::Submission& submit(Lane& queue, std::vector<timeline::Point> waits,
                                std::vector<timeline::Point> signals);
+  // Null if it is refused.
+  timeline::Submission* try_submit(Lane& queue, const std::vector<timeline::Point>& waits,
+                                   const std::vector<timeline::Point>& signals, int number);
   // All that shells and devices have to do.
   void settle();
 
@@ -111,7 +131,7 @@ class ExploredWorld {
   std::vector<std::unique_ptr<Lane>> queues;
 
  private:
-  static timeline::DomainMatrix domains();
+  static timeline::DomainMatrix domains(bool native_edges);
   std::vector<timeline::Submission*> submissions_;
 };
 

@@ -306,6 +306,7 @@ void Explorer::take_step(Thread& self) {
   ++steps_;
   next_preemptions_ += (free_ & bit(self.number)) != 0 ? 0 : 1;
   last_ = &self;
+  look_for_dead_stack(self);
   if (reduces()) order_step(self);
   stir_others(self);
   if (self.next.kind == Kind::kTimeout) {
@@ -339,6 +340,17 @@ void Explorer::order_step(Thread& self) {
       add_backtrack(steps_, other);
     } else {
       next_sleep_ |= static_cast<Mask>(tried & bit(i));
+    }
+  }
+}
+
+void Explorer::look_for_dead_stack(const Thread& self) const {
+  for (std::size_t i = 0; i < thread_count_; ++i) {
+    const Thread& other = *threads_[i];
+    const bool ended = other.state == Thread::State::kEnded;
+    if (&other != &self &&
+        (ended ? other.fiber->owns(self.next.address) : other.fiber->has_left(self.next.address))) {
+      fail("a thread touches another's stack where that has returned");
     }
   }
 }

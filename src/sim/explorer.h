@@ -112,6 +112,8 @@ class Explorer {
   static Explorer* current() noexcept { return current_; }
 
   [[noreturn]] static void fail(std::string_view what);
+  // What fail() appends; null: nothing.
+  static std::string (*describe)();
   static void expect(bool holds, std::string_view what) {
     if (!holds) fail(what);
   }
@@ -150,6 +152,7 @@ class Explorer {
   int preferred(Mask among) const noexcept;
   void take_step(Thread& self);
   void order_step(Thread& self);
+  void look_for_dead_stack(const Thread& self) const;
   void stir_others(Thread& self);
   void add_backtrack(std::uint32_t step, const Thread& self);
   Touched& touched(const void* address);

@@ -93,6 +93,8 @@ void Explorer::print_step(const Thread& self) {
   std::fflush(stdout);
 }
 
+std::string (*Explorer::describe)() = nullptr;
+
 void Explorer::fail(std::string_view what) {
   std::fflush(stdout);
   fmt::print(stderr, "  {}\n", what);
@@ -105,6 +107,7 @@ void Explorer::fail(std::string_view what) {
                  thread.paused ? ", spinning" : "");
     }
   }
+  if (describe != nullptr) fmt::print(stderr, "{}", describe());
   std::fflush(stderr);
   std::_Exit(1);
 }

@@ -321,6 +321,9 @@ bool Queue::in_flight() noexcept {
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }
+  // What stands in front of a dead wait still runs, and nobody tells a closed queue of a loss.
+  look_at_quarantined();
+  for (const auto& lane : quarantined_) busy |= lane->retired() < lane->in_front();
   if (release_role()) schedule();
   return busy || inbox_.load(std::memory_order_acquire) != nullptr ||
          users_.load(std::memory_order_acquire) != 0;
@@ -357,20 +360,13 @@ bool Queue::idle() noexcept {
            !lane.watched_.load(std::memory_order_acquire);
   };
   if (lane_ != nullptr && !quiet(*lane_)) return false;
-  if (!quarantined_.empty()) {
-    // Nobody tells a closed queue of a loss, and what stands in front of a dead wait still runs.
-    EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    if (!take_role()) return false;
-    look_at_quarantined();
-    if (release_role()) schedule();
-  }
   for (const auto& lane : quarantined_) {
     // What stands behind its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     (void)lane->try_retire();
-    const std::uint64_t dead_from = lane->dead_from_.load(std::memory_order_acquire);
-    if (lane->retired() + 1 < dead_from) return false;
-    lane->close(lane->why_dead(dead_from));
+    const std::uint64_t in_front = lane->in_front();
+    if (lane->retired() < in_front) return false;
+    lane->close(lane->why_dead(in_front + 1));
     if (!quiet(*lane)) return false;
   }
   {

@@ -62,10 +62,13 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     std::uint64_t sequence = 0;
     if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
       lane = lane_.get();
-      if (lane != nullptr) {
-        lane->pin();
-        sequence = lane->published();
+      if (lane != nullptr) sequence = lane->published();
+      for (auto& old : quarantined_) {
+        if (lane != nullptr && lane->retired() < sequence) break;
+        lane = old.get();
+        sequence = old->in_front();
       }
+      if (lane != nullptr) lane->pin();
       if (release_role()) schedule();
     }
     const bool running = lane != nullptr && lane->retired() < sequence;
