@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <type_traits>
 
 #ifdef HALYARD_SIMULATION
 #include "base/simulated_atomic.h"
@@ -29,6 +30,10 @@ inline void spin_pause() noexcept {
 }
 // For a spinner that may hold the only core that the thread it waits for could run on.
 inline void spin_yield() noexcept { sched_yield(); }
+
+// Tells a simulation that the access that follows waits until `word` holds `value`.
+template <class T>
+void only_when(const Atomic<T>&, std::type_identity_t<T>) noexcept {}
 
 #endif
 

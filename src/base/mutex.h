@@ -18,6 +18,7 @@ class Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   void lock() noexcept {
+    only_when(word_, kFree);
     std::uint32_t seen = kFree;
     if (!word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
                                        std::memory_order_relaxed)) [[unlikely]] {

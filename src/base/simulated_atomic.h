@@ -3,27 +3,39 @@
 // base::Atomic of a simulation build: std::atomic whose every access is a schedule point, where the
 // simulation may let another thread run. Sequentially consistent, whatever order is named: weak
 // memory is not simulated.
+//
+// src/sim/scheduler.h decides now and then and takes no interest in what is accessed;
+// src/sim/explorer.h decides at every point, and by what the threads are about to access.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 
 namespace halyard::inline v0::base {
 
-// Schedule points until the scheduler decides anew. Outside a simulation nobody counts.
+enum class Touch : std::uint8_t { kRead, kWrite };
+
+// Schedule points until the scheduler decides anew; negative while exploring. Outside a simulation
+// nobody counts.
 extern constinit std::int64_t schedule_points_left;
-// Lets the scheduler decide. Defined by src/sim.
-void decide_schedule() noexcept;
+// Lets who simulates decide before `address` is touched. Defined by src/sim.
+void decide_schedule(const void* address, Touch touch) noexcept;
 // Whether a compare_exchange_weak fails although the value is the expected one.
 bool weak_exchange_fails() noexcept;
 // A turn of a spin loop: others run first.
 void spin_pause() noexcept;
 inline void spin_yield() noexcept { spin_pause(); }
 
-inline void schedule_point() noexcept {
+inline void schedule_point(const void* address, Touch touch) noexcept {
   if (--schedule_points_left < 0) [[unlikely]]
-    decide_schedule();
+    decide_schedule(address, touch);
 }
+
+// Whether the word at `address` holds `value`.
+using Holds = bool (*)(const void* address, std::uint64_t value) noexcept;
+// Defined by src/sim; for only_when().
+void delay_next_access(const void* address, Holds holds, std::uint64_t value) noexcept;
 
 template <class T>
 class Atomic {
@@ -34,25 +46,25 @@ class Atomic {
   Atomic& operator=(const Atomic&) = delete;
 
   T load(std::memory_order = std::memory_order_seq_cst) const noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kRead);
     return value_.load();
   }
   void store(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     value_.store(value);
   }
   T exchange(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     return value_.exchange(value);
   }
   template <class... Orders>
   bool compare_exchange_strong(T& expected, T value, Orders...) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     return value_.compare_exchange_strong(expected, value);
   }
   template <class... Orders>
   bool compare_exchange_weak(T& expected, T value, Orders...) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     if (weak_exchange_fails()) {
       expected = value_.load();
       return false;
@@ -61,20 +73,20 @@ class Atomic {
   }
   template <class U>
   T fetch_add(U value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     return value_.fetch_add(value);
   }
   template <class U>
   T fetch_sub(U value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     return value_.fetch_sub(value);
   }
   T fetch_or(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     return value_.fetch_or(value);
   }
   T fetch_and(T value, std::memory_order = std::memory_order_seq_cst) noexcept {
-    schedule_point();
+    schedule_point(this, Touch::kWrite);
     return value_.fetch_and(value);
   }
 
@@ -84,5 +96,16 @@ class Atomic {
  private:
   std::atomic<T> value_{};
 };
+
+// Who explores need not try orders in which the access that follows only finds that it has to wait.
+template <class T>
+void only_when(const Atomic<T>& word, std::type_identity_t<T> value) noexcept {
+  if (schedule_points_left >= 0) [[likely]]
+    return;
+  const auto holds = [](const void* address, std::uint64_t expected) noexcept {
+    return static_cast<std::uint64_t>(static_cast<const Atomic<T>*>(address)->peek()) == expected;
+  };
+  delay_next_access(&word, holds, static_cast<std::uint64_t>(value));
+}
 
 }  // namespace halyard::inline v0::base

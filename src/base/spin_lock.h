@@ -11,6 +11,7 @@ namespace halyard::inline v0::base {
 class SpinLock {
  public:
   void lock() noexcept {
+    only_when(held_, false);
     for (unsigned turns = 0; held_.exchange(true, std::memory_order_acquire); ++turns) {
       while (held_.load(std::memory_order_relaxed)) {
         // The holder may have been descheduled.

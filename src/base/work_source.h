@@ -41,6 +41,10 @@ class WorkSource {
   // One turn of a spin loop of `turns` so far.
   virtual void pause(unsigned turns) noexcept = 0;
 
+  // How many such turns a host thread makes before it sleeps. By default about two microseconds:
+  // longer than a cache line takes, shorter than a futex wake (performance.md, section 6.2).
+  virtual unsigned spin_turns() noexcept { return 64; }
+
   // Sleeps until `parker` is woken after `epoch`, or `deadline` on clock(). False only after the
   // deadline.
   virtual bool park(Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept = 0;

@@ -7,10 +7,12 @@
 #include "base/futex.h"
 #include "base/thread.h"
 #include "halyard/base/clock.h"
+#include "sim/explorer.h"
 #include "sim/scheduler.h"
 
 namespace halyard::inline v0 {
 
+using sim::Explorer;
 using sim::Scheduler;
 
 namespace {
@@ -20,6 +22,7 @@ constexpr Nanoseconds kSpuriousSleep = 500;  // until a wait ends that nobody wo
 class VirtualClock final : public Clock {
  public:
   Nanoseconds now() noexcept override {
+    if (Explorer* const explorer = Explorer::current()) return explorer->now();
     Scheduler* const scheduler = Scheduler::current();
     return scheduler != nullptr ? scheduler->now() : 0;
   }
@@ -34,7 +37,11 @@ Clock& Clock::steady() noexcept {
 
 namespace base {
 
-void decide_schedule() noexcept {
+void decide_schedule(const void* address, Touch touch) noexcept {
+  if (Explorer* const explorer = Explorer::current()) {
+    const auto kind = touch == Touch::kRead ? Explorer::Kind::kRead : Explorer::Kind::kWrite;
+    return explorer->access(address, kind, __builtin_return_address(0));
+  }
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->decide();
 }
 
@@ -43,14 +50,25 @@ bool weak_exchange_fails() noexcept {
   return scheduler != nullptr && scheduler->spurious();
 }
 
+void delay_next_access(const void* address, Holds holds, std::uint64_t value) noexcept {
+  if (Explorer* const explorer = Explorer::current()) {
+    explorer->delay_next_access(address, holds, value);
+  }
+}
+
 void spin_pause() noexcept {
+  if (Explorer* const explorer = Explorer::current()) return explorer->pause();
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->pause();
 }
 
 // Comparing and going to sleep are one step, as in the kernel. Outside a simulation nobody waits.
 bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
-  schedule_point();
+  if (Explorer* const explorer = Explorer::current()) {
+    explorer->access(&word, Explorer::Kind::kSleep, __builtin_return_address(0));
+    return word.peek() != expected || explorer->sleep(&word, deadline);
+  }
+  schedule_point(&word, Touch::kWrite);
   if (word.peek() != expected) return true;
   Scheduler& scheduler = *Scheduler::current();
   if (scheduler.spurious()) {
@@ -61,13 +79,18 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
 }
 
 void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
+  if (Explorer* const explorer = Explorer::current()) {
+    explorer->access(&word, Explorer::Kind::kWake, __builtin_return_address(0));
+    return explorer->wake(&word, count);
+  }
   Scheduler* const scheduler = Scheduler::current();
   if (scheduler == nullptr) return;
   scheduler->wake(&word, count);
-  schedule_point();
+  schedule_point(&word, Touch::kWrite);
 }
 
 std::uint64_t this_thread() noexcept {
+  if (Explorer* const explorer = Explorer::current()) return explorer->this_thread();
   Scheduler* const scheduler = Scheduler::current();
   return scheduler != nullptr ? scheduler->this_thread() : 0;
 }

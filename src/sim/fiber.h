@@ -22,6 +22,15 @@ class Fiber {
   // Another body on the same stack. Precondition: it has switched away for the last time.
   void restart(void (*body)(void* argument), void* argument) noexcept;
 
+  // Whether `address` is of its stack, and of no function that is still being called. Precondition:
+  // it does not run now.
+  bool has_left(const void* address) const noexcept {
+    return address >= stack_ && address < stack_pointer_;
+  }
+  bool owns(const void* address) const noexcept {
+    return stack_ != nullptr && address >= stack_ && address < stack_ + kStackSize;
+  }
+
   // From `from`, which runs now, to `to`; returns when somebody switches back. With `last`, `from`
   // will not run again.
   static void switch_to(Fiber& from, Fiber& to, bool last = false) noexcept;

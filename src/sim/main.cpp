@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/exhaustive.h"
+#include "sim/explorer.h"
 #include "sim/poison.h"
 #include "sim/simulate.h"
 
@@ -122,6 +124,10 @@ int run_range(const Range& range) {
   return failed.empty() ? 0 : 1;
 }
 
+void look_for_writes_after_free() {
+  sim::Explorer::expect(sim::release_freed(), "somebody wrote to memory that was freed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -130,7 +136,13 @@ int main(int argc, char** argv) {
   std::optional<std::uint64_t> seed;
   app.add_option("--seeds", seeds, "These seeds, A..B")->capture_default_str();
   app.add_option("--seed", seed, "This one, with a trace of what happens");
+  bool exhaustive = false;
+  sim::ExhaustiveOptions all{.after_run = &look_for_writes_after_free};
+  auto* const flag = app.add_flag("--exhaustive", exhaustive, "Small programs, in every order");
+  app.add_option("--filter", all.filter, "Those whose names contain this")->needs(flag);
+  app.add_option("--schedule", all.schedule, "Replays one, step by step")->needs(flag);
   CLI11_PARSE(app, argc, argv);
+  if (exhaustive) return sim::run_exhaustive(all);
   if (seed) {
     const sim::SeedResult result = simulate(*seed, true);
     fmt::print("seed {}: schedule {:016x}, {} schedule points, {} submissions, {} faults\n", *seed,

@@ -153,7 +153,7 @@ void NativeDevice::close() {
 }
 
 Status NativeDevice::call(std::string_view what) {
-  base::schedule_point();
+  base::schedule_point(this, base::Touch::kWrite);
   if (!fault_.ok()) return fault_;
   if (++calls_ != options_.failing_call) return {};
   if (scheduler().tracing()) scheduler().trace(fmt::format("{}: {} fails", name_, what));

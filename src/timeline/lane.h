@@ -90,6 +90,8 @@ class Lane {
   bool quarantined() const noexcept {
     return quarantined_from_.load(std::memory_order_acquire) != kAlive;
   }
+  // Of a quarantined lane: the last one in front of the dead wait, or of the loss of its device.
+  std::uint64_t in_front() const noexcept { return dead_from_.load(std::memory_order_acquire) - 1; }
   // Precondition: `sequence` is dead.
   Status why_dead(std::uint64_t sequence) const noexcept;
   // The first sequence >= `sequence` that a marker stands behind; 0 if none.

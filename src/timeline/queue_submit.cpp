@@ -321,6 +321,11 @@ bool Queue::in_flight() noexcept {
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }
+  // What stands in front of a dead wait still runs.
+  for (const auto& lane : quarantined_) {
+    (void)lane->try_retire();
+    busy |= lane->retired() < lane->in_front();
+  }
   if (release_role()) schedule();
   return busy || inbox_.load(std::memory_order_acquire) != nullptr ||
          users_.load(std::memory_order_acquire) != 0;
@@ -354,10 +359,11 @@ bool Queue::reopen(std::string name) {
 void Queue::watch() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (!take_role()) return;
-  if (lane_ != nullptr && lane_->published() != lane_->retired() &&
-      !lane_->watched_.load(std::memory_order_acquire)) {
-    lane_->watch(lane_->published());
-  }
+  const auto watch = [](Lane& lane, std::uint64_t last) {
+    if (lane.retired() < last && !lane.watched_.load(std::memory_order_acquire)) lane.watch(last);
+  };
+  if (lane_ != nullptr) watch(*lane_, lane_->published());
+  for (const auto& lane : quarantined_) watch(*lane, lane->in_front());
   if (release_role()) schedule();
 }
 
@@ -379,10 +385,7 @@ bool Queue::idle() noexcept {
   for (const auto& lane : quarantined_) {
     // What stands behind its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
-    (void)lane->try_retire();
-    const std::uint64_t dead_from = lane->dead_from_.load(std::memory_order_acquire);
-    if (lane->retired() + 1 < dead_from) return false;
-    lane->close(lane->why_dead(dead_from));
+    lane->close(lane->why_dead(lane->in_front() + 1));
     if (!quiet(*lane)) return false;
   }
   {

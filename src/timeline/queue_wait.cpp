@@ -12,7 +12,6 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-constexpr unsigned kSpinTurns = 64;  // as wait.cpp
 constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
 
 }  // namespace
@@ -51,6 +50,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
   }
   bool in_time = true;
   Nanoseconds look_at = Deadline::kForeverTime;
+  const unsigned spin_turns = engine_.work_source().spin_turns();
   for (unsigned turns = 0;;) {
     const std::uint32_t epoch = parker.prepare();
     const Look seen = look();
@@ -63,16 +63,19 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     std::uint64_t sequence = 0;
     if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
       lane = lane_.get();
-      if (lane != nullptr) {
-        lane->pin();
-        sequence = lane->published();
+      if (lane != nullptr) sequence = lane->published();
+      for (auto& old : quarantined_) {
+        if (lane != nullptr && lane->retired() < sequence) break;
+        lane = old.get();
+        sequence = old->in_front();
       }
+      if (lane != nullptr) lane->pin();
       if (release_role()) schedule();
     }
     const bool running = lane != nullptr && lane->retired() < sequence;
     const bool moved = running && lane->help(sequence);
     // Where nothing has moved for long, the completion shell looks for a fault.
-    if (running && !moved && turns >= kSpinTurns &&
+    if (running && !moved && turns >= spin_turns &&
         (now >= look_at ||
          !(lane->visible(sequence) && lane->native().arm(sequence, parker).ok()))) {
       lane->watch(sequence);
@@ -80,7 +83,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     if (lane != nullptr) lane->unpin();
     if (moved) {
       turns = 0;
-    } else if (turns++ < kSpinTurns || (seen == Look::kSoon && !running)) {
+    } else if (turns++ < spin_turns || (seen == Look::kSoon && !running)) {
       engine_.work_source().pause(turns);
     } else {
       look_at = now + Engine::kLookInterval;  // rule 23

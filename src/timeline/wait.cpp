@@ -17,9 +17,6 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-// About two microseconds: longer than a cache line takes, shorter than a futex wake
-// (performance.md, section 6.2).
-constexpr unsigned kSpinTurns = 64;
 constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
 
 class Waiter {
@@ -161,7 +158,7 @@ Status Waiter::wait(Deadline deadline) {
     if (until != Deadline::kForeverTime && (until == kPassed || engine_.clock().now() >= until)) {
       return deadline_exceeded();
     }
-    if (turns++ < kSpinTurns) {
+    if (turns++ < work_source.spin_turns()) {
       work_source.pause(turns);
       continue;
     }

@@ -176,6 +176,16 @@ TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   EXPECT_EQ(world.resource.use_count(), 1) << "nothing touches what 1 and 2 use";
 }
 
+TEST(Rule27Quarantine, AQueueIsNotIdleWhileWorkInFrontOfTheDeadWaitRuns) {
+  QuarantinedWorld world;
+  world.quarantine();
+  EXPECT_EQ(code(world.b->wait_idle(kNow)), StatusCode::kDeadlineExceeded);
+  world.b.lanes[0]->stopped = false;
+  world.settle();
+  EXPECT_EQ(code(world.b->wait_idle(kNow)), StatusCode::kOk);
+  EXPECT_EQ(world.before->value(), 1u);
+}
+
 TEST(Rule27Quarantine, WhatWaitsForWorkInFrontOfTheDeadWaitFailsWithThatDevice) {
   QuarantinedWorld world;
   auto& third = world.device("third");

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The programs that halyard-sim --exhaustive runs in every order (sim/explorer.h): each a race of
+// the engine, by the rule of it.
+#pragma once
+
+#include <span>
+
+#include "sim/explorer.h"
+
+namespace halyard::inline v0::sim {
+
+struct Scenario {
+  const char* name;
+  void (*build)(Program&);
+  int preemptions = Explorer::kUnbounded;
+};
+
+std::span<const Scenario> scenarios() noexcept;
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/explored_world.h"
+
+#include <algorithm>
+
+namespace halyard::inline v0::sim {
+
+using timeline::Edge;
+using timeline::Point;
+using timeline::Submission;
+
+namespace {
+
+constexpr timeline::Domain kDomain = 1;
+
+}  // namespace
+
+timeline::IssueResult ExploredLane::issue(std::span<const timeline::Issue> batch, bool) noexcept {
+  Explorer::expect(!abandoned_, "work is issued to a native queue that was abandoned");
+  timeline::IssueResult result;
+  for (const timeline::Issue& issue : batch) {
+    Explorer::expect(issue.sequence == issued() + 1, "the sequences of a lane have a gap");
+    for (const Edge& edge : issue.waits) {
+      const auto& other = static_cast<const ExploredLane&>(*edge.queue);
+      Explorer::expect(edge.sequence <= other.issued(), "a lane waits for what is not issued");
+    }
+    entries_.push_back(
+        {{issue.waits.begin(), issue.waits.end()}, *static_cast<const int*>(issue.operation)});
+    issued_.store(issue.sequence);
+    if (issue.want_marker) marked_.store(issue.sequence);
+    if (!stepped_) advance(issue.sequence);
+    ++result.count;
+  }
+  return result;
+}
+
+Status ExploredLane::mark() noexcept {
+  Explorer::expect(!abandoned_, "a marker is asked of a native queue that was abandoned");
+  marked_.store(issued());
+  if (!stepped_) advance(issued());
+  return {};
+}
+
+std::uint64_t ExploredLane::visible() const noexcept {
+  const std::uint64_t progress = progress_.load();
+  if (capabilities_.marks_every_submission) return progress;
+  const std::uint64_t marked = marked_.load();
+  return marked <= progress ? marked : 0;
+}
+
+Status ExploredLane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (visible() < sequence) {
+      armed_.push_back({sequence, &notify});
+      return {};
+    }
+  }
+  notify.notify();
+  return {};
+}
+
+bool ExploredLane::can_step() const {
+  const std::uint64_t next = progress_.load() + 1;
+  if (next > issued_.load() || abandoned_) return false;
+  return ignores_waits || std::ranges::all_of(entries_[next - 1].waits, [](const Edge& edge) {
+           return static_cast<const ExploredLane&>(*edge.queue).progress_.load() >= edge.sequence;
+         });
+}
+
+bool ExploredLane::step() {
+  if (!can_step()) return false;
+  const std::uint64_t next = progress_.load() + 1;
+  if (log != nullptr) log->push_back(entries_[next - 1].number);
+  advance(next);
+  return true;
+}
+
+void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
+                             const std::function<std::uint64_t(int)>& name_of) const {
+  add(progress_.peek() << 1 | abandoned_);
+  for (const Entry& entry : entries_) {
+    add(name_of(entry.number));
+    for (const Edge& edge : entry.waits) {
+      add(static_cast<const ExploredLane&>(*edge.queue).number_ << 32 | edge.sequence);
+    }
+  }
+  for (const Armed& armed : armed_) add(armed.sequence);
+}
+
+void ExploredLane::advance(std::uint64_t sequence) {
+  progress_.store(sequence);
+  std::vector<base::Notify*> due;
+  {
+    base::LockGuard lock(mutex_);
+    if (armed_.empty()) return;
+    const std::uint64_t seen = visible();
+    std::erase_if(armed_, [&](const Armed& armed) {
+      if (seen < armed.sequence) return false;
+      due.push_back(armed.notify);
+      return true;
+    });
+  }
+  for (base::Notify* notify : due) notify->notify();
+}
+
+bool ExploredWork::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept {
+  // Woken by the lane that it has just armed: the device was faster than the issuer, and until that
+  // one moves on it would arm, and be woken, again and again.
+  if (parker.prepare() != epoch) {
+    base::spin_pause();
+    return true;
+  }
+  // The periodic look (rule 23) would hide that somebody was not woken.
+  const bool look = deadline - clock().now() >= timeline::Engine::kLookInterval;
+  return parker.park(epoch, look ? Deadline::kForeverTime : deadline);
+}
+
+void ExploredWork::run_shell(timeline::Engine& engine) {
+  for (;;) {
+    const std::uint32_t epoch = parker_.prepare();
+    while (engine.step_issue() || engine.step_completion()) {
+    }
+    (void)parker_.park(epoch, Deadline::kForeverTime);
+  }
+}
+
+timeline::DomainMatrix ExploredWorld::domains(bool native_edges) {
+  timeline::DomainMatrix matrix;
+  if (native_edges) matrix.allow(kDomain, kDomain);
+  return matrix;
+}
+
+ExploredWorld::~ExploredWorld() {
+  const Status end(StatusCode::kCancelled, "the world ends");
+  settle();
+  for (auto& queue : queues) queue->queue->close(end);
+  settle();
+  // What one holds of another it lets go of as it is asked.
+  bool idle = false;
+  for (int i = 0; i < 4 && !idle; ++i) {
+    idle = true;
+    for (auto& queue : queues) idle &= queue->queue->idle();
+    settle();
+  }
+  Explorer::expect(idle, "a queue is not idle at the end");
+  for (Submission* submission : submissions_) {
+    using enum Submission::State;
+    const auto state = submission->state();
+    Explorer::expect(state == kComplete || state == kFailed || state == kCancelled,
+                     "a submission does not end");
+    submission->release_for_user();
+  }
+  for (auto& queue : queues) queue->queue->release_lanes(end);
+  settle();
+}
+
+Result<timeline::NativeQueue*> ExploredWorld::Lane::open_lane() {
+  lanes.push_back(std::make_unique<ExploredLane>(capabilities, stepped, number));
+  lanes.back()->log = log;
+  return static_cast<timeline::NativeQueue*>(lanes.back().get());
+}
+
+ExploredWorld::Lane& ExploredWorld::queue(timeline::QueueCapabilities capabilities, bool stepped) {
+  Lane& lane = *queues.emplace_back(std::make_unique<Lane>());
+  lane.device = std::make_unique<timeline::Device>(engine, "device");
+  lane.capabilities = capabilities;
+  lane.capabilities.max_in_flight = std::min(capabilities.max_in_flight, 4u);
+  lane.stepped = stepped;
+  lane.number = queues.size();
+  lane.queue =
+      timeline::Queue::create(*lane.device, lane, {.name = "queue", .domain = kDomain}).value();
+  return lane;
+}
+
+HandleRef<timeline::Semaphore> ExploredWorld::semaphore() {
+  return timeline::Semaphore::create(engine, 0, "", nullptr).value();
+}
+
+Submission& ExploredWorld::submit(Lane& queue, std::vector<Point> waits,
+                                  std::vector<Point> signals) {
+  Submission* const submission = try_submit(queue, waits, signals, 0);
+  Explorer::expect(submission != nullptr, "a submission is refused");
+  return *submission;
+}
+
+Submission* ExploredWorld::try_submit(Lane& queue, const std::vector<Point>& waits,
+                                      const std::vector<Point>& signals, int number) {
+  Submission* submission = queue->allocate().value();
+  submission->emplace<int>(number);
+  Submission* out = nullptr;
+  const Status status = queue->submit(*submission,
+                                      {.waits = waits.data(),
+                                       .wait_count = waits.size(),
+                                       .signals = signals.data(),
+                                       .signal_count = signals.size()},
+                                      &out);
+  if (!status.ok()) return nullptr;
+  submissions_.push_back(out);  // without a lock: nobody runs between two accesses
+  return out;
+}
+
+void ExploredWorld::settle() {
+  for (bool moved = true; moved;) {
+    moved = engine.step_issue();
+    moved |= engine.step_completion();
+    for (auto& queue : queues) {
+      for (auto& lane : queue->lanes) {
+        while (lane->step()) moved = true;
+      }
+    }
+  }
+}
+
+}  // namespace halyard::inline v0::sim

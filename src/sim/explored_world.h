@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The engine as it is explored: with native queues in memory, and without shells unless a program
+// has one as a thread. What is left for a shell then is done when all threads have ended.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "base/parker.h"
+#include "base/work_source.h"
+#include "sim/explorer.h"
+#include "timeline/engine.h"
+#include "timeline/registration.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::sim {
+
+// A device with one native queue. It runs what it is given as it is given it, or, if `stepped`,
+// when somebody says so; then every submission writes the sequence.
+class ExploredLane final : public timeline::NativeQueue {
+ public:
+  ExploredLane(timeline::QueueCapabilities capabilities, bool stepped, std::uint64_t number)
+      : capabilities_(capabilities), stepped_(stepped), number_(number) {}
+
+  const timeline::QueueCapabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
+  Status mark() noexcept override;
+  timeline::Progress poll() noexcept override { return {visible(), {}}; }
+  Status probe() noexcept override { return {}; }
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
+  bool help(std::uint64_t) noexcept override { return false; }
+  void abandon(const Status&) noexcept override { abandoned_ = true; }
+
+  // The device runs the next entry. False: none stands there, or what it waits for has not run.
+  bool step();
+  bool can_step() const;
+  // What it holds, to tell states apart; `name_of` the number of an operation.
+  void add_state(const std::function<void(std::uint64_t)>& add,
+                 const std::function<std::uint64_t(int)>& name_of) const;
+  bool ignores_waits = false;
+  std::vector<int>* log = nullptr;  // of the numbers of the operations that have run
+  std::uint64_t issued() const noexcept { return issued_.peek(); }
+
+ private:
+  std::uint64_t visible() const noexcept;
+  void advance(std::uint64_t sequence);
+
+  struct Armed {
+    std::uint64_t sequence;
+    base::Notify* notify;
+  };
+  const timeline::QueueCapabilities capabilities_;
+  const bool stepped_;
+  const std::uint64_t number_;  // of its queue
+  bool abandoned_ = false;
+  struct Entry {
+    std::vector<timeline::Edge> waits;
+    int number;
+  };
+  std::vector<Entry> entries_;  // written before issued_
+  base::Atomic<std::uint64_t> issued_{0};
+  base::Atomic<std::uint64_t> progress_{0};
+  base::Atomic<std::uint64_t> marked_{0};
+  base::Mutex mutex_;
+  std::vector<Armed> armed_;
+};
+
+class ExploredWork final : public base::WorkSource {
+ public:
+  Clock& clock() noexcept override { return Clock::steady(); }
+  void wake(base::Shell shell) noexcept override {
+    woken[static_cast<int>(shell)] = true;
+    if (has_shell) parker_.wake();
+  }
+  Status start_thread(void (*)(void*), void*) noexcept override {
+    return Status(StatusCode::kUnimplemented, "a program's threads are all there from the start");
+  }
+  void pause(unsigned) noexcept override { base::spin_pause(); }
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
+  unsigned spin_turns() noexcept override { return 0; }
+
+  // The body of a shell.
+  void run_shell(timeline::Engine& engine);
+  bool has_shell = false;
+  bool woken[base::kShellCount] = {};
+
+ private:
+  base::Parker parker_;
+};
+
+class ExploredWorld {
+ public:
+  // Without native edges a value has to be reached before who waits for it is issued.
+  explicit ExploredWorld(bool native_edges = true) : engine(work, domains(native_edges)) {}
+  ~ExploredWorld();
+
+  struct Lane final : timeline::LaneSource {
+    Result<timeline::NativeQueue*> open_lane() override;
+    ExploredLane& native() { return *lanes.back(); }
+    timeline::Queue* operator->() const { return queue.get(); }
+
+    std::unique_ptr<timeline::Device> device;
+    timeline::QueueCapabilities capabilities;
+    bool stepped = false;
+    std::uint64_t number = 0;
+    std::vector<int>* log = nullptr;
+    std::vector<std::unique_ptr<ExploredLane>> lanes;
+    Ref<timeline::Queue> queue;
+  };
+  Lane& queue(timeline::QueueCapabilities capabilities = {}, bool stepped = false);
+  HandleRef<timeline::Semaphore> semaphore();
+  // The world keeps a user's reference. `number` is the operation's in a log.
+  timeline::Submission& submit(Lane& queue, std::vector<timeline::Point> waits,
+                               std::vector<timeline::Point> signals);
+  // Null if it is refused.
+  timeline::Submission* try_submit(Lane& queue, const std::vector<timeline::Point>& waits,
+                                   const std::vector<timeline::Point>& signals, int number);
+  // All that shells and devices have to do.
+  void settle();
+
+  ExploredWork work;
+  timeline::Engine engine;
+  std::vector<std::unique_ptr<Lane>> queues;
+
+ private:
+  static timeline::DomainMatrix domains(bool native_edges);
+  std::vector<timeline::Submission*> submissions_;
+};
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All orders at the grain of operations: small programs of submissions on the real engine, with one
+// host thread and stepped native queues. What can come next is
+//
+//     submit q     the next submission of queue q
+//     run q        its native queue runs what stands first, if the edges of that are reached
+//     issue, end   the issue or the completion shell takes a turn, if it was woken
+//     look s       the host asks for a semaphore's value: what has run is retired; if the search
+//     has
+//                  looks, else that is part of `run`
+//     fail s, lose q   once in a run, if the search has faults
+//
+// Every order is tried, but a state that was seen before is not left again: what the engine shows
+// (values, failures, the state of each submission, who sleeps) and what the native queues hold,
+// as a hash of 64 bits. States are reached by running their path on a fresh engine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace halyard::inline v0::sim {
+
+inline constexpr int kOperationQueues = 3;
+inline constexpr int kOperationSemaphores = 2;
+
+// Waits for at most one value and signals at most one; 0 is none.
+struct Operation {
+  std::array<std::uint8_t, kOperationSemaphores> wait{};
+  std::array<std::uint8_t, kOperationSemaphores> signal{};
+  auto operator<=>(const Operation&) const = default;
+};
+
+struct OperationProgram {
+  std::array<std::vector<Operation>, kOperationQueues> queues;
+  std::string text() const;
+};
+
+struct OperationOptions {
+  bool native_edges = true;  // queues wait on each other; otherwise values have to be reached first
+  bool looks = true;         // of their own; otherwise one at all semaphores follows each run
+  bool faults = false;
+  bool ignores_waits = false;  // a planted fault: native queues that do not wait for each other
+};
+
+struct OperationResult {
+  std::uint64_t programs = 0;
+  std::uint64_t executions = 0;  // paths that were run
+  std::uint64_t states = 0;      // that differ, of each program
+};
+
+// Adds up in `result`. A state that is not as it should be: Explorer::fail.
+void explore_operations(const OperationProgram& program, const OperationOptions& options,
+                        OperationResult& result);
+
+// All programs of `count` operations with the values 1 and 2, but one out of those that differ only
+// in the numbers of queues and semaphores.
+std::vector<OperationProgram> all_programs(int count);
+// `count` programs of `queues` times `length`, drawn from the seed, with values up to 4.
+std::vector<OperationProgram> drawn_programs(std::uint64_t seed, int count, int queues, int length);
+
+}  // namespace halyard::inline v0::sim

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All orders of submissions are explored, once each, and what is wrong in one is found.
+#include "sim/operations.h"
+
+#include <gtest/gtest.h>
+
+namespace halyard::sim {
+namespace {
+
+constexpr Operation kNothing{};
+constexpr Operation kSignal{.signal = {1, 0}};
+constexpr Operation kWait{.wait = {1, 0}};
+
+std::uint64_t states(const OperationProgram& program, const OperationOptions& options) {
+  OperationResult result;
+  explore_operations(program, options, result);
+  EXPECT_EQ(result.programs, 1u);
+  return result.states;
+}
+
+// Not submitted, issued, run, and seen to be complete.
+TEST(Operations, OneHasAStateForEachThingThatHappensToIt) {
+  const OperationProgram one{.queues = {{{kSignal}}}};
+  EXPECT_EQ(states(one, {.looks = true}), 4u);
+  EXPECT_EQ(states(one, {.looks = false}), 3u);
+}
+
+TEST(Operations, OfTwoQueuesAreSeenInAllPairsOfTheirStates) {
+  const OperationProgram two{.queues = {{{kNothing}, {kNothing}}}};
+  EXPECT_EQ(states(two, {.looks = false}), 9u);
+}
+
+// As long as the signal is not submitted the other is there or parked; then it is issued, behind an
+// edge; when the signal has run, it may also have come later, without an edge, and it may have run.
+TEST(Operations, ThatWaitDoNotRunFirst) {
+  const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
+  EXPECT_EQ(states(two, {.looks = false}), 2u + 2u + 5u);
+}
+
+TEST(Operations, ThatRunBeforeWhatTheyWaitForAreFound) {
+  const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
+  EXPECT_EXIT(states(two, {.ignores_waits = true}), ::testing::ExitedWithCode(1),
+              "runs before what it waits for(.|\n)*submit 0, submit 1, run 1");
+}
+
+// 5 waits and 5 signals, without 6 that wait for what they signal; all but the empty one twice.
+TEST(Operations, ThatDifferInNumbersOnlyStandForEachOther) {
+  EXPECT_EQ(all_programs(1).size(), 10u);
+}
+
+}  // namespace
+}  // namespace halyard::sim
