@@ -40,6 +40,12 @@ function(halyard_library_options target)
     $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 endfunction()
 
+# Thousands of expectations, nothing to be fast at: optimising them takes minutes.
+function(halyard_expectation_options target)
+  target_compile_options(${target} PRIVATE
+    $<IF:$<BOOL:${HALYARD_SANITIZE}>,-O0,$<$<CONFIG:Release,RelWithDebInfo>:-O1>>)
+endfunction()
+
 # halyard_test(NAME sources... [PREFIX of its tests' names] [LIBRARY instead of halyard]
 # [PROPERTIES of its tests...]): a GoogleTest program, build/<preset>/bin/NAME, found by ctest.
 function(halyard_test name)
@@ -49,6 +55,7 @@ function(halyard_test name)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   halyard_common_options(${name})
+  halyard_expectation_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARY} halyard_format GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"

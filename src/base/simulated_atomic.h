@@ -21,6 +21,8 @@ enum class Touch : std::uint8_t { kRead, kWrite };
 extern constinit std::int64_t schedule_points_left;
 // Lets who simulates decide before `address` is touched. Defined by src/sim.
 void decide_schedule(const void* address, Touch touch) noexcept;
+// Whether a compare_exchange_weak fails although the value is the expected one.
+bool weak_exchange_fails() noexcept;
 // A turn of a spin loop: others run first.
 void spin_pause() noexcept;
 inline void spin_yield() noexcept { spin_pause(); }
@@ -62,7 +64,12 @@ class Atomic {
   }
   template <class... Orders>
   bool compare_exchange_weak(T& expected, T value, Orders...) noexcept {
-    return compare_exchange_strong(expected, value);
+    schedule_point(this, Touch::kWrite);
+    if (weak_exchange_fails()) {
+      expected = value_.load();
+      return false;
+    }
+    return value_.compare_exchange_strong(expected, value);
   }
   template <class U>
   T fetch_add(U value, std::memory_order = std::memory_order_seq_cst) noexcept {

@@ -35,6 +35,7 @@ void limits_leave_room_for_the_kernels_of_this_suite(Context& t) {
   VERIFY(limits.max_bindings >= 9);
   VERIFY(limits.max_constants_bytes >= 128);
   VERIFY(limits.max_in_flight >= 1);
+  VERIFY(limits.max_backlog >= 1);
 }
 
 void buffer_beyond_its_limit_is_resource_exhausted(Context& t) {

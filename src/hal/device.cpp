@@ -163,7 +163,11 @@ bool DeviceObject::in_flight() noexcept {
 
 bool DeviceObject::step_retire() noexcept {
   if (!refusing_) {
-    if (in_flight()) return false;
+    if (in_flight()) {
+      // It may wait for a device that is lost, which nobody else has noticed.
+      for_each_queue([](QueueObject& queue) { queue.watch(); });
+      return false;
+    }
     const Status cause = closed(name());
     for_each_queue([&](QueueObject& queue) { queue.refuse(cause); });
     refusing_ = true;

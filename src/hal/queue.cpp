@@ -23,9 +23,11 @@ struct CallPayload {
 
 Status QueueObject::open(timeline::Domain domain, std::string_view name) {
   HALYARD_ASSIGN_OR_RETURN(
-      queue_, timeline::Queue::create(
-                  device_.timeline(), *this,
-                  {.name = full_name(name), .domain = domain, .clock = device_.impl().clock()}));
+      queue_, timeline::Queue::create(device_.timeline(), *this,
+                                      {.name = full_name(name),
+                                       .domain = domain,
+                                       .clock = device_.impl().clock(),
+                                       .backlog_limit = device_.limits().max_backlog}));
   return {};
 }
 

@@ -55,6 +55,9 @@ class QueueObject final : public timeline::LaneSource {
   bool reopen(std::string_view name) { return queue_->reopen(full_name(name)); }
   // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
   bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
+  void watch() noexcept {
+    if (queue_) queue_->watch();
+  }
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   void release(const Status& cause) noexcept;

@@ -2,6 +2,8 @@
 //
 // What base/ asks of the system, in a simulation build: threads, futexes, time, spinning. Stands in
 // for base/clock.cpp, base/futex.cpp and base/thread.cpp.
+#include <algorithm>
+
 #include "base/futex.h"
 #include "base/thread.h"
 #include "halyard/base/clock.h"
@@ -14,6 +16,8 @@ using sim::Explorer;
 using sim::Scheduler;
 
 namespace {
+
+constexpr Nanoseconds kSpuriousSleep = 500;  // until a wait ends that nobody woke
 
 class VirtualClock final : public Clock {
  public:
@@ -47,6 +51,11 @@ void delay_next_access(const void* address, Holds holds, std::uint64_t value) no
   }
 }
 
+bool weak_exchange_fails() noexcept {
+  Scheduler* const scheduler = Scheduler::current();
+  return scheduler != nullptr && scheduler->spurious();
+}
+
 void spin_pause() noexcept {
   if (Explorer* const explorer = Explorer::current()) return explorer->pause();
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->pause();
@@ -61,7 +70,12 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
   }
   schedule_point(&word, Touch::kWrite);
   if (word.peek() != expected) return true;
-  return Scheduler::current()->sleep(&word, deadline);
+  Scheduler& scheduler = *Scheduler::current();
+  if (scheduler.spurious()) {
+    (void)scheduler.sleep(&word, std::min(deadline, scheduler.now() + kSpuriousSleep));
+    return true;
+  }
+  return scheduler.sleep(&word, deadline);
 }
 
 void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {

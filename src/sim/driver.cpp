@@ -48,6 +48,7 @@ class SimDevice final : public hal::DeviceImpl {
     info_.workers = 1;
     info_.limits = kLimits;
     info_.limits.max_in_flight = options.max_in_flight;
+    info_.limits.max_backlog = options.max_backlog;
     if (options.devices != nullptr) options.devices->push_back(&native_);
   }
 

@@ -17,6 +17,7 @@ struct SimDriverOptions {
   bool marks_every_submission = true;
   bool own_domains = false;  // no two devices wait for each other natively
   std::uint32_t max_in_flight = 64;
+  std::uint32_t max_backlog = 1u << 20;
   std::uint32_t busy = 0;  // in 256: issue() takes a part of its batch, although there is room
   NativeOptions native;    // of each device
   std::uint32_t faulty_device = 0;                // which one native.failing_call is for

@@ -9,9 +9,10 @@ namespace halyard::inline v0::sim {
 namespace {
 
 constexpr const char* kNames[] = {
-    "barrier", "fill",   "update",         "execute",         "host call",
-    "pool",    "signal", "wait",           "query",           "on_reach",
-    "fail",    "cancel", "drop semaphore", "drop submission", "lose device"};
+    "barrier", "fill", "update", "execute",        "host call",       "pool",
+    "signal",  "wait", "query",  "on_reach",       "wait idle",       "flush",
+    "renew",   "fail", "cancel", "drop semaphore", "drop submission", "lose device"};
+constexpr const char* kDrivers[] = {"sim", "cpu", "serial"};
 
 NodeKind pick_kind(Random& random, bool faulty, bool sim) {
   static constexpr NodeKind kCommon[] = {
@@ -20,9 +21,12 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
       NodeKind::kSignal,  NodeKind::kWait,     NodeKind::kWait,   NodeKind::kQuery,
       NodeKind::kOnReach,
   };
+  static constexpr NodeKind kRare[] = {NodeKind::kWaitIdle, NodeKind::kFlush,
+                                       NodeKind::kRenewQueue};
   static constexpr NodeKind kFaults[] = {NodeKind::kFail,           NodeKind::kCancel,
                                          NodeKind::kCancel,         NodeKind::kDropSemaphore,
                                          NodeKind::kDropSubmission, NodeKind::kLoseDevice};
+  if (random.one_in(10)) return kRare[random.below(std::size(kRare))];
   if (faulty && random.one_in(6)) {
     return kFaults[random.below(std::size(kFaults) - (sim ? 0 : 1))];
   }
@@ -33,11 +37,12 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
 
 Plan::Plan(std::uint64_t from) : seed(from) {
   Random random(Random::mix(seed ^ 0x706c616e));
-  driver = random.one_in(4) ? Driver::kCpu : Driver::kSim;
+  driver = random.one_in(4) ? Driver::kCpu : random.one_in(8) ? Driver::kSerial : Driver::kSim;
   faulty = random.one_in(2);
   devices = static_cast<std::uint32_t>(random.between(1, 3));
   workers = static_cast<std::uint32_t>(random.between(1, 2));
-  queues = devices * 2;
+  created = random.one_in(2) ? 0 : static_cast<std::uint32_t>(random.between(1, 2));
+  spurious = random.one_in(2);
   semaphores = static_cast<std::uint32_t>(random.between(1, 5));
   threads = static_cast<std::uint32_t>(random.between(1, 4));
   pool_size = 4096 * random.between(1, 4);
@@ -46,6 +51,7 @@ Plan::Plan(std::uint64_t from) : seed(from) {
   options.own_domains = random.one_in(4);
   options.max_in_flight = random.one_in(2) ? 64 : static_cast<std::uint32_t>(random.between(1, 4));
   options.busy = random.one_in(4) ? 64 : 0;
+  if (random.one_in(4)) options.max_backlog = static_cast<std::uint32_t>(random.between(1, 4));
   options.native.longest_packet = static_cast<Nanoseconds>(random.below(3) * 2'000);
   options.native.longest_notice = random.one_in(2) ? 0 : 3'000;
   if (faulty && driver == Driver::kSim) {
@@ -63,12 +69,13 @@ Plan::Plan(std::uint64_t from) : seed(from) {
     Node node;
     node.kind = pick_kind(random, faulty, driver == Driver::kSim);
     node.thread = static_cast<std::uint32_t>(random.below(threads));
-    node.queue = static_cast<std::uint32_t>(random.below(queues));
+    node.queue = static_cast<std::uint32_t>(random.below(queues()));
     node.delay = random.one_in(3) ? static_cast<Nanoseconds>(random.below(4'000)) : 0;
     node.any = random.one_in(3);
     node.fails = faulty && random.one_in(8);
     node.and_wait = random.one_in(6);
     node.chained = random.one_in(3);
+    node.waits_for_room = random.one_in(3);
     node.patience = random.one_in(4) ? 0 : static_cast<Nanoseconds>(random.below(60'000));
     const bool signals = node.kind <= NodeKind::kSignal;
     const bool waits = node.kind != NodeKind::kSignal && node.kind <= NodeKind::kOnReach;
@@ -104,9 +111,11 @@ Plan::Plan(std::uint64_t from) : seed(from) {
 
 std::string Plan::describe() const {
   std::string text = fmt::format(
-      "{} device(s) of {}, {} queue(s), {} semaphore(s), {} thread(s){}{}{}\n", devices,
-      driver == Driver::kCpu ? "cpu" : "sim", queues, semaphores, threads,
-      options.marks_every_submission ? "" : ", markers", options.own_domains ? ", own domains" : "",
+      "{} device(s) of {}, {} queue(s), {} semaphore(s), {} thread(s){}{}{}{}{}\n", devices,
+      kDrivers[static_cast<int>(driver)], queues(), semaphores, threads,
+      small_backlog() ? fmt::format(", backlog of {}", options.max_backlog) : "",
+      spurious ? ", spurious wake-ups" : "", options.marks_every_submission ? "" : ", markers",
+      options.own_domains ? ", own domains" : "",
       options.native.failing_call != 0
           ? fmt::format(", call {} of device {} fails{}", options.native.failing_call,
                         options.faulty_device, options.native.fails_for_good ? " for good" : "")
@@ -119,7 +128,9 @@ std::string Plan::describe() const {
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     const Node& node = nodes[k];
     text += fmt::format("  {:2} thread {} {}", k, node.thread, kNames[static_cast<int>(node.kind)]);
-    if (is_submission(node)) text += fmt::format(" on queue {}", node.queue);
+    if (is_submission(node) ||
+        (node.kind >= NodeKind::kWaitIdle && node.kind <= NodeKind::kRenewQueue))
+      text += fmt::format(" on queue {}", node.queue);
     if (node.kind == NodeKind::kCancel || node.kind == NodeKind::kDropSubmission ||
         node.kind == NodeKind::kLoseDevice) {
       text += fmt::format(" {}", node.other);

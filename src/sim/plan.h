@@ -37,6 +37,9 @@ enum class NodeKind : std::uint8_t {
   kWait,
   kQuery,
   kOnReach,
+  kWaitIdle,
+  kFlush,
+  kRenewQueue,  // its handle goes, and a queue of the same sort is created; not a device's own
   // Faults.
   kFail,
   kCancel,
@@ -51,32 +54,42 @@ struct Node {
   std::uint32_t queue = 0;
   std::vector<PlannedPoint> waits;
   std::vector<PlannedPoint> signals;
-  std::uint32_t other = 0;   // kCancel, kDropSubmission: the node; kLoseDevice: the device
-  Nanoseconds patience = 0;  // kWait: the deadline; kOnReach: how long it stays registered
-  Nanoseconds delay = 0;     // before it
-  bool any = false;          // kWait: wait_any
-  bool fails = false;        // kHostCall: it answers an error
-  bool and_wait = false;     // kBarrier: barrier_and_wait
-  bool chained = false;      // kOnReach: the callback submits and signals
+  std::uint32_t other = 0;      // kCancel, kDropSubmission: the node; kLoseDevice: the device
+  Nanoseconds patience = 0;     // waits: the deadline; kOnReach: how long it stays registered
+  Nanoseconds delay = 0;        // before it
+  bool any = false;             // kWait: wait_any
+  bool fails = false;           // kHostCall: it answers an error
+  bool and_wait = false;        // kBarrier: barrier_and_wait
+  bool chained = false;         // kOnReach: the callback submits and signals
+  bool waits_for_room = false;  // submissions: where the backlog is full
 };
 
 struct Plan {
-  enum class Driver : std::uint8_t { kSim, kCpu };
+  enum class Driver : std::uint8_t { kSim, kCpu, kSerial };
 
   explicit Plan(std::uint64_t from);
 
   bool is_submission(const Node& node) const noexcept { return node.kind <= NodeKind::kPool; }
+  // Queues are numbered device by device, and in each: compute, copy, those that are created.
+  std::uint32_t queues() const noexcept { return devices * queues_per_device(); }
+  std::uint32_t queues_per_device() const noexcept { return 2 + created; }
+  std::uint32_t device_of(std::uint32_t queue) const noexcept {
+    return queue / queues_per_device();
+  }
+  // Submissions may be refused although nothing has failed.
+  bool small_backlog() const noexcept { return options.max_backlog < 64; }
   std::string describe() const;
 
   const std::uint64_t seed;
   Driver driver = Driver::kSim;
   std::uint32_t devices = 1;
   std::uint32_t workers = 1;  // of a cpu device
-  std::uint32_t queues = 1;
+  std::uint32_t created = 0;  // queues of each device beside its own
   std::uint32_t semaphores = 1;
   std::uint32_t threads = 1;
   std::uint64_t pool_size = 0;
-  bool faulty = false;  // something fails, is cancelled, dropped or lost
+  bool spurious = false;  // waits on futexes end early, weak exchanges fail
+  bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;
   SimDriverOptions options;
   std::vector<Node> nodes;

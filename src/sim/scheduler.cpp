@@ -151,10 +151,7 @@ void Scheduler::make_runnable(Thread& thread) {
 }
 
 bool Scheduler::sleep(const void* address, Nanoseconds deadline) {
-  if (failing_) {
-    fmt::print(stderr, "  (the rest of the report needs a lock that is held)\n");
-    std::_Exit(1);
-  }
+  if (failing_) end_of_report();
   Thread& self = *running_;
   self.address = address;
   self.deadline = deadline;
@@ -184,7 +181,7 @@ void Scheduler::sleep_for(Nanoseconds duration) {
 }
 
 void Scheduler::pause() {
-  if (failing_) return;
+  if (failing_) end_of_report();
   running_->priority = --lowest_;  // pct needs it: a spinner would run for ever
   if (runnable_.size() == 1 && !sleeping_.empty()) {
     // Alone: what it waits for happens when some time has passed.
@@ -290,6 +287,11 @@ Nanoseconds Scheduler::now() const noexcept {
 void Scheduler::trace(std::string_view text) {
   fmt::print("{:12.3f} us  {:<16} {}\n", static_cast<double>(now() - kBegin) / 1e3, this_name(),
              text);
+}
+
+void Scheduler::end_of_report() {
+  fmt::print(stderr, "  (the rest of the report needs a lock that is held)\n");
+  std::_Exit(1);
 }
 
 void Scheduler::fail(std::string_view what) {

@@ -42,6 +42,7 @@ class Scheduler {
     std::uint32_t depth = 3;          // pct: how often a thread falls
     std::uint32_t length = 5'000;     // pct: among how many points
     bool hasty = false;               // deadlines may pass while threads could run
+    bool spurious = false;            // waits on futexes end early, weak exchanges fail
     bool trace = false;               // print what happens
     // All threads sleep, and the first deadline is further away: somebody was not woken.
     Nanoseconds longest_idle = Deadline::kForeverTime;
@@ -84,6 +85,8 @@ class Scheduler {
   // For whatever is not the choice of a thread.
   Random& random() noexcept { return random_; }
 
+  bool spurious() noexcept { return options_.spurious && choices_.one_in(16); }
+
   bool tracing() const noexcept { return options_.trace; }
   void trace(std::string_view text);
   [[noreturn]] void fail(std::string_view what);
@@ -105,6 +108,7 @@ class Scheduler {
   void expire();
   std::uint64_t distance();
   void count_points() noexcept;
+  [[noreturn]] static void end_of_report();
 
   static constinit Scheduler* current_;
 

@@ -24,6 +24,7 @@ Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
           .depth = static_cast<std::uint32_t>(random.between(1, 6)),
           .length = kLengths[random.below(3)],
           .hasty = random.one_in(4),
+          .spurious = plan.spurious,
           // What a lost notice or a fault holds up is found by looking now and then.
           .longest_idle = plan.options.native.notices_lost != 0 || plan.loses_devices
                               ? Deadline::kForeverTime

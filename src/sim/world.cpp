@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "drivers/cpu/driver.h"
 #include "halyard/hal/pool.h"
 #include "timeline/engine.h"
 
@@ -48,12 +47,12 @@ bool World::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
   SimDriverOptions options = plan_.options;
   options.devices = &natives_;
-  halyard::check(registry_->add(plan_.driver == Plan::Driver::kCpu ? cpu::make_cpu_driver()
-                                                                   : make_sim_driver(options)));
-  const std::string uri =
-      plan_.driver == Plan::Driver::kCpu
-          ? fmt::format("cpu://?devices={}&workers={}", plan_.devices, plan_.workers)
-          : fmt::format("sim://?devices={}", plan_.devices);
+  halyard::check(hal::register_all_drivers(*registry_));
+  halyard::check(registry_->add(make_sim_driver(options)));
+  constexpr const char* kUris[] = {"sim://?devices={}", "cpu://?devices={}&workers={}",
+                                   "serial://?devices={}"};
+  const std::string uri = fmt::format(fmt::runtime(kUris[static_cast<int>(plan_.driver)]),
+                                      plan_.devices, plan_.workers);
   const bool may_fail = options.native.failing_call != 0;
   Result<std::vector<hal::Device>> devices = registry_->open_all(uri);
   if (!devices.ok()) {
@@ -64,6 +63,14 @@ bool World::open() {
   for (hal::Device& device : devices_) {
     queues_.push_back(device.queue(hal::QueueKind::kCompute));
     queues_.push_back(device.queue(hal::QueueKind::kCopy));
+    while (queues_.size() % plan_.queues_per_device() != 0) {
+      Result<hal::Queue> queue = create_queue(static_cast<std::uint32_t>(queues_.size()));
+      if (!queue.ok()) {
+        check(may_fail, queue.status().to_string());
+        return false;
+      }
+      queues_.push_back(std::move(*queue));
+    }
     const auto import = [&](void* memory, std::size_t size) {
       return device.import_memory({static_cast<std::byte*>(memory), size},
                                   [this] { ++shared_->released; });
@@ -174,6 +181,15 @@ void World::perform(std::uint32_t k) {
     case NodeKind::kOnReach:
       observe(k);
       break;
+    case NodeKind::kWaitIdle:
+      wait_idle(k);
+      break;
+    case NodeKind::kFlush:
+      if (const hal::Queue queue = queues_[node.queue]) (void)queue.flush();
+      break;
+    case NodeKind::kRenewQueue:
+      renew_queue(k);
+      break;
     case NodeKind::kFail: {
       const std::uint32_t s = node.other % plan_.semaphores;
       const hal::Semaphore semaphore = semaphores_[s];
@@ -198,7 +214,7 @@ void World::perform(std::uint32_t k) {
     }
     case NodeKind::kDropSubmission:
       for (const auto& record : records_) {
-        if (record->node != node.other || !record->lives || record->cancelling != 0) continue;
+        if (record->node != node.other || !record->lives || record->in_use != 0) continue;
         // Its end cannot be asked about any more: it counts as any.
         record->lives = false;
         const hal::Submission last = std::move(record->handle);
@@ -224,9 +240,9 @@ void World::signal(std::uint32_t k) {
 }
 
 template <class F>
-bool World::send(std::uint32_t k, bool writes, std::vector<PlannedPoint> waits,
-                 std::vector<PlannedPoint> signals, hal::Point extra_wait, hal::Point extra_signal,
-                 F&& call) {
+bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
+                 std::vector<PlannedPoint> waits, std::vector<PlannedPoint> signals,
+                 hal::Point extra_wait, hal::Point extra_signal, F&& call) {
   std::vector<hal::Semaphore> keep;
   std::vector<hal::Point> wait_points, signal_points;
   const auto convert = [&](const std::vector<PlannedPoint>& planned,
@@ -244,6 +260,7 @@ bool World::send(std::uint32_t k, bool writes, std::vector<PlannedPoint> waits,
 
   Record& record = *records_.emplace_back(std::make_unique<Record>());
   record.node = k;
+  record.queue = queue.object();
   record.writes = writes;
   record.waits = std::move(waits);
   record.signals = std::move(signals);
@@ -255,10 +272,13 @@ bool World::send(std::uint32_t k, bool writes, std::vector<PlannedPoint> waits,
   if (!record.accepted) {
     note(k, status.to_string());
     check(!status.ok(), "accepted, but there is no handle", k);
-    const bool expected = status.code() == StatusCode::kInvalidArgument ||
+    const bool full = status.code() == StatusCode::kResourceExhausted && plan_.small_backlog();
+    const Node& node = plan_.nodes[k];
+    if (full) check(!node.waits_for_room || node.and_wait, status.to_string(), k);
+    const bool expected = status.code() == StatusCode::kInvalidArgument || full ||
                           status.code() == StatusCode::kDeviceLost || plan_.faulty;
     check(expected, status.to_string(), k);
-    if (status.code() == StatusCode::kInvalidArgument) signal(k);
+    if (status.code() == StatusCode::kInvalidArgument || full) signal(k);
     return false;
   }
   record.handle = std::move(handle);
@@ -268,14 +288,17 @@ bool World::send(std::uint32_t k, bool writes, std::vector<PlannedPoint> waits,
 
 void World::submit(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
-  const std::uint32_t device = node.queue / 2;
+  const std::uint32_t device = plan_.device_of(node.queue);
   const hal::Queue queue = queues_[node.queue];
+  if (!queue) return signal(k);  // it is being renewed
   const std::uint32_t value = token(k);
   const bool writes = node.kind != NodeKind::kBarrier;
   (void)send(
-      k, writes, node.waits, node.signals, {}, {},
+      k, queue, writes, node.waits, node.signals, {}, {},
       [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-        const hal::SubmitInfo info{.wait = waits, .signal = signals, .submission = handle};
+        const Deadline room = node.waits_for_room ? kForever : kNow;
+        const hal::SubmitInfo info{
+            .wait = waits, .signal = signals, .submission = handle, .room = room};
         switch (node.kind) {
           case NodeKind::kBarrier:
             if (node.and_wait) {
@@ -297,9 +320,11 @@ void World::submit(std::uint32_t k) {
             }
             table.push_back(token_range(device, k));
             table.push_back(cell(device, k, 0));
-            return queue.execute(
-                looks_[device],
-                {.bindings = table, .wait = waits, .signal = signals, .submission = handle});
+            return queue.execute(looks_[device], {.bindings = table,
+                                                  .wait = waits,
+                                                  .signal = signals,
+                                                  .submission = handle,
+                                                  .room = room});
           }
           default:
             return queue.host_call(
@@ -323,16 +348,18 @@ Status World::host_call(std::uint32_t k) {
 // A buffer of the pool: allocated when the node's waits hold, written and read, given back.
 void World::use_pool(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
-  const std::uint32_t device = node.queue / 2;
+  const std::uint32_t device = plan_.device_of(node.queue);
   const hal::Queue queue = queues_[node.queue];
+  if (!queue) return signal(k);
+  const Deadline room = node.waits_for_room ? kForever : kNow;
   const hal::Semaphore own = devices_[device].create_semaphore(0, "pool").value();
   hal::Buffer buffer;
   const bool allocated =
-      send(k, false, node.waits, {}, {}, {own, 1},
+      send(k, queue, false, node.waits, {}, {}, {own, 1},
            [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-             Result<hal::Buffer> result =
-                 queue.allocate(pools_[device], {.size = 64 + 1024 * (k % 4)},
-                                {.wait = waits, .signal = signals, .submission = handle});
+             Result<hal::Buffer> result = queue.allocate(
+                 pools_[device], {.size = 64 + 1024 * (k % 4)},
+                 {.wait = waits, .signal = signals, .submission = handle, .room = room});
              if (!result.ok()) return result.status();
              buffer = std::move(*result);
              return {};
@@ -340,18 +367,20 @@ void World::use_pool(std::uint32_t k) {
   if (!allocated) return;
   if (node.any) scheduler().sleep_for(1'000);
   const bool used =
-      send(k, true, {}, {}, {own, 1}, {own, 2},
+      send(k, queue, true, {}, {}, {own, 1}, {own, 2},
            [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
              const hal::BufferRange table[] = {token_range(device, k), buffer, cell(device, k, 0)};
-             return queue.execute(
-                 stages_[device],
-                 {.bindings = table, .wait = waits, .signal = signals, .submission = handle});
+             return queue.execute(stages_[device], {.bindings = table,
+                                                    .wait = waits,
+                                                    .signal = signals,
+                                                    .submission = handle,
+                                                    .room = room});
            });
   if (!used) return;
-  (void)send(k, false, {}, node.signals, {own, 2}, {},
+  (void)send(k, queue, false, {}, node.signals, {own, 2}, {},
              [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-               return queue.deallocate(buffer,
-                                       {.wait = waits, .signal = signals, .submission = handle});
+               return queue.deallocate(
+                   buffer, {.wait = waits, .signal = signals, .submission = handle, .room = room});
              });
 }
 
@@ -377,6 +406,49 @@ void World::wait(std::uint32_t k) {
   } else if (status.code() != StatusCode::kDeadlineExceeded) {
     observed_.push_back({node.waits, std::string(status.message())});
   }
+}
+
+// What was accepted before has ended.
+void World::wait_idle(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  const hal::Queue queue = queues_[node.queue];
+  if (!queue) return;
+  std::vector<Record*> before;
+  for (const auto& record : records_) {
+    if (record->queue == queue.object() && record->lives) before.push_back(record.get());
+  }
+  const Status status = queue.wait_idle(std::chrono::nanoseconds(node.patience));
+  note(k, status.to_string());
+  if (!status.ok())
+    return check(status.code() == StatusCode::kDeadlineExceeded, status.to_string(), k);
+  for (Record* record : before) {
+    if (!record->lives) continue;
+    ++record->in_use;
+    const auto state = record->handle.object()->state();
+    --record->in_use;
+    check(state >= timeline::Submission::State::kComplete,
+          fmt::format("idle, but the one of node {} is in state {}", record->node,
+                      static_cast<int>(state)),
+          k);
+  }
+}
+
+void World::renew_queue(std::uint32_t k) {
+  const std::uint32_t queue = plan_.nodes[k].queue;
+  if (queue % plan_.queues_per_device() < 2 || !queues_[queue]) return;
+  {
+    const hal::Queue last = std::move(queues_[queue]);
+  }
+  Result<hal::Queue> fresh = create_queue(queue);
+  check(fresh.ok() || plan_.faulty, fresh.status().to_string(), k);
+  if (fresh.ok()) queues_[queue] = std::move(*fresh);
+}
+
+Result<hal::Queue> World::create_queue(std::uint32_t queue) {
+  return devices_[plan_.device_of(queue)].create_queue(
+      {.kind = queue % 2 == 0 ? hal::QueueKind::kCompute : hal::QueueKind::kCopy,
+       .priority = static_cast<hal::QueuePriority>(queue % 3),
+       .name = "created"});
 }
 
 void World::observe(std::uint32_t k) {
@@ -414,6 +486,7 @@ void World::reached(std::uint32_t k, const Status& status) {
   if (!own || node.queue >= queues_.size()) return;  // the program ends
   const hal::Point point(own, 1);
   const hal::Queue queue = queues_[node.queue];
+  if (!queue) return;
   (void)queue.barrier({.signal = {&point, 1}});
   (void)own.signal(2);  // refused where the barrier has failed it
 }
@@ -422,9 +495,9 @@ void World::cancel(std::uint32_t k) {
   for (const auto& owned : records_) {
     Record& record = *owned;
     if (record.node != plan_.nodes[k].other || !record.lives) continue;
-    ++record.cancelling;
+    ++record.in_use;
     const bool cancelled = record.handle.cancel();
-    --record.cancelling;
+    --record.in_use;
     check(!(cancelled && record.cancelled), "a submission is cancelled twice", k);
     if (cancelled) {
       record.cancelled = true;

@@ -65,11 +65,12 @@ class World {
   // A submission that was accepted, or is being submitted.
   struct Record {
     std::uint32_t node;
+    const hal::QueueObject* queue;  // where it went: perhaps to one that was renewed meanwhile
     bool accepted = false;
     bool writes = false;  // this one writes the node's token
     bool cancelled = false;
     bool lives = false;  // its handle is held
-    int cancelling = 0;
+    int in_use = 0;      // by threads that look at the handle: it is not dropped now
     hal::Submission handle;
     std::vector<PlannedPoint> waits;
     std::vector<PlannedPoint> signals;
@@ -99,15 +100,18 @@ class World {
   void use_pool(std::uint32_t node);
   void wait(std::uint32_t node);
   void observe(std::uint32_t node);
+  void wait_idle(std::uint32_t node);
+  void renew_queue(std::uint32_t node);
+  Result<hal::Queue> create_queue(std::uint32_t queue);
   void cancel(std::uint32_t node);
   void reached(std::uint32_t node, const Status& status);
   Status host_call(std::uint32_t node);
 
   // Submits through `call(info)`, which returns a Status, and keeps the record.
   template <class F>
-  bool send(std::uint32_t node, bool writes, std::vector<PlannedPoint> waits,
-            std::vector<PlannedPoint> signals, hal::Point extra_wait, hal::Point extra_signal,
-            F&& call);
+  bool send(std::uint32_t node, const hal::Queue& queue, bool writes,
+            std::vector<PlannedPoint> waits, std::vector<PlannedPoint> signals,
+            hal::Point extra_wait, hal::Point extra_signal, F&& call);
 
   std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
   bool happened(std::uint32_t node) const noexcept;

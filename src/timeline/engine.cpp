@@ -160,6 +160,7 @@ bool Engine::look_at(Lane& lane) noexcept {
     lane.last_progress_ = now;
   } else if (status.ok() && now - lane.last_progress_ >= kLookInterval) {
     status = lane.native().probe();
+    if (status.ok()) lane.watch_edges();
     const Nanoseconds limit = device.hang_timeout();
     if (status.ok() && limit != 0 && now - lane.last_progress_ >= limit) {
       status = error(StatusCode::kDeviceLost, "{}: no progress for {} ms with work in flight",

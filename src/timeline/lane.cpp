@@ -24,20 +24,19 @@ Lane::Lane(Queue& queue, NativeQueue& native)
 Lane::~Lane() = default;
 
 bool Lane::try_retire() noexcept {
-  Status fault;
-  for (bool again = true; again && fault.ok();) {
-    if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
-    fault = advance();
-    const std::uint64_t end = overtaken_end_;
-    if (end == kNotOvertaken) [[likely]] {
-      release_retire_role();
-      break;
-    }
-    // Our note may have told the issuer to retire, and it found the role taken: we look again after
-    // we have let go, as it published before it tried.
-    retire_role_.store(false, std::memory_order_seq_cst);
-    again = published_.load(std::memory_order_seq_cst) != end;
-  }
+  if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+  retire_in_role();
+  return true;
+}
+
+void Lane::retire() noexcept {
+  take_retire_role();
+  retire_in_role();
+}
+
+void Lane::retire_in_role() noexcept {
+  const Status fault = advance();
+  release_retire_role();
   if (!fault.ok()) queue_.device().lose(fault);
   // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
   // this.
@@ -45,7 +44,6 @@ bool Lane::try_retire() noexcept {
       queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
   }
-  return true;
 }
 
 void Lane::take_retire_role() noexcept {
@@ -56,7 +54,6 @@ void Lane::take_retire_role() noexcept {
 }
 
 Status Lane::advance() noexcept {
-  overtaken_end_ = kNotOvertaken;
   if (closed_) return {};
   Progress progress = native_.poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
@@ -64,7 +61,6 @@ Status Lane::advance() noexcept {
     // The device was faster than the issuer, who looks at this note after it has published.
     overtaken_.store(true, std::memory_order_seq_cst);
     end = published_.load(std::memory_order_seq_cst);
-    overtaken_end_ = end;
   }
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
   const std::uint64_t through = std::min({progress.sequence, end, alive});
@@ -157,6 +153,26 @@ void Lane::watch(std::uint64_t sequence) noexcept {
   if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
   // Also if it was watched before: the shell may be armed for a later sequence.
   queue_.engine().work_source().wake(base::Shell::kCompletion);
+}
+
+void Lane::watch_edges() noexcept {
+  if (retire_role_.exchange(true, std::memory_order_acquire)) return;
+  const std::uint64_t first = retired() + 1;
+  if (first <= published() && first < dead_from_.load(std::memory_order_relaxed)) {
+    const auto watch = [](Lane* lane, std::uint64_t sequence) {
+      // Each only once, and only while there is something to see: it wakes the shell that asks.
+      if (lane != nullptr && lane->retired() < sequence &&
+          !lane->watched_.load(std::memory_order_acquire)) {
+        lane->watch(sequence);
+      }
+    };
+    const Submission& submission = *entry(first).submission;
+    for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+      watch(submission.waits_[i].bound_lane, submission.waits_[i].bound_sequence);
+    }
+    watch(submission.hidden_lane_, submission.hidden_sequence_);
+  }
+  release_retire_role();
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -31,6 +31,8 @@ class Lane {
 
   // False when another thread is retiring this lane now. Opens no scope: callers do.
   bool try_retire() noexcept;
+  // Waits for that thread's turn to end, and then retires.
+  void retire() noexcept;
 
   // Where progress is seen through markers only: has one recorded behind `sequence`.
   void make_visible(std::uint64_t sequence) noexcept;
@@ -45,6 +47,10 @@ class Lane {
 
   // The completion shell will retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
+
+  // Has the lanes watched for which its first submission waits: where nobody waits for them, nobody
+  // would see that they are lost (rule 23).
+  void watch_edges() noexcept;
 
   std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }
   std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
@@ -74,6 +80,7 @@ class Lane {
     return published_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_relaxed);
   }
 
+  void retire_in_role() noexcept;    // and lets go of it
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
   // Under the retire role. Polls, and completes what has passed; the fault, if there is one.
@@ -119,8 +126,6 @@ class Lane {
   alignas(64) base::Atomic<bool> retire_role_{false};
   base::Atomic<std::uint64_t> retired_{0};
   base::Atomic<bool> overtaken_{false};
-  static constexpr std::uint64_t kNotOvertaken = ~std::uint64_t{0};
-  std::uint64_t overtaken_end_ = kNotOvertaken;  // under the role: what was published at the note
   base::Atomic<std::uint32_t> pins_{0};
 
   // From here on nothing completes: the device is lost, or a wait is dead. It only ever falls.

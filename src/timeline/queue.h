@@ -79,6 +79,8 @@ class Queue final : public RefCounted, public WorkItem {
   //   idle()           until true: no thread is inside the queue, nothing of it is on a list
   //   release_lanes()  the native queues are not touched any more
   bool in_flight() noexcept;
+  // The completion shell looks after what is in flight, though nobody waits for it.
+  void watch() noexcept;
   void close(const Status& cause) noexcept;
   bool idle() noexcept;
   void release_lanes(const Status& cause) noexcept;
@@ -181,7 +183,6 @@ class Queue final : public RefCounted, public WorkItem {
 
   // Loss, under the role: queue_loss.cpp.
   void look_for_loss() noexcept;
-  void look_at_quarantined() noexcept;
   void fail_unissued(const Status& cause) noexcept;
   void fail_lane(Lane& lane, const Status& cause) noexcept;
   bool sweep_lane(Lane& lane) noexcept;

@@ -80,7 +80,7 @@ bool Queue::release_role() noexcept {
   // A device that was faster than its issuer: nobody has retired what we published late.
   if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
     lane->overtaken_.store(false, std::memory_order_seq_cst);
-    (void)lane->try_retire();
+    lane->retire();  // not try_retire(): who is at it may have looked before we published
   }
   return inbox_.load(std::memory_order_seq_cst) != nullptr ||
          want_mark_.load(std::memory_order_seq_cst) != 0 ||
@@ -415,7 +415,13 @@ void Queue::issue(std::size_t count) noexcept {
   if (result.busy && !does_not_fit) {
     held_back_ = true;
     busy_.store(true, std::memory_order_seq_cst);
-    lane.watch(lane.issued_ - (lane.issued_ - lane.retired()) / 2);
+    // As in room(): who retired the last one before the flag stood will not come again.
+    const std::uint64_t depth = lane.issued_ - lane.retired_.load(std::memory_order_seq_cst);
+    if (depth == 0) {
+      busy_.store(false, std::memory_order_relaxed);
+    } else {
+      lane.watch(lane.issued_ - depth / 2);
+    }
   }
 }
 

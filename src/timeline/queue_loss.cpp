@@ -21,15 +21,17 @@ void Queue::look_for_loss() noexcept {
   if (device_.lost()) {
     const Status cause = device_.status();
     if (lane_ != nullptr) fail_lane(*lane_, cause);
-    look_at_quarantined();
+    for (auto& lane : quarantined_) fail_lane(*lane, cause);
     fail_unissued(cause);
-    retry_.store(true, std::memory_order_relaxed);  // what is held goes its way to the end
+    // What is held goes its way to the end.
+    if (held_ != nullptr) retry_.store(true, std::memory_order_relaxed);
     return;
   }
-  look_at_quarantined();
+  for (auto& lane : quarantined_) (void)sweep_lane(*lane);
   if (lane_ == nullptr || !sweep_lane(*lane_)) return;
   quarantined_.push_back(std::move(lane_));
   busy_.store(false, std::memory_order_relaxed);  // of the old lane
+  if (refuses_.load(std::memory_order_relaxed)) return;
   // Without a fresh lane, later submissions fail Unavailable (resolve).
   if (Result<NativeQueue*> fresh = lane_source_.open_lane(); fresh.ok()) {
     lane_ = std::make_unique<Lane>(*this, **fresh);
@@ -64,16 +66,6 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   lane.retired_.store(last, std::memory_order_seq_cst);
   lane.release_retire_role();
   tell_others();
-}
-
-void Queue::look_at_quarantined() noexcept {
-  for (auto& lane : quarantined_) {
-    if (device_.lost()) {
-      fail_lane(*lane, device_.status());
-    } else {
-      (void)sweep_lane(*lane);
-    }
-  }
 }
 
 // True if the lane is dead from some wait on since now.

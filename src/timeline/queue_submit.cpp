@@ -321,9 +321,11 @@ bool Queue::in_flight() noexcept {
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }
-  // What stands in front of a dead wait still runs, and nobody tells a closed queue of a loss.
-  look_at_quarantined();
-  for (const auto& lane : quarantined_) busy |= lane->retired() < lane->in_front();
+  // What stands in front of a dead wait still runs.
+  for (const auto& lane : quarantined_) {
+    (void)lane->try_retire();
+    busy |= lane->retired() < lane->in_front();
+  }
   if (release_role()) schedule();
   return busy || inbox_.load(std::memory_order_acquire) != nullptr ||
          users_.load(std::memory_order_acquire) != 0;
@@ -343,6 +345,7 @@ void Queue::close(const Status& cause) noexcept {
 }
 
 bool Queue::reopen(std::string name) {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
   // In this order, as in wait_idle().
   if (has_unissued() || in_flight() || !take_role()) return false;
   const bool whole = lane_ != nullptr && quarantined_.empty();
@@ -353,7 +356,25 @@ bool Queue::reopen(std::string name) {
   return true;
 }
 
+void Queue::watch() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  if (!take_role()) return;
+  if (lane_ != nullptr && lane_->published() != lane_->retired() &&
+      !lane_->watched_.load(std::memory_order_acquire)) {
+    lane_->watch(lane_->published());
+  }
+  if (release_role()) schedule();
+}
+
 bool Queue::idle() noexcept {
+  {
+    // Nobody tells a closed queue of a loss, and something may have been issued until it was
+    // closed.
+    EffectScope scope(engine_, EffectScope::Mode::kDefer);
+    if (!take_role()) return false;
+    look_for_loss();
+    if (release_role()) schedule();
+  }
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
   const auto quiet = [](const Lane& lane) {
     return lane.pins_.load(std::memory_order_acquire) == 0 &&

@@ -50,6 +50,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
   }
   bool in_time = true;
   const unsigned spin_turns = engine_.work_source().spin_turns();
+  Nanoseconds look_at = Deadline::kForeverTime;
   for (unsigned turns = 0;;) {
     const std::uint32_t epoch = parker.prepare();
     const Look seen = look();
@@ -73,8 +74,10 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     }
     const bool running = lane != nullptr && lane->retired() < sequence;
     const bool moved = running && lane->help(sequence);
+    // Where nothing has moved for long, the completion shell looks for a fault.
     if (running && !moved && turns >= spin_turns &&
-        !(lane->visible(sequence) && lane->native().arm(sequence, parker).ok())) {
+        (now >= look_at ||
+         !(lane->visible(sequence) && lane->native().arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
     if (lane != nullptr) lane->unpin();
@@ -83,7 +86,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     } else if (turns++ < spin_turns || (seen == Look::kSoon && !running)) {
       engine_.work_source().pause(turns);
     } else {
-      const Nanoseconds look_at = now + Engine::kLookInterval;  // rule 23
+      look_at = now + Engine::kLookInterval;  // rule 23
       engine_.work_source().park(parker, epoch, until < look_at ? until : look_at);
     }
   }

@@ -40,7 +40,7 @@ class Waiter {
   Outcome look(Status& outcome) const;
   bool make_progress();
   Status link();
-  void arm();
+  void arm(bool stalled);
   Status deadline_exceeded() const;
 
   Engine& engine_;
@@ -126,8 +126,9 @@ Status Waiter::link() {
   return {};
 }
 
-// Asks the lanes to wake this thread.
-void Waiter::arm() {
+// Asks the lanes to wake this thread; where nothing has moved for long, the completion shell looks
+// for a fault.
+void Waiter::arm(bool stalled) {
   for (std::size_t i = 0; i < count_; ++i) {
     const Point& point = points_[i];
     Lane* lane = nullptr;
@@ -138,7 +139,7 @@ void Waiter::arm() {
     }
     lane->make_visible(sequence);
     // Without a marker yet, or when arming fails, the completion shell looks after it.
-    if (!lane->visible(sequence) || !lane->native().arm(sequence, *parker_).ok()) {
+    if (stalled || !lane->visible(sequence) || !lane->native().arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
     lane->unpin();
@@ -150,6 +151,7 @@ Status Waiter::wait(Deadline deadline) {
   if (look(outcome) == Outcome::kDone) return outcome;
   base::WorkSource& work_source = engine_.work_source();
   const Nanoseconds until = deadline.resolve(engine_.clock());
+  Nanoseconds look_at = Deadline::kForeverTime;
   for (unsigned turns = 0;;) {
     if (make_progress()) turns = 0;
     if (look(outcome) == Outcome::kDone) return outcome;
@@ -162,10 +164,10 @@ Status Waiter::wait(Deadline deadline) {
     }
     if (!linked_) HALYARD_RETURN_IF_ERROR(link());
     const std::uint32_t epoch = parker_->prepare();
-    arm();
+    arm(engine_.clock().now() >= look_at);
     if (look(outcome) == Outcome::kDone) return outcome;
     // Rule 23: notices can be lost, so look again now and then.
-    const Nanoseconds look_at = engine_.clock().now() + Engine::kLookInterval;
+    look_at = engine_.clock().now() + Engine::kLookInterval;
     work_source.park(*parker_, epoch, until < look_at ? until : look_at);
   }
 }

@@ -23,17 +23,22 @@ TEST(Simulate, ReplaysASeedBitForBitWhateverRanBefore) {
   }
 }
 
-TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndBothDrivers) {
+TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   bool kinds[static_cast<int>(NodeKind::kLoseDevice) + 1] = {};
-  bool cpu = false, sim = false, markers = false, failing_calls = false;
+  bool drivers[3] = {}, markers = false, failing_calls = false, backlogs = false, queues = false,
+       spurious = false;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const Plan plan(seed);
-    (plan.driver == Plan::Driver::kCpu ? cpu : sim) = true;
+    drivers[static_cast<int>(plan.driver)] = true;
+    backlogs |= plan.small_backlog();
+    queues |= plan.created != 0;
+    spurious |= plan.spurious;
     markers |= !plan.options.marks_every_submission;
     failing_calls |= plan.options.native.failing_call != 0;
     for (const Node& node : plan.nodes) kinds[static_cast<int>(node.kind)] = true;
   }
-  EXPECT_TRUE(cpu && sim && markers && failing_calls);
+  EXPECT_TRUE(drivers[0] && drivers[1] && drivers[2]);
+  EXPECT_TRUE(markers && failing_calls && backlogs && queues && spurious);
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
 }
 

@@ -245,6 +245,69 @@ TEST(Rule27Quarantine, ACallbackForWorkInFrontOfTheDeadWaitIsCalledWithoutAPoll)
   registration->drop();
 }
 
+// Neither lane is stopped by the engine: what `fine` does waits natively for `lost`, whose fault
+// nobody has seen.
+struct UnseenLossWorld : World {
+  Device& lost = device("lost");
+  Device& fine = device("fine");
+  QueueUnderTest& a = queue(lost, "a");
+  QueueUnderTest& b = queue(fine, "b");
+  HandleRef<Semaphore> edge = semaphore(), done = semaphore();
+
+  UnseenLossWorld() {
+    a.native().stopped = true;
+    EXPECT_TRUE(submit(a, {}, {{edge.get(), 1}}).ok());
+    EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{done.get(), 1}}).ok());
+    a.native().probe_result = kFault;
+  }
+  // Who sleeps does so until the next look.
+  void sleep_until_the_next_look() {
+    work_source.asleep = [this] {
+      ASSERT_LT(work_source.parks, 100) << "nobody sees the loss";
+      work_source.clock_.time += Engine::kLookInterval;
+      settle();
+    };
+  }
+};
+
+TEST(Rule23Look, ALossIsSeenByWhoWaitsForWorkBehindItOnAnotherDevice) {
+  UnseenLossWorld world;
+  world.sleep_until_the_next_look();
+  EXPECT_EQ(code(world.done->wait(1, kForever)), StatusCode::kDeviceLost);
+}
+
+TEST(Rule23Look, ALossIsSeenByWhoWaitsUntilAnotherDevicesQueueIsIdle) {
+  UnseenLossWorld world;
+  world.sleep_until_the_next_look();
+  EXPECT_TRUE(world.b->wait_idle(kForever).ok());
+  EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
+}
+
+TEST(Rule23Look, ALossIsSeenByAQueueThatIsToBeClosedAndWaitsForIt) {
+  UnseenLossWorld world;
+  for (int i = 0; i < 8 && world.b->in_flight(); ++i) {
+    world.b->watch();
+    world.settle();
+    world.work_source.clock_.time += Engine::kLookInterval;
+  }
+  EXPECT_FALSE(world.b->in_flight());
+  EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
+}
+
+TEST(Close, AQueueThatWasClosedEndsThoughItsDeviceIsLostOnlyThen) {
+  World world;
+  auto& device = world.device();
+  auto& queue = world.queue(device, "queue");
+  queue.native().stopped = true;
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  queue->close(Status(StatusCode::kCancelled, "device closed"));
+  device.lose(kFault);
+  for (int i = 0; i < 3 && !queue->idle(); ++i) world.settle();
+  EXPECT_TRUE(queue->idle());
+  EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
+}
+
 TEST(Close, CancelsWhatIsParkedAlsoACycle) {
   World world;
   auto& queue = world.queue();

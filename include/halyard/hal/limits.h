@@ -23,9 +23,11 @@ struct DeviceLimits {
   std::uint32_t max_bindings = 0;
   std::uint32_t max_constants_bytes = 0;
 
-  // Submissions of one queue that the device holds at a time. There is no limit to how many can be
-  // submitted: what is ready beyond that waits in host memory.
+  // Submissions of one queue that the device holds at a time. What is ready beyond that waits in host
+  // memory, up to max_backlog of each queue; then submitting answers kResourceExhausted, or waits as
+  // SubmitInfo::room says. How many wait for their points is not limited.
   std::uint32_t max_in_flight = 0;
+  std::uint32_t max_backlog = 1u << 20;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -20,22 +20,17 @@ constexpr Nanoseconds kLookInterval = 1'000'000;
 Result<std::unique_ptr<Lane>> Lane::create() {
   std::unique_ptr<Lane> lane(new (std::nothrow) Lane);
   if (lane == nullptr) return error(StatusCode::kResourceExhausted, "serial: no memory for a lane");
-  const auto body = [](void* self) -> void* {
-    static_cast<Lane*>(self)->serve();
-    return nullptr;
-  };
-  if (const int code = pthread_create(&lane->thread_, nullptr, body, lane.get()); code != 0) {
+  const auto body = [](void* self) { static_cast<Lane*>(self)->serve(); };
+  if (const int code = lane->thread_.start("hy-serial", body, lane.get()); code != 0) {
     return Status(StatusCode::kResourceExhausted,
                   "serial: the thread of a lane could not be started", strerrorname_np(code));
   }
-  lane->started_ = true;
-  pthread_setname_np(lane->thread_, "hy-serial");
   return lane;
 }
 
 Lane::~Lane() {
   abandon(Status(StatusCode::kCancelled, "serial: the lane is closed"));
-  if (started_) pthread_join(thread_, nullptr);
+  if (thread_.started()) thread_.join();
   base::ParkerPool::release(parker_);
 }
 

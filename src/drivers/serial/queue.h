@@ -11,14 +11,13 @@
 // neither a host thread nor the engine has a part in it.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 #include <memory>
 
 #include "base/atomic.h"
 #include "base/mutex.h"
 #include "base/parker.h"
+#include "base/thread.h"
 #include "hal/arena.h"
 #include "hal/command.h"
 #include "halyard/base/result.h"
@@ -67,8 +66,7 @@ class Lane final : public timeline::NativeQueue {
   base::Notify* take_reached() noexcept;
 
   base::Parker& parker_ = base::ParkerPool::acquire();  // what the thread sleeps on
-  pthread_t thread_{};
-  bool started_ = false;
+  base::Thread thread_;
 
   Slot slots_[kMaxInFlight];
   base::Atomic<std::uint64_t> issued_{0};    // the issuer's: slots up to here are filled
