@@ -44,8 +44,7 @@ struct World : ExploredWorld {
   }
 };
 
-// --- who waits, and who signals (rules 2, 3, 5, 6, 28)
-// --------------------------------------------
+// --- who waits, and who signals (rules 2, 3, 5, 6, 28) -------------------------------------------
 
 void wait_and_signal(Program& program) {
   auto& w = program.keep<World>();
@@ -115,14 +114,13 @@ void wait_all_and_two_signals(Program& program) {
 
 void wait_and_drop_of_the_last_producer(Program& program) {
   auto& w = program.keep<World>();
-  program.thread("waiter", [&w, s = Ref<Semaphore>(w.s.get())] {
+  program.thread("waiter", [s = Ref<Semaphore>(w.s.get())] {
     expect(s->wait(1, kForever).code() == StatusCode::kCancelled, "nobody is left to signal");
   });
   program.thread("producer", [&w] { w.s = {}; });
 }
 
-// --- callbacks (rule 29)
-// --------------------------------------------------------------------------
+// --- callbacks (rule 29) -------------------------------------------------------------------------
 
 void registration_and_drop(Program& program) {
   struct State : World {
@@ -169,8 +167,7 @@ void registration_and_signal(Program& program) {
   });
 }
 
-// --- submissions (rules 7, 8, 11)
-// -----------------------------------------------------------------
+// --- submissions (rules 7, 8, 11) ----------------------------------------------------------------
 
 void submit_and_signal(Program& program) {
   auto& w = program.keep<World>();
@@ -251,8 +248,7 @@ void parked_signal_and_fail(Program& program) {
   });
 }
 
-// --- who issues (rules 10, 12, 15, 16)
-// ------------------------------------------------------------
+// --- who issues (rules 10, 12, 15, 16) -----------------------------------------------------------
 
 void two_submitters(Program& program) {
   auto& w = program.keep<World>();
@@ -330,8 +326,7 @@ void full_lane_and_retirement(Program& program) {
   program.at_end([&] { w.expect_reached(*w.t.get()); });
 }
 
-// --- markers (rule 20)
-// ----------------------------------------------------------------------------
+// --- markers (rule 20) ---------------------------------------------------------------------------
 
 void marker_and_consumer(Program& program) {
   auto& w = program.keep<World>();
@@ -341,8 +336,7 @@ void marker_and_consumer(Program& program) {
   program.at_end([&] { w.expect_reached(*w.t.get()); });
 }
 
-// --- loss (rules 26, 27)
-// --------------------------------------------------------------------------
+// --- loss (rules 26, 27) -------------------------------------------------------------------------
 
 void loss_and_submit(Program& program) {
   auto& w = program.keep<World>();
@@ -373,8 +367,7 @@ void loss_and_consumer(Program& program) {
   });
 }
 
-// --- who waits until a queue is idle
-// --------------------------------------------------------------
+// --- who waits until a queue is idle -------------------------------------------------------------
 
 void idle_and_parked_work(Program& program) {
   auto& w = program.keep<World>();
