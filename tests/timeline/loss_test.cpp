@@ -126,6 +126,23 @@ TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
   EXPECT_EQ(c.lanes.size(), 2u);
 }
 
+TEST(Rule27Quarantine, WhatFoundTheOldLaneFullGoesToTheFreshOne) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("fine"), "b", {.max_in_flight = 1});
+  a.native().stopped = true;
+  auto edge = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {}).ok());
+  EXPECT_TRUE(world.submit(b, {}, {{done.get(), 1}}).ok());
+  EXPECT_EQ(b.native().waiting(), 1u);
+  lost.lose(kFault);
+  world.settle();
+  ASSERT_EQ(b.lanes.size(), 2u);
+  EXPECT_EQ(done->query().value(), 1u);
+}
+
 TEST(Rule27Quarantine, WithoutAFreshLaneLaterWorkIsUnavailable) {
   World world;
   auto& lost = world.device("lost");
@@ -164,6 +181,20 @@ struct QuarantinedWorld : World {
     EXPECT_TRUE(before->query().ok());
   }
 };
+
+TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
+  QuarantinedWorld world;
+  ASSERT_NO_FATAL_FAILURE(world.quarantine());
+  MemoryQueue& old = *world.b.lanes.front();
+  old.stopped = false;
+  old.ignores_waits = true;
+  world.settle();
+  world.b->flush();
+  EXPECT_TRUE(world.b->idle());
+  EXPECT_EQ(world.before->query().value(), 1u);
+  EXPECT_EQ(code(world.dead->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
 
 TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   QuarantinedWorld world;
