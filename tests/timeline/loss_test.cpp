@@ -169,12 +169,12 @@ struct QuarantinedWorld : World {
   QueueUnderTest& b = queue(fine, "b");
   HandleRef<Semaphore> edge = semaphore(), before = semaphore(), dead = semaphore();
 
-  void quarantine() {
+  void quarantine(Submission** second = nullptr) {
     a.native().stopped = true;
     b.native().stopped = true;
     EXPECT_TRUE(submit(b, {}, {{before.get(), 1}}, 1).ok());
     EXPECT_TRUE(submit(a, {}, {{edge.get(), 1}}).ok());
-    EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}, 2).ok());
+    EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}, 2, second).ok());
     lost.lose(kFault);
     settle();
     ASSERT_EQ(b.lanes.size(), 2u);
@@ -184,7 +184,8 @@ struct QuarantinedWorld : World {
 
 TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
   QuarantinedWorld world;
-  ASSERT_NO_FATAL_FAILURE(world.quarantine());
+  Submission* second = nullptr;
+  ASSERT_NO_FATAL_FAILURE(world.quarantine(&second));
   MemoryQueue& old = *world.b.lanes.front();
   old.stopped = false;
   old.ignores_waits = true;
@@ -193,7 +194,9 @@ TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
   EXPECT_TRUE(world.b->idle());
   EXPECT_EQ(world.before->query().value(), 1u);
   EXPECT_EQ(code(world.dead->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(second->state(), Submission::State::kFailed);
   EXPECT_EQ(world.resource.use_count(), 1);
+  second->release_for_user();
 }
 
 TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
