@@ -4,6 +4,7 @@
 // schedules.
 #include <functional>
 
+#include "base/mutex.h"
 #include "base/thread.h"
 #include "sim/scheduler.h"
 #include "timeline/memory_queue.h"
@@ -40,6 +41,16 @@ class Meanwhile {
   std::function<void()> fn_;
   base::Thread thread_;
 };
+
+TEST(Mutex, TheUnlockWakesWhoHasGoneToSleep) {
+  under_many_schedules([] {
+    base::Mutex mutex;
+    mutex.lock();
+    const Meanwhile other([&] { const base::LockGuard lock(mutex); });
+    for (int i = 0; i < 300; ++i) Scheduler::current()->pause();  // longer than it spins
+    mutex.unlock();
+  });
+}
 
 TEST(Rule4Order, WhoSeesTheValueSeesTheSubmissionComplete) {
   under_many_schedules([] {
