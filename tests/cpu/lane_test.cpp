@@ -95,6 +95,22 @@ TEST(CpuLane, IsBusyWhenFullAndTakesTheRestLater) {
   EXPECT_EQ(lane.poll().sequence, issued + 1);
 }
 
+TEST(CpuLane, IsBusyWhereASubmissionFitsWithoutItsEdgesOnly) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  auto& other = lane_of(*device);
+  hal::Operation barrier;
+  const std::vector<Edge> edges(8, Edge{&other, 1});
+  std::uint64_t issued = 0;
+  timeline::IssueResult result;
+  while ((result = issue(lane, barrier, issued + 1, edges)).count == 1) ++issued;
+  EXPECT_TRUE(result.busy);
+  ASSERT_EQ(issue(other, barrier, 1).count, 1u);
+  help_all(other);
+  help_all(lane);
+  EXPECT_EQ(lane.poll().sequence, issued) << "nothing was overwritten";
+}
+
 TEST(CpuLane, WaitsForAnEdgeOfAnotherDevicesLane) {
   auto first = stepped_device(), second = stepped_device();
   EXPECT_EQ(first->domain(), second->domain());

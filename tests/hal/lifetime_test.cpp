@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "hal/fake_driver.h"
+#include "hal/pool_world.h"
 
 namespace halyard::hal {
 namespace {
@@ -119,6 +120,24 @@ TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
   copy.run();
   expect_closed();
   EXPECT_EQ(ran, 1);
+}
+
+class SteppedLifetime : public testing::PoolTest {};
+
+TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
+  bool ran = false;
+  {
+    const Semaphore copied = semaphore();
+    ASSERT_TRUE(copy.barrier({.signal = {{copied, 1}}}).ok());
+    const auto run = [&] { return ran = true, Status(); };
+    ASSERT_TRUE(queue.host_call(run, {.wait = {{copied, 1}}}).ok());
+  }
+  copy_lane.run();  // seen by who asks the copy queue, which is after the compute queue
+  queue = copy = {};
+  device = {};
+  (void)registry.step(base::Shell::kReclaim);
+  run_all();
+  EXPECT_TRUE(ran);
 }
 
 TEST_F(Lifetime, AHostCallThatBlocksHoldsTheShutdownUp) {

@@ -248,6 +248,20 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
   EXPECT_TRUE(has_memory(y));
 }
 
+TEST_F(PoolTest, AnotherQueueWaitsAlsoWhereNothingButTheDeallocationIsLeft) {
+  const Pool pool = one_slab(false);
+  const Buffer x = allocate(pool, kSlab);
+  compute_lane.run();
+  step();
+  ASSERT_TRUE(queue.deallocate(x, {}).ok());
+  const Buffer y = allocate(copy, pool, kSlab);
+  step();
+  EXPECT_FALSE(has_memory(y));
+  compute_lane.run();
+  step();
+  EXPECT_TRUE(has_memory(y));
+}
+
 TEST_F(PoolTest, AnotherQueueWhoseSubmissionWaitsNeedsNoHiddenWait) {
   const Pool pool = one_slab(false);
   const Semaphore s = semaphore();
@@ -317,6 +331,22 @@ TEST_F(PoolTest, NeighboursOfDifferentQueuesAreJoinedOncePassed) {
   step();
   EXPECT_FALSE(has_memory(whole));
   run_all();
+  EXPECT_TRUE(has_memory(whole));
+}
+
+TEST_F(PoolTest, JoinedNeighboursAreReusedBehindTheLaterOne) {
+  const Pool pool = one_slab(false);
+  const Buffer low = allocate(pool, kSlab / 2);
+  const Buffer high = allocate(pool, kSlab / 2);
+  step();
+  ASSERT_TRUE(queue.deallocate(low, {}).ok());
+  compute_lane.run();
+  ASSERT_TRUE(queue.deallocate(high, {}).ok());
+  const Buffer whole = allocate(copy, pool, kSlab);
+  step();
+  EXPECT_FALSE(has_memory(whole));
+  compute_lane.run();
+  step();
   EXPECT_TRUE(has_memory(whole));
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <functional>
-#include <latch>
 #include <semaphore>
 #include <thread>
 
@@ -146,17 +146,53 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
-  std::latch both(2);
-  std::atomic<int> calls{2};
+  std::barrier both(2);
+  std::counting_semaphore<> ended{0};
   work.on_step = [&](Shell) {
-    if (calls.fetch_sub(1) <= 0) return false;
+    int left = work.todo.load();
+    while (left > 0 && !work.todo.compare_exchange_weak(left, left - 1)) {
+    }
+    if (left <= 0) return false;
     both.arrive_and_wait();  // each waits for the other
+    ended.release();
     return true;
   };
-  shells.wake(Shell::kHost);
-  shells.wake(Shell::kHost);
-  both.wait();
+  // Again and again: the first wake-up starts both threads, later ones find them asleep.
+  for (int round = 0; round < 50; ++round) {
+    work.todo = 2;
+    shells.wake(Shell::kHost);
+    shells.wake(Shell::kHost);
+    for (int call = 0; call < 2; ++call) ended.acquire();
+  }
   shells.shutdown();
+}
+
+TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
+  static std::atomic<bool> issue_ended;
+  issue_ended = false;
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  std::atomic<bool> posted{false};
+  work.on_step = [&](Shell shell) {
+    if (shell == Shell::kIssue) {
+      struct Ends {
+        ~Ends() { issue_ended = true; }
+      };
+      thread_local const Ends ends;
+      return posted.exchange(false);
+    }
+    if (shell != Shell::kHost || work.todo.exchange(0) == 0) return false;
+    while (!issue_ended) std::this_thread::yield();
+    posted = true;
+    shells.wake(Shell::kIssue);
+    return true;
+  };
+  shells.wake(Shell::kIssue);
+  work.todo = 1;
+  shells.wake(Shell::kHost);
+  shells.shutdown();
+  EXPECT_FALSE(posted) << "it was left undone";
 }
 
 // Threads of their own that block until they are let go.

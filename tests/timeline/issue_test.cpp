@@ -56,6 +56,22 @@ TEST(Rule9Cover, TakesTheSmallestSufficientValue) {
   EXPECT_EQ(b.native().last_waits.at(0).sequence, 2u);
 }
 
+TEST(Rule9Cover, TakesTheSmallestSufficientValueOfAllDomains) {
+  DomainMatrix matrix = World::one_domain();
+  matrix.allow(1, 2);
+  matrix.allow(1, 3);
+  World world(matrix);
+  auto& device = world.device();
+  auto& waiter = world.queue(device, "waiter", {}, 1);
+  auto& sooner = world.queue(device, "sooner", {}, 2);
+  auto& later = world.queue(device, "later", {}, 3);
+  auto semaphore = world.semaphore();
+  EXPECT_TRUE(world.submit(sooner, {}, {{semaphore.get(), 4}}).ok());
+  EXPECT_TRUE(world.submit(later, {}, {{semaphore.get(), 6}}).ok());
+  EXPECT_TRUE(world.submit(waiter, {{semaphore.get(), 3}}, {}).ok());
+  EXPECT_EQ(waiter.native().last_waits.at(0).queue, &sooner.native());
+}
+
 TEST(Rule10WhoCovers, AHostCallReleasesItsDependentsOnlyWhenReached) {
   World world;
   auto& queue = world.queue();

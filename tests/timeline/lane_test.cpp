@@ -104,6 +104,22 @@ TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
+TEST(Rule20Markers, WhoSleepsBeforeOneIsRecordedHasTheLaneWatched) {
+  World world;
+  auto& queue = world.queue(world.device(), "marked", {.marks_every_submission = false});
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  auto& wakes = world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)];
+  int woken = 0;
+  queue.native().on_issue = [&] {  // the role is taken: no marker to be had
+    const int before = wakes;
+    EXPECT_EQ(code(world.sleeping_wait(*done.get(), 1)), StatusCode::kDeadlineExceeded);
+    woken = wakes - before;
+  };
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  EXPECT_GT(woken, 0);
+}
+
 TEST(Rule20Markers, NoneIsRecordedOnALostDevice) {
   World world;
   auto& device = world.device();
@@ -188,6 +204,23 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
   queue->release_lanes(Status(StatusCode::kCancelled, "end"));
 }
 
+TEST(Rule10Overtaking, NothingIsRetiredBeforeAllItsPromisesArePublished) {
+  World world;
+  auto& queue = world.queue();
+  auto first = world.semaphore(), second = world.semaphore();
+  // The promise of `first` has its lane watched, as it only reaches this one.
+  EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{first.get(), 1}}, {}).ok());
+  world.work_source.on_wake = [&] {
+    queue.native().run();
+    EXPECT_EQ(first->query().value(), 0u) << "the promise of `second` is to come";
+    world.work_source.on_wake = nullptr;
+  };
+  EXPECT_TRUE(world.submit(queue, {}, {{first.get(), 1}, {second.get(), 1}}).ok());
+  EXPECT_FALSE(world.work_source.on_wake) << "it was woken";
+  world.settle();
+  EXPECT_EQ(second->query().value(), 1u);
+}
+
 TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
   World world;
   auto& queue = world.queue();
@@ -197,6 +230,27 @@ TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
   queue.native().run();
   EXPECT_EQ(queue.native().poll_calls, 0);
   EXPECT_EQ(world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)], 0);
+}
+
+TEST(Rule22Watching, TheShellWakesAtTheFirstCompletionSomebodyWants) {
+  World world;
+  auto& queue = world.queue();
+  auto sooner = world.semaphore(), later = world.semaphore();
+  int calls = 0;
+  const Callback count{&calls, [](void* at, const Status&) { ++*static_cast<int*>(at); },
+                       [](void*) {}};
+  EXPECT_TRUE(world.submit(queue, {}, {{sooner.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{later.get(), 1}}).ok());
+  auto* one = Registration::create(*sooner.get(), 1, count).value();
+  auto* two = Registration::create(*later.get(), 1, count).value();
+  world.step_shells();
+  const int wakes = world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)];
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_GT(world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)], wakes);
+  world.step_shells();
+  EXPECT_EQ(calls, 1);
+  one->drop();
+  two->drop();
 }
 
 TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {

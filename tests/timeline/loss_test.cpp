@@ -126,6 +126,23 @@ TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
   EXPECT_EQ(c.lanes.size(), 2u);
 }
 
+TEST(Rule27Quarantine, WhatFoundTheOldLaneFullGoesToTheFreshOne) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("fine"), "b", {.max_in_flight = 1});
+  a.native().stopped = true;
+  auto edge = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {}).ok());
+  EXPECT_TRUE(world.submit(b, {}, {{done.get(), 1}}).ok());
+  EXPECT_EQ(b.native().waiting(), 1u);
+  lost.lose(kFault);
+  world.settle();
+  ASSERT_EQ(b.lanes.size(), 2u);
+  EXPECT_EQ(done->query().value(), 1u);
+}
+
 TEST(Rule27Quarantine, WithoutAFreshLaneLaterWorkIsUnavailable) {
   World world;
   auto& lost = world.device("lost");
@@ -152,18 +169,35 @@ struct QuarantinedWorld : World {
   QueueUnderTest& b = queue(fine, "b");
   HandleRef<Semaphore> edge = semaphore(), before = semaphore(), dead = semaphore();
 
-  void quarantine() {
+  void quarantine(Submission** second = nullptr) {
     a.native().stopped = true;
     b.native().stopped = true;
     EXPECT_TRUE(submit(b, {}, {{before.get(), 1}}, 1).ok());
     EXPECT_TRUE(submit(a, {}, {{edge.get(), 1}}).ok());
-    EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}, 2).ok());
+    EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}, 2, second).ok());
     lost.lose(kFault);
     settle();
     ASSERT_EQ(b.lanes.size(), 2u);
     EXPECT_TRUE(before->query().ok());
   }
 };
+
+TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
+  QuarantinedWorld world;
+  Submission* second = nullptr;
+  ASSERT_NO_FATAL_FAILURE(world.quarantine(&second));
+  MemoryQueue& old = *world.b.lanes.front();
+  old.stopped = false;
+  old.ignores_waits = true;
+  world.settle();
+  world.b->flush();
+  EXPECT_TRUE(world.b->idle());
+  EXPECT_EQ(world.before->query().value(), 1u);
+  EXPECT_EQ(code(world.dead->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(second->state(), Submission::State::kFailed);
+  EXPECT_EQ(world.resource.use_count(), 1);
+  second->release_for_user();
+}
 
 TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   QuarantinedWorld world;

@@ -22,8 +22,12 @@ namespace halyard::timeline::testing {
 
 class StepClock final : public Clock {
  public:
-  Nanoseconds now() noexcept override { return time.load(); }
+  Nanoseconds now() noexcept override {
+    if (on_now) std::exchange(on_now, {})();
+    return time.load();
+  }
   std::atomic<Nanoseconds> time{1'000'000};
+  std::function<void()> on_now;  // called once
 };
 
 // Counts wake-ups. A park in a test without other threads would sleep for ever, so `asleep` may
@@ -39,7 +43,10 @@ class StepWorkSource final : public base::WorkSource {
     if (refuse_threads.ok()) threads.emplace_back([=] { run(argument); });
     return refuse_threads;
   }
-  void pause(unsigned) noexcept override { std::this_thread::yield(); }
+  void pause(unsigned) noexcept override {
+    if (on_pause) on_pause();
+    std::this_thread::yield();
+  }
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
     ++parks;
     if (asleep) {
@@ -58,6 +65,7 @@ class StepWorkSource final : public base::WorkSource {
   std::atomic<int> parks{0};
   std::function<void()> asleep;
   std::function<void()> on_wake;
+  std::function<void()> on_pause;
   std::vector<std::function<void()>> threads;  // as they were started; not run yet
   Status refuse_threads;
   bool real_deadline = false;
@@ -182,6 +190,7 @@ class MemoryQueue final : public NativeQueue {
   bool helps = false;
   bool stopped = false;
   bool lose_notices = false;
+  bool ignores_waits = false;  // as a library that lets pass who waits for a lost queue
   bool abandoned = false;
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
   std::atomic<int> poll_calls{0};
@@ -199,6 +208,7 @@ class MemoryQueue final : public NativeQueue {
 
   // A waiter on a lane with markers passes only when the first marker behind its point has passed.
   bool runnable(const Entry& entry) {
+    if (ignores_waits) return true;
     for (const Edge& edge : entry.waits) {
       auto& other = *static_cast<MemoryQueue*>(edge.queue);
       EXPECT_TRUE(other.marks_all() || other.has_marker(edge.sequence)) << "waits for no marker";
@@ -313,6 +323,15 @@ class World {
         own_thread);
     return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
                          nullptr);
+  }
+
+  // A wait that sleeps once, and then finds its deadline passed.
+  Status sleeping_wait(Semaphore& semaphore, std::uint64_t value) {
+    const Nanoseconds until = work_source.clock_.now() + 1;
+    work_source.asleep = [&] { work_source.clock_.time = until; };
+    Status status = semaphore.wait(value, Deadline::at(until));
+    work_source.asleep = nullptr;
+    return status;
   }
 
   bool step_shells() {

@@ -110,9 +110,10 @@ TEST(Rule29OnReach, DropWaitsWhileItRunsOnAnotherThread) {
   auto* registration = Registration::create(*semaphore.get(), 1, calls.callback()).value();
   std::jthread signaller([&] { EXPECT_TRUE(semaphore->signal(1).ok()); });
   while (!inside) std::this_thread::yield();
-  std::jthread releaser([&] { may_leave = true; });
+  world.work_source.on_pause = [&] { may_leave = true; };  // nobody else lets it go
   registration->drop();
   EXPECT_TRUE(left);
+  may_leave = true;
 }
 
 TEST(Rule29OnReach, IsServedByTheCompletionShellForDeviceWork) {

@@ -4,6 +4,7 @@
 #include "timeline/semaphore.h"
 
 #include "memory_queue.h"
+#include "timeline/host_wait.h"
 
 namespace halyard::timeline::testing {
 namespace {
@@ -67,6 +68,33 @@ TEST(Rule2Failure, FailingWithOkChangesNothing) {
   EXPECT_TRUE(semaphore->query().ok());
 }
 
+// A signal takes the lock where has_waiter_for() is true.
+TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheWaiterHasLeft) {
+  World world;
+  auto semaphore = world.semaphore();
+  EXPECT_EQ(code(world.sleeping_wait(*semaphore.get(), 3)), StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
+}
+
+TEST(Rule3Parking, NobodyWaitsForAValueThatWasReachedBefore) {
+  World world;
+  auto semaphore = world.semaphore(3);
+  auto& queue = world.queue();
+  auto other = world.semaphore();
+  // Its first wait is not met, so it looks at the second by parking on it.
+  EXPECT_TRUE(world.submit(queue, {{other.get(), 1}, {semaphore.get(), 3}}, {}).ok());
+  EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
+}
+
+TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheSignalHasCome) {
+  World world;
+  auto semaphore = world.semaphore();
+  EXPECT_TRUE(world.submit(world.queue(), {{semaphore.get(), 3}}, {}).ok());
+  EXPECT_TRUE(semaphore->has_waiter_for(3));
+  EXPECT_TRUE(semaphore->signal(3).ok());
+  EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
+}
+
 TEST(Rule5Signallers, DroppedByAllFailsWithTheValueWaitedFor) {
   World world;
   auto& queue = world.queue();
@@ -105,6 +133,26 @@ TEST(Rule5Signallers, TheLastOneThatBringsTooLittleCancelsTheRest) {
     EXPECT_TRUE(world.submit(queue, {}, {{dropped.get(), 4}}).ok());
   }
   world.settle();  // nobody waits for 4, yet its submission is retired
+  EXPECT_EQ(code(done->query().status()), StatusCode::kCancelled);
+}
+
+TEST(Rule5Signallers, TheOwnerGoesWhenWhatTheLastHandleBringsAboutIsPosted) {
+  // With its owner, a device, the runtime may end.
+  struct Owner final : RefCounted {
+    void on_last_handle() noexcept override { posted_before = posted->load(); }
+    std::atomic<int>* posted = nullptr;
+    int posted_before = -1;
+  };
+  World world;
+  Owner owner;
+  owner.posted = &world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)];
+  auto semaphore = Semaphore::create(world.engine, 0, "", &owner).value();
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {{semaphore.get(), 1}}, {{done.get(), 1}}).ok());
+  semaphore = {};
+  EXPECT_EQ(owner.posted_before, 1) << "the failure of what waits for it";
+  world.settle();
   EXPECT_EQ(code(done->query().status()), StatusCode::kCancelled);
 }
 
@@ -307,6 +355,44 @@ TEST(Wait, AnyOfManyWakesForOne) {
     EXPECT_TRUE(semaphores[33]->signal(1).ok());
   });
   EXPECT_TRUE(wait_any(world.engine, points.data(), points.size(), kForever).ok());
+}
+
+TEST(Rule28Waiters, OneThatWasPoppedStaysUntilThePoppersFinalStore) {
+  World world;
+  auto semaphore = world.semaphore();
+  base::Parker parker;
+  HostWait wait;
+  wait.node.semaphore = semaphore.get();  // not linked: its popper has it
+  wait.parker = &parker;
+  int turns = 0;
+  world.work_source.on_pause = [&] {
+    if (++turns == 3) wait.popped();
+  };
+  wait.leave(world.work_source);
+  EXPECT_EQ(turns, 3);
+}
+
+// The clock is read between the last look and the moment from which wake-ups are kept.
+void come_just_before_sleep(const std::function<void(Semaphore&)>& end, StatusCode outcome) {
+  World world;
+  auto semaphore = world.semaphore();
+  int sleeps = 0;
+  world.work_source.asleep = [&] {
+    ++sleeps;
+    world.work_source.clock_.on_now = [&] { end(*semaphore.get()); };
+  };
+  const Deadline far = Deadline::at(world.work_source.clock_.now() + 1'000'000'000);
+  EXPECT_EQ(code(semaphore->wait(1, far)), outcome);
+  EXPECT_EQ(sleeps, 1) << "it sleeps on although what it waits for is there";
+}
+
+TEST(Rule3Parking, AValueThatComesJustBeforeTheSleepIsSeen) {
+  come_just_before_sleep([](Semaphore& it) { EXPECT_TRUE(it.signal(1).ok()); }, StatusCode::kOk);
+}
+
+TEST(Rule3Parking, AFailureThatComesJustBeforeTheSleepIsSeen) {
+  come_just_before_sleep([](Semaphore& it) { it.fail(Status(StatusCode::kDataLoss, "disk")); },
+                         StatusCode::kDataLoss);
 }
 
 TEST(Wait, SurvivesALostNotice) {

@@ -152,6 +152,24 @@ TEST(Rule7Ends, FailedOnOneWaitLeavesNothingOnTheOthers) {
   EXPECT_TRUE(queue->idle());
 }
 
+TEST(Rule7Ends, WhatIsCancelledWhileItIsLinkedIsLinkedNoFurther) {
+  DomainMatrix matrix = World::one_domain();
+  matrix.allow(2, 2);
+  World world(matrix);
+  auto& producer = world.queue(world.device(), "producer", {}, 2);
+  auto& queue = world.queue();
+  auto first = world.semaphore(), second = world.semaphore();
+  EXPECT_TRUE(world.submit(producer, {}, {{first.get(), 1}}).ok());
+  Submission* submission = nullptr;
+  // Linked to the first, which only reaches it, it has that lane watched.
+  world.work_source.on_wake = [&] { std::jthread([&] { (void)submission->cancel(); }).join(); };
+  EXPECT_TRUE(world.submit(queue, {{first.get(), 1}, {second.get(), 1}}, {}, 1, &submission).ok());
+  world.work_source.on_wake = nullptr;
+  EXPECT_EQ(submission->state(), Submission::State::kCancelled);
+  EXPECT_FALSE(second->has_waiter_for(kMaxValue));
+  submission->release_for_user();
+}
+
 TEST(Rule8Cancel, WinsOnlyWhileParked) {
   World world;
   auto& queue = world.queue();

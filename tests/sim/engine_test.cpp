@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Races of the engine that are too narrow for whole seeds: two threads and little else, under many
+// schedules.
+#include <functional>
+
+#include "base/mutex.h"
+#include "base/thread.h"
+#include "sim/scheduler.h"
+#include "timeline/memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+using sim::Scheduler;
+
+// body() under 1000 schedules.
+void under_many_schedules(std::function<void()> body) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    const bool uniform = seed % 2 == 0;
+    Scheduler scheduler({.seed = seed,
+                         .policy = uniform ? Scheduler::Policy::kUniform : Scheduler::Policy::kPct,
+                         .mean_distance = static_cast<std::uint32_t>(seed / 2 % 4),
+                         .length = 200});
+    scheduler.run([](void* argument) { (*static_cast<std::function<void()>*>(argument))(); },
+                  &body);
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+// While fn() runs on a second thread, this one goes on.
+class Meanwhile {
+ public:
+  explicit Meanwhile(std::function<void()> fn) : fn_(std::move(fn)) {
+    const auto call = [](void* self) { static_cast<Meanwhile*>(self)->fn_(); };
+    EXPECT_EQ(thread_.start("meanwhile", call, this), 0);
+  }
+  ~Meanwhile() { thread_.join(); }
+
+ private:
+  std::function<void()> fn_;
+  base::Thread thread_;
+};
+
+TEST(Mutex, TheUnlockWakesWhoHasGoneToSleep) {
+  under_many_schedules([] {
+    base::Mutex mutex;
+    mutex.lock();
+    const Meanwhile other([&] { const base::LockGuard lock(mutex); });
+    for (int i = 0; i < 300; ++i) Scheduler::current()->pause();  // longer than it spins
+    mutex.unlock();
+  });
+}
+
+TEST(Rule4Order, WhoSeesTheValueSeesTheSubmissionComplete) {
+  under_many_schedules([] {
+    World world;
+    auto& queue = world.queue();
+    auto done = world.semaphore();
+    Submission* submission = nullptr;
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, &submission).ok());
+    queue.native().run();
+    {
+      const Meanwhile retiring([&] { (void)done->query(); });
+      while (done->value() == 0) Scheduler::current()->pause();
+      EXPECT_EQ(submission->state(), Submission::State::kComplete);
+    }
+    submission->release_for_user();
+  });
+}
+
+TEST(Rule22Watching, WhoAsksWhileTheShellLeavesIsNotForgotten) {
+  under_many_schedules([] {
+    World world;
+    auto& queue = world.queue();
+    auto done = world.semaphore();
+    int calls = 0;
+    const auto on_reach = [&](std::uint64_t value) {
+      const Callback count{&calls, [](void* at, const Status&) { ++*static_cast<int*>(at); },
+                           [](void*) {}};
+      return Registration::create(*done.get(), value, count).value();
+    };
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 2}}).ok());
+    queue.native().run(1);
+    Registration* const first = on_reach(1);
+    Registration* second = nullptr;
+    {
+      const Meanwhile shell([&] { (void)world.engine.step_completion(); });
+      second = on_reach(2);
+    }
+    world.settle();
+    EXPECT_EQ(calls, 2);
+    first->drop();
+    second->drop();
+  });
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing
