@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "sim/scheduler.h"
 #include "timeline/memory_queue.h"
+#include "timeline/registration.h"
 
 namespace halyard::timeline::testing {
 namespace {
@@ -93,6 +94,53 @@ TEST(Rule22Watching, WhoAsksWhileTheShellLeavesIsNotForgotten) {
     EXPECT_EQ(calls, 2);
     first->drop();
     second->drop();
+  });
+}
+
+// The device is done before the issuer has published; the shell looks then, or a moment later.
+TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
+  under_many_schedules([] {
+    World world;
+    auto& queue = world.queue();
+    MemoryQueue& native = queue.native();
+    auto done = world.semaphore();
+    const Callback nothing{nullptr, [](void*, const Status&) {}, [](void*) {}};
+    Registration* const watching = Registration::create(*done.get(), 1, nothing).value();
+    {
+      const Meanwhile shell([&] {
+        while (native.run() == 0) Scheduler::current()->pause();
+        for (; native.poll_calls == 0; Scheduler::current()->pause()) {
+          (void)world.engine.step_completion();
+        }
+      });
+      EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+    }
+    EXPECT_EQ(done->value(), 1u);
+    watching->drop();
+  });
+}
+
+// The lane becomes empty while its issuer hears that the native queue is full.
+TEST(Rule16BackPressure, AQueueThatWasBusyGoesOnThoughItsLastWorkIsRetiredJustThen) {
+  under_many_schedules([] {
+    World world;
+    auto& queue = world.queue();
+    MemoryQueue& native = queue.native();
+    native.capacity = 1;
+    auto done = world.semaphore();
+    const Callback nothing{nullptr, [](void*, const Status&) {}, [](void*) {}};
+    Registration* const watching = Registration::create(*done.get(), 1, nothing).value();
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+    {
+      const Meanwhile shell([&] {
+        (void)native.run();
+        (void)world.engine.step_completion();
+      });
+      EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 2}}).ok());
+    }
+    world.settle();
+    EXPECT_EQ(done->value(), 2u);
+    watching->drop();
   });
 }
 
