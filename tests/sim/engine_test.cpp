@@ -132,14 +132,17 @@ TEST(Rule16BackPressure, AQueueThatWasBusyGoesOnThoughItsLastWorkIsRetiredJustTh
     Registration* const watching = Registration::create(*done.get(), 1, nothing).value();
     EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
     {
+      bool full = false;
+      native.on_busy = [&] { full = true; };
       const Meanwhile shell([&] {
+        while (!full) Scheduler::current()->pause();
         (void)native.run();
         (void)world.engine.step_completion();
       });
       EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 2}}).ok());
     }
     world.settle();
-    EXPECT_EQ(done->value(), 2u);
+    EXPECT_EQ(done->query().value(), 2u);
     watching->drop();
   });
 }
