@@ -42,8 +42,11 @@ endfunction()
 
 # Thousands of expectations, nothing to be fast at: optimising them takes minutes.
 function(halyard_expectation_options target)
-  target_compile_options(${target} PRIVATE
-    $<IF:$<BOOL:${HALYARD_SANITIZE}>,-O0,$<$<CONFIG:Release,RelWithDebInfo>:-O1>>)
+  if(HALYARD_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  else()
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  endif()
 endfunction()
 
 # halyard_test(NAME sources... [PREFIX of its tests' names] [LIBRARY instead of halyard]
