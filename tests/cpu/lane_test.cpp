@@ -271,11 +271,12 @@ TEST(CpuLane, NoArmedSequenceIsMissedUnderConcurrency) {
     }
   });
   static base::Parker parker;  // a worker may still be in wake() when the test ends
-  for (std::uint64_t want = 1; want <= kLast; want = lane.poll().sequence + 1) {
+  for (std::uint64_t want = 1; want <= kLast; want = retired.load() + 1) {
     const std::uint32_t epoch = parker.prepare();
     ASSERT_TRUE(lane.arm(want, parker).ok());
     if (want % 3 == 0) lane.help(want);
     if (lane.poll().sequence < want) parker.park(epoch, Deadline::kForeverTime);
+    // The next to be waited for is one that the issuer may issue, so it follows from this.
     retired.store(lane.poll().sequence);
   }
   issuer.join();
