@@ -289,6 +289,7 @@ void descriptor_must_be_memory_that_is_there(Context& t) {
   VERIFY_CODE(create(BufferRange(x, 8, 9)), kOutOfRange);
   VERIFY_CODE(create(BufferRange(x, 8, ~std::uint64_t{1})), kOutOfRange);
   VERIFY_CODE(create(slot(hal::kMaxSlots)), kOutOfRange);
+  VERIFY_CODE(create(slot(0, 8, hal::kWholeSize - 4)), kOutOfRange);
   VERIFY_OK(create(BufferRange(x, 16)));
 }
 

@@ -198,11 +198,9 @@ void CommandBufferObject::place_pooled() noexcept {
 Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignment,
                                  std::uint32_t length_multiple) {
   if (range.memory != nullptr || range.slot >= kMaxSlots) return {};
+  // Once more: a copy's length may come from its other side.
+  HALYARD_RETURN_IF_ERROR(check_slot({range.slot, range.offset, range.length}));
   const bool to_the_end = range.length == kWholeSize;
-  if (!to_the_end && range.length > ~range.offset) {
-    return error(StatusCode::kOutOfRange, "slot {}: {} bytes at offset {} overflow", range.slot,
-                 range.length, range.offset);
-  }
   if (range.slot >= slots_.size() && !slots_.grow(range.slot + 1)) return no_memory();
   SlotNeed& need = slots_[range.slot];
   need.used = true;

@@ -61,7 +61,7 @@ class CommandBufferObject final : public RefCounted {
   Status add_event(CommandKind kind, EventObject& event);
   // A range as commands have it. kWholeSize of direct memory is resolved.
   Status range_of(const BindingRef& ref, CommandRange& range);
-  // Adds to what range.slot, if it is one, must fulfil. kOutOfRange if offset + length overflows.
+  // Adds to what range.slot, if it is one, must fulfil. Errors of check_slot().
   Status need(const CommandRange& range, std::uint32_t alignment, std::uint32_t length_multiple);
   Status retain_until_end(RefCounted& object);
   Status check_copy_at_bind();  // the command added last

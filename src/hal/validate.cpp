@@ -63,9 +63,14 @@ Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange&
 }
 
 Status check_slot(const Slot& slot) {
-  if (slot.index < kMaxSlots) [[likely]]
-    return {};
-  return error(StatusCode::kOutOfRange, "slot {}; the highest is {}", slot.index, kMaxSlots - 1);
+  if (slot.index >= kMaxSlots) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "slot {}; the highest is {}", slot.index, kMaxSlots - 1);
+  }
+  if (slot.length != kWholeSize && slot.length > ~slot.offset) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "slot {}: {} bytes at offset {} overflow", slot.index,
+                 slot.length, slot.offset);
+  }
+  return {};
 }
 
 Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_t length) {

@@ -33,7 +33,7 @@ Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info);
 // kFailedPrecondition: deallocated.
 Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out);
 
-// kOutOfRange: no such slot can be.
+// kOutOfRange: no such slot can be, or none with so many bytes behind the offset.
 Status check_slot(const Slot& slot);
 
 inline CommandRange as_command_range(const BoundRange& range) noexcept {
