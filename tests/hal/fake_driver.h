@@ -180,7 +180,10 @@ class FakeLane final : public timeline::NativeQueue {
   }
   Status mark() noexcept override { return {}; }
   timeline::Progress poll() noexcept override { return {done_.load(), {}}; }
-  Status probe() noexcept override { return {}; }
+  Status probe() noexcept override {
+    std::lock_guard lock(mutex_);
+    return fault_;
+  }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
     {
       std::lock_guard lock(mutex_);
@@ -218,6 +221,11 @@ class FakeLane final : public timeline::NativeQueue {
   std::size_t pending() {
     std::lock_guard lock(mutex_);
     return pending_.size();
+  }
+  // Seen by who asks, and told to nobody.
+  void fault(const Status& status) {
+    std::lock_guard lock(mutex_);
+    fault_ = status;
   }
 
  private:
@@ -296,6 +304,7 @@ class FakeLane final : public timeline::NativeQueue {
   std::mutex mutex_;
   std::deque<Entry> pending_;
   base::Notify* armed_ = nullptr;
+  Status fault_;
   std::atomic<std::uint64_t> done_{0};
 };
 

@@ -60,6 +60,21 @@ TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
   EXPECT_EQ(control->launches.size(), 2u);
 }
 
+TEST_F(Lifetime, ADeviceThatWaitsForALostOneAtWhichNobodyLooksCloses) {
+  control->automatic = false;
+  Device other = registry.open("fake://").value();
+  Semaphore first = other.create_semaphore().value();
+  ASSERT_TRUE(other.queue().barrier({.signal = {{first, 1}}}).ok());
+  ASSERT_TRUE(queue.barrier({.wait = {{first, 1}}}).ok());
+  ASSERT_EQ(lane(0).pending(), 1u) << "it waits in its lane";
+  lane(2).fault(Status(StatusCode::kInternal, "fell off the bus"));
+  drop_device();
+  while (control->open_devices != 1) std::this_thread::yield();
+  first = {};
+  other = {};
+  expect_closed();
+}
+
 TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
   const std::function<std::function<void()>()> holders[] = {
       [&]() -> std::function<void()> { return [b = buffer(1)] {}; },
