@@ -15,6 +15,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "halyard/hal/types.h"
 #include "trace/record.h"
 
 namespace halyard::inline v0::hal {
@@ -136,6 +137,16 @@ struct BoundRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
+
+// What `range` is with this table. Once the command is issued, not before: memory of a pool, which
+// recordings have as a slot, has no address earlier.
+inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexcept {
+  if (range.memory != nullptr) return {range.memory, range.offset, range.length};
+  const BoundRange& entry = table[range.slot];
+  const bool to_the_end = range.length == kWholeSize;
+  return {entry.memory, entry.offset + range.offset,
+          to_the_end ? entry.length - range.offset : range.length};
+}
 
 // A recording in the driver's own form. Immutable; any number of submissions use it at once. It may
 // keep pointing into the Recording it was made from, which lives as long.

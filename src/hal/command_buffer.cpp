@@ -15,13 +15,6 @@ namespace {
 
 Status no_memory() { return Status(StatusCode::kResourceExhausted, "no memory to record it"); }
 
-// What a command's range means with this table.
-CommandRange bound(const CommandRange& range, const BoundRange* table) {
-  if (range.memory != nullptr) return range;
-  const BoundRange& entry = table[range.slot];
-  return {entry.memory, 0, entry.offset + range.offset, range.length};
-}
-
 }  // namespace
 
 trace::Name name_of(const Command& command) noexcept {
@@ -83,7 +76,8 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
   }
   for (const std::size_t index : unchecked_copies_) {
     const CopyCommand& copy = commands_[index].copy;
-    if (Status status = check_copy(bound(copy.source, table), bound(copy.target, table));
+    if (Status status = check_copy(as_command_range(hal::bind(copy.source, table)),
+                                   as_command_range(hal::bind(copy.target, table)));
         !status.ok()) [[unlikely]] {
       return at(status, "command {} (copy)", index);
     }

@@ -8,30 +8,29 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-std::byte* address_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
-  if (range.memory != nullptr) return range.memory->host_pointer() + range.offset;
-  const hal::BoundRange& bound = table[range.slot];
-  return bound.memory->host_pointer() + bound.offset + range.offset;
-}
-
-std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
-  return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
+std::byte* address_of(const hal::BoundRange& range) noexcept {
+  return range.memory->host_pointer() + range.offset;
 }
 
 void run_command(const hal::Command& command, const hal::BoundRange* table) noexcept {
   switch (command.kind) {
-    case hal::CommandKind::kFill:
-      hcq::fill_bytes(address_of(command.fill.target, table), length_of(command.fill.target, table),
-                      command.fill.pattern, command.fill.pattern_size);
+    case hal::CommandKind::kFill: {
+      const hal::BoundRange target = hal::bind(command.fill.target, table);
+      hcq::fill_bytes(address_of(target), target.length, command.fill.pattern,
+                      command.fill.pattern_size);
       break;
-    case hal::CommandKind::kUpdate:
-      std::memcpy(address_of(command.update.target, table), command.update.source,
-                  length_of(command.update.target, table));
+    }
+    case hal::CommandKind::kUpdate: {
+      const hal::BoundRange target = hal::bind(command.update.target, table);
+      std::memcpy(address_of(target), command.update.source, target.length);
       break;
-    case hal::CommandKind::kCopy:
-      std::memcpy(address_of(command.copy.target, table), address_of(command.copy.source, table),
-                  length_of(command.copy.source, table));
+    }
+    case hal::CommandKind::kCopy: {
+      const hal::BoundRange target = hal::bind(command.copy.target, table);
+      std::memcpy(address_of(target), address_of(hal::bind(command.copy.source, table)),
+                  target.length);
       break;
+    }
     case hal::CommandKind::kDispatch:  // no kernels: Device::load() refuses them
     case hal::CommandKind::kBarrier:
     case hal::CommandKind::kSetEvent:

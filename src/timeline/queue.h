@@ -76,7 +76,8 @@ class Queue final : public RefCounted, public WorkItem {
   // The end of a queue, in this order, by its owner:
   //   in_flight()      until false: work in flight goes on
   //   close(cause)     fails everything unissued; later submissions are refused with `cause`
-  //   idle()           until true: no thread is inside the queue, nothing of it is on a list
+  //   idle()           until true: no thread is inside the queue, nothing of it is on a list; looks
+  //                    itself for lost devices, of which nobody tells a closed queue
   //   release_lanes()  the native queues are not touched any more
   bool in_flight() noexcept;
   // The completion shell looks after what is in flight, though nobody waits for it.

@@ -242,12 +242,6 @@ class FakeLane final : public timeline::NativeQueue {
   static std::byte* bytes(const BoundRange& range) {
     return reinterpret_cast<std::byte*>(range.memory->device_address()) + range.offset;
   }
-  static BoundRange bound(const CommandRange& range, const BoundRange* table) {
-    if (range.memory != nullptr) return {range.memory, range.offset, range.length};
-    const BoundRange& entry = table[range.slot];
-    return {entry.memory, entry.offset + range.offset,
-            range.length == kWholeSize ? entry.length - range.offset : range.length};
-  }
   void execute(const Operation& operation) {
     if (operation.kind == OperationKind::kCommand) execute(operation.command, nullptr);
     if (operation.kind != OperationKind::kExecute) return;
@@ -262,7 +256,7 @@ class FakeLane final : public timeline::NativeQueue {
       case CommandKind::kWaitEvent:
         break;
       case CommandKind::kFill: {
-        const BoundRange target = bound(command.fill.target, table);
+        const BoundRange target = bind(command.fill.target, table);
         for (std::uint64_t i = 0; i < target.length; ++i) {
           const std::uint32_t byte = command.fill.pattern >> 8 * (i % command.fill.pattern_size);
           bytes(target)[i] = static_cast<std::byte>(byte);
@@ -270,13 +264,13 @@ class FakeLane final : public timeline::NativeQueue {
         break;
       }
       case CommandKind::kUpdate: {
-        const BoundRange target = bound(command.update.target, table);
+        const BoundRange target = bind(command.update.target, table);
         std::memcpy(bytes(target), command.update.source, target.length);
         break;
       }
       case CommandKind::kCopy: {
-        const BoundRange target = bound(command.copy.target, table);
-        std::memcpy(bytes(target), bytes(bound(command.copy.source, table)), target.length);
+        const BoundRange target = bind(command.copy.target, table);
+        std::memcpy(bytes(target), bytes(bind(command.copy.source, table)), target.length);
         break;
       }
       case CommandKind::kDispatch: {
@@ -287,10 +281,10 @@ class FakeLane final : public timeline::NativeQueue {
                       {},
                       {dispatch.constants, dispatch.constants + dispatch.constants_size}};
         for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
-          launch.bindings.push_back(bound(dispatch.bindings[i], table));
+          launch.bindings.push_back(bind(dispatch.bindings[i], table));
         }
         if (dispatch.counts != nullptr) {
-          std::memcpy(launch.groups, bytes(bound(*dispatch.counts, table)), sizeof launch.groups);
+          std::memcpy(launch.groups, bytes(bind(*dispatch.counts, table)), sizeof launch.groups);
         }
         std::lock_guard lock(control_.mutex);
         control_.launches.push_back(std::move(launch));

@@ -12,15 +12,8 @@
 namespace halyard::inline v0::serial {
 namespace {
 
-// When the command runs: memory of a pool has no address before its allocation is issued.
-std::byte* address_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
-  if (range.memory != nullptr) return range.memory->host_pointer() + range.offset;
-  const hal::BoundRange& bound = table[range.slot];
-  return bound.memory->host_pointer() + bound.offset + range.offset;
-}
-
-std::uint64_t length_of(const hal::CommandRange& range, const hal::BoundRange* table) noexcept {
-  return range.length != hal::kWholeSize ? range.length : table[range.slot].length - range.offset;
+std::byte* address_of(const hal::BoundRange& range) noexcept {
+  return range.memory->host_pointer() + range.offset;
 }
 
 void copy_bytes(std::byte* target, const std::byte* source, std::uint64_t length) noexcept {
@@ -43,11 +36,11 @@ bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
   const kernel::CpuEntry entry = executable.entry(command.function);
   void* buffers[kernel::kMaxBindings];
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
-    buffers[i] = address_of(command.bindings[i], table);
+    buffers[i] = address_of(hal::bind(command.bindings[i], table));
   }
   std::uint32_t groups[3];
   if (command.counts != nullptr) {  // now, not when it was issued: the device may have written them
-    std::memcpy(groups, address_of(*command.counts, table), sizeof groups);
+    std::memcpy(groups, address_of(hal::bind(*command.counts, table)), sizeof groups);
   } else {
     std::copy_n(command.groups, 3, groups);
   }
@@ -70,19 +63,21 @@ bool run_command(const hal::Command& command, const hal::BoundRange* table,
   if (stop.load(std::memory_order_relaxed)) return false;
   switch (command.kind) {
     case hal::CommandKind::kFill: {
-      const hal::CommandRange& target = command.fill.target;
-      fill_bytes(address_of(target, table), length_of(target, table), command.fill);
+      const hal::BoundRange target = hal::bind(command.fill.target, table);
+      fill_bytes(address_of(target), target.length, command.fill);
       break;
     }
     case hal::CommandKind::kUpdate: {
-      const hal::CommandRange& target = command.update.target;
-      copy_bytes(address_of(target, table), command.update.source, length_of(target, table));
+      const hal::BoundRange target = hal::bind(command.update.target, table);
+      copy_bytes(address_of(target), command.update.source, target.length);
       break;
     }
-    case hal::CommandKind::kCopy:
-      copy_bytes(address_of(command.copy.target, table), address_of(command.copy.source, table),
-                 length_of(command.copy.source, table));
+    case hal::CommandKind::kCopy: {
+      const hal::BoundRange target = hal::bind(command.copy.target, table);
+      copy_bytes(address_of(target), address_of(hal::bind(command.copy.source, table)),
+                 target.length);
       break;
+    }
     case hal::CommandKind::kDispatch:
       return dispatch(command.dispatch, table, stop);
     case hal::CommandKind::kBarrier:
