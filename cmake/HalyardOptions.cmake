@@ -49,10 +49,33 @@ function(halyard_expectation_options target)
   endif()
 endfunction()
 
-# halyard_test(NAME sources... [PREFIX of its tests' names] [LIBRARY instead of halyard]
-# [PROPERTIES of its tests...]): a GoogleTest program, build/<preset>/bin/NAME, found by ctest.
+# halyard_test_cases(NAME [PREFIX of its tests' names] [SHARDS n] [PROPERTIES of its tests...]): the
+# cases of a GoogleTest program, each found by ctest and run in a process of its own. Under a
+# sanitizer a process costs more than most cases: there ctest has the program, in as many shards.
+function(halyard_test_cases name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS" PROPERTIES)
+  if(NOT HALYARD_SANITIZE)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"
+                         PROPERTIES TIMEOUT 120 ${arg_PROPERTIES})
+    return()
+  endif()
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    set(test program.${arg_PREFIX}${name}.${shard})
+    add_test(NAME ${test} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600 ${arg_PROPERTIES})
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${arg_SHARDS}
+                 GTEST_SHARD_INDEX=${shard})
+  endforeach()
+endfunction()
+
+# halyard_test(NAME sources... [LIBRARY instead of halyard] [what halyard_test_cases takes]): a
+# GoogleTest program, build/<preset>/bin/NAME.
 function(halyard_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;LIBRARY" PROPERTIES)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS;LIBRARY" PROPERTIES)
   if(NOT arg_LIBRARY)
     set(arg_LIBRARY halyard)
   endif()
@@ -61,6 +84,6 @@ function(halyard_test name)
   halyard_expectation_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARY} halyard_format GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"
-                       PROPERTIES TIMEOUT 120 ${arg_PROPERTIES})
+  halyard_test_cases(${name} PREFIX "${arg_PREFIX}" SHARDS "${arg_SHARDS}"
+                     PROPERTIES ${arg_PROPERTIES})
 endfunction()
