@@ -18,9 +18,12 @@
 #include "hal/file.h"
 #include "hal/file_backend.h"
 #include "hal/registry.h"
+#include "halyard/hal/buffer_view.h"
+#include "halyard/hal/dlpack.h"
 #include "halyard/halyard.h"
+#include "halyard/hcq/allocator.h"
 #include "halyard/hcq/cpu.h"
-#include "halyard/hcq/queue.h"
+#include "halyard/hcq/graph.h"
 #include "kernel/kernel_test_util.h"
 
 namespace halyard::testing {
@@ -285,10 +288,66 @@ Status build_errors(const Workplace&, bool) {
   return status.code() == StatusCode::kInvalidArgument ? Status() : status;
 }
 
+// What recordings are made of, and views of memory that others share.
+Status record(const Workplace& workplace, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("cpu://?workers=1"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(workplace.kernels));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Function add, executable.function("add"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Event event, device.create_event());
+  HALYARD_ASSIGN_OR_RETURN(const hal::DescriptorSetLayout layout,
+                           device.create_descriptor_set_layout({{.number = 3}}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::DescriptorSet set,
+                           device.create_descriptor_set(layout, {{3, hal::slot(0)}}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::PipelineLayout pipeline,
+                           device.create_pipeline_layout({layout}, 8));
+  const std::uint32_t constants[] = {3, 1024};
+  hal::Recorder recorder(device);
+  recorder.begin_debug_group("group").fill(hal::slot(0), 5);
+  const hal::CommandId filled = recorder.last();
+  recorder.set_event(event).wait_event(event);
+  recorder.bind_descriptor_set(pipeline, 0, set)
+      .push_constants(pipeline, 0, {reinterpret_cast<const std::byte*>(constants), 8})
+      .after({filled})
+      .dispatch(add, {.items = 1024})
+      .end_debug_group();
+  HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
+  HALYARD_RETURN_IF_ERROR(
+      device.queue().execute(commands, {.bindings = {x}, .signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(1, kPatience));
+  HALYARD_ASSIGN_OR_RETURN(const hal::BufferView view,
+                           hal::BufferView::create(x, hal::ElementType::kUint32, {1024}));
+  HALYARD_ASSIGN_OR_RETURN(hal::dlpack::ManagedTensor* const tensor, hal::to_dlpack(view));
+  const Result<hal::BufferView> same = hal::from_dlpack(device, tensor);
+  if (!same.ok()) tensor->deleter(tensor);
+  HALYARD_RETURN_IF_ERROR(same.status());
+  return holds(same->buffer(), 8);
+}
+
 Status drive_queues(const Workplace&, bool) {
   HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<hcq::Device> device, hcq::open_cpu(1));
-  HALYARD_ASSIGN_OR_RETURN(const hcq::Signal signal, device->create_signal());
-  return {};
+  HALYARD_ASSIGN_OR_RETURN(hcq::Allocator allocator,
+                           hcq::Allocator::create(*device, {.batch_size = 4096, .batch_count = 2}));
+  constexpr std::uint64_t kSize = 3 * 4096;
+  HALYARD_ASSIGN_OR_RETURN(const hcq::Memory source, allocator.allocate(kSize));
+  HALYARD_ASSIGN_OR_RETURN(const hcq::Memory target, allocator.allocate(kSize));
+  const std::vector<std::byte> sent(kSize, std::byte{7});
+  HALYARD_RETURN_IF_ERROR(allocator.copy_in(source.buffer(), sent.data(), kSize, kPatience));
+  hcq::GraphRecorder recorder({.profiling = true});
+  recorder.copy(*device, hcq::GraphBuffer(target.buffer()), hcq::GraphBuffer(source.buffer()),
+                kSize);
+  {
+    HALYARD_ASSIGN_OR_RETURN(hcq::Graph graph, recorder.finish());
+    HALYARD_RETURN_IF_ERROR(device->synchronize(kPatience));
+    HALYARD_RETURN_IF_ERROR(graph.replay({}, kPatience));
+    HALYARD_RETURN_IF_ERROR(graph.wait(kPatience));
+  }
+  std::vector<std::byte> received(kSize);
+  HALYARD_RETURN_IF_ERROR(allocator.copy_out(received.data(), target.buffer(), kSize, kPatience));
+  return received == sent ? Status() : wrong("the bytes are others");
 }
 
 constexpr Section kSections[] = {
@@ -310,6 +369,7 @@ constexpr Section kSections[] = {
     {"the disk cache", use_disk_cache},
     {"a trace", write_trace},
     {"errors", build_errors},
+    {"recordings", record},
     {"hardware queues", drive_queues},
 };
 
