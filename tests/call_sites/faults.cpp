@@ -25,6 +25,7 @@ std::string Fault::to_string() const {
 
 Faults::Faults() {
   assert(base::call_sites().size() <= kMaxSites);
+  plan({});
   current_.store(this, std::memory_order_release);
   base::observe_calls(this);
 }
@@ -39,7 +40,7 @@ void Faults::plan(const Fault& fault) noexcept {
   for (auto& failed : failed_) failed = false;
   caller_calls_ = 0;
   stuck_ = allocation_failed_ = false;
-  fault_ = fault;
+  fault_ = &faults_.emplace_back(fault);
 }
 
 std::size_t Faults::index_of(const base::CallSite& site) const noexcept {
@@ -47,21 +48,22 @@ std::size_t Faults::index_of(const base::CallSite& site) const noexcept {
   return static_cast<std::size_t>(std::ranges::find(sites, &site) - sites.begin());
 }
 
-bool Faults::hit(std::uint64_t call) noexcept {
-  if (fault_.reach == Fault::Reach::kOnce) return call == fault_.call;
-  if (call >= fault_.call) stuck_ = true;
-  return call >= fault_.call;
+bool Faults::hit(const Fault& fault, std::uint64_t call) noexcept {
+  if (fault.reach == Fault::Reach::kOnce) return call == fault.call;
+  if (call >= fault.call) stuck_ = true;
+  return call >= fault.call;
 }
 
 int Faults::before(const base::CallSite& site) noexcept {
-  if (fault_.slow) {
+  const Fault& fault = *fault_.load();
+  if (fault.slow) {
     for (int i = 0; i < 3; ++i) sched_yield();
   }
   const std::size_t index = index_of(site);
   const std::uint64_t call = calls_[index].fetch_add(1) + 1;
-  const bool sticky = fault_.reach == Fault::Reach::kSticky && stuck_ && fault_.site != nullptr &&
-                      site.area() == fault_.site->area();
-  if (site.error != 0 && ((&site == fault_.site && hit(call)) || sticky)) {
+  const bool sticky = fault.reach == Fault::Reach::kSticky && stuck_ && fault.site != nullptr &&
+                      site.area() == fault.site->area();
+  if (site.error != 0 && ((&site == fault.site && hit(fault, call)) || sticky)) {
     failed_[index] = true;
     return site.error;
   }
@@ -75,7 +77,8 @@ bool Faults::allocation_fails(const void* caller) noexcept {
     const void* known = nullptr;
     if (slot.compare_exchange_strong(known, caller) || known == caller) break;
   }
-  if (caller != fault_.caller || !hit(caller_calls_.fetch_add(1) + 1)) return false;
+  const Fault& fault = *fault_.load();
+  if (caller != fault.caller || !hit(fault, caller_calls_.fetch_add(1) + 1)) return false;
   allocation_failed_ = true;
   return true;
 }

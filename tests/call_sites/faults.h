@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,11 @@ class Faults final : public base::CallObserver {
   static constexpr std::size_t kMaxSites = 128;
   static constexpr std::size_t kMaxCallers = 1024;
   std::size_t index_of(const base::CallSite& site) const noexcept;
-  bool hit(std::uint64_t call) noexcept;
+  bool hit(const Fault& fault, std::uint64_t call) noexcept;
 
   static constinit std::atomic<Faults*> current_;
-  Fault fault_;
+  std::deque<Fault> faults_;  // those of before, too: a thread may still look at one
+  std::atomic<const Fault*> fault_{nullptr};
   std::atomic<bool> stuck_{false};
   std::atomic<std::uint64_t> calls_[kMaxSites]{};
   std::atomic<bool> failed_[kMaxSites]{};

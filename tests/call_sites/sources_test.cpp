@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,19 +19,82 @@ namespace {
 namespace fs = std::filesystem;
 
 // Of the system, the C library's allocator, the dynamic linker, threads: what can fail or block.
-constexpr const char* kCalls =
-    R"((?:^|[^\w.>:~"])((?:::|std::)?(?:)"
-    "openat|pread|pwrite|readv|writev|fstat|lstat|fstatat|lseek|fcntl|ioctl|ftruncate|fsync|"
-    "renameat|unlinkat|mkdirat|opendir|fdopendir|readdir|closedir|futimens|flock|mmap|munmap|"
-    "mprotect|madvise|syscall|memfd_create|eventfd|eventfd_read|eventfd_write|pipe2?|socket|dup2?|"
-    "dlopen|dlsym|dlclose|malloc|calloc|realloc|aligned_alloc|posix_memalign|pthread_create|"
-    "pthread_join|pthread_tryjoin_np|pthread_attr_init|pthread_attr_setaffinity_np|CPU_ALLOC|"
-    "sched_getaffinity|sched_setaffinity|sysconf|getrandom|fopen|nanosleep|usleep|fork|"
-    R"(waitpid)\b)\s*\(|(?:^|[^\w>)])(::(?:open|close|read|write|stat|rename|unlink|mkdir|poll)\b)\s*\()"
-    // Unqualified these are functions of our own, unless they get a descriptor.
-    R"(|\b((?:close|read|write))\((?=\w*(?:fd|descriptor)_?\b|\w+\.get\(\)))"
-    // What makes native calls that nobody sees.
-    R"(|\b(std::j?thread\b|std::[io]?fstream\b|std::filesystem\b|std::mutex\b|std::condition_variable))";
+constexpr std::string_view kCalls[] = {
+    "CPU_ALLOC",
+    "aligned_alloc",
+    "calloc",
+    "closedir",
+    "dlclose",
+    "dlopen",
+    "dlsym",
+    "dup",
+    "dup2",
+    "eventfd",
+    "eventfd_read",
+    "eventfd_write",
+    "fcntl",
+    "fdopendir",
+    "flock",
+    "fopen",
+    "fork",
+    "fstat",
+    "fstatat",
+    "fsync",
+    "ftruncate",
+    "futimens",
+    "getrandom",
+    "ioctl",
+    "lseek",
+    "lstat",
+    "madvise",
+    "malloc",
+    "memfd_create",
+    "mkdirat",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "nanosleep",
+    "openat",
+    "opendir",
+    "pipe",
+    "pipe2",
+    "posix_memalign",
+    "pread",
+    "preadv",
+    "pthread_attr_init",
+    "pthread_create",
+    "pthread_attr_setaffinity_np",
+    "pthread_join",
+    "pwrite",
+    "pwritev",
+    "pthread_tryjoin_np",
+    "readdir",
+    "readv",
+    "realloc",
+    "renameat",
+    "sched_getaffinity",
+    "sched_setaffinity",
+    "socket",
+    "syscall",
+    "sysconf",
+    "unlinkat",
+    "usleep",
+    "waitpid",
+    "writev",
+};
+// Unqualified these are functions of our own, unless they get a descriptor.
+constexpr std::string_view kCommon[] = {"close",  "mkdir", "open",   "poll", "read",
+                                        "rename", "stat",  "unlink", "write"};
+// What makes native calls that nobody sees.
+constexpr std::string_view kHidden[] = {"condition_variable",
+                                        "directory_iterator",
+                                        "filesystem",
+                                        "fstream",
+                                        "ifstream",
+                                        "jthread",
+                                        "mutex",
+                                        "ofstream",
+                                        "thread"};
 
 struct Exception {
   std::string_view file;
@@ -39,39 +102,73 @@ struct Exception {
   std::string_view why;
 };
 constexpr Exception kExceptions[] = {
-    {"base/file.cpp", "::close", "what it answers passes the seam: the descriptor is gone anyway"},
+    {"base/file.cpp", "close", "what it answers passes the seam: the descriptor is gone anyway"},
     {"base/machine.cpp", "sysconf", "the size of a page, which is no call"},
     {"base/thread.cpp", "pthread_attr_init", "allocates nothing and cannot fail in this C library"},
     {"hcq/ring_group.cpp", "sched_getaffinity", "once for the process, which may do without"},
 };
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
 // As long as before, without what is in comments and literals.
 std::string code_of(std::string text) {
-  const std::regex other(R"(//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')");
-  for (std::sregex_iterator at(text.begin(), text.end(), other), end; at != end; ++at) {
-    std::fill_n(text.begin() + at->position(), at->length(), ' ');
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char first = text[at];
+    const bool comment = text.compare(at, 2, "//") == 0;
+    if (!comment && first != '"' && (first != '\'' || (at != 0 && is_word(text[at - 1])))) continue;
+    std::size_t end = at + 1;
+    while (end < text.size() && text[end] != (comment ? '\n' : first)) {
+      end += !comment && text[end] == '\\' ? 2 : 1;
+    }
+    end = std::min(end + (comment ? 0 : 1), text.size());
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(at),
+              text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    at = end - 1;
   }
   return text;
 }
 
+std::size_t closing(const std::string& code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < code.size(); ++at) {
+    depth += code[at] == '(' ? 1 : code[at] == ')' ? -1 : 0;
+    if (depth == 0) return at;
+  }
+  return code.size();
+}
+
+bool gets_a_descriptor(std::string_view arguments) {
+  const std::string_view first = arguments.substr(0, arguments.find_first_of(",)"));
+  return first.ends_with("fd") || first.ends_with("fd_") || first.ends_with("descriptor") ||
+         first.ends_with("descriptor_") || first.ends_with(".get(");
+}
+
 // The calls outside native_call(...).
 std::vector<std::string> bare_calls(const std::string& code) {
-  std::vector<bool> within(code.size() + 1);
-  for (std::size_t at = 0; (at = code.find("native_call(", at)) != code.npos; ++at) {
-    std::size_t end = code.find('(', at);
-    for (int depth = 0; end < code.size(); ++end) {
-      depth += code[end] == '(' ? 1 : code[end] == ')' ? -1 : 0;
-      if (depth == 0) break;
-    }
-    std::fill(within.begin() + static_cast<std::ptrdiff_t>(at),
-              within.begin() + static_cast<std::ptrdiff_t>(std::min(end, code.size())), true);
-  }
   std::vector<std::string> found;
-  static const std::regex calls(kCalls);
-  for (std::sregex_iterator at(code.begin(), code.end(), calls), end; at != end; ++at) {
-    for (std::size_t group = 1; group < at->size(); ++group) {
-      if (!(*at)[group].matched || within[static_cast<std::size_t>(at->position(group))]) continue;
-      found.push_back((*at)[group]);
+  for (std::size_t at = 0, end = 0; at < code.size(); at = end) {
+    for (end = at; end < code.size() && is_word(code[end]);) ++end;
+    if (end == at) {
+      ++end;
+      continue;
+    }
+    const std::string word = code.substr(at, end - at);
+    const std::string_view before = std::string_view(code).substr(0, at);
+    const bool of_std = before.ends_with("std::");
+    const bool global = before.ends_with("::") && (at < 3 || !is_word(code[at - 3]));
+    const bool bare = !before.ends_with("::") && !before.ends_with('.') &&
+                      !before.ends_with("->") && !before.ends_with('~');
+    if (of_std && std::ranges::find(kHidden, word) != std::end(kHidden)) found.push_back(word);
+    if (code[end] != '(') continue;
+    if (word == "native_call") {
+      end = closing(code, end);
+      continue;
+    }
+    const bool always = std::ranges::find(kCalls, word) != std::end(kCalls);
+    const bool common = std::ranges::find(kCommon, word) != std::end(kCommon);
+    const bool descriptor = gets_a_descriptor(std::string_view(code).substr(end + 1));
+    if ((always && (of_std || global || bare)) || (common && (global || (bare && descriptor)))) {
+      found.push_back(word);
     }
   }
   return found;
@@ -79,15 +176,17 @@ std::vector<std::string> bare_calls(const std::string& code) {
 
 TEST(CallSeam, IsMissedByACallOutside) {
   using Calls = std::vector<std::string>;
-  EXPECT_EQ(bare_calls("int fd = ::open(path, 0);"), Calls{"::open"});
+  EXPECT_EQ(bare_calls("int fd = ::open(path, 0);"), Calls{"open"});
   EXPECT_EQ(bare_calls("if (close(fd_) != 0) return;"), Calls{"close"});
-  EXPECT_EQ(bare_calls("void* p = std::malloc(n);"), Calls{"std::malloc"});
+  EXPECT_EQ(bare_calls("read(file.get(), bytes);"), Calls{"read"});
+  EXPECT_EQ(bare_calls("void* p = std::malloc(n);"), Calls{"malloc"});
   EXPECT_EQ(bare_calls("x = a.f(mmap(nullptr));"), Calls{"mmap"});
-  EXPECT_EQ(bare_calls("std::thread t;"), Calls{"std::thread"});
-  EXPECT_EQ(bare_calls("native_call(kA, [] { return f(::dup(1)); }), ::dup(2)"), Calls{"::dup"});
+  EXPECT_EQ(bare_calls("std::thread t; std::filesystem::path p;"), (Calls{"thread", "filesystem"}));
+  EXPECT_EQ(bare_calls("native_call(kA, [] { return f(::dup(1)); }), ::dup2(2)"), Calls{"dup2"});
   EXPECT_EQ(bare_calls("native_call(kA, [&] { return ::open(path, 0); })"), Calls{});
   EXPECT_EQ(bare_calls("DiskCache::open(a); file.read(b); lane->close(c); void close();"), Calls{});
-  EXPECT_EQ(bare_calls(code_of("// as open(2), mmap(2)\nf(\"mmap(\");")), Calls{});
+  EXPECT_EQ(bare_calls(code_of("// as mmap(2)\nf(\"mmap(\\\"\", 'x', 1'000); dup(1)")),
+            Calls{"dup"});
 }
 
 TEST(CallSeam, HasEveryNativeCallOfTheLibrary) {
@@ -97,13 +196,16 @@ TEST(CallSeam, HasEveryNativeCallOfTheLibrary) {
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     const std::string name = fs::relative(entry.path(), root).string();
     // Programs' parts, and what stands in for the system.
-    if (name.starts_with("sim") || name.starts_with("compiler") || name.starts_with("conformance"))
+    if (name.starts_with("sim/") || name.starts_with("compiler/") ||
+        name.starts_with("conformance/")) {
       continue;
+    }
     if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
     std::ifstream file(entry.path());
     const std::string code = code_of(std::string(std::istreambuf_iterator<char>(file), {}));
-    for (std::size_t at = 0; (at = code.find("\nHALYARD_CALL_SITE(", at)) != code.npos; ++at)
+    for (std::size_t at = 0; (at = code.find("\nHALYARD_CALL_SITE(", at)) != code.npos; ++at) {
       ++sites;
+    }
     for (const std::string& call : bare_calls(code)) {
       const auto* const known = std::ranges::find_if(kExceptions, [&](const Exception& exception) {
         return exception.file == name && exception.call == call;
