@@ -221,6 +221,7 @@ class CallSites : public ::testing::Test {
 
   static inline std::set<std::string_view> told_;
 
+  Faults faults_;  // until no thread is left to ask it
   Workplace workplace_;
   hal::DriverRegistry registry_;
   hal::Device bystander_ = [this] {
@@ -233,7 +234,6 @@ class CallSites : public ::testing::Test {
   std::uint64_t value_ = 0;
   Watchdog watchdog_;
   std::size_t descriptors_ = 0, threads_ = 0;
-  Faults faults_;
 };
 
 TEST_F(CallSites, EachMayFail) {
