@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files by descriptor, and folders. Blocking; from any thread. Errors name the path and carry
-// errno's name:
-// kNotFound, kPermissionDenied, kInvalidArgument (not a regular file), kResourceExhausted (memory,
-// descriptors, disk full), kDataLoss (ends early), kUnavailable (all else).
+// errno's name: kNotFound, kPermissionDenied, kInvalidArgument (not a regular file),
+// kResourceExhausted (memory, descriptors, disk full), kDataLoss (ends early), kUnavailable (else).
 #pragma once
 
 #include <fcntl.h>

@@ -11,8 +11,8 @@
 // Without an observer, as in every program but a test, that is one load. What can neither fail nor
 // block needs no seam: the clock, free(3), getpid(2), sched_yield(2), masks of signals.
 //
-// As Dawn's one seam around each call of a driver does (dawn/native, MaybeError tests with
-// --inject-errors), so that a test can fail the first, the second, ... the last one of a program.
+// After Dawn, whose INJECT_ERROR_OR_RUN stands around each call of a driver
+// (src/dawn/native/ErrorInjector.h), so that a test can fail the first, the second ... the last.
 #pragma once
 
 #include <atomic>

@@ -97,9 +97,11 @@ void ThreadShells::stand_in(const base::Parker& parker, std::uint32_t epoch) noe
     const base::FileSizeSignalGuard guard;  // as the file shell's
     bool more = true;
     while (more && parker.prepare() == epoch) more = work_->step(shell);
+    // What is due later has no other thread either.
+    more = more || work_->next_step(shell) != Deadline::kForeverTime;
     base::LockGuard lock(mutex_);
     kind.adopted = false;
-    if (more || work_->next_step(shell) != Deadline::kForeverTime) set_lacking(shell, true);
+    if (more) set_lacking(shell, true);
   }
 }
 

@@ -33,6 +33,14 @@ using namespace std::chrono_literals;
 using base::CallSite;
 using Reach = Fault::Reach;
 
+// ThreadSanitizer is an order of magnitude slower, and looks for races: there each call fails in
+// the two ways that stir up most.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kEachWay = false;
+#else
+constexpr bool kEachWay = true;
+#endif
+
 // What becomes of a call that fails.
 struct Outcome {
   std::string_view site;
@@ -257,10 +265,12 @@ TEST_F(CallSites, EachMayFail) {
     } else {
       const std::uint64_t middle = calls[i] / 2 + 1;
       run({.site = &site});
-      run({.site = &site, .call = middle});
-      run({.site = &site, .reach = Reach::kFromThenOn});
-      run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
       run({.site = &site, .reach = Reach::kSticky});
+      if (kEachWay) {
+        run({.site = &site, .call = middle});
+        run({.site = &site, .reach = Reach::kFromThenOn});
+        run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
+      }
       EXPECT_EQ(told_.contains(site.name), outcome_of(site)->told) << site.name;
     }
     ++reached;
@@ -278,7 +288,7 @@ TEST_F(CallSites, EachAllocationMayFail) {
   const std::vector<const void*> callers = faults_.take_callers();
   std::size_t done = 0;
   for (const void* caller : callers) {
-    run({.caller = caller});
+    if (kEachWay) run({.caller = caller});
     run({.caller = caller, .reach = Reach::kFromThenOn});
     ++done;
     if (HasFailure()) break;
