@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/disk_cache.h"
 
-#include <dirent.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -15,9 +14,20 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::base {
 namespace {
+
+HALYARD_CALL_SITE(kMakeFolder, "cache.make_folder", ENOSPC);
+HALYARD_CALL_SITE(kOpenFolder, "cache.open_folder", EMFILE);
+HALYARD_CALL_SITE(kStatFolder, "cache.stat_folder", EIO);
+HALYARD_CALL_SITE(kTouch, "cache.touch", EROFS);
+HALYARD_CALL_SITE(kRandom, "cache.random", ENOSYS);
+HALYARD_CALL_SITE(kCreate, "cache.create", ENOSPC);
+HALYARD_CALL_SITE(kPublish, "cache.publish", EIO);
+HALYARD_CALL_SITE(kRemove, "cache.remove", EIO);
+HALYARD_CALL_SITE(kStatEntry, "cache.stat_entry", ENOENT);
 
 // In the byte order of the machine: another one's entries have another version.
 struct Header {
@@ -64,18 +74,24 @@ Status make_folders(const std::string& folder) {
   for (std::size_t end = 0; end != std::string::npos;) {
     end = folder.find('/', end + 1);
     const std::string path = folder.substr(0, end);
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error(path, "mkdir");
+    if (native_call(kMakeFolder, [&] { return ::mkdir(path.c_str(), 0700); }) != 0 &&
+        errno != EEXIST) {
+      return system_error(path, "mkdir");
+    }
   }
   return {};
 }
 
 Result<Descriptor> open_folder(const std::string& folder) {
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-  Descriptor opened(::open(folder.c_str(), kFlags));
+  const auto open = [&] {
+    return Descriptor(native_call(
+        kOpenFolder, [&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  };
+  Descriptor opened = open();
   if (opened.get() >= 0) return opened;
   if (errno != ENOENT) return system_error(folder, "open");
   HALYARD_RETURN_IF_ERROR(make_folders(folder));
-  Descriptor made(::open(folder.c_str(), kFlags));
+  Descriptor made = open();
   if (made.get() < 0) return system_error(folder, "open");
   return made;
 }
@@ -113,7 +129,9 @@ std::optional<std::span<const std::byte>> parse_entry(std::span<const std::byte>
 Result<DiskCache> DiskCache::open(const std::string& folder, std::uint64_t max_bytes) {
   HALYARD_ASSIGN_OR_RETURN(Descriptor descriptor, open_folder(folder));
   struct stat info{};
-  if (::fstat(descriptor.get(), &info) != 0) return system_error(folder, "stat");
+  if (native_call(kStatFolder, [&] { return ::fstat(descriptor.get(), &info); }) != 0) {
+    return system_error(folder, "stat");
+  }
   if (info.st_uid != ::geteuid()) {
     return error(StatusCode::kPermissionDenied,
                  "cache {}: belongs to user {}, not to user {} who would run what is in it", folder,
@@ -143,22 +161,25 @@ DiskCache::Entry DiskCache::find(const ContentHash& key) const {
   if (!bytes) return {};
   entry.bytes_ = *bytes;
   // In a read-only folder entries keep their age: nobody evicts there.
-  (void)::futimens(file->descriptor.get(), nullptr);
+  native_call(kTouch, [&] { return ::futimens(file->descriptor.get(), nullptr); });
   return entry;
 }
 
 Status DiskCache::write(const std::string& name, const ContentHash& key,
                         std::span<const std::byte> bytes) const {
   const std::string path = folder_ + "/" + name;
+  const int folder = descriptor_.get();
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   Descriptor file(
-      ::openat(descriptor_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      native_call(kCreate, [&] { return ::openat(folder, name.c_str(), kFlags, 0600); }));
   if (file.get() < 0) return system_error(path, "open for writing");
   const Header header = header_of(key, bytes);
   HALYARD_RETURN_IF_ERROR(write_all(file, path, std::as_bytes(std::span(&header, 1))));
   HALYARD_RETURN_IF_ERROR(write_all(file, path, bytes));
   if (!file.close()) return system_error(path, "close");
-  if (::renameat(descriptor_.get(), name.c_str(), descriptor_.get(), entry_name(key).c_str()) !=
-      0) {
+  const std::string entry = entry_name(key);
+  if (native_call(kPublish,
+                  [&] { return ::renameat(folder, name.c_str(), folder, entry.c_str()); }) != 0) {
     return system_error(path, "rename");
   }
   return {};
@@ -171,7 +192,8 @@ Status DiskCache::put(const ContentHash& key, std::span<const std::byte> bytes) 
   }
   // Random, so that neither threads nor processes, on whatever machine, write to one file.
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+  if (native_call(kRandom, [&] { return ::getrandom(&number, sizeof number, 0); }) !=
+      sizeof number) {
     return system_error(folder_, "getrandom");
   }
   const std::string name = base::format("{:0{}x}{}", number, kTemporaryDigits, kTemporarySuffix);
@@ -179,9 +201,13 @@ Status DiskCache::put(const ContentHash& key, std::span<const std::byte> bytes) 
   if (status.ok()) {
     make_room(entry_name(key));
   } else {
-    ::unlinkat(descriptor_.get(), name.c_str(), 0);
+    remove(name);
   }
   return status;
+}
+
+void DiskCache::remove(const std::string& name) const {
+  native_call(kRemove, [&] { return ::unlinkat(descriptor_.get(), name.c_str(), 0); });
 }
 
 void DiskCache::make_room(const std::string& newest) const {
@@ -191,32 +217,29 @@ void DiskCache::make_room(const std::string& newest) const {
     std::uint64_t size;
   };
   // A descriptor of its own: reading a directory moves its offset.
-  const int listed = ::openat(descriptor_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const directory = listed < 0 ? nullptr : ::fdopendir(listed);
-  if (directory == nullptr) {
-    if (listed >= 0) ::close(listed);
-    return;
-  }
+  const Result<std::vector<std::string>> names = list_folder(".", descriptor_.get());
+  if (!names.ok()) return;
   std::vector<File> files;
   std::uint64_t total = 0;
   const std::time_t now = std::time(nullptr);
-  while (const dirent* const item = ::readdir(directory)) {
-    const bool temporary = is_temporary(item->d_name);
-    if (!temporary && !is_number(item->d_name, kEntryDigits)) continue;
+  for (const std::string& name : *names) {
+    const bool temporary = is_temporary(name);
+    if (!temporary && !is_number(name, kEntryDigits)) continue;
     struct stat info{};
-    if (::fstatat(descriptor_.get(), item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (native_call(kStatEntry, [&] {
+          return ::fstatat(descriptor_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW);
+        }) != 0) {
+      continue;
+    }
     if (temporary) {
-      if (now - info.st_mtim.tv_sec >= kAbandonedSeconds) {
-        ::unlinkat(descriptor_.get(), item->d_name, 0);
-      }
+      if (now - info.st_mtim.tv_sec >= kAbandonedSeconds) remove(name);
       continue;
     }
     total += static_cast<std::uint64_t>(info.st_size);
-    if (item->d_name != newest) {
-      files.push_back({info.st_mtim, item->d_name, static_cast<std::uint64_t>(info.st_size)});
+    if (name != newest) {
+      files.push_back({info.st_mtim, name, static_cast<std::uint64_t>(info.st_size)});
     }
   }
-  ::closedir(directory);
   if (total <= max_bytes_) return;
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec, a.name) <
@@ -225,7 +248,7 @@ void DiskCache::make_room(const std::string& newest) const {
   for (const File& file : files) {
     if (total <= max_bytes_) break;
     // Gone already: another process makes room too.
-    ::unlinkat(descriptor_.get(), file.name.c_str(), 0);
+    remove(file.name);
     total -= file.size;
   }
 }

@@ -74,6 +74,7 @@ class HALYARD_EXPORT DiskCache {
   Status write(const std::string& name, const ContentHash& key,
                std::span<const std::byte> bytes) const;
   void make_room(const std::string& newest) const;
+  void remove(const std::string& name) const;
 
   std::string folder_;
   Descriptor descriptor_;  // keeps meaning the folder that was checked, wherever its name leads

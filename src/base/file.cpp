@@ -1,13 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/file.h"
 
+#include <dirent.h>
+
 #include <cerrno>
 #include <cstring>
 
 #include "base/format.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::base {
 namespace {
+
+HALYARD_CALL_SITE(kOpen, "file.open", EMFILE);
+HALYARD_CALL_SITE(kStat, "file.stat", EIO);
+HALYARD_CALL_SITE(kRead, "file.read", EIO);
+HALYARD_CALL_SITE(kWrite, "file.write", ENOSPC);
+HALYARD_CALL_SITE(kClose, "file.close", EDQUOT);
+HALYARD_CALL_SITE(kDrop, "file.drop", 0, Failing::kErrno,
+                  "close(2) lets go of the descriptor whatever it answers, and nobody asks");
+HALYARD_CALL_SITE(kOpenFolder, "folder.open", EMFILE);
+HALYARD_CALL_SITE(kListFolder, "folder.list", ENOMEM);
+HALYARD_CALL_SITE(kNextName, "folder.next", EIO);
+HALYARD_CALL_SITE(kCloseFolder, "folder.close", 0, Failing::kErrno,
+                  "closedir(3) fails for what is no directory");
 
 StatusCode code_of(int number) noexcept {
   switch (number) {
@@ -39,7 +55,25 @@ sigset_t file_size_signal() noexcept {
   return set;
 }
 
+// As read(2), but for interruptions.
+ssize_t read_some(const Descriptor& file, std::span<std::byte> bytes) noexcept {
+  for (;;) {
+    const ssize_t count =
+        native_call(kRead, [&] { return ::read(file.get(), bytes.data(), bytes.size()); });
+    if (count >= 0 || errno != EINTR) return count;
+  }
+}
+
 }  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) native_call(kDrop, [&] { return ::close(fd_); });
+}
+
+bool Descriptor::close() noexcept {
+  const int result = ::close(release());
+  return native_call(kClose, [&] { return result; }) == 0;
+}
 
 FileSizeSignalGuard::FileSizeSignalGuard() noexcept {
   const sigset_t ours = file_size_signal();
@@ -66,21 +100,61 @@ Status system_error(std::string_view path, std::string_view operation) {
 
 Result<InputFile> open_input(const std::string& path, int folder, int flags) {
   // Non-blocking, or a FIFO would hold us here before we can see that it is one.
+  flags |= O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   InputFile file{
-      Descriptor(::openat(folder, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)), {}};
-  if (file.descriptor.get() < 0) return system_error(path, "open");
-  if (::fstat(file.descriptor.get(), &file.info) != 0) return system_error(path, "stat");
+      Descriptor(native_call(kOpen, [&] { return ::openat(folder, path.c_str(), flags); })), {}};
+  const int fd = file.descriptor.get();
+  if (fd < 0) return system_error(path, "open");
+  if (native_call(kStat, [&] { return ::fstat(fd, &file.info); }) != 0) {
+    return system_error(path, "stat");
+  }
   if (!S_ISREG(file.info.st_mode)) {
     return error(StatusCode::kInvalidArgument, "{}: not a regular file", path);
   }
   return file;
 }
 
+std::string read_text(const std::string& path) {
+  std::string text(kMaxText, '\0');
+  const Result<InputFile> file = open_input(path);
+  std::size_t size = 0;
+  while (file.ok() && size < text.size()) {  // what is in /proc has no size before it is read
+    const ssize_t count =
+        read_some(file->descriptor, std::as_writable_bytes(std::span(text).subspan(size)));
+    if (count < 0) size = 0;
+    if (count <= 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  text.resize(size);
+  return text;
+}
+
+Result<std::vector<std::string>> list_folder(const std::string& path, int folder) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  Descriptor opened(
+      native_call(kOpenFolder, [&] { return ::openat(folder, path.c_str(), kFlags); }));
+  if (opened.get() < 0) return system_error(path, "open");
+  DIR* const listed = native_call(kListFolder, [&] { return ::fdopendir(opened.get()); });
+  if (listed == nullptr) return system_error(path, "list");
+  (void)opened.release();
+  std::vector<std::string> names;
+  errno = 0;  // the end is no error
+  while (const dirent* const item = native_call(kNextName, [&] { return ::readdir(listed); })) {
+    const std::string_view name = item->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+    errno = 0;
+  }
+  Status status;
+  if (errno != 0) status = system_error(path, "list");
+  native_call(kCloseFolder, [&] { return ::closedir(listed); });
+  if (!status.ok()) return status;
+  return names;
+}
+
 Status read_all(const Descriptor& file, std::string_view path, std::span<std::byte> bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = read_some(file, bytes.subspan(done));
     if (count < 0) return system_error(path, "read");
     if (count == 0) {
       return error(StatusCode::kDataLoss, "{}: ends after {} of {} bytes", path, done,
@@ -94,7 +168,8 @@ Status read_all(const Descriptor& file, std::string_view path, std::span<std::by
 Status write_all(const Descriptor& file, std::string_view path, std::span<const std::byte> bytes) {
   const FileSizeSignalGuard guard;
   while (!bytes.empty()) {
-    const ssize_t count = ::write(file.get(), bytes.data(), bytes.size());
+    const ssize_t count =
+        native_call(kWrite, [&] { return ::write(file.get(), bytes.data(), bytes.size()); });
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(path, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(count));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files by descriptor. Blocking; from any thread. Errors name the path and carry errno's name:
-// kNotFound, kPermissionDenied, kInvalidArgument (not a regular file), kResourceExhausted (memory,
-// descriptors, disk full), kDataLoss (ends early), kUnavailable (all else).
+// Files by descriptor, and folders. Blocking; from any thread. Errors name the path and carry
+// errno's name: kNotFound, kPermissionDenied, kInvalidArgument (not a regular file),
+// kResourceExhausted (memory, descriptors, disk full), kDataLoss (ends early), kUnavailable (else).
 #pragma once
 
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "halyard/base/export.h"
 #include "halyard/base/result.h"
@@ -22,17 +23,19 @@
 namespace halyard::inline v0::base {
 
 // Closed at the end of its scope; negative: none.
-class Descriptor {
+class HALYARD_EXPORT Descriptor {
  public:
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
   }
+  ~Descriptor();
   int get() const noexcept { return fd_; }
+  int release() noexcept { return std::exchange(fd_, -1); }
   // Some file systems report a failed write only here.
-  bool close() noexcept { return ::close(std::exchange(fd_, -1)) == 0; }
+  bool close() noexcept;
 
  private:
   int fd_;
@@ -65,6 +68,14 @@ struct InputFile {
 // are more of open(2)'s.
 HALYARD_EXPORT Result<InputFile> open_input(const std::string& path, int folder = AT_FDCWD,
                                             int flags = 0);
+
+// The first kMaxText bytes of a file of the system; empty where it cannot be read.
+inline constexpr std::size_t kMaxText = 4096;  // what a file in /sys has at most
+HALYARD_EXPORT std::string read_text(const std::string& path);
+
+// The names in `path`, without . and .., in no order. A relative path begins in `folder`.
+HALYARD_EXPORT Result<std::vector<std::string>> list_folder(const std::string& path,
+                                                            int folder = AT_FDCWD);
 
 // Fills `bytes` from where the file stands.
 HALYARD_EXPORT Status read_all(const Descriptor& file, std::string_view path,

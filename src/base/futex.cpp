@@ -4,10 +4,21 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
 #include <cerrno>
 #include <ctime>
 
+#include "base/native_call.h"
+
 namespace halyard::inline v0::base {
+
+namespace {
+
+HALYARD_CALL_SITE(kWait, "futex.wait", EINTR);
+HALYARD_CALL_SITE(kWake, "futex.wake", 0, Failing::kErrno,
+                  "futex(2) wakes nobody only for an address that is none");
+
+}  // namespace
 
 static_assert(sizeof(Atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
@@ -22,13 +33,19 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
     timeout = &until;
   }
   // WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, which is what steady_clock counts.
-  const long result = syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-                              timeout, nullptr, FUTEX_BITSET_MATCH_ANY);
-  return !(result == -1 && errno == ETIMEDOUT);
+  const long result = native_call(kWait, [&] {
+    return syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, timeout,
+                   nullptr, FUTEX_BITSET_MATCH_ANY);
+  });
+  if (result == 0 || timeout == nullptr) return true;
+  // Whatever else keeps it from sleeping, the deadline passes.
+  return errno != ETIMEDOUT && (errno == EAGAIN || Clock::steady().now() < deadline);
 }
 
 void futex_wake(const Atomic<std::uint32_t>& word, int count) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+  native_call(kWake, [&] {
+    return syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+  });
 }
 
 }  // namespace halyard::inline v0::base

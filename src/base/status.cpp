@@ -2,9 +2,12 @@
 #include "halyard/base/status.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include "base/native_call.h"
 
 namespace halyard::inline v0 {
 namespace detail {
@@ -23,6 +26,8 @@ struct StatusRecord {
 
 namespace {
 
+HALYARD_CALL_SITE(kAllocate, "status.allocate", ENOMEM);
+
 // Stands in when memory is exhausted; its count never reaches zero in practice.
 StatusRecord* exhausted_record() {
   static constexpr char kText[] = "out of memory while building an error message";
@@ -35,7 +40,8 @@ StatusRecord* exhausted_record() {
 }
 
 StatusRecord* make_record(StatusCode code, std::string_view message, std::string_view native) {
-  void* memory = std::malloc(sizeof(StatusRecord) + message.size() + native.size());
+  const std::size_t size = sizeof(StatusRecord) + message.size() + native.size();
+  void* memory = base::native_call(kAllocate, [&] { return std::malloc(size); });
   if (memory == nullptr) {
     StatusRecord* record = exhausted_record();
     record->references.fetch_add(1, std::memory_order_relaxed);

@@ -5,7 +5,20 @@
 
 #include <cerrno>
 
+#include "base/native_call.h"
+
 namespace halyard::inline v0::base {
+
+namespace {
+
+HALYARD_CALL_SITE(kSet, "thread.processors", ENOMEM);
+HALYARD_CALL_SITE(kAttributes, "thread.attributes", ENOMEM, Failing::kCode);
+HALYARD_CALL_SITE(kStart, "thread.start", EAGAIN, Failing::kCode);
+HALYARD_CALL_SITE(kTryJoin, "thread.try_join", EBUSY, Failing::kCode);
+HALYARD_CALL_SITE(kJoin, "thread.join", 0, Failing::kCode,
+                  "pthread_join(3) fails for what is no thread, or is joined twice");
+
+}  // namespace
 
 std::uint64_t this_thread() noexcept {
   static constinit thread_local char anchor = 0;
@@ -17,21 +30,25 @@ int Thread::start(const char* name, void (*body)(void*), void* argument,
   name_ = name;
   body_ = body;
   argument_ = argument;
+  const auto create = [&](const pthread_attr_t* attributes) {
+    return native_call(kStart, [&] { return pthread_create(&handle_, attributes, &run, this); });
+  };
   int code = 0;
   if (processors.empty()) {
-    code = pthread_create(&handle_, nullptr, &run, this);
+    code = create(nullptr);
   } else {
     const unsigned count = processors.back() + 1;
     const std::size_t size = CPU_ALLOC_SIZE(count);
-    cpu_set_t* const set = CPU_ALLOC(count);
+    cpu_set_t* const set = native_call(kSet, [&] { return CPU_ALLOC(count); });
     if (set == nullptr) return ENOMEM;
     CPU_ZERO_S(size, set);
     for (const unsigned processor : processors) CPU_SET_S(processor, size, set);
     pthread_attr_t attributes;
-    code = pthread_attr_init(&attributes);
+    code = pthread_attr_init(&attributes);  // of the C library here it allocates nothing
     if (code == 0) {
-      code = pthread_attr_setaffinity_np(&attributes, size, set);
-      if (code == 0) code = pthread_create(&handle_, &attributes, &run, this);
+      code = native_call(kAttributes,
+                         [&] { return pthread_attr_setaffinity_np(&attributes, size, set); });
+      if (code == 0) code = create(&attributes);
       pthread_attr_destroy(&attributes);
     }
     CPU_FREE(set);
@@ -49,12 +66,14 @@ void* Thread::run(void* self) {
 }
 
 void Thread::join() noexcept {
-  pthread_join(handle_, nullptr);
+  native_call(kJoin, [&] { return pthread_join(handle_, nullptr); });
   started_ = false;
 }
 
 bool Thread::try_join() noexcept {
-  if (pthread_tryjoin_np(handle_, nullptr) != 0) return false;
+  if (native_call(kTryJoin, [&] { return pthread_tryjoin_np(handle_, nullptr); }) != 0) {
+    return false;
+  }
   started_ = false;
   return true;
 }

@@ -12,6 +12,11 @@
 
 namespace halyard::inline v0::hal {
 
+namespace detail {
+// realloc(3), which allocates where `memory` is null.
+void* resize(void* memory, std::size_t size) noexcept;
+}  // namespace detail
+
 // Bytes that stay where they are until the arena goes.
 class Arena {
  public:
@@ -48,7 +53,7 @@ class Arena {
 
   bool add_chunk(std::size_t size) noexcept {
     const std::size_t bytes = std::max(size, kChunk - sizeof(Chunk));
-    Chunk* chunk = static_cast<Chunk*>(std::malloc(sizeof(Chunk) + bytes));
+    Chunk* chunk = static_cast<Chunk*>(detail::resize(nullptr, sizeof(Chunk) + bytes));
     if (chunk == nullptr) return false;
     chunk->next = chunks_;
     chunks_ = chunk;
@@ -98,7 +103,7 @@ class Array {
 
  private:
   bool reserve(std::size_t capacity) noexcept {
-    void* data = std::realloc(static_cast<void*>(data_), capacity * sizeof(T));
+    void* data = detail::resize(static_cast<void*>(data_), capacity * sizeof(T));
     if (data == nullptr) return false;
     data_ = static_cast<T*>(data);
     capacity_ = capacity;

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/block_pool.h"
 
+#include <cerrno>
 #include <cstdlib>
 
+#include "base/native_call.h"
+
 namespace halyard::inline v0::hal {
+namespace {
+
+HALYARD_CALL_SITE(kAllocate, "block_pool.allocate", ENOMEM);
+
+}  // namespace
 
 BlockPool::~BlockPool() {
   for (SizeClass& size_class : classes_) {
@@ -30,7 +38,8 @@ Block BlockPool::allocate(std::size_t size) noexcept {
   }
   if (header == nullptr) {
     if (size > kMost) return {};
-    header = static_cast<Header*>(std::malloc(sizeof(Header) + size));
+    header = static_cast<Header*>(
+        base::native_call(kAllocate, [&] { return std::malloc(sizeof(Header) + size); }));
     if (header == nullptr) return {};
     header->pool = this;
   }

@@ -3,17 +3,23 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <new>
 
 #include "base/format.h"
+#include "base/native_call.h"
 #include "hal/object.h"
 
 namespace halyard::inline v0::hal {
 namespace {
+
+HALYARD_CALL_SITE(kOpen, "queue_file.open", EMFILE);
+HALYARD_CALL_SITE(kBlock, "queue_file.block", EBADF);
+HALYARD_CALL_SITE(kFlags, "queue_file.flags", EBADF);
+HALYARD_CALL_SITE(kDuplicate, "queue_file.duplicate", EMFILE);
+HALYARD_CALL_SITE(kStat, "queue_file.stat", EIO);
 
 StatusCode code_of(int error) noexcept {
   switch (error) {
@@ -55,17 +61,15 @@ Status file_error(int error, std::string_view name, std::string_view what) {
                 native != nullptr ? native : "");
 }
 
-FileObject::~FileObject() { close(descriptor_); }
-
-Result<File> FileObject::create(int descriptor, std::string name, FileAccess access) {
-  auto* const object = new (std::nothrow) FileObject(descriptor, std::move(name), access);
+Result<File> FileObject::create(base::Descriptor descriptor, std::string name, FileAccess access) {
+  auto* const object =
+      new (std::nothrow) FileObject(std::move(descriptor), std::move(name), access);
   if (object == nullptr) {
-    close(descriptor);
     return Status(StatusCode::kResourceExhausted, "file: no memory for its object");
   }
   const Ref<FileObject> file = Ref<FileObject>::adopt(object);
   struct stat about = {};
-  if (fstat(descriptor, &about) != 0) return file_error(errno, file->name(), "open");
+  if (file->stat(about) != 0) return file_error(errno, file->name(), "open");
   if (!S_ISREG(about.st_mode)) {
     return error(StatusCode::kInvalidArgument, "file {}: open: it is {}, not a regular file",
                  file->name(),
@@ -76,9 +80,13 @@ Result<File> FileObject::create(int descriptor, std::string name, FileAccess acc
   return File(file.get());
 }
 
+int FileObject::stat(struct stat& about) const noexcept {
+  return base::native_call(kStat, [&] { return fstat(descriptor(), &about); });
+}
+
 Result<std::uint64_t> FileObject::size() const {
   struct stat about = {};
-  if (fstat(descriptor_, &about) != 0) return file_error(errno, name_, "size");
+  if (stat(about) != 0) return file_error(errno, name_, "size");
   return static_cast<std::uint64_t>(about.st_size);
 }
 
@@ -93,18 +101,22 @@ Result<File> File::open(const std::string& path, FileAccess access, FileCreation
   constexpr int kAccess[] = {O_RDONLY, O_WRONLY, O_RDWR};
   constexpr int kCreation[] = {0, O_CREAT, O_CREAT | O_TRUNC};
   // Does not wait for the other end of what turns out to be a pipe.
-  const int flags = kAccess[static_cast<int>(access)] | O_CLOEXEC | O_NOCTTY;
-  const int descriptor =
-      ::open(path.c_str(), flags | kCreation[static_cast<int>(creation)] | O_NONBLOCK, 0666);
+  const int flags = kAccess[static_cast<int>(access)] | kCreation[static_cast<int>(creation)] |
+                    O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  base::Descriptor opened(
+      base::native_call(kOpen, [&] { return ::open(path.c_str(), flags, 0666); }));
+  const int descriptor = opened.get();
   if (descriptor < 0) return file_error(errno, path, "open");
-  HALYARD_ASSIGN_OR_RETURN(File file, FileObject::create(descriptor, path, access));
-  if (fcntl(descriptor, F_SETFL, 0) != 0) return file_error(errno, path, "open");
+  HALYARD_ASSIGN_OR_RETURN(File file, FileObject::create(std::move(opened), path, access));
+  if (base::native_call(kBlock, [&] { return fcntl(descriptor, F_SETFL, 0); }) != 0) {
+    return file_error(errno, path, "open");
+  }
   return file;
 }
 
 Result<File> File::import_descriptor(int descriptor) {
   const std::string name = base::format("descriptor {}", descriptor);
-  const int flags = fcntl(descriptor, F_GETFL);
+  const int flags = base::native_call(kFlags, [&] { return fcntl(descriptor, F_GETFL); });
   if (flags < 0) return file_error(errno, name, "import_descriptor");
   // The first writes elsewhere than told to, the second gives up where it should wait.
   if ((flags & (O_APPEND | O_NONBLOCK | O_PATH)) != 0) {
@@ -113,10 +125,11 @@ Result<File> File::import_descriptor(int descriptor) {
                  : (flags & O_NONBLOCK) != 0 ? "O_NONBLOCK"
                                              : "O_PATH");
   }
-  const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (own < 0) return file_error(errno, name, "import_descriptor");
+  base::Descriptor own(
+      base::native_call(kDuplicate, [&] { return fcntl(descriptor, F_DUPFD_CLOEXEC, 0); }));
+  if (own.get() < 0) return file_error(errno, name, "import_descriptor");
   const int access = flags & O_ACCMODE;
-  return FileObject::create(own, name,
+  return FileObject::create(std::move(own), name,
                             access == O_RDONLY   ? FileAccess::kRead
                             : access == O_WRONLY ? FileAccess::kWrite
                                                  : FileAccess::kReadWrite);

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/file.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/file.h"
@@ -15,20 +16,20 @@ namespace halyard::inline v0::hal {
 
 class FileObject final : public RefCounted {
  public:
-  // Takes `descriptor`, also on error. kInvalidArgument unless it is of a regular file.
-  static Result<File> create(int descriptor, std::string name, FileAccess access);
+  // kInvalidArgument unless `descriptor` is of a regular file.
+  static Result<File> create(base::Descriptor descriptor, std::string name, FileAccess access);
 
-  int descriptor() const noexcept { return descriptor_; }
+  int descriptor() const noexcept { return descriptor_.get(); }
   const std::string& name() const noexcept { return name_; }
   FileAccess access() const noexcept { return access_; }
   Result<std::uint64_t> size() const;
 
  private:
-  FileObject(int descriptor, std::string name, FileAccess access) noexcept
-      : descriptor_(descriptor), name_(std::move(name)), access_(access) {}
-  ~FileObject() override;
+  FileObject(base::Descriptor descriptor, std::string name, FileAccess access) noexcept
+      : descriptor_(std::move(descriptor)), name_(std::move(name)), access_(access) {}
+  int stat(struct stat& about) const noexcept;
 
-  const int descriptor_;
+  const base::Descriptor descriptor_;
   const std::string name_;
   const FileAccess access_;
 };

@@ -15,15 +15,43 @@
 #include <new>
 #include <utility>
 
+#include "base/file.h"
+#include "base/native_call.h"
+
 namespace halyard::inline v0::hal {
+namespace {
+
+using base::Failing;
+using base::native_call;
+
+HALYARD_CALL_SITE(kRead, "transfer.read", EIO);
+HALYARD_CALL_SITE(kWrite, "transfer.write", ENOSPC);
+HALYARD_CALL_SITE(kSetup, "uring.setup", ENOSYS);
+HALYARD_CALL_SITE(kEvent, "uring.event", EMFILE);
+HALYARD_CALL_SITE(kMap, "uring.map", ENOMEM, Failing::kMapped);
+HALYARD_CALL_SITE(kEnter, "uring.enter", ENOMEM);
+HALYARD_CALL_SITE(kCompletion, "uring.completion", EIO, Failing::kNegative);
+HALYARD_CALL_SITE(kInterrupt, "uring.interrupt", 0, Failing::kErrno,
+                  "write(2) to an eventfd fails when 2^64 - 2 are written and none was read");
+HALYARD_CALL_SITE(kQuiet, "uring.quiet", 0, Failing::kErrno,
+                  "read(2) from an eventfd fails when nothing was written, which changes nothing");
+HALYARD_CALL_SITE(kUnmap, "uring.unmap", 0, Failing::kErrno,
+                  "munmap(2) of a whole mapping fails for what is none");
+
+}  // namespace
 
 std::size_t BlockingBackend::reap(std::span<FileRequest*, kMaxRequests> ended, bool) noexcept {
   if (request_ == nullptr) return 0;
   FileRequest& request = *std::exchange(request_, nullptr);
   const auto offset = static_cast<off_t>(request.offset);
-  const ssize_t moved = request.write
-                            ? pwrite(request.descriptor, request.data, request.length, offset)
-                            : pread(request.descriptor, request.data, request.length, offset);
+  const ssize_t moved =
+      request.write
+          ? native_call(
+                kWrite,
+                [&] { return pwrite(request.descriptor, request.data, request.length, offset); })
+          : native_call(kRead, [&] {
+              return pread(request.descriptor, request.data, request.length, offset);
+            });
   request.result = moved < 0 ? -errno : static_cast<std::int32_t>(moved);
   ended[0] = &request;
   return 1;
@@ -37,20 +65,21 @@ namespace {
 class UringBackend final : public FileBackend {
  public:
   ~UringBackend() override {
-    if (rings_ != MAP_FAILED) munmap(rings_, rings_size_);
-    if (entries_ != MAP_FAILED) munmap(entries_, entries_size_);
-    if (ring_ >= 0) close(ring_);
-    if (event_ >= 0) close(event_);
+    if (rings_ != MAP_FAILED) native_call(kUnmap, [&] { return munmap(rings_, rings_size_); });
+    if (entries_ != MAP_FAILED)
+      native_call(kUnmap, [&] { return munmap(entries_, entries_size_); });
   }
 
   bool open() noexcept {
     io_uring_params params = {};
-    ring_ = static_cast<int>(syscall(SYS_io_uring_setup, kEntries, &params));
-    event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    ring_ = base::Descriptor(static_cast<int>(
+        native_call(kSetup, [&] { return syscall(SYS_io_uring_setup, kEntries, &params); })));
+    event_ = base::Descriptor(
+        native_call(kEvent, [] { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }));
     // The last came with reads and writes that need no iovec, Linux 5.6.
     constexpr unsigned kNeeded =
         IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS;
-    if (ring_ < 0 || event_ < 0 || (params.features & kNeeded) != kNeeded) return false;
+    if (ring_.get() < 0 || event_.get() < 0 || (params.features & kNeeded) != kNeeded) return false;
     rings_size_ =
         std::max<std::size_t>(params.sq_off.array + params.sq_entries * sizeof(unsigned),
                               params.cq_off.cqes + params.cq_entries * sizeof(io_uring_cqe));
@@ -85,15 +114,18 @@ class UringBackend final : public FileBackend {
     if (wait && !polling_) {
       io_uring_sqe& entry = add();
       entry.opcode = IORING_OP_POLL_ADD;
-      entry.fd = event_;
+      entry.fd = event_.get();
       entry.poll32_events = POLLIN;
       polling_ = true;
     }
     const unsigned fresh = *tail_ - load(submitted_);
     const bool block = wait && load(completions_tail_) == *completed_;
     int failure = 0;
-    if ((fresh != 0 || block) && syscall(SYS_io_uring_enter, ring_, fresh, block ? 1 : 0,
-                                         block ? IORING_ENTER_GETEVENTS : 0, nullptr, 0) < 0) {
+    if ((fresh != 0 || block) && native_call(kEnter, [&] {
+                                   return syscall(SYS_io_uring_enter, ring_.get(), fresh,
+                                                  block ? 1 : 0, block ? IORING_ENTER_GETEVENTS : 0,
+                                                  nullptr, 0);
+                                 }) < 0) {
       failure = errno;
     }
     std::size_t count = take_completions(ended);
@@ -101,7 +133,9 @@ class UringBackend final : public FileBackend {
     return count;
   }
 
-  void interrupt() noexcept override { (void)eventfd_write(event_, 1); }
+  void interrupt() noexcept override {
+    native_call(kInterrupt, [&] { return eventfd_write(event_.get(), 1); });
+  }
 
  private:
   // Room for all requests and the poll; the kernel makes twice as many places for completions, so
@@ -109,8 +143,10 @@ class UringBackend final : public FileBackend {
   static constexpr unsigned kEntries = 2 * kMaxRequests;
 
   void* map(std::size_t size, std::uint64_t what) const noexcept {
-    return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring_,
-                static_cast<off_t>(what));
+    return native_call(kMap, [&] {
+      return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring_.get(),
+                  static_cast<off_t>(what));
+    });
   }
   unsigned* word(unsigned offset) const noexcept {
     return reinterpret_cast<unsigned*>(static_cast<std::byte*>(rings_) + offset);
@@ -142,12 +178,12 @@ class UringBackend final : public FileBackend {
       const io_uring_cqe& completion = completions_[head & completions_mask_];
       if (completion.user_data == 0) {  // the poll
         eventfd_t interrupts = 0;
-        (void)eventfd_read(event_, &interrupts);
+        native_call(kQuiet, [&] { return eventfd_read(event_.get(), &interrupts); });
         polling_ = false;
         continue;
       }
       auto* const request = reinterpret_cast<FileRequest*>(completion.user_data);
-      request->result = completion.res;
+      request->result = native_call(kCompletion, [&] { return completion.res; });
       ended[count++] = request;
     }
     store(completed_, head);
@@ -171,8 +207,8 @@ class UringBackend final : public FileBackend {
     return count;
   }
 
-  int ring_ = -1;
-  int event_ = -1;
+  base::Descriptor ring_{-1};
+  base::Descriptor event_{-1};
   void* rings_ = MAP_FAILED;
   void* entries_ = MAP_FAILED;
   std::size_t rings_size_ = 0;

@@ -15,9 +15,19 @@
 
 #include "base/file.h"
 #include "base/format.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::kernel {
 namespace {
+
+using base::native_call;
+
+HALYARD_CALL_SITE(kCreate, "image.create", EMFILE);
+HALYARD_CALL_SITE(kWrite, "image.write", ENOSPC);
+HALYARD_CALL_SITE(kLink, "image.link", ENOMEM);
+HALYARD_CALL_SITE(kEntry, "image.entry", ENOENT);
+HALYARD_CALL_SITE(kUnlink, "image.unlink", 0, base::Failing::kErrno,
+                  "dlclose(3) fails for what is no library");
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64;
@@ -64,6 +74,12 @@ Status memory_file_error(std::string_view name, const char* what) {
                 native == nullptr ? "" : native);
 }
 
+// Of the dynamic linker's last call on this thread, which it may have nothing to say about.
+std::string_view link_error() noexcept {
+  const char* const text = ::dlerror();
+  return text != nullptr ? text : "the dynamic linker says no more";
+}
+
 }  // namespace
 
 std::span<const std::string_view> cpu_targets() noexcept {
@@ -91,30 +107,35 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
   if (const char* fault = elf_fault(image); fault != nullptr) {
     return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, fault);
   }
-  const int fd = ::memfd_create("halyard-kernels", MFD_CLOEXEC);
+  base::Descriptor file(
+      native_call(kCreate, [] { return ::memfd_create("halyard-kernels", MFD_CLOEXEC); }));
+  const int fd = file.get();
   if (fd < 0) return memory_file_error(name, "memfd_create");
-  CpuImage* object = new (std::nothrow) CpuImage(fd, name);
+  CpuImage* object = new (std::nothrow) CpuImage(std::move(file), name);
   if (object == nullptr) {
-    ::close(fd);
     return error(StatusCode::kResourceExhausted, "{}: no memory to load it", name);
   }
   Ref<CpuImage> loaded = Ref<CpuImage>::adopt(object);
   const base::FileSizeSignalGuard guard;  // the limit is of memory files too
   for (std::size_t done = 0; done < image.size();) {
-    const ssize_t count = ::write(fd, image.data() + done, image.size() - done);
+    const ssize_t count =
+        native_call(kWrite, [&] { return ::write(fd, image.data() + done, image.size() - done); });
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return memory_file_error(name, "write to the memory file");
     done += static_cast<std::size_t>(count);
   }
-  loaded->library_ = ::dlopen(base::format("/proc/self/fd/{}", fd).c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string path = base::format("/proc/self/fd/{}", fd);
+  loaded->library_ =
+      native_call(kLink, [&] { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
   if (loaded->library_ == nullptr) {
-    return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, ::dlerror());
+    return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, link_error());
   }
   return loaded;
 }
 
 Result<CpuEntry> CpuImage::entry(std::string_view kernel) const {
-  void* symbol = ::dlsym(library_, std::string(kernel).c_str());
+  const std::string symbol_name(kernel);
+  void* symbol = native_call(kEntry, [&] { return ::dlsym(library_, symbol_name.c_str()); });
   if (symbol == nullptr) {
     return error(StatusCode::kNotFound, "{}: has no entry '{}'", name_, kernel);
   }
@@ -131,11 +152,8 @@ Result<std::vector<CpuEntry>> CpuImage::entries(const Hyx& hyx) const {
   return all;
 }
 
-// The descriptor stays open until here: the dynamic linker knows a library by its path, and a new
-// image under a reused descriptor number would be taken for this one.
 CpuImage::~CpuImage() {
-  if (library_ != nullptr) ::dlclose(library_);
-  ::close(fd_);
+  if (library_ != nullptr) native_call(kUnlink, [&] { return ::dlclose(library_); });
 }
 
 }  // namespace halyard::inline v0::kernel

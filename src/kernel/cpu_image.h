@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
@@ -39,10 +40,12 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   Result<std::vector<CpuEntry>> entries(const Hyx& hyx) const;
 
  private:
-  CpuImage(int fd, std::string_view name) : fd_(fd), name_(name) {}
+  CpuImage(base::Descriptor file, std::string_view name) : file_(std::move(file)), name_(name) {}
   ~CpuImage() override;
 
-  int fd_;
+  // Open until the end: the dynamic linker knows a library by its path, and a new image under a
+  // reused descriptor number would be taken for this one.
+  base::Descriptor file_;
   void* library_ = nullptr;
   std::string name_;
 };

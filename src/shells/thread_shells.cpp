@@ -55,11 +55,54 @@ void ThreadShells::start_threads(base::Shell shell) noexcept {
       own.shells->run(own);
     };
     const char* const name = kNames[static_cast<int>(shell)];
-    if (kind.threads[started].start(name, body, &kind) != 0) break;
+    if (kind.adopted || kind.threads[started].start(name, body, &kind) != 0) break;
   }
   kind.started.store(started, std::memory_order_release);
+  set_lacking(shell, started == 0);
   // Not one thread: the next wake-up must come here again.
   if (started == 0) kind.pending.store(false, std::memory_order_relaxed);
+}
+
+// Under mutex_.
+void ThreadShells::set_lacking(base::Shell shell, bool lacking) noexcept {
+  const std::uint32_t bit = 1u << static_cast<int>(shell);
+  const std::uint32_t others = lacking_.load(std::memory_order_relaxed) & ~bit;
+  lacking_.store(others | (lacking ? bit : 0), std::memory_order_seq_cst);
+}
+
+// Nobody tells those who sleep that a kind lacks its thread: they look now and then.
+bool ThreadShells::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept {
+  for (;;) {
+    if (lacking_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      stand_in(parker, epoch);
+    const Nanoseconds look = clock().now() + kLookInterval;
+    if (deadline <= look) return parker.park(epoch, deadline);
+    if (parker.park(epoch, look)) return true;
+  }
+}
+
+// Until there is nothing to do, or `parker` was woken.
+void ThreadShells::stand_in(const base::Parker& parker, std::uint32_t epoch) noexcept {
+  for (Kind& kind : kinds_) {
+    const base::Shell shell = shell_of(kind);
+    if (!lacks(shell)) continue;
+    start_threads(shell);
+    {
+      base::LockGuard lock(mutex_);
+      if (!lacks(shell) || kind.adopted || stopping_.load(std::memory_order_relaxed)) continue;
+      kind.adopted = true;
+      // Work announced before this point is seen by step(), later work sets the bit again.
+      set_lacking(shell, false);
+    }
+    const base::FileSizeSignalGuard guard;  // as the file shell's
+    bool more = true;
+    while (more && parker.prepare() == epoch) more = work_->step(shell);
+    // What is due later has no other thread either.
+    more = more || work_->next_step(shell) != Deadline::kForeverTime;
+    base::LockGuard lock(mutex_);
+    kind.adopted = false;
+    if (more) set_lacking(shell, true);
+  }
 }
 
 Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) noexcept {
@@ -84,7 +127,7 @@ Status ThreadShells::start_thread(void (*call)(void* argument), void* argument) 
 }
 
 void ThreadShells::run(Kind& kind) noexcept {
-  const base::Shell shell = static_cast<base::Shell>(&kind - kinds_);
+  const base::Shell shell = shell_of(kind);
   std::optional<base::FileSizeSignalGuard> guard;  // as long as the thread: it does nothing else
   if (shell == base::Shell::kFile) guard.emplace();
   while (true) {
@@ -116,8 +159,9 @@ void ThreadShells::shutdown() noexcept {
   for (bool moved = true; moved;) {
     moved = false;
     for (Kind& kind : kinds_) {
-      if (!kind.pending.exchange(false, std::memory_order_seq_cst)) continue;
-      while (work_->step(static_cast<base::Shell>(&kind - kinds_))) moved = true;
+      const base::Shell shell = shell_of(kind);
+      if (!kind.pending.exchange(false, std::memory_order_seq_cst) && !lacks(shell)) continue;
+      while (work_->step(shell)) moved = true;
     }
   }
 }

@@ -8,7 +8,9 @@
 //
 // Issue, completion, reclaim and files have one thread each, host calls two. A kind's threads start
 // with its first wake-up: a program that never needs one has none. If the system refuses a thread,
-// the next wake-up of that kind tries again.
+// the next wake-up of that kind tries again, and so does whoever waits (park): one that waits does
+// the work itself meanwhile, callbacks and host calls too, so that none waits for a thread that
+// never comes.
 #pragma once
 
 #include <cstdint>
@@ -63,28 +65,40 @@ class ThreadShells final : public base::WorkSource {
   Status start_thread(void (*call)(void* argument), void* argument) noexcept override;
 
   void pause(unsigned turns) noexcept override;
-  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
-    return parker.park(epoch, deadline);
-  }
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
 
  private:
+  // How long whoever waits sleeps before it looks for work that lacks a thread.
+  static constexpr Nanoseconds kLookInterval = 10'000'000;
+
   struct Kind {
     base::Parker parker;
     base::Atomic<bool> pending{false};
     base::Atomic<int> started{0};
     base::Thread threads[kHostThreads];
     ThreadShells* shells = nullptr;
+    bool adopted = false;  // one that waits steps it: no thread may
   };
   static int threads_of(base::Shell shell) noexcept {
     return shell == base::Shell::kHost ? kHostThreads : 1;
   }
+  base::Shell shell_of(const Kind& kind) const noexcept {
+    return static_cast<base::Shell>(&kind - kinds_);
+  }
   void start_threads(base::Shell shell) noexcept;
+  bool lacks(base::Shell shell) const noexcept {
+    return (lacking_.load(std::memory_order_seq_cst) >> static_cast<int>(shell) & 1) != 0;
+  }
+  void set_lacking(base::Shell shell, bool lacking) noexcept;
+  void stand_in(const base::Parker& parker, std::uint32_t epoch) noexcept;
   void run(Kind& kind) noexcept;
 
   Work* work_ = nullptr;
   base::Atomic<bool> stopping_{false};
   Kind kinds_[base::kShellCount];
-  base::Mutex mutex_;  // guards starting, and own_
+  // A bit for each kind that has work, or will have, and not one thread. Written under mutex_.
+  base::Atomic<std::uint32_t> lacking_{0};
+  base::Mutex mutex_;  // guards starting, `adopted` and own_
   base::Thread own_[kOwnThreads];
 };
 

@@ -30,6 +30,7 @@ enum class NodeKind : std::uint8_t {
   kUpdate,
   kExecute,   // copies what its producers wrote, then writes
   kHostCall,  // looks at what its producers wrote, then writes
+  kFile,      // writes to a file, and reads that again: two submissions
   kPool,      // allocates from a pool, uses the buffer, gives it back: three submissions
   // By the host.
   kSignal,

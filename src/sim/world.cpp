@@ -49,6 +49,18 @@ bool World::open() {
   options.devices = &natives_;
   halyard::check(hal::register_all_drivers(*registry_));
   halyard::check(registry_->add(make_sim_driver(options)));
+  if (std::ranges::any_of(plan_.nodes, [](const Node& n) { return n.kind == NodeKind::kFile; })) {
+    auto files = std::make_unique<Files>(
+        plan_.seed, plan_.nodes.size() * 4, 4, plan_.faulty, [this](std::size_t k) {
+          for (const PlannedPoint& point : plan_.nodes[k].waits) {
+            check(justified(point), "a file is written before what it waits for",
+                  static_cast<std::int64_t>(k));
+          }
+        });
+    files_ = files.get();
+    registry_->files().set_backend(std::move(files));
+    file_ = Files::open();
+  }
   constexpr const char* kUris[] = {"sim://?devices={}", "cpu://?devices={}&workers={}",
                                    "serial://?devices={}"};
   const std::string uri = fmt::format(fmt::runtime(kUris[static_cast<int>(plan_.driver)]),
@@ -126,6 +138,7 @@ void World::run() {
   check_records();
   observers_.clear();
   submissions_ = records_.size();
+  if (files_ != nullptr) faults_ += files_->faults();
   records_.clear();
   registry_.reset();
 }
@@ -154,6 +167,9 @@ void World::perform(std::uint32_t k) {
     case NodeKind::kExecute:
     case NodeKind::kHostCall:
       submit(k);
+      break;
+    case NodeKind::kFile:
+      use_file(k);
       break;
     case NodeKind::kPool:
       use_pool(k);
@@ -381,6 +397,30 @@ void World::use_pool(std::uint32_t k) {
              [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
                return queue.deallocate(
                    buffer, {.wait = waits, .signal = signals, .submission = handle, .room = room});
+             });
+}
+
+// The node's token goes to its place in the file when its waits hold, and from there to its cell.
+void World::use_file(std::uint32_t k) {
+  const Node& node = plan_.nodes[k];
+  const std::uint32_t device = plan_.device_of(node.queue);
+  const hal::Queue queue = queues_[node.queue];
+  if (!queue) return signal(k);
+  const Deadline room = node.waits_for_room ? kForever : kNow;
+  const hal::Semaphore own = devices_[device].create_semaphore(0, "file").value();
+  const std::uint64_t offset = std::uint64_t{4} * k;
+  const bool written = send(
+      k, queue, false, node.waits, {}, {}, {own, 1},
+      [&](hal::Points waits, hal::Points signals, hal::Submission* handle) {
+        return queue.write(token_range(device, k), file_, offset,
+                           {.wait = waits, .signal = signals, .submission = handle, .room = room});
+      });
+  if (!written) return;
+  (void)send(k, queue, true, {}, node.signals, {own, 1}, {},
+             [&](hal::Points waits, hal::Points signals, hal::Submission* handle) {
+               return queue.read(
+                   file_, offset, cell(device, k, 0),
+                   {.wait = waits, .signal = signals, .submission = handle, .room = room});
              });
 }
 

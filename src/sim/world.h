@@ -25,7 +25,9 @@
 #include "hal/registry.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/file.h"
 #include "halyard/hal/queue.h"
+#include "sim/files.h"
 #include "sim/native.h"
 #include "sim/plan.h"
 
@@ -98,6 +100,7 @@ class World {
   void signal(std::uint32_t node);
   void submit(std::uint32_t node);
   void use_pool(std::uint32_t node);
+  void use_file(std::uint32_t node);
   void wait(std::uint32_t node);
   void observe(std::uint32_t node);
   void wait_idle(std::uint32_t node);
@@ -143,6 +146,8 @@ class World {
   std::vector<hal::Buffer> cells_of_;  // of each device: the same memory
   std::vector<hal::CommandBuffer> looks_, stages_;
   std::vector<hal::Pool> pools_;
+  hal::File file_;
+  Files* files_ = nullptr;  // the registry's
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<Observer> observers_;

@@ -38,10 +38,10 @@ void World::end_all() {
 void World::drop_handles() {
   // Callbacks look at these: to them each is there or gone.
   const auto drop = [](auto& handles) { const auto last = std::exchange(handles, {}); };
-  constexpr unsigned kGroups = 7;
+  constexpr unsigned kGroups = 8;
   const std::uint64_t first = random_.below(kGroups);
   for (std::uint64_t i = 0; i < kGroups; ++i) {
-    switch ((first + 3 * i) % kGroups) {  // 3 and 7 have no common divisor
+    switch ((first + 3 * i) % kGroups) {  // 3 and 8 have no common divisor
       case 0:
         drop(looks_);
         break;
@@ -59,6 +59,9 @@ void World::drop_handles() {
         break;
       case 5:
         drop(queues_);
+        break;
+      case 6:
+        drop(file_);
         break;
       default:
         drop(devices_);
@@ -108,7 +111,8 @@ void World::check_records() {
         check(plan_.faulty || abrupt_, record.cause.to_string(), k);
         const bool device_lost = record.cause.code() == StatusCode::kDeviceLost ||
                                  record.cause.code() == StatusCode::kUnavailable;
-        const bool by_itself = node.kind == NodeKind::kHostCall && node.fails;
+        const bool by_itself = (node.kind == NodeKind::kHostCall && node.fails) ||
+                               (node.kind == NodeKind::kFile && files_->failed(k));
         check(!record.writes || !written || by_host_[k] || device_lost || by_itself,
               fmt::format("has run, and then failed: {}", record.cause.to_string()), k);
         check(explained(record, record.cause),
@@ -168,6 +172,10 @@ bool World::explained(const Record& record, const Status& cause) {
   }
   if (node.kind == NodeKind::kHostCall && node.fails &&
       cause.message() == fmt::format("planted by node {}", record.node)) {
+    return true;
+  }
+  if (node.kind == NodeKind::kFile && files_->failed(record.node) &&
+      (cause.native_error() == "EIO" || cause.native_error() == "ENOSPC")) {
     return true;
   }
   // What it waits for has failed just so.

@@ -15,9 +15,14 @@
 
 #include "base/format.h"
 #include "base/futex.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::trace {
 namespace {
+
+HALYARD_CALL_SITE(kOpen, "trace.open", EACCES);
+HALYARD_CALL_SITE(kLock, "trace.lock", EWOULDBLOCK);
+HALYARD_CALL_SITE(kTruncate, "trace.truncate", EIO);
 
 void tell(std::string_view message) {
   std::fputs(base::format("halyard: HALYARD_PROFILE: {}; not tracing\n", message).c_str(), stderr);
@@ -29,15 +34,18 @@ Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path) {
   for (std::size_t at; (at = path.find("%p")) != std::string::npos;) {
     path.replace(at, 2, std::to_string(::getpid()));
   }
-  base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  base::Descriptor file(base::native_call(
+      kOpen, [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); }));
   if (file.get() < 0) return base::system_error(path, "open");
   // A program that another one starts inherits its environment.
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (base::native_call(kLock, [&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) != 0 &&
+      errno == EWOULDBLOCK) {
     return error(StatusCode::kFailedPrecondition,
                  "{}: another program is writing it; %p in the name stands for the process", path);
   }
   // EINVAL: a pipe or a device, which has no length.
-  if (::ftruncate(file.get(), 0) != 0 && errno != EINVAL) {
+  if (base::native_call(kTruncate, [&] { return ::ftruncate(file.get(), 0); }) != 0 &&
+      errno != EINVAL) {
     return base::system_error(path, "truncate");
   }
   std::unique_ptr<FileTrace> trace(new (std::nothrow) FileTrace(std::move(file), std::move(path)));
@@ -63,17 +71,13 @@ Status FileTrace::start() {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const auto body = [](void* self) -> void* {
-    static_cast<FileTrace*>(self)->run();
-    return nullptr;
-  };
-  const int code = ::pthread_create(&thread_, nullptr, body, this);
+  const auto body = [](void* self) { static_cast<FileTrace*>(self)->run(); };
+  const int code = thread_.start("hy-trace", body, this);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (code != 0) {
     return Status(StatusCode::kResourceExhausted, "the system starts no thread to write a trace",
                   ::strerrorname_np(code));
   }
-  ::pthread_setname_np(thread_, "hy-trace");
   running_ = true;
   return {};
 }
@@ -122,7 +126,7 @@ void FileTrace::close() noexcept {
   if (!std::exchange(running_, false)) return;
   ending_.store(true, std::memory_order_release);
   parker_.wake();
-  ::pthread_join(thread_, nullptr);
+  thread_.join();
 }
 
 std::unique_ptr<FileTrace> from_environment() {

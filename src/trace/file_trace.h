@@ -4,7 +4,6 @@
 // that is killed leaves a file that lacks the last moments.
 #pragma once
 
-#include <pthread.h>
 #include <sys/types.h>
 
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/file.h"
 #include "base/mutex.h"
 #include "base/parker.h"
+#include "base/thread.h"
 #include "halyard/base/result.h"
 #include "trace/chrome_trace.h"
 #include "trace/tracer.h"
@@ -60,7 +60,7 @@ class FileTrace {
   base::Atomic<std::uint32_t> served_{0};  // of these, the first so many are done
   base::Mutex mutex_;                      // guards running_
   bool running_ = false;
-  pthread_t thread_{};
+  base::Thread thread_;
 };
 
 // What HALYARD_PROFILE asks for: null if it is not set, or, having said so on standard error, if

@@ -8,6 +8,8 @@
 #include <semaphore>
 #include <thread>
 
+#include "base/failing_calls.h"
+
 namespace halyard::shells {
 namespace {
 
@@ -136,6 +138,76 @@ TEST_P(EachShell, WakingAfterShutdownDoesNothing) {
   shells.shutdown();
   shells.wake(GetParam());
   EXPECT_EQ(work.steps, 0);
+}
+
+TEST_P(EachShell, IsStoodInForByWhoWaitsWhereTheSystemRefusesAThread) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  const testing::FailingCalls refused("thread.start");
+  for (int round = 0; round < 10; ++round) {
+    work.todo = 10;
+    shells.wake(GetParam());
+    work.wait_until_done(shells);
+  }
+  EXPECT_GT(refused.failed, 0);
+  shells.shutdown();
+}
+
+TEST_P(EachShell, GetsItsThreadFromWhoWaitsOnceTheSystemAllowsOne) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  testing::FailingCalls refused("thread.start");
+  work.todo = 1;
+  std::atomic<std::thread::id> by;
+  work.on_step = [&](Shell) {
+    if (work.todo.exchange(0) == 0) return false;
+    by = std::this_thread::get_id();
+    work.done.wake();
+    return true;
+  };
+  shells.wake(GetParam());
+  refused.on = false;
+  work.wait_until_done(shells);
+  EXPECT_NE(by.load(), std::this_thread::get_id());
+  shells.shutdown();
+}
+
+TEST_P(EachShell, HasNoThreadWhileItIsStoodInFor) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  testing::FailingCalls refused("thread.start");
+  work.todo = 2;
+  std::atomic<int> inside{0};
+  std::atomic<bool> alone{true};
+  work.on_step = [&](Shell shell) {
+    if (++inside != 1) alone = false;
+    const bool did = work.todo > 0;
+    if (did && refused.on.exchange(false)) {
+      shells.wake(shell);  // now one could start
+      for (int i = 0; i < 100; ++i) std::this_thread::yield();
+    }
+    if (did && --work.todo == 0) work.done.wake();
+    --inside;
+    return did;
+  };
+  shells.wake(GetParam());
+  work.wait_until_done(shells);
+  EXPECT_TRUE(alone) << "two step it";
+  shells.shutdown();
+}
+
+TEST_P(EachShell, HasItsWorkDoneByShutdownWhereTheSystemRefusesAThread) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  const testing::FailingCalls refused("thread.start");
+  work.todo = 10;
+  shells.wake(GetParam());
+  shells.shutdown();
+  EXPECT_EQ(work.todo, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EachShell,

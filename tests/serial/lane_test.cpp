@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/failing_calls.h"
 #include "base/parker.h"
 #include "counts/allocations.h"
 #include "drivers/serial/allocator.h"
@@ -117,6 +118,14 @@ TEST(SerialLane, IsBusyWhenFullAndTakesTheRestLater) {
   wait_until(*lane, kMaxInFlight);
   ASSERT_EQ(issue(*lane, kBarrier, kMaxInFlight + 1).count, 1u);
   wait_until(*lane, kMaxInFlight + 1);
+}
+
+TEST(SerialLane, ArmNotifiesAtOnceWhereItHasNoMemoryToKeepIt) {
+  const auto lane = make_lane();
+  CountingNotify notify;
+  const testing::FailingCalls failing("arena.resize");
+  EXPECT_TRUE(lane->arm(1, notify).ok());
+  EXPECT_EQ(notify.count, 1);
 }
 
 TEST(SerialLane, ArmNotifiesOnceTheEarliestIsReached) {

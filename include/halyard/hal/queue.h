@@ -128,7 +128,7 @@ class HALYARD_EXPORT Queue {
   // A kMayBlock one may wait for anything and holds up nobody; if 256 of them run already in this
   // runtime, or the system refuses a thread, the submission fails with kResourceExhausted. fn is
   // destroyed after it has run, or without having run when the submission fails first, also when
-  // host_call itself does.
+  // host_call itself does. Where the system refuses threads, a kShort one runs on one that waits.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
   Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {

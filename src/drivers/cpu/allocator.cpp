@@ -15,9 +15,19 @@
 #include <vector>
 
 #include "base/format.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
+
+using base::Failing;
+using base::native_call;
+
+HALYARD_CALL_SITE(kAllocate, "cpu.allocate", ENOMEM);
+HALYARD_CALL_SITE(kMap, "cpu.map", ENOMEM, Failing::kMapped);
+HALYARD_CALL_SITE(kBind, "cpu.bind", EPERM);
+HALYARD_CALL_SITE(kUnmap, "cpu.unmap", 0, Failing::kErrno,
+                  "munmap(2) of a whole mapping fails for what is none");
 
 constexpr std::uint64_t kDefaultAlignment = 64;
 constexpr std::uint64_t kMaxAlignment = 4096;  // a page, so that mapped memory has it anyway
@@ -25,6 +35,10 @@ constexpr std::uint64_t kMaxAlignment = 4096;  // a page, so that mapped memory 
 // From here on memory is mapped by itself: it goes back to the system at once, and untouched pages
 // cost nothing. The C library's own threshold grows with use.
 constexpr std::uint64_t kMapFrom = std::uint64_t{1} << 20;
+
+void unmap(void* pointer, std::uint64_t size) noexcept {
+  native_call(kUnmap, [&] { return munmap(pointer, size); });
+}
 
 class HostMemory final : public hal::Memory {
  public:
@@ -36,7 +50,7 @@ class HostMemory final : public hal::Memory {
 
  private:
   ~HostMemory() override {
-    if (origin_ == Origin::kMapped) munmap(host_pointer(), size());
+    if (origin_ == Origin::kMapped) unmap(host_pointer(), size());
     if (origin_ == Origin::kHeap) std::free(host_pointer());
   }
 
@@ -49,7 +63,10 @@ Status bind(void* pointer, std::uint64_t size, unsigned node) {
   std::vector<unsigned long> mask(node / kBits + 1);
   mask[node / kBits] = 1ul << node % kBits;
   // One bit more than there are: the kernel takes off one.
-  if (syscall(SYS_mbind, pointer, size, MPOL_BIND, mask.data(), mask.size() * kBits + 1, 0) == 0) {
+  if (native_call(kBind, [&] {
+        return syscall(SYS_mbind, pointer, size, MPOL_BIND, mask.data(), mask.size() * kBits + 1,
+                       0);
+      }) == 0) {
     return {};
   }
   return Status(StatusCode::kUnimplemented,
@@ -74,11 +91,13 @@ Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, h
   const bool mapped = size >= (node ? kMaxAlignment : kMapFrom);
   void* pointer;
   if (mapped) {
-    pointer = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pointer = native_call(kMap, [&] {
+      return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    });
     if (pointer == MAP_FAILED) return exhausted();
     if (node) {
       if (Status status = bind(pointer, size, *node); !status.ok()) {
-        munmap(pointer, size);
+        unmap(pointer, size);
         return status;
       }
     }
@@ -87,13 +106,13 @@ Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, h
     // A multiple of the alignment, and never nothing.
     const std::uint64_t rounded =
         (std::max<std::uint64_t>(size, 1) + alignment - 1) & ~(alignment - 1);
-    pointer = std::aligned_alloc(alignment, rounded);
+    pointer = native_call(kAllocate, [&] { return std::aligned_alloc(alignment, rounded); });
     if (pointer == nullptr) return exhausted();
   }
   auto* memory = new (std::nothrow) HostMemory(
       size, type, pointer, mapped ? HostMemory::Origin::kMapped : HostMemory::Origin::kHeap);
   if (memory == nullptr) {
-    mapped ? static_cast<void>(munmap(pointer, size)) : std::free(pointer);
+    mapped ? unmap(pointer, size) : std::free(pointer);
     return exhausted();
   }
   return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));

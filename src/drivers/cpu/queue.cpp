@@ -202,12 +202,14 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
     while (armed != nullptr && armed->waiter.notify != &notify) armed = armed->next.get();
     if (armed == nullptr) {
       std::unique_ptr<Armed> fresh(new (std::nothrow) Armed(notify));
-      if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "cpu: no memory to arm");
-      fresh->next = std::move(armed_);
-      armed_ = std::move(fresh);
-      armed = armed_.get();
+      if (fresh != nullptr) {
+        fresh->next = std::move(armed_);
+        armed_ = std::move(fresh);
+        armed = armed_.get();
+      }
     }
-    if (!sequence_.arm(armed->waiter, sequence)) notify.notify();
+    // Without memory to keep it at once, too: early is allowed, and whoever is told looks again.
+    if (armed == nullptr || !sequence_.arm(armed->waiter, sequence)) notify.notify();
   }
   wake_if_left();  // whoever asks to be woken no longer helps
   return {};

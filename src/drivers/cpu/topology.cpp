@@ -4,18 +4,19 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "base/format.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
 
-namespace fs = std::filesystem;
+HALYARD_CALL_SITE(kAffinity, "cpu.affinity", EINVAL);
 
 constexpr unsigned kMaxProcessors = 8192;  // the most that Linux can be built for
 
@@ -27,11 +28,9 @@ bool read_number(std::string_view& text, unsigned& number) noexcept {
 
 // Those of a list as "0-3,8" that are allowed; none of a file that is not there.
 Processors read_list(const std::string& path, const Processors& allowed) {
-  std::string line;
-  std::ifstream file(path);
-  std::getline(file, line);
+  const std::string list = base::read_text(path);
   Processors found;
-  std::string_view text = line;
+  std::string_view text = list;
   for (unsigned first = 0; read_number(text, first);) {
     unsigned last = first;
     if (text.starts_with('-')) {
@@ -56,15 +55,15 @@ Topology Topology::read(const std::string& folder, const Processors& allowed) {
     if (std::ranges::find(core, processor) == core.end()) core = {processor};
     if (core.front() == processor) topology.cores.push_back(std::move(core));
   }
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder + "/node", ignored)) {
-    const std::string name = entry.path().filename().string();
+  const std::string nodes = folder + "/node";
+  const auto names = base::list_folder(nodes);
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     std::string_view text = name;
     unsigned number = 0;
     if (!text.starts_with("node")) continue;
     text.remove_prefix(4);
     if (!read_number(text, number) || !text.empty()) continue;
-    Processors processors = read_list(entry.path().string() + "/cpulist", allowed);
+    Processors processors = read_list(base::format("{}/{}/cpulist", nodes, name), allowed);
     if (!processors.empty()) topology.nodes.push_back({number, std::move(processors)});
   }
   std::ranges::sort(topology.nodes, {}, &Node::number);
@@ -75,7 +74,7 @@ Topology Topology::here() {
   std::vector<cpu_set_t> set(kMaxProcessors / CPU_SETSIZE);
   const std::size_t size = set.size() * sizeof(cpu_set_t);
   Processors allowed;
-  if (sched_getaffinity(0, size, set.data()) == 0) {
+  if (base::native_call(kAffinity, [&] { return sched_getaffinity(0, size, set.data()); }) == 0) {
     for (unsigned i = 0; i < kMaxProcessors; ++i) {
       if (CPU_ISSET_S(i, size, set.data())) allowed.push_back(i);
     }

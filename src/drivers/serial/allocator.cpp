@@ -4,12 +4,22 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 #include "base/format.h"
+#include "base/native_call.h"
 
 namespace halyard::inline v0::serial {
 namespace {
+
+HALYARD_CALL_SITE(kMap, "serial.map", ENOMEM, base::Failing::kMapped);
+HALYARD_CALL_SITE(kUnmap, "serial.unmap", 0, base::Failing::kErrno,
+                  "munmap(2) of a whole mapping fails for what is none");
+
+void unmap(void* pointer, std::uint64_t size) noexcept {
+  base::native_call(kUnmap, [&] { return munmap(pointer, size); });
+}
 
 class HostMemory final : public hal::Memory {
  public:
@@ -20,7 +30,7 @@ class HostMemory final : public hal::Memory {
 
  private:
   ~HostMemory() override {
-    if (mapped_ != 0) munmap(host_pointer(), mapped_);
+    if (mapped_ != 0) unmap(host_pointer(), mapped_);
   }
 
   const std::uint64_t mapped_;  // bytes that are this object's; 0: the importer's
@@ -36,12 +46,13 @@ const void* domain() noexcept {
 // Pages, so that every alignment holds; at least one, so that nothing has an address too.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type) {
   const std::uint64_t mapped = std::max<std::uint64_t>(size, 1);
-  void* const pointer =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const pointer = base::native_call(kMap, [&] {
+    return mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  });
   if (pointer != MAP_FAILED) {
     auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped);
     if (memory != nullptr) return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
-    munmap(pointer, mapped);
+    unmap(pointer, mapped);
   }
   return error(StatusCode::kResourceExhausted, "serial: no memory for {} bytes", size);
 }

@@ -10,12 +10,6 @@
 #include "trace/command_note.h"
 
 namespace halyard::inline v0::serial {
-namespace {
-
-// How often an edge is looked at that could not be armed for want of memory.
-constexpr Nanoseconds kLookInterval = 1'000'000;
-
-}  // namespace
 
 Result<std::unique_ptr<Lane>> Lane::create() {
   std::unique_ptr<Lane> lane(new (std::nothrow) Lane);
@@ -89,9 +83,9 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
         return {};
       }
       if (armed_.push_back({&notify, sequence})) return {};
-      return error(StatusCode::kResourceExhausted, "serial: no memory to arm {}", sequence);
     }
   }
+  // Reached, or no memory to keep it: early is allowed, and whoever is told looks again.
   notify.notify();
   return {};
 }
@@ -151,9 +145,8 @@ bool Lane::wait_for(const timeline::Edge& edge) noexcept {
     const std::uint32_t epoch = parker_.prepare();
     if (abandoned()) return false;
     if (producer.sequence_.load(std::memory_order_acquire) >= edge.sequence) return true;
-    const bool armed = producer.arm(edge.sequence, parker_).ok();
-    (void)parker_.park(epoch,
-                       armed ? Deadline::kForeverTime : Clock::steady().now() + kLookInterval);
+    (void)producer.arm(edge.sequence, parker_);
+    (void)parker_.park(epoch, Deadline::kForeverTime);
   }
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <atomic>
+#include <string_view>
+
+#include "base/native_call.h"
+
+namespace halyard::testing {
+
+// While one lives, and `on`, the native calls of one site fail.
+class FailingCalls final : public base::CallObserver {
+ public:
+  explicit FailingCalls(std::string_view site) : site_(site) { base::observe_calls(this); }
+  ~FailingCalls() { base::observe_calls(nullptr); }
+  FailingCalls(const FailingCalls&) = delete;
+  FailingCalls& operator=(const FailingCalls&) = delete;
+
+  int before(const base::CallSite& site) noexcept override {
+    if (!on || site.name != site_) return 0;
+    ++failed;
+    return site.error;
+  }
+
+  std::atomic<bool> on{true};
+  std::atomic<int> failed{0};
+
+ private:
+  const std::string_view site_;
+};
+
+}  // namespace halyard::testing

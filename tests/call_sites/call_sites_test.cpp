@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fails every native call, and every allocation, of a program that makes them all: once, from the
+// n-th on, and with all of its area. Each time everything ends, nothing is left over, what depends
+// on the call says so, and all else is done.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/native_call.h"
+#include "call_sites/faults.h"
+#include "call_sites/workload.h"
+#include "hal/file_backend.h"
+#include "hal/registry.h"
+#include "halyard/halyard.h"
+
+namespace halyard::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using base::CallSite;
+using Reach = Fault::Reach;
+
+// ThreadSanitizer is an order of magnitude slower, and looks for races: there each call fails in
+// the two ways that stir up most.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kEachWay = false;
+#else
+constexpr bool kEachWay = true;
+#endif
+
+// What becomes of a call that fails.
+struct Outcome {
+  std::string_view site;
+  bool told;  // the caller is told, at least of some such calls; else Halyard does without it
+  std::string_view why;  // what stands in its message; what is done instead
+  StatusCode code = StatusCode::kOk;
+};
+constexpr auto kExhausted = StatusCode::kResourceExhausted;
+constexpr auto kUnavailable = StatusCode::kUnavailable;
+constexpr auto kDataLoss = StatusCode::kDataLoss;
+
+constexpr Outcome kOutcomes[] = {
+    {"arena.resize", true, "memory", kExhausted},
+    {"block_pool.allocate", true, "memory", kExhausted},
+    {"cache.create", true, "open for writing", kExhausted},
+    {"cache.make_folder", true, "mkdir", kExhausted},
+    {"cache.open_folder", true, "open", kExhausted},
+    {"cache.publish", true, "rename", kUnavailable},
+    {"cache.random", true, "getrandom", kUnavailable},
+    {"cache.remove", false, "the file stays until somebody makes room again"},
+    {"cache.stat_entry", false, "the entry is not counted"},
+    {"cache.stat_folder", true, "stat", kUnavailable},
+    {"cache.touch", false, "the entry keeps its age"},
+    {"cpu.affinity", true, "cores", StatusCode::kInvalidArgument},
+    {"cpu.allocate", true, "no memory for", kExhausted},
+    {"cpu.bind", true, "could not be bound to NUMA node", StatusCode::kUnimplemented},
+    {"cpu.map", true, "no memory for", kExhausted},
+    {"file.close", true, "close", kExhausted},
+    {"file.open", true, "open", kExhausted},
+    {"file.read", true, "read", kUnavailable},
+    {"file.stat", true, "stat", kUnavailable},
+    {"file.write", true, "write", kExhausted},
+    {"folder.list", false, "no room is made; no NUMA nodes are seen"},
+    {"folder.next", false, "no room is made; no NUMA nodes are seen"},
+    {"folder.open", false, "no room is made; no NUMA nodes are seen"},
+    {"futex.wait", false, "who would sleep looks again"},
+    {"image.create", true, "memfd_create", kExhausted},
+    {"image.entry", true, "has no entry", kDataLoss},
+    {"image.link", true, "cannot be loaded", kDataLoss},
+    {"image.write", true, "write to the memory file", kExhausted},
+    {"machine.pages", false, "the size of the memory is not known"},
+    {"queue_file.block", true, "open", StatusCode::kInvalidArgument},
+    {"queue_file.duplicate", true, "import_descriptor", kExhausted},
+    {"queue_file.flags", true, "import_descriptor", StatusCode::kInvalidArgument},
+    {"queue_file.open", true, "open", kExhausted},
+    {"queue_file.stat", true, "", kDataLoss},
+    {"serial.map", true, "no memory for", kExhausted},
+    {"status.allocate", true, "out of memory while building an error message", kExhausted},
+    {"thread.attributes", true, "could not be started", kExhausted},
+    {"thread.processors", true, "could not be started", kExhausted},
+    {"thread.start", true, "start", kExhausted},
+    {"thread.try_join", false, "the thread's place is not used again"},
+    {"trace.lock", true, "another program is writing it", StatusCode::kFailedPrecondition},
+    {"trace.open", true, "open", StatusCode::kPermissionDenied},
+    {"trace.truncate", true, "truncate", kUnavailable},
+    {"transfer.read", true, "read of", kDataLoss},
+    {"transfer.write", true, "write of", kExhausted},
+    {"uring.completion", true, "file ", kDataLoss},
+    {"uring.enter", true, "file ", kExhausted},
+    {"uring.event", false, "files are read and written one at a time"},
+    {"uring.map", false, "files are read and written one at a time"},
+    {"uring.setup", false, "files are read and written one at a time"},
+};
+
+const Outcome* outcome_of(const CallSite& site) {
+  const auto at = std::ranges::find(kOutcomes, site.name, &Outcome::site);
+  return at == std::end(kOutcomes) ? nullptr : at;
+}
+
+// Ends the program, and says when, where a workload does not come to its end.
+class Watchdog {
+ public:
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  void watch(std::string what) {
+    const std::lock_guard lock(mutex_);
+    what_ = std::move(what);
+    ++turn_;
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!ending_) {
+      const std::uint64_t turn = turn_;
+      if (changed_.wait_for(lock, 60s, [&] { return ending_ || turn_ != turn; })) continue;
+      if (what_.empty()) continue;
+      std::fprintf(stderr, "HANGS: %s\n", what_.c_str());
+      std::_Exit(1);
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string what_;
+  std::uint64_t turn_ = 0;
+  bool ending_ = false;
+  std::thread thread_{[this] { run(); }};
+};
+
+std::size_t entries_of(const char* folder) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    count += !entry.path().empty();
+  return count;
+}
+
+class CallSites : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    bystander_ = registry_.open("cpu://?workers=1").value();
+    x_ = bystander_.allocate({.size = 4096, .memory = hal::MemoryType::kHostVisible}).value();
+    done_ = bystander_.create_semaphore().value();
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      hal::Recorder recorder(bystander_);
+      recorder.fill(x_, i + 1);
+      commands_[i] = recorder.finish().value();
+    }
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(bystand(), "");
+    run({}, true);  // what is made once for the process
+    descriptors_ = entries_of("/proc/self/fd");
+    threads_ = entries_of("/proc/self/task");
+  }
+
+  // A device that was there before has nothing to do with what fails.
+  std::string bystand() {
+    const std::uint64_t value = ++value_;
+    Status status = bystander_.queue().execute(commands_[value % 2], {.signal = {{done_, value}}});
+    if (status.ok()) status = done_.wait(value, 20s);
+    if (!status.ok()) return status.to_string();
+    for (const std::uint32_t word : x_.map().value().as<std::uint32_t>()) {
+      if (word != value % 2 + 1) return "wrong bytes";
+    }
+    return "";
+  }
+
+  std::string leftovers() const {
+    if (entries_of("/proc/self/fd") != descriptors_) return "descriptors";
+    // A joined thread may be listed for another moment.
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (entries_of("/proc/self/task") != threads_) {
+      if (std::chrono::steady_clock::now() > until) return "threads";
+      sched_yield();
+    }
+    return faults_.mappings() == 0 ? "" : "mapped memory";
+  }
+
+  // Whether `status` is what comes of the calls that failed.
+  static std::string judge(const Status& status, const std::vector<const CallSite*>& failed,
+                           bool allocation) {
+    if (status.ok()) return "";
+    if (allocation && status.code() == kExhausted) return "";
+    for (const CallSite* site : failed) {
+      const Outcome& outcome = *outcome_of(*site);
+      if (outcome.told && status.code() == outcome.code &&
+          status.message().find(outcome.why) != std::string_view::npos) {
+        told_.insert(site->name);
+        return "";
+      }
+    }
+    return "of another reason: " + status.to_string();
+  }
+
+  void run(const Fault& fault, bool rehearsal = false) {
+    faults_.plan(fault);
+    for (const Section& section : sections()) {
+      const std::string what = fault.to_string() + ", in " + std::string(section.name);
+      watchdog_.watch(what);
+      const bool whole = rehearsal || fault.slow;
+      Status status = section.run(workplace_, whole);
+      const std::vector<const CallSite*> failed = faults_.take_failed();
+      const bool allocation = faults_.take_failed_allocation();
+      EXPECT_EQ(judge(status, failed, allocation), "") << what;
+      if (rehearsal) continue;
+      EXPECT_EQ(leftovers(), "") << what;
+      EXPECT_EQ(bystand(), "") << what;
+    }
+    watchdog_.watch("");
+  }
+
+  static inline std::set<std::string_view> told_;
+
+  Faults faults_;  // until no thread is left to ask it
+  Workplace workplace_;
+  hal::DriverRegistry registry_;
+  hal::Device bystander_ = [this] {
+    check(register_all_drivers(registry_));
+    return hal::Device();
+  }();
+  hal::Buffer x_;
+  hal::Semaphore done_;
+  hal::CommandBuffer commands_[2];
+  std::uint64_t value_ = 0;
+  Watchdog watchdog_;
+  std::size_t descriptors_ = 0, threads_ = 0;
+};
+
+TEST_F(CallSites, EachMayFail) {
+  const auto sites = base::call_sites();
+  run({}, true);
+  std::vector<std::uint64_t> calls;
+  for (std::size_t i = 0; i < sites.size(); ++i) calls.push_back(faults_.calls(i));
+  const bool uring = hal::make_uring_backend() != nullptr;
+  std::size_t reached = 0, expected = 0;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const CallSite& site = *sites[i];
+    if (!uring && site.area() == "uring") continue;  // this kernel has none for us
+    ++expected;
+    EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
+    if (calls[i] == 0) continue;
+    if (site.error == 0) {
+      EXPECT_NE(site.never_fails, "") << site.name;
+    } else if (outcome_of(site) == nullptr) {
+      ADD_FAILURE() << site.name << ": what comes of it?";
+      continue;
+    } else {
+      const std::uint64_t middle = calls[i] / 2 + 1;
+      run({.site = &site});
+      run({.site = &site, .reach = Reach::kSticky});
+      if (kEachWay) {
+        run({.site = &site, .call = middle});
+        run({.site = &site, .reach = Reach::kFromThenOn});
+        run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
+      }
+      EXPECT_EQ(told_.contains(site.name), outcome_of(site)->told) << site.name;
+    }
+    ++reached;
+    if (HasFailure()) break;
+  }
+  std::printf("call sites %zu/%zu\n", reached, expected);
+  EXPECT_EQ(reached, expected);
+}
+
+TEST_F(CallSites, EachMayBeSlow) { run({.slow = true}); }
+
+TEST_F(CallSites, EachAllocationMayFail) {
+  (void)faults_.take_callers();
+  run({}, true);
+  const std::vector<const void*> callers = faults_.take_callers();
+  std::size_t done = 0;
+  for (const void* caller : callers) {
+    if (kEachWay) run({.caller = caller});
+    run({.caller = caller, .reach = Reach::kFromThenOn});
+    ++done;
+    if (HasFailure()) break;
+  }
+  std::printf("allocations %zu/%zu\n", done, callers.size());
+  EXPECT_EQ(done, callers.size());
+}
+
+}  // namespace
+}  // namespace halyard::testing

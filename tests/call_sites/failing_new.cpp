@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// operator new(std::nothrow) of this program: what it does not fail is left to the throwing one, so
+// that every operator delete fits.
+#include <new>
+
+#include "call_sites/faults.h"
+
+namespace {
+
+// `caller` tells the places in the code apart.
+bool fails(const void* caller) noexcept {
+  auto* const faults = halyard::testing::Faults::current();
+  return faults != nullptr && faults->allocation_fails(caller);
+}
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return fails(__builtin_return_address(0)) ? nullptr : operator new(size);
+}
+[[gnu::noinline]] void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return fails(__builtin_return_address(0)) ? nullptr : operator new[](size);
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment,
+                                     const std::nothrow_t&) noexcept {
+  return fails(__builtin_return_address(0)) ? nullptr : operator new(size, alignment);
+}
+[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment,
+                                       const std::nothrow_t&) noexcept {
+  return fails(__builtin_return_address(0)) ? nullptr : operator new[](size, alignment);
+}

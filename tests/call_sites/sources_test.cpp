@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// No source of the library makes a native call outside base::native_call (base/native_call.h).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/native_call.h"
+
+namespace halyard::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of the system, the C library's allocator, the dynamic linker, threads: what can fail or block.
+constexpr std::string_view kCalls[] = {
+    "CPU_ALLOC",
+    "aligned_alloc",
+    "calloc",
+    "closedir",
+    "dlclose",
+    "dlopen",
+    "dlsym",
+    "dup",
+    "dup2",
+    "eventfd",
+    "eventfd_read",
+    "eventfd_write",
+    "fcntl",
+    "fdopendir",
+    "flock",
+    "fopen",
+    "fork",
+    "fstat",
+    "fstatat",
+    "fsync",
+    "ftruncate",
+    "futimens",
+    "getrandom",
+    "ioctl",
+    "lseek",
+    "lstat",
+    "madvise",
+    "malloc",
+    "memfd_create",
+    "mkdirat",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "nanosleep",
+    "openat",
+    "opendir",
+    "pipe",
+    "pipe2",
+    "posix_memalign",
+    "pread",
+    "preadv",
+    "pthread_attr_init",
+    "pthread_create",
+    "pthread_attr_setaffinity_np",
+    "pthread_join",
+    "pwrite",
+    "pwritev",
+    "pthread_tryjoin_np",
+    "readdir",
+    "readv",
+    "realloc",
+    "renameat",
+    "sched_getaffinity",
+    "sched_setaffinity",
+    "socket",
+    "syscall",
+    "sysconf",
+    "unlinkat",
+    "usleep",
+    "waitpid",
+    "writev",
+};
+// Unqualified these are functions of our own, unless they get a descriptor.
+constexpr std::string_view kCommon[] = {"close",  "mkdir", "open",   "poll", "read",
+                                        "rename", "stat",  "unlink", "write"};
+// What makes native calls that nobody sees.
+constexpr std::string_view kHidden[] = {"condition_variable",
+                                        "directory_iterator",
+                                        "filesystem",
+                                        "fstream",
+                                        "ifstream",
+                                        "jthread",
+                                        "mutex",
+                                        "ofstream",
+                                        "thread"};
+
+struct Exception {
+  std::string_view file;
+  std::string_view call;
+  std::string_view why;
+};
+constexpr Exception kExceptions[] = {
+    {"base/file.cpp", "close", "what it answers passes the seam: the descriptor is gone anyway"},
+    {"base/machine.cpp", "sysconf", "the size of a page, which is no call"},
+    {"base/thread.cpp", "pthread_attr_init", "allocates nothing and cannot fail in this C library"},
+    {"hcq/ring_group.cpp", "sched_getaffinity", "once for the process, which may do without"},
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// As long as before, without what is in comments and literals.
+std::string code_of(std::string text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char first = text[at];
+    const bool comment = text.compare(at, 2, "//") == 0;
+    if (!comment && first != '"' && (first != '\'' || (at != 0 && is_word(text[at - 1])))) continue;
+    std::size_t end = at + 1;
+    while (end < text.size() && text[end] != (comment ? '\n' : first)) {
+      end += !comment && text[end] == '\\' ? 2 : 1;
+    }
+    end = std::min(end + (comment ? 0 : 1), text.size());
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(at),
+              text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    at = end - 1;
+  }
+  return text;
+}
+
+std::size_t closing(const std::string& code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < code.size(); ++at) {
+    depth += code[at] == '(' ? 1 : code[at] == ')' ? -1 : 0;
+    if (depth == 0) return at;
+  }
+  return code.size();
+}
+
+bool gets_a_descriptor(std::string_view arguments) {
+  const std::string_view first = arguments.substr(0, arguments.find_first_of(",)"));
+  return first.ends_with("fd") || first.ends_with("fd_") || first.ends_with("descriptor") ||
+         first.ends_with("descriptor_") || first.ends_with(".get(");
+}
+
+// The calls outside native_call(...).
+std::vector<std::string> bare_calls(const std::string& code) {
+  std::vector<std::string> found;
+  for (std::size_t at = 0, end = 0; at < code.size(); at = end) {
+    for (end = at; end < code.size() && is_word(code[end]);) ++end;
+    if (end == at) {
+      ++end;
+      continue;
+    }
+    const std::string word = code.substr(at, end - at);
+    const std::string_view before = std::string_view(code).substr(0, at);
+    const bool of_std = before.ends_with("std::");
+    const bool global = before.ends_with("::") && (at < 3 || !is_word(code[at - 3]));
+    const bool bare = !before.ends_with("::") && !before.ends_with('.') &&
+                      !before.ends_with("->") && !before.ends_with('~');
+    if (of_std && std::ranges::find(kHidden, word) != std::end(kHidden)) found.push_back(word);
+    if (code[end] != '(') continue;
+    if (word == "native_call") {
+      end = closing(code, end);
+      continue;
+    }
+    const bool always = std::ranges::find(kCalls, word) != std::end(kCalls);
+    const bool common = std::ranges::find(kCommon, word) != std::end(kCommon);
+    const bool descriptor = gets_a_descriptor(std::string_view(code).substr(end + 1));
+    if ((always && (of_std || global || bare)) || (common && (global || (bare && descriptor)))) {
+      found.push_back(word);
+    }
+  }
+  return found;
+}
+
+TEST(CallSeam, IsMissedByACallOutside) {
+  using Calls = std::vector<std::string>;
+  EXPECT_EQ(bare_calls("int fd = ::open(path, 0);"), Calls{"open"});
+  EXPECT_EQ(bare_calls("if (close(fd_) != 0) return;"), Calls{"close"});
+  EXPECT_EQ(bare_calls("read(file.get(), bytes);"), Calls{"read"});
+  EXPECT_EQ(bare_calls("void* p = std::malloc(n);"), Calls{"malloc"});
+  EXPECT_EQ(bare_calls("x = a.f(mmap(nullptr));"), Calls{"mmap"});
+  EXPECT_EQ(bare_calls("std::thread t; std::filesystem::path p;"), (Calls{"thread", "filesystem"}));
+  EXPECT_EQ(bare_calls("native_call(kA, [] { return f(::dup(1)); }), ::dup2(2)"), Calls{"dup2"});
+  EXPECT_EQ(bare_calls("native_call(kA, [&] { return ::open(path, 0); })"), Calls{});
+  EXPECT_EQ(bare_calls("DiskCache::open(a); file.read(b); lane->close(c); void close();"), Calls{});
+  EXPECT_EQ(bare_calls(code_of("// as mmap(2)\nf(\"mmap(\\\"\", 'x', 1'000); dup(1)")),
+            Calls{"dup"});
+}
+
+TEST(CallSeam, HasEveryNativeCallOfTheLibrary) {
+  const fs::path root = fs::path(HALYARD_SOURCE_DIR) / "src";
+  std::vector<bool> used(std::size(kExceptions));
+  std::size_t files = 0, sites = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    const std::string name = fs::relative(entry.path(), root).string();
+    // Programs' parts, and what stands in for the system.
+    if (name.starts_with("sim/") || name.starts_with("compiler/") ||
+        name.starts_with("conformance/")) {
+      continue;
+    }
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
+    std::ifstream file(entry.path());
+    const std::string code = code_of(std::string(std::istreambuf_iterator<char>(file), {}));
+    for (std::size_t at = 0; (at = code.find("\nHALYARD_CALL_SITE(", at)) != code.npos; ++at) {
+      ++sites;
+    }
+    for (const std::string& call : bare_calls(code)) {
+      const auto* const known = std::ranges::find_if(kExceptions, [&](const Exception& exception) {
+        return exception.file == name && exception.call == call;
+      });
+      EXPECT_NE(known, std::end(kExceptions)) << name << ": " << call << " outside native_call()";
+      if (known != std::end(kExceptions)) used[known - std::begin(kExceptions)] = true;
+    }
+    ++files;
+  }
+  EXPECT_GE(files, 100u);
+  EXPECT_EQ(sites, base::call_sites().size()) << "sites that are defined, and that are listed";
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    EXPECT_TRUE(used[i]) << kExceptions[i].file << " does not call " << kExceptions[i].call;
+  }
+}
+
+}  // namespace
+}  // namespace halyard::testing

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "call_sites/workload.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "base/disk_cache.h"
+#include "drivers/cpu/allocator.h"
+#include "drivers/cpu/topology.h"
+#include "hal/file.h"
+#include "hal/file_backend.h"
+#include "hal/registry.h"
+#include "halyard/hal/buffer_view.h"
+#include "halyard/hal/dlpack.h"
+#include "halyard/halyard.h"
+#include "halyard/hcq/allocator.h"
+#include "halyard/hcq/cpu.h"
+#include "halyard/hcq/graph.h"
+#include "kernel/kernel_test_util.h"
+
+namespace halyard::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using hal::MemoryType;
+
+constexpr auto kPatience = 20s;  // what takes longer hangs
+constexpr std::uint32_t kPattern = 0x5aa5'0ff0;
+
+constexpr std::string_view kKernels = R"(
+#include <halyard/kernel.h>
+HY_KERNEL(add, 16, 1, 1, HY_INOUT(uint, x), HY_SCALAR(uint, by), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) { x[HY_GLOBAL_X] += by; }
+}
+)";
+
+Status wrong(std::string_view what) { return Status(StatusCode::kInternal, what); }
+
+bool all_are(std::span<const std::byte> bytes, std::uint32_t word) {
+  for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+    if (std::memcmp(&bytes[at], &word, 4) != 0) return false;
+  }
+  return true;
+}
+
+Status holds(const hal::Buffer& buffer, std::uint32_t word) {
+  HALYARD_ASSIGN_OR_RETURN(hal::Mapping mapping, buffer.map());
+  return all_are(mapping.bytes(), word) ? Status() : wrong("the bytes are others");
+}
+
+hal::BufferInfo host_visible(std::uint64_t size) {
+  return {.size = size, .memory = MemoryType::kHostVisible};
+}
+
+// Whole slabs, staging, transfers, pools and further queues of a device.
+Status use_memory(std::string_view uri) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_RETURN_IF_ERROR(registry.enumerate().status());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer small, device.allocate(host_visible(1024)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer large, device.allocate(host_visible(3u << 20)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  const hal::Queue queue = device.queue();
+  HALYARD_RETURN_IF_ERROR(queue.fill(large, kPattern, 4, {.signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(
+      device.queue(hal::QueueKind::kCopy)
+          .copy({large, 1u << 20, 1024}, small, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  const std::vector<std::byte> zeroes(512);
+  HALYARD_RETURN_IF_ERROR(
+      queue.update(small, 512, zeroes, {.wait = {{done, 2}}, .signal = {{done, 3}}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(3, kPatience));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping, small.map());
+  if (!all_are(mapping.bytes().first(512), kPattern) || !all_are(mapping.bytes().last(512), 0)) {
+    return wrong("the bytes are others");
+  }
+
+  HALYARD_ASSIGN_OR_RETURN(
+      const hal::Pool pool,
+      device.create_pool({.memory = MemoryType::kHostVisible, .slab_size = 8192}));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore own, device.create_semaphore());
+    HALYARD_ASSIGN_OR_RETURN(const hal::Buffer block,
+                             queue.allocate(pool, host_visible(4096), {.signal = {{own, 1}}}));
+    HALYARD_RETURN_IF_ERROR(
+        queue.fill(block, kPattern, 4, {.wait = {{own, 1}}, .signal = {{own, 2}}}));
+    HALYARD_RETURN_IF_ERROR(own.wait(2, kPatience));
+    HALYARD_RETURN_IF_ERROR(holds(block, kPattern));
+    HALYARD_RETURN_IF_ERROR(queue.deallocate(block, {.signal = {{own, 3}}}));
+    HALYARD_RETURN_IF_ERROR(own.wait(3, kPatience));
+  }
+  HALYARD_RETURN_IF_ERROR(pool.trim());
+
+  HALYARD_ASSIGN_OR_RETURN(const hal::Queue urgent,
+                           device.create_queue({.priority = hal::QueuePriority::kHigh}));
+  std::vector<hal::Semaphore> many;
+  for (int i = 0; i < 8; ++i) {  // more than a submission, or a wait, has room for by itself
+    HALYARD_ASSIGN_OR_RETURN(many.emplace_back(), device.create_semaphore());
+  }
+  std::vector<hal::Point> points;
+  for (const hal::Semaphore& semaphore : many) points.emplace_back(semaphore, 1);
+  HALYARD_RETURN_IF_ERROR(urgent.barrier({.wait = points, .signal = {{done, 4}}}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Fence fence, hal::Fence::create(points));
+  HALYARD_RETURN_IF_ERROR(urgent.barrier({.signal = points}));
+  HALYARD_RETURN_IF_ERROR(fence.wait(kPatience));
+  HALYARD_RETURN_IF_ERROR(done.wait(4, kPatience));
+  return urgent.wait_idle(kPatience);
+}
+
+Status run_kernel(const Workplace& workplace, std::string_view uri) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(workplace.kernels));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Function add, executable.function("add"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  const hal::Queue queue = device.queue();
+  hal::Recorder recorder(device);
+  recorder.fill(hal::slot(0), 5)
+      .barrier()
+      .dispatch(add, {.items = 1024}, {hal::slot(0)}, {3u, 1024u});
+  HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
+  HALYARD_RETURN_IF_ERROR(queue.execute(commands, {.bindings = {x}, .signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(queue.dispatch(add, {.items = 1024}, {x}, {4u, 1024u},
+                                         {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(2, kPatience));
+  return holds(x, 12);
+}
+
+// Threads of the runtime: host calls of both kinds, callbacks, more released work than one caller
+// issues, and a thread that sleeps until another signals.
+Status use_threads(const Workplace&, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("cpu://?workers=1"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore gate, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  const hal::Queue queue = device.queue();
+  std::atomic<int> calls{0};
+  const auto count = [&calls] { ++calls; };
+  HALYARD_RETURN_IF_ERROR(queue.host_call(count, {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(queue.host_call(count, {.wait = {{done, 1}}, .signal = {{done, 2}}},
+                                          hal::HostCallMode::kMayBlock));
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const std::uint64_t value = i + 3;
+    HALYARD_RETURN_IF_ERROR(queue.barrier({.wait = {{done, 2}}, .signal = {{done, value}}}));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore called, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(hal::Registration registration,
+                           done.on_reach(202, [&](const Status& status) {
+                             status.ok() ? (void)called.signal(1) : called.fail(status);
+                           }));
+  std::thread opener([&gate] { (void)gate.signal(1); });
+  const Status status = called.wait(1, kPatience);
+  opener.join();
+  HALYARD_RETURN_IF_ERROR(status);
+  HALYARD_RETURN_IF_ERROR(
+      queue.host_call(count, {.signal = {{done, 203}}}, hal::HostCallMode::kMayBlock));
+  HALYARD_RETURN_IF_ERROR(done.wait(203, kPatience));
+  return calls == 3 ? Status() : wrong("a host call was lost");
+}
+
+// A file is written from one buffer and read into another. What does not depend on it is done
+// whatever happens, and what does fails with the same cause.
+Status move_files(const Workplace& workplace, std::unique_ptr<hal::FileBackend> backend) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  if (backend != nullptr) registry.files().set_backend(std::move(backend));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("cpu://?workers=1"));
+  constexpr std::uint64_t kSize = 5u << 20;
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer source, device.allocate(host_visible(kSize)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer target, device.allocate(host_visible(kSize)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer other, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore written, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore read, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore dependent, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore unrelated, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::File file,
+                           hal::File::open(workplace.folder + "/transfers",
+                                           hal::FileAccess::kReadWrite, hal::FileCreation::kEmpty));
+  const base::Descriptor same(::open((workplace.folder + "/transfers").c_str(), O_RDWR));
+  HALYARD_ASSIGN_OR_RETURN(const hal::File imported, hal::File::import_descriptor(same.get()));
+  const hal::Queue queue = device.queue();
+  HALYARD_RETURN_IF_ERROR(queue.fill(source, kPattern, 4, {.signal = {{written, 1}}}));
+  HALYARD_RETURN_IF_ERROR(
+      queue.write(source, file, 0, {.wait = {{written, 1}}, .signal = {{written, 2}}}));
+  HALYARD_RETURN_IF_ERROR(
+      queue.read(imported, 0, target, {.wait = {{written, 2}}, .signal = {{read, 1}}}));
+  HALYARD_RETURN_IF_ERROR(queue.barrier({.wait = {{read, 1}}, .signal = {{dependent, 1}}}));
+  const Status submitted = queue.fill(other, 7, 4, {.signal = {{unrelated, 1}}});
+  const Status end = dependent.wait(1, kPatience);
+  if (submitted.ok()) {
+    HALYARD_RETURN_IF_ERROR(unrelated.wait(1, kPatience));
+    HALYARD_RETURN_IF_ERROR(holds(other, 7));
+  }
+  const Status cause = read.wait(1, kPatience);
+  if (cause.message() != end.message()) return wrong("the dependent's cause is another");
+  HALYARD_RETURN_IF_ERROR(end);
+  HALYARD_RETURN_IF_ERROR(submitted);
+  HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, file.size());
+  if (size != kSize) return wrong("the file's size is another");
+  return holds(target, kPattern);
+}
+
+// A wait in the kernel that is ended from outside, as a transfer does that comes meanwhile.
+Status interrupt_transfers(const Workplace& workplace, bool) {
+  const std::unique_ptr<hal::FileBackend> backend = hal::make_uring_backend();
+  if (backend == nullptr) return {};
+  const base::Descriptor file(::open(workplace.kernels.c_str(), O_RDONLY));
+  backend->interrupt();
+  for (int i = 0; i < 2; ++i) {  // the second finds the notice of the interruption
+    std::byte bytes[16];
+    hal::FileRequest request{
+        .descriptor = file.get(), .data = bytes, .offset = 0, .length = sizeof bytes};
+    backend->start(request);
+    hal::FileRequest* ended[hal::FileBackend::kMaxRequests];
+    while (backend->reap(ended, true) == 0) {
+    }
+    if (request.result < 0) return hal::file_error(-request.result, workplace.kernels, "read");
+    if (request.result != sizeof bytes) return wrong("a part was not read");
+  }
+  return {};
+}
+
+Status place_memory(const Workplace&, bool whole) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_RETURN_IF_ERROR(registry.open("cpu://?workers=1&affinity=core").status());
+  const cpu::Topology topology = cpu::Topology::here();
+  const unsigned node = topology.nodes.empty() ? 0 : topology.nodes[0].number;
+  const Status bound = cpu::allocate(1u << 16, 64, MemoryType::kDeviceLocal, node).status();
+  // A system may forbid it.
+  return whole && bound.code() == StatusCode::kUnimplemented ? Status() : bound;
+}
+
+Status use_disk_cache(const Workplace& workplace, bool whole) {
+  const std::string folder = workplace.folder + "/some/cache";
+  std::filesystem::remove_all(workplace.folder + "/some");
+  const std::vector<std::byte> bytes(1000, std::byte{7});
+  HALYARD_ASSIGN_OR_RETURN(const base::DiskCache cache, base::DiskCache::open(folder, 2500));
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    HALYARD_RETURN_IF_ERROR(cache.put({i, i}, bytes));
+    const base::DiskCache::Entry entry = cache.find({i, i});
+    if (whole && !entry) return wrong("an entry is lost");
+    if (entry && !std::ranges::equal(entry.bytes(), bytes)) return wrong("an entry is another");
+  }
+  if (whole && cache.find({0, 0})) return wrong("the oldest entry is not gone");
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("cpu://?workers=1"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::ExecutableCache executables,
+                           device.create_executable_cache({.folder = folder}));
+  return executables.load(workplace.kernels).status();
+}
+
+Status write_trace(const Workplace& workplace, bool whole) {
+  const std::string path = workplace.folder + "/trace.json";
+  {
+    HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<trace::FileTrace> trace, trace::FileTrace::open(path));
+    hal::DriverRegistry registry(std::move(trace));
+    HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+    HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("cpu://?workers=1"));
+    HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(64)));
+    HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore(0, "traced"));
+    HALYARD_RETURN_IF_ERROR(device.queue().fill(x, kPattern, 4, {.signal = {{done, 1}}}));
+    HALYARD_RETURN_IF_ERROR(done.wait(1, kPatience));
+    HALYARD_RETURN_IF_ERROR(holds(x, kPattern));
+  }
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const bool complete = text.find("\"fill\"") != text.npos && text.ends_with("]\n");
+  return whole && !complete ? wrong("the trace has no end") : Status();
+}
+
+Status build_errors(const Workplace&, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  const Status status = registry.open("cpu://?colour=red").status();
+  return status.code() == StatusCode::kInvalidArgument ? Status() : status;
+}
+
+// What recordings are made of, and views of memory that others share.
+Status record(const Workplace& workplace, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("cpu://?workers=1"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(workplace.kernels));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Function add, executable.function("add"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Event event, device.create_event());
+  HALYARD_ASSIGN_OR_RETURN(const hal::DescriptorSetLayout layout,
+                           device.create_descriptor_set_layout({{.number = 3}}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::DescriptorSet set,
+                           device.create_descriptor_set(layout, {{3, hal::slot(0)}}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::PipelineLayout pipeline,
+                           device.create_pipeline_layout({layout}, 8));
+  const std::uint32_t constants[] = {3, 1024};
+  hal::Recorder recorder(device);
+  recorder.begin_debug_group("group").fill(hal::slot(0), 5);
+  const hal::CommandId filled = recorder.last();
+  recorder.set_event(event).wait_event(event);
+  recorder.bind_descriptor_set(pipeline, 0, set)
+      .push_constants(pipeline, 0, {reinterpret_cast<const std::byte*>(constants), 8})
+      .after({filled})
+      .dispatch(add, {.items = 1024})
+      .end_debug_group();
+  HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
+  HALYARD_RETURN_IF_ERROR(
+      device.queue().execute(commands, {.bindings = {x}, .signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(1, kPatience));
+  HALYARD_ASSIGN_OR_RETURN(const hal::BufferView view,
+                           hal::BufferView::create(x, hal::ElementType::kUint32, {1024}));
+  HALYARD_ASSIGN_OR_RETURN(hal::dlpack::ManagedTensor* const tensor, hal::to_dlpack(view));
+  const Result<hal::BufferView> same = hal::from_dlpack(device, tensor);
+  if (!same.ok()) tensor->deleter(tensor);
+  HALYARD_RETURN_IF_ERROR(same.status());
+  return holds(same->buffer(), 8);
+}
+
+Status drive_queues(const Workplace&, bool) {
+  HALYARD_ASSIGN_OR_RETURN(const std::unique_ptr<hcq::Device> device, hcq::open_cpu(1));
+  HALYARD_ASSIGN_OR_RETURN(hcq::Allocator allocator,
+                           hcq::Allocator::create(*device, {.batch_size = 4096, .batch_count = 2}));
+  constexpr std::uint64_t kSize = 3 * 4096;
+  HALYARD_ASSIGN_OR_RETURN(const hcq::Memory source, allocator.allocate(kSize));
+  HALYARD_ASSIGN_OR_RETURN(const hcq::Memory target, allocator.allocate(kSize));
+  const std::vector<std::byte> sent(kSize, std::byte{7});
+  HALYARD_RETURN_IF_ERROR(allocator.copy_in(source.buffer(), sent.data(), kSize, kPatience));
+  hcq::GraphRecorder recorder({.profiling = true});
+  recorder.copy(*device, hcq::GraphBuffer(target.buffer()), hcq::GraphBuffer(source.buffer()),
+                kSize);
+  {
+    HALYARD_ASSIGN_OR_RETURN(hcq::Graph graph, recorder.finish());
+    HALYARD_RETURN_IF_ERROR(device->synchronize(kPatience));
+    HALYARD_RETURN_IF_ERROR(graph.replay({}, kPatience));
+    HALYARD_RETURN_IF_ERROR(graph.wait(kPatience));
+  }
+  std::vector<std::byte> received(kSize);
+  HALYARD_RETURN_IF_ERROR(allocator.copy_out(received.data(), target.buffer(), kSize, kPatience));
+  return received == sent ? Status() : wrong("the bytes are others");
+}
+
+constexpr Section kSections[] = {
+    {"memory of a cpu device",
+     [](const Workplace&, bool) { return use_memory("cpu://?workers=1"); }},
+    {"memory of a serial device", [](const Workplace&, bool) { return use_memory("serial://"); }},
+    {"a kernel on a cpu device",
+     [](const Workplace& at, bool) { return run_kernel(at, "cpu://?workers=1"); }},
+    {"a kernel on a serial device",
+     [](const Workplace& at, bool) { return run_kernel(at, "serial://"); }},
+    {"threads", use_threads},
+    {"files, one at a time",
+     [](const Workplace& at, bool) {
+       return move_files(at, std::make_unique<hal::BlockingBackend>());
+     }},
+    {"files by io_uring", [](const Workplace& at, bool) { return move_files(at, nullptr); }},
+    {"an interrupted transfer", interrupt_transfers},
+    {"places of threads and memory", place_memory},
+    {"the disk cache", use_disk_cache},
+    {"a trace", write_trace},
+    {"errors", build_errors},
+    {"recordings", record},
+    {"hardware queues", drive_queues},
+};
+
+}  // namespace
+
+std::span<const Section> sections() { return kSections; }
+
+Workplace::Workplace()
+    : folder((std::filesystem::temp_directory_path() / ("hy-calls-" + std::to_string(::getpid())))
+                 .string()),
+      kernels(folder + "/add.hyx") {
+  std::filesystem::create_directories(folder);
+  const std::vector<std::byte> bytes = compile_text_shared(kKernels, "x86-64").value();
+  std::ofstream(kernels, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+Workplace::~Workplace() { std::filesystem::remove_all(folder); }
+
+}  // namespace halyard::testing
