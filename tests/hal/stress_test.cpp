@@ -28,11 +28,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSeeds = 4;
-#else
 constexpr std::uint64_t kSeeds = 20;
-#endif
 constexpr unsigned kThreads = 6;
 constexpr int kActions = 200;  // of each thread
 constexpr std::size_t kLines = 8;
