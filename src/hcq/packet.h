@@ -44,7 +44,7 @@ struct alignas(64) Packet {
   std::uint64_t lane_value = 0;  // what the ring's sequence becomes afterwards; 0: unchanged
   std::uint64_t words[kPacketWords] = {};
 };
-static_assert(sizeof(Packet) == 64);
+static_assert(sizeof(Packet) == 64 || !base::kAtomicsAreWords);
 
 class SignalObject;
 struct WaitPoint {

@@ -105,6 +105,7 @@ bool Ring::release() noexcept {
   write_back();
   const std::uint64_t head = head_;
   state_.exchange(kFree, std::memory_order_seq_cst);
+  base::fence_after_rmw();  // as in RingGroup::bell: packet and state, by us in the other order
   return published(head) && !closing_.load(std::memory_order_relaxed);
 }
 

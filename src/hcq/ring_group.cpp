@@ -130,6 +130,7 @@ void RingGroup::serve() noexcept {
     if (!worker.searching) {
       worker.searching = true;
       idle_.fetch_add(kSearching, std::memory_order_seq_cst);
+      base::fence_after_rmw();
       continue;  // one look that everybody can rely on
     }
     const bool hopeful = fruitless < kPatience || fruitless % kTryAgain == 0;
@@ -215,12 +216,14 @@ void RingGroup::found(Worker& worker, const Ring& ring) noexcept {
   if (left != nullptr && left != &ring) wake(1);
   if (!std::exchange(worker.searching, false)) return;
   const std::uint32_t before = idle_.fetch_sub(kSearching, std::memory_order_seq_cst);
+  base::fence_after_rmw();
   if (searching(before) == 1 && sleeping(before) != 0 && any_ready(false)) wake(1);
 }
 
 void RingGroup::sleep() noexcept {
   // Announced before the last look, so that who publishes after it rings.
   idle_.fetch_add(kSleeping - kSearching, std::memory_order_seq_cst);
+  base::fence_after_rmw();
   if (any_ready(true) || stop_.load(std::memory_order_seq_cst)) {
     std::uint32_t idle = idle_.load(std::memory_order_relaxed);
     while (sleeping(idle) != 0) {

@@ -22,16 +22,6 @@
 
 namespace halyard::inline v0::hcq {
 
-// Orders an earlier store before a later load. A locked instruction on the stack: 22-44 ns where
-// the stored line is contended, and half the price of mfence.
-inline void full_fence() noexcept {
-#if defined(__x86_64__)
-  asm volatile("lock; orl $0, -8(%%rsp)" ::: "memory", "cc");
-#else
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
-}
-
 // Waking a parked thread costs the waker 8 us and takes 20-40: less work than this is not shared.
 inline constexpr Nanoseconds kWorthWaking = 20'000;
 
@@ -56,7 +46,7 @@ class RingGroup {
 
   // The doorbell: packets were published to `ring`. Any thread.
   void bell(const Ring& ring) noexcept {
-    full_fence();
+    base::full_fence();
     if (!ring.attended()) wake(1);
   }
 

@@ -87,6 +87,7 @@ class alignas(64) SignalObject final : public RefCounted {
   base::Atomic<std::uint32_t> fruitless_{0};  // host waits in a row that spun in vain
 };
 // One line: a device that writes a signal disturbs nobody but those who look at it.
-static_assert(sizeof(SignalObject) == 64 && alignof(SignalObject) == 64);
+static_assert((sizeof(SignalObject) == 64 && alignof(SignalObject) == 64) ||
+              !base::kAtomicsAreWords);
 
 }  // namespace halyard::inline v0::hcq

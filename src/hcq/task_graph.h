@@ -98,7 +98,7 @@ class TaskGraph {
     std::uint32_t successors[kInlineSuccessors];  // if more: [0] is where they stand in successors_
     std::uint32_t next;                           // in Seat::overflow
   };
-  static_assert(sizeof(Node) == 64);
+  static_assert(sizeof(Node) == 64 || !base::kAtomicsAreWords);
 
   // Its thread's own, but for what thieves do.
   struct alignas(64) Seat {

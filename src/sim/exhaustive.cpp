@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "sim/explore_scenarios.h"
+#include "sim/explorer.h"
 #include "sim/operations.h"
 
 namespace halyard::inline v0::sim {
@@ -77,7 +78,7 @@ bool replay(const Scenario& scenario, const Schedule& schedule, void (*after_run
 }
 
 std::string reach(const Scenario& scenario) {
-  if (scenario.preemptions == Explorer::kUnbounded) return "full";
+  if (scenario.preemptions == kUnbounded) return "full";
   return fmt::format("bounded: {} preemptions", scenario.preemptions);
 }
 

@@ -14,15 +14,22 @@ using timeline::Semaphore;
 using timeline::Submission;
 using namespace std::chrono_literals;
 
-constexpr auto expect = &Explorer::expect;
 constexpr StatusCode kPlanted = StatusCode::kInternal;
 
 // A world, two semaphores at 0, and what most programs do with them.
 struct World : ExploredWorld {
   HandleRef<Semaphore> s = semaphore(), t = semaphore();
+  Plain data[2];  // written before s, or t, is signalled or fails, and read by who has waited
 
-  void signal(Semaphore& semaphore) { expect(semaphore.signal(1).ok(), "a signal is refused"); }
-  void fail(Semaphore& semaphore) { semaphore.fail(Status(kPlanted, "planted")); }
+  Plain& data_of(const Semaphore& semaphore) { return data[&semaphore == t.get()]; }
+  void signal(Semaphore& semaphore) {
+    data_of(semaphore).write(1);
+    expect(semaphore.signal(1).ok(), "a signal is refused");
+  }
+  void fail(Semaphore& semaphore) {
+    data_of(semaphore).write(1);
+    semaphore.fail(Status(kPlanted, "planted"));
+  }
   // With what the completion shell then does.
   void lose(Lane& queue) {
     queue.device->lose(Status(kPlanted, "planted"));
@@ -31,6 +38,7 @@ struct World : ExploredWorld {
   }
   void wait(Semaphore& semaphore) {
     expect(semaphore.wait(1, kForever).ok(), "a wait for what was signalled fails");
+    (void)data_of(semaphore).read();
   }
   // How it ends, when all is done and somebody has asked for it (rule 21).
   Semaphore::Look end_of(Semaphore& semaphore) {
@@ -56,6 +64,7 @@ void wait_and_fail(Program& program) {
   auto& w = program.keep<World>();
   program.thread("waiter", [&w] {
     expect(w.s->wait(1, kForever).code() == kPlanted, "a wait does not end as its semaphore fails");
+    (void)w.data[0].read();
   });
   program.thread("failer", [&w] { w.fail(*w.s.get()); });
 }
@@ -72,6 +81,7 @@ void deadline_and_signal(Program& program) {
     const Status status = w.s->wait(1, 1ms);
     expect(status.ok() || status.code() == StatusCode::kDeadlineExceeded,
            "neither in time nor not");
+    if (status.ok()) (void)w.data[0].read();
   });
   program.thread("signaller", [&w] { w.signal(*w.s.get()); });
   program.at_end([&w] { w.expect_reached(*w.s.get()); });
@@ -96,6 +106,7 @@ void wait_any_and_two_signals(Program& program) {
     const Point points[] = {{w.s.get(), 1}, {w.t.get(), 1}};
     expect(timeline::wait_any(w.engine, points, 2, kForever).ok(), "no wait for any");
     expect(w.s->value() + w.t->value() != 0, "a wait for any ends before any");
+    (void)w.data[w.s->value() == 0].read();
   });
   program.thread("first", [&w] { w.signal(*w.s.get()); });
   program.thread("second", [&w] { w.signal(*w.t.get()); });
@@ -107,6 +118,7 @@ void wait_all_and_two_signals(Program& program) {
     const Point points[] = {{w.s.get(), 1}, {w.t.get(), 1}};
     expect(timeline::wait_all(w.engine, points, 2, kForever).ok(), "no wait for all");
     expect(w.s->value() + w.t->value() == 2, "a wait for all ends before all");
+    (void)(w.data[0].read() + w.data[1].read());
   });
   program.thread("first", [&w] { w.signal(*w.s.get()); });
   program.thread("second", [&w] { w.signal(*w.t.get()); });
@@ -172,7 +184,7 @@ void registration_and_signal(Program& program) {
 void submit_and_signal(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
-  program.thread("submitter", [&] { w.submit(queue, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
+  program.thread("submitter", [&] { w.submit(queue, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data); });
   program.thread("signaller", [&w] { w.signal(*w.s.get()); });
   program.at_end([&] {
     expect(queue.native().issued() == 1, "ready work is not issued");
@@ -211,7 +223,7 @@ void cancel(Program& program) {
   };
   auto& w = program.keep<State>();
   auto& queue = w.queue();
-  w.parked = &w.submit(queue, {{w.s.get(), 1}}, {{w.t.get(), 1}});
+  w.parked = &w.submit(queue, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data);
   program.thread("canceller", [&w] { w.cancelled = w.parked->cancel(); });
   program.thread("other", [&w] { kFails ? w.fail(*w.s.get()) : w.signal(*w.s.get()); });
   program.at_end([&w, &queue] {
@@ -268,8 +280,8 @@ void three_submitters(Program& program) {
 void two_signallers_of_one_queue(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
-  w.submit(queue, {{w.s.get(), 1}}, {});
-  w.submit(queue, {{w.t.get(), 1}}, {});
+  w.submit(queue, {{w.s.get(), 1}}, {}, &w.data[0]);
+  w.submit(queue, {{w.t.get(), 1}}, {}, &w.data[1]);
   program.thread("first", [&] { w.signal(*w.s.get()); });
   program.thread("second", [&] { w.signal(*w.t.get()); });
   program.at_end([&] { expect(queue.native().issued() == 2, "a submission stays in the inbox"); });
@@ -282,7 +294,7 @@ void submit_and_wait(Program& program) {
   w.work.has_shell = true;
   auto& queue = w.queue({.marks_every_submission = kMarksAll});
   const auto shell = [&w] { w.work.run_shell(w.engine); };
-  const auto submit = [&w, &queue] { w.submit(queue, {}, {{w.s.get(), 1}}); };
+  const auto submit = [&w, &queue] { w.submit(queue, {}, {{w.s.get(), 1}}, nullptr, w.data); };
   program.thread("waiter", [&w] { w.wait(*w.s.get()); });
   if (kOwnShell) {
     program.thread("submitter", submit);
@@ -296,8 +308,9 @@ template <bool kPolled>
 void park_and_cover(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue(), &consumer = w.queue();
-  program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}); });
-  program.thread("consumer", [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
+  program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}, nullptr, w.data); });
+  program.thread("consumer",
+                 [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data); });
   if (kPolled) program.thread("poller", [&w] { (void)w.s->query(); });
   program.at_end([&] {
     if (!kPolled) expect(consumer.native().issued() == 1, "covered work is not issued");
@@ -308,8 +321,8 @@ void park_and_cover(Program& program) {
 void cover_and_retirement(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue(), &consumer = w.queue();
-  w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}});
-  program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}); });
+  w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data);
+  program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}, nullptr, w.data); });
   program.thread("poller", [&w] { (void)w.s->query(); });
   program.at_end([&] { w.expect_reached(*w.t.get()); });
 }
@@ -331,8 +344,9 @@ void full_lane_and_retirement(Program& program) {
 void marker_and_consumer(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue({.marks_every_submission = false}), &consumer = w.queue();
-  program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}); });
-  program.thread("consumer", [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
+  program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}, nullptr, w.data); });
+  program.thread("consumer",
+                 [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data); });
   program.at_end([&] { w.expect_reached(*w.t.get()); });
 }
 
@@ -343,7 +357,7 @@ void loss_and_submit(Program& program) {
   auto& queue = w.queue({}, true);
   program.thread("submitter", [&] {
     Submission* submission = queue->allocate().value();
-    submission->emplace<int>(0);
+    submission->emplace<Payload>();
     const Point signal{w.s.get(), 1};
     (void)queue->submit(*submission, {.signals = &signal, .signal_count = 1}, nullptr);
     w.s = {};

@@ -6,16 +6,18 @@
 
 #include <span>
 
-#include "sim/explorer.h"
+#include "sim/program.h"
 
 namespace halyard::inline v0::sim {
 
 struct Scenario {
   const char* name;
   void (*build)(Program&);
-  int preemptions = Explorer::kUnbounded;
+  int preemptions = kUnbounded;
 };
 
 std::span<const Scenario> scenarios() noexcept;
+// Those that only a weak memory is asked (sim/weak_memory.h).
+std::span<const Scenario> weak_scenarios() noexcept;
 
 }  // namespace halyard::inline v0::sim

@@ -16,35 +16,35 @@ constexpr timeline::Domain kDomain = 1;
 }  // namespace
 
 timeline::IssueResult ExploredLane::issue(std::span<const timeline::Issue> batch, bool) noexcept {
-  Explorer::expect(!abandoned_, "work is issued to a native queue that was abandoned");
+  expect(!abandoned_, "work is issued to a native queue that was abandoned");
   timeline::IssueResult result;
   for (const timeline::Issue& issue : batch) {
-    Explorer::expect(issue.sequence == issued() + 1, "the sequences of a lane have a gap");
+    expect(issue.sequence == issued() + 1, "the sequences of a lane have a gap");
     for (const Edge& edge : issue.waits) {
       const auto& other = static_cast<const ExploredLane&>(*edge.queue);
-      Explorer::expect(edge.sequence <= other.issued(), "a lane waits for what is not issued");
+      expect(edge.sequence <= other.issued(), "a lane waits for what is not issued");
     }
-    entries_.push_back(
-        {{issue.waits.begin(), issue.waits.end()}, *static_cast<const int*>(issue.operation)});
-    issued_.store(issue.sequence);
-    if (issue.want_marker) marked_.store(issue.sequence);
-    if (!stepped_) advance(issue.sequence);
+    const auto* const payload = static_cast<const Payload*>(issue.operation);
+    entries_.push_back({{issue.waits.begin(), issue.waits.end()}, payload->number, payload});
+    issued_.store(issue.sequence, std::memory_order_release);
+    if (issue.want_marker) marked_.store(issue.sequence, std::memory_order_release);
+    if (!stepped_) run(issue.sequence);
     ++result.count;
   }
   return result;
 }
 
 Status ExploredLane::mark() noexcept {
-  Explorer::expect(!abandoned_, "a marker is asked of a native queue that was abandoned");
-  marked_.store(issued());
+  expect(!abandoned_, "a marker is asked of a native queue that was abandoned");
+  marked_.store(issued(), std::memory_order_release);
   if (!stepped_) advance(issued());
   return {};
 }
 
 std::uint64_t ExploredLane::visible() const noexcept {
-  const std::uint64_t progress = progress_.load();
+  const std::uint64_t progress = progress_.load(std::memory_order_acquire);
   if (capabilities_.marks_every_submission) return progress;
-  const std::uint64_t marked = marked_.load();
+  const std::uint64_t marked = marked_.load(std::memory_order_acquire);
   return marked <= progress ? marked : 0;
 }
 
@@ -61,19 +61,28 @@ Status ExploredLane::arm(std::uint64_t sequence, base::Notify& notify) noexcept 
 }
 
 bool ExploredLane::can_step() const {
-  const std::uint64_t next = progress_.load() + 1;
-  if (next > issued_.load() || abandoned_) return false;
+  const std::uint64_t next = progress_.load(std::memory_order_relaxed) + 1;
+  if (next > issued_.load(std::memory_order_acquire) || abandoned_) return false;
   return ignores_waits || std::ranges::all_of(entries_[next - 1].waits, [](const Edge& edge) {
-           return static_cast<const ExploredLane&>(*edge.queue).progress_.load() >= edge.sequence;
+           const auto& other = static_cast<const ExploredLane&>(*edge.queue);
+           return other.progress_.load(std::memory_order_acquire) >= edge.sequence;
          });
 }
 
 bool ExploredLane::step() {
   if (!can_step()) return false;
-  const std::uint64_t next = progress_.load() + 1;
+  const std::uint64_t next = progress_.load(std::memory_order_relaxed) + 1;
   if (log != nullptr) log->push_back(entries_[next - 1].number);
-  advance(next);
+  run(next);
   return true;
+}
+
+void ExploredLane::run(std::uint64_t sequence) {
+  const Payload& payload = *entries_[sequence - 1].payload;
+  (void)payload.arguments.read();
+  if (payload.reads != nullptr) (void)payload.reads->read();
+  if (payload.writes != nullptr) payload.writes->write(1);
+  advance(sequence);
 }
 
 void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
@@ -89,7 +98,7 @@ void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
 }
 
 void ExploredLane::advance(std::uint64_t sequence) {
-  progress_.store(sequence);
+  progress_.store(sequence, std::memory_order_release);
   std::vector<base::Notify*> due;
   {
     base::LockGuard lock(mutex_);
@@ -117,12 +126,12 @@ bool ExploredWork::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds d
 }
 
 void ExploredWork::run_shell(timeline::Engine& engine) {
-  for (;;) {
-    const std::uint32_t epoch = parker_.prepare();
+  std::uint32_t epoch;
+  do {
+    epoch = parker_.prepare();
     while (engine.step_issue() || engine.step_completion()) {
     }
-    (void)parker_.park(epoch, Deadline::kForeverTime);
-  }
+  } while (parker_.park(epoch, Deadline::kForeverTime));
 }
 
 timeline::DomainMatrix ExploredWorld::domains(bool native_edges) {
@@ -143,12 +152,12 @@ ExploredWorld::~ExploredWorld() {
     for (auto& queue : queues) idle &= queue->queue->idle();
     settle();
   }
-  Explorer::expect(idle, "a queue is not idle at the end");
+  expect(idle, "a queue is not idle at the end");
   for (Submission* submission : submissions_) {
     using enum Submission::State;
     const auto state = submission->state();
-    Explorer::expect(state == kComplete || state == kFailed || state == kCancelled,
-                     "a submission does not end");
+    expect(state == kComplete || state == kFailed || state == kCancelled,
+           "a submission does not end");
     submission->release_for_user();
   }
   for (auto& queue : queues) queue->queue->release_lanes(end);
@@ -177,17 +186,18 @@ HandleRef<timeline::Semaphore> ExploredWorld::semaphore() {
   return timeline::Semaphore::create(engine, 0, "", nullptr).value();
 }
 
-Submission& ExploredWorld::submit(Lane& queue, std::vector<Point> waits,
-                                  std::vector<Point> signals) {
-  Submission* const submission = try_submit(queue, waits, signals, 0);
-  Explorer::expect(submission != nullptr, "a submission is refused");
+Submission& ExploredWorld::submit(Lane& queue, std::vector<Point> waits, std::vector<Point> signals,
+                                  const Plain* reads, Plain* writes) {
+  Submission* const submission = try_submit(queue, waits, signals, 0, reads, writes);
+  expect(submission != nullptr, "a submission is refused");
   return *submission;
 }
 
 Submission* ExploredWorld::try_submit(Lane& queue, const std::vector<Point>& waits,
-                                      const std::vector<Point>& signals, int number) {
+                                      const std::vector<Point>& signals, int number,
+                                      const Plain* reads, Plain* writes) {
   Submission* submission = queue->allocate().value();
-  submission->emplace<int>(number);
+  submission->emplace<Payload>(number, reads, writes);
   Submission* out = nullptr;
   const Status status = queue->submit(*submission,
                                       {.waits = waits.data(),

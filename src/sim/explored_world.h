@@ -14,12 +14,23 @@
 #include "base/mutex.h"
 #include "base/parker.h"
 #include "base/work_source.h"
-#include "sim/explorer.h"
+#include "sim/plain.h"
+#include "sim/program.h"
 #include "timeline/engine.h"
 #include "timeline/registration.h"
 #include "timeline/semaphore.h"
 
 namespace halyard::inline v0::sim {
+
+// What a submission executes: it reads what its submitter has written for it, and what else it is
+// told to. Once it is let go of, the device does not touch it.
+struct Payload {
+  ~Payload() { arguments.write(0); }
+  int number = 0;  // in a log
+  const Plain* reads = nullptr;
+  Plain* writes = nullptr;
+  Plain arguments{1};
+};
 
 // A device with one native queue. It runs what it is given as it is given it, or, if `stepped`,
 // when somebody says so; then every submission writes the sequence.
@@ -51,6 +62,7 @@ class ExploredLane final : public timeline::NativeQueue {
 
  private:
   std::uint64_t visible() const noexcept;
+  void run(std::uint64_t sequence);
   void advance(std::uint64_t sequence);
 
   struct Armed {
@@ -64,6 +76,7 @@ class ExploredLane final : public timeline::NativeQueue {
   struct Entry {
     std::vector<timeline::Edge> waits;
     int number;
+    const Payload* payload;
   };
   std::vector<Entry> entries_;  // written before issued_
   base::Atomic<std::uint64_t> issued_{0};
@@ -87,7 +100,7 @@ class ExploredWork final : public base::WorkSource {
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
   unsigned spin_turns() noexcept override { return 0; }
 
-  // The body of a shell.
+  // The body of a shell: until park() says that nobody is left to wake it.
   void run_shell(timeline::Engine& engine);
   bool has_shell = false;
   bool woken[base::kShellCount] = {};
@@ -117,12 +130,14 @@ class ExploredWorld {
   };
   Lane& queue(timeline::QueueCapabilities capabilities = {}, bool stepped = false);
   HandleRef<timeline::Semaphore> semaphore();
-  // The world keeps a user's reference. `number` is the operation's in a log.
+  // The world keeps a user's reference.
   timeline::Submission& submit(Lane& queue, std::vector<timeline::Point> waits,
-                               std::vector<timeline::Point> signals);
+                               std::vector<timeline::Point> signals, const Plain* reads = nullptr,
+                               Plain* writes = nullptr);
   // Null if it is refused.
   timeline::Submission* try_submit(Lane& queue, const std::vector<timeline::Point>& waits,
-                                   const std::vector<timeline::Point>& signals, int number);
+                                   const std::vector<timeline::Point>& signals, int number,
+                                   const Plain* reads = nullptr, Plain* writes = nullptr);
   // All that shells and devices have to do.
   void settle();
 

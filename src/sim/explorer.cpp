@@ -41,7 +41,7 @@ void Explorer::run_once() {
   {
     Program program;
     build_(program);
-    thread_count_ = program.threads_.size();
+    thread_count_ = program.threads().size();
     if (thread_count_ > kMostThreads) fail("more threads than there is room for");
     for (std::size_t i = 0; i < thread_count_; ++i) {
       if (i == threads_.size()) threads_.push_back(std::make_unique<Thread>());
@@ -52,7 +52,7 @@ void Explorer::run_once() {
       thread = Thread();
       thread.seen = std::move(seen);
       thread.number = static_cast<std::uint8_t>(i);
-      thread.body = &program.threads_[i];
+      thread.body = &program.threads()[i];
       if (fiber == nullptr) {
         fiber = std::make_unique<Fiber>(&enter, &thread);
       } else {
@@ -88,7 +88,7 @@ void Explorer::run_once() {
     timeline::active_list = nullptr;
     base::schedule_points_left = kNotCounted;
     current_ = nullptr;
-    if (program.check_) program.check_();
+    program.check();
   }
   ++(redundant_ ? result_.redundant : result_.executions);
   result_.longest = std::max<std::uint64_t>(result_.longest, steps_);

@@ -21,7 +21,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,42 +30,9 @@
 #include "base/simulated_atomic.h"
 #include "halyard/base/clock.h"
 #include "sim/fiber.h"
+#include "sim/program.h"
 
 namespace halyard::inline v0::sim {
-
-// One run of what is explored: threads over state that was made for this run.
-class Program {
- public:
-  // Of the program's; lives as long as it.
-  template <class T, class... Args>
-  T& keep(Args&&... args) {
-    auto object = std::make_shared<T>(static_cast<Args&&>(args)...);
-    T& result = *object;
-    kept_.push_back(std::move(object));
-    return result;
-  }
-  // They start together when all have been added.
-  void thread(std::string name, std::function<void()> body) {
-    threads_.push_back({std::move(name), std::move(body), false});
-  }
-  // One that need not end: when all others have, it may sleep for ever.
-  void shell(std::string name, std::function<void()> body) {
-    threads_.push_back({std::move(name), std::move(body), true});
-  }
-  // What must hold when all have ended.
-  void at_end(std::function<void()> check) { check_ = std::move(check); }
-
- private:
-  friend class Explorer;
-  struct Body {
-    std::string name;
-    std::function<void()> run;
-    bool shell;
-  };
-  std::vector<std::shared_ptr<void>> kept_;
-  std::vector<Body> threads_;
-  std::function<void()> check_;
-};
 
 // Which thread made each step.
 struct Schedule {
@@ -82,7 +48,6 @@ struct Schedule {
 
 class Explorer {
  public:
-  static constexpr int kUnbounded = -1;
   static constexpr std::size_t kMostThreads = 6;
 
   struct Options {
@@ -104,19 +69,15 @@ class Explorer {
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
 
-  // Ends the process with status 1, and a report on standard error, if a run fails: expect(), a
+  // Ends the process with status 1, and a report on standard error, if a run fails: fail(), a
   // deadlock, or no end.
   Result run();
 
   // The one whose thread runs, or null: while programs are built, checked or destroyed too.
   static Explorer* current() noexcept { return current_; }
 
-  [[noreturn]] static void fail(std::string_view what);
   // What fail() appends; null: nothing.
   static std::string (*describe)();
-  static void expect(bool holds, std::string_view what) {
-    if (!holds) fail(what);
-  }
 
   // --- by explored threads (base_seams.cpp) -----------------------------------------------------
 
@@ -132,6 +93,7 @@ class Explorer {
   std::uint64_t this_thread() const noexcept;
 
  private:
+  friend void fail(std::string_view what);
   struct Thread;
   struct Node;
   using Mask = std::uint8_t;

@@ -95,19 +95,19 @@ void Explorer::print_step(const Thread& self) {
 
 std::string (*Explorer::describe)() = nullptr;
 
-void Explorer::fail(std::string_view what) {
+void fail(std::string_view what) {
   std::fflush(stdout);
   fmt::print(stderr, "  {}\n", what);
-  if (Explorer* const explorer = current_; explorer != nullptr) {
+  if (Explorer* const explorer = Explorer::current(); explorer != nullptr) {
     for (std::size_t i = 0; i < explorer->thread_count_; ++i) {
       constexpr const char* kStates[] = {"can run or waits for a lock", "sleeps", "has been woken",
                                          "has ended"};
-      const Thread& thread = *explorer->threads_[i];
+      const Explorer::Thread& thread = *explorer->threads_[i];
       fmt::print(stderr, "  {} {}{}\n", thread.body->name, kStates[static_cast<int>(thread.state)],
                  thread.paused ? ", spinning" : "");
     }
   }
-  if (describe != nullptr) fmt::print(stderr, "{}", describe());
+  if (Explorer::describe != nullptr) fmt::print(stderr, "{}", Explorer::describe());
   std::fflush(stderr);
   std::_Exit(1);
 }

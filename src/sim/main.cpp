@@ -125,7 +125,7 @@ int run_range(const Range& range) {
 }
 
 void look_for_writes_after_free() {
-  sim::Explorer::expect(sim::release_freed(), "somebody wrote to memory that was freed");
+  sim::expect(sim::release_freed(), "somebody wrote to memory that was freed");
 }
 
 }  // namespace

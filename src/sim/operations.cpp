@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "sim/explored_world.h"
+#include "sim/explorer.h"
 #include "sim/random.h"
 
 namespace halyard::inline v0::sim {
@@ -132,7 +133,7 @@ void Run::submit(int queue) {
   const int number = static_cast<int>(submitted_.size());
   const Submission* const submission =
       world_.try_submit(*world_.queues[at], waits, signals, number);
-  Explorer::expect((submission == nullptr) == (late || lost), "refused, or not, without a reason");
+  expect((submission == nullptr) == (late || lost), "refused, or not, without a reason");
   submitted_.push_back({&operation, queue, submission});
 }
 
@@ -155,8 +156,8 @@ void Run::make(const Step& step) {
       }
       for (std::size_t i = before; i < log_.size(); ++i) {
         Submitted& one = submitted_[static_cast<std::size_t>(log_[i])];
-        Explorer::expect(!one.ran, "an operation runs twice");
-        Explorer::expect(runnable(one), "an operation runs before what it waits for");
+        expect(!one.ran, "an operation runs twice");
+        expect(runnable(one), "an operation runs before what it waits for");
         one.ran = true;
       }
       if (!options_.looks) look();
@@ -246,35 +247,35 @@ bool Run::may_fail(const Submitted& one) const {
 
 void Run::check() {
   for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
-    Explorer::expect(signalled(s, semaphores_[s]->value()), "a value nobody has signalled");
+    expect(signalled(s, semaphores_[s]->value()), "a value nobody has signalled");
     bool reason = failed_semaphore_ == static_cast<int>(s);
     for (const Submitted& one : submitted_) {
       if (one.submission != nullptr && one.failed()) reason |= one.operation->signal[s] != 0;
     }
     const bool failed = semaphores_[s]->look(~timeline::kFailedBit) == Semaphore::Look::kFailed;
-    Explorer::expect(!failed || reason, "a semaphore fails without a reason");
+    expect(!failed || reason, "a semaphore fails without a reason");
   }
   for (const Submitted& one : submitted_) {
     if (one.submission == nullptr) continue;
     switch (one.state()) {
       case State::kComplete:
-        Explorer::expect(one.ran, "complete, and has not run");
+        expect(one.ran, "complete, and has not run");
         for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
           const std::uint64_t value = one.operation->signal[s];
-          Explorer::expect(semaphores_[s]->look(value) != Semaphore::Look::kPending,
-                           "complete, and its value is not reached");
+          expect(semaphores_[s]->look(value) != Semaphore::Look::kPending,
+                 "complete, and its value is not reached");
         }
         break;
       case State::kFailed:
-        Explorer::expect(may_fail(one), "fails without a reason");
+        expect(may_fail(one), "fails without a reason");
         break;
       case State::kParked:
-        Explorer::expect(!one.ran, "parked, and has run");
+        expect(!one.ran, "parked, and has run");
         break;
       case State::kIssued:
         break;
       default:
-        Explorer::fail("neither parked, issued nor ended");
+        fail("neither parked, issued nor ended");
     }
   }
 }
@@ -293,18 +294,17 @@ void Run::check_end() {
       for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
         pending |= semaphores_[s]->look(one.operation->wait[s]) == Semaphore::Look::kPending;
       }
-      Explorer::expect(pending && !runnable(one), "parked at the end, and nothing to wait for");
+      expect(pending && !runnable(one), "parked at the end, and nothing to wait for");
     } else {
-      Explorer::expect(one.state() == State::kComplete || one.failed(), "has not ended");
+      expect(one.state() == State::kComplete || one.failed(), "has not ended");
     }
   }
   check();
   for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
     for (const Submitted& one : submitted_) {
       if (one.submission != nullptr && one.state() == State::kComplete) {
-        Explorer::expect(
-            semaphores_[s]->look(one.operation->signal[s]) != Semaphore::Look::kPending,
-            "what has run is not reached at the end");
+        expect(semaphores_[s]->look(one.operation->signal[s]) != Semaphore::Look::kPending,
+               "what has run is not reached at the end");
       }
     }
   }

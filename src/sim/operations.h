@@ -51,7 +51,7 @@ struct OperationResult {
   std::uint64_t states = 0;      // that differ, of each program
 };
 
-// Adds up in `result`. A state that is not as it should be: Explorer::fail.
+// Adds up in `result`. A state that is not as it should be: fail.
 void explore_operations(const OperationProgram& program, const OperationOptions& options,
                         OperationResult& result);
 

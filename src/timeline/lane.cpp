@@ -58,9 +58,12 @@ Status Lane::advance() noexcept {
   Progress progress = native_.poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
   if (progress.sequence > end) [[unlikely]] {
-    // The device was faster than the issuer, who looks at this note after it has published.
+    // The device was faster than the issuer, who looks at this note after it has let go of its
+    // role. If it has looked already, the role as it left it is what we read here, and with it
+    // comes what it has published: a release store that no order of seq_cst accesses knows of.
     overtaken_.store(true, std::memory_order_seq_cst);
-    end = published_.load(std::memory_order_seq_cst);
+    (void)queue_.role_.load(std::memory_order_seq_cst);
+    end = published_.load(std::memory_order_acquire);
   }
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
   const std::uint64_t through = std::min({progress.sequence, end, alive});

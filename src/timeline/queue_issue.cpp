@@ -156,7 +156,7 @@ void Queue::hold(Submission& submission) noexcept {
 
 // In front of everything that is ready, the oldest first.
 void Queue::unhold() noexcept {
-  retry_.store(false, std::memory_order_seq_cst);
+  (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in look_for_loss()
   while (held_ != nullptr) {
     Submission& submission = *held_;
     held_ = submission.next_;

@@ -17,7 +17,8 @@
 namespace halyard::inline v0::timeline {
 
 void Queue::look_for_loss() noexcept {
-  sweep_.store(false, std::memory_order_seq_cst);
+  // An exchange: with the flag comes what whoever set it wrote before, as often as it was set.
+  (void)sweep_.exchange(false, std::memory_order_seq_cst);
   if (device_.lost()) {
     const Status cause = device_.status();
     if (lane_ != nullptr) fail_lane(*lane_, cause);

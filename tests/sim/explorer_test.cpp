@@ -14,7 +14,7 @@ namespace {
 
 using base::Atomic;
 
-std::uint64_t executions(void (*program)(Program&), int preemptions = Explorer::kUnbounded) {
+std::uint64_t executions(void (*program)(Program&), int preemptions = kUnbounded) {
   return Explorer(program, {.preemptions = preemptions}).run().executions;
 }
 
@@ -63,7 +63,7 @@ void store_and_load(Program& program) {
     });
   }
   program.at_end(
-      [&state] { Explorer::expect(state.seen[0] + state.seen[1] > 0, "neither saw the other"); });
+      [&state] { expect(state.seen[0] + state.seen[1] > 0, "neither saw the other"); });
 }
 
 // 01, 10 and 11 are what can be read.
@@ -83,7 +83,7 @@ void count_together(Program& program) {
       if (kLocked) state.mutex.unlock();
     });
   }
-  program.at_end([&state] { Explorer::expect(state.counter.peek() == 2, "a count is lost"); });
+  program.at_end([&state] { expect(state.counter.peek() == 2, "a count is lost"); });
 }
 
 TEST(Explorer, FindsTheCountThatIsLostWithoutALock) {
@@ -144,7 +144,7 @@ void sleep_for_a_while(Program& program) {
     Clock& clock = Clock::steady();
     const Nanoseconds until = clock.now() + 100;
     const bool in_time = base::futex_wait(word, 0, until);
-    Explorer::expect(in_time || clock.now() >= until, "the time has passed");
+    expect(in_time || clock.now() >= until, "the time has passed");
     ++(in_time ? wakes : timeouts);
   });
   program.thread("waker", [&word] { base::futex_wake(word, 1); });
