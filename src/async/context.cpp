@@ -30,7 +30,7 @@ Status Context::submit(F&& call) {
 }
 
 // That `storage` can be used by what is submitted next.
-Status Context::use(Storage* storage, const char* what) const {
+Status Context::use(const Storage* storage, const char* what) const {
   HALYARD_RETURN_IF_ERROR(status_);
   return device_.queue()->check_use(storage, *timeline_, what);
 }
@@ -48,7 +48,7 @@ Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t patte
   HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& queue, const hal::SubmitInfo& info) {
     return queue.fill(target->buffer(), pattern, pattern_size, info);
   }));
-  device_.queue()->mark_written(*target, last_);
+  target->set_written(last_);
   return {};
 }
 
@@ -57,7 +57,7 @@ Status Context::update(Storage* target, hal::Bytes source) {
   HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& queue, const hal::SubmitInfo& info) {
     return queue.update(target->buffer(), 0, source, info);
   }));
-  device_.queue()->mark_written(*target, last_);
+  target->set_written(last_);
   return {};
 }
 
@@ -67,8 +67,7 @@ Status Context::copy(Storage* source, Storage* target) {
   HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& queue, const hal::SubmitInfo& info) {
     return queue.copy(source->buffer(), target->buffer(), info);
   }));
-  device_.queue()->mark_read(*source, last_);
-  device_.queue()->mark_written(*target, last_);
+  target->set_written(last_);
   return {};
 }
 
@@ -76,7 +75,9 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
                        std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
                        const hal::Grid* grid) {
   DeviceQueue& queue = *device_.queue();
-  for (Storage* const storage : storages) HALYARD_RETURN_IF_ERROR(use(storage, kernel.name));
+  for (const Storage* const storage : storages) {
+    HALYARD_RETURN_IF_ERROR(use(storage, kernel.name));
+  }
   HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue.bind(kernel));
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
   HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
@@ -87,12 +88,8 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
   }));
   std::size_t i = 0;
   for (const KernelParameter& parameter : kernel.parameters) {
-    if (parameter.kind == KernelParameter::Kind::kScalar) continue;
-    if (parameter.kind == KernelParameter::Kind::kOutput) {
-      queue.mark_written(*storages[i++], last_);
-    } else {
-      queue.mark_read(*storages[i++], last_);
-    }
+    if (parameter.kind == KernelParameter::Kind::kOutput) storages[i]->set_written(last_);
+    if (parameter.kind != KernelParameter::Kind::kScalar) ++i;
   }
   return {};
 }

@@ -9,16 +9,17 @@
 
 namespace halyard::inline v0::async::detail {
 
+// Its own queue: what is waited for when a timeline has failed is nobody else's.
 Result<Ref<DeviceQueue>> DeviceQueue::create(hal::Device device, std::vector<std::string> folders) {
-  auto queue = Ref<DeviceQueue>::adopt(new DeviceQueue(std::move(device), std::move(folders)));
-  HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore,
-                           queue->device_.create_semaphore(0, "async timeline"));
-  queue->timeline_ = &queue->timelines_.emplace_back(std::move(semaphore), 0);
-  return queue;
+  HALYARD_ASSIGN_OR_RETURN(hal::Queue queue, device.create_queue({.name = "async"}));
+  HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device.create_semaphore(0, "async"));
+  auto* const object = new DeviceQueue(std::move(device), std::move(queue), std::move(folders));
+  object->timeline_ = &object->timelines_.emplace_back(std::move(semaphore), 0);
+  return Ref<DeviceQueue>::adopt(object);
 }
 
-DeviceQueue::DeviceQueue(hal::Device device, std::vector<std::string> folders)
-    : device_(std::move(device)), queue_(device_.queue()), folders_(std::move(folders)) {}
+DeviceQueue::DeviceQueue(hal::Device device, hal::Queue queue, std::vector<std::string> folders)
+    : device_(std::move(device)), queue_(std::move(queue)), folders_(std::move(folders)) {}
 
 DeviceQueue::~DeviceQueue() {
   while (free_ != nullptr) delete std::exchange(free_, free_->next_);
@@ -29,17 +30,30 @@ Result<Timeline*> DeviceQueue::timeline() {
   if (current->semaphore().query().ok()) [[likely]]
     return current;
   HALYARD_RETURN_IF_ERROR(device_.status());
+  HALYARD_RETURN_IF_ERROR(queue_.wait_idle());
   // Tickets that others still take of the failed one have values of this one too. Nothing that
   // they are for runs, and nobody is given it.
   const std::uint64_t first = current->last();
-  HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore,
-                           device_.create_semaphore(first, "async timeline"));
+  HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device_.create_semaphore(first, "async"));
   base::LockGuard lock(mutex_);
   if (timeline_.load(std::memory_order_relaxed) == current) {
     timeline_.store(&timelines_.emplace_back(std::move(semaphore), first),
                     std::memory_order_release);
   }
   return timeline_.load(std::memory_order_relaxed);
+}
+
+Status DeviceQueue::reached(std::uint64_t value, const Timeline& now) {
+  if (value > now.first()) [[likely]]
+    return {};
+  const Timeline* of = nullptr;
+  {
+    base::LockGuard lock(mutex_);
+    for (const Timeline& timeline : timelines_) {
+      if (timeline.first() < value) of = &timeline;
+    }
+  }
+  return of == nullptr ? Status() : of->semaphore().wait(value, kNow);
 }
 
 Status DeviceQueue::check_use(const Storage* storage, const Timeline& now, std::string_view user) {
@@ -50,17 +64,7 @@ Status DeviceQueue::check_use(const Storage* storage, const Timeline& now, std::
     return error(StatusCode::kInvalidArgument, "{} on {}: a tensor of another device", user,
                  device_.info().uri);
   }
-  const std::uint64_t used = storage->used_.load(std::memory_order_relaxed);
-  if (used > now.first()) [[likely]]
-    return {};
-  const Timeline* last = nullptr;
-  {
-    base::LockGuard lock(mutex_);
-    for (const Timeline& timeline : timelines_) {
-      if (timeline.first() < used) last = &timeline;
-    }
-  }
-  return last == nullptr ? Status() : last->semaphore().wait(used, kNow);
+  return reached(storage->written_, now);
 }
 
 Storage* DeviceQueue::new_storage() noexcept {
@@ -88,35 +92,22 @@ Result<Ref<Storage>> DeviceQueue::allocate(Timeline& timeline, std::uint64_t siz
             queue.allocate(device_.default_pool(memory), {.size = size, .memory = memory}, info));
         return {};
       }));
-  mark_written(*storage, ticket);
+  storage->written_ = ticket;
   return storage;
 }
 
-void DeviceQueue::mark_read(Storage& storage, std::uint64_t ticket) noexcept {
-  std::uint64_t used = storage.used_.load(std::memory_order_relaxed);
-  while (used < ticket &&
-         !storage.used_.compare_exchange_weak(used, ticket, std::memory_order_relaxed)) {
-  }
-}
-
-void DeviceQueue::mark_written(Storage& storage, std::uint64_t ticket) noexcept {
-  storage.written_ = ticket;
-  mark_read(storage, ticket);
-}
-
-// The last reference has gone: whatever was submitted with the memory has its ticket.
+// The last reference has gone: whatever uses the memory has been submitted, and so stands in front
+// in the chain, or has ended with a timeline that failed.
 void DeviceQueue::give_back(Storage& storage) noexcept {
   const hal::Buffer buffer = std::exchange(storage.buffer_, {});
   Timeline& now = *timeline_.load(std::memory_order_acquire);
-  // Behind its last use, which is on this timeline. Else, or if this is refused, the memory returns
-  // when the host has learnt that the last submission with it has ended (Queue::deallocate).
-  if (buffer && storage.used_.load(std::memory_order_relaxed) > now.first()) {
+  // Memory that was perhaps never there is not to fail the timeline: it returns when the host has
+  // learnt that the last submission with it has ended. So does what is refused here.
+  if (buffer && reached(storage.written_, now).ok()) {
     (void)submit(now, [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
       return queue.deallocate(buffer, info);
     });
   }
-  storage.written_ = 0;
-  storage.used_.store(0, std::memory_order_relaxed);
   base::LockGuard lock(mutex_);
   storage.next_ = std::exchange(free_, &storage);
 }

@@ -8,9 +8,9 @@
 // submit in the other order than that of their tickets. A ticket whose submission is refused is
 // signalled by a barrier, or else the timeline fails with the reason.
 //
-// A timeline that has failed is replaced by a new one, whose values go on where the old one's end.
-// What was last used on an old one can be used again if that use is known to be done; else it is
-// refused with the old one's failure. So a failure never comes back to what did not need it.
+// A timeline that has failed is replaced by a new one, whose values go on where the old one's end,
+// once all that was submitted has ended. A tensor from before is used again if its last write was
+// reached; else what is given it has the old timeline's failure.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,9 @@
 #include "halyard/hal/device.h"
 
 namespace halyard::inline v0::async::detail {
+
+// "16 x 16"
+std::string text_of(const hal::Extents& extents);
 
 class Timeline {
  public:
@@ -59,10 +62,10 @@ class DeviceQueue final : public RefCounted {
 
   const hal::Device& device() const noexcept { return device_; }
 
-  // The timeline for what is submitted now.
+  // The timeline for what is submitted now. Waits for what still runs if it has failed.
   Result<Timeline*> timeline();
-  // Ok if `storage` (may be null) is of this queue, and all that uses it is done, or will be before
-  // what is submitted to `now` next. `user` is for the message.
+  // Ok if `storage` (may be null) is of this queue, and has been written, or will be before what is
+  // submitted to `now` next runs. `user` is for the message.
   Status check_use(const Storage* storage, const Timeline& now, std::string_view user);
 
   // `call` submits with the hal::SubmitInfo that it is given.
@@ -80,16 +83,16 @@ class DeviceQueue final : public RefCounted {
   }
 
   Result<Ref<Storage>> allocate(Timeline& timeline, std::uint64_t size, hal::MemoryType memory);
-  void mark_read(Storage& storage, std::uint64_t ticket) noexcept;
-  void mark_written(Storage& storage, std::uint64_t ticket) noexcept;
   void give_back(Storage& storage) noexcept;
 
   // Loaded and compared on first use.
   Result<const BoundKernel*> bind(const KernelSignature& signature);
 
  private:
-  DeviceQueue(hal::Device device, std::vector<std::string> folders);
+  DeviceQueue(hal::Device device, hal::Queue queue, std::vector<std::string> folders);
   ~DeviceQueue() override;
+  // Whether the write with that value is reached, or before `now` in its chain; else why not.
+  Status reached(std::uint64_t value, const Timeline& now);
   Storage* new_storage() noexcept;
   Result<hal::Executable> load(const KernelSignature& signature) const;
 

@@ -90,6 +90,8 @@ Status named(const KernelSignature& signature, const Status& status) {
                status.message());
 }
 
+}  // namespace
+
 std::string text_of(const hal::Extents& extents) {
   std::string text;
   for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
@@ -97,8 +99,6 @@ std::string text_of(const hal::Extents& extents) {
   }
   return text;
 }
-
-}  // namespace
 
 Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -23,10 +23,10 @@ class AsyncTest : public ::testing::Test {
   auto run(Awaited&& awaited) {
     return sync_wait(std::move(awaited), runtime);
   }
-  // The elements of what an operation gives.
-  template <class Operation>
-  auto elements(Operation&& operation) {
-    return run(to_host(std::move(operation)));
+  // The elements of an array, or of what an operation gives.
+  template <class Array>
+  auto elements(Array&& array) {
+    return run(to_host(std::forward<Array>(array)));
   }
   // Why an operation fails.
   template <class Operation>

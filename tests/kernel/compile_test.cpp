@@ -100,7 +100,7 @@ HY_KERNEL(both, 4, 1, 1, HY_INOUT_TENSOR1(float, y), HY_INOUT_TILE2(int, z, 4, 8
     EXPECT_EQ(k.bindings[i].tile, bindings[i].tile) << bindings[i].name;
     EXPECT_EQ(k.bindings[i].first_constant, bindings[i].first_constant) << bindings[i].name;
   }
-  const std::vector<kernel::BindingInfo>& both = hyx.kernels()[1].bindings;
+  const auto& both = hyx.kernels()[1].bindings;
   EXPECT_EQ(both[0].access, Access::kReadWrite);
   EXPECT_EQ(both[1].access, Access::kReadWrite);
   EXPECT_EQ(both[0].tile, (std::array<std::uint32_t, 3>{}));

@@ -5,10 +5,10 @@
 // Everything that a queue of a Runtime runs is one chain: each submission waits for the one before
 // and signals the next value of the queue's timeline semaphore. So what a tree needs of another on
 // the same queue is there when it runs, whichever threads submitted them, and memory can be given
-// back behind its last use, before anything has run.
+// back behind its last use, before anything has run. A submission that fails (memory is exhausted)
+// fails those behind it; what is awaited after that starts anew.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -35,7 +35,9 @@ struct KernelSignature;
 class HALYARD_EXPORT Storage final : public RefCounted {
  public:
   const hal::Buffer& buffer() const noexcept { return buffer_; }
+  // The value of its last write.
   std::uint64_t written() const noexcept { return written_; }
+  void set_written(std::uint64_t value) noexcept { written_ = value; }  // by its only owner
 
  private:
   friend class DeviceQueue;
@@ -45,9 +47,8 @@ class HALYARD_EXPORT Storage final : public RefCounted {
 
   Ref<RefCounted> queue_;
   hal::Buffer buffer_;
-  std::uint64_t written_ = 0;           // its last write; changed by its only owner
-  std::atomic<std::uint64_t> used_{0};  // its last write or read, by any owner
-  Storage* next_ = nullptr;             // while it is free
+  std::uint64_t written_ = 0;
+  Storage* next_ = nullptr;  // while it is free
 };
 
 }  // namespace detail
@@ -84,7 +85,7 @@ class HALYARD_EXPORT Context {
 
  private:
   const hal::Semaphore& semaphore() const noexcept;
-  Status use(detail::Storage* storage, const char* what) const;
+  Status use(const detail::Storage* storage, const char* what) const;
   template <class F>
   Status submit(F&& call);
 

@@ -12,7 +12,7 @@
 // A Task is lazy: it starts when it is awaited. It runs on the thread that called sync_wait, which
 // waits for the devices in its stead, and on no other: it may block, and needs no lock. Its
 // operations go to the first device of the Runtime that runs it, unless on() says another. Awaiting
-// a Task transfers control without growing the stack; what it throws reaches its awaiter. Frames
+// a Task does not grow the stack; what it throws reaches its awaiter. Frames
 // are kept for later ones of their size. Parameters live in the frame: take tensors by value.
 #pragma once
 
@@ -37,12 +37,13 @@ namespace detail {
 HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null: no memory
 HALYARD_EXPORT void free_frame(void* frame, std::size_t size) noexcept;
 
-// What runs a Task and all that it awaits; in sync_wait's frame.
+// What runs a Task and all that it awaits; in sync_wait's frame. Every transfer of control goes
+// through its loop: g++ makes a tail call of a symmetric transfer only where it optimises, and a
+// loop that awaits would grow the stack elsewhere.
 struct TaskRunner {
   Device device;
-  // The one coroutine that waits for a device, if any.
-  const Context* context = nullptr;
-  std::coroutine_handle<> waiting{};
+  std::coroutine_handle<> next{};    // what goes on
+  const Context* context = nullptr;  // what it waits for, if anything
 };
 
 template <class Op, Errors kErrors>
@@ -51,8 +52,8 @@ class TaskAwaiter : public Await<Op, kErrors> {
   TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
       : Await<Op, kErrors>(std::move(future)), runner_(runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    runner_.next = coroutine;
     runner_.context = &this->context();
-    runner_.waiting = coroutine;
   }
 
  private:
@@ -71,14 +72,9 @@ class TaskPromiseBase {
   static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
-  auto final_suspend() const noexcept {
-    struct Return {
-      bool await_ready() const noexcept { return false; }
-      std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return to; }
-      void await_resume() const noexcept {}
-      std::coroutine_handle<> to;
-    };
-    return Return{continuation_};
+  std::suspend_always final_suspend() const noexcept {
+    runner_->next = continuation_;
+    return {};
   }
   void unhandled_exception() noexcept {
 #if HALYARD_EXCEPTIONS
@@ -106,7 +102,7 @@ class TaskPromiseBase {
     return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), *runner_);
   }
   template <class T>
-  auto await_transform(Task<T>&& task) noexcept {
+  auto await_transform(Task<T>&& task) {
     return task.awaiter(*runner_);
   }
   template <class T>
@@ -127,7 +123,7 @@ class TaskPromiseBase {
   template <class>
   friend class async::Task;
   TaskRunner* runner_ = nullptr;
-  std::coroutine_handle<> continuation_ = std::noop_coroutine();
+  std::coroutine_handle<> continuation_{};  // who awaits it
 #if HALYARD_EXCEPTIONS
   std::exception_ptr exception_;
 #endif
@@ -161,7 +157,7 @@ class TaskPromise<void> : public TaskPromiseBase {
 
 }  // namespace detail
 
-// Move-only. One that was moved from or awaited cannot be awaited: that is asserted.
+// Move-only. Awaiting one that was moved from or awaited before is kFailedPrecondition.
 template <class T>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   static_assert(!std::is_reference_v<T>, "a Task gives a value");
@@ -187,26 +183,35 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
 
   explicit Task(Handle coroutine) noexcept : coroutine_(coroutine) {}
 
-  auto awaiter(detail::TaskRunner& runner) noexcept {
+  // For who awaits it; it runs on what `runner` is.
+  detail::TaskPromise<T>& prepare(detail::TaskRunner& runner) const {
+    if (!coroutine_) {
+      check(Status(StatusCode::kFailedPrecondition, "a Task is awaited once"));
+    }
+    coroutine_.promise().runner_ = &runner;
+    return coroutine_.promise();
+  }
+
+  auto awaiter(detail::TaskRunner& runner) {
     struct Awaiter {
       bool await_ready() const noexcept { return false; }
-      Handle await_suspend(std::coroutine_handle<> continuation) const noexcept {
+      void await_suspend(std::coroutine_handle<> continuation) const noexcept {
         task.coroutine_.promise().continuation_ = continuation;
-        return task.coroutine_;
+        task.coroutine_.promise().runner_->next = task.coroutine_;
       }
       T await_resume() const { return task.coroutine_.promise().take(); }
       Task task;
     };
-    coroutine_.promise().runner_ = &runner;
+    (void)prepare(runner);
     return Awaiter{std::move(*this)};
   }
 
   T run(const Device& device) && {
-    detail::TaskRunner runner{.device = device, .waiting = coroutine_};
-    auto& promise = coroutine_.promise();
-    promise.runner_ = &runner;
-    while (const auto next = std::exchange(runner.waiting, nullptr)) {
-      if (runner.context != nullptr) (void)runner.context->wait();  // await_resume() asks again
+    detail::TaskRunner runner{.device = device, .next = coroutine_};
+    detail::TaskPromise<T>& promise = prepare(runner);
+    while (const auto next = std::exchange(runner.next, nullptr)) {
+      const Context* const context = std::exchange(runner.context, nullptr);
+      if (context != nullptr) (void)context->wait();  // await_resume() asks again
       next.resume();
     }
     return promise.take();
