@@ -11,7 +11,7 @@ constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy
 
 Task<> run() {
   auto x = ones<float>({16, 16}) | share;            // nothing runs yet
-  auto y = ones<float>({16, 16}) | partition(4, 4);  // one workgroup for each tile
+  auto y = ones<float>({16, 16}) | partition(4, 4);  // a workgroup for each tile
   auto [a, x1, y1] = co_await saxpy(2.0f, std::move(x), std::move(y));
   std::vector<float> result = co_await to_host(std::move(y1));
   std::printf("%g\n", result[255]);  // 2 * 1 + 1 = 3
