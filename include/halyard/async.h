@@ -3,6 +3,8 @@
 // DAGs of device operations in one include; docs/async.md is the guide.
 #pragma once
 
+#include "halyard/async/arithmetic.h"
+#include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
 #include "halyard/async/future.h"
 #include "halyard/async/kernel.h"

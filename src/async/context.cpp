@@ -74,11 +74,11 @@ Status Context::copy(Storage* source, Storage* target) {
 Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,
                        std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
                        const hal::Grid* grid) {
-  DeviceQueue& queue = *device_.queue();
+  HALYARD_RETURN_IF_ERROR(status_);
   for (const Storage* const storage : storages) {
     HALYARD_RETURN_IF_ERROR(use(storage, kernel.name));
   }
-  HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue.bind(kernel));
+  HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device_.queue()->bind(kernel));
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
   HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
                            hal::Launch::create(bound->function, arguments, scalars));

@@ -14,7 +14,8 @@ Result<Ref<DeviceQueue>> DeviceQueue::create(hal::Device device, std::vector<std
   HALYARD_ASSIGN_OR_RETURN(hal::Queue queue, device.create_queue({.name = "async"}));
   HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device.create_semaphore(0, "async"));
   auto* const object = new DeviceQueue(std::move(device), std::move(queue), std::move(folders));
-  object->timeline_ = &object->timelines_.emplace_back(std::move(semaphore), 0);
+  object->timeline_.store(&object->timelines_.emplace_back(std::move(semaphore), 0),
+                          std::memory_order_relaxed);
   return Ref<DeviceQueue>::adopt(object);
 }
 

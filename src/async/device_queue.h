@@ -13,13 +13,13 @@
 // reached; else what is given it has the old timeline's failure.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/atomic.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
 #include "halyard/async/kernel_signature.h"
@@ -43,7 +43,7 @@ class Timeline {
  private:
   const hal::Semaphore semaphore_;
   const std::uint64_t first_;  // its values are above
-  std::atomic<std::uint64_t> last_;
+  base::Atomic<std::uint64_t> last_;
 };
 
 // A kernel of this device whose reflection agrees with its declaration.
@@ -99,7 +99,7 @@ class DeviceQueue final : public RefCounted {
   const hal::Device device_;
   const hal::Queue queue_;
   const std::vector<std::string> folders_;
-  std::atomic<Timeline*> timeline_{nullptr};
+  base::Atomic<Timeline*> timeline_{nullptr};
 
   base::Mutex mutex_;               // guards the rest
   std::deque<Timeline> timelines_;  // kept: storage may have values of any

@@ -7,6 +7,7 @@
 
 #include "async/device_queue.h"
 #include "base/format.h"
+#include "halyard/async/arithmetic.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {

@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/runtime.h"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "halyard/hal/types.h"
 #include "halyard/kernel/types.h"
