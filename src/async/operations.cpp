@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/operations.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <string>
 
 #include "async/device_queue.h"
@@ -112,7 +112,7 @@ Status read_back(const Storage& storage, std::span<std::byte> target) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping,
                            storage.buffer().map(0, target.size(), hal::MapMode::kRead));
   HALYARD_RETURN_IF_ERROR(mapping.invalidate());
-  std::memcpy(target.data(), mapping.bytes().data(), target.size());
+  std::ranges::copy(mapping.bytes(), target.begin());
   return {};
 }
 
