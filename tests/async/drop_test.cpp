@@ -68,6 +68,26 @@ TEST_F(AsyncDrop, ADestroyedAwaiterLeavesTheWorkToItsEndAndItsMemoryBehindIt) {
   EXPECT_EQ(used_bytes(), 0u);
 }
 
+TEST_F(AsyncDrop, AnAwaiterMayBeDestroyedAtEveryMoment) {
+  control->lane_capacity = 1;  // so that a lane runs one submission at a time
+  for (int moment = 0; moment < 10; ++moment) {
+    std::optional<Result<std::tuple<Tensor<float>, std::vector<float>>>> out;
+    const Handmade coroutine =
+        await_into(out, zip(full<float>({1000}, 1.0f), to_host(full<float>({1000}, 2.0f))) |
+                            on(runtime.device()));
+    for (int i = 0; i < moment; ++i) {
+      step();
+      for (hal::testing::FakeLane* const lane : control->lanes) {
+        if (lane != nullptr) lane->run();
+      }
+    }
+    coroutine.handle.destroy();
+    out.reset();
+    for (int i = 0; i < 4; ++i) run_all();
+    EXPECT_EQ(used_bytes(), 0u) << moment;
+  }
+}
+
 // The second tensor gets the block of the first, whose copy is still to run.
 TEST_F(AsyncDrop, MemoryThatIsDroppedInFlightIsUsedAgainInOrder) {
   std::optional<Result<std::vector<float>>> first, second;

@@ -119,7 +119,22 @@ TEST_F(AsyncOperation, AMoveOnlyResultPassesThrough) {
   EXPECT_EQ(*made, 7);
 }
 
-// The seed's first example: zip, apply.
+// As in docs/async.md.
+struct Clear {
+  using Output = Tensor<float>;
+  Result<Tensor<float>> execute(Context& context) && {
+    if (Status status = context.fill(tensor.storage(), 0, 4); !status.ok()) return status;
+    return std::move(tensor);
+  }
+  Tensor<float> tensor;
+};
+
+TEST_F(AsyncOperation, IsAnythingThatIsExecutedInAContext) {
+  static_assert(DeviceOperation<Clear>);
+  auto x = run(ones<float>({4}));
+  EXPECT_THAT(elements(add(Clear{std::move(x)}, ones<float>({4}))), Each(1.0f));
+}
+
 TEST_F(AsyncOperation, ZippedArgumentsAreAppliedToAKernel) {
   auto x = ones<float>({16, 16}) | share;
   auto y = ones<float>({16, 16}) | partition(4, 4);

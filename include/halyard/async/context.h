@@ -54,10 +54,11 @@ class HALYARD_EXPORT Storage final : public RefCounted {
 }  // namespace detail
 
 // What an operation's execute() is given: submits to one queue, in the order of its calls. One
-// thread at a time. Errors are queue.h's, and kFailedPrecondition for storage that is of another
-// device, or the failure of what was to write it.
+// thread at a time. Errors are queue.h's; kInvalidArgument for storage that is null or of another
+// device; and the failure of what was to write it.
 class HALYARD_EXPORT Context {
  public:
+  // After a failure of the device's queue: waits for what still runs there.
   explicit Context(const Device& device);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -27,7 +27,7 @@ concept DeviceOperation = !std::is_reference_v<T> && requires(T&& operation, Con
 
 namespace detail {
 
-// Moves out of a moved-from operation are seen.
+// False once its operation was executed or moved from.
 class Once {
  public:
   Once() = default;
@@ -87,7 +87,7 @@ inline constexpr bool kMovedOrCopyable =
 
 }  // namespace detail
 
-// Gives x.
+// The operation that gives `value`.
 template <class T>
 auto value(T&& value) {
   using Value = std::decay_t<T>;
