@@ -49,8 +49,9 @@ namespace detail {
 // What is passed for a parameter P. Anything but these is no parameter of a kernel.
 template <class P>
 struct ParameterRule {
-  static_assert(std::is_arithmetic_v<P> && Element<P>,
-                "a kernel's parameters are numbers by value, const Tensor<T>& and Tensor<T>&");
+  static_assert(
+      std::is_arithmetic_v<P> && Element<P> && sizeof(P) >= 4,
+      "a kernel's parameters are numbers of 4 or 8 bytes, const Tensor<T>& and Tensor<T>&");
   static constexpr auto kKind = KernelParameter::Kind::kScalar;
   using ElementOf = P;
   template <class A>
