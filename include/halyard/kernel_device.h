@@ -60,8 +60,8 @@ void hy_barrier(void);
 #define HY_OUTSIDE_hy_buffer(k, T, x, access)
 #define HY_OUTSIDE_hy_scalar(k, T, x)
 #define HY_OUTSIDE_hy_in_tensor(k, T, x, R)
-#define HY_OUTSIDE_hy_out_tensor(k, T, y, R)
-#define HY_OUTSIDE_hy_out_tile(k, T, y, R, t0, t1, t2)
+#define HY_OUTSIDE_hy_out_tensor(k, T, y, R, A)
+#define HY_OUTSIDE_hy_out_tile(k, T, y, R, A, t0, t1, t2)
 
 #ifdef HY_TEXT
 
@@ -102,8 +102,8 @@ void hy_barrier(void);
 #define HY_PARAMETER_hy_shared(k, T, x, n, rest)
 #define HY_PARAMETER_hy_private(k, T, x, n)
 #define HY_PARAMETER_hy_in_tensor(k, T, x, R) , const HY_GLOBAL T* __restrict hy_b_##x
-#define HY_PARAMETER_hy_out_tensor(k, T, y, R) , HY_GLOBAL T* __restrict hy_b_##y
-#define HY_PARAMETER_hy_out_tile(k, T, y, R, t0, t1, t2) , HY_GLOBAL T* __restrict hy_b_##y
+#define HY_PARAMETER_hy_out_tensor(k, T, y, R, A) , HY_GLOBAL T* __restrict hy_b_##y
+#define HY_PARAMETER_hy_out_tile(k, T, y, R, A, t0, t1, t2) , HY_GLOBAL T* __restrict hy_b_##y
 
 #endif
 

@@ -13,6 +13,8 @@
  *   HY_OUT_TENSOR2(T, y)          each group writes one tile, and may read back what it wrote; the
  *                                 launch gives the tile's extents
  *   HY_OUT_TILE2(T, y, t0, t1)    the same, with constant extents, each at least 1
+ *   HY_INOUT_TENSOR2(T, y), HY_INOUT_TILE2(T, y, t0, t1)
+ *                                 the same two, and what is there before can be read too
  *
  * Dimension 0 is the slowest. The last one is dense: its stride is 1 by definition, since with a
  * stride that is not known the compiler cannot load vectors. A group's tile is number HY_GX in the
@@ -23,7 +25,7 @@
  * are believed: the buffer holds every element they speak of, and no two in one place.
  *   x.size0, x.size1       elements
  *   x.stride0              elements from one row to the next; of rank 3 also x.stride1
- *   y.tile0, y.tile1       of HY_OUT_TENSOR2 only
+ *   y.tile0, y.tile1       of HY_OUT_TENSOR2 and HY_INOUT_TENSOR2 only
  *
  * In a body, d being a constant below the rank:
  *   HY_AT2(x, i, j)        the element at these indices of an input
@@ -45,12 +47,18 @@
 #define HY_IN_TENSOR1(T, x) (hy_in_tensor, T, x, 1)
 #define HY_IN_TENSOR2(T, x) (hy_in_tensor, T, x, 2)
 #define HY_IN_TENSOR3(T, x) (hy_in_tensor, T, x, 3)
-#define HY_OUT_TENSOR1(T, y) (hy_out_tensor, T, y, 1)
-#define HY_OUT_TENSOR2(T, y) (hy_out_tensor, T, y, 2)
-#define HY_OUT_TENSOR3(T, y) (hy_out_tensor, T, y, 3)
-#define HY_OUT_TILE1(T, y, t0) (hy_out_tile, T, y, 1, t0, 1, 1)
-#define HY_OUT_TILE2(T, y, t0, t1) (hy_out_tile, T, y, 2, t0, t1, 1)
-#define HY_OUT_TILE3(T, y, t0, t1, t2) (hy_out_tile, T, y, 3, t0, t1, t2)
+#define HY_OUT_TENSOR1(T, y) (hy_out_tensor, T, y, 1, hy_out)
+#define HY_OUT_TENSOR2(T, y) (hy_out_tensor, T, y, 2, hy_out)
+#define HY_OUT_TENSOR3(T, y) (hy_out_tensor, T, y, 3, hy_out)
+#define HY_OUT_TILE1(T, y, t0) (hy_out_tile, T, y, 1, hy_out, t0, 1, 1)
+#define HY_OUT_TILE2(T, y, t0, t1) (hy_out_tile, T, y, 2, hy_out, t0, t1, 1)
+#define HY_OUT_TILE3(T, y, t0, t1, t2) (hy_out_tile, T, y, 3, hy_out, t0, t1, t2)
+#define HY_INOUT_TENSOR1(T, y) (hy_out_tensor, T, y, 1, hy_inout)
+#define HY_INOUT_TENSOR2(T, y) (hy_out_tensor, T, y, 2, hy_inout)
+#define HY_INOUT_TENSOR3(T, y) (hy_out_tensor, T, y, 3, hy_inout)
+#define HY_INOUT_TILE1(T, y, t0) (hy_out_tile, T, y, 1, hy_inout, t0, 1, 1)
+#define HY_INOUT_TILE2(T, y, t0, t1) (hy_out_tile, T, y, 2, hy_inout, t0, t1, 1)
+#define HY_INOUT_TILE3(T, y, t0, t1, t2) (hy_out_tile, T, y, 3, hy_inout, t0, t1, t2)
 
 /* ---- Access. Pointers have the rank in their name, so that a wrong rank is undeclared. ------- */
 
@@ -171,29 +179,29 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 /* ---- What HY_KERNEL makes of these parameters ------------------------------------------------ */
 
 #define HY_FIELD_hy_in_tensor(k, T, x, R) uint hy$size$##x[R], hy$stride$##x[(R) - 1];
-#define HY_FIELD_hy_out_tensor(k, T, y, R) \
+#define HY_FIELD_hy_out_tensor(k, T, y, R, A) \
   uint hy$size$##y[R], hy$stride$##y[(R) - 1], hy$tile$##y[R];
-#define HY_FIELD_hy_out_tile(k, T, y, R, t0, t1, t2) HY_FIELD_hy_in_tensor(k, T, y, R)
+#define HY_FIELD_hy_out_tile(k, T, y, R, A, t0, t1, t2) HY_FIELD_hy_in_tensor(k, T, y, R)
 
 #define HY_SHARED_BYTES_hy_in_tensor(k, T, x, R)
-#define HY_SHARED_BYTES_hy_out_tensor(k, T, y, R)
-#define HY_SHARED_BYTES_hy_out_tile(k, T, y, R, t0, t1, t2)
+#define HY_SHARED_BYTES_hy_out_tensor(k, T, y, R, A)
+#define HY_SHARED_BYTES_hy_out_tile(k, T, y, R, A, t0, t1, t2)
 #define HY_PRIVATE_BYTES_hy_in_tensor(k, T, x, R)
-#define HY_PRIVATE_BYTES_hy_out_tensor(k, T, y, R)
-#define HY_PRIVATE_BYTES_hy_out_tile(k, T, y, R, t0, t1, t2)
+#define HY_PRIVATE_BYTES_hy_out_tensor(k, T, y, R, A)
+#define HY_PRIVATE_BYTES_hy_out_tile(k, T, y, R, A, t0, t1, t2)
 
 #define HY_REFLECT_hy_in_tensor(k, T, x, R) hy$in_tensor##R##$##k##$##x = HY_TYPE(T),
-#define HY_REFLECT_hy_out_tensor(k, T, y, R) hy$out_tensor##R##$##k##$##y = HY_TYPE(T),
-#define HY_REFLECT_hy_out_tile(k, T, y, R, t0, t1, t2)                                           \
-  hy$out_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
+#define HY_REFLECT_hy_out_tensor(k, T, y, R, A) hy$##A##_tensor##R##$##k##$##y = HY_TYPE(T),
+#define HY_REFLECT_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                           \
+  hy$##A##_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
   hy$tile2$##k##$##y = (t2),
 
 #define HY_LOCAL_hy_in_tensor(k, T, x, R)                     \
   const HY_GLOBAL T* const hy_v_##x = HY_POINTER(const T, x); \
   const struct hy_in_view hy_t_##x =                          \
       hy_view_in(R, HY_OF##R(hy_c->hy$size$##x), HY_STRIDES##R(hy_c->hy$stride$##x));
-#define HY_LOCAL_hy_out_tensor(k, T, y, R) HY_LOCAL_OUT(T, y, R, HY_OF##R(hy_c->hy$tile$##y))
-#define HY_LOCAL_hy_out_tile(k, T, y, R, t0, t1, t2)                                      \
+#define HY_LOCAL_hy_out_tensor(k, T, y, R, A) HY_LOCAL_OUT(T, y, R, HY_OF##R(hy_c->hy$tile$##y))
+#define HY_LOCAL_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                      \
   _Static_assert((t0) >= 1 && (t1) >= 1 && (t2) >= 1, "a tile has at least one element"); \
   HY_LOCAL_OUT(T, y, R, t0, t1, t2)
 #define HY_LOCAL_OUT(T, y, R, ...)                                                                 \
@@ -209,13 +217,13 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 #define HY_STRIDES3(a) (a)[0], (a)[1]
 
 #define HY_ACTUAL_hy_in_tensor(k, T, x, R) , hy_v_##x, hy_t_##x
-#define HY_ACTUAL_hy_out_tensor(k, T, y, R) , hy_v_##y, hy_t_##y
-#define HY_ACTUAL_hy_out_tile(k, T, y, R, t0, t1, t2) , hy_v_##y, hy_t_##y
+#define HY_ACTUAL_hy_out_tensor(k, T, y, R, A) , hy_v_##y, hy_t_##y
+#define HY_ACTUAL_hy_out_tile(k, T, y, R, A, t0, t1, t2) , hy_v_##y, hy_t_##y
 
 #define HY_FORMAL_hy_in_tensor(k, T, x, R) \
   , const HY_GLOBAL T* __restrict hy_in##R##_##x, const struct hy_in_view hy_t_##x
-#define HY_FORMAL_hy_out_tensor(k, T, y, R) \
+#define HY_FORMAL_hy_out_tensor(k, T, y, R, A) \
   , HY_GLOBAL T* __restrict hy_out##R##_##y, const struct hy_out_view hy_t_##y
-#define HY_FORMAL_hy_out_tile(k, T, y, R, t0, t1, t2) HY_FORMAL_hy_out_tensor(k, T, y, R)
+#define HY_FORMAL_hy_out_tile(k, T, y, R, A, t0, t1, t2) HY_FORMAL_hy_out_tensor(k, T, y, R, A)
 
 #endif /* HALYARD_KERNEL_TENSOR_H_ */

@@ -80,7 +80,7 @@ class Analyzer {
       } else if (key.starts_with("tile")) {
         std::vector<std::uint32_t>& tile = kernel.bindings.back().tile;
         if (tile.size() < kernel.bindings.back().rank) tile.push_back(value);
-      } else if (key.starts_with("in_tensor") || key.starts_with("out_t")) {
+      } else if (key.starts_with("in_tensor") || key.starts_with("hy_")) {
         add_tensor(kernel, key, parameter, type);
       }
     }
@@ -97,16 +97,18 @@ class Analyzer {
     kernel.constants.push_back({std::move(name), type, (end + size - 1) / size * size});
   }
 
-  // A key ends with the rank: in_tensor2, out_tensor3, out_tile1.
+  // A key ends with the rank: in_tensor2, hy_out_tensor3, hy_inout_tile1.
   static void add_tensor(Kernel& kernel, std::string_view key, const std::string& name,
                          kernel::ElementType type) {
     const int rank = key.back() - '0';
     const bool in = key.starts_with("in");
-    kernel.bindings.push_back({name, in ? kernel::Access::kRead : kernel::Access::kWrite, type,
-                               static_cast<std::uint8_t>(rank)});
+    const auto access = in                            ? kernel::Access::kRead
+                        : key.starts_with("hy_inout") ? kernel::Access::kReadWrite
+                                                      : kernel::Access::kWrite;
+    kernel.bindings.push_back({name, access, type, static_cast<std::uint8_t>(rank)});
     for (const auto& [field, count] :
          {std::pair("size", rank), std::pair("stride", rank - 1),
-          std::pair("tile", key.starts_with("out_tensor") ? rank : 0)}) {
+          std::pair("tile", !in && key.find("tensor") != key.npos ? rank : 0)}) {
       for (int d = 0; d < count; ++d) {
         add_constant(kernel, fmt::format("{}.{}{}", name, field, d), kernel::ElementType::kUint32);
       }

@@ -239,13 +239,13 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
     return failed(Status(StatusCode::kResourceExhausted, "no memory for a launch"));
   }
 
-  Constant* constant = launch.constants_.items.get();
+  Constant* constant = launch.constants_.items();
   const Constant* scalar = scalars.begin();
   const kernel::BindingInfo* output = nullptr;
   std::array<std::uint64_t, 3> groups = {};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const kernel::BindingInfo& info = kernel.bindings[i];
-    BindingRef& memory = launch.refs_.items[i] = arguments[i].value.memory;
+    BindingRef& memory = launch.refs_.items()[i] = arguments[i].value.memory;
     if (Status status = check_kind(info, arguments[i]); !status.ok()) return failed(status);
     if (info.rank != 0) {
       Checked tensor(info, arguments[i].value);
@@ -254,7 +254,7 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
         return failed(status);
       }
       // The tensors' constants come in the tensors' order, the scalars between them.
-      Constant* const first = launch.constants_.items.get() + info.first_constant;
+      Constant* const first = launch.constants_.items() + info.first_constant;
       while (constant != first) *constant++ = *scalar++;
       constant = tensor.write_constants(constant);
       if (info.access != kernel::Access::kRead) {
@@ -267,7 +267,7 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
         groups = tensor.groups();
       }
     }
-    launch.ranges_.items[i] = memory.range;
+    launch.ranges_.items()[i] = memory.range;
   }
   std::copy(scalar, scalars.end(), constant);
   if (output != nullptr) launch.grid_.groups = {groups[0], groups[1], groups[2]};

@@ -66,6 +66,12 @@ class Tensors : public testing::FakeWorld {
         kernel_of("cube", {{"y", kWrite, 3, {2, 3, 4}}}),
         kernel_of("two", {{"y", kWrite, 2, {4, 8}}, {"z", kWrite, 1, {8}}}),
         kernel_of("input", {{"x", kRead, 3}, {"out", kWrite, 0}}),
+        kernel_of("many", {{"a", kRead, 1},
+                           {"b", kRead, 1},
+                           {"c", kRead, 1},
+                           {"d", kRead, 1},
+                           {"e", kRead, 1},
+                           {"y", kWrite, 1, {8}}}),
     };
     contents.images = {{"x86-64-v1", "hy-cpu-1", "code"}};
     return compiler::write_hyx(contents);
@@ -136,6 +142,17 @@ TEST_F(Tensors, AMovedLaunchMayBeDispatchedAgain) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(words(run(function("chosen"), launch)), ElementsAre(4, 8, 8, 2, 2));
   }
+}
+
+TEST_F(Tensors, ALaunchOfManyTensorsIsMovedToo) {
+  const BufferView x = view({9});
+  const BufferView y = view({9});
+  Launch first = Launch::create(function("many"), {x, x, x, x, x, y}).value();
+  const Launch launch = std::move(first);
+  EXPECT_EQ(first.bindings().size(), 0u);
+  const testing::Launch seen = run(function("many"), launch);
+  EXPECT_EQ(seen.bindings.size(), 6u);
+  EXPECT_THAT(words(seen), ElementsAre(9, 9, 9, 9, 9, 9));
 }
 
 TEST_F(Tensors, GroupXIsTheLastDimension) {

@@ -72,6 +72,10 @@ HY_KERNEL(k, 4, 1, 1, HY_SCALAR(float, a), HY_IN_TENSOR1(float, x), HY_OUT_TILE2
           HY_OUT(int, plain), HY_OUT_TENSOR3(uint, z), HY_SCALAR(uint, n)) {
   HY_TILE_ITEMS3(z, i, j, l) { hy_atomic_add(HY_Y3(z, i, j, l), 1u); }
 }
+HY_KERNEL(both, 4, 1, 1, HY_INOUT_TENSOR1(float, y), HY_INOUT_TILE2(int, z, 4, 8)) {
+  HY_TILE_ITEMS1(y, i) { HY_Y1(y, i) += 1.0f; }
+  HY_TILE_ITEMS2(z, i, j) { HY_Y2(z, i, j) += 1; }
+}
 )");
   const kernel::Hyx hyx = kernel::Hyx::parse(bytes.value(), "k").value();
   const kernel::KernelInfo& k = hyx.kernels()[0];
@@ -96,6 +100,11 @@ HY_KERNEL(k, 4, 1, 1, HY_SCALAR(float, a), HY_IN_TENSOR1(float, x), HY_OUT_TILE2
     EXPECT_EQ(k.bindings[i].tile, bindings[i].tile) << bindings[i].name;
     EXPECT_EQ(k.bindings[i].first_constant, bindings[i].first_constant) << bindings[i].name;
   }
+  const auto& both = hyx.kernels()[1].bindings;
+  EXPECT_EQ(both[0].access, Access::kReadWrite);
+  EXPECT_EQ(both[1].access, Access::kReadWrite);
+  EXPECT_EQ(both[0].tile, (std::array<std::uint32_t, 3>{}));
+  EXPECT_EQ(both[1].tile, (std::array<std::uint32_t, 3>{4, 8, 0}));
   const std::vector<std::string_view> constants = {
       "a",       "x.size0",   "y.size0",   "y.size1", "y.stride0", "z.size0", "z.size1",
       "z.size2", "z.stride0", "z.stride1", "z.tile0", "z.tile1",   "z.tile2", "n"};

@@ -23,6 +23,21 @@ TEST(ShippedTranspose, MovesEveryElement) {
   }
 }
 
+TEST(ShippedSaxpyTile, CoversTheMatrixTileByTile) {
+  const Shipped file("saxpy_tile");
+  constexpr std::uint32_t kHeight = 9, kWidth = 20;
+  std::vector<float> x(kHeight * kWidth), y(x.size()), want(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>(i);
+    y[i] = static_cast<float>(i % 7);
+    want[i] = 3.0f * x[i] + y[i];  // exact
+  }
+  const Array<float> result(y);
+  file.run("saxpy_tile", {groups_of(8, kWidth), groups_of(4, kHeight)}, {Array(x), result},
+           {3.0f, kHeight, kWidth, kWidth, kHeight, kWidth, kWidth, 4u, 8u});
+  EXPECT_EQ(result.values(), want);
+}
+
 TEST(ShippedMatmul, KeepsItsBound) {
   struct Shape {
     std::uint32_t m, n, k;

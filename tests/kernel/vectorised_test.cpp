@@ -65,6 +65,7 @@ const std::vector<ShippedCode>& shipped_code() {
       {"min_float", {"vminps"}},
       {"sum_uint", {"vpaddd"}},
       {"saxpy", {"vmulps", "vaddps"}},
+      {"saxpy_tile", {"vmulps", "vaddps"}},
       {"scan_inclusive", {"vpaddd"}},
       {"scan_exclusive", {"vpaddd"}},
       {"scan_add", {"vpaddd"}},

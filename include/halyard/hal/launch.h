@@ -9,12 +9,14 @@
 // Tensor: a part of a buffer as an array whose rows may lie apart. Argument: any of a kernel's.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "halyard/base/export.h"
 #include "halyard/base/result.h"
@@ -97,24 +99,42 @@ class HALYARD_EXPORT Launch {
   View<Constant> constants() const noexcept { return constants_; }
 
  private:
-  template <class T>
+  // Up to kInline items here, so that the launches of most kernels allocate nothing.
+  template <class T, std::size_t kInline>
   struct Array {
-    bool allocate(std::size_t count) {
-      items.reset(new (std::nothrow) T[count]);
-      size = items == nullptr ? 0 : count;
-      return items != nullptr;
+    Array() noexcept = default;
+    Array(Array&& other) noexcept { *this = std::move(other); }
+    Array& operator=(Array&& other) noexcept {
+      std::copy_n(other.here, kInline, here);
+      heap = std::move(other.heap);
+      size = std::exchange(other.size, 0);
+      return *this;
     }
+    bool allocate(std::size_t count) {
+      if (count > kInline) {
+        heap.reset(new (std::nothrow) T[count]);
+        if (heap == nullptr) return false;
+      }
+      size = count;
+      return true;
+    }
+    T* items() noexcept { return size > kInline ? heap.get() : here; }
     // Nothing once it was moved from.
-    operator View<T>() const noexcept { return View<T>(items.get(), items == nullptr ? 0 : size); }
+    operator View<T>() const noexcept { return View<T>(size > kInline ? heap.get() : here, size); }
 
-    std::unique_ptr<T[]> items;
+    T here[kInline];
+    std::unique_ptr<T[]> heap;
     std::size_t size = 0;
   };
 
+  // Four tensors of rank 3, one with a tile that the launch gives, and as many scalars.
+  static constexpr std::size_t kInlineBindings = 4;
+  static constexpr std::size_t kInlineConstants = 4 * 5 + 3 + 4;
+
   Grid grid_{};
-  Array<BufferRange> ranges_;
-  Array<BindingRef> refs_;
-  Array<Constant> constants_;
+  Array<BufferRange, kInlineBindings> ranges_;
+  Array<BindingRef, kInlineBindings> refs_;
+  Array<Constant, kInlineConstants> constants_;
 };
 
 }  // namespace halyard::inline v0::hal

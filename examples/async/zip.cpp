@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arguments that are zipped and applied to a kernel; only y is kept, and shared by two that read
+// it.
+#include <halyard/async.h>
+
+#include <cstdio>
+
+using namespace halyard::async;
+
+constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
+
+Task<> run() {
+  auto x = ones<float>({16, 16}) | share;
+  auto y = ones<float>({16, 16}) | partition(4, 4);
+  auto op = zip(2.0f, std::move(x), std::move(y)) | apply(saxpy) | last | unpartition | share;
+  Shared<Tensor<float>> z = co_await std::move(op);
+  auto [sum, product] = co_await zip(to_host(add(z, z)), to_host(mul(z, z)));
+  std::printf("%g %g\n", sum[0], product[0]);  // 3 + 3, 3 * 3
+}
+
+int main() { sync_wait(run(), Runtime::open("cpu://").value()); }

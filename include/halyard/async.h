@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DAGs of device operations in one include; docs/async.md is the guide.
+#pragma once
+
+#include "halyard/async/arithmetic.h"
+#include "halyard/async/combinators.h"
+#include "halyard/async/context.h"
+#include "halyard/async/future.h"
+#include "halyard/async/kernel.h"
+#include "halyard/async/operation.h"
+#include "halyard/async/operations.h"
+#include "halyard/async/runtime.h"
+#include "halyard/async/task.h"
+#include "halyard/async/tensor.h"

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DeviceFuture: an operation and the device that it is to run on: what can be awaited.
+//
+//   co_await (operation | on(device))   in any coroutine; the value, or halyard::Error is thrown
+//   co_await as_result(...)             the same as a Result
+//   sync_wait(operation, runtime)       without a coroutine: blocks
+//
+// Awaiting submits the operation, on the awaiting thread; what is done already is not waited for.
+// A coroutine that is no Task (task.h) goes on on a thread of the runtime, where it must not block,
+// or on its own if there was nothing to wait for. An awaiting coroutine may be destroyed, on the
+// thread that would resume it or while none does: the work goes on to its end, and its memory is
+// given back behind that.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/combinators.h"
+#include "halyard/async/context.h"
+#include "halyard/async/operation.h"
+#include "halyard/async/runtime.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::async {
+
+namespace detail {
+
+// What becomes of an output when the device is done. A type that has more to do then says so with
+// `Delivered` and deliver(); the parts of a tuple do it one after another.
+template <class T>
+struct Delivery {
+  using Type = T;
+  static Result<T> deliver(T&& output) { return std::move(output); }
+};
+template <class T>
+  requires requires { typename T::Delivered; }
+struct Delivery<T> {
+  using Type = typename T::Delivered;
+  static Result<Type> deliver(T&& output) { return std::move(output).deliver(); }
+};
+template <class... T>
+struct Delivery<std::tuple<T...>> {
+  using Type = std::tuple<typename Delivery<T>::Type...>;
+  static Result<Type> deliver(std::tuple<T...>&& output) { return rest(std::move(output)); }
+
+ private:
+  template <class... Done>
+  static Result<Type> rest(std::tuple<T...>&& output, Done&&... done) {
+    constexpr std::size_t kNext = sizeof...(Done);
+    if constexpr (kNext == sizeof...(T)) {
+      return Type(std::move(done)...);
+    } else {
+      using Part = std::tuple_element_t<kNext, std::tuple<T...>>;
+      auto part = Delivery<Part>::deliver(std::get<kNext>(std::move(output)));
+      if (!part.ok()) return std::move(part).status();
+      return rest(std::move(output), std::move(done)..., *std::move(part));
+    }
+  }
+};
+
+enum class Errors : bool { kThrown, kReturned };
+
+template <class Op, Errors kErrors = Errors::kThrown>
+class Await;
+template <class Op, Errors kErrors>
+class CallbackAwaiter;
+
+}  // namespace detail
+
+template <DeviceOperation Op>
+class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
+ public:
+  DeviceFuture(Op&& operation, Device device)
+      : operation_(std::move(operation)), device_(std::move(device)) {}
+
+  detail::CallbackAwaiter<Op, detail::Errors::kThrown> operator co_await() && {
+    return {std::move(*this)};
+  }
+
+ private:
+  template <class, detail::Errors>
+  friend class detail::Await;
+  Op operation_;
+  Device device_;
+};
+
+namespace detail {
+
+// An operation from its submission to its end: the part of awaiting that is common to all.
+template <class Op, Errors kErrors>
+class Await {
+ public:
+  using Value = typename Delivery<typename Op::Output>::Type;
+
+  Await(DeviceFuture<Op>&& future)
+      : operation_(std::move(future.operation_)), context_(future.device_) {}
+  Await(const Await&) = delete;
+  Await& operator=(const Await&) = delete;
+
+  // Submits. Whether there is nothing to wait for.
+  bool await_ready() {
+    output_.emplace(std::move(operation_).execute(context_));
+    return !output_->ok() || context_.finished();
+  }
+  std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>> await_resume() {
+    if constexpr (kErrors == Errors::kThrown) {
+      return result().value();
+    } else {
+      return result();
+    }
+  }
+  const Context& context() const noexcept { return context_; }
+
+ private:
+  Result<Value> result() {
+    if (!output_->ok()) return std::move(*output_).status();
+    if (Status status = context_.wait(); !status.ok()) return status;
+    return Delivery<typename Op::Output>::deliver(*std::move(*output_));
+  }
+
+  Op operation_;
+  Context context_;
+  std::optional<Result<typename Op::Output>> output_;
+};
+
+// In a coroutine that Halyard knows nothing of.
+template <class Op, Errors kErrors>
+class CallbackAwaiter : public Await<Op, kErrors> {
+ public:
+  using Await<Op, kErrors>::Await;
+
+  // The callback may come before this returns, on any thread. Who is second goes on.
+  bool await_suspend(std::coroutine_handle<> coroutine) {
+    Result<hal::Registration> registration =
+        this->context().on_finish([this, coroutine](const Status&) {
+          if (second_.exchange(true, std::memory_order_acq_rel)) coroutine.resume();
+        });
+    if (!registration.ok()) return false;  // await_resume() waits
+    registration_ = *std::move(registration);
+    return !second_.exchange(true, std::memory_order_acq_rel);
+  }
+
+ private:
+  std::atomic<bool> second_{false};
+  hal::Registration registration_;
+};
+
+template <class Op>
+struct AsResult {
+  DeviceFuture<Op> future;
+  CallbackAwaiter<Op, Errors::kReturned> operator co_await() && { return {std::move(future)}; }
+};
+// The same where the device is still to be said.
+template <class Op>
+struct AsResultOf {
+  Op operation;
+};
+
+struct On {
+  using IsCombinator = void;
+  template <DeviceOperation Op>
+  DeviceFuture<Op> operator()(Op&& operation) && {
+    return {std::move(operation), std::move(device)};
+  }
+  Device device;
+};
+
+template <class>
+inline constexpr bool kNever = false;
+
+}  // namespace detail
+
+inline detail::On on(Device device) noexcept { return {std::move(device)}; }
+
+template <class Op>
+detail::AsResult<Op> as_result(DeviceFuture<Op>&& future) {
+  return {std::move(future)};
+}
+template <DeviceOperation Op>
+detail::AsResultOf<Op> as_result(Op&& operation) {
+  return {std::move(operation)};
+}
+
+template <DeviceOperation Op>
+void operator co_await(Op&&) {
+  static_assert(
+      detail::kNever<Op>,
+      "this coroutine has no device for the operation: co_await (operation | on(device))");
+}
+
+// Blocks until it is done; the calling thread may run work of a cpu device meanwhile.
+template <class Op>
+auto sync_wait(DeviceFuture<Op>&& future) {
+  detail::Await<Op> await(std::move(future));
+  (void)await.await_ready();
+  return await.await_resume();
+}
+template <class Op>
+auto sync_wait(detail::AsResult<Op>&& as_result) {
+  detail::Await<Op, detail::Errors::kReturned> await(std::move(as_result.future));
+  (void)await.await_ready();
+  return await.await_resume();
+}
+template <DeviceOperation Op>
+auto sync_wait(Op&& operation, const Runtime& runtime) {
+  return sync_wait(std::move(operation) | on(runtime.device()));
+}
+template <class Op>
+auto sync_wait(detail::AsResultOf<Op>&& as_result, const Runtime& runtime) {
+  return sync_wait(async::as_result(std::move(as_result.operation) | on(runtime.device())));
+}
+
+}  // namespace halyard::inline v0::async

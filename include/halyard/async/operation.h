@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DeviceOperation: what is to be done on a device, as a value. Nothing happens before it is awaited
+// (future.h, task.h); then the whole tree is submitted to one queue, and the host hears of it once,
+// at its end. Combinators make trees: combinators.h.
+//
+// An operation is a static tree, move-only, and runs once. An error ends it: what follows is not
+// submitted, and what was made so far is dropped.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/context.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::async {
+
+// Output is what it gives; execute() submits it and may be called once, on an rvalue.
+template <class T>
+concept DeviceOperation = !std::is_reference_v<T> && requires(T&& operation, Context& context) {
+  { std::move(operation).execute(context) } -> std::same_as<Result<typename T::Output>>;
+};
+
+namespace detail {
+
+// False once its operation was executed or moved from.
+class Once {
+ public:
+  Once() = default;
+  Once(Once&& other) noexcept : here_(std::exchange(other.here_, false)) {}
+  bool take() noexcept { return std::exchange(here_, false); }
+
+ private:
+  bool here_ = true;
+};
+
+// Every operation but a boxed one: the operations `Ops` one after another, then
+// `call(context, what each gave...)`.
+template <class F, DeviceOperation... Ops>
+class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
+  template <class... Values>
+  using CallResult = std::invoke_result_t<F, Context&, Values&&...>;
+
+ public:
+  using Output = typename CallResult<typename Ops::Output...>::value_type;
+
+  explicit Operation(F call, Ops... operands)
+      : call_(std::move(call)), operands_(std::move(operands)...) {}
+  Operation(Operation&&) = default;
+
+  Result<Output> execute(Context& context) && {
+    if (!once_.take()) return Status(StatusCode::kFailedPrecondition, "an operation runs once");
+    return run(context);
+  }
+
+ private:
+  template <class... Values>
+  Result<Output> run(Context& context, Values&&... values) {
+    constexpr std::size_t kNext = sizeof...(Values);
+    if constexpr (kNext == sizeof...(Ops)) {
+      return std::move(call_)(context, std::move(values)...);
+    } else {
+      auto value = std::get<kNext>(std::move(operands_)).execute(context);
+      if (!value.ok()) return std::move(value).status();
+      return run(context, std::move(values)..., *std::move(value));
+    }
+  }
+
+  [[no_unique_address]] F call_;
+  [[no_unique_address]] std::tuple<Ops...> operands_;
+  Once once_;
+};
+
+template <class T>
+struct GiveValue {
+  Result<T> operator()(Context&) && { return std::move(value); }
+  T value;
+};
+
+template <class T>
+inline constexpr bool kMovedOrCopyable =
+    !std::is_lvalue_reference_v<T> || std::copy_constructible<std::remove_cvref_t<T>>;
+
+}  // namespace detail
+
+// The operation that gives `value`.
+template <class T>
+auto value(T&& value) {
+  using Value = std::decay_t<T>;
+  return detail::Operation<detail::GiveValue<Value>>({std::forward<T>(value)});
+}
+
+namespace detail {
+// An argument as an operation.
+template <class T>
+auto as_operation(T&& argument) {
+  static_assert(kMovedOrCopyable<T>,
+                "operations, Tensor and Partition have one owner: pass std::move(x)");
+  if constexpr (!kMovedOrCopyable<T>) {
+    return value(0);  // said above
+  } else if constexpr (DeviceOperation<std::decay_t<T>>) {
+    return std::forward<T>(argument);
+  } else {
+    return value(std::forward<T>(argument));
+  }
+}
+template <class T>
+using AsOperation = decltype(as_operation(std::declval<T>()));
+
+template <class F, class... Args>
+auto operation(F call, Args&&... args) {
+  return Operation<F, AsOperation<Args>...>(std::move(call),
+                                            as_operation(std::forward<Args>(args))...);
+}
+}  // namespace detail
+
+}  // namespace halyard::inline v0::async

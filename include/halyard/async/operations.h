@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of equal or counted elements: full, zeros, ones, arange; from a std::vector and back:
+// from_host, to_host.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "halyard/async/context.h"
+#include "halyard/async/operation.h"
+#include "halyard/async/tensor.h"
+
+namespace halyard::inline v0::async {
+
+namespace detail {
+
+// Memory for a tensor of that shape. kOutOfRange: 2^64 bytes or more; kInvalidArgument: more than
+// hal::kMaxTensorRank dimensions.
+HALYARD_EXPORT Result<Ref<Storage>> allocate(Context& context, const Shape& shape,
+                                             kernel::ElementType type);
+// Copies the first bytes of a storage that the host sees. Precondition: what writes it is done.
+HALYARD_EXPORT Status read_back(const Storage& storage, std::span<std::byte> target);
+
+template <class T>
+Result<Tensor<T>> allocate_tensor(Context& context, const Shape& shape) {
+  Result<Ref<Storage>> storage = allocate(context, shape, kElementType<T>);
+  if (!storage.ok()) return storage.status();
+  return Tensor<T>(*std::move(storage), shape);
+}
+
+template <class T>
+struct CallFull {
+  Result<Tensor<T>> operator()(Context& context) const {
+    Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
+    if (!tensor.ok()) return tensor;
+    if (Status status = context.fill(tensor->storage(), pattern, pattern_size); !status.ok()) {
+      return status;
+    }
+    return tensor;
+  }
+  Shape shape;
+  std::uint32_t pattern;
+  std::uint32_t pattern_size;
+};
+
+template <class T>
+struct CallFromHost {
+  Result<Tensor<T>> operator()(Context& context) const {
+    Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
+    if (!tensor.ok()) return tensor;
+    if (tensor->size() != values.size()) {
+      return Status(StatusCode::kInvalidArgument, "from_host: not as many values as the shape has");
+    }
+    if (Status status = context.update(tensor->storage(), std::as_bytes(std::span(values)));
+        !status.ok()) {
+      return status;
+    }
+    return tensor;
+  }
+  std::vector<T> values;
+  Shape shape;
+};
+
+// A tensor's copy that the host can read when the device is done. Awaited, it is a vector.
+template <class T>
+class Readback {
+ public:
+  using Delivered = std::vector<T>;
+  Readback(Ref<Storage> storage, std::size_t size) : storage_(std::move(storage)), size_(size) {}
+  Result<std::vector<T>> deliver() && {
+    std::vector<T> values(size_);
+    if (Status status = read_back(*storage_, std::as_writable_bytes(std::span(values)));
+        !status.ok()) {
+      return status;
+    }
+    return values;
+  }
+
+ private:
+  Ref<Storage> storage_;
+  std::size_t size_;
+};
+
+struct CallToHost {
+  template <class Array>
+  auto operator()(Context& context, const Array& array) const
+      -> Result<Readback<typename Array::value_type>> {
+    using T = typename Array::value_type;
+    std::size_t size = 1;
+    for (std::size_t d = 0; d < array.shape().rank(); ++d) size *= array.shape()[d];
+    Result<Ref<Storage>> copy = context.allocate(size * sizeof(T), hal::MemoryType::kHostLocal);
+    if (!copy.ok()) return copy.status();
+    if (Status status = context.copy(array.storage(), copy->get()); !status.ok()) return status;
+    return Readback<T>(*std::move(copy), size);
+  }
+};
+
+}  // namespace detail
+
+// All elements the same. Elements of 8 bytes have zeros() only: devices fill with patterns of 1, 2
+// or 4 bytes.
+template <Element T>
+auto full(const Shape& shape, T element) {
+  static_assert(sizeof(T) <= 4, "full, ones: elements of 1, 2 or 4 bytes");
+  std::uint32_t pattern = 0;
+  if constexpr (sizeof(T) == 4) {
+    pattern = std::bit_cast<std::uint32_t>(element);
+  } else {
+    pattern = static_cast<std::make_unsigned_t<T>>(element);
+  }
+  return detail::operation(detail::CallFull<T>{shape, pattern, sizeof(T)});
+}
+template <Element T>
+auto ones(const Shape& shape) {
+  return full<T>(shape, T{1});
+}
+template <Element T>
+auto zeros(const Shape& shape) {
+  return detail::operation(detail::CallFull<T>{shape, 0, sizeof(T) < 4 ? sizeof(T) : 4});
+}
+
+// A tensor with these elements, row by row. kInvalidArgument if they are not as many as `shape`
+// has.
+template <Element T>
+auto from_host(std::vector<T> values, const Shape& shape) {
+  return detail::operation(detail::CallFromHost<T>{std::move(values), shape});
+}
+template <Element T>
+auto from_host(std::vector<T> values) {
+  const Shape shape{values.size()};
+  return from_host(std::move(values), shape);
+}
+// 0, 1, ... n - 1.
+template <Element T>
+auto arange(std::uint64_t n) {
+  std::vector<T> values;
+  values.reserve(n);
+  for (std::uint64_t i = 0; i < n; ++i) values.push_back(static_cast<T>(i));
+  return from_host(std::move(values));
+}
+
+// The elements as a std::vector, row by row. `array` is a Tensor, Shared, Partition or an operation
+// that gives one. They can be read when the device is done: only awaiting gives the vector.
+template <class Array>
+auto to_host(Array&& array) {
+  return detail::operation(detail::CallToHost(), std::forward<Array>(array));
+}
+
+}  // namespace halyard::inline v0::async

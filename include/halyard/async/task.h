@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Task: a coroutine that awaits operations, futures and other Tasks.
+//
+//   Task<float> norm(Shared<Tensor<float>> x) {
+//     auto y = co_await mul(x, x);                        // on the device of who runs the Task
+//     auto z = co_await as_result(relu(std::move(y)));    // Result<Tensor<float>>
+//     ...
+//   }
+//   sync_wait(norm(x), runtime);
+//
+// A Task is lazy: it starts when it is awaited. It runs on the thread that called sync_wait, which
+// waits for the devices in its stead, and on no other: it may block, and needs no lock. Its
+// operations go to the first device of the Runtime that runs it, unless on() says another. Awaiting
+// a Task does not grow the stack; what it throws reaches its awaiter. Frames
+// are kept for later ones of their size. Parameters live in the frame: take tensors by value.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/future.h"
+#include "halyard/base/export.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::async {
+
+template <class T = void>
+class Task;
+
+namespace detail {
+
+HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null: no memory
+HALYARD_EXPORT void free_frame(void* frame, std::size_t size) noexcept;
+
+// What runs a Task and all that it awaits; in sync_wait's frame. Every transfer of control goes
+// through its loop: g++ makes a tail call of a symmetric transfer only where it optimises, and a
+// loop that awaits would grow the stack elsewhere.
+struct TaskRunner {
+  Device device;
+  std::coroutine_handle<> next{};    // what goes on
+  const Context* context = nullptr;  // what it waits for, if anything
+};
+
+template <class Op, Errors kErrors>
+class TaskAwaiter : public Await<Op, kErrors> {
+ public:
+  TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
+      : Await<Op, kErrors>(std::move(future)), runner_(runner) {}
+  void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    runner_.next = coroutine;
+    runner_.context = &this->context();
+  }
+
+ private:
+  TaskRunner& runner_;
+};
+
+class TaskPromiseBase {
+ public:
+  static void* operator new(std::size_t size) {
+    void* const frame = allocate_frame(size);
+    if (frame == nullptr) {
+      v0::detail::raise(Status(StatusCode::kResourceExhausted, "no memory for a Task"));
+    }
+    return frame;
+  }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
+
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  std::suspend_always final_suspend() const noexcept {
+    runner_->next = continuation_;
+    return {};
+  }
+  void unhandled_exception() noexcept {
+#if HALYARD_EXCEPTIONS
+    exception_ = std::current_exception();
+#else
+    std::terminate();
+#endif
+  }
+
+  template <DeviceOperation Op>
+  auto await_transform(Op&& operation) {
+    return TaskAwaiter<Op, Errors::kThrown>({std::move(operation), runner_->device}, *runner_);
+  }
+  template <class Op>
+  auto await_transform(AsResultOf<Op>&& as_result) {
+    return TaskAwaiter<Op, Errors::kReturned>({std::move(as_result.operation), runner_->device},
+                                              *runner_);
+  }
+  template <class Op>
+  auto await_transform(DeviceFuture<Op>&& future) {
+    return TaskAwaiter<Op, Errors::kThrown>(std::move(future), *runner_);
+  }
+  template <class Op>
+  auto await_transform(AsResult<Op>&& as_result) {
+    return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), *runner_);
+  }
+  template <class T>
+  auto await_transform(Task<T>&& task) {
+    return task.awaiter(*runner_);
+  }
+  template <class T>
+  std::suspend_never await_transform(T&&) {
+    static_assert(kNever<T>,
+                  "a Task awaits operations, futures and Tasks, each once: co_await std::move(x)");
+    return {};
+  }
+
+ protected:
+  void rethrow() const {
+#if HALYARD_EXCEPTIONS
+    if (exception_ != nullptr) std::rethrow_exception(exception_);
+#endif
+  }
+
+ private:
+  template <class>
+  friend class async::Task;
+  TaskRunner* runner_ = nullptr;
+  std::coroutine_handle<> continuation_{};  // who awaits it
+#if HALYARD_EXCEPTIONS
+  std::exception_ptr exception_;
+#endif
+};
+
+template <class T>
+class TaskPromise : public TaskPromiseBase {
+ public:
+  Task<T> get_return_object() noexcept;
+  template <class U>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  T take() {
+    rethrow();
+    return *std::move(value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class TaskPromise<void> : public TaskPromiseBase {
+ public:
+  Task<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() const { rethrow(); }
+};
+
+}  // namespace detail
+
+// Move-only. Awaiting one that was moved from or awaited before is kFailedPrecondition.
+template <class T>
+class [[nodiscard("a Task does nothing until it is awaited")]] Task {
+  static_assert(!std::is_reference_v<T>, "a Task gives a value");
+
+ public:
+  using promise_type = detail::TaskPromise<T>;
+
+  Task(Task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(coroutine_, other.coroutine_);
+    return *this;
+  }
+  ~Task() {
+    if (coroutine_) coroutine_.destroy();
+  }
+
+ private:
+  friend class detail::TaskPromiseBase;
+  friend promise_type;
+  template <class U>
+  friend U sync_wait(Task<U>&& task, const Runtime& runtime);
+  using Handle = std::coroutine_handle<promise_type>;
+
+  explicit Task(Handle coroutine) noexcept : coroutine_(coroutine) {}
+
+  // For who awaits it; it runs on what `runner` is.
+  detail::TaskPromise<T>& prepare(detail::TaskRunner& runner) const {
+    if (!coroutine_) {
+      check(Status(StatusCode::kFailedPrecondition, "a Task is awaited once"));
+    }
+    coroutine_.promise().runner_ = &runner;
+    return coroutine_.promise();
+  }
+
+  auto awaiter(detail::TaskRunner& runner) {
+    struct Awaiter {
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<> continuation) const noexcept {
+        task.coroutine_.promise().continuation_ = continuation;
+        task.coroutine_.promise().runner_->next = task.coroutine_;
+      }
+      T await_resume() const { return task.coroutine_.promise().take(); }
+      Task task;
+    };
+    (void)prepare(runner);
+    return Awaiter{std::move(*this)};
+  }
+
+  T run(const Device& device) && {
+    detail::TaskRunner runner{.device = device, .next = coroutine_};
+    detail::TaskPromise<T>& promise = prepare(runner);
+    while (const auto next = std::exchange(runner.next, nullptr)) {
+      const Context* const context = std::exchange(runner.context, nullptr);
+      if (context != nullptr) (void)context->wait();  // await_resume() asks again
+      next.resume();
+    }
+    return promise.take();
+  }
+
+  Handle coroutine_;
+};
+
+namespace detail {
+template <class T>
+Task<T> TaskPromise<T>::get_return_object() noexcept {
+  return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+inline Task<void> TaskPromise<void>::get_return_object() noexcept {
+  return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+}  // namespace detail
+
+// Runs it to its end on this thread, which runs work of a cpu device while it waits for it.
+template <class T>
+T sync_wait(Task<T>&& task, const Runtime& runtime) {
+  return std::move(task).run(runtime.device());
+}
+
+}  // namespace halyard::inline v0::async

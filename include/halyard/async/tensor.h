@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor: an array in a device's memory, and its only owner. Shared: one of several owners, who may
+// only read. Partition: a tensor divided into tiles, each of which one workgroup may write.
+//
+//   Tensor<T>            | share             -> Shared<Tensor<T>>       copyable
+//   Tensor<T>            | partition(4, 4)   -> Partition<Tensor<T>>    edges may be uneven
+//   Partition<Tensor<T>> | unpartition       -> Tensor<T>
+//
+// On an operation that gives the one, each is an operation that gives the other (operation.h).
+//
+// A tensor is there before its contents are: it knows its device's queue and the value of the
+// queue's timeline at which it has been written, and what uses it is ordered behind that. Dropping
+// the last owner gives the memory back behind the last use: it blocks for nothing, and frees
+// nothing early. Shapes are dense and row-major, dimension 0 the slowest.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/context.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/launch.h"
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::async {
+
+// At most hal::kMaxTensorRank sizes: {16, 16}. What hal has, without a std::initializer_list, which
+// g++ 12 cannot keep in a coroutine that is awaiting.
+class Shape : public hal::Extents {
+ public:
+  constexpr Shape() noexcept = default;
+  constexpr Shape(const hal::Extents& extents) noexcept : Extents(extents) {}
+  template <std::convertible_to<std::uint64_t>... Size>
+    requires(sizeof...(Size) >= 1 && sizeof...(Size) <= hal::kMaxTensorRank)
+  constexpr Shape(Size... sizes) noexcept : Extents({static_cast<std::uint64_t>(sizes)...}) {}
+};
+
+namespace detail {
+template <class T>
+constexpr int element_type_of() {
+  using enum kernel::ElementType;
+  constexpr bool is_signed = std::is_signed_v<T>;
+  if constexpr (std::is_same_v<T, float>) return static_cast<int>(kFloat32);
+  if constexpr (std::is_same_v<T, double>) return static_cast<int>(kFloat64);
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    if constexpr (sizeof(T) == 1) return static_cast<int>(is_signed ? kInt8 : kUint8);
+    if constexpr (sizeof(T) == 2) return static_cast<int>(is_signed ? kInt16 : kUint16);
+    if constexpr (sizeof(T) == 4) return static_cast<int>(is_signed ? kInt32 : kUint32);
+    if constexpr (sizeof(T) == 8) return static_cast<int>(is_signed ? kInt64 : kUint64);
+  }
+  return -1;
+}
+}  // namespace detail
+
+// float, double, and integers of 8 to 64 bits.
+template <class T>
+concept Element = detail::element_type_of<T>() >= 0;
+
+template <Element T>
+inline constexpr kernel::ElementType kElementType{
+    static_cast<std::uint8_t>(detail::element_type_of<T>())};
+
+template <class T>
+class Shared;
+template <class T>
+class Partition;
+
+// Move-only. A tensor that was moved from is empty, and what is given it fails.
+template <Element T>
+class Tensor {
+ public:
+  using value_type = T;
+
+  // Of operations: `storage` holds shape's elements at least.
+  Tensor(Ref<detail::Storage> storage, const Shape& shape) noexcept
+      : storage_(std::move(storage)), shape_(shape) {}
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(Tensor&&) noexcept = default;
+
+  const Shape& shape() const noexcept { return shape_; }
+  std::uint64_t size() const noexcept {  // elements
+    std::uint64_t size = 1;
+    for (std::size_t d = 0; d < shape_.rank(); ++d) size *= shape_[d];
+    return size;
+  }
+  // Null once it was moved from.
+  detail::Storage* storage() const noexcept { return storage_.get(); }
+
+ private:
+  friend class Shared<Tensor>;
+  Ref<detail::Storage> storage_;
+  Shape shape_;
+};
+
+template <Element T>
+class Shared<Tensor<T>> {
+ public:
+  using value_type = T;
+
+  explicit Shared(Tensor<T>&& tensor) noexcept
+      : storage_(std::move(tensor.storage_)), shape_(tensor.shape_) {}
+
+  const Shape& shape() const noexcept { return shape_; }
+  detail::Storage* storage() const noexcept { return storage_.get(); }
+
+  // The tensor, if this is its only owner, which is empty then. Otherwise nothing changes.
+  std::optional<Tensor<T>> try_unwrap() && noexcept {
+    if (!storage_ || !storage_->unique()) return std::nullopt;
+    return Tensor<T>(std::move(storage_), shape_);
+  }
+
+ private:
+  Ref<detail::Storage> storage_;
+  Shape shape_;
+};
+
+// Move-only. The tiles that reach beyond the tensor end with it.
+template <Element T>
+class Partition<Tensor<T>> {
+ public:
+  using value_type = T;
+
+  Partition(Tensor<T>&& tensor, const Shape& tile) noexcept
+      : tensor_(std::move(tensor)), tile_(tile) {}
+
+  const Shape& shape() const noexcept { return tensor_.shape(); }
+  const Shape& tile() const noexcept { return tile_; }
+  detail::Storage* storage() const noexcept { return tensor_.storage(); }
+
+  Tensor<T> unpartition() && noexcept { return std::move(tensor_); }
+
+ private:
+  Tensor<T> tensor_;
+  Shape tile_;
+};
+
+// What `value | adaptor` calls with the value, and `operation | adaptor` with what it gives.
+template <class A>
+concept Adaptor = requires { typename std::remove_cvref_t<A>::IsAdaptor; };
+
+namespace detail {
+
+struct ShareAdaptor {
+  using IsAdaptor = void;
+  template <class T>
+  Shared<Tensor<T>> operator()(Tensor<T>&& tensor) const noexcept {
+    return Shared<Tensor<T>>(std::move(tensor));
+  }
+  template <class T>
+  Shared<Tensor<T>> operator()(Partition<Tensor<T>>&& partition) const noexcept {
+    return Shared<Tensor<T>>(std::move(partition).unpartition());
+  }
+};
+
+struct PartitionAdaptor {
+  using IsAdaptor = void;
+  template <class T>
+  Partition<Tensor<T>> operator()(Tensor<T>&& tensor) const noexcept {
+    return {std::move(tensor), tile};
+  }
+  Shape tile;
+};
+
+struct UnpartitionAdaptor {
+  using IsAdaptor = void;
+  template <class T>
+  Tensor<T> operator()(Partition<Tensor<T>>&& partition) const noexcept {
+    return std::move(partition).unpartition();
+  }
+};
+
+}  // namespace detail
+
+inline constexpr detail::ShareAdaptor share{};
+inline constexpr detail::UnpartitionAdaptor unpartition{};
+
+// As many extents as the tensor has dimensions, each at least 1; the kernel that is given the
+// partition answers kInvalidArgument otherwise. Without any: the kernel's own tile.
+template <class... Extent>
+  requires(sizeof...(Extent) == 0 || std::constructible_from<Shape, Extent...>)
+constexpr detail::PartitionAdaptor partition(Extent... tile) noexcept {
+  return {Shape(tile...)};
+}
+
+}  // namespace halyard::inline v0::async

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Coroutine frames: each thread keeps those it has freed, by size. What a thread holds never
+// decides what a program does, only where a frame lies.
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "halyard/async/task.h"
+
+namespace halyard::inline v0::async::detail {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPooled = false;  // AddressSanitizer is to see the use of a frame that was freed
+#else
+constexpr bool kPooled = true;
+#endif
+
+constexpr std::size_t kStep = 64;      // bytes between two classes: a cache line
+constexpr std::size_t kClasses = 64;   // larger frames than 4 KiB come from the heap
+constexpr std::size_t kMaxFree = 256;  // of each class: a thread that only frees keeps no more
+
+struct Free {
+  Free* next;
+};
+
+class Pool {
+ public:
+  ~Pool() {
+    for (List& list : lists_) {
+      while (list.first != nullptr) std::free(std::exchange(list.first, list.first->next));
+      list.count = kMaxFree;  // what static objects free later goes to the heap
+    }
+  }
+
+  void* take(std::size_t index) noexcept {
+    List& list = lists_[index];
+    if (list.first == nullptr) return std::malloc((index + 1) * kStep);
+    --list.count;
+    return std::exchange(list.first, list.first->next);
+  }
+  void give(std::size_t index, void* frame) noexcept {
+    List& list = lists_[index];
+    if (list.count == kMaxFree) return std::free(frame);
+    ++list.count;
+    list.first = ::new (frame) Free{list.first};
+  }
+
+ private:
+  struct List {
+    Free* first = nullptr;
+    std::size_t count = 0;
+  };
+  std::array<List, kClasses> lists_{};
+};
+
+thread_local Pool pool;
+
+}  // namespace
+
+void* allocate_frame(std::size_t size) noexcept {
+  const std::size_t index = (size - 1) / kStep;
+  return kPooled && index < kClasses ? pool.take(index) : std::malloc(size);
+}
+
+void free_frame(void* frame, std::size_t size) noexcept {
+  const std::size_t index = (size - 1) / kStep;
+  kPooled&& index < kClasses ? pool.give(index, frame) : std::free(frame);
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels of a DeviceQueue: found, loaded, compared with what was declared.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "async/device_queue.h"
+#include "base/format.h"
+
+namespace halyard::inline v0::async::detail {
+namespace {
+
+using kernel::Access;
+using Kind = KernelParameter::Kind;
+
+std::string describe(const KernelParameter& parameter) {
+  const std::string_view type = to_string(parameter.type);
+  switch (parameter.kind) {
+    case Kind::kScalar:
+      return std::string(type);
+    case Kind::kInput:
+      return base::format("const Tensor<{}>&", type);
+    case Kind::kOutput:
+      return base::format("Tensor<{}>&", type);
+  }
+  return {};
+}
+
+std::string describe(const hal::BindingInfo& binding) {
+  return base::format("{} {} of {} '{}'", to_string(binding.access),
+                      binding.rank == 0 ? "flat array" : "tensor", to_string(binding.element),
+                      binding.name);
+}
+
+// The constants that the caller gives: a tensor's own have a dot in their names (kernel_tensor.h).
+std::vector<hal::ConstantInfo> scalars_of(const hal::Function& function) {
+  std::vector<hal::ConstantInfo> scalars;
+  for (std::size_t i = 0; i < function.constant_count(); ++i) {
+    const hal::ConstantInfo constant = function.constant(i);
+    if (constant.name.find('.') == std::string_view::npos) scalars.push_back(constant);
+  }
+  return scalars;
+}
+
+Status check_tensor(const KernelSignature& signature, const KernelParameter& parameter,
+                    const hal::BindingInfo& binding) {
+  const bool output = parameter.kind == Kind::kOutput;
+  if (parameter.type != binding.element || output == (binding.access == Access::kRead)) {
+    return error(StatusCode::kInvalidArgument, "declared with '{}' for its {}", describe(parameter),
+                 describe(binding));
+  }
+  if (output && binding.rank == 0 && !signature.unchecked) {
+    return error(StatusCode::kInvalidArgument,
+                 "its {} is no tensor, so nothing keeps its workgroups from writing the same "
+                 "elements: call it by unchecked(kernel, grid)",
+                 describe(binding));
+  }
+  return {};
+}
+
+// Tensors in the order of the bindings, scalars in that of the constants.
+Status compare(const KernelSignature& signature, const hal::Function& function) {
+  const std::vector<hal::ConstantInfo> scalars = scalars_of(function);
+  std::size_t tensor = 0, scalar = 0;
+  for (const KernelParameter& parameter : signature.parameters) {
+    if (parameter.kind != Kind::kScalar) {
+      if (tensor < function.binding_count()) {
+        HALYARD_RETURN_IF_ERROR(check_tensor(signature, parameter, function.binding(tensor)));
+      }
+      ++tensor;
+    } else {
+      if (scalar < scalars.size() && scalars[scalar].type != parameter.type) {
+        return error(StatusCode::kInvalidArgument, "declared with '{}' for its {} '{}'",
+                     describe(parameter), to_string(scalars[scalar].type), scalars[scalar].name);
+      }
+      ++scalar;
+    }
+  }
+  if (tensor == function.binding_count() && scalar == scalars.size()) return {};
+  return error(StatusCode::kInvalidArgument,
+               "declared with {} tensors and {} scalars; it has {} and {}", tensor, scalar,
+               function.binding_count(), scalars.size());
+}
+
+Status named(const KernelSignature& signature, const Status& status) {
+  if (status.ok()) return status;
+  return error(status.code(), "kernel {} of {}: {}", signature.name, signature.file,
+               status.message());
+}
+
+}  // namespace
+
+std::string text_of(const hal::Extents& extents) {
+  std::string text;
+  for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
+    base::append(text, "{}{}", d == 0 ? "" : " x ", extents[d]);
+  }
+  return text;
+}
+
+Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const hal::BindingInfo binding = function.binding(i);
+    hal::Tensor& tensor = arguments[i].value;
+    if (binding.rank == 0) {
+      arguments[i] = hal::Argument(tensor.memory);
+    } else if (binding.tile[0] != 0 && tensor.tile.rank() != 0) {
+      bool same = tensor.tile.rank() == binding.rank;
+      for (std::size_t d = 0; same && d < binding.rank; ++d) {
+        same = tensor.tile[d] == binding.tile[d];
+      }
+      if (!same) {
+        const std::vector<std::uint64_t> tile(binding.tile.begin(),
+                                              binding.tile.begin() + binding.rank);
+        return error(StatusCode::kInvalidArgument,
+                     "kernel {}: {}: a partition into {}; the kernel's tile is {}", signature.name,
+                     binding.name, text_of(tensor.tile), text_of(hal::Extents(tile)));
+      }
+      tensor.tile = {};
+    }
+  }
+  return {};
+}
+
+Result<hal::Executable> DeviceQueue::load(const KernelSignature& signature) const {
+  std::string file = signature.file;
+  if (!file.ends_with(".hyx")) file += ".hyx";
+  std::string folders;
+  for (const std::string& folder : folders_) {
+    const std::filesystem::path path = std::filesystem::path(folder) / file;
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return device_.load(path.string());
+    base::append(folders, "{}{}", folders.empty() ? "" : ", ", folder);
+  }
+  return error(StatusCode::kNotFound, "no such file in {}", folders);
+}
+
+Result<const BoundKernel*> DeviceQueue::bind(const KernelSignature& signature) {
+  const auto find = [&]() -> const BoundKernel* {
+    for (const auto& kernel : kernels_) {
+      if (kernel->signature == signature) return kernel.get();
+    }
+    return nullptr;
+  };
+  {
+    base::LockGuard lock(mutex_);
+    if (const BoundKernel* const kernel = find()) return kernel;
+  }
+  const auto loaded = [&]() -> Result<hal::Function> {
+    HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, load(signature));
+    HALYARD_ASSIGN_OR_RETURN(hal::Function function, executable.function(signature.name));
+    HALYARD_RETURN_IF_ERROR(compare(signature, function));
+    return function;
+  };
+  Result<hal::Function> function = loaded();
+  if (!function.ok()) return named(signature, function.status());
+  base::LockGuard lock(mutex_);
+  if (const BoundKernel* const kernel = find()) return kernel;
+  kernels_.push_back(std::make_unique<BoundKernel>(signature, *std::move(function)));
+  return kernels_.back().get();
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an await costs in a steady state, counted by a malloc of our own, on all threads.
+#include <algorithm>
+#include <cstdint>
+
+#include "async/async_test_util.h"
+#include "counts/allocations.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::saxpy;
+
+class AsyncAllocation : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
+  }
+
+  // The least that 1000 calls of `body` allocated. Pools grow up to what was ever in flight at
+  // once, and threads of the runtime start late.
+  template <class F>
+  static std::uint64_t least_allocations(F&& body) {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (int i = 0; i < 10 && least != 0; ++i) {
+      const std::uint64_t before = counts::allocations();
+      for (int k = 0; k < 1000; ++k) body();
+      least = std::min(least, counts::allocations() - before);
+    }
+    return least;
+  }
+
+  Runtime runtime = Runtime::open("cpu://?workers=1").value();
+};
+
+TEST_F(AsyncAllocation, TheCountIsReal) {
+  EXPECT_EQ(least_allocations([] {
+              int* volatile number = new int;  // volatile: or the compiler leaves the pair out
+              delete number;
+            }),
+            1000u);
+}
+
+TEST_F(AsyncAllocation, AKernelCallOnTensorsThatAreThereAllocatesNothing) {
+  const Shared<Tensor<float>> x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
+  EXPECT_EQ(least_allocations([&] { y = sync_wait(saxpy(2.0f, x, std::move(y)) | last, runtime); }),
+            0u);
+}
+
+Task<Partition<Tensor<float>>> step(Shared<Tensor<float>> x, Partition<Tensor<float>> y) {
+  co_return co_await (saxpy(2.0f, std::move(x), std::move(y)) | last);
+}
+
+Task<Partition<Tensor<float>>> two_steps(Shared<Tensor<float>> x, Partition<Tensor<float>> y) {
+  auto once = co_await step(x, std::move(y));
+  co_return co_await step(std::move(x), std::move(once));
+}
+
+TEST_F(AsyncAllocation, TasksThatAwaitTasksAllocateNothing) {
+  const Shared<Tensor<float>> x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
+  EXPECT_EQ(least_allocations([&] { y = sync_wait(two_steps(x, std::move(y)), runtime); }), 0u);
+}
+
+// hal's own two: the buffer and what it refers to (Queue::allocate).
+TEST_F(AsyncAllocation, ANewTensorAllocatesTwice) {
+  EXPECT_LE(least_allocations([&] { (void)sync_wait(zeros<float>({16, 16}), runtime); }), 2000u);
+}
+
+}  // namespace
+}  // namespace halyard::async

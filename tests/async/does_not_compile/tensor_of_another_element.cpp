@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: kernel arguments: 'const Tensor<T>&' takes Shared<Tensor<T>> (use | share),
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
+
+auto f() { return saxpy(2.0f, ones<int>({4, 4}) | share, ones<float>({4, 4}) | partition(4, 4)); }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: operations, Tensor and Partition have one owner: std::move(x) | ...
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
+
+auto f(Tensor<float> x) { return x | share; }

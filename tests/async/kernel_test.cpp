@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of kernels: what is passed, what comes back, and what a declaration that is not the
+// kernel's is told. What does not compile is in does_not_compile/.
+#include "halyard/async/kernel.h"
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::refused_with;
+using testing::saxpy;
+
+using AsyncKernel = AsyncTest;
+
+template <class Signature>
+constexpr Kernel<Signature> of_tests(const char* name) {
+  return {name, "async_kernels"};
+}
+
+TEST_F(AsyncKernel, ComputesOverThePartitionAndGivesItsArgumentsBack) {
+  auto [a, x, y] = run(
+      saxpy(2.0f, ones<float>({16, 16}) | share, full<float>({16, 16}, 3.0f) | partition(4, 4)));
+  static_assert(std::is_same_v<decltype(a), float>);
+  static_assert(std::is_same_v<decltype(x), Shared<Tensor<float>>>);
+  static_assert(std::is_same_v<decltype(y), Partition<Tensor<float>>>);
+  EXPECT_EQ(a, 2.0f);
+  EXPECT_THAT(elements(std::move(x)), Each(1.0f));
+  EXPECT_THAT(elements(std::move(y)), Each(5.0f));
+}
+
+TEST_F(AsyncKernel, AlsoReadsATensorAndGivesItBack) {
+  auto x = run(ones<float>({4, 4}));
+  auto [a, same, y] = run(saxpy(1.0f, std::move(x), zeros<float>({4, 4}) | partition(2, 2)));
+  static_assert(std::is_same_v<decltype(same), Tensor<float>>);
+  EXPECT_THAT(elements(std::move(same)), Each(1.0f));
+}
+
+TEST_F(AsyncKernel, TakesValuesAndOperationsAlike) {
+  auto x = run(ones<float>({4, 4}) | share);
+  auto y = run(ones<float>({4, 4}) | partition(4, 4));
+  auto [a, x1, y1] = run(saxpy(value(3.0f), x, std::move(y)));
+  EXPECT_THAT(elements(std::move(y1)), Each(4.0f));
+}
+
+TEST_F(AsyncKernel, NumbersAndTensorsMayBeMixed) {
+  constexpr auto kernel =
+      of_tests<void(const Tensor<float>&, float, Tensor<float>&, std::uint32_t)>("axpb");
+  auto y = run(kernel(from_host<float>({1, 2, 3, 4}, {2, 2}) | share, 10.0f,
+                      zeros<float>({2, 2}) | partition(1, 2), std::uint16_t{5}) |
+               map([](auto&& all) { return std::get<2>(std::move(all)); }));
+  EXPECT_THAT(elements(std::move(y)), ElementsAre(15, 25, 35, 45));
+}
+
+TEST_F(AsyncKernel, AGroupWritesEachTileAndUnevenEdgesEndWithTheTensor) {
+  constexpr auto kernel = of_tests<void(Tensor<std::uint32_t>&)>("group_of");
+  EXPECT_THAT(elements(kernel(zeros<std::uint32_t>({3, 5}) | partition(2, 4)) | first),
+              ElementsAre(1, 1, 1, 1, 2,  //
+                          1, 1, 1, 1, 2,  //
+                          3, 3, 3, 3, 4));
+}
+
+TEST_F(AsyncKernel, AKernelsOwnTileIsTheOnlyOne) {
+  constexpr auto kernel = of_tests<void(const Tensor<float>&, Tensor<float>&)>("own_tile");
+  const auto with = [&](auto adaptor) {
+    return kernel(ones<float>(20) | share, zeros<float>(20) | adaptor) | last;
+  };
+  EXPECT_THAT(elements(with(partition(8))), Each(2.0f));
+  EXPECT_THAT(elements(with(partition())), Each(2.0f));
+  EXPECT_THAT(failure(with(partition(4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "kernel own_tile: y: a partition into 4; the kernel's tile is 8"));
+}
+
+TEST_F(AsyncKernel, ATileThatTheTensorDoesNotHaveIsRefused) {
+  const auto with = [&](auto adaptor) {
+    return saxpy(1.0f, ones<float>({4, 4}) | share, ones<float>({4, 4}) | adaptor);
+  };
+  EXPECT_THAT(failure(with(partition(4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "saxpy_tile: y: a tile of 1 extents is given for rank 2"));
+  EXPECT_THAT(failure(with(partition(4, 0))),
+              refused_with(StatusCode::kInvalidArgument, "saxpy_tile: y: tile1 is 0"));
+}
+
+TEST_F(AsyncKernel, ATensorOfAnotherRankIsRefused) {
+  EXPECT_THAT(failure(saxpy(1.0f, ones<float>(16) | share, ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "saxpy_tile: x: a tensor of rank 1 is given; it has rank 2"));
+}
+
+TEST_F(AsyncKernel, AFlatArrayIsWrittenOnlyUnchecked) {
+  constexpr Kernel<void(float, std::uint32_t, const Tensor<float>&, Tensor<float>&)> flat{"saxpy"};
+  EXPECT_THAT(
+      failure(flat(2.0f, 16u, ones<float>(16) | share, ones<float>(16) | partition(16))),
+      refused_with(StatusCode::kInvalidArgument,
+                   "kernel saxpy of saxpy: its read-write flat array of float32 'y' is no tensor"));
+  auto y = unchecked(flat, {.items = 16})(2.0f, 16u, ones<float>(16) | share, ones<float>(16));
+  EXPECT_THAT(elements(std::move(y) | last), Each(3.0f));
+}
+
+// Each declaration differs from saxpy_tile(a: float, x: float read, y: float read-write).
+TEST_F(AsyncKernel, ADeclarationThatIsNotTheKernelsIsRefusedInWords) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+
+  constexpr Kernel<void(double, const Tensor<float>&, Tensor<float>&)> scalar{"saxpy_tile"};
+  EXPECT_THAT(
+      failure(scalar(1.0, ones<float>({4, 4}) | share, ones<float>({4, 4}) | partition(4, 4))),
+      refused_with(kInvalid,
+                   "kernel saxpy_tile of saxpy_tile: declared with 'float64' for "
+                   "its float32 'a'"));
+
+  constexpr Kernel<void(float, const Tensor<int>&, Tensor<float>&)> element{"saxpy_tile"};
+  EXPECT_THAT(
+      failure(element(1.0f, ones<int>({4, 4}) | share, ones<float>({4, 4}) | partition(4, 4))),
+      refused_with(kInvalid,
+                   "declared with 'const Tensor<int32>&' for its read tensor of "
+                   "float32 'x'"));
+
+  constexpr Kernel<void(float, const Tensor<float>&, const Tensor<float>&)> read{"saxpy_tile"};
+  EXPECT_THAT(failure(read(1.0f, ones<float>({4, 4}), ones<float>({4, 4}))),
+              refused_with(kInvalid,
+                           "declared with 'const Tensor<float32>&' for its read-write "
+                           "tensor of float32 'y'"));
+
+  constexpr Kernel<void(float, Tensor<float>&, Tensor<float>&)> written{"saxpy_tile"};
+  EXPECT_THAT(failure(written(1.0f, ones<float>({4, 4}) | partition(4, 4),
+                              ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(kInvalid,
+                           "declared with 'Tensor<float32>&' for its read tensor of "
+                           "float32 'x'"));
+
+  constexpr Kernel<void(const Tensor<float>&, Tensor<float>&)> fewer{"saxpy_tile"};
+  EXPECT_THAT(failure(fewer(ones<float>({4, 4}), ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(kInvalid, "declared with 2 tensors and 0 scalars; it has 2 and 1"));
+}
+
+TEST_F(AsyncKernel, AKernelOrFileThatIsNotThereIsNotFound) {
+  constexpr Kernel<void(Tensor<float>&)> no_file{"nowhere"}, no_kernel{"nothing", "saxpy_tile.hyx"};
+  EXPECT_THAT(failure(no_file(ones<float>(4) | partition(4))),
+              refused_with(StatusCode::kNotFound, "kernel nowhere of nowhere: no such file in /"));
+  EXPECT_THAT(failure(no_kernel(ones<float>(4) | partition(4))),
+              refused_with(StatusCode::kNotFound, "nothing"));
+}
+
+TEST_F(AsyncKernel, ATensorThatWasMovedFromIsRefused) {
+  auto x = run(ones<float>({4, 4}));
+  auto operation = saxpy(1.0f, std::move(x), ones<float>({4, 4}) | partition(4, 4));
+  auto again = saxpy(1.0f, std::move(x), ones<float>({4, 4}) | partition(4, 4));
+  EXPECT_THAT(failure(std::move(again)), refused_with(StatusCode::kInvalidArgument,
+                                                      "saxpy_tile: a tensor that was moved from"));
+  EXPECT_TRUE(failure(std::move(operation)).ok());
+}
+
+}  // namespace
+}  // namespace halyard::async

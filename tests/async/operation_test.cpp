@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations and what they are made of, without and with a device.
+#include "halyard/async/operation.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::refused_with;
+using testing::saxpy;
+
+class AsyncOperation : public AsyncTest {
+ protected:
+  // Gives `result`, and notes that it ran.
+  auto noting(int result) {
+    return value(result) | map([this](int x) {
+             order.push_back(x);
+             return x;
+           });
+  }
+  // A user's own operation: a struct with Output and execute().
+  struct Failing {
+    using Output = int;
+    Result<int> execute(Context&) && { return Status(StatusCode::kDataLoss, "on purpose"); }
+  };
+  std::vector<int> order;
+};
+
+TEST_F(AsyncOperation, DoesNothingBeforeItIsAwaited) {
+  auto operation = noting(1);
+  EXPECT_TRUE(order.empty());
+  EXPECT_EQ(run(std::move(operation)), 1);
+  EXPECT_THAT(order, ElementsAre(1));
+}
+
+TEST_F(AsyncOperation, RunsOnce) {
+  auto operation = noting(1);
+  EXPECT_EQ(run(std::move(operation)), 1);
+  EXPECT_THAT(failure(std::move(operation)),
+              refused_with(StatusCode::kFailedPrecondition, "an operation runs once"));
+  auto box = noting(2) | boxed;
+  EXPECT_EQ(run(std::move(box)), 2);
+  EXPECT_THAT(failure(std::move(box)),
+              refused_with(StatusCode::kFailedPrecondition, "an operation runs once"));
+}
+
+TEST_F(AsyncOperation, IsMovedAndNeverCopied) {
+  using Op = decltype(ones<float>({1}));
+  static_assert(std::is_move_constructible_v<Op> && !std::is_copy_constructible_v<Op>);
+  using Boxed = BoxedOperation<int>;
+  static_assert(std::is_move_constructible_v<Boxed> && !std::is_copy_constructible_v<Boxed>);
+}
+
+TEST_F(AsyncOperation, ZipRunsItsOperationsInOrderAndGivesATuple) {
+  auto [a, b, c] = run(zip(noting(1), 2.5f, noting(3)));
+  static_assert(std::is_same_v<decltype(b), float>);
+  EXPECT_EQ(a, 1);
+  EXPECT_EQ(b, 2.5f);
+  EXPECT_EQ(c, 3);
+  EXPECT_THAT(order, ElementsAre(1, 3));
+}
+
+TEST_F(AsyncOperation, MapAndThenAndApplyCallTheirFunctionWithWhatWasGiven) {
+  EXPECT_EQ(run(value(20) | map([](int x) { return x + 1; })), 21);
+  EXPECT_EQ(run(value(20) | and_then([&](int x) { return noting(x + 2); })), 22);
+  EXPECT_EQ(run(zip(20, 3) | apply([&](int x, int y) { return noting(x + y); })), 23);
+  EXPECT_THAT(order, ElementsAre(22, 23));
+}
+
+TEST_F(AsyncOperation, FirstAndLastDropTheRest) {
+  EXPECT_EQ(run(zip(1, 2, 3) | first), 1);
+  EXPECT_EQ(run(zip(1, 2, 3) | last), 3);
+}
+
+TEST_F(AsyncOperation, BoxedOperationsOfDifferentKindsAreOfOneType) {
+  std::vector<BoxedOperation<int>> operations;
+  operations.push_back(value(1) | boxed);
+  operations.push_back(value(1) | map([](int x) { return x + 1; }) | boxed);
+  int sum = 0;
+  for (auto& operation : operations) sum += run(std::move(operation));
+  EXPECT_EQ(sum, 3);
+}
+
+// A loop that composes: the type stays the same.
+TEST_F(AsyncOperation, ALoopComposesBoxedOperations) {
+  BoxedOperation<Tensor<float>> sum = zeros<float>({4}) | boxed;
+  for (int i = 0; i < 10; ++i) sum = add(std::move(sum), ones<float>({4})) | boxed;
+  EXPECT_THAT(elements(std::move(sum)), Each(10.0f));
+}
+
+TEST_F(AsyncOperation, AnErrorEndsTheTree) {
+  EXPECT_THAT(failure(zip(noting(1), Failing(), noting(2))),
+              refused_with(StatusCode::kDataLoss, "on purpose"));
+  EXPECT_THAT(order, ElementsAre(1));
+}
+
+TEST_F(AsyncOperation, WhatAFunctionThrowsIsThrownByAwaiting) {
+  EXPECT_THROW(run(value(1) | map([](int) -> int { throw std::out_of_range("on purpose"); })),
+               std::out_of_range);
+}
+
+TEST_F(AsyncOperation, AnErrorIsThrownOrReturned) {
+  EXPECT_THROW(run(Failing()), Error);
+  EXPECT_EQ(run(as_result(Failing())).status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(run(as_result(value(1))).value(), 1);
+}
+
+TEST_F(AsyncOperation, AMoveOnlyResultPassesThrough) {
+  auto made = run(value(std::make_unique<int>(7)) | map([](auto&& p) { return std::move(p); }));
+  EXPECT_EQ(*made, 7);
+}
+
+// As in docs/async.md.
+struct Clear {
+  using Output = Tensor<float>;
+  Result<Tensor<float>> execute(Context& context) && {
+    if (Status status = context.fill(tensor.storage(), 0, 4); !status.ok()) return status;
+    return std::move(tensor);
+  }
+  Tensor<float> tensor;
+};
+
+TEST_F(AsyncOperation, IsAnythingThatIsExecutedInAContext) {
+  static_assert(DeviceOperation<Clear>);
+  auto x = run(ones<float>({4}));
+  EXPECT_THAT(elements(add(Clear{std::move(x)}, ones<float>({4}))), Each(1.0f));
+}
+
+TEST_F(AsyncOperation, ZippedArgumentsAreAppliedToAKernel) {
+  auto x = ones<float>({16, 16}) | share;
+  auto y = ones<float>({16, 16}) | partition(4, 4);
+  auto [a, x1, y1] = run(zip(2.0f, std::move(x), std::move(y)) | apply(saxpy));
+  EXPECT_THAT(elements(std::move(y1)), Each(3.0f));
+}
+
+TEST_F(AsyncOperation, FillsTensorsOfEachElementSize) {
+  EXPECT_THAT(elements(ones<std::int8_t>({3})), ElementsAre(1, 1, 1));
+  EXPECT_THAT(elements(full<std::int16_t>({3}, -2)), ElementsAre(-2, -2, -2));
+  EXPECT_THAT(elements(full<float>({3}, 0.5f)), ElementsAre(0.5f, 0.5f, 0.5f));
+  EXPECT_THAT(elements(zeros<double>({3})), ElementsAre(0, 0, 0));
+  EXPECT_THAT(elements(arange<std::int64_t>(3)), ElementsAre(0, 1, 2));
+}
+
+TEST_F(AsyncOperation, HostValuesGoToATensorAndBack) {
+  EXPECT_THAT(elements(from_host<int>({1, 2, 3, 4, 5, 6}, {2, 3})), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(run(from_host<int>({1, 2, 3, 4, 5, 6}, {2, 3})).shape()[1], 3u);
+  EXPECT_THAT(failure(from_host<int>({1, 2, 3}, {2, 3})),
+              refused_with(StatusCode::kInvalidArgument, "not as many values as the shape has"));
+}
+
+TEST_F(AsyncOperation, SeveralReadbacksOfOneTreeAreDelivered) {
+  auto [a, b] = run(zip(to_host(ones<int>({2})), to_host(zeros<int>({1}))));
+  static_assert(std::is_same_v<decltype(a), std::vector<int>>);
+  EXPECT_THAT(a, ElementsAre(1, 1));
+  EXPECT_THAT(b, ElementsAre(0));
+}
+
+TEST_F(AsyncOperation, ArithmeticIsElementByElement) {
+  const auto a = [] { return from_host<float>({-1, 2, 3, 4}, {2, 2}); };
+  const auto b = [] { return from_host<float>({4, 3, 2, 1}, {2, 2}); };
+  EXPECT_THAT(elements(add(a(), b())), ElementsAre(3, 5, 5, 5));
+  EXPECT_THAT(elements(sub(a(), b())), ElementsAre(-5, -1, 1, 3));
+  EXPECT_THAT(elements(mul(a(), b())), ElementsAre(-4, 6, 6, 4));
+  EXPECT_THAT(elements(div(a(), b() | share)), ElementsAre(-0.25, 2.0f / 3, 1.5, 4));
+  EXPECT_THAT(elements(relu(a())), ElementsAre(0, 2, 3, 4));
+  EXPECT_THAT(elements(sigmoid(zeros<float>({2}))), ElementsAre(0.5f, 0.5f));
+}
+
+TEST_F(AsyncOperation, MatmulMultipliesMatrices) {
+  EXPECT_THAT(elements(matmul(from_host<float>({1, 2, 3, 4, 5, 6}, {2, 3}),
+                              from_host<float>({1, 0, 0, 1, 1, 1}, {3, 2}))),
+              ElementsAre(4, 5, 10, 11));
+  EXPECT_THAT(elements(matmul(ones<float>({70, 30}), ones<float>({30, 90}))), Each(30.0f));
+}
+
+TEST_F(AsyncOperation, ShapesThatDoNotFitAreRefused) {
+  EXPECT_THAT(failure(add(ones<float>({2, 3}), ones<float>({3, 2}))),
+              refused_with(StatusCode::kInvalidArgument, "add: shapes 2 x 3 and 3 x 2"));
+  EXPECT_THAT(failure(matmul(ones<float>({2, 3}), ones<float>({2, 3}))),
+              refused_with(StatusCode::kInvalidArgument, "matmul: shapes 2 x 3 and 2 x 3"));
+}
+
+TEST_F(AsyncOperation, AnEmptyTensorHasNoElements) {
+  EXPECT_TRUE(elements(add(ones<float>({0}), zeros<float>({0}))).empty());
+  EXPECT_TRUE(elements(from_host<float>({})).empty());
+}
+
+TEST_F(AsyncOperation, ATensorBeyondAllMemoryIsRefused) {
+  constexpr std::uint64_t kHuge = std::uint64_t{1} << 40;
+  EXPECT_THAT(failure(ones<float>({kHuge, kHuge})),
+              refused_with(StatusCode::kOutOfRange, "2^64 bytes or more"));
+  const hal::Extents four = {1, 1, 1, 1};
+  EXPECT_THAT(failure(ones<float>(four)),
+              refused_with(StatusCode::kInvalidArgument, "a tensor of 4 dimensions"));
+}
+
+}  // namespace
+}  // namespace halyard::async

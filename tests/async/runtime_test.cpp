@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/async/runtime.h"
+
+#include <filesystem>
+#include <thread>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using testing::refused_with;
+
+class AsyncRuntime : public AsyncTest {
+ protected:
+  Status failure_on(const Device& device) {
+    return sync_wait(as_result(ones<float>({4}) | on(device))).status();
+  }
+};
+
+TEST_F(AsyncRuntime, HasTheDevicesOfItsUri) {
+  ASSERT_EQ(runtime.devices().size(), 2u);
+  EXPECT_EQ(runtime.device(), runtime.devices()[0]);
+  EXPECT_EQ(runtime.device(1), runtime.devices()[1]);
+  EXPECT_NE(runtime.device(0), runtime.device(1));
+  EXPECT_EQ(runtime.device(1).hal().info().uri, "cpu://1?devices=2&workers=1");
+}
+
+TEST_F(AsyncRuntime, IsMadeOfDevicesToo) {
+  const Runtime other = Runtime::create({runtime.device(1).hal()}).value();
+  EXPECT_EQ(other.device().hal(), runtime.device(1).hal());
+  EXPECT_THAT(sync_wait(to_host(ones<float>({4})), other), Each(1.0f));
+}
+
+TEST_F(AsyncRuntime, NeedsDevices) {
+  EXPECT_THAT(Runtime::open("nothing://").status(), refused_with(StatusCode::kNotFound, "nothing"));
+  EXPECT_EQ(Runtime::create({}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Runtime::create({hal::Device()}).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
+  EXPECT_THAT(failure_on(runtime.device(2)),
+              refused_with(StatusCode::kOutOfRange, "device 2 of a runtime with 2"));
+  EXPECT_FALSE(runtime.device(2).hal());
+}
+
+TEST_F(AsyncRuntime, AnEmptyRuntimeIsToldWhenItIsUsed) {
+  EXPECT_EQ(failure_on(Device()).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(failure_on(Runtime().device()).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Runtime().devices().empty());
+}
+
+TEST_F(AsyncRuntime, RunsWhereTheOperationSays) {
+  const auto bytes = [&](std::size_t i) {
+    return runtime.device(i).hal().memory_statistics().total_allocations;
+  };
+  const std::uint64_t before[] = {bytes(0), bytes(1)};
+  const auto tensor = sync_wait(ones<float>({4}) | on(runtime.device(1)));
+  EXPECT_EQ(bytes(0), before[0]);
+  EXPECT_GT(bytes(1), before[1]);
+}
+
+TEST_F(AsyncRuntime, ATensorIsUsedOnItsOwnDevice) {
+  auto there = sync_wait(ones<float>({4}) | on(runtime.device(1)));
+  EXPECT_THAT(failure(to_host(std::move(there))),
+              refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
+  const Runtime other = Runtime::open("cpu://").value();
+  auto foreign = sync_wait(ones<float>({4}), other);
+  EXPECT_THAT(failure(relu(std::move(foreign))),
+              refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
+}
+
+TEST_F(AsyncRuntime, TensorsKeepTheirDevice) {
+  auto other = std::make_unique<Runtime>(Runtime::open("cpu://").value());
+  auto tensor = sync_wait(ones<float>({4}) | share, *other);
+  const Device device = other->device();
+  other.reset();
+  EXPECT_THAT(sync_wait(to_host(tensor) | on(device)), Each(1.0f));
+}
+
+TEST_F(AsyncRuntime, KernelsAreSearchedInTheFoldersOfTheCallerFirst) {
+  const Runtime other =
+      Runtime::open("cpu://", {.kernels = {::testing::TempDir() + "no-such-folder"}}).value();
+  constexpr Kernel<void(Tensor<float>&)> nowhere{"nowhere"};
+  const auto failed =
+      sync_wait(as_result(nowhere(ones<float>({4}) | partition(4))), other).status();
+  EXPECT_THAT(failed, refused_with(StatusCode::kNotFound,
+                                   "no such file in " + ::testing::TempDir() + "no-such-folder, "));
+  // And then beside the program.
+  EXPECT_THAT(sync_wait(to_host(relu(ones<float>({4}))), other), Each(1.0f));
+}
+
+// Tickets of one queue are taken and submitted by several threads at once.
+TEST_F(AsyncRuntime, ManyThreadsSubmitToOneQueue) {
+  const Shared<Tensor<float>> x = run(ones<float>({64}) | share);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const auto sum = elements(add(mul(x, full<float>({64}, static_cast<float>(t))), x));
+        ASSERT_THAT(sum, Each(static_cast<float>(t) + 1));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace halyard::async

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Coroutines: Tasks, and ones that Halyard knows nothing of.
+#include "halyard/async/task.h"
+
+#include <coroutine>
+#include <exception>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using testing::refused_with;
+
+using AsyncTask = AsyncTest;
+
+Task<int> number(int n) { co_return n; }
+
+TEST_F(AsyncTask, GivesItsValue) { EXPECT_EQ(run(number(7)), 7); }
+
+TEST_F(AsyncTask, IsLazy) {
+  bool ran = false;
+  const auto task_of = [](bool& flag) -> Task<> {
+    flag = true;
+    co_return;
+  };
+  auto task = task_of(ran);
+  EXPECT_FALSE(ran);
+  run(std::move(task));
+  EXPECT_TRUE(ran);
+}
+
+TEST_F(AsyncTask, MayBeDroppedBeforeItRuns) {
+  auto held = run(ones<float>({4}) | share);
+  {
+    const auto task = [](Shared<Tensor<float>> x) -> Task<> { (void)co_await relu(x); }(held);
+  }
+  EXPECT_TRUE(std::move(held).try_unwrap().has_value()) << "its frame has let go of the share";
+}
+
+TEST_F(AsyncTask, AwaitsOperationsFuturesAndTasks) {
+  const auto body = [](Runtime on_which) -> Task<float> {
+    const int n = co_await number(3);
+    auto x = co_await ones<float>({4});
+    auto there = co_await (full<float>({4}, 5.0f) | on(on_which.device(1)));
+    const auto back = co_await (to_host(std::move(there)) | on(on_which.device(1)));
+    const auto here = co_await to_host(std::move(x));
+    co_return static_cast<float>(n) + back[0] + here[0];
+  };
+  EXPECT_EQ(run(body(runtime)), 9.0f);
+}
+
+TEST_F(AsyncTask, ErrorsAreThrownOrReturned) {
+  const auto body = []() -> Task<std::string> {
+    const auto refused = co_await as_result(add(ones<float>({1}), ones<float>({2})));
+    try {
+      (void)co_await add(ones<float>({1}), ones<float>({2}));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status().code(), refused.status().code());
+      co_return std::string(error.status().message());
+    }
+    co_return "";
+  };
+  EXPECT_THAT(run(body()), ::testing::HasSubstr("add: shapes 1 and 2"));
+}
+
+Task<> throwing() {
+  (void)co_await ones<float>({1});
+  throw std::out_of_range("on purpose");
+}
+
+TEST_F(AsyncTask, AnExceptionReachesTheAwaiter) {
+  const auto body = []() -> Task<bool> {
+    try {
+      co_await throwing();
+    } catch (const std::out_of_range&) {
+      co_return true;
+    }
+    co_return false;
+  };
+  EXPECT_TRUE(run(body()));
+  EXPECT_THROW(run(throwing()), std::out_of_range);
+}
+
+TEST_F(AsyncTask, IsAwaitedOnce) {
+  auto task = number(1);
+  const auto taken = std::move(task);
+  EXPECT_THROW(run(std::move(task)), Error);
+}
+
+TEST_F(AsyncTask, StaysOnTheThreadThatWaitsForIt) {
+  const auto body = []() -> Task<bool> {
+    const auto thread = std::this_thread::get_id();
+    bool same = true;
+    for (int i = 0; i < 20; ++i) {
+      (void)co_await to_host(ones<float>({1000}));
+      same &= std::this_thread::get_id() == thread;
+    }
+    co_return same;
+  };
+  EXPECT_TRUE(run(body()));
+}
+
+Task<int> depth(int n) {
+  if (n == 0) co_return 0;
+  const int below = co_await depth(n - 1);
+  co_return below + 1;
+}
+
+Task<int> loop(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) sum += co_await number(1);
+  co_return sum;
+}
+
+TEST_F(AsyncTask, AwaitingTasksDoesNotGrowTheStack) {
+  EXPECT_EQ(run(depth(10'000)), 10'000);
+  EXPECT_EQ(run(loop(1'000'000)), 1'000'000);
+}
+
+TEST_F(AsyncTask, ManyThreadsRunTasksAtOnce) {
+  const auto body = [](float v) -> Task<float> {
+    auto x = co_await (full<float>({16}, v) | share);
+    auto y = co_await add(x, x);
+    co_return (co_await to_host(std::move(y)))[15];
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, v = static_cast<float>(t)] {
+      for (int i = 0; i < 50; ++i) EXPECT_EQ(run(body(v)), 2 * v);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// The least coroutine there is: it starts at once and nobody awaits it.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+TEST_F(AsyncTask, AnyCoroutineAwaitsAFuture) {
+  for (int i = 0; i < 100; ++i) {
+    std::vector<float> result;
+    std::latch done(1);
+    [](Device device, std::vector<float>& out, std::latch& end) -> Detached {
+      auto x = co_await (ones<float>({1000}) | on(device));
+      out = co_await (to_host(std::move(x)) | on(device));
+      end.count_down();
+    }(runtime.device(), result, done);
+    done.wait();
+    EXPECT_THAT(result, Each(1.0f));
+  }
+}
+
+TEST_F(AsyncTask, AnyCoroutineIsGivenTheError) {
+  Status status;
+  std::latch done(1);
+  [](Device device, Status& out, std::latch& end) -> Detached {
+    const auto result = co_await as_result(ones<float>({4}) | on(device));
+    out = result.status();
+    end.count_down();
+  }(runtime.device(9), status, done);
+  done.wait();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+}
+
+}  // namespace
+}  // namespace halyard::async

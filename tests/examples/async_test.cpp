@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "program.h"
+
+namespace halyard_test {
+namespace {
+
+class AsyncExample : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(AsyncExample, PrintsItsLine) {
+  const auto& [program, line] = GetParam();
+  const Ended ended = run(program);
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, line + std::string("\n"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AsyncExample,
+    ::testing::Values(std::pair("async_first", "3"), std::pair("async_zip", "6 9"),
+                      std::pair("async_once", "0"),
+                      std::pair("async_devices",
+                                "64 64 64 64 OutOfRange: device 4 of a runtime with 4"),
+                      std::pair("async_owners", "two owners, 3")),
+    [](const auto& test) { return std::string(test.param.first); });
+
+TEST(ReadmeFirstProgram, IsTheExample) {
+  const std::string program = read(FIRST_PROGRAM);
+  const std::string readme = read(README);
+  EXPECT_NE(readme.find("```cpp\n" + program.substr(program.find("#include")) + "```\n"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace halyard_test
