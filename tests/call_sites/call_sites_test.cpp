@@ -264,11 +264,11 @@ TEST_F(CallSites, EachMayFail) {
       continue;
     } else {
       const std::uint64_t middle = calls[i] / 2 + 1;
-      run({.site = &site});
+      run({.site = &site, .reach = Reach::kFromThenOn});
       run({.site = &site, .reach = Reach::kSticky});
       if (kEachWay) {
+        run({.site = &site});
         run({.site = &site, .call = middle});
-        run({.site = &site, .reach = Reach::kFromThenOn});
         run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
       }
       EXPECT_EQ(told_.contains(site.name), outcome_of(site)->told) << site.name;
