@@ -4,7 +4,6 @@
 // decides what a program does, only where a frame lies.
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -31,20 +30,20 @@ class Pool {
  public:
   ~Pool() {
     for (List& list : lists_) {
-      while (list.first != nullptr) std::free(std::exchange(list.first, list.first->next));
+      while (list.first != nullptr) ::operator delete(std::exchange(list.first, list.first->next));
       list.count = kMaxFree;  // what static objects free later goes to the heap
     }
   }
 
   void* take(std::size_t index) noexcept {
     List& list = lists_[index];
-    if (list.first == nullptr) return std::malloc((index + 1) * kStep);
+    if (list.first == nullptr) return ::operator new((index + 1) * kStep, std::nothrow);
     --list.count;
     return std::exchange(list.first, list.first->next);
   }
   void give(std::size_t index, void* frame) noexcept {
     List& list = lists_[index];
-    if (list.count == kMaxFree) return std::free(frame);
+    if (list.count == kMaxFree) return ::operator delete(frame);
     ++list.count;
     list.first = ::new (frame) Free{list.first};
   }
@@ -63,12 +62,14 @@ thread_local Pool pool;
 
 void* allocate_frame(std::size_t size) noexcept {
   const std::size_t index = (size - 1) / kStep;
-  return kPooled && index < kClasses ? pool.take(index) : std::malloc(size);
+  if (kPooled && index < kClasses) return pool.take(index);
+  return ::operator new(size, std::nothrow);
 }
 
 void free_frame(void* frame, std::size_t size) noexcept {
   const std::size_t index = (size - 1) / kStep;
-  kPooled&& index < kClasses ? pool.give(index, frame) : std::free(frame);
+  if (kPooled && index < kClasses) return pool.give(index, frame);
+  ::operator delete(frame);
 }
 
 }  // namespace halyard::inline v0::async::detail

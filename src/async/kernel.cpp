@@ -2,9 +2,7 @@
 //
 // Kernels of a DeviceQueue: found, loaded, compared with what was declared.
 #include <algorithm>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 #include "async/device_queue.h"
 #include "base/format.h"
@@ -129,9 +127,8 @@ Result<hal::Executable> DeviceQueue::load(const KernelSignature& signature) cons
   if (!file.ends_with(".hyx")) file += ".hyx";
   std::string folders;
   for (const std::string& folder : folders_) {
-    const std::filesystem::path path = std::filesystem::path(folder) / file;
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return device_.load(path.string());
+    Result<hal::Executable> kernels = device_.load(file.starts_with('/') ? file : folder + '/' + file);
+    if (kernels.ok() || kernels.status().code() != StatusCode::kNotFound) return kernels;
     base::append(folders, "{}{}", folders.empty() ? "" : ", ", folder);
   }
   return error(StatusCode::kNotFound, "no such file in {}", folders);

@@ -2,6 +2,9 @@
 //
 // Calls of kernels: what is passed, what comes back, and what a declaration that is not the
 // kernel's is told. What does not compile is in does_not_compile/.
+#include <filesystem>
+#include <string>
+
 #include "halyard/async/kernel.h"
 
 #include "async/async_test_util.h"
@@ -45,6 +48,17 @@ TEST_F(AsyncKernel, TakesValuesAndOperationsAlike) {
   auto y = run(ones<float>({4, 4}) | partition(4, 4));
   auto [a, x1, y1] = run(saxpy(value(3.0f), x, std::move(y)));
   EXPECT_THAT(elements(std::move(y1)), Each(4.0f));
+}
+
+TEST_F(AsyncKernel, AFileMayBeAPath) {
+  static const std::string path =
+      std::filesystem::canonical("/proc/self/exe").parent_path() / "kernels/saxpy_tile.hyx";
+  const Kernel<void(float, const Tensor<float>&, Tensor<float>&)> kernel("saxpy_tile",
+                                                                         path.c_str());
+  EXPECT_THAT(
+      elements(kernel(2.0f, ones<float>({4, 4}) | share, ones<float>({4, 4}) | partition(2, 2)) |
+               last),
+      Each(3.0f));
 }
 
 TEST_F(AsyncKernel, NumbersAndTensorsMayBeMixed) {

@@ -57,7 +57,7 @@ TEST(Simulate, FindsWorkThatWasReportedDoneAndNeverRan) {
 // A library that ignores waits between streams.
 TEST(Simulate, FindsWorkThatRanBeforeWhatItWaitsFor) {
   const auto lie = [] {
-    for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    for (std::uint64_t seed = 0; seed < 3000; ++seed) {
       Plan plan(seed);
       plan.options.native.ignores_waits = true;
       (void)simulate(plan, {.seed = seed});
