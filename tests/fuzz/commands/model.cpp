@@ -142,6 +142,7 @@ Codes Model::counts(const Ref& ref, Command& command) const {
   codes.add_if(place.offset % sizeof(std::uint32_t) != 0, kInvalidArgument);
   codes.add_if(place.length < kCountBytes, kOutOfRange);
   place.length = kCountBytes;
+  codes.add_if(place.is_slot && overflows(place), kOutOfRange);
   command.counts = place;
   return codes;
 }
