@@ -4,6 +4,7 @@
 #pragma once
 
 #include "halyard/async/arithmetic.h"
+#include "halyard/async/cell.h"
 #include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
 #include "halyard/async/future.h"

@@ -1,74 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/context.h"
 
-#include "async/device_queue.h"
+#include <algorithm>
+
+#include "async/device_state.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::async {
 
 using detail::BoundKernel;
-using detail::DeviceQueue;
+using detail::DeviceState;
 using detail::KernelParameter;
+using detail::Moment;
 using detail::Storage;
+using detail::Timeline;
+using detail::timeline_of;
+using detail::tracked;
+using detail::TrackedStorage;
+using detail::Use;
+using detail::Waits;
 
-Context::Context(const Device& device) : status_(device.status()), device_(device) {
-  if (!status_.ok()) return;
-  Result<detail::Timeline*> timeline = device_.queue()->timeline();
-  if (timeline.ok()) {
-    timeline_ = *timeline;
-  } else {
-    status_ = std::move(timeline).status();
+namespace {
+
+Status check_storage(const Storage* storage, const char* user) {
+  if (storage != nullptr) return {};
+  return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
+}
+
+}  // namespace
+
+Context::Context(const QueueRef& queue) : queue_(queue), status_(queue.status()) {}
+
+Context::Context(Context& whole, const QueueRef& queue)
+    : queue_(queue), whole_(&whole), status_(queue.status()) {}
+
+Context::~Context() {
+  // What cannot be joined is lost with its device: then nobody waits for it.
+  if (whole_ != nullptr && chain_.timeline) (void)whole_->join(chain_);
+  for (std::size_t i = 0; whole_ != nullptr && i < joined_count_; ++i) {
+    (void)whole_->join(joined_[i]);
+  }
+  if (chain_.timeline) {
+    queue_.state()->timelines.give(Ref<Timeline>(&timeline_of(chain_)));
   }
 }
 
-const hal::Semaphore& Context::semaphore() const noexcept { return timeline_->semaphore(); }
+const hal::Semaphore& Context::semaphore(const Moment& moment) noexcept {
+  return timeline_of(moment).semaphore();
+}
+
+Result<Timeline*> Context::timeline() {
+  HALYARD_RETURN_IF_ERROR(status_);
+  if (!chain_.timeline) {
+    HALYARD_ASSIGN_OR_RETURN(Ref<Timeline> timeline,
+                             queue_.device().state()->take_timeline(*queue_.state()));
+    const std::uint64_t reached = timeline->last();
+    chain_ = {std::move(timeline), reached};
+  }
+  return &timeline_of(chain_);
+}
 
 template <class F>
-Status Context::submit(F&& call) {
-  HALYARD_ASSIGN_OR_RETURN(last_, device_.queue()->submit(*timeline_, std::forward<F>(call)));
+Status Context::submit_behind(const Waits& waits, F&& call) {
+  Timeline& timeline = timeline_of(chain_);
+  const hal::Point signal(timeline.semaphore(), chain_.value + 1);
+  HALYARD_RETURN_IF_ERROR(
+      call(queue_.state()->queue, hal::SubmitInfo{.wait = waits.points(), .signal = {&signal, 1}}));
+  chain_.value = timeline.take_value();
   return {};
 }
 
-// That `storage` can be used by what is submitted next.
-Status Context::use(const Storage* storage, const char* what) const {
+// `uses` calls what it is given with each storage that `call` is to use, and how. `call` submits
+// with the hal::SubmitInfo that it is given.
+template <class Uses, class F>
+Status Context::submit(Uses&& uses, F&& call) {
+  HALYARD_ASSIGN_OR_RETURN(const Timeline* const timeline, this->timeline());
+  Waits waits;
+  waits.add(chain_);
+  Status status;
+  uses([&](Storage* storage, Use use) {
+    if (status.ok()) status = tracked(storage)->before(use, *timeline, waits);
+  });
+  HALYARD_RETURN_IF_ERROR(status);
+  HALYARD_RETURN_IF_ERROR(submit_behind(waits, std::forward<F>(call)));
+  uses([&](Storage* storage, Use use) { tracked(storage)->after(use, chain_); });
+  return {};
+}
+
+// That `storage` is memory of this device.
+Status Context::check_here(const Storage* storage, const char* user) const {
   HALYARD_RETURN_IF_ERROR(status_);
-  return device_.queue()->check_use(storage, *timeline_, what);
+  HALYARD_RETURN_IF_ERROR(check_storage(storage, user));
+  const DeviceState* const device = queue_.device().state();
+  if (tracked(storage)->device() == device) return {};
+  return error(StatusCode::kInvalidArgument, "{} on {}: a tensor of another device", user,
+               device->device().info().uri);
 }
 
 Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memory) {
-  HALYARD_RETURN_IF_ERROR(status_);
-  HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage,
-                           device_.queue()->allocate(*timeline_, size, memory));
-  last_ = storage->written();
-  return storage;
+  Ref<TrackedStorage> storage;
+  HALYARD_RETURN_IF_ERROR(
+      submit([](auto&&) {},
+             [&](const hal::Queue&, const hal::SubmitInfo& info) -> Status {
+               HALYARD_ASSIGN_OR_RETURN(
+                   storage, queue_.device().state()->allocate(
+                                *queue_.state(), {.size = size, .memory = memory}, info));
+               return {};
+             }));
+  storage->after(Use::kWrite, chain_);
+  return Ref<Storage>(std::move(storage));
 }
 
 Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {
-  HALYARD_RETURN_IF_ERROR(use(target, "fill"));
-  HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-    return queue.fill(target->buffer(), pattern, pattern_size, info);
-  }));
-  target->set_written(last_);
-  return {};
+  HALYARD_RETURN_IF_ERROR(check_here(target, "fill"));
+  return submit([&](auto&& use) { use(target, Use::kWrite); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.fill(target->buffer(), pattern, pattern_size, info);
+                });
 }
 
 Status Context::update(Storage* target, hal::Bytes source) {
-  HALYARD_RETURN_IF_ERROR(use(target, "update"));
-  HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-    return queue.update(target->buffer(), 0, source, info);
-  }));
-  target->set_written(last_);
-  return {};
+  HALYARD_RETURN_IF_ERROR(check_here(target, "update"));
+  return submit([&](auto&& use) { use(target, Use::kWrite); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.update(target->buffer(), 0, source, info);
+                });
 }
 
 Status Context::copy(Storage* source, Storage* target) {
-  HALYARD_RETURN_IF_ERROR(use(source, "copy"));
-  HALYARD_RETURN_IF_ERROR(use(target, "copy"));
-  HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-    return queue.copy(source->buffer(), target->buffer(), info);
-  }));
-  target->set_written(last_);
-  return {};
+  HALYARD_RETURN_IF_ERROR(check_storage(source, "copy"));
+  HALYARD_RETURN_IF_ERROR(check_storage(target, "copy"));
+  return submit(
+      [&](auto&& use) {
+        use(source, Use::kRead);
+        use(target, Use::kWrite);
+      },
+      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+        return queue.copy(source->buffer(), target->buffer(), info);
+      });
 }
 
 Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,
@@ -76,30 +145,67 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
                        const hal::Grid* grid) {
   HALYARD_RETURN_IF_ERROR(status_);
   for (const Storage* const storage : storages) {
-    HALYARD_RETURN_IF_ERROR(use(storage, kernel.name));
+    HALYARD_RETURN_IF_ERROR(check_here(storage, kernel.name));
   }
-  HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device_.queue()->bind(kernel));
+  HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue_.device().state()->bind(kernel));
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
   HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
                            hal::Launch::create(bound->function, arguments, scalars));
-  HALYARD_RETURN_IF_ERROR(submit([&](const hal::Queue& to, const hal::SubmitInfo& info) {
-    return to.dispatch(bound->function, grid != nullptr ? *grid : launch.grid(), launch.bindings(),
-                       launch.constants(), info);
-  }));
-  std::size_t i = 0;
-  for (const KernelParameter& parameter : kernel.parameters) {
-    if (parameter.kind == KernelParameter::Kind::kOutput) storages[i]->set_written(last_);
-    if (parameter.kind != KernelParameter::Kind::kScalar) ++i;
-  }
+  return submit(
+      [&](auto&& use) {
+        std::size_t i = 0;
+        for (const KernelParameter& parameter : kernel.parameters) {
+          if (parameter.kind == KernelParameter::Kind::kScalar) continue;
+          use(storages[i++],
+              parameter.kind == KernelParameter::Kind::kOutput ? Use::kWrite : Use::kRead);
+        }
+      },
+      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+        return queue.dispatch(bound->function, grid != nullptr ? *grid : launch.grid(),
+                              launch.bindings(), launch.constants(), info);
+      });
+}
+
+Status Context::join(const Moment& moment) {
+  if (!moment.timeline) return {};
+  if (joined_count_ == kMaxJoined) HALYARD_RETURN_IF_ERROR(join_chain());
+  joined_[joined_count_++] = moment;
   return {};
 }
 
-bool Context::finished() const {
-  if (last_ == 0) return true;
-  const Result<std::uint64_t> value = semaphore().query();
-  return !value.ok() || *value >= last_;
+// The chain is behind all that was joined.
+Status Context::join_chain() {
+  HALYARD_RETURN_IF_ERROR(timeline().status());
+  Waits waits;
+  waits.add(chain_);
+  for (std::size_t i = 0; i < joined_count_; ++i) waits.add(joined_[i]);
+  HALYARD_RETURN_IF_ERROR(submit_behind(
+      waits,
+      [](const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }));
+  while (joined_count_ != 0) joined_[--joined_count_] = {};
+  return {};
 }
 
-Status Context::wait() const { return last_ == 0 ? Status() : semaphore().wait(last_); }
+Result<Moment> Context::end() {
+  if (joined_count_ == 1 && !chain_.timeline) return joined_[0];
+  if (joined_count_ != 0) HALYARD_RETURN_IF_ERROR(join_chain());
+  return chain_;
+}
+
+bool Context::finished() const {
+  const auto ended = [](const Moment& moment) {
+    return progress_of(moment) != detail::Progress::kPending;
+  };
+  return ended(chain_) && std::all_of(joined_.begin(), joined_.begin() + joined_count_, ended);
+}
+
+Status Context::wait() const {
+  const auto wait = [](const Moment& moment) {
+    return moment.timeline ? semaphore(moment).wait(moment.value) : Status();
+  };
+  HALYARD_RETURN_IF_ERROR(wait(chain_));
+  for (std::size_t i = 0; i < joined_count_; ++i) HALYARD_RETURN_IF_ERROR(wait(joined_[i]));
+  return {};
+}
 
 }  // namespace halyard::inline v0::async

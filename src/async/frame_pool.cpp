@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Coroutine frames: each thread keeps those it has freed, by size. What a thread holds never
-// decides what a program does, only where a frame lies.
+// What a thread holds never decides what a program does, only where a frame lies.
+#include "halyard/async/frame_pool.h"
+
 #include <array>
 #include <cstddef>
 #include <new>
 #include <utility>
-
-#include "halyard/async/task.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels of a DeviceQueue: found, loaded, compared with what was declared.
+// Kernels of a DeviceState: found, loaded, compared with what was declared.
 #include <algorithm>
 #include <string>
 
-#include "async/device_queue.h"
+#include "async/device_state.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::async::detail {
@@ -122,19 +122,20 @@ Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
   return {};
 }
 
-Result<hal::Executable> DeviceQueue::load(const KernelSignature& signature) const {
+Result<hal::Executable> DeviceState::load(const KernelSignature& signature) const {
   std::string file = signature.file;
   if (!file.ends_with(".hyx")) file += ".hyx";
   std::string folders;
   for (const std::string& folder : folders_) {
-    Result<hal::Executable> kernels = device_.load(file.starts_with('/') ? file : folder + '/' + file);
+    Result<hal::Executable> kernels =
+        device_.load(file.starts_with('/') ? file : folder + '/' + file);
     if (kernels.ok() || kernels.status().code() != StatusCode::kNotFound) return kernels;
     base::append(folders, "{}{}", folders.empty() ? "" : ", ", folder);
   }
   return error(StatusCode::kNotFound, "no such file in {}", folders);
 }
 
-Result<const BoundKernel*> DeviceQueue::bind(const KernelSignature& signature) {
+Result<const BoundKernel*> DeviceState::bind(const KernelSignature& signature) {
   const auto find = [&]() -> const BoundKernel* {
     for (const auto& kernel : kernels_) {
       if (kernel->signature == signature) return kernel.get();

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "async/device_queue.h"
+#include "async/device_state.h"
 #include "base/format.h"
 #include "halyard/async/arithmetic.h"
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "async/device_queue.h"
+#include "async/device_state.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::async {
@@ -17,9 +17,9 @@ namespace detail {
 
 class RuntimeObject final : public RefCounted {
  public:
-  explicit RuntimeObject(std::vector<Ref<DeviceQueue>> queues) {
-    for (std::size_t i = 0; i < queues.size(); ++i) {
-      devices_.push_back(Device(std::move(queues[i]), i, queues.size()));
+  explicit RuntimeObject(std::vector<Ref<DeviceState>> states) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      devices_.push_back(Device(std::move(states[i]), i, states.size()));
     }
   }
 
@@ -59,18 +59,30 @@ std::vector<std::string> kernel_folders(std::vector<std::string> folders) {
 
 using detail::RuntimeObject;
 
-detail::DeviceQueue* Device::queue() const noexcept {
-  return static_cast<detail::DeviceQueue*>(queue_.get());
+detail::DeviceState* Device::state() const noexcept {
+  return static_cast<detail::DeviceState*>(state_.get());
 }
 
 Status Device::status() const {
-  if (queue_) [[likely]]
+  if (state_) [[likely]]
     return {};
   if (count_ == 0) return Status(StatusCode::kInvalidArgument, "an empty device or runtime");
   return error(StatusCode::kOutOfRange, "device {} of a runtime with {}", index_, count_);
 }
 
-hal::Device Device::hal() const noexcept { return queue_ ? queue()->device() : hal::Device(); }
+hal::Device Device::hal() const noexcept { return state_ ? state()->device() : hal::Device(); }
+
+std::size_t Device::queue_count() const noexcept { return state_ ? state()->queue_count() : 0; }
+
+Status QueueRef::status() const {
+  if (index_ < device_.queue_count()) [[likely]]
+    return {};
+  HALYARD_RETURN_IF_ERROR(device_.status());
+  return error(StatusCode::kOutOfRange, "queue {} of a device with {}", index_,
+               device_.queue_count());
+}
+
+detail::QueueState* QueueRef::state() const noexcept { return &device_.state()->queue(index_); }
 
 Result<Runtime> Runtime::open(std::string_view uri, RuntimeInfo info) {
   HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> devices, hal::open_all(uri));
@@ -79,15 +91,18 @@ Result<Runtime> Runtime::open(std::string_view uri, RuntimeInfo info) {
 
 Result<Runtime> Runtime::create(std::vector<hal::Device> devices, RuntimeInfo info) {
   if (devices.empty()) return Status(StatusCode::kInvalidArgument, "a runtime without a device");
+  if (info.queues == 0) {
+    return Status(StatusCode::kInvalidArgument, "a runtime whose devices have no queues");
+  }
   const std::vector<std::string> folders = detail::kernel_folders(std::move(info.kernels));
-  std::vector<Ref<detail::DeviceQueue>> queues;
+  std::vector<Ref<detail::DeviceState>> states;
   for (hal::Device& device : devices) {
     if (!device) return Status(StatusCode::kInvalidArgument, "a runtime with an empty device");
-    HALYARD_ASSIGN_OR_RETURN(queues.emplace_back(),
-                             detail::DeviceQueue::create(std::move(device), folders));
+    HALYARD_ASSIGN_OR_RETURN(states.emplace_back(),
+                             detail::DeviceState::create(std::move(device), info.queues, folders));
   }
   Runtime runtime;
-  runtime.object_ = Ref<RuntimeObject>::adopt(new RuntimeObject(std::move(queues)));
+  runtime.object_ = Ref<RuntimeObject>::adopt(new RuntimeObject(std::move(states)));
   return runtime;
 }
 

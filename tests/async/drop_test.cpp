@@ -2,67 +2,34 @@
 //
 // What is dropped while it is in flight, and what fails there: on a device whose queues run when
 // the test says so, and whose freed memory is overwritten by what gets it next.
-#include <coroutine>
-#include <exception>
 #include <optional>
 #include <utility>
 
-#include "async/async_test_util.h"
-#include "hal/pool_world.h"
+#include "async/stepped_world.h"
 
 namespace halyard::async {
 namespace {
 
+using testing::await_into;
 using ::testing::Each;
+using testing::Handmade;
 using testing::refused_with;
 
-// A coroutine that the test destroys when it likes.
-struct Handmade {
-  struct promise_type {
-    Handmade get_return_object() {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-
-template <class Op>
-Handmade await_into(std::optional<Result<typename detail::Await<Op>::Value>>& out,
-                    DeviceFuture<Op> future) {
-  out.emplace(co_await as_result(std::move(future)));
-}
-
-class AsyncDrop : public hal::testing::PoolTest {
- protected:
-  ~AsyncDrop() override {
-    run_all();
-    runtime = {};
-  }
-  std::uint64_t used_bytes() {
-    return device.default_pool(hal::MemoryType::kDeviceLocal).statistics().used_bytes;
-  }
-  Runtime runtime = Runtime::create({device}).value();
-};
+using AsyncDrop = testing::SteppedTest;
 
 TEST_F(AsyncDrop, AnAwaitEndsWhenTheDeviceIsDone) {
   std::optional<Result<std::vector<float>>> out;
-  const Handmade coroutine =
-      await_into(out, to_host(full<float>({4}, 3.0f)) | on(runtime.device()));
-  EXPECT_FALSE(coroutine.handle.done());
+  Handmade coroutine = await_into(out, to_host(full<float>({4}, 3.0f)) | on(runtime.device()));
+  EXPECT_FALSE(coroutine.done());
   run_all();
-  ASSERT_TRUE(coroutine.handle.done());
+  ASSERT_TRUE(coroutine.done());
   EXPECT_THAT(out->value(), Each(3.0f));
-  coroutine.handle.destroy();
 }
 
 TEST_F(AsyncDrop, ADestroyedAwaiterLeavesTheWorkToItsEndAndItsMemoryBehindIt) {
   std::optional<Result<Tensor<float>>> out;
-  const Handmade coroutine = await_into(out, ones<float>({1000}) | on(runtime.device()));
-  coroutine.handle.destroy();
+  Handmade coroutine = await_into(out, ones<float>({1000}) | on(runtime.device()));
+  coroutine.destroy();
   EXPECT_FALSE(out.has_value());
   run_all();
   EXPECT_EQ(used_bytes(), 0u);
@@ -72,7 +39,7 @@ TEST_F(AsyncDrop, AnAwaiterMayBeDestroyedAtEveryMoment) {
   control->lane_capacity = 1;  // so that a lane runs one submission at a time
   for (int moment = 0; moment < 10; ++moment) {
     std::optional<Result<std::tuple<Tensor<float>, std::vector<float>>>> out;
-    const Handmade coroutine =
+    Handmade coroutine =
         await_into(out, zip(full<float>({1000}, 1.0f), to_host(full<float>({1000}, 2.0f))) |
                             on(runtime.device()));
     for (int i = 0; i < moment; ++i) {
@@ -81,7 +48,7 @@ TEST_F(AsyncDrop, AnAwaiterMayBeDestroyedAtEveryMoment) {
         if (lane != nullptr) lane->run();
       }
     }
-    coroutine.handle.destroy();
+    coroutine.destroy();
     out.reset();
     for (int i = 0; i < 4; ++i) run_all();
     EXPECT_EQ(used_bytes(), 0u) << moment;
@@ -92,13 +59,12 @@ TEST_F(AsyncDrop, AnAwaiterMayBeDestroyedAtEveryMoment) {
 TEST_F(AsyncDrop, MemoryThatIsDroppedInFlightIsUsedAgainInOrder) {
   std::optional<Result<std::vector<float>>> first, second;
   const Handmade a = await_into(first, to_host(full<float>({1000}, 1.0f)) | on(runtime.device()));
+  step();
   const Handmade b = await_into(second, to_host(full<float>({1000}, 2.0f)) | on(runtime.device()));
   run_all();
   EXPECT_THAT(first->value(), Each(1.0f));
   EXPECT_THAT(second->value(), Each(2.0f));
-  EXPECT_GE(device.default_pool(hal::MemoryType::kDeviceLocal).statistics().reuses, 1u);
-  a.handle.destroy();
-  b.handle.destroy();
+  EXPECT_GE(pool().reuses, 1u);
   run_all();
   EXPECT_EQ(used_bytes(), 0u);
 }
@@ -106,32 +72,29 @@ TEST_F(AsyncDrop, MemoryThatIsDroppedInFlightIsUsedAgainInOrder) {
 TEST_F(AsyncDrop, ADestroyedAwaiterHarmsNoOther) {
   std::optional<Result<Tensor<float>>> dropped;
   std::optional<Result<std::vector<float>>> out;
-  const Handmade a = await_into(dropped, ones<float>({1000}) | on(runtime.device()));
+  Handmade a = await_into(dropped, ones<float>({1000}) | on(runtime.device()));
   const Handmade b = await_into(out, to_host(ones<float>({1000})) | on(runtime.device()));
-  a.handle.destroy();
+  a.destroy();
   run_all();
   EXPECT_THAT(out->value(), Each(1.0f));
-  b.handle.destroy();
 }
 
 TEST_F(AsyncDrop, TheRuntimeMayGoWhileAnAwaitIsUnderWay) {
   std::optional<Result<std::vector<float>>> out;
-  const Handmade coroutine = await_into(out, to_host(ones<float>({4})) | on(runtime.device()));
+  Handmade coroutine = await_into(out, to_host(ones<float>({4})) | on(runtime.device()));
   runtime = {};
   run_all();
   EXPECT_THAT(out->value(), Each(1.0f));
-  coroutine.handle.destroy();
 }
 
 TEST_F(AsyncDrop, AFaultAfterSubmissionReachesTheAwaiter) {
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
   std::optional<Result<Tensor<float>>> out;
-  const Handmade coroutine = await_into(out, ones<float>({1000}) | on(runtime.device()));
-  EXPECT_FALSE(coroutine.handle.done()) << "it was submitted";
+  Handmade coroutine = await_into(out, ones<float>({1'000'000}) | on(runtime.device()));
+  EXPECT_FALSE(coroutine.done()) << "it was submitted";
   run_all();
-  ASSERT_TRUE(coroutine.handle.done());
+  ASSERT_TRUE(coroutine.done());
   EXPECT_THAT(out->status(), refused_with(StatusCode::kResourceExhausted, "on purpose"));
-  coroutine.handle.destroy();
 }
 
 TEST_F(AsyncDrop, WhatComesAfterAFaultIsNotHarmed) {
@@ -151,28 +114,39 @@ TEST_F(AsyncDrop, WhatComesAfterAFaultIsNotHarmed) {
   const Handmade c = await_into(out, to_host(kept) | on(runtime.device()));
   run_all();
   EXPECT_THAT(out->value(), Each(1.0f));
-  for (const Handmade& coroutine : {a, b, c}) coroutine.handle.destroy();
 }
 
-// One timeline per queue: what stands behind a failed submission fails with it, and no more.
-TEST_F(AsyncDrop, WhatStandsBehindAFaultFailsAndWhatItReadIsNotHarmed) {
-  std::optional<Result<Shared<Tensor<float>>>> x;
-  const Handmade a = await_into(x, ones<float>({4}) | share | on(runtime.device()));
-  run_all();
-  const Shared<Tensor<float>> kept = x->value();
-
+TEST_F(AsyncDrop, AFaultReachesItsTreeAndNoOtherOnTheSameQueue) {
+  const Shared<Tensor<float>> kept = tensor(1.0f) | share;
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
-  std::optional<Result<Tensor<float>>> failed;
-  std::optional<Result<std::vector<float>>> behind, later;
-  const Handmade b = await_into(failed, ones<float>({1'000'000}) | on(runtime.device()));
+  std::optional<Result<std::tuple<Tensor<float>, std::vector<float>>>> failed;
+  std::optional<Result<std::vector<float>>> behind;
+  const Handmade b =
+      await_into(failed, zip(ones<float>({1'000'000}), to_host(kept)) | on(runtime.device()));
   const Handmade c = await_into(behind, to_host(kept) | on(runtime.device()));
   run_all();
-  EXPECT_THAT(behind->status(), refused_with(StatusCode::kResourceExhausted, "on purpose"));
+  EXPECT_THAT(failed->status(), refused_with(StatusCode::kResourceExhausted, "on purpose"));
+  EXPECT_THAT(behind->value(), Each(1.0f));
+}
+
+// What the fault had still to read may be written: its reader has ended.
+TEST_F(AsyncDrop, AFaultOfAReaderIsNoneOfAWriters) {
+  Shared<Tensor<float>> x = tensor(1.0f) | share;
+  control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
+  std::optional<Result<std::tuple<Tensor<float>, std::vector<float>>>> failed;
+  {
+    const Handmade reader = await_into(
+        failed, zip(ones<float>({1'000'000}), to_host(x)) | on(runtime.device().queue(1)));
+    run_all();
+  }
+  ASSERT_FALSE(failed->ok());
   control->fail_allocate = {};
-  const Handmade d = await_into(later, to_host(kept) | on(runtime.device()));
+  std::optional<Result<Tensor<float>>> written;
+  const Handmade writer =
+      await_into(written, testing::Fill{*std::move(x).try_unwrap(), 2.0f} | on(runtime.device()));
   run_all();
-  EXPECT_THAT(later->value(), Each(1.0f));
-  for (const Handmade& coroutine : {a, b, c, d}) coroutine.handle.destroy();
+  ASSERT_TRUE(written->ok()) << written->status().to_string();
+  EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
 }
 
 // Nobody awaits it, so nobody learns of its failure; but it was to be written.
@@ -180,7 +154,7 @@ TEST_F(AsyncDrop, ATensorWhoseWriteFailedGivesThatFailure) {
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
   std::optional<Shared<Tensor<float>>> kept;
   std::optional<Result<int>> failed;
-  const Handmade a = await_into(failed, ones<float>({1000}) | share | map([&](auto&& tensor) {
+  const Handmade a = await_into(failed, ones<float>({1'000'000}) | share | map([&](auto&& tensor) {
                                           kept = std::move(tensor);
                                           return 0;
                                         }) | on(runtime.device()));
@@ -195,7 +169,6 @@ TEST_F(AsyncDrop, ATensorWhoseWriteFailedGivesThatFailure) {
   kept.reset();
   run_all();
   EXPECT_THAT(other->value(), Each(1.0f));
-  for (const Handmade& coroutine : {a, b, c}) coroutine.handle.destroy();
 }
 
 }  // namespace

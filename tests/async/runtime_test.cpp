@@ -11,6 +11,7 @@ namespace {
 
 using testing::AsyncTest;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using testing::refused_with;
 
 class AsyncRuntime : public AsyncTest {
@@ -62,14 +63,45 @@ TEST_F(AsyncRuntime, RunsWhereTheOperationSays) {
   EXPECT_GT(bytes(1), before[1]);
 }
 
-TEST_F(AsyncRuntime, ATensorIsUsedOnItsOwnDevice) {
-  auto there = sync_wait(ones<float>({4}) | on(runtime.device(1)));
-  EXPECT_THAT(failure(to_host(std::move(there))),
+TEST_F(AsyncRuntime, AKernelReadsTensorsOfItsOwnDevice) {
+  auto there = run(ones<float>({4}) | share | on(runtime.device(1)));
+  EXPECT_THAT(failure(relu(there)),
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
+  EXPECT_THAT(sync_wait(to_host(relu(there)) | on(runtime.device(1))), Each(1.0f));
+  EXPECT_THAT(elements(there), Each(1.0f)) << "the host may read all";
+}
+
+TEST_F(AsyncRuntime, ATensorIsCopiedFromDeviceToDevice) {
+  auto there = run(arange<float>(4) | share | on(runtime.device(1)));
+  EXPECT_THAT(elements(relu(there | copy_to(runtime.device()))), ElementsAre(0, 1, 2, 3));
+  Tensor<float> back = run(relu(copy_to(there, runtime.device())) | copy_to(runtime.device(1)));
+  EXPECT_THAT(sync_wait(to_host(relu(std::move(back))) | on(runtime.device(1))),
+              ElementsAre(0, 1, 2, 3));
+}
+
+// Parts of one tree on two devices, whose sum is made on the first; awaited once.
+TEST_F(AsyncRuntime, ATreeRunsOnSeveralDevices) {
+  auto part = [&](std::size_t i) {
+    return mul(full<float>({4}, 2.0f), full<float>({4}, static_cast<float>(i + 1))) |
+           on(runtime.device(i));
+  };
+  EXPECT_THAT(elements(add(part(0), part(1) | copy_to(runtime.device()))), Each(6.0f));
+}
+
+TEST_F(AsyncRuntime, ATensorOfAnotherRuntimeIsRefused) {
   const Runtime other = Runtime::open("cpu://").value();
-  auto foreign = sync_wait(ones<float>({4}), other);
-  EXPECT_THAT(failure(relu(std::move(foreign))),
+  auto foreign = sync_wait(ones<float>({4}) | share, other);
+  EXPECT_THAT(failure(relu(foreign)),
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
+}
+
+TEST_F(AsyncRuntime, HasAsManyQueuesAsWereAskedFor) {
+  const Runtime two = Runtime::open("cpu://", {.queues = 2}).value();
+  EXPECT_EQ(two.device().queue_count(), 2u);
+  EXPECT_THAT(sync_wait(to_host(ones<float>({4})) | on(two.device().queue(1))), Each(1.0f));
+  EXPECT_THAT(sync_wait(as_result(ones<float>({4}) | on(two.device().queue(2)))).status(),
+              refused_with(StatusCode::kOutOfRange, "queue 2 of a device with 2"));
+  EXPECT_EQ(Runtime::open("cpu://", {.queues = 0}).status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(AsyncRuntime, TensorsKeepTheirDevice) {

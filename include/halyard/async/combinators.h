@@ -6,9 +6,11 @@
 //   a | map(f)                     f(what a gives); f runs on the host as a is submitted
 //   a | and_then(f)                what the operation f(what a gives) gives
 //   zip(a, b) | apply(f)           what the operation f(what a gives, what b gives) gives
+//   a | inspect(f)                 what a gives, after f(const what a gives&)
 //   a | first, a | last            of the tuple; the rest is dropped
 //   a | boxed                      of one type for all that give the same: for loops and containers
-//   a | share, a | partition(4, 4), a | unpartition      tensor.h
+//   a | partition(4, 4), a | unpartition      tensor.h
+//   a | share, unzip(a)                       cell.h
 //
 // f may throw; then awaiting throws it.
 #pragma once
@@ -44,6 +46,16 @@ struct CallMap {
     using Value = std::invoke_result_t<F, T&&>;
     static_assert(!std::is_void_v<Value>, "map: the function gives a value");
     return Result<Value>(std::invoke(std::move(fn), std::move(value)));
+  }
+  [[no_unique_address]] F fn;
+};
+
+template <class F>
+struct CallInspect {
+  template <class T>
+  Result<T> operator()(Context&, T&& value) && {
+    std::invoke(std::move(fn), std::as_const(value));
+    return std::move(value);
   }
   [[no_unique_address]] F fn;
 };
@@ -97,6 +109,10 @@ detail::Combinator<detail::CallMap, std::decay_t<F>> map(F&& fn) {
   return {std::forward<F>(fn)};
 }
 template <class F>
+detail::Combinator<detail::CallInspect, std::decay_t<F>> inspect(F&& fn) {
+  return {std::forward<F>(fn)};
+}
+template <class F>
 detail::Combinator<detail::CallAndThen, std::decay_t<F>> and_then(F&& fn) {
   return {std::forward<F>(fn)};
 }
@@ -107,16 +123,20 @@ detail::Combinator<detail::CallApply, std::decay_t<F>> apply(F&& fn) {
 
 template <class Op, detail::IsCombinator C>
 auto operator|(Op&& operation, C combinator) {
-  static_assert(DeviceOperation<Op>, "an operation has one owner: std::move(operation) | ...");
-  return std::move(combinator)(std::move(operation));
+  static_assert(DeviceOperation<std::decay_t<Op>>, "what stands before | is no operation");
+  static_assert(detail::kMovedOrCopyable<Op>,
+                "an operation has one owner: std::move(operation) | ...");
+  if constexpr (detail::kMovedOrCopyable<Op>) {
+    return std::move(combinator)(std::decay_t<Op>(std::forward<Op>(operation)));
+  }
 }
 
 template <class T, Adaptor A>
 auto operator|(T&& argument, const A& adaptor) {
   static_assert(detail::kMovedOrCopyable<T>,
                 "operations, Tensor and Partition have one owner: std::move(x) | ...");
-  if constexpr (DeviceOperation<T>) {
-    return std::move(argument) | map(adaptor);
+  if constexpr (DeviceOperation<std::decay_t<T>>) {
+    return std::forward<T>(argument) | map(adaptor);
   } else if constexpr (detail::kMovedOrCopyable<T>) {
     return adaptor(std::forward<T>(argument));
   }

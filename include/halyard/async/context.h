@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Context: one tree of operations on its way into a device's queue. Storage: a tensor's memory.
+// Context: one tree of operations on its way into a queue. Storage: a tensor's memory.
 //
-// Everything that a queue of a Runtime runs is one chain: each submission waits for the one before
-// and signals the next value of the queue's timeline semaphore. So what a tree needs of another on
-// the same queue is there when it runs, whichever threads submitted them, and memory can be given
-// back behind its last use, before anything has run. A submission that fails (memory is exhausted)
-// fails those behind it; what is awaited after that starts anew.
+// What a tree submits is a chain: each submission waits for the one before, and signals the next
+// value of a timeline semaphore that the tree has for itself. Between trees, queues and devices the
+// order comes from the data: a submission waits for the last write of what it uses, and, if it
+// writes it, for the reads since. So it does not matter which threads submit, and memory can be
+// given back behind its last use before anything has run. A failure reaches the rest of its tree
+// and who waits for a value of its timeline: for what it was to write, or had still to read.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
@@ -28,45 +31,48 @@ namespace halyard::inline v0::async {
 namespace detail {
 
 class Timeline;
+class Waits;
 struct KernelSignature;
 
-// Memory of a queue's pool, which gets it back behind what was submitted before the last reference
-// went. Values are of the queue's timeline.
-class HALYARD_EXPORT Storage final : public RefCounted {
+// When something is done: `timeline` has reached `value`. Without a timeline: it is.
+struct Moment {
+  Ref<RefCounted> timeline;
+  std::uint64_t value = 0;
+};
+
+// Memory of a device's pool, which gets it back behind its last use when the last reference goes.
+class HALYARD_EXPORT Storage : public RefCounted {
  public:
   const hal::Buffer& buffer() const noexcept { return buffer_; }
-  // The value of its last write.
-  std::uint64_t written() const noexcept { return written_; }
-  void set_written(std::uint64_t value) noexcept { written_ = value; }  // by its only owner
 
- private:
-  friend class DeviceQueue;
+ protected:
   Storage() = default;
   ~Storage() override = default;
-  void destroy() noexcept override;  // back to its queue; blocks for nothing
-
-  Ref<RefCounted> queue_;
   hal::Buffer buffer_;
-  std::uint64_t written_ = 0;
-  Storage* next_ = nullptr;  // while it is free
 };
 
 }  // namespace detail
 
 // What an operation's execute() is given: submits to one queue, in the order of its calls. One
-// thread at a time. Errors are queue.h's; kInvalidArgument for storage that is null or of another
-// device; and the failure of what was to write it.
+// thread at a time. Errors are queue.h's; kInvalidArgument for storage that is null, or of another
+// device but for copy().
 class HALYARD_EXPORT Context {
  public:
-  // After a failure of the device's queue: waits for what still runs there.
-  explicit Context(const Device& device);
+  explicit Context(const QueueRef& queue);
+  // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
+  // whole awaits the part. Ends before `whole`.
+  Context(Context& whole, const QueueRef& queue);
+  ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
+
+  const QueueRef& queue() const noexcept { return queue_; }
 
   Result<Ref<detail::Storage>> allocate(std::uint64_t size,
                                         hal::MemoryType memory = hal::MemoryType::kDeviceLocal);
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
+  // Of equal sizes. One of them may be of another device of the same hal runtime.
   Status copy(detail::Storage* source, detail::Storage* target);
 
   // `arguments[i]` is in `storages[i]`. Over `grid`, or, where there is none, over the tiles of the
@@ -75,25 +81,40 @@ class HALYARD_EXPORT Context {
                 std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
                 const hal::Grid* grid);
 
-  // How far it is. Ok once all that was submitted is done; else the failure of the queue.
+  // Who awaits this awaits that too; what is submitted here is not ordered behind it.
+  Status join(const detail::Moment& moment);
+  // When all that was submitted here, and joined, is done: one moment.
+  Result<detail::Moment> end();
+
+  // How far all that is. Ok once it is done; else the first failure.
   bool finished() const;
   Status wait() const;
-  // As Semaphore::on_reach.
+  // As Semaphore::on_reach, of end().
   template <class F>
-  Result<hal::Registration> on_finish(F&& fn) const {
-    return semaphore().on_reach(last_, std::forward<F>(fn));
+  Result<hal::Registration> on_finish(F&& fn) {
+    Result<detail::Moment> moment = end();
+    if (!moment.ok()) return std::move(moment).status();
+    return semaphore(*moment).on_reach(moment->value, std::forward<F>(fn));
   }
 
  private:
-  const hal::Semaphore& semaphore() const noexcept;
-  Status use(const detail::Storage* storage, const char* what) const;
-  template <class F>
-  Status submit(F&& call);
+  static constexpr std::size_t kMaxJoined = 3;
 
-  Status status_;  // why nothing can be submitted
-  Device device_;
-  detail::Timeline* timeline_ = nullptr;
-  std::uint64_t last_ = 0;  // its last submission's value; 0: none
+  static const hal::Semaphore& semaphore(const detail::Moment& moment) noexcept;
+  Result<detail::Timeline*> timeline();
+  template <class F>
+  Status submit_behind(const detail::Waits& waits, F&& call);
+  template <class Uses, class F>
+  Status submit(Uses&& uses, F&& call);
+  Status join_chain();
+  Status check_here(const detail::Storage* storage, const char* user) const;
+
+  const QueueRef queue_;
+  Context* const whole_ = nullptr;
+  const Status status_;   // why nothing can be submitted
+  detail::Moment chain_;  // its last submission
+  std::array<detail::Moment, kMaxJoined> joined_;
+  std::size_t joined_count_ = 0;
 };
 
 }  // namespace halyard::inline v0::async

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeviceFuture: an operation and the device that it is to run on: what can be awaited.
+// DeviceFuture: an operation and the queue that it is to run on: what can be awaited.
 //
 //   co_await (operation | on(device))   in any coroutine; the value, or halyard::Error is thrown
 //   co_await as_result(...)             the same as a Result
 //   sync_wait(operation, runtime)       without a coroutine: blocks
+//
+// It is an operation too: in a tree it is a part that runs on its own queue, ordered with the rest
+// by the data alone.
 //
 // Awaiting submits the operation, on the awaiting thread; what is done already is not waited for.
 // A coroutine that is no Task (task.h) goes on on a thread of the runtime, where it must not block,
@@ -75,8 +78,15 @@ class CallbackAwaiter;
 template <DeviceOperation Op>
 class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
  public:
-  DeviceFuture(Op&& operation, Device device)
-      : operation_(std::move(operation)), device_(std::move(device)) {}
+  using Output = typename Op::Output;
+
+  DeviceFuture(Op&& operation, QueueRef queue)
+      : operation_(std::move(operation)), queue_(std::move(queue)) {}
+
+  Result<Output> execute(Context& whole) && {
+    Context part(whole, queue_);
+    return std::move(operation_).execute(part);
+  }
 
   detail::CallbackAwaiter<Op, detail::Errors::kThrown> operator co_await() && {
     return {std::move(*this)};
@@ -86,7 +96,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
   template <class, detail::Errors>
   friend class detail::Await;
   Op operation_;
-  Device device_;
+  QueueRef queue_;
 };
 
 namespace detail {
@@ -98,7 +108,7 @@ class Await {
   using Value = typename Delivery<typename Op::Output>::Type;
 
   Await(DeviceFuture<Op>&& future)
-      : operation_(std::move(future.operation_)), context_(future.device_) {}
+      : operation_(std::move(future.operation_)), context_(future.queue_) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 
@@ -114,7 +124,7 @@ class Await {
       return result();
     }
   }
-  const Context& context() const noexcept { return context_; }
+  Context& context() noexcept { return context_; }
 
  private:
   Result<Value> result() {
@@ -165,9 +175,9 @@ struct On {
   using IsCombinator = void;
   template <DeviceOperation Op>
   DeviceFuture<Op> operator()(Op&& operation) && {
-    return {std::move(operation), std::move(device)};
+    return {std::move(operation), std::move(queue)};
   }
-  Device device;
+  QueueRef queue;
 };
 
 template <class>
@@ -175,7 +185,7 @@ inline constexpr bool kNever = false;
 
 }  // namespace detail
 
-inline detail::On on(Device device) noexcept { return {std::move(device)}; }
+inline detail::On on(QueueRef queue) noexcept { return {std::move(queue)}; }
 
 template <class Op>
 detail::AsResult<Op> as_result(DeviceFuture<Op>&& future) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors of equal or counted elements: full, zeros, ones, arange; from a std::vector and back:
-// from_host, to_host.
+// from_host, to_host; on another device: copy_to.
 #pragma once
 
 #include <bit>
@@ -102,6 +102,23 @@ struct CallToHost {
   }
 };
 
+struct CallCopyTo {
+  template <class Array>
+  auto operator()(Context& context, const Array& array) const
+      -> Result<Tensor<typename Array::value_type>> {
+    Context there(context, queue);
+    auto copy = allocate_tensor<typename Array::value_type>(there, array.shape());
+    if (!copy.ok()) return copy;
+    if (Status status = there.copy(array.storage(), copy->storage()); !status.ok()) return status;
+    return copy;
+  }
+  QueueRef queue;
+};
+
+struct CopyTo {
+  QueueRef queue;
+};
+
 }  // namespace detail
 
 // All elements the same. Elements of 8 bytes have zeros() only: devices fill with patterns of 1, 2
@@ -147,10 +164,23 @@ auto arange(std::uint64_t n) {
 }
 
 // The elements as a std::vector, row by row. `array` is a Tensor, Shared, Partition or an operation
-// that gives one. They can be read when the device is done: only awaiting gives the vector.
+// that gives one, on any device. They can be read when the device is done: only awaiting gives the
+// vector.
 template <class Array>
 auto to_host(Array&& array) {
   return detail::operation(detail::CallToHost(), std::forward<Array>(array));
+}
+
+// A tensor with the same elements on another device (or queue), which copies them when they are
+// there. `array` as to_host's:  copy_to(array, device)  or  array | copy_to(device).
+template <class Array>
+auto copy_to(Array&& array, QueueRef queue) {
+  return detail::operation(detail::CallCopyTo{std::move(queue)}, std::forward<Array>(array));
+}
+inline detail::CopyTo copy_to(QueueRef queue) noexcept { return {std::move(queue)}; }
+template <class Array>
+auto operator|(Array&& array, detail::CopyTo to) {
+  return copy_to(std::forward<Array>(array), std::move(to.queue));
 }
 
 }  // namespace halyard::inline v0::async

@@ -16,6 +16,7 @@
 // are kept for later ones of their size. Parameters live in the frame: take tensors by value.
 #pragma once
 
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -23,8 +24,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "halyard/async/frame_pool.h"
 #include "halyard/async/future.h"
-#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
@@ -34,14 +35,11 @@ class Task;
 
 namespace detail {
 
-HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null: no memory
-HALYARD_EXPORT void free_frame(void* frame, std::size_t size) noexcept;
-
 // What runs a Task and all that it awaits; in sync_wait's frame. Every transfer of control goes
 // through its loop: g++ makes a tail call of a symmetric transfer only where it optimises, and a
 // loop that awaits would grow the stack elsewhere.
 struct TaskRunner {
-  Device device;
+  QueueRef queue;
   std::coroutine_handle<> next{};    // what goes on
   const Context* context = nullptr;  // what it waits for, if anything
 };
@@ -86,11 +84,16 @@ class TaskPromiseBase {
 
   template <DeviceOperation Op>
   auto await_transform(Op&& operation) {
-    return TaskAwaiter<Op, Errors::kThrown>({std::move(operation), runner_->device}, *runner_);
+    return TaskAwaiter<Op, Errors::kThrown>({std::move(operation), runner_->queue}, *runner_);
+  }
+  template <class Op>
+    requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
+  auto await_transform(Op& shared) {
+    return await_transform(std::decay_t<Op>(shared));
   }
   template <class Op>
   auto await_transform(AsResultOf<Op>&& as_result) {
-    return TaskAwaiter<Op, Errors::kReturned>({std::move(as_result.operation), runner_->device},
+    return TaskAwaiter<Op, Errors::kReturned>({std::move(as_result.operation), runner_->queue},
                                               *runner_);
   }
   template <class Op>
@@ -206,8 +209,8 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
     return Awaiter{std::move(*this)};
   }
 
-  T run(const Device& device) && {
-    detail::TaskRunner runner{.device = device, .next = coroutine_};
+  T run(QueueRef queue) && {
+    detail::TaskRunner runner{.queue = std::move(queue), .next = coroutine_};
     detail::TaskPromise<T>& promise = prepare(runner);
     while (const auto next = std::exchange(runner.next, nullptr)) {
       const Context* const context = std::exchange(runner.context, nullptr);

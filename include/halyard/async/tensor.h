@@ -7,7 +7,8 @@
 //   Tensor<T>            | partition(4, 4)   -> Partition<Tensor<T>>    edges may be uneven
 //   Partition<Tensor<T>> | unpartition       -> Tensor<T>
 //
-// On an operation that gives the one, each is an operation that gives the other (operation.h).
+// On an operation that gives the one, each is an operation that gives the other (combinators.h,
+// cell.h).
 //
 // A tensor is there before its contents are: it knows its device's queue and the value of the
 // queue's timeline at which it has been written, and what uses it is ordered behind that. Dropping
@@ -145,8 +146,8 @@ concept Adaptor = requires { typename std::remove_cvref_t<A>::IsAdaptor; };
 
 namespace detail {
 
+// No Adaptor: an operation that is shared is more than one that gives a share (cell.h).
 struct ShareAdaptor {
-  using IsAdaptor = void;
   template <class T>
   Shared<Tensor<T>> operator()(Tensor<T>&& tensor) const noexcept {
     return Shared<Tensor<T>>(std::move(tensor));
@@ -177,6 +178,14 @@ struct UnpartitionAdaptor {
 }  // namespace detail
 
 inline constexpr detail::ShareAdaptor share{};
+
+template <class Array>
+  requires(std::invocable<const detail::ShareAdaptor&, std::remove_reference_t<Array>>)
+auto operator|(Array&& array, const detail::ShareAdaptor& adaptor) noexcept {
+  constexpr bool kMoved = !std::is_lvalue_reference_v<Array>;
+  static_assert(kMoved, "operations, Tensor and Partition have one owner: std::move(x) | ...");
+  if constexpr (kMoved) return adaptor(std::move(array));
+}
 inline constexpr detail::UnpartitionAdaptor unpartition{};
 
 // As many extents as the tensor has dimensions, each at least 1; the kernel that is given the

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory for what lives as long as an await or an operation: each thread keeps what it has freed,
+// by size.
+#pragma once
+
+#include <cstddef>
+
+#include "halyard/base/export.h"
+
+namespace halyard::inline v0::async::detail {
+
+HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null: no memory
+HALYARD_EXPORT void free_frame(void* frame, std::size_t size) noexcept;
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/async/cell.h"
+
+#include "base/format.h"
+#include "base/mutex.h"
+
+namespace halyard::inline v0::async::detail {
+
+struct Cell::State {
+  static void* operator new(std::size_t size) noexcept { return allocate_frame(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
+
+  // Held while it is submitted, also in its functions: it is what the others sleep on.
+  base::Mutex mutex;
+  bool ran = false;
+  Status status;
+  Moment end;
+};
+
+Cell::State* Cell::create_state() noexcept { return new State; }
+
+void Cell::destroy_state(State* state) noexcept { delete state; }
+
+Status Cell::run(Context& context) {
+  if (state_ == nullptr)
+    return Status(StatusCode::kResourceExhausted, "no memory for an operation");
+  {
+    base::LockGuard lock(state_->mutex);
+    if (!state_->ran) {
+      Context own(context.queue());
+      state_->status = execute(own);
+      Result<Moment> end = own.end();
+      if (end.ok()) {
+        state_->end = *std::move(end);
+      } else if (state_->status.ok()) {
+        state_->status = end.status();
+      }
+      state_->ran = true;
+    }
+  }
+  HALYARD_RETURN_IF_ERROR(state_->status);  // nothing of it changes any more
+  return context.join(state_->end);
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "async/device_state.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::async::detail {
+
+// Queues of its own: what is waited for when a read has failed is nobody else's.
+Result<Ref<DeviceState>> DeviceState::create(hal::Device device, std::size_t queues,
+                                             std::vector<std::string> folders) {
+  auto state = Ref<DeviceState>::adopt(new DeviceState(std::move(device), std::move(folders)));
+  for (std::size_t i = 0; i < queues; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(state->queues_.emplace_back().queue,
+                             state->device_.create_queue({.name = "async"}));
+  }
+  return state;
+}
+
+DeviceState::DeviceState(hal::Device device, std::vector<std::string> folders)
+    : device_(std::move(device)), folders_(std::move(folders)) {}
+
+DeviceState::~DeviceState() {
+  while (free_ != nullptr) delete std::exchange(free_, free_->next_);
+}
+
+Result<Ref<Timeline>> DeviceState::take_timeline(QueueState& queue) {
+  if (Ref<Timeline> timeline = queue.timelines.take()) return timeline;
+  HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device_.create_semaphore(0, "async"));
+  return Ref<Timeline>::adopt(new Timeline(std::move(semaphore), queue.queue));
+}
+
+Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,
+                                                  const hal::SubmitInfo& info) {
+  TrackedStorage* object = nullptr;
+  {
+    base::LockGuard lock(mutex_);
+    object = free_;
+    if (object != nullptr) free_ = object->next_;
+  }
+  if (object != nullptr) {
+    object->retain();  // it has the one reference of a new object again
+  } else {
+    object = new (std::nothrow) TrackedStorage();
+    if (object == nullptr) return Status(StatusCode::kResourceExhausted, "no memory for a tensor");
+  }
+  auto storage = Ref<TrackedStorage>::adopt(object);
+  storage->home_ = &queue;
+  storage->device_ = this;
+  retain();
+  HALYARD_ASSIGN_OR_RETURN(storage->buffer_,
+                           queue.queue.allocate(device_.default_pool(buffer.memory), buffer, info));
+  return storage;
+}
+
+void DeviceState::give_back(TrackedStorage& storage) noexcept {
+  if (const hal::Buffer buffer = std::exchange(storage.buffer_, {})) {
+    Waits waits;
+    storage.add_uses(waits);
+    // If a use has failed, so does this, and changes nothing: then the memory returns, as what is
+    // refused here does, with the end of the last submission that has it.
+    (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
+  }
+  storage.after(Use::kWrite, {});
+  base::LockGuard lock(mutex_);
+  storage.next_ = std::exchange(free_, &storage);
+}
+
+void TrackedStorage::destroy() noexcept {
+  // The device may go with its last storage, and takes this one along.
+  const auto device = Ref<DeviceState>::adopt(std::exchange(device_, nullptr));
+  device->give_back(*this);
+}
+
+}  // namespace halyard::inline v0::async::detail

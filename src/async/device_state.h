@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DeviceState: a device of a Runtime: its queues, its memory and its kernels.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "async/storage.h"
+#include "async/timeline.h"
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "halyard/async/context.h"
+#include "halyard/async/kernel_signature.h"
+#include "halyard/hal/device.h"
+
+namespace halyard::inline v0::async::detail {
+
+// "16 x 16"
+std::string text_of(const hal::Extents& extents);
+
+// A kernel of this device whose reflection agrees with its declaration.
+struct BoundKernel {
+  KernelSignature signature;
+  hal::Function function;
+
+  // As hal::Launch wants them: an array that is flat in the kernel without its shape, an output
+  // whose tile is static without a tile, which is to be the same.
+  Status adapt(std::span<hal::Argument> arguments) const;
+};
+
+struct QueueState {
+  hal::Queue queue;
+  TimelinePool timelines;
+};
+
+class DeviceState final : public RefCounted {
+ public:
+  static Result<Ref<DeviceState>> create(hal::Device device, std::size_t queues,
+                                         std::vector<std::string> folders);
+
+  const hal::Device& device() const noexcept { return device_; }
+  std::size_t queue_count() const noexcept { return queues_.size(); }
+  QueueState& queue(std::size_t index) noexcept { return queues_[index]; }
+
+  // For one tree on that queue.
+  Result<Ref<Timeline>> take_timeline(QueueState& queue);
+
+  // Errors of Queue::allocate.
+  Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::BufferInfo& buffer,
+                                       const hal::SubmitInfo& info);
+  // The last reference has gone: deallocates behind its last use, and keeps the object.
+  void give_back(TrackedStorage& storage) noexcept;
+
+  // Loaded and compared on first use.
+  Result<const BoundKernel*> bind(const KernelSignature& signature);
+
+ private:
+  DeviceState(hal::Device device, std::vector<std::string> folders);
+  ~DeviceState() override;
+  Result<hal::Executable> load(const KernelSignature& signature) const;
+
+  const hal::Device device_;
+  const std::vector<std::string> folders_;
+  std::deque<QueueState> queues_;  // as many as at first: a deque since they are not moved
+
+  base::Mutex mutex_;  // guards the rest
+  TrackedStorage* free_ = nullptr;
+  std::vector<std::unique_ptr<BoundKernel>> kernels_;
+};
+
+}  // namespace halyard::inline v0::async::detail

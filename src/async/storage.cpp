@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "async/storage.h"
+
+#include <algorithm>
+
+namespace halyard::inline v0::async::detail {
+
+template <class F>
+void TrackedStorage::for_each_read(F&& call) {
+  for (Moment& read : reads_) {
+    if (read.timeline) call(read);
+  }
+  for (Moment& read : more_reads_) call(read);
+}
+
+Status TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
+  // The values of one timeline wait for each other.
+  if (written_.timeline.get() != &timeline) waits.add(written_);
+  if (use == Use::kRead) return {};
+  Status status;
+  for_each_read([&](const Moment& read) {
+    if (read.timeline.get() == &timeline || !status.ok()) return;
+    // A reader's fault is none of the writer's. But a timeline fails at once, and a submission in
+    // front of what failed may still run.
+    if (progress_of(read) == Progress::kFailed) {
+      status = timeline_of(read).queue().wait_idle();
+    } else {
+      waits.add(read);
+    }
+  });
+  return status;
+}
+
+void TrackedStorage::after(Use use, const Moment& moment) {
+  if (use == Use::kRead) return add_read(moment);
+  written_ = moment;
+  for (Moment& read : reads_) read = {};
+  more_reads_.clear();
+}
+
+void TrackedStorage::add_uses(Waits& waits) {
+  waits.add(written_);
+  for_each_read([&](const Moment& read) { waits.add(read); });
+}
+
+void TrackedStorage::add_read(const Moment& moment) {
+  base::LockGuard lock(mutex_);
+  Moment* place = nullptr;
+  const auto consider = [&](Moment& read) {
+    if (read.timeline == moment.timeline || (place == nullptr && !read.timeline)) place = &read;
+  };
+  std::ranges::for_each(reads_, consider);
+  std::ranges::for_each(more_reads_, consider);
+  if (place == nullptr) {
+    const auto over = [](const Moment& read) { return progress_of(read) == Progress::kReached; };
+    std::erase_if(more_reads_, over);
+    if (const auto read = std::ranges::find_if(reads_, over); read != reads_.end()) place = &*read;
+  }
+  if (place == nullptr) place = &more_reads_.emplace_back();
+  *place = moment;
+}
+
+}  // namespace halyard::inline v0::async::detail

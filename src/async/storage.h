@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// TrackedStorage: a tensor's memory, and what it was last used by: the moment of its last write,
+// and of the last read of each timeline since. From these come all edges between trees, queues and
+// devices:
+//
+//   a read    waits for the write                                       RAW
+//   a write   waits for the write and the reads, and replaces them      WAW, WAR
+//   the free  as a write
+//
+// There is one read per timeline that is under way, so the list does not grow with use.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "async/timeline.h"
+#include "base/mutex.h"
+#include "halyard/async/context.h"
+
+namespace halyard::inline v0::async::detail {
+
+class DeviceState;
+struct QueueState;
+
+enum class Use : bool { kRead, kWrite };
+
+class TrackedStorage final : public Storage {
+ public:
+  const DeviceState* device() const noexcept { return device_; }
+
+  // Adds to `waits` what has to be done before `timeline` uses it. Writes are by the only owner; a
+  // read may be beside others. May block once a read has failed, of which nobody knows when it
+  // ended: until its queue is idle.
+  Status before(Use use, const Timeline& timeline, Waits& waits);
+  // It is used, and that is done at `moment`.
+  void after(Use use, const Moment& moment);
+  // By its last owner.
+  void add_uses(Waits& waits);
+
+ private:
+  friend class DeviceState;
+  // Trees that read one tensor at a time, beyond which a list is allocated.
+  static constexpr std::size_t kInlineReads = 3;
+
+  TrackedStorage() = default;
+  ~TrackedStorage() override = default;
+  void destroy() noexcept override;  // back to its device; blocks for nothing
+  void add_read(const Moment& moment);
+  template <class F>
+  void for_each_read(F&& call);
+
+  DeviceState* device_ = nullptr;  // counted
+  QueueState* home_ = nullptr;     // where it was allocated
+  Moment written_;
+  base::Mutex mutex_;  // guards the reads against each other
+  std::array<Moment, kInlineReads> reads_;
+  std::vector<Moment> more_reads_;
+  TrackedStorage* next_ = nullptr;  // while it is free
+};
+
+inline TrackedStorage* tracked(Storage* storage) noexcept {
+  return static_cast<TrackedStorage*>(storage);
+}
+inline const TrackedStorage* tracked(const Storage* storage) noexcept {
+  return static_cast<const TrackedStorage*>(storage);
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Timeline: a semaphore, of which one tree of operations at a time signals the next values, from
+// one queue. So a failure reaches the rest of its tree and whoever waits for a value of it, and
+// nobody else. A timeline on which nothing has failed is used again by a later tree: the values of
+// an earlier one stay reached.
+//
+// Moment (context.h): a timeline and a value of it, when something is done.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "halyard/async/context.h"
+#include "halyard/hal/queue.h"
+#include "halyard/hal/semaphore.h"
+
+namespace halyard::inline v0::async::detail {
+
+class Timeline final : public RefCounted {
+ public:
+  Timeline(hal::Semaphore semaphore, hal::Queue queue) noexcept
+      : semaphore_(std::move(semaphore)), queue_(std::move(queue)) {}
+
+  const hal::Semaphore& semaphore() const noexcept { return semaphore_; }
+  const hal::Queue& queue() const noexcept { return queue_; }
+
+  // By the tree that has it. A value is taken once the submission that signals it was accepted.
+  std::uint64_t last() const noexcept { return last_; }
+  std::uint64_t take_value() noexcept { return ++last_; }
+
+ private:
+  friend class TimelinePool;
+  const hal::Semaphore semaphore_;
+  const hal::Queue queue_;
+  std::uint64_t last_ = 0;
+  Ref<Timeline> next_;  // in the pool
+};
+
+inline Timeline& timeline_of(const Moment& moment) noexcept {
+  return static_cast<Timeline&>(*moment.timeline);
+}
+
+enum class Progress : std::uint8_t { kPending, kReached, kFailed };
+Progress progress_of(const Moment& moment);
+
+// Timelines of one queue between two trees. The tree before may still be under way: nobody had to
+// wait for it.
+class TimelinePool {
+ public:
+  ~TimelinePool() {
+    while (first_) first_ = std::move(first_->next_);  // not one destructor inside the other
+  }
+  // One whose values are all reached, or null.
+  Ref<Timeline> take();
+  void give(Ref<Timeline> timeline) noexcept;
+
+ private:
+  Ref<Timeline> pop() noexcept;
+
+  base::Mutex mutex_;
+  Ref<Timeline> first_;
+  Timeline* last_ = nullptr;
+};
+
+// What a submission waits for. Allocates beyond kInline points.
+class Waits {
+ public:
+  static constexpr std::size_t kInline = 8;
+
+  void add(const Timeline& timeline, std::uint64_t value) {
+    const hal::Point point(timeline.semaphore(), value);
+    if (count_ < kInline) {
+      inline_[count_++] = point;
+    } else {
+      if (all_.empty()) all_.assign(inline_.begin(), inline_.end());
+      all_.push_back(point);
+    }
+  }
+  void add(const Moment& moment) {
+    if (moment.timeline) add(timeline_of(moment), moment.value);
+  }
+  hal::Points points() const noexcept {
+    return all_.empty() ? hal::Points(inline_.data(), count_) : hal::Points(all_);
+  }
+
+ private:
+  std::array<hal::Point, kInline> inline_;
+  std::size_t count_ = 0;
+  std::vector<hal::Point> all_;
+};
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order that comes from data, between trees on queues that the test runs in the wrong order.
+#include <optional>
+#include <utility>
+
+#include "async/stepped_world.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::await_into;
+using ::testing::Each;
+using testing::Fill;
+using testing::Handmade;
+
+class AsyncEdge : public testing::SteppedTest {
+ protected:
+  QueueRef queue(std::size_t index) const { return runtime.device().queue(index); }
+  using Elements = std::optional<Result<std::vector<float>>>;
+  using Written = std::optional<Result<Tensor<float>>>;
+};
+
+TEST_F(AsyncEdge, AReadWaitsForTheWrite) {
+  std::optional<Shared<Tensor<float>>> x;
+  std::optional<Result<int>> made;
+  Elements read;
+  const Handmade writer = await_into(made, full<float>({8}, 1.0f) | share | map([&](auto&& shared) {
+                                             x = shared;
+                                             return 0;
+                                           }) | on(queue(0)));
+  const Handmade reader = await_into(read, to_host(*x) | on(queue(1)));
+  run_queue(1);
+  EXPECT_FALSE(reader.done()) << "it is still to be written";
+  run_all();
+  EXPECT_THAT(read->value(), Each(1.0f));
+}
+
+TEST_F(AsyncEdge, AWriteWaitsForTheReads) {
+  Shared<Tensor<float>> x = tensor(1.0f) | share;
+  Elements read[2];
+  Written written;
+  const Handmade first = await_into(read[0], to_host(x) | on(queue(1)));
+  const Handmade second = await_into(read[1], to_host(x) | on(queue(2)));
+  // What reads it is submitted: its only owner may write.
+  const Handmade writer =
+      await_into(written, Fill{*std::move(x).try_unwrap(), 2.0f} | on(queue(0)));
+  run_queue(0);
+  run_queue(1);
+  run_queue(0);
+  EXPECT_FALSE(writer.done()) << "one still reads";
+  run_all();
+  EXPECT_THAT(read[0]->value(), Each(1.0f));
+  EXPECT_THAT(read[1]->value(), Each(1.0f));
+  EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
+}
+
+TEST_F(AsyncEdge, AWriteWaitsForMoreReadsThanThereIsRoomFor) {
+  constexpr std::size_t kReaders = 40;
+  Shared<Tensor<float>> x = tensor(1.0f) | share;
+  std::vector<Elements> read(kReaders);
+  std::vector<Handmade> readers;
+  for (std::size_t i = 0; i < kReaders; ++i) {
+    readers.push_back(await_into(read[i], to_host(x) | on(queue(1 + i % 2))));
+  }
+  Written written;
+  const Handmade writer =
+      await_into(written, Fill{*std::move(x).try_unwrap(), 2.0f} | on(queue(0)));
+  run_queue(0);
+  run_queue(1);
+  run_queue(0);
+  EXPECT_FALSE(writer.done());
+  run_all();
+  for (const Elements& elements : read) EXPECT_THAT(elements->value(), Each(1.0f));
+  EXPECT_TRUE(written->ok());
+}
+
+TEST_F(AsyncEdge, AWriteWaitsForTheWrite) {
+  Tensor<float> x = tensor(0.0f);
+  std::optional<Tensor<float>> between;
+  std::optional<Result<int>> done;
+  Written written;
+  const Handmade first = await_into(done, Fill{std::move(x), 1.0f} | map([&](auto&& tensor) {
+                                            between = std::move(tensor);
+                                            return 0;
+                                          }) | on(queue(1)));
+  const Handmade second = await_into(written, Fill{*std::move(between), 2.0f} | on(queue(0)));
+  run_queue(0);
+  EXPECT_FALSE(second.done());
+  run_all();
+  EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
+}
+
+// The block goes to another tensor, whose contents must not come before the read.
+TEST_F(AsyncEdge, MemoryGoesBackBehindAReadOnAnotherQueue) {
+  const Shape slab = {hal::PoolInfo().slab_size / sizeof(float)};  // there is no other block
+  std::optional<Shared<Tensor<float>>> x = tensor(1.0f, slab) | share;
+  Elements read;
+  Written other;
+  const Handmade reader = await_into(read, to_host(*x) | on(queue(1)));
+  const std::uint64_t reuses = pool().reuses;
+  x.reset();
+  const Handmade writer = await_into(other, full<float>(slab, 2.0f) | on(queue(0)));
+  run_queue(0);
+  EXPECT_GT(pool().reuses, reuses);
+  EXPECT_FALSE(writer.done());
+  run_all();
+  EXPECT_THAT(read->value(), Each(1.0f));
+  EXPECT_TRUE(other->ok());
+}
+
+TEST_F(AsyncEdge, TreesThatShareNoDataDoNotWaitForEachOther) {
+  Elements read[2];
+  const Handmade first = await_into(read[0], to_host(full<float>({8}, 1.0f)) | on(queue(0)));
+  const Handmade second = await_into(read[1], to_host(full<float>({8}, 2.0f)) | on(queue(1)));
+  run_queue(1);
+  EXPECT_TRUE(second.done());
+  EXPECT_FALSE(first.done());
+  run_all();
+  EXPECT_THAT(read[0]->value(), Each(1.0f));
+}
+
+TEST_F(AsyncEdge, WhoAwaitsATreeAwaitsItsPartsOnOtherQueues) {
+  const Shared<Tensor<float>> x = tensor(1.0f) | share;
+  std::optional<Result<std::tuple<int, std::vector<float>>>> out;
+  const Handmade coroutine = await_into(out, zip(1, to_host(x) | on(queue(1))) | on(queue(0)));
+  run_queue(0);
+  EXPECT_FALSE(coroutine.done());
+  run_all();
+  EXPECT_THAT(std::get<1>(out->value()), Each(1.0f));
+}
+
+TEST_F(AsyncEdge, WhoAwaitsATreeAwaitsManyParts) {
+  const Shared<Tensor<float>> x = tensor(1.0f) | share;
+  std::optional<Result<int>> out;
+  auto parts = [&] {
+    auto part = [&](std::size_t i) {
+      return to_host(x) | map([](auto&&) { return 0; }) | on(queue(i));
+    };
+    return zip(part(0), part(1), part(2), part(0), part(1), part(2)) | first;
+  };
+  const Handmade coroutine = await_into(out, parts() | on(queue(0)));
+  for (int i = 0; i < 4; ++i) {
+    run_queue(0);
+    run_queue(1);
+  }
+  EXPECT_FALSE(coroutine.done()) << "queue 2 has not run";
+  run_all();
+  EXPECT_TRUE(out->ok());
+}
+
+}  // namespace
+}  // namespace halyard::async

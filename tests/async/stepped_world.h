@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A runtime whose queues run when the test says so, and whose freed memory is overwritten by what
+// gets it next; and coroutines that the test destroys when it likes.
+#pragma once
+
+#include <bit>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "async/async_test_util.h"
+#include "hal/pool_world.h"
+
+namespace halyard::async::testing {
+
+// Lives until the end of its scope.
+class Handmade {
+ public:
+  struct promise_type {
+    Handmade get_return_object() {
+      return Handmade(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  explicit Handmade(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+  Handmade(Handmade&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  ~Handmade() { destroy(); }
+  void destroy() {
+    if (handle_) std::exchange(handle_, nullptr).destroy();
+  }
+  bool done() const { return handle_.done(); }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+template <class Op>
+using Awaited = std::optional<Result<typename detail::Await<Op>::Value>>;
+
+template <class Op>
+Handmade await_into(Awaited<Op>& out, DeviceFuture<Op> future) {
+  out.emplace(co_await as_result(std::move(future)));
+}
+
+// Writes over a tensor that is there.
+struct Fill {
+  using Output = Tensor<float>;
+  Result<Tensor<float>> execute(Context& context) && {
+    const Status status = context.fill(tensor.storage(), std::bit_cast<std::uint32_t>(element), 4);
+    if (!status.ok()) return status;
+    return std::move(tensor);
+  }
+  Tensor<float> tensor;
+  float element;
+};
+
+class SteppedTest : public hal::testing::PoolTest {
+ protected:
+  SteppedTest() { (void)elements(tensor(0.0f) | share); }  // pools have their first slabs
+  ~SteppedTest() override {
+    run_all();
+    runtime = {};
+  }
+  hal::PoolStatistics pool() {
+    return device.default_pool(hal::MemoryType::kDeviceLocal).statistics();
+  }
+  std::uint64_t used_bytes() { return pool().used_bytes; }
+  // What stands in that queue of the runtime, up to what has to wait.
+  int run_queue(std::size_t index) {
+    step();
+    const int ran = control->lanes.at(first_lane + index)->run();
+    step();
+    return ran;
+  }
+  // A tensor that is there.
+  Tensor<float> tensor(float element, const Shape& shape = {8}) {
+    std::optional<Result<Tensor<float>>> out;
+    const Handmade coroutine = await_into(out, full<float>(shape, element) | on(runtime.device()));
+    run_all();
+    return std::move(*out).value();
+  }
+  std::vector<float> elements(Shared<Tensor<float>> shared) {
+    std::optional<Result<std::vector<float>>> out;
+    const Handmade coroutine = await_into(out, to_host(std::move(shared)) | on(runtime.device()));
+    run_all();
+    return std::move(*out).value();
+  }
+
+  std::size_t first_lane = control->lanes.size();
+  Runtime runtime = Runtime::create({device}, {.queues = 3}).value();
+};
+
+}  // namespace halyard::async::testing
