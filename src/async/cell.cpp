@@ -27,7 +27,7 @@ Status Cell::run(Context& context) {
   {
     base::LockGuard lock(state_->mutex);
     if (!state_->ran) {
-      Context own(context.queue());
+      Context own(context.queue(), context.runtime());
       state_->status = execute(own);
       Result<Moment> end = own.end();
       if (end.ok()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "async/device_state.h"
+#include "async/stop_request.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::async {
@@ -29,10 +30,11 @@ Status check_storage(const Storage* storage, const char* user) {
 
 }  // namespace
 
-Context::Context(const QueueRef& queue) : queue_(queue), status_(queue.status()) {}
+Context::Context(const QueueRef& queue, const Runtime* runtime)
+    : queue_(queue), runtime_(runtime), status_(queue.status()) {}
 
 Context::Context(Context& whole, const QueueRef& queue)
-    : queue_(queue), whole_(&whole), status_(queue.status()) {}
+    : queue_(queue), runtime_(whole.runtime_), whole_(&whole), status_(queue.status()) {}
 
 Context::~Context() {
   // What cannot be joined is lost with its device: then nobody waits for it.
@@ -41,7 +43,7 @@ Context::~Context() {
     (void)whole_->join(joined_[i]);
   }
   if (chain_.timeline) {
-    queue_.state()->timelines.give(Ref<Timeline>(&timeline_of(chain_)));
+    DeviceState::give_timeline(*queue_.state(), Ref<Timeline>(&timeline_of(chain_)));
   }
 }
 
@@ -206,6 +208,17 @@ Status Context::wait() const {
   HALYARD_RETURN_IF_ERROR(wait(chain_));
   for (std::size_t i = 0; i < joined_count_; ++i) HALYARD_RETURN_IF_ERROR(wait(joined_[i]));
   return {};
+}
+
+Status Context::wait(const std::stop_token& stop) {
+  if (!stop.stop_possible() || finished()) return wait();
+  if (stop.stop_requested()) return Status(StatusCode::kCancelled, "a stop was requested");
+  HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
+  detail::StopRequest request;
+  HALYARD_RETURN_IF_ERROR(request.open(queue_));
+  request.watch(stop);
+  (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // failures are found below
+  return finished() ? wait() : Status(StatusCode::kCancelled, "a stop was requested");
 }
 
 }  // namespace halyard::inline v0::async

@@ -9,27 +9,38 @@
 namespace halyard::inline v0::async::detail {
 
 // Queues of its own: what is waited for when a read has failed is nobody else's.
-Result<Ref<DeviceState>> DeviceState::create(hal::Device device, std::size_t queues,
+Result<Ref<DeviceState>> DeviceState::create(hal::Device device, const DeviceInfo& info,
                                              std::vector<std::string> folders) {
-  auto state = Ref<DeviceState>::adopt(new DeviceState(std::move(device), std::move(folders)));
-  for (std::size_t i = 0; i < queues; ++i) {
+  auto state =
+      Ref<DeviceState>::adopt(new DeviceState(std::move(device), info, std::move(folders)));
+  for (std::size_t i = 0; i < info.queues; ++i) {
     HALYARD_ASSIGN_OR_RETURN(state->queues_.emplace_back().queue,
                              state->device_.create_queue({.name = "async"}));
   }
   return state;
 }
 
-DeviceState::DeviceState(hal::Device device, std::vector<std::string> folders)
-    : device_(std::move(device)), folders_(std::move(folders)) {}
+DeviceState::DeviceState(hal::Device device, const DeviceInfo& info,
+                         std::vector<std::string> folders)
+    : device_(std::move(device)), info_(info), folders_(std::move(folders)) {}
 
 DeviceState::~DeviceState() {
   while (free_ != nullptr) delete std::exchange(free_, free_->next_);
 }
 
 Result<Ref<Timeline>> DeviceState::take_timeline(QueueState& queue) {
-  if (Ref<Timeline> timeline = queue.timelines.take()) return timeline;
-  HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device_.create_semaphore(0, "async"));
-  return Ref<Timeline>::adopt(new Timeline(std::move(semaphore), queue.queue));
+  Ref<Timeline> timeline = queue.timelines.take();
+  if (!timeline) {
+    HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device_.create_semaphore(0, "async"));
+    timeline = Ref<Timeline>::adopt(new Timeline(std::move(semaphore), queue.queue));
+  }
+  queue.trees.fetch_add(1, std::memory_order_relaxed);
+  return timeline;
+}
+
+void DeviceState::give_timeline(QueueState& queue, Ref<Timeline> timeline) noexcept {
+  queue.trees.fetch_sub(1, std::memory_order_relaxed);
+  queue.timelines.give(std::move(timeline));
 }
 
 Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,

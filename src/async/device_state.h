@@ -35,19 +35,32 @@ struct BoundKernel {
 struct QueueState {
   hal::Queue queue;
   TimelinePool timelines;
+  base::Atomic<std::size_t> trees{0};  // that have a timeline
+};
+
+// Which device of its runtime, and with how many queues.
+struct DeviceInfo {
+  std::size_t index;
+  std::size_t count;
+  std::size_t queues;
 };
 
 class DeviceState final : public RefCounted {
  public:
-  static Result<Ref<DeviceState>> create(hal::Device device, std::size_t queues,
+  static Result<Ref<DeviceState>> create(hal::Device device, const DeviceInfo& info,
                                          std::vector<std::string> folders);
 
   const hal::Device& device() const noexcept { return device_; }
+  Device handle() noexcept { return Device(Ref<RefCounted>(this), info_.index, info_.count); }
   std::size_t queue_count() const noexcept { return queues_.size(); }
+  std::size_t next_queue() noexcept {
+    return next_queue_.fetch_add(1, std::memory_order_relaxed) % queues_.size();
+  }
   QueueState& queue(std::size_t index) noexcept { return queues_[index]; }
 
-  // For one tree on that queue.
+  // For one tree on that queue, until it gives it back.
   Result<Ref<Timeline>> take_timeline(QueueState& queue);
+  static void give_timeline(QueueState& queue, Ref<Timeline> timeline) noexcept;
 
   // Errors of Queue::allocate.
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::BufferInfo& buffer,
@@ -59,13 +72,15 @@ class DeviceState final : public RefCounted {
   Result<const BoundKernel*> bind(const KernelSignature& signature);
 
  private:
-  DeviceState(hal::Device device, std::vector<std::string> folders);
+  DeviceState(hal::Device device, const DeviceInfo& info, std::vector<std::string> folders);
   ~DeviceState() override;
   Result<hal::Executable> load(const KernelSignature& signature) const;
 
   const hal::Device device_;
+  const DeviceInfo info_;
   const std::vector<std::string> folders_;
   std::deque<QueueState> queues_;  // as many as at first: a deque since they are not moved
+  base::Atomic<std::size_t> next_queue_{0};
 
   base::Mutex mutex_;  // guards the rest
   TrackedStorage* free_ = nullptr;

@@ -17,17 +17,23 @@ namespace detail {
 
 class RuntimeObject final : public RefCounted {
  public:
-  explicit RuntimeObject(std::vector<Ref<DeviceState>> states) {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      devices_.push_back(Device(std::move(states[i]), i, states.size()));
+  RuntimeObject(std::span<const Ref<DeviceState>> states, Policy policy)
+      : policy_(std::move(policy)) {
+    for (const Ref<DeviceState>& state : states) {
+      const Device& device = devices_.emplace_back(state->handle());
+      for (std::size_t i = 0; i < device.queue_count(); ++i) queues_.push_back(device.queue(i));
     }
   }
 
   std::span<const Device> devices() const noexcept { return devices_; }
+  std::span<const QueueRef> queues() const noexcept { return queues_; }
+  const Policy& policy() const noexcept { return policy_; }
   Device beyond(std::size_t index) const noexcept { return Device({}, index, devices_.size()); }
 
  private:
   std::vector<Device> devices_;
+  std::vector<QueueRef> queues_;
+  const Policy policy_;
 };
 
 namespace {
@@ -72,6 +78,12 @@ Status Device::status() const {
 
 hal::Device Device::hal() const noexcept { return state_ ? state()->device() : hal::Device(); }
 
+QueueRef Device::next_queue() const noexcept { return {*this, state_ ? state()->next_queue() : 0}; }
+
+std::size_t QueueRef::load() const noexcept {
+  return status().ok() ? state()->trees.load(std::memory_order_relaxed) : 0;
+}
+
 std::size_t Device::queue_count() const noexcept { return state_ ? state()->queue_count() : 0; }
 
 Status QueueRef::status() const {
@@ -98,16 +110,27 @@ Result<Runtime> Runtime::create(std::vector<hal::Device> devices, RuntimeInfo in
   std::vector<Ref<detail::DeviceState>> states;
   for (hal::Device& device : devices) {
     if (!device) return Status(StatusCode::kInvalidArgument, "a runtime with an empty device");
+    const detail::DeviceInfo place{
+        .index = states.size(), .count = devices.size(), .queues = info.queues};
     HALYARD_ASSIGN_OR_RETURN(states.emplace_back(),
-                             detail::DeviceState::create(std::move(device), info.queues, folders));
+                             detail::DeviceState::create(std::move(device), place, folders));
   }
   Runtime runtime;
-  runtime.object_ = Ref<RuntimeObject>::adopt(new RuntimeObject(std::move(states)));
+  runtime.object_ = Ref<RuntimeObject>::adopt(new RuntimeObject(states, std::move(info.policy)));
   return runtime;
 }
 
 std::span<const Device> Runtime::devices() const noexcept {
   return object_ ? static_cast<RuntimeObject&>(*object_).devices() : std::span<const Device>();
+}
+
+std::span<const QueueRef> Runtime::queues() const noexcept {
+  return object_ ? static_cast<RuntimeObject&>(*object_).queues() : std::span<const QueueRef>();
+}
+
+const Policy& Runtime::policy() const noexcept {
+  static const Policy none = global_policy(0);  // of the empty runtime
+  return object_ ? static_cast<RuntimeObject&>(*object_).policy() : none;
 }
 
 Device Runtime::device(std::size_t index) const noexcept {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "async/device_state.h"
+#include "halyard/async/operation.h"
+
 namespace halyard::inline v0::async::detail {
 
 template <class F>
@@ -58,6 +61,22 @@ void TrackedStorage::add_read(const Moment& moment) {
   }
   if (place == nullptr) place = &more_reads_.emplace_back();
   *place = moment;
+}
+
+QueueRef TrackedStorage::last_queue() const {
+  const Device device = device_->handle();
+  QueueRef home;
+  for (std::size_t i = 0; i < device_->queue_count(); ++i) {
+    const QueueState& queue = device_->queue(i);
+    if (written_.timeline && timeline_of(written_).queue() == queue.queue) return device.queue(i);
+    if (&queue == home_) home = device.queue(i);
+  }
+  return home;
+}
+
+void OpInputs::add(const Storage* storage) {
+  if (storage == nullptr || count_ == kMost) return;
+  inputs_[count_++] = {tracked(storage)->last_queue(), storage->buffer().size()};
 }
 
 }  // namespace halyard::inline v0::async::detail

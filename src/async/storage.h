@@ -28,6 +28,8 @@ enum class Use : bool { kRead, kWrite };
 class TrackedStorage final : public Storage {
  public:
   const DeviceState* device() const noexcept { return device_; }
+  // Of its last write, where that was on its device; else where it was allocated.
+  QueueRef last_queue() const;
 
   // Adds to `waits` what has to be done before `timeline` uses it. Writes are by the only owner; a
   // read may be beside others. May block once a read has failed, of which nobody knows when it

@@ -75,13 +75,7 @@ class CellFor final : public CellOf<typename Op::Output> {
  public:
   explicit CellFor(Op&& operation) : operation_(std::move(operation)) {}
 
-  static void* operator new(std::size_t size) {
-    void* const memory = allocate_frame(size);
-    if (memory == nullptr) {
-      v0::detail::raise(Status(StatusCode::kResourceExhausted, "no memory for an operation"));
-    }
-    return memory;
-  }
+  static void* operator new(std::size_t size) { return new_frame(size); }
   static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
 
  private:

@@ -176,16 +176,23 @@ class [[nodiscard("an operation does nothing until it is awaited")]] BoxedOperat
     if (!box_) return Status(StatusCode::kFailedPrecondition, "an operation runs once");
     return std::exchange(box_, nullptr)->execute(context);
   }
+  void collect(detail::OpInputs& inputs) const {
+    if (box_) box_->collect(inputs);
+  }
 
  private:
   struct Base {
     virtual ~Base() = default;
     virtual Result<T> execute(Context& context) = 0;
+    virtual void collect(detail::OpInputs& inputs) const = 0;
   };
   template <class Op>
   struct Box final : Base {
     explicit Box(Op&& op) : operation(std::move(op)) {}
     Result<T> execute(Context& context) override { return std::move(operation).execute(context); }
+    void collect(detail::OpInputs& inputs) const override {
+      detail::collect_inputs(operation, inputs);
+    }
     Op operation;
   };
   std::unique_ptr<Base> box_;

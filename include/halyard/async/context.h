@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -58,7 +59,8 @@ class HALYARD_EXPORT Storage : public RefCounted {
 // device but for copy().
 class HALYARD_EXPORT Context {
  public:
-  explicit Context(const QueueRef& queue);
+  // With the runtime, for schedule(), that it is awaited with, if there is one.
+  explicit Context(const QueueRef& queue, const Runtime* runtime = nullptr);
   // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
   // whole awaits the part. Ends before `whole`.
   Context(Context& whole, const QueueRef& queue);
@@ -67,6 +69,7 @@ class HALYARD_EXPORT Context {
   Context& operator=(const Context&) = delete;
 
   const QueueRef& queue() const noexcept { return queue_; }
+  const Runtime* runtime() const noexcept { return runtime_; }
 
   Result<Ref<detail::Storage>> allocate(std::uint64_t size,
                                         hal::MemoryType memory = hal::MemoryType::kDeviceLocal);
@@ -89,6 +92,8 @@ class HALYARD_EXPORT Context {
   // How far all that is. Ok once it is done; else the first failure.
   bool finished() const;
   Status wait() const;
+  // kCancelled as soon as a stop is requested; what was submitted goes on.
+  Status wait(const std::stop_token& stop);
   // As Semaphore::on_reach, of end().
   template <class F>
   Result<hal::Registration> on_finish(F&& fn) {
@@ -110,6 +115,7 @@ class HALYARD_EXPORT Context {
   Status check_here(const detail::Storage* storage, const char* user) const;
 
   const QueueRef queue_;
+  const Runtime* const runtime_;
   Context* const whole_ = nullptr;
   const Status status_;   // why nothing can be submitted
   detail::Moment chain_;  // its last submission

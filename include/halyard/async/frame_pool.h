@@ -7,10 +7,19 @@
 #include <cstddef>
 
 #include "halyard/base/export.h"
+#include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
 
 HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null: no memory
+// The same; raises kResourceExhausted without memory.
+inline void* new_frame(std::size_t size) {
+  void* const frame = allocate_frame(size);
+  if (frame == nullptr) {
+    v0::detail::raise(Status(StatusCode::kResourceExhausted, "no memory for an operation or Task"));
+  }
+  return frame;
+}
 HALYARD_EXPORT void free_frame(void* frame, std::size_t size) noexcept;
 
 }  // namespace halyard::inline v0::async::detail

@@ -3,22 +3,29 @@
 // DeviceFuture: an operation and the queue that it is to run on: what can be awaited.
 //
 //   co_await (operation | on(device))   in any coroutine; the value, or halyard::Error is thrown
+//   co_await (operation | on(runtime))  the same; the queue is the runtime's policy's choice
 //   co_await as_result(...)             the same as a Result
 //   sync_wait(operation, runtime)       without a coroutine: blocks
+//
+// co_await (operation | on(device) | stop_with(token)) ends at once when a stop is requested, with
+// kCancelled: before it is submitted, or after, and then the work goes on to its end.
 //
 // It is an operation too: in a tree it is a part that runs on its own queue, ordered with the rest
 // by the data alone.
 //
 // Awaiting submits the operation, on the awaiting thread; what is done already is not waited for.
 // A coroutine that is no Task (task.h) goes on on a thread of the runtime, where it must not block,
-// or on its own if there was nothing to wait for. An awaiting coroutine may be destroyed, on the
+// or on its own if there was nothing to wait for, or on the one that requests a stop. An awaiting
+// coroutine may be destroyed, on the
 // thread that would resume it or while none does: the work goes on to its end, and its memory is
 // given back behind that.
 #pragma once
 
 #include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -82,6 +89,10 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
 
   DeviceFuture(Op&& operation, QueueRef queue)
       : operation_(std::move(operation)), queue_(std::move(queue)) {}
+  DeviceFuture(Op&& operation, const Runtime& runtime)
+      : operation_(std::move(operation)),
+        queue_(detail::pick_queue(runtime, runtime.policy(), operation_)),
+        runtime_(runtime) {}
 
   Result<Output> execute(Context& whole) && {
     Context part(whole, queue_);
@@ -92,11 +103,19 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
     return {std::move(*this)};
   }
 
+  // A token that it has already counts.
+  DeviceFuture stop_with(std::stop_token stop) && {
+    if (!stop_.stop_possible()) stop_ = std::move(stop);
+    return std::move(*this);
+  }
+
  private:
   template <class, detail::Errors>
   friend class detail::Await;
   Op operation_;
   QueueRef queue_;
+  Runtime runtime_;  // may be empty
+  std::stop_token stop_;
 };
 
 namespace detail {
@@ -108,12 +127,19 @@ class Await {
   using Value = typename Delivery<typename Op::Output>::Type;
 
   Await(DeviceFuture<Op>&& future)
-      : operation_(std::move(future.operation_)), context_(future.queue_) {}
+      : operation_(std::move(future.operation_)),
+        runtime_(std::move(future.runtime_)),
+        context_(future.queue_, runtime_ ? &runtime_ : nullptr),
+        stop_(std::move(future.stop_)) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 
   // Submits. Whether there is nothing to wait for.
   bool await_ready() {
+    if (stop_.stop_requested()) {
+      output_.emplace(Status(StatusCode::kCancelled, "a stop was requested"));
+      return true;
+    }
     output_.emplace(std::move(operation_).execute(context_));
     return !output_->ok() || context_.finished();
   }
@@ -125,16 +151,19 @@ class Await {
     }
   }
   Context& context() noexcept { return context_; }
+  const std::stop_token& stop() const noexcept { return stop_; }
 
  private:
   Result<Value> result() {
     if (!output_->ok()) return std::move(*output_).status();
-    if (Status status = context_.wait(); !status.ok()) return status;
+    if (Status status = context_.wait(stop_); !status.ok()) return status;
     return Delivery<typename Op::Output>::deliver(*std::move(*output_));
   }
 
   Op operation_;
+  Runtime runtime_;
   Context context_;
+  std::stop_token stop_;
   std::optional<Result<typename Op::Output>> output_;
 };
 
@@ -144,20 +173,37 @@ class CallbackAwaiter : public Await<Op, kErrors> {
  public:
   using Await<Op, kErrors>::Await;
 
-  // The callback may come before this returns, on any thread. Who is second goes on.
+  // Either callback may come before this returns, on any thread.
   bool await_suspend(std::coroutine_handle<> coroutine) {
+    coroutine_ = coroutine;
     Result<hal::Registration> registration =
-        this->context().on_finish([this, coroutine](const Status&) {
-          if (second_.exchange(true, std::memory_order_acq_rel)) coroutine.resume();
-        });
+        this->context().on_finish([this](const Status&) { end(); });
     if (!registration.ok()) return false;  // await_resume() waits
     registration_ = *std::move(registration);
-    return !second_.exchange(true, std::memory_order_acq_rel);
+    if (this->stop().stop_possible()) on_stop_.emplace(this->stop(), OnStop{this});
+    State seen = State::kSuspending;
+    return state_.compare_exchange_strong(seen, State::kSuspended, std::memory_order_acq_rel);
   }
 
  private:
-  std::atomic<bool> second_{false};
+  enum class State : std::uint8_t { kSuspending, kSuspended, kEnded };
+  struct OnStop {
+    void operator()() const { self->end(); }
+    CallbackAwaiter* self;
+  };
+
+  // Of the two callbacks the first counts. It resumes the coroutine if that has left
+  // await_suspend(); what the coroutine destroys then waits for the other.
+  void end() {
+    if (state_.exchange(State::kEnded, std::memory_order_acq_rel) == State::kSuspended) {
+      coroutine_.resume();
+    }
+  }
+
+  std::coroutine_handle<> coroutine_;
+  std::atomic<State> state_{State::kSuspending};
   hal::Registration registration_;
+  std::optional<std::stop_callback<OnStop>> on_stop_;
 };
 
 template <class Op>
@@ -171,13 +217,18 @@ struct AsResultOf {
   Op operation;
 };
 
+template <class Place>
 struct On {
   using IsCombinator = void;
   template <DeviceOperation Op>
   DeviceFuture<Op> operator()(Op&& operation) && {
-    return {std::move(operation), std::move(queue)};
+    return {std::move(operation), std::move(place)};
   }
-  QueueRef queue;
+  Place place;
+};
+
+struct StopWith {
+  std::stop_token token;
 };
 
 template <class>
@@ -185,7 +236,14 @@ inline constexpr bool kNever = false;
 
 }  // namespace detail
 
-inline detail::On on(QueueRef queue) noexcept { return {std::move(queue)}; }
+inline detail::On<QueueRef> on(QueueRef queue) noexcept { return {std::move(queue)}; }
+inline detail::On<Runtime> on(Runtime runtime) noexcept { return {std::move(runtime)}; }
+
+inline detail::StopWith stop_with(std::stop_token token) noexcept { return {std::move(token)}; }
+template <class Op>
+DeviceFuture<Op> operator|(DeviceFuture<Op>&& future, detail::StopWith with) {
+  return std::move(future).stop_with(std::move(with.token));
+}
 
 template <class Op>
 detail::AsResult<Op> as_result(DeviceFuture<Op>&& future) {
@@ -217,12 +275,14 @@ auto sync_wait(detail::AsResult<Op>&& as_result) {
   return await.await_resume();
 }
 template <DeviceOperation Op>
-auto sync_wait(Op&& operation, const Runtime& runtime) {
-  return sync_wait(std::move(operation) | on(runtime.device()));
+auto sync_wait(Op&& operation, const Runtime& runtime, std::stop_token stop = {}) {
+  return sync_wait(std::move(operation) | on(runtime) | stop_with(std::move(stop)));
 }
 template <class Op>
-auto sync_wait(detail::AsResultOf<Op>&& as_result, const Runtime& runtime) {
-  return sync_wait(async::as_result(std::move(as_result.operation) | on(runtime.device())));
+auto sync_wait(detail::AsResultOf<Op>&& as_result, const Runtime& runtime,
+               std::stop_token stop = {}) {
+  return sync_wait(
+      async::as_result(std::move(as_result.operation) | on(runtime) | stop_with(std::move(stop))));
 }
 
 }  // namespace halyard::inline v0::async

@@ -8,13 +8,18 @@
 // submitted, and what was made so far is dropped.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "halyard/async/context.h"
+#include "halyard/async/policy.h"
+#include "halyard/async/runtime.h"
+#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
@@ -26,6 +31,36 @@ concept DeviceOperation = !std::is_reference_v<T> && requires(T&& operation, Con
 };
 
 namespace detail {
+
+// The tensors that a tree is given as values, for a policy to look at.
+class HALYARD_EXPORT OpInputs {
+ public:
+  void add(const Storage* storage);
+  template <class T>
+  void add_value(const T& value) {
+    if constexpr (requires { value.storage(); }) add(value.storage());
+  }
+  std::span<const OpInput> get() const noexcept { return {inputs_.data(), count_}; }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  std::array<OpInput, kMost> inputs_;
+  std::size_t count_ = 0;
+};
+
+template <class T>
+void collect_inputs(const T& from, OpInputs& inputs) {
+  if constexpr (requires { from.collect(inputs); }) from.collect(inputs);
+}
+
+// Where `operation` is to run.
+template <class Op>
+QueueRef pick_queue(const Runtime& runtime, const Policy& policy, const Op& operation) {
+  if (runtime.queues().empty()) return runtime.device();
+  OpInputs inputs;
+  if (!policy.ignores_inputs()) collect_inputs(operation, inputs);
+  return policy.pick({runtime.devices(), runtime.queues(), inputs.get()});
+}
 
 // False once its operation was executed or moved from.
 class Once {
@@ -56,6 +91,10 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
     if (!once_.take()) return Status(StatusCode::kFailedPrecondition, "an operation runs once");
     return run(context);
   }
+  void collect(OpInputs& inputs) const {
+    collect_inputs(call_, inputs);
+    std::apply([&](const Ops&... operands) { (collect_inputs(operands, inputs), ...); }, operands_);
+  }
 
  private:
   template <class... Values>
@@ -78,6 +117,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
 template <class T>
 struct GiveValue {
   Result<T> operator()(Context&) && { return std::move(value); }
+  void collect(OpInputs& inputs) const { inputs.add_value(value); }
   T value;
 };
 

@@ -11,8 +11,8 @@
 //
 // A Task is lazy: it starts when it is awaited. It runs on the thread that called sync_wait, which
 // waits for the devices in its stead, and on no other: it may block, and needs no lock. Its
-// operations go to the first device of the Runtime that runs it, unless on() says another. Awaiting
-// a Task does not grow the stack; what it throws reaches its awaiter. Frames
+// operations go where the policy of the Runtime that runs it says, unless on() says otherwise.
+// Awaiting a Task does not grow the stack; what it throws reaches its awaiter. Frames
 // are kept for later ones of their size. Parameters live in the frame: take tensors by value.
 #pragma once
 
@@ -21,58 +21,73 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
 #include "halyard/async/frame_pool.h"
 #include "halyard/async/future.h"
+#include "halyard/async/task_runner.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
 
 template <class T = void>
 class Task;
+class Nursery;
 
 namespace detail {
-
-// What runs a Task and all that it awaits; in sync_wait's frame. Every transfer of control goes
-// through its loop: g++ makes a tail call of a symmetric transfer only where it optimises, and a
-// loop that awaits would grow the stack elsewhere.
-struct TaskRunner {
-  QueueRef queue;
-  std::coroutine_handle<> next{};    // what goes on
-  const Context* context = nullptr;  // what it waits for, if anything
-};
 
 template <class Op, Errors kErrors>
 class TaskAwaiter : public Await<Op, kErrors> {
  public:
   TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
-      : Await<Op, kErrors>(std::move(future)), runner_(runner) {}
+      : Await<Op, kErrors>(std::move(future).stop_with(runner.stop())), runner_(runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
-    runner_.next = coroutine;
-    runner_.context = &this->context();
+    runner_.wait_for(waiter_, coroutine, this->context(), this->stop());
   }
 
  private:
   TaskRunner& runner_;
+  TaskWaiter waiter_;
 };
+
+// Who is told when a Task that nobody awaits has ended. Destroys it.
+class Spawned {
+ public:
+  virtual void ended(std::exception_ptr exception) noexcept = 0;
+
+ protected:
+  ~Spawned() = default;
+};
+
+// What else only a Task awaits.
+template <class T>
+concept AwaitedInTask =
+    requires(T&& awaited, TaskRunner& runner) { std::move(awaited).awaiter(runner); };
 
 class TaskPromiseBase {
  public:
-  static void* operator new(std::size_t size) {
-    void* const frame = allocate_frame(size);
-    if (frame == nullptr) {
-      v0::detail::raise(Status(StatusCode::kResourceExhausted, "no memory for a Task"));
-    }
-    return frame;
-  }
+  static void* operator new(std::size_t size) { return new_frame(size); }
   static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
 
   std::suspend_always initial_suspend() const noexcept { return {}; }
-  std::suspend_always final_suspend() const noexcept {
-    runner_->next = continuation_;
-    return {};
+  void spawn(Spawned& spawned) noexcept { spawned_ = &spawned; }
+
+  auto final_suspend() noexcept {
+    struct Ended {
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<>) const noexcept {
+        if (promise.spawned_ != nullptr) {
+          promise.spawned_->ended(std::move(promise.exception_));  // destroys the frame
+        } else {
+          promise.runner_->start(promise.continuation_);
+        }
+      }
+      void await_resume() const noexcept {}
+      TaskPromiseBase& promise;
+    };
+    return Ended{*this};
   }
   void unhandled_exception() noexcept {
 #if HALYARD_EXCEPTIONS
@@ -84,7 +99,7 @@ class TaskPromiseBase {
 
   template <DeviceOperation Op>
   auto await_transform(Op&& operation) {
-    return TaskAwaiter<Op, Errors::kThrown>({std::move(operation), runner_->queue}, *runner_);
+    return TaskAwaiter<Op, Errors::kThrown>({std::move(operation), runner_->runtime()}, *runner_);
   }
   template <class Op>
     requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
@@ -93,7 +108,7 @@ class TaskPromiseBase {
   }
   template <class Op>
   auto await_transform(AsResultOf<Op>&& as_result) {
-    return TaskAwaiter<Op, Errors::kReturned>({std::move(as_result.operation), runner_->queue},
+    return TaskAwaiter<Op, Errors::kReturned>({std::move(as_result.operation), runner_->runtime()},
                                               *runner_);
   }
   template <class Op>
@@ -104,9 +119,9 @@ class TaskPromiseBase {
   auto await_transform(AsResult<Op>&& as_result) {
     return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), *runner_);
   }
-  template <class T>
-  auto await_transform(Task<T>&& task) {
-    return task.awaiter(*runner_);
+  template <AwaitedInTask T>
+  auto await_transform(T&& awaited) {
+    return std::move(awaited).awaiter(*runner_);
   }
   template <class T>
   std::suspend_never await_transform(T&&) {
@@ -127,9 +142,8 @@ class TaskPromiseBase {
   friend class async::Task;
   TaskRunner* runner_ = nullptr;
   std::coroutine_handle<> continuation_{};  // who awaits it
-#if HALYARD_EXCEPTIONS
+  Spawned* spawned_ = nullptr;              // or whose it is
   std::exception_ptr exception_;
-#endif
 };
 
 template <class T>
@@ -177,11 +191,34 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
     if (coroutine_) coroutine_.destroy();
   }
 
+  // For sync_wait.
+  T run(const Runtime& runtime, std::stop_token stop) && {
+    detail::TaskRunner runner(runtime, std::move(stop));
+    detail::TaskPromise<T>& promise = prepare(runner);
+    runner.start(coroutine_);
+    runner.run();
+    return promise.take();
+  }
+
+  // For co_await in a Task.
+  auto awaiter(detail::TaskRunner& runner) && {
+    struct Awaiter {
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<> continuation) const noexcept {
+        task.coroutine_.promise().continuation_ = continuation;
+        task.coroutine_.promise().runner_->start(task.coroutine_);
+      }
+      T await_resume() const { return task.coroutine_.promise().take(); }
+      Task task;
+    };
+    (void)prepare(runner);
+    return Awaiter{std::move(*this)};
+  }
+
  private:
   friend class detail::TaskPromiseBase;
   friend promise_type;
-  template <class U>
-  friend U sync_wait(Task<U>&& task, const Runtime& runtime);
+  friend class async::Nursery;
   using Handle = std::coroutine_handle<promise_type>;
 
   explicit Task(Handle coroutine) noexcept : coroutine_(coroutine) {}
@@ -193,31 +230,6 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
     }
     coroutine_.promise().runner_ = &runner;
     return coroutine_.promise();
-  }
-
-  auto awaiter(detail::TaskRunner& runner) {
-    struct Awaiter {
-      bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> continuation) const noexcept {
-        task.coroutine_.promise().continuation_ = continuation;
-        task.coroutine_.promise().runner_->next = task.coroutine_;
-      }
-      T await_resume() const { return task.coroutine_.promise().take(); }
-      Task task;
-    };
-    (void)prepare(runner);
-    return Awaiter{std::move(*this)};
-  }
-
-  T run(QueueRef queue) && {
-    detail::TaskRunner runner{.queue = std::move(queue), .next = coroutine_};
-    detail::TaskPromise<T>& promise = prepare(runner);
-    while (const auto next = std::exchange(runner.next, nullptr)) {
-      const Context* const context = std::exchange(runner.context, nullptr);
-      if (context != nullptr) (void)context->wait();  // await_resume() asks again
-      next.resume();
-    }
-    return promise.take();
   }
 
   Handle coroutine_;
@@ -234,9 +246,10 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 }  // namespace detail
 
 // Runs it to its end on this thread, which runs work of a cpu device while it waits for it.
+// Once a stop is requested, what it awaits is kCancelled, at once.
 template <class T>
-T sync_wait(Task<T>&& task, const Runtime& runtime) {
-  return std::move(task).run(runtime.device());
+T sync_wait(Task<T>&& task, const Runtime& runtime, std::stop_token stop = {}) {
+  return std::move(task).run(runtime, std::move(stop));
 }
 
 }  // namespace halyard::inline v0::async

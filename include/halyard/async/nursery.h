@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nursery: Tasks that run side by side, in the scope of the Task that has it.
+//
+//   Nursery nursery;
+//   for (const Device& device : runtime.devices()) co_await nursery.spawn(train(device));
+//   co_await nursery.join();
+//
+// All run on the thread of that Task, each while the others wait for a device. The term and the
+// rule, that no task outlives its scope, are of Nathaniel J. Smith, "Notes on structured
+// concurrency" (2018).
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "halyard/async/frame_pool.h"
+#include "halyard/async/task.h"
+
+namespace halyard::inline v0::async {
+
+class Nursery {
+ public:
+  Nursery() noexcept = default;
+  // Cancels what has not ended: it is destroyed where it waits, and its work goes on to its end.
+  ~Nursery() {
+    while (children_ != nullptr) delete children_;
+  }
+  Nursery(const Nursery&) = delete;
+  Nursery& operator=(const Nursery&) = delete;
+
+  // Awaited, starts `task` and goes on when that waits for the first time, or has ended.
+  [[nodiscard]] auto spawn(Task<> task) noexcept { return Spawn{*this, std::move(task)}; }
+
+  // Awaited, goes on when all have ended. Throws what the first threw that threw.
+  [[nodiscard]] auto join() noexcept { return Join{*this}; }
+
+  bool empty() const noexcept { return children_ == nullptr; }
+
+ private:
+  // A task, in the list of those that have not ended.
+  struct Child final : detail::Spawned {
+    Child(Nursery& of, Task<>&& from) noexcept
+        : nursery(of), task(std::move(from)), next(of.children_) {
+      if (next != nullptr) next->previous = this;
+      of.children_ = this;
+    }
+    ~Child() {
+      (previous != nullptr ? previous->next : nursery.children_) = next;
+      if (next != nullptr) next->previous = previous;
+    }
+    void ended(std::exception_ptr exception) noexcept override {
+      Nursery& of = nursery;
+      if (of.exception_ == nullptr) of.exception_ = std::move(exception);
+      delete this;
+      if (of.empty() && of.joining_ != nullptr) of.joining_->go_on();
+    }
+    static void* operator new(std::size_t size) { return detail::new_frame(size); }
+    static void operator delete(void* memory, std::size_t size) noexcept {
+      detail::free_frame(memory, size);
+    }
+
+    Nursery& nursery;
+    Task<> task;
+    Child* next;
+    Child* previous = nullptr;
+  };
+
+  struct Spawn {
+    struct Awaiter {
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+        runner.go_on(waiter, coroutine);
+        runner.start(child->task.coroutine_);
+      }
+      void await_resume() const noexcept {}
+      detail::TaskRunner& runner;
+      Child* child;
+      detail::TaskWaiter waiter{};
+    };
+    Awaiter awaiter(detail::TaskRunner& runner) && {
+      detail::TaskPromiseBase& promise = task.prepare(runner);
+      Child* const child = new Child(nursery, std::move(task));
+      promise.spawn(*child);
+      return {runner, child};
+    }
+    Nursery& nursery;
+    Task<> task;
+  };
+
+  struct Join {
+    struct Awaiter {
+      ~Awaiter() { nursery.joining_ = nullptr; }
+      bool await_ready() const noexcept { return nursery.empty(); }
+      void await_suspend(std::coroutine_handle<> waiting) noexcept {
+        coroutine = waiting;
+        nursery.joining_ = this;
+      }
+      void await_resume() const {
+#if HALYARD_EXCEPTIONS
+        if (nursery.exception_ != nullptr) {
+          std::rethrow_exception(std::exchange(nursery.exception_, nullptr));
+        }
+#endif
+      }
+      void go_on() noexcept { runner.go_on(waiter, coroutine); }
+      Nursery& nursery;
+      detail::TaskRunner& runner;
+      std::coroutine_handle<> coroutine{};
+      detail::TaskWaiter waiter{};
+    };
+    Awaiter awaiter(detail::TaskRunner& runner) && { return {nursery, runner}; }
+    Nursery& nursery;
+  };
+
+  Child* children_ = nullptr;
+  Join::Awaiter* joining_ = nullptr;
+  std::exception_ptr exception_;
+};
+
+}  // namespace halyard::inline v0::async

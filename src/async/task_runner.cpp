@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/async/task_runner.h"
+
+#include <vector>
+
+#include "async/stop_request.h"
+
+namespace halyard::inline v0::async::detail {
+
+void TaskRunner::run() {
+  for (;;) {
+    std::coroutine_handle<> next = std::exchange(next_, nullptr);
+    if (!next) next = take_ready();
+    if (next) {
+      next.resume();
+    } else if (empty(waiting_)) {
+      return;
+    } else {
+      wait_for_any();
+    }
+  }
+}
+
+std::coroutine_handle<> TaskRunner::take_ready() noexcept {
+  if (empty(ready_)) return nullptr;
+  TaskWaiter& first = *ready_.next_;
+  first.unlink();
+  return first.coroutine_;
+}
+
+bool TaskRunner::collect_ended() noexcept {
+  for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_;) {
+    TaskWaiter& one = *std::exchange(waiter, waiter->next_);
+    if (!one.context_->finished() && !one.stop_->stop_requested()) continue;
+    one.unlink();
+    one.link_before(ready_);
+  }
+  return !empty(ready_);
+}
+
+// Their awaiters find out how it ended.
+void TaskRunner::wait_for_any() {
+  TaskWaiter& first = *waiting_.next_;
+  if (first.next_ == &waiting_) {
+    (void)first.context_->wait(*first.stop_);
+    first.unlink();
+    first.link_before(ready_);
+    return;
+  }
+  if (collect_ended()) return;
+  std::vector<Moment> ends;
+  std::vector<hal::Point> points;
+  StopRequest request;
+  for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
+    Result<Moment> end = waiter->context_->end();
+    if (!end.ok()) continue;  // what it waits for fails: the first to be looked at
+    points.emplace_back(timeline_of(*end).semaphore(), end->value);
+    ends.push_back(*std::move(end));
+    if (!waiter->stop_->stop_possible()) continue;
+    if (!request && !request.open(waiter->context_->queue()).ok()) continue;
+    request.watch(*waiter->stop_);
+  }
+  if (request) points.push_back(request.point());
+  (void)hal::wait_any(points);
+  (void)collect_ended();
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tasks side by side.
+#include "halyard/async/nursery.h"
+
+#include <stdexcept>
+#include <vector>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+class AsyncNursery : public AsyncTest {
+ public:
+  using AsyncTest::runtime;
+  std::vector<int> order;
+
+  // Notes its number before and after it has waited for its device.
+  Task<> noting(int number, Device device) {
+    order.push_back(number);
+    (void)co_await (ones<float>({64}) | on(device));
+    order.push_back(number + 10);
+  }
+  static Task<> throwing() {
+    throw std::runtime_error("on purpose");
+    co_return;
+  }
+};
+
+TEST_F(AsyncNursery, StartsItsTasksAtOnceAndJoinsThem) {
+  run([](AsyncNursery& self) -> Task<> {
+    Nursery nursery;
+    for (int i = 0; i < 3; ++i) {
+      co_await nursery.spawn(self.noting(i, self.runtime.device(static_cast<std::size_t>(i) % 2)));
+    }
+    EXPECT_THAT(self.order, ::testing::IsSupersetOf({0, 1, 2}));
+    co_await nursery.join();
+    EXPECT_TRUE(nursery.empty());
+  }(*this));
+  EXPECT_THAT(order, ::testing::UnorderedElementsAre(0, 1, 2, 10, 11, 12));
+}
+
+TEST_F(AsyncNursery, JoinOfNothingGoesOn) {
+  run([]() -> Task<> {
+    Nursery nursery;
+    co_await nursery.join();
+  }());
+}
+
+TEST_F(AsyncNursery, JoinThrowsTheFirstErrorOnceAllHaveEnded) {
+  run([](AsyncNursery& self) -> Task<> {
+    Nursery nursery;
+    co_await nursery.spawn(self.noting(1, self.runtime.device()));
+    co_await nursery.spawn(throwing());
+    co_await nursery.spawn(throwing());
+    bool thrown = false;
+    try {
+      co_await nursery.join();
+    } catch (const std::runtime_error& error) {
+      thrown = std::string(error.what()) == "on purpose";
+    }
+    EXPECT_TRUE(thrown);
+    EXPECT_THAT(self.order, ElementsAre(1, 11));
+    co_await nursery.join();
+  }(*this));
+}
+
+TEST_F(AsyncNursery, TheEndOfItsScopeCancelsItsTasks) {
+  run([](AsyncNursery& self) -> Task<> {
+    auto held = co_await (ones<float>({1000, 1000}) | share);
+    {
+      Nursery nursery;
+      co_await nursery.spawn([](Shared<Tensor<float>> x, std::vector<int>& done) -> Task<> {
+        (void)co_await matmul(x, x);
+        done.push_back(1);
+      }(held, self.order));
+    }
+    EXPECT_THAT(self.order, ::testing::IsEmpty()) << "it waited, and was destroyed there";
+    EXPECT_TRUE(std::move(held).try_unwrap().has_value()) << "its frame has let go of the share";
+  }(*this));
+}
+
+TEST_F(AsyncNursery, NurseriesNestAndManyTasksAllocateNoFrameTwice) {
+  int ended = 0;
+  run([](int& count) -> Task<> {
+    Nursery outer;
+    for (int i = 0; i < 20; ++i) {
+      co_await outer.spawn([](int& inner_count) -> Task<> {
+        Nursery inner;
+        for (int k = 0; k < 5; ++k) {
+          co_await inner.spawn([](int& n) -> Task<> {
+            (void)co_await ones<float>({16});
+            ++n;
+          }(inner_count));
+        }
+        co_await inner.join();
+      }(count));
+    }
+    co_await outer.join();
+  }(ended));
+  EXPECT_EQ(ended, 100);
+}
+
+}  // namespace
+}  // namespace halyard::async

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which queue a tree runs on.
+#include "halyard/async/policy.h"
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::refused_with;
+
+// Gives the queue that it ran on.
+struct Where {
+  using Output = QueueRef;
+  Result<QueueRef> execute(Context& context) && { return context.queue(); }
+};
+
+class AsyncPolicy : public AsyncTest {
+ protected:
+  AsyncPolicy() { runtime = open(global_policy(0)); }
+  static Runtime open(Policy policy) {
+    return Runtime::open("cpu://?devices=3&workers=1", {.queues = 2, .policy = std::move(policy)})
+        .value();
+  }
+  QueueRef queue(std::size_t device, std::size_t index) const {
+    return runtime.device(device).queue(index);
+  }
+};
+
+TEST_F(AsyncPolicy, TheDefaultTakesTheQueuesOfTheFirstDeviceInTurn) {
+  const auto [a, b, c] = std::tuple(run(Where()), run(Where()), run(Where()));
+  EXPECT_EQ(a, queue(0, 0));
+  EXPECT_EQ(b, queue(0, 1));
+  EXPECT_EQ(c, queue(0, 0));
+}
+
+TEST_F(AsyncPolicy, ScheduleRunsAnOperationWhereAPolicySays) {
+  EXPECT_EQ(run(schedule(Where(), global_policy(1))).device(), runtime.device(1));
+  EXPECT_EQ(run(Where() | schedule(SingleQueue(queue(2, 1)))), queue(2, 1));
+  const auto task = []() -> Task<std::size_t> {
+    auto z = schedule(ones<float>({16, 16}), global_policy(1));
+    Tensor<float> there = co_await std::move(z);
+    co_return 0;
+  };
+  const auto before = runtime.device(1).hal().memory_statistics().total_allocations;
+  run(task());
+  EXPECT_GT(runtime.device(1).hal().memory_statistics().total_allocations, before);
+}
+
+TEST_F(AsyncPolicy, ADeviceOutOfRangeIsToldByTheAwait) {
+  EXPECT_THAT(failure(schedule(ones<float>({4}), global_policy(3))),
+              refused_with(StatusCode::kOutOfRange, "device 3 of a runtime with 3"));
+  EXPECT_THAT(
+      sync_wait(as_result(schedule(Where(), global_policy(1)) | on(runtime.device()))).status(),
+      refused_with(StatusCode::kFailedPrecondition, "on(runtime)"));
+}
+
+TEST_F(AsyncPolicy, RoundRobinTakesAllQueuesInTurn) {
+  runtime = open(RoundRobin());
+  std::vector<QueueRef> seen;
+  for (int i = 0; i < 7; ++i) seen.push_back(run(Where()));
+  EXPECT_THAT(seen, ElementsAre(queue(0, 0), queue(0, 1), queue(1, 0), queue(1, 1), queue(2, 0),
+                                queue(2, 1), queue(0, 0)));
+}
+
+TEST_F(AsyncPolicy, LocalityFirstGoesWhereMostBytesOfTheInputsAre) {
+  const auto small = run(ones<float>({16}) | share | on(queue(1, 1)));
+  const auto large = run(ones<float>({64}) | share | on(queue(2, 0)));
+  const auto where = [&](auto&& inputs) {
+    return run(schedule(zip(std::move(inputs), Where()) | last, LocalityFirst()));
+  };
+  EXPECT_EQ(where(zip(small, large)), queue(2, 0));
+  EXPECT_EQ(where(zip(small, small, small, small, small) | boxed), queue(1, 1));
+  EXPECT_EQ(where(value(0)), queue(0, 0));
+  EXPECT_THAT(run(schedule(to_host(relu(large)), LocalityFirst())), Each(1.0f))
+      << "where its operand is";
+}
+
+TEST_F(AsyncPolicy, LeastLoadedGoesWhereFewestTreesAreUnderWay) {
+  runtime = open(LeastLoaded());
+  EXPECT_EQ(run(Where()), queue(0, 0));
+  Context busy(queue(0, 0));
+  check(busy.allocate(64).status());
+  EXPECT_EQ(queue(0, 0).load(), 1u);
+  EXPECT_EQ(run(Where()), queue(0, 1));
+}
+
+// The guide's: trees without inputs here, all others there.
+struct Sources {
+  QueueRef pick(const OpInfo& info) const noexcept {
+    return info.inputs.empty() ? info.queues.front() : info.queues.back();
+  }
+};
+
+TEST_F(AsyncPolicy, OfOnesOwnIsAClassWithPick) {
+  static_assert(SchedulingPolicy<Sources> && !SchedulingPolicy<int>);
+  runtime = open(Sources());
+  EXPECT_EQ(run(Where()), queue(0, 0));
+  const auto x = run(ones<float>({4}) | share);
+  EXPECT_EQ(run(zip(x, Where()) | last), queue(2, 1));
+}
+
+TEST_F(AsyncPolicy, JoinGivesEachPartAQueueOfItsOwn) {
+  runtime = open(RoundRobin());
+  const auto [a, b, c] = run(join(Where(), Where(), 7));
+  EXPECT_NE(a, b);
+  EXPECT_EQ(c, 7);
+  const auto [d, e] = sync_wait(join(Where(), Where()) | on(runtime.device(1)));
+  EXPECT_EQ(d.device(), runtime.device(1));
+  EXPECT_EQ(e.device(), runtime.device(1));
+  EXPECT_NE(d.index(), e.index());
+}
+
+TEST_F(AsyncPolicy, AForeignCoroutineMayLeaveTheQueueToTheRuntime) {
+  runtime = open(SingleQueue(queue(1, 1)));
+  // The policy's queue is of the first runtime: it is kept by the policy.
+  EXPECT_EQ(sync_wait(Where() | on(runtime)).index(), 1u);
+}
+
+}  // namespace
+}  // namespace halyard::async
