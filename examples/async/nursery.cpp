@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Data-parallel: a Task for each device squares its part of the numbers, side by side with the
+// others; the parts are summed on the first device, where they are copied from device to device.
+#include <halyard/async.h>
+
+#include <cstdio>
+#include <vector>
+
+using namespace halyard;
+using namespace halyard::async;
+
+Task<> square(async::Device device, float first, std::vector<Shared<Tensor<float>>>& parts) {
+  auto x = co_await (full<float>({256}, first) | share | on(device));
+  auto squared = co_await (mul(x, x) | share | on(device));
+  parts.push_back(squared);
+}
+
+Task<> run(Runtime runtime) {
+  std::vector<Shared<Tensor<float>>> parts;
+  Nursery nursery;
+  float first = 1;
+  for (const async::Device& device : runtime.devices()) {
+    co_await nursery.spawn(square(device, first++, parts));
+  }
+  co_await nursery.join();
+  auto sum = zeros<float>({256}) | boxed;
+  for (const auto& part : parts) {
+    sum = add(std::move(sum), part | copy_to(runtime.device(0))) | boxed;
+  }
+  auto result = co_await to_host(std::move(sum));
+  std::printf("%g\n", result[255]);  // 1 + 4 + 9 + 16
+}
+
+int main() {
+  const Runtime runtime = Runtime::open("cpu://?devices=4").value();
+  sync_wait(run(runtime), runtime);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel's arguments as operations of their own, of which only y is awaited.
+#include <halyard/async.h>
+
+#include <cstdio>
+
+using namespace halyard::async;
+
+constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
+
+Task<> run() {
+  auto x0 = ones<float>({16, 16}) | share;
+  auto y0 = ones<float>({16, 16}) | partition(4, 4);
+  auto [a, x, y] = unzip(saxpy(2.0f, x0, std::move(y0)));
+  Shared<Tensor<float>> z = co_await (std::move(y) | unpartition | share);
+  auto result = co_await to_host(add(z, x0));  // x0 has run, and is what it was
+  std::printf("%g\n", result[0]);
+}
+
+int main() { sync_wait(run(), Runtime::open("cpu://").value()); }
