@@ -14,6 +14,7 @@
 #include "halyard/async/operation.h"
 #include "halyard/async/operations.h"
 #include "halyard/async/policy.h"
+#include "halyard/async/recorded.h"
 #include "halyard/async/runtime.h"
 #include "halyard/async/schedule.h"
 #include "halyard/async/task.h"

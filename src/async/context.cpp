@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "async/device_state.h"
+#include "async/recording.h"
 #include "async/stop_request.h"
 #include "base/format.h"
 
@@ -34,7 +35,18 @@ Context::Context(const QueueRef& queue, const Runtime* runtime)
     : queue_(queue), runtime_(runtime), status_(queue.status()) {}
 
 Context::Context(Context& whole, const QueueRef& queue)
-    : queue_(queue), runtime_(whole.runtime_), whole_(&whole), status_(queue.status()) {}
+    : queue_(queue),
+      runtime_(whole.runtime_),
+      whole_(&whole),
+      status_(whole.recording_ == nullptr
+                  ? queue.status()
+                  : Status(StatusCode::kFailedPrecondition, "a recording is on one queue")) {}
+
+Context::Context(Context& whole, RefCounted& recording)
+    : queue_(whole.queue_),
+      runtime_(whole.runtime_),
+      recording_(&static_cast<detail::Recording&>(recording)),
+      status_(whole.status_) {}
 
 Context::~Context() {
   // What cannot be joined is lost with its device: then nobody waits for it.
@@ -89,6 +101,14 @@ Status Context::submit(Uses&& uses, F&& call) {
   return {};
 }
 
+template <class Uses, class Submit, class Record>
+Status Context::do_next(Uses&& uses, Submit&& submit, Record&& record) {
+  if (recording_ == nullptr) {
+    return this->submit(std::forward<Uses>(uses), std::forward<Submit>(submit));
+  }
+  return recording_->add(std::forward<Uses>(uses), std::forward<Record>(record));
+}
+
 // That `storage` is memory of this device.
 Status Context::check_here(const Storage* storage, const char* user) const {
   HALYARD_RETURN_IF_ERROR(status_);
@@ -100,6 +120,9 @@ Status Context::check_here(const Storage* storage, const char* user) const {
 }
 
 Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memory) {
+  if (recording_ != nullptr) {
+    return Status(StatusCode::kFailedPrecondition, "a recording allocates nothing");
+  }
   Ref<TrackedStorage> storage;
   HALYARD_RETURN_IF_ERROR(
       submit([](auto&&) {},
@@ -115,31 +138,35 @@ Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memor
 
 Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {
   HALYARD_RETURN_IF_ERROR(check_here(target, "fill"));
-  return submit([&](auto&& use) { use(target, Use::kWrite); },
-                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-                  return queue.fill(target->buffer(), pattern, pattern_size, info);
-                });
+  return do_next(
+      [&](auto&& use) { use(target, Use::kWrite); },
+      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+        return queue.fill(target->buffer(), pattern, pattern_size, info);
+      },
+      [&](hal::Recorder& recorder) { recorder.fill(target->buffer(), pattern, pattern_size); });
 }
 
 Status Context::update(Storage* target, hal::Bytes source) {
   HALYARD_RETURN_IF_ERROR(check_here(target, "update"));
-  return submit([&](auto&& use) { use(target, Use::kWrite); },
-                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-                  return queue.update(target->buffer(), 0, source, info);
-                });
+  return do_next([&](auto&& use) { use(target, Use::kWrite); },
+                 [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                   return queue.update(target->buffer(), 0, source, info);
+                 },
+                 [&](hal::Recorder& recorder) { recorder.update(target->buffer(), source); });
 }
 
 Status Context::copy(Storage* source, Storage* target) {
   HALYARD_RETURN_IF_ERROR(check_storage(source, "copy"));
   HALYARD_RETURN_IF_ERROR(check_storage(target, "copy"));
-  return submit(
+  return do_next(
       [&](auto&& use) {
         use(source, Use::kRead);
         use(target, Use::kWrite);
       },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
         return queue.copy(source->buffer(), target->buffer(), info);
-      });
+      },
+      [&](hal::Recorder& recorder) { recorder.copy(source->buffer(), target->buffer()); });
 }
 
 Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,
@@ -153,7 +180,8 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
   HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
                            hal::Launch::create(bound->function, arguments, scalars));
-  return submit(
+  const hal::Grid& over = grid != nullptr ? *grid : launch.grid();
+  return do_next(
       [&](auto&& use) {
         std::size_t i = 0;
         for (const KernelParameter& parameter : kernel.parameters) {
@@ -163,13 +191,30 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
         }
       },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.dispatch(bound->function, grid != nullptr ? *grid : launch.grid(),
-                              launch.bindings(), launch.constants(), info);
+        return queue.dispatch(bound->function, over, launch.bindings(), launch.constants(), info);
+      },
+      [&](hal::Recorder& recorder) {
+        recorder.dispatch(bound->function, over, launch.binding_refs(), launch.constants());
       });
+}
+
+Status Context::execute(RefCounted& recorded) {
+  if (recording_ != nullptr) {
+    return Status(StatusCode::kFailedPrecondition, "a recording within a recording");
+  }
+  const auto& recording = static_cast<detail::Recording&>(recorded);
+  return submit([&](auto&& use) { recording.for_each_use(use); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.execute(recording.commands(),
+                                       {.wait = info.wait, .signal = info.signal});
+                });
 }
 
 Status Context::join(const Moment& moment) {
   if (!moment.timeline) return {};
+  if (recording_ != nullptr) {
+    return Status(StatusCode::kFailedPrecondition, "a recording is on one queue");
+  }
   if (joined_count_ == kMaxJoined) HALYARD_RETURN_IF_ERROR(join_chain());
   joined_[joined_count_++] = moment;
   return {};

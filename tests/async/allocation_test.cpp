@@ -64,6 +64,40 @@ TEST_F(AsyncAllocation, TasksThatAwaitTasksAllocateNothing) {
   EXPECT_EQ(least_allocations([&] { y = sync_wait(two_steps(x, std::move(y)), runtime); }), 0u);
 }
 
+TEST_F(AsyncAllocation, AReplayAllocatesNothing) {
+  auto y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
+  const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  const auto step = sync_wait(record(saxpy(2.0f, x, std::move(y))), runtime);
+  EXPECT_EQ(least_allocations([&] { sync_wait(step.replay(), runtime); }), 0u);
+}
+
+TEST_F(AsyncAllocation, CellsAndPartsOnOtherQueuesAllocateNothing) {
+  runtime = Runtime::open("cpu://?workers=1", {.queues = 2}).value();
+  const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
+  EXPECT_EQ(least_allocations([&] {
+              auto [a, x1, y1] =
+                  unzip(saxpy(2.0f, x, std::move(y)) | on(runtime.device().queue(1)));
+              auto shared = value(2.0f) | share;
+              y = sync_wait(saxpy(shared, x, std::move(y1)) | last, runtime);
+            }),
+            0u);
+}
+
+TEST_F(AsyncAllocation, ANurseryAllocatesNothing) {
+  const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
+  const auto into = [](Shared<Tensor<float>> of, Partition<Tensor<float>>& tiles) -> Task<> {
+    tiles = co_await (saxpy(2.0f, std::move(of), std::move(tiles)) | last);
+  };
+  const auto side_by_side = [&]() -> Task<> {
+    Nursery nursery;
+    co_await nursery.spawn(into(x, y));
+    co_await nursery.join();
+  };
+  EXPECT_EQ(least_allocations([&] { sync_wait(side_by_side(), runtime); }), 0u);
+}
+
 // hal's own two: the buffer and what it refers to (Queue::allocate).
 TEST_F(AsyncAllocation, ANewTensorAllocatesTwice) {
   EXPECT_LE(least_allocations([&] { (void)sync_wait(zeros<float>({16, 16}), runtime); }), 2000u);

@@ -33,6 +33,7 @@ namespace halyard::inline v0::async {
 namespace detail {
 
 struct GiveTuple {
+  static constexpr bool kRecordable = true;
   template <class... T>
   Result<std::tuple<T...>> operator()(Context&, T&&... values) const {
     return std::tuple<T...>(std::move(values)...);
@@ -41,6 +42,7 @@ struct GiveTuple {
 
 template <class F>
 struct CallMap {
+  static constexpr bool kRecordable = true;
   template <class T>
   auto operator()(Context&, T&& value) && {
     using Value = std::invoke_result_t<F, T&&>;
@@ -52,6 +54,7 @@ struct CallMap {
 
 template <class F>
 struct CallInspect {
+  static constexpr bool kRecordable = true;
   template <class T>
   Result<T> operator()(Context&, T&& value) && {
     std::invoke(std::move(fn), std::as_const(value));
@@ -82,6 +85,12 @@ struct CallApply {
   }
   [[no_unique_address]] F fn;
 };
+
+template <class F, class T>
+inline constexpr bool kRecordableCall<CallAndThen<F>, T> = Recordable<std::invoke_result_t<F, T&&>>;
+template <class F, class... T>
+inline constexpr bool kRecordableCall<CallApply<F>, std::tuple<T...>> =
+    Recordable<std::invoke_result_t<F, T&&...>>;
 
 // What `operation | combinator` makes of the operation.
 template <template <class> class Call, class F>

@@ -31,6 +31,7 @@ namespace halyard::inline v0::async {
 
 namespace detail {
 
+class Recording;
 class Timeline;
 class Waits;
 struct KernelSignature;
@@ -64,6 +65,9 @@ class HALYARD_EXPORT Context {
   // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
   // whole awaits the part. Ends before `whole`.
   Context(Context& whole, const QueueRef& queue);
+  // Records what it is given instead of submitting it (recorded.h), but for allocate() and join(),
+  // which are kFailedPrecondition.
+  Context(Context& whole, RefCounted& recording);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -83,6 +87,9 @@ class HALYARD_EXPORT Context {
   Status launch(const detail::KernelSignature& kernel, hal::View<detail::Storage*> storages,
                 std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
                 const hal::Grid* grid);
+
+  // What was recorded, once more.
+  Status execute(RefCounted& recording);
 
   // Who awaits this awaits that too; what is submitted here is not ordered behind it.
   Status join(const detail::Moment& moment);
@@ -111,12 +118,15 @@ class HALYARD_EXPORT Context {
   Status submit_behind(const detail::Waits& waits, F&& call);
   template <class Uses, class F>
   Status submit(Uses&& uses, F&& call);
+  template <class Uses, class Submit, class Record>
+  Status do_next(Uses&& uses, Submit&& submit, Record&& record);
   Status join_chain();
   Status check_here(const detail::Storage* storage, const char* user) const;
 
   const QueueRef queue_;
   const Runtime* const runtime_;
   Context* const whole_ = nullptr;
+  detail::Recording* const recording_ = nullptr;
   const Status status_;   // why nothing can be submitted
   detail::Moment chain_;  // its last submission
   std::array<detail::Moment, kMaxJoined> joined_;

@@ -107,6 +107,7 @@ struct Arguments {
 
 template <class Grid, class... P>
 struct CallKernel {
+  static constexpr bool kRecordable = true;
   template <class... A>
   Result<std::tuple<A...>> operator()(Context& context, A&&... given) const {
     constexpr std::size_t kTensors = Parameters<P...>::kTensors;

@@ -30,7 +30,16 @@ concept DeviceOperation = !std::is_reference_v<T> && requires(T&& operation, Con
   { std::move(operation).execute(context) } -> std::same_as<Result<typename T::Output>>;
 };
 
+// An operation that may be recorded (recorded.h): it calls fill(), update(), copy() and launch() of
+// its Context, and nothing else.
+template <class T>
+concept Recordable = DeviceOperation<T> && requires { requires T::kRecordable; };
+
 namespace detail {
+
+// Whether F may be called in a recording with what the operations give.
+template <class F, class... Values>
+inline constexpr bool kRecordableCall = requires { requires F::kRecordable; };
 
 // The tensors that a tree is given as values, for a policy to look at.
 class HALYARD_EXPORT OpInputs {
@@ -82,6 +91,8 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
 
  public:
   using Output = typename CallResult<typename Ops::Output...>::value_type;
+  static constexpr bool kRecordable =
+      (Recordable<Ops> && ...) && kRecordableCall<F, typename Ops::Output...>;
 
   explicit Operation(F call, Ops... operands)
       : call_(std::move(call)), operands_(std::move(operands)...) {}
@@ -116,6 +127,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
 
 template <class T>
 struct GiveValue {
+  static constexpr bool kRecordable = true;
   Result<T> operator()(Context&) && { return std::move(value); }
   void collect(OpInputs& inputs) const { inputs.add_value(value); }
   T value;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors of equal or counted elements: full, zeros, ones, arange; from a std::vector and back:
-// from_host, to_host; on another device: copy_to.
+// from_host, to_host; on another device: copy_to; over those that are there: fill, copy.
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -88,19 +90,73 @@ class Readback {
   std::size_t size_;
 };
 
+template <class T>
+Result<Readback<T>> read(Context& context, Storage* storage, const Shape& shape) {
+  std::size_t size = 1;
+  for (std::size_t d = 0; d < shape.rank(); ++d) size *= shape[d];
+  Result<Ref<Storage>> copy = context.allocate(size * sizeof(T), hal::MemoryType::kHostLocal);
+  if (!copy.ok()) return copy.status();
+  if (Status status = context.copy(storage, copy->get()); !status.ok()) return status;
+  return Readback<T>(*std::move(copy), size);
+}
+
 struct CallToHost {
   template <class Array>
-  auto operator()(Context& context, const Array& array) const
-      -> Result<Readback<typename Array::value_type>> {
-    using T = typename Array::value_type;
-    std::size_t size = 1;
-    for (std::size_t d = 0; d < array.shape().rank(); ++d) size *= array.shape()[d];
-    Result<Ref<Storage>> copy = context.allocate(size * sizeof(T), hal::MemoryType::kHostLocal);
-    if (!copy.ok()) return copy.status();
-    if (Status status = context.copy(array.storage(), copy->get()); !status.ok()) return status;
-    return Readback<T>(*std::move(copy), size);
+  auto operator()(Context& context, const Array& array) const {
+    return read<typename Array::value_type>(context, array.storage(), array.shape());
   }
 };
+
+// Of an array that somebody else owns.
+template <class Array>
+struct CallReadRecorded {
+  explicit CallReadRecorded(const Array& array) : storage(array.storage()), shape(array.shape()) {}
+  auto operator()(Context& context) const {
+    return read<typename Array::value_type>(context, storage.get(), shape);
+  }
+  Ref<Storage> storage;
+  Shape shape;
+};
+
+// Over the elements of an array that is there.
+template <class T>
+struct CallFill {
+  static constexpr bool kRecordable = true;
+  template <class Array>
+  Result<Array> operator()(Context& context, Array&& array) const {
+    Status status = context.fill(array.storage(), pattern, sizeof(T));
+    if (!status.ok()) return status;
+    return std::move(array);
+  }
+  std::uint32_t pattern;
+};
+
+struct CallCopy {
+  static constexpr bool kRecordable = true;
+  template <class From, class To>
+  Result<std::tuple<From, To>> operator()(Context& context, From&& from, To&& to) const {
+    Status status = context.copy(from.storage(), to.storage());
+    if (!status.ok()) return status;
+    return std::tuple<From, To>(std::move(from), std::move(to));
+  }
+};
+
+template <class T>
+constexpr std::uint32_t pattern_of(T element) noexcept {
+  static_assert(sizeof(T) <= 4, "fill, full, ones: elements of 1, 2 or 4 bytes");
+  if constexpr (sizeof(T) == 4) {
+    return std::bit_cast<std::uint32_t>(element);
+  } else {
+    return static_cast<std::make_unsigned_t<T>>(element);
+  }
+}
+// One owner: what may be written.
+template <class T>
+inline constexpr bool kWritable = false;
+template <class T>
+inline constexpr bool kWritable<Tensor<T>> = true;
+template <class T>
+inline constexpr bool kWritable<Partition<T>> = true;
 
 struct CallCopyTo {
   template <class Array>
@@ -125,14 +181,7 @@ struct CopyTo {
 // or 4 bytes.
 template <Element T>
 auto full(const Shape& shape, T element) {
-  static_assert(sizeof(T) <= 4, "full, ones: elements of 1, 2 or 4 bytes");
-  std::uint32_t pattern = 0;
-  if constexpr (sizeof(T) == 4) {
-    pattern = std::bit_cast<std::uint32_t>(element);
-  } else {
-    pattern = static_cast<std::make_unsigned_t<T>>(element);
-  }
-  return detail::operation(detail::CallFull<T>{shape, pattern, sizeof(T)});
+  return detail::operation(detail::CallFull<T>{shape, detail::pattern_of(element), sizeof(T)});
 }
 template <Element T>
 auto ones(const Shape& shape) {
@@ -169,6 +218,30 @@ auto arange(std::uint64_t n) {
 template <class Array>
 auto to_host(Array&& array) {
   return detail::operation(detail::CallToHost(), std::forward<Array>(array));
+}
+
+// `array`, a Tensor or Partition or an operation that gives one, with all its elements `element`.
+template <class Array, Element T>
+auto fill(Array&& array, T element) {
+  using Given = typename detail::AsOperation<Array>::Output;
+  constexpr bool kFit = detail::kWritable<Given> && std::same_as<typename Given::value_type, T>;
+  static_assert(kFit, "fill: a Tensor<T> or a Partition<Tensor<T>>, and a T");
+  if constexpr (kFit) {
+    return detail::operation(detail::CallFill<T>{detail::pattern_of(element)},
+                             std::forward<Array>(array));
+  }
+}
+// The elements of `from`, an array as to_host's, to `to`, as fill's, of the same size; gives both.
+template <class From, class To>
+auto copy(From&& from, To&& to) {
+  using Source = typename detail::AsOperation<From>::Output;
+  using Target = typename detail::AsOperation<To>::Output;
+  constexpr bool kFit = detail::kWritable<Target> &&
+                        std::same_as<typename Source::value_type, typename Target::value_type>;
+  static_assert(kFit, "copy: to a Tensor<T> or a Partition<Tensor<T>>, and from one of T");
+  if constexpr (kFit) {
+    return detail::operation(detail::CallCopy(), std::forward<From>(from), std::forward<To>(to));
+  }
 }
 
 // A tensor with the same elements on another device (or queue), which copies them when they are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: full, ones: elements of 1, 2 or 4 bytes
+// error: fill, full, ones: elements of 1, 2 or 4 bytes
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Trees that are recorded once and replayed.
+#include "halyard/async/recorded.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "async/stepped_world.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using testing::refused_with;
+using testing::saxpy;
+
+// Whose sums depend on the order of their roundings.
+auto thirds() { return full<float>({16, 16}, 1.0f / 3); }
+
+// Two branches and their sum:  y += 2 x;  z += 3 x;  z += 1.1 y.
+auto diamond(const Shared<Tensor<float>>& x, Partition<Tensor<float>>&& y,
+             Partition<Tensor<float>>&& z) {
+  return zip(saxpy(2.0f, x, std::move(y)) | last, saxpy(3.0f, x, std::move(z)) | last) |
+         apply([](Partition<Tensor<float>> y1, Partition<Tensor<float>> z1) {
+           return saxpy(1.1f, std::move(y1) | share, std::move(z1));
+         });
+}
+
+class AsyncRecorded : public AsyncTest {
+ protected:
+  Partition<Tensor<float>> tiles() { return run(thirds() | partition(4, 4)); }
+
+  const Shared<Tensor<float>> x = run(thirds() | share);
+};
+
+TEST_F(AsyncRecorded, AReplayComputesWhatTheTreeWouldBitForBit) {
+  auto recorded = run(record(diamond(x, tiles(), tiles())));
+  run(recorded.replay());
+  const auto eager = elements(run(diamond(x, tiles(), tiles()) | last));
+  EXPECT_EQ(run(recorded.to_host<2>()), eager);
+}
+
+TEST_F(AsyncRecorded, RecordingRunsNothingAndEachReplayRunsAll) {
+  auto recorded = run(record(saxpy(2.0f, run(ones<float>({16, 16}) | share),
+                                   run(ones<float>({16, 16}) | partition(4, 4)))));
+  EXPECT_THAT(run(recorded.to_host<2>()), Each(1.0f));
+  for (int i = 0; i < 10; ++i) run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host<2>()), Each(21.0f));
+  auto [a, shared, y] = std::move(recorded).take();
+  EXPECT_THAT(elements(std::move(y)), Each(21.0f));
+}
+
+TEST_F(AsyncRecorded, IsOrderedWithWhatIsNotRecorded) {
+  auto recorded = run(record(copy(x, run(zeros<float>({16, 16})))));
+  for (int i = 0; i < 20; ++i) {
+    const auto [nothing, read] = run(zip(recorded.replay(), recorded.to_host<1>()));
+    EXPECT_THAT(read, Each(1.0f / 3));
+  }
+}
+
+TEST_F(AsyncRecorded, FillAndCopyWriteWhatIsThere) {
+  auto [from, to] = run(copy(fill(run(zeros<float>({8})), 2.0f), run(zeros<float>({8}))));
+  EXPECT_THAT(elements(std::move(from)), Each(2.0f));
+  EXPECT_THAT(elements(std::move(to)), Each(2.0f));
+  EXPECT_THAT(failure(copy(run(zeros<float>({4})), run(zeros<float>({8})))),
+              refused_with(StatusCode::kInvalidArgument, ""));
+}
+
+// A custom operation that says that it can be recorded, and allocates.
+struct Liar {
+  using Output = int;
+  static constexpr bool kRecordable = true;
+  Result<int> execute(Context& context) && {
+    if (auto storage = context.allocate(4); !storage.ok()) return storage.status();
+    return 0;
+  }
+};
+
+TEST_F(AsyncRecorded, WhatAllocatesIsNotRecorded) {
+  static_assert(Recordable<decltype(diamond(x, tiles(), tiles()))>);
+  static_assert(!Recordable<decltype(ones<float>({4}))>);
+  static_assert(!Recordable<decltype(add(x, x))>);
+  static_assert(!Recordable<decltype(to_host(x))>);
+  static_assert(!Recordable<decltype(value(1) | and_then([](int) { return ones<float>({4}); }))>);
+  static_assert(!Recordable<decltype(value(1) | on(QueueRef()))>);
+  EXPECT_THAT(failure(record(Liar())),
+              refused_with(StatusCode::kFailedPrecondition, "a recording allocates nothing"));
+}
+
+TEST_F(AsyncRecorded, ErrorsOfARecordingAreToldByItsAwait) {
+  EXPECT_THAT(failure(record(copy(run(zeros<float>({4})), run(zeros<float>({8}))))),
+              refused_with(StatusCode::kInvalidArgument, ""));
+}
+
+class AsyncRecordedEdges : public testing::SteppedTest {};
+
+TEST_F(AsyncRecordedEdges, BranchesAreOrderedByTheirDataAlone) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
+  control->on_prepare = [&](const hal::Recording& recording) {
+    for (const hal::CommandEdge& edge : recording.edges) edges.insert({edge.before, edge.after});
+  };
+  // 0: a = 1   1: b = 2   2: c = a   3: b = c   4: a = 3
+  auto tree = zip(fill(tensor(0), 1.0f), fill(tensor(0), 2.0f), tensor(0)) |
+              apply([](Tensor<float> a, Tensor<float> b, Tensor<float> c) {
+                return zip(async::copy(std::move(a), std::move(c)), std::move(b));
+              }) |
+              apply([](std::tuple<Tensor<float>, Tensor<float>> ac, Tensor<float> b) {
+                auto& [a, c] = ac;
+                return zip(async::copy(std::move(c), std::move(b)), fill(std::move(a), 3.0f));
+              });
+  auto recorded = sync_wait(record(std::move(tree)), runtime);
+  using Edges = std::set<std::pair<std::uint32_t, std::uint32_t>>;
+  EXPECT_EQ(edges, (Edges{{0, 2}, {1, 3}, {2, 3}, {0, 4}, {2, 4}}));
+}
+
+}  // namespace
+}  // namespace halyard::async
