@@ -42,7 +42,7 @@ template <class Op, Errors kErrors>
 class TaskAwaiter : public Await<Op, kErrors> {
  public:
   TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
-      : Await<Op, kErrors>(std::move(future).stop_with(runner.stop())), runner_(runner) {}
+      : Await<Op, kErrors>(std::move(future).stop_with(runner.stop()).take()), runner_(runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_for(waiter_, coroutine, this->context(), this->stop());
   }

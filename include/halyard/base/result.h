@@ -125,6 +125,11 @@ class [[nodiscard]] Result {
   }
 
  private:
+// A Result that was moved twice: g++ 12 no longer knows that value_ is there where has_value_ is.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
   template <class U>
   void construct(U&& value) {
     ::new (static_cast<void*>(std::addressof(value_))) T(std::forward<U>(value));
@@ -134,6 +139,9 @@ class [[nodiscard]] Result {
     if (has_value_) value_.~T();
     has_value_ = false;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
   [[gnu::always_inline]] void require() const {
     if (!has_value_) detail::raise(status_);
   }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An operation as a sender, connected to a receiver as a library for std::execution would do it.
+#include <halyard/async.h>
+#include <halyard/async/sender.h>
+
+#include <cstdio>
+#include <future>
+#include <vector>
+
+using namespace halyard;
+using namespace halyard::async;
+
+// Gives what it receives to a std::promise.
+struct Receiver {
+  void set_value(std::vector<float> value) && noexcept { promise->set_value(std::move(value)); }
+  void set_error(Status status) && noexcept {
+    promise->set_exception(std::make_exception_ptr(Error(std::move(status))));
+  }
+  void set_error(std::exception_ptr error) && noexcept { promise->set_exception(error); }
+  void set_stopped() && noexcept { promise->set_value({}); }
+#if defined(HALYARD_HAS_STDEXEC)
+  using receiver_concept = stdexec::receiver_t;
+#endif
+  std::promise<std::vector<float>>* promise;
+};
+
+int main() {
+  const Runtime runtime = Runtime::open("cpu://").value();
+  std::promise<std::vector<float>> promise;
+  auto sum = to_host(add(ones<float>({16}), ones<float>({16}))) | on(runtime);
+  auto operation = as_sender(std::move(sum)).connect(Receiver{&promise});
+  operation.start();
+  std::printf("%g\n", promise.get_future().get()[0]);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A TCP server on the loopback address, one thread for all its connections: while a device computes
+// what one has asked for, it serves the others. Each line is a number n; the answer is the sum of
+// the n x n ones squared, n * n * n. The clients are in this program, which ends with them.
+#include <halyard/async.h>
+#include <halyard/async/asio.h>
+
+#include <asio.hpp>
+#include <cstdio>
+#include <numeric>
+#include <string>
+
+using namespace halyard::async;
+using asio::awaitable;
+using asio::use_awaitable;
+using asio::ip::tcp;
+
+awaitable<void> serve(tcp::socket socket, Runtime runtime) {
+  std::string input;
+  try {
+    for (;;) {
+      std::size_t length =
+          co_await asio::async_read_until(socket, asio::dynamic_buffer(input), '\n', use_awaitable);
+      std::uint64_t n = std::stoul(input.substr(0, length));
+      input.erase(0, length);
+      auto product = to_host(matmul(ones<float>({n, n}), ones<float>({n, n})));
+      auto result = co_await async_wait(std::move(product) | on(runtime), use_awaitable);
+      std::string answer =
+          result.ok()
+              ? std::to_string(std::accumulate(result->begin(), result->end(), std::uint64_t{0}))
+              : result.status().to_string();
+      co_await asio::async_write(socket, asio::buffer(answer + "\n"), use_awaitable);
+    }
+  } catch (const std::system_error&) {  // the client has gone
+  }
+}
+
+awaitable<void> accept(tcp::acceptor& acceptor, Runtime runtime, int clients) {
+  for (int i = 0; i < clients; ++i) {
+    tcp::socket socket = co_await acceptor.async_accept(use_awaitable);
+    co_spawn(acceptor.get_executor(), serve(std::move(socket), runtime), asio::detached);
+  }
+}
+
+awaitable<void> ask(tcp::endpoint server, std::uint64_t n, std::uint64_t& sum) {
+  tcp::socket socket(co_await asio::this_coro::executor);
+  co_await socket.async_connect(server, use_awaitable);
+  for (int i = 0; i < 3; ++i) {
+    co_await asio::async_write(socket, asio::buffer(std::to_string(n) + "\n"), use_awaitable);
+    std::string answer;
+    co_await asio::async_read_until(socket, asio::dynamic_buffer(answer), '\n', use_awaitable);
+    sum += std::stoull(answer);
+  }
+}
+
+int main() {
+  const Runtime runtime = Runtime::open("cpu://?devices=2", {.policy = RoundRobin()}).value();
+  asio::io_context context;
+  tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
+  constexpr int kClients = 8;
+  co_spawn(context, accept(acceptor, runtime, kClients), asio::detached);
+  std::uint64_t sum = 0;
+  for (int i = 1; i <= kClients; ++i) {
+    co_spawn(context, ask(acceptor.local_endpoint(), static_cast<std::uint64_t>(10 * i), sum),
+             asio::detached);
+  }
+  context.run();
+  std::printf("%llu\n", static_cast<unsigned long long>(sum));  // 3 (10^3 + 20^3 + ... + 80^3)
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Await: an operation from its submission to its end. What future.h, task.h and the adapters to
+// other libraries (asio.h, sender.h) have in common.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/context.h"
+#include "halyard/async/operation.h"
+#include "halyard/async/runtime.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::async::detail {
+
+// What becomes of an output when the device is done. A type that has more to do then says so with
+// `Delivered` and deliver(); the parts of a tuple do it one after another.
+template <class T>
+struct Delivery {
+  using Type = T;
+  static Result<T> deliver(T&& output) { return std::move(output); }
+};
+template <class T>
+  requires requires { typename T::Delivered; }
+struct Delivery<T> {
+  using Type = typename T::Delivered;
+  static Result<Type> deliver(T&& output) { return std::move(output).deliver(); }
+};
+template <class... T>
+struct Delivery<std::tuple<T...>> {
+  using Type = std::tuple<typename Delivery<T>::Type...>;
+  static Result<Type> deliver(std::tuple<T...>&& output) { return rest(std::move(output)); }
+
+ private:
+  template <class... Done>
+  static Result<Type> rest(std::tuple<T...>&& output, Done&&... done) {
+    constexpr std::size_t kNext = sizeof...(Done);
+    if constexpr (kNext == sizeof...(T)) {
+      return Type(std::move(done)...);
+    } else {
+      using Part = std::tuple_element_t<kNext, std::tuple<T...>>;
+      auto part = Delivery<Part>::deliver(std::get<kNext>(std::move(output)));
+      if (!part.ok()) return std::move(part).status();
+      return rest(std::move(output), std::move(done)..., *std::move(part));
+    }
+  }
+};
+
+enum class Errors : bool { kThrown, kReturned };
+
+// What is to be awaited, and where.
+template <class Op>
+struct Awaited {
+  Op operation;
+  QueueRef queue;
+  Runtime runtime{};  // may be empty
+  std::stop_token stop{};
+};
+
+template <class Op, Errors kErrors = Errors::kThrown>
+class Await {
+ public:
+  using Value = typename Delivery<typename Op::Output>::Type;
+
+  Await(Awaited<Op>&& what)
+      : what_(std::move(what)), context_(what_.queue, what_.runtime ? &what_.runtime : nullptr) {}
+  Await(const Await&) = delete;
+  Await& operator=(const Await&) = delete;
+
+  // Submits. Whether there is nothing to wait for.
+  bool await_ready() {
+    if (what_.stop.stop_requested()) {
+      output_.emplace(Status(StatusCode::kCancelled, "a stop was requested"));
+      return true;
+    }
+    output_.emplace(std::move(what_.operation).execute(context_));
+    return !output_->ok() || context_.finished();
+  }
+  // Waits for what there is left to wait for.
+  std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>> await_resume() {
+    if constexpr (kErrors == Errors::kThrown) {
+      return result().value();
+    } else {
+      return result();
+    }
+  }
+  Context& context() noexcept { return context_; }
+  const std::stop_token& stop() const noexcept { return what_.stop; }
+
+ private:
+  Result<Value> result() {
+    if (!output_->ok()) return std::move(*output_).status();
+    if (Status status = context_.wait(what_.stop); !status.ok()) return status;
+    return Delivery<typename Op::Output>::deliver(*std::move(*output_));
+  }
+
+  Awaited<Op> what_;
+  Context context_;
+  std::optional<Result<typename Op::Output>> output_;
+};
+
+// Where nobody waits: a callback comes when it has ended, or a stop is requested.
+template <class Op, Errors kErrors>
+class CallbackAwait : public Await<Op, kErrors> {
+ public:
+  using Await<Op, kErrors>::Await;
+
+  // After await_ready() was false. False: await_resume() is next. Otherwise `call(argument)` is
+  // called once, on a thread of the runtime or the one that requests the stop, perhaps before this
+  // returns, and may destroy this.
+  bool suspend(void (*call)(void* argument), void* argument) {
+    call_ = call;
+    argument_ = argument;
+    Result<hal::Registration> registration =
+        this->context().on_finish([this](const Status&) { end(); });
+    if (!registration.ok()) return false;  // await_resume() waits
+    registration_ = *std::move(registration);
+    if (this->stop().stop_possible()) on_stop_.emplace(this->stop(), OnStop{this});
+    State seen = State::kSuspending;
+    return state_.compare_exchange_strong(seen, State::kSuspended, std::memory_order_acq_rel);
+  }
+
+ private:
+  enum class State : std::uint8_t { kSuspending, kSuspended, kEnded };
+  struct OnStop {
+    void operator()() const { self->end(); }
+    CallbackAwait* self;
+  };
+
+  // Of the two callbacks the first counts. It calls if suspend() has nothing left to do; what
+  // destroys this then waits for the other.
+  void end() {
+    if (state_.exchange(State::kEnded, std::memory_order_acq_rel) == State::kSuspended) {
+      call_(argument_);
+    }
+  }
+
+  void (*call_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  std::atomic<State> state_{State::kSuspending};
+  hal::Registration registration_;
+  std::optional<std::stop_callback<OnStop>> on_stop_;
+};
+
+// Calls `done(Result<Value>)` at the end, from start() or as CallbackAwait does. `done` may destroy
+// this. Where exceptions are on, start() throws what a function of the operation throws, and then
+// done is not called.
+template <class Op, class Done>
+class AwaitThen : private CallbackAwait<Op, Errors::kReturned> {
+  using Base = CallbackAwait<Op, Errors::kReturned>;
+
+ public:
+  using Value = typename Base::Value;
+
+  AwaitThen(Awaited<Op>&& what, Done done) : Base(std::move(what)), done_(std::move(done)) {}
+
+  void start() {
+    const auto call = [](void* self) { static_cast<AwaitThen*>(self)->complete(); };
+    if (this->await_ready() || !this->suspend(call, this)) complete();
+  }
+
+ private:
+  void complete() {
+    Result<Value> result = this->await_resume();
+    Done done = std::move(done_);
+    done(std::move(result));
+  }
+  Done done_;
+};
+
+}  // namespace halyard::inline v0::async::detail
