@@ -119,6 +119,7 @@ std::vector<Row> dag_rows();         // B4
 std::vector<Row> parked_rows();      // B5
 std::vector<Row> timeline_rows();    // B6
 std::vector<Row> bandwidth_rows();   // B7
+std::vector<Row> async_rows();       // B8
 std::vector<Row> replay_rows();      // B10
 std::vector<Row> allocation_rows();  // B15
 std::vector<Row> cold_rows();        // B19

@@ -17,9 +17,9 @@ constexpr int kQuickRepetitions = 10;
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
-  for (const auto& part :
-       {submit_rows(), round_trip_rows(), chain_rows(), dag_rows(), parked_rows(), timeline_rows(),
-        bandwidth_rows(), replay_rows(), allocation_rows(), cold_rows(), matmul_rows()}) {
+  for (const auto& part : {submit_rows(), round_trip_rows(), chain_rows(), dag_rows(),
+                           parked_rows(), timeline_rows(), bandwidth_rows(), async_rows(),
+                           replay_rows(), allocation_rows(), cold_rows(), matmul_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
   return rows;

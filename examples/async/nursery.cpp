@@ -10,8 +10,8 @@
 using namespace halyard;
 using namespace halyard::async;
 
-Task<> square(async::Device device, float first, std::vector<Shared<Tensor<float>>>& parts) {
-  auto x = co_await (full<float>({256}, first) | share | on(device));
+Task<> square(async::Device device, float number, std::vector<Shared<Tensor<float>>>& parts) {
+  auto x = co_await (full<float>({256}, number) | share | on(device));
   auto squared = co_await (mul(x, x) | share | on(device));
   parts.push_back(squared);
 }
@@ -19,9 +19,9 @@ Task<> square(async::Device device, float first, std::vector<Shared<Tensor<float
 Task<> run(Runtime runtime) {
   std::vector<Shared<Tensor<float>>> parts;
   Nursery nursery;
-  float first = 1;
+  float number = 1;
   for (const async::Device& device : runtime.devices()) {
-    co_await nursery.spawn(square(device, first++, parts));
+    co_await nursery.spawn(square(device, number++, parts));
   }
   co_await nursery.join();
   auto sum = zeros<float>({256}) | boxed;

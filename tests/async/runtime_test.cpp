@@ -45,6 +45,10 @@ TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
   EXPECT_THAT(failure_on(runtime.device(2)),
               refused_with(StatusCode::kOutOfRange, "device 2 of a runtime with 2"));
   EXPECT_FALSE(runtime.device(2).hal());
+  // Also where nothing is submitted, and in a part.
+  EXPECT_EQ(sync_wait(as_result(value(1) | on(runtime.device(2)))).status().code(),
+            StatusCode::kOutOfRange);
+  EXPECT_EQ(failure(value(1) | on(runtime.device(2))).code(), StatusCode::kOutOfRange);
 }
 
 TEST_F(AsyncRuntime, AnEmptyRuntimeIsToldWhenItIsUsed) {

@@ -80,6 +80,10 @@ class Await {
       output_.emplace(Status(StatusCode::kCancelled, "a stop was requested"));
       return true;
     }
+    if (!context_.status().ok()) {
+      output_.emplace(context_.status());
+      return true;
+    }
     output_.emplace(std::move(what_.operation).execute(context_));
     return !output_->ok() || context_.finished();
   }

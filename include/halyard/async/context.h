@@ -72,6 +72,8 @@ class HALYARD_EXPORT Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  // Why nothing can be submitted, if so: QueueRef::status() above all.
+  const Status& status() const noexcept { return status_; }
   const QueueRef& queue() const noexcept { return queue_; }
   const Runtime* runtime() const noexcept { return runtime_; }
 
@@ -127,7 +129,7 @@ class HALYARD_EXPORT Context {
   const Runtime* const runtime_;
   Context* const whole_ = nullptr;
   detail::Recording* const recording_ = nullptr;
-  const Status status_;   // why nothing can be submitted
+  const Status status_;
   detail::Moment chain_;  // its last submission
   std::array<detail::Moment, kMaxJoined> joined_;
   std::size_t joined_count_ = 0;

@@ -60,8 +60,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
   }
 
   Result<Output> execute(Context& whole) && {
-    Context part(whole, what_.queue);
-    return std::move(what_.operation).execute(part);
+    return detail::execute_part(whole, what_.queue, std::move(what_.operation));
   }
 
   detail::CallbackAwaiter<Op, detail::Errors::kThrown> operator co_await() && {

@@ -71,6 +71,14 @@ QueueRef pick_queue(const Runtime& runtime, const Policy& policy, const Op& oper
   return policy.pick({runtime.devices(), runtime.queues(), inputs.get()});
 }
 
+// `operation` as a part of the tree `whole` on a queue of its own.
+template <class Op>
+Result<typename Op::Output> execute_part(Context& whole, const QueueRef& queue, Op&& operation) {
+  Context part(whole, queue);
+  if (!part.status().ok()) return part.status();
+  return std::move(operation).execute(part);
+}
+
 // False once its operation was executed or moved from.
 class Once {
  public:
