@@ -48,7 +48,7 @@ TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
   // Also where nothing is submitted, and in a part.
   EXPECT_EQ(sync_wait(as_result(value(1) | on(runtime.device(2)))).status().code(),
             StatusCode::kOutOfRange);
-  EXPECT_EQ(failure(value(1) | on(runtime.device(2))).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(failure(zip(value(1) | on(runtime.device(2)), 2)).code(), StatusCode::kOutOfRange);
 }
 
 TEST_F(AsyncRuntime, AnEmptyRuntimeIsToldWhenItIsUsed) {
