@@ -5,6 +5,7 @@ namespace halyard::inline v0::base {
 
 constinit Mutex ParkerPool::mutex_;
 constinit Parker* ParkerPool::free_ = nullptr;
+constinit Parker* ParkerPool::made_ = nullptr;
 
 Parker& ParkerPool::acquire() {
   {
@@ -14,13 +15,26 @@ Parker& ParkerPool::acquire() {
       return *parker;
     }
   }
-  return *new Parker;  // reachable from the pool once it is given back
+  auto* const parker = new Parker;
+  LockGuard lock(mutex_);
+  parker->next_made_ = made_;
+  made_ = parker;
+  return *parker;
 }
 
 void ParkerPool::release(Parker& parker) noexcept {
   LockGuard lock(mutex_);
   parker.next_free_ = free_;
   free_ = &parker;
+}
+
+void ParkerPool::wake_all() noexcept {
+  Parker* parker = nullptr;
+  {
+    LockGuard lock(mutex_);
+    parker = made_;
+  }
+  for (; parker != nullptr; parker = parker->next_made_) parker->wake();
 }
 
 }  // namespace halyard::inline v0::base
