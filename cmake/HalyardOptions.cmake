@@ -49,6 +49,12 @@ function(halyard_expectation_options target)
   endif()
 endfunction()
 
+# Sources that read a command line with CLI11, whose header is all of its code: optimising it takes
+# ten to twenty seconds a source.
+function(halyard_command_line_sources)
+  set_source_files_properties(${ARGV} PROPERTIES COMPILE_OPTIONS -O0)
+endfunction()
+
 # halyard_test_cases(NAME [PREFIX of its tests' names] [SHARDS n] [PROPERTIES of its tests...]): the
 # cases of a GoogleTest program, each found by ctest and run in a process of its own. Under a
 # sanitizer a process costs more than most cases: there ctest has the program, in as many shards.

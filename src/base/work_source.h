@@ -45,8 +45,8 @@ class WorkSource {
   // longer than a cache line takes, shorter than a futex wake (performance.md, section 6.2).
   virtual unsigned spin_turns() noexcept { return 64; }
 
-  // Sleeps until `parker` is woken after `epoch`, or `deadline` on clock(). False only after the
-  // deadline.
+  // Sleeps until `parker`, one of the ParkerPool, is woken after `epoch`, or `deadline` on clock().
+  // False only after the deadline. Callers re-check: ParkerPool::wake_all() may be who wakes it.
   virtual bool park(Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept = 0;
 };
 

@@ -39,7 +39,10 @@ DriverRegistry::DriverRegistry(base::WorkSource& work_source, trace::Tracer* tra
       engine_(work_source_, edges_within_domains(), tracer),
       files_(work_source_) {}
 
-DriverRegistry::~DriverRegistry() { (void)shutdown(kForever); }
+DriverRegistry::~DriverRegistry() {
+  (void)shutdown(kForever);
+  base::ParkerPool::release(all_closed_);
+}
 
 Status DriverRegistry::add(std::unique_ptr<Driver> driver) {
   base::LockGuard lock(mutex_);

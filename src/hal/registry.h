@@ -92,7 +92,7 @@ class DriverRegistry final : private shells::Work {
   DeviceObject* retiring_ = nullptr;
   std::size_t open_devices_ = 0;
   bool shut_down_ = false;
-  base::Parker all_closed_;
+  base::Parker& all_closed_ = base::ParkerPool::acquire();
 };
 
 // The registry behind hal::open(): built on first use with every driver of this build, and never

@@ -98,9 +98,9 @@ std::span<const std::string_view> cpu_targets() noexcept {
 }
 
 Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx) {
-  const Result<const ImageInfo*> image = hyx.image_for(cpu_targets(), kCpuConvention);
-  if (!image.ok()) return Status(StatusCode::kUnavailable, image.status().message());
-  return load((*image)->bytes, base::format("{}, image {}", hyx.name(), (*image)->target));
+  HALYARD_ASSIGN_OR_RETURN(const ImageInfo* const image,
+                           hyx.image_for(cpu_targets(), kCpuConvention));
+  return load(image->bytes, base::format("{}, image {}", hyx.name(), image->target));
 }
 
 Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::string_view name) {

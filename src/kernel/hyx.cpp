@@ -405,7 +405,7 @@ Result<const ImageInfo*> Hyx::image_for(std::span<const std::string_view> target
       if (image.target == target && image.convention == convention) return &image;
     }
   }
-  return error(StatusCode::kNotFound, "{}: no image for {} ({}); it has {}", name_,
+  return error(StatusCode::kUnavailable, "{}: no image for {} ({}); it has {}", name_,
                join(targets, [](std::string_view target) { return target; }), convention,
                join(images(), [](const ImageInfo& image) { return image.target; }));
 }

@@ -50,8 +50,8 @@ class HALYARD_EXPORT Hyx {
 
   // kNotFound names the kernels that there are. The result lives as long as this Hyx.
   Result<const KernelInfo*> find(std::string_view kernel) const;
-  // The image of this calling convention whose target comes first in `targets`; kNotFound names
-  // what the file has.
+  // The image of this calling convention whose target comes first in `targets`; kUnavailable
+  // names what the file has.
   Result<const ImageInfo*> image_for(std::span<const std::string_view> targets,
                                      std::string_view convention) const;
 

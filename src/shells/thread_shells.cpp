@@ -31,7 +31,8 @@ void ThreadShells::wake(base::Shell shell) noexcept {
     if (kind.pending.exchange(true, std::memory_order_seq_cst)) return;
   }
   if (kind.started.load(std::memory_order_acquire) != threads_of(shell)) [[unlikely]] {
-    start_threads(shell);
+    // Only here: those who stand in try to start it too, and would wake each other for ever.
+    if (!start_threads(shell)) base::ParkerPool::wake_all();
   }
   kind.parker.wake();
 }
@@ -44,9 +45,10 @@ void ThreadShells::pause(unsigned turns) noexcept {
   }
 }
 
-void ThreadShells::start_threads(base::Shell shell) noexcept {
+// False: the kind has not one.
+bool ThreadShells::start_threads(base::Shell shell) noexcept {
   base::LockGuard lock(mutex_);
-  if (stopping_.load(std::memory_order_relaxed)) return;
+  if (stopping_.load(std::memory_order_relaxed)) return true;  // shutdown() does what is left
   Kind& kind = kinds_[static_cast<int>(shell)];
   int started = kind.started.load(std::memory_order_relaxed);
   for (; started < threads_of(shell); ++started) {
@@ -58,50 +60,43 @@ void ThreadShells::start_threads(base::Shell shell) noexcept {
     if (kind.adopted || kind.threads[started].start(name, body, &kind) != 0) break;
   }
   kind.started.store(started, std::memory_order_release);
-  set_lacking(shell, started == 0);
-  // Not one thread: the next wake-up must come here again.
-  if (started == 0) kind.pending.store(false, std::memory_order_relaxed);
-}
-
-// Under mutex_.
-void ThreadShells::set_lacking(base::Shell shell, bool lacking) noexcept {
   const std::uint32_t bit = 1u << static_cast<int>(shell);
   const std::uint32_t others = lacking_.load(std::memory_order_relaxed) & ~bit;
-  lacking_.store(others | (lacking ? bit : 0), std::memory_order_seq_cst);
+  lacking_.store(others | (started == 0 ? bit : 0), std::memory_order_seq_cst);
+  // Not one thread: the next wake-up must come here again. Work whose wake-up was merged into this
+  // one is seen by those who are woken now.
+  if (started == 0) kind.pending.store(false, std::memory_order_seq_cst);
+  return started != 0;
 }
 
-// Nobody tells those who sleep that a kind lacks its thread: they look now and then.
+// No wake_all() is lost: it follows the store of lacking_, and the epoch was taken before the load.
 bool ThreadShells::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept {
-  for (;;) {
-    if (lacking_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
-      stand_in(parker, epoch);
+  while (lacking_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
+    stand_in(parker, epoch);
     const Nanoseconds look = clock().now() + kLookInterval;
-    if (deadline <= look) return parker.park(epoch, deadline);
+    if (deadline <= look) break;
     if (parker.park(epoch, look)) return true;
   }
+  return parker.park(epoch, deadline);
 }
 
 // Until there is nothing to do, or `parker` was woken.
 void ThreadShells::stand_in(const base::Parker& parker, std::uint32_t epoch) noexcept {
   for (Kind& kind : kinds_) {
     const base::Shell shell = shell_of(kind);
-    if (!lacks(shell)) continue;
-    start_threads(shell);
+    if (!lacks(shell) || start_threads(shell)) continue;
     {
       base::LockGuard lock(mutex_);
       if (!lacks(shell) || kind.adopted || stopping_.load(std::memory_order_relaxed)) continue;
       kind.adopted = true;
-      // Work announced before this point is seen by step(), later work sets the bit again.
-      set_lacking(shell, false);
     }
-    const base::FileSizeSignalGuard guard;  // as the file shell's
-    bool more = true;
-    while (more && parker.prepare() == epoch) more = work_->step(shell);
-    // What is due later has no other thread either.
-    more = more || work_->next_step(shell) != Deadline::kForeverTime;
+    {
+      const base::FileSizeSignalGuard guard;  // as the file shell's
+      while (parker.prepare() == epoch && work_->step(shell)) {
+      }
+    }
     base::LockGuard lock(mutex_);
     kind.adopted = false;
-    if (more) set_lacking(shell, true);
   }
 }
 

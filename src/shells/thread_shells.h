@@ -10,7 +10,7 @@
 // with its first wake-up: a program that never needs one has none. If the system refuses a thread,
 // the next wake-up of that kind tries again, and so does whoever waits (park): one that waits does
 // the work itself meanwhile, callbacks and host calls too, so that none waits for a thread that
-// never comes.
+// never comes. Only then do those who wait look now and then.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,8 @@ class ThreadShells final : public base::WorkSource {
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
 
  private:
-  // How long whoever waits sleeps before it looks for work that lacks a thread.
+  // While a kind lacks its thread, who waits looks this often for what is due there by now, and for
+  // what another has left undone because its own wait was over.
   static constexpr Nanoseconds kLookInterval = 10'000'000;
 
   struct Kind {
@@ -85,18 +86,17 @@ class ThreadShells final : public base::WorkSource {
   base::Shell shell_of(const Kind& kind) const noexcept {
     return static_cast<base::Shell>(&kind - kinds_);
   }
-  void start_threads(base::Shell shell) noexcept;
+  bool start_threads(base::Shell shell) noexcept;
   bool lacks(base::Shell shell) const noexcept {
     return (lacking_.load(std::memory_order_seq_cst) >> static_cast<int>(shell) & 1) != 0;
   }
-  void set_lacking(base::Shell shell, bool lacking) noexcept;
   void stand_in(const base::Parker& parker, std::uint32_t epoch) noexcept;
   void run(Kind& kind) noexcept;
 
   Work* work_ = nullptr;
   base::Atomic<bool> stopping_{false};
   Kind kinds_[base::kShellCount];
-  // A bit for each kind that has work, or will have, and not one thread. Written under mutex_.
+  // A bit for each kind that was woken and has not one thread. Written under mutex_.
   base::Atomic<std::uint32_t> lacking_{0};
   base::Mutex mutex_;  // guards starting, `adopted` and own_
   base::Thread own_[kOwnThreads];

@@ -38,6 +38,10 @@ void World::note(std::uint32_t node, std::string_view what) {
   if (scheduler().tracing()) scheduler().trace(fmt::format("node {}: {}", node, what));
 }
 
+void World::note(std::uint32_t node, std::string_view what, const Status& status) {
+  if (scheduler().tracing()) note(node, fmt::format("{}: {}", what, status.to_string()));
+}
+
 std::string World::dump() {
   return plan_.describe() + (registry_ ? registry_->engine().dump_timelines() : "");
 }
@@ -159,7 +163,7 @@ void World::live(std::uint32_t thread) {
 
 void World::perform(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
-  if (scheduler().tracing()) note(k, "begins");
+  note(k, "begins");
   switch (node.kind) {
     case NodeKind::kBarrier:
     case NodeKind::kFill:
@@ -286,7 +290,7 @@ bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
                              hal::Points(signal_points.data(), signal_points.size()), &handle);
   record.accepted = handle.object() != nullptr;
   if (!record.accepted) {
-    note(k, status.to_string());
+    note(k, "refused", status);
     check(!status.ok(), "accepted, but there is no handle", k);
     const bool full = status.code() == StatusCode::kResourceExhausted && plan_.small_backlog();
     const Node& node = plan_.nodes[k];
@@ -437,7 +441,7 @@ void World::wait(std::uint32_t k) {
   const Status status = points.size() == 1 ? keep[0].wait(node.waits[0].value, deadline)
                         : node.any         ? hal::wait_any({points.data(), points.size()}, deadline)
                                    : hal::wait_all({points.data(), points.size()}, deadline);
-  note(k, status.to_string());
+  note(k, "ends", status);
   if (status.ok()) {
     const auto holds = [&](const PlannedPoint& point) { return justified(point); };
     const bool any = node.any && points.size() > 1;
@@ -458,7 +462,7 @@ void World::wait_idle(std::uint32_t k) {
     if (record->queue == queue.object() && record->lives) before.push_back(record.get());
   }
   const Status status = queue.wait_idle(std::chrono::nanoseconds(node.patience));
-  note(k, status.to_string());
+  note(k, "ends", status);
   if (!status.ok())
     return check(status.code() == StatusCode::kDeadlineExceeded, status.to_string(), k);
   for (Record* record : before) {
@@ -513,7 +517,7 @@ void World::observe(std::uint32_t k) {
 void World::reached(std::uint32_t k, const Status& status) {
   const Node& node = plan_.nodes[k];
   Observer& observer = observers_[k];
-  note(k, fmt::format("callback: {}", status.to_string()));
+  note(k, "callback", status);
   check(!observer.dropped, "a callback runs after its registration is gone", k);
   check(++observer.calls == 1, "a callback is called twice", k);
   if (status.ok()) {

@@ -132,6 +132,7 @@ class World {
   bool caused(std::uint32_t semaphore, std::string_view message);
   void check(bool condition, std::string_view what, std::int64_t node = -1);
   void note(std::uint32_t node, std::string_view what);
+  void note(std::uint32_t node, std::string_view what, const Status& status);
 
   const Plan& plan_;
   Random random_;

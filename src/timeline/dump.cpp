@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Explaining a hang: what every submission waits for, and who was to signal it.
+#include <algorithm>
 #include <vector>
 
 #include "base/format.h"
@@ -81,13 +82,17 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
   }
   const auto show = [&](Lane& lane, const char* kind) {
     lane.take_retire_role();
-    const std::uint64_t first = lane.retired() + 1;
     const std::uint64_t last = lane.published();
-    text += base::format("    {} has retired {}, issued {}\n", kind, first - 1, last);
-    for (std::uint64_t at = first; at <= last && at < first + kMaxLines; ++at) {
-      text += base::format("    in flight as {}\n", at);
-      describe(*lane.entry(at).submission);
-    }
+    text += base::format("    {} has retired {}, issued {}\n", kind, lane.retired(), last);
+    const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end) {
+      for (std::uint64_t at = before + 1; at <= end && at <= before + kMaxLines; ++at) {
+        text += base::format("    {} as {}\n", what, at);
+        describe(*lane.entry(at).submission);
+      }
+    };
+    // What the lane has let go of may be another submission by now.
+    list("in flight", lane.retired(), std::min(last, lane.in_front()));
+    if (lane.quarantined()) list("failed, and held", lane.held_, last);
     lane.release_retire_role();
   };
   if (lane_ != nullptr) show(*lane_, "lane");

@@ -216,26 +216,21 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
 }
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
-  const auto help_first = [&] {
+  const Point point{this, value};
+  return traced_wait(engine_, trace::kWaitFor, &point, 1, [&] {
     if (issued.lane != nullptr && issued.lane->help(issued.sequence)) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       (void)issued.lane->try_retire();
     }
-    if (look(value) == Look::kReached) return Status();
-    const Point point{this, value};
-    return Waiter(engine_, &point, 1, false).wait(deadline);
-  };
-  const auto wait_here = [&] {
-    Status status = help_first();
+    Status status;
+    if (look(value) != Look::kReached) status = Waiter(engine_, &point, 1, false).wait(deadline);
     // It was issued without a doorbell, because we were to help. The deadline has passed, or others
     // have decided the wait: watching its lane arms it, and arming rings.
     if (issued.lane != nullptr && issued.lane->retired() < issued.sequence) [[unlikely]] {
       issued.lane->watch(issued.sequence);
     }
     return status;
-  };
-  const Point point{this, value};
-  return traced_wait(engine_, trace::kWaitFor, &point, 1, wait_here);
+  });
 }
 
 Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/registry.h"
 
+#include "base/failing_calls.h"
 #include "hal/fake_driver.h"
 
 namespace halyard::hal {
@@ -55,6 +56,18 @@ TEST_F(Registry, ShutdownKeepsItsDeadline) {
   EXPECT_TRUE(device.queue().barrier_and_wait({}, 20s).ok()) << "and changes nothing";
   device = {};
   EXPECT_TRUE(registry.shutdown(20s).ok());
+}
+
+TEST_F(Registry, WhoSleepsInShutdownClosesTheDevicesWhereTheSystemRefusesAThread) {
+  Device device = registry.open("fake://").value();
+  halyard::testing::FailingCalls refused("thread.start");
+  std::thread other([&] {
+    refused.wait_for_sleeps(1);
+    device = {};
+  });
+  EXPECT_TRUE(registry.shutdown(20s).ok());
+  other.join();
+  EXPECT_GT(refused.failed, 0);
 }
 
 // Devices of one domain wait on each other natively; of different ones, through the host.

@@ -19,6 +19,7 @@ using namespace std::chrono_literals;
 // Counts down what is left to do, and wakes `done` at zero.
 class CountedWork final : public Work {
  public:
+  ~CountedWork() { base::ParkerPool::release(done); }
   bool step(Shell shell) noexcept override {
     ++steps;
     if (on_step) return on_step(shell);
@@ -43,8 +44,43 @@ class CountedWork final : public Work {
   std::atomic<int> steps{0};
   std::atomic<Nanoseconds> next{Deadline::kForeverTime};
   std::function<bool(Shell)> on_step;
-  base::Parker done;
+  base::Parker& done = base::ParkerPool::acquire();
 };
+
+// A thread that waits until `done` is woken and true.
+class Sleeper {
+ public:
+  explicit Sleeper(ThreadShells& shells)
+      : thread_([this, &shells] {
+          id = std::this_thread::get_id();
+          for (;;) {
+            const std::uint32_t epoch = parker_.prepare();
+            if (done) return;
+            if (!shells.park(parker_, epoch, Deadline(20s).resolve(shells.clock()))) return;
+          }
+        }) {}
+  ~Sleeper() { base::ParkerPool::release(parker_); }
+  void wake() {
+    done = true;
+    parker_.wake();
+  }
+  void join() { thread_.join(); }
+  std::atomic<bool> done{false};
+  std::atomic<std::thread::id> id;
+
+ private:
+  base::Parker& parker_ = base::ParkerPool::acquire();
+  std::thread thread_;
+};
+
+TEST(ThreadShells, WhoWaitsSleepsOnceUntilItsDeadline) {
+  ThreadShells shells;
+  base::Parker& parker = base::ParkerPool::acquire();
+  const testing::FailingCalls none;
+  EXPECT_FALSE(shells.park(parker, parker.prepare(), Deadline(50ms).resolve(shells.clock())));
+  EXPECT_EQ(none.sleeps, 1);
+  base::ParkerPool::release(parker);
+}
 
 TEST(ThreadShells, AShellThatIsNeverWokenHasNoThread) {
   CountedWork work;
@@ -151,6 +187,70 @@ TEST_P(EachShell, IsStoodInForByWhoWaitsWhereTheSystemRefusesAThread) {
     work.wait_until_done(shells);
   }
   EXPECT_GT(refused.failed, 0);
+  shells.shutdown();
+}
+
+TEST_P(EachShell, IsStoodInForByWhoSleptBeforeTheSystemRefusedTheThread) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  testing::FailingCalls refused("thread.start");
+  refused.on = false;
+  Sleeper sleeper(shells);
+  std::atomic<std::thread::id> by;
+  work.on_step = [&](Shell) {
+    if (work.todo.exchange(0) == 0) return false;
+    by = std::this_thread::get_id();
+    sleeper.wake();
+    return true;
+  };
+  refused.wait_for_sleeps(1);
+  refused.on = true;
+  work.todo = 1;
+  shells.wake(GetParam());
+  sleeper.join();
+  EXPECT_EQ(by.load(), sleeper.id.load()) << "lost wake-up";
+  shells.shutdown();
+}
+
+// Each of two does one piece of work, by which its own wait is over.
+TEST_P(EachShell, IsStoodInForByAnotherOnceTheWaitOfTheFirstIsOver) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  testing::FailingCalls refused("thread.start");
+  refused.on = false;
+  Sleeper sleepers[2]{Sleeper(shells), Sleeper(shells)};
+  work.on_step = [&](Shell) {
+    if (work.todo == 0) return false;
+    if (work.todo == 2) refused.wait_for_sleeps(3);  // the other has looked, and sleeps again
+    --work.todo;
+    for (Sleeper& sleeper : sleepers) {
+      if (sleeper.id.load() == std::this_thread::get_id()) sleeper.wake();
+    }
+    return true;
+  };
+  refused.wait_for_sleeps(2);
+  refused.on = true;
+  work.todo = 2;
+  shells.wake(GetParam());
+  for (Sleeper& sleeper : sleepers) sleeper.join();
+  EXPECT_EQ(work.todo, 0) << "left undone";
+  shells.shutdown();
+}
+
+TEST_P(EachShell, HasWhatIsDueLaterDoneWhereTheSystemRefusesAThread) {
+  CountedWork work;
+  ThreadShells shells;
+  shells.start(work);
+  const testing::FailingCalls refused("thread.start");
+  work.next = 0;
+  work.on_step = [&](Shell) {
+    if (work.steps == 3) work.done.wake();  // nothing to do twice, and nobody wakes it
+    return false;
+  };
+  shells.wake(GetParam());
+  EXPECT_TRUE(shells.park(work.done, work.done.prepare(), Deadline(20s).resolve(shells.clock())));
   shells.shutdown();
 }
 

@@ -169,8 +169,8 @@ TEST(Hyx, PrefersTheFirstAcceptableTarget) {
   const Hyx hyx = Hyx::parse(compiler::write_hyx(sample()), "k.hyx").value();
   const std::string_view targets[] = {"x86-64-v4", "x86-64-v2", "x86-64-v3"};
   EXPECT_EQ(hyx.image_for(targets, "hy-cpu-1").value(), &hyx.images()[1]);
-  EXPECT_EQ(hyx.image_for(targets, "hy-gpu-1").status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(hyx.image_for({}, "hy-cpu-1").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(hyx.image_for(targets, "hy-gpu-1").status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(hyx.image_for({}, "hy-cpu-1").status().code(), StatusCode::kUnavailable);
 }
 
 TEST(Hyx, RefusesEveryTruncation) {

@@ -199,6 +199,24 @@ TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
   second->release_for_user();
 }
 
+TEST(Rule27Quarantine, TheDumpShowsWhatTheOldLaneKeepsAndNothingThatItHasLetGoOf) {
+  QuarantinedWorld world;
+  ASSERT_NO_FATAL_FAILURE(world.quarantine());
+  const auto old_lane = [&] {
+    const std::string text = world.engine.dump_timelines();
+    return text.substr(std::min(text.find("quarantined lane"), text.size()));
+  };
+  EXPECT_NE(old_lane().find("in flight as 1\n"), std::string::npos) << old_lane();
+  EXPECT_NE(old_lane().find("failed, and held as 2\n"), std::string::npos) << old_lane();
+  MemoryQueue& old = *world.b.lanes.front();
+  old.stopped = false;
+  old.ignores_waits = true;
+  world.settle();
+  EXPECT_EQ(world.before->query().value(), 1u);
+  EXPECT_NE(old_lane().find("has retired 1, issued 2\n"), std::string::npos) << old_lane();
+  EXPECT_EQ(old_lane().find(" as "), std::string::npos) << old_lane();
+}
+
 TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   QuarantinedWorld world;
   world.quarantine();

@@ -25,7 +25,8 @@ HALYARD_EXPORT Result<std::unique_ptr<Device>> open_cpu(unsigned workers = 0);
 HALYARD_EXPORT Result<Program> cpu_program(Kernel kernel, ProgramInfo info);
 
 // A kernel of a .hyx file in memory, from the best image that this CPU runs. `name` stands for the
-// file in messages. kDataLoss (damaged file), kNotFound (no such kernel, or no image for this CPU).
+// file in messages. kDataLoss (damaged file), kUnavailable (no image for this CPU), kNotFound (no
+// such kernel).
 HALYARD_EXPORT Result<Program> load_cpu_program(std::span<const std::byte> hyx,
                                                 std::string_view name, std::string_view kernel);
 
