@@ -11,8 +11,8 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPooled = false;  // AddressSanitizer is to see the use of a frame that was freed
+#if defined(__SANITIZE_ADDRESS__) || defined(HALYARD_SIMULATION)
+constexpr bool kPooled = false;  // AddressSanitizer, or poison, shows the use of a freed frame
 #else
 constexpr bool kPooled = true;
 #endif

@@ -268,6 +268,9 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   };
   Result<Ref<Memory>> memory = allocate(size);
   if (!memory.ok() && size > wanted) memory = allocate(wanted);
+  // A fault is loss of the device, wherever it shows (rule 26): what waits here is not to hear that
+  // memory is exhausted.
+  if (memory.status().code() == StatusCode::kDeviceLost) device_->timeline().lose(memory.status());
   if (memory.ok()) (*memory)->count_in(device_->memory_counters());
   base::LockGuard lock(mutex_);
   Status status = memory.status();

@@ -56,7 +56,9 @@ class SimDevice final : public hal::DeviceImpl {
   const void* domain() const noexcept override { return domain_; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t,
                                     hal::MemoryType type) override {
-    HALYARD_RETURN_IF_ERROR(native_.call("allocate"));
+    if (options_.allocations_fail || native_.faulted()) {
+      HALYARD_RETURN_IF_ERROR(native_.call("allocate"));
+    }
     auto& used = native_.memory_used();
     if (*used + size > options_.native.device_memory) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for {} bytes", native_.name(),

@@ -19,7 +19,8 @@ struct SimDriverOptions {
   std::uint32_t max_in_flight = 64;
   std::uint32_t max_backlog = 1u << 20;
   std::uint32_t busy = 0;  // in 256: issue() takes a part of its batch, although there is room
-  NativeOptions native;    // of each device
+  bool allocations_fail = true;                   // one of memory may be native.failing_call
+  NativeOptions native;                           // of each device
   std::uint32_t faulty_device = 0;                // which one native.failing_call is for
   std::vector<NativeDevice*>* devices = nullptr;  // gets each device that is opened; may be null
 };

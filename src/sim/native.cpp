@@ -155,7 +155,9 @@ void NativeDevice::close() {
 Status NativeDevice::call(std::string_view what) {
   base::schedule_point(this, base::Touch::kWrite);
   if (!fault_.ok()) return fault_;
-  if (++calls_ != options_.failing_call) return {};
+  const bool planted = fails_launch_ && what == "launch";
+  if (planted) fails_launch_ = false;
+  if (++calls_ != options_.failing_call && !planted) return {};
   if (scheduler().tracing()) scheduler().trace(fmt::format("{}: {} fails", name_, what));
   if (options_.fails_for_good) {
     fault(what);

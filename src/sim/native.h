@@ -104,6 +104,8 @@ class NativeDevice {
 
   // Every call passes here.
   Status call(std::string_view what);
+  // The next launch fails, like options().failing_call.
+  void fail_next_launch() noexcept { fails_launch_ = true; }
   // From now on every call fails and no stream runs any more.
   void fault(std::string_view why);
   bool faulted() const noexcept { return !fault_.ok(); }
@@ -126,6 +128,7 @@ class NativeDevice {
   const NativeOptions options_;
   Status fault_;
   std::uint64_t calls_ = 0;
+  bool fails_launch_ = false;
   std::vector<NativeStream*> streams_;
   std::vector<Notice> notices_;
   Scheduler::Thread* interrupts_ = nullptr;

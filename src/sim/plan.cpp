@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "sim/async_limits.h"
+
 namespace halyard::inline v0::sim {
 namespace {
 
@@ -35,7 +37,7 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
 
 }  // namespace
 
-Plan::Plan(std::uint64_t from) : seed(from) {
+Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
   Random random(Random::mix(seed ^ 0x706c616e));
   driver = random.one_in(4) ? Driver::kCpu : random.one_in(8) ? Driver::kSerial : Driver::kSim;
   faulty = random.one_in(2);
@@ -63,6 +65,18 @@ Plan::Plan(std::uint64_t from) : seed(from) {
     }
   }
 
+  if (async) {
+    loses_devices = faulty && driver == Driver::kSim;
+    tight = kExhaustionEnds && loses_devices && random.one_in(2);
+    options.allocations_fail = kExhaustionEnds;
+    if (!faulty) options.max_backlog = SimDriverOptions().max_backlog;
+    // Of more than a slab (hal::PoolInfo::slab_size) all tensors lie in one; of less, each slab is
+    // one tensor's.
+    options.native.device_memory = tight              ? 1024 * random.between(2, 16)
+                                   : random.one_in(2) ? std::uint64_t{1} << 20
+                                                      : std::uint64_t{1} << 23;
+    return;
+  }
   producers.resize(semaphores);
   const std::uint64_t count = random.between(4, 30);
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -107,6 +121,18 @@ Plan::Plan(std::uint64_t from) : seed(from) {
     nodes.push_back(std::move(node));
   }
   loses_devices |= options.native.failing_call != 0;
+}
+
+Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
+                                            std::vector<NativeDevice*>& natives) const {
+  SimDriverOptions with_devices = options;
+  with_devices.devices = &natives;
+  check(hal::register_all_drivers(registry));
+  check(registry.add(make_sim_driver(with_devices)));
+  constexpr const char* kUris[] = {"sim://?devices={}", "cpu://?devices={}&workers={}",
+                                   "serial://?devices={}"};
+  return registry.open_all(
+      fmt::format(fmt::runtime(kUris[static_cast<int>(driver)]), devices, workers));
 }
 
 std::string Plan::describe() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plan: what a simulated program does, drawn from the seed before it starts.
+// Plan: where a simulated program runs and what it does, drawn from the seed before it starts. One
+// of async (async_program.h) draws the latter as it goes.
 //
 // Nodes form a DAG: each waits for points that earlier nodes signal, so that every wait can be
 // satisfied. They are dealt to host threads, which go through theirs in any order: late, early,
@@ -12,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "hal/registry.h"
 #include "halyard/base/clock.h"
+#include "halyard/hal/device.h"
 #include "sim/driver.h"
 #include "sim/random.h"
 
@@ -70,6 +73,10 @@ struct Plan {
 
   explicit Plan(std::uint64_t from);
 
+  // Its devices. `registry` gets the drivers, `natives` what simulates those of Driver::kSim.
+  Result<std::vector<hal::Device>> open(hal::DriverRegistry& registry,
+                                        std::vector<NativeDevice*>& natives) const;
+
   bool is_submission(const Node& node) const noexcept { return node.kind <= NodeKind::kPool; }
   // Queues are numbered device by device, and in each: compute, copy, those that are created.
   std::uint32_t queues() const noexcept { return devices * queues_per_device(); }
@@ -82,6 +89,7 @@ struct Plan {
   std::string describe() const;
 
   const std::uint64_t seed;
+  const bool async;  // without nodes, semaphores and created queues
   Driver driver = Driver::kSim;
   std::uint32_t devices = 1;
   std::uint32_t workers = 1;  // of a cpu device
@@ -89,6 +97,7 @@ struct Plan {
   std::uint32_t semaphores = 1;
   std::uint32_t threads = 1;
   std::uint64_t pool_size = 0;
+  bool tight = false;     // async: there may be too little memory
   bool spurious = false;  // waits on futexes end early, weak exchanges fail
   bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;

@@ -3,16 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
+#include "sim/async_program.h"
 #include "sim/plan.h"
 #include "sim/scheduler.h"
 #include "sim/world.h"
 
 namespace halyard::inline v0::sim {
 namespace {
-
-World* world = nullptr;  // of the simulation that runs
 
 Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
   Random random(Random::mix(seed ^ 0x7363686564));
@@ -31,21 +28,27 @@ Scheduler::Options scheduling(std::uint64_t seed, const Plan& plan) {
                               : 5'000'000};
 }
 
-}  // namespace
-
-SeedResult simulate(const Plan& plan, const Scheduler::Options& options) {
+template <class Program>
+SeedResult run(const Plan& plan, const Scheduler::Options& options) {
+  static Program* program = nullptr;  // that runs
   SeedResult result;
   Scheduler scheduler(options);
-  World here(plan);
-  world = &here;
-  scheduler.describe = [] { return world->dump(); };
-  scheduler.run([](void*) { world->run(); }, nullptr);
+  Program here(plan);
+  program = &here;
+  scheduler.describe = [] { return program->dump(); };
+  scheduler.run([](void*) { program->run(); }, nullptr);
   result.schedule = Random::mix(scheduler.schedule() ^ Random::mix(options.seed));
   result.points = scheduler.points();
   result.submissions = here.submissions();
   result.faults = here.faults();
-  world = nullptr;
+  program = nullptr;
   return result;
+}
+
+}  // namespace
+
+SeedResult simulate(const Plan& plan, const Scheduler::Options& options) {
+  return plan.async ? run<AsyncProgram>(plan, options) : run<World>(plan, options);
 }
 
 SeedResult simulate(std::uint64_t seed, bool trace) {

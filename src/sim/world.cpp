@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "halyard/hal/pool.h"
+#include "sim/hosts.h"
 #include "timeline/engine.h"
 
 namespace halyard::inline v0::sim {
@@ -49,10 +50,6 @@ std::string World::dump() {
 // False: a planted failure was met on the way.
 bool World::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
-  SimDriverOptions options = plan_.options;
-  options.devices = &natives_;
-  halyard::check(hal::register_all_drivers(*registry_));
-  halyard::check(registry_->add(make_sim_driver(options)));
   if (std::ranges::any_of(plan_.nodes, [](const Node& n) { return n.kind == NodeKind::kFile; })) {
     auto files = std::make_unique<Files>(
         plan_.seed, plan_.nodes.size() * 4, 4, plan_.faulty, [this](std::size_t k) {
@@ -65,12 +62,8 @@ bool World::open() {
     registry_->files().set_backend(std::move(files));
     file_ = Files::open();
   }
-  constexpr const char* kUris[] = {"sim://?devices={}", "cpu://?devices={}&workers={}",
-                                   "serial://?devices={}"};
-  const std::string uri = fmt::format(fmt::runtime(kUris[static_cast<int>(plan_.driver)]),
-                                      plan_.devices, plan_.workers);
-  const bool may_fail = options.native.failing_call != 0;
-  Result<std::vector<hal::Device>> devices = registry_->open_all(uri);
+  const bool may_fail = plan_.options.native.failing_call != 0;
+  Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
   if (!devices.ok()) {
     check(may_fail, devices.status().to_string());
     return false;
@@ -125,15 +118,7 @@ bool World::open() {
 void World::run() {
   if (open()) {
     abrupt_ = random_.one_in(3);
-    for (std::uint32_t t = 0; t < plan_.threads; ++t) {
-      Host& host = *hosts_.emplace_back(new Host{this, t, {}});
-      const auto body = [](void* argument) {
-        Host& self = *static_cast<Host*>(argument);
-        self.world->live(self.index);
-      };
-      (void)host.thread.start("host", body, &host);
-    }
-    for (const auto& host : hosts_) host->thread.join();
+    run_hosts(plan_.threads, [this](std::uint32_t thread) { live(thread); });
     end_all();
   }
   // What was opened before a call failed goes like everything else.

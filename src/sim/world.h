@@ -21,7 +21,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/thread.h"
 #include "hal/registry.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
@@ -88,12 +87,6 @@ class World {
     hal::Semaphore own;
   };
 
-  struct Host {
-    World* world;
-    std::uint32_t index;
-    base::Thread thread;
-  };
-
   bool open();
   void live(std::uint32_t thread);
   void perform(std::uint32_t node);
@@ -152,7 +145,6 @@ class World {
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<Observer> observers_;
-  std::vector<std::unique_ptr<Host>> hosts_;
   struct Failure {
     std::vector<PlannedPoint> points;  // of one of these semaphores
     std::string message;

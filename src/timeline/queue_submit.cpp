@@ -108,6 +108,7 @@ void Queue::discard(Submission& submission) noexcept {
 }
 
 void Queue::recycle(Submission& submission) noexcept {
+  assert(submission.destroy_ == nullptr && "whoever ends it lets go of its payload first");
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     submission.waits_[i].semaphore->release();
   }

@@ -48,15 +48,18 @@ void Submission::release() noexcept {
 bool Submission::end(State from, State to, const Status& cause) noexcept {
   detail::StatusRecord* record = Status(cause).release_record();
   assert((reinterpret_cast<std::uintptr_t>(record) & kStateMask) == 0);
+  // For the list of effects. Before the state changes: who finds it ended gives up its way through
+  // the queue, which may be all that keeps it.
+  retain();
   auto expected = static_cast<std::uintptr_t>(from);
   if (!state_.compare_exchange_strong(
           expected, reinterpret_cast<std::uintptr_t>(record) | static_cast<std::uintptr_t>(to),
           std::memory_order_acq_rel)) {
     (void)Status::adopt_record(record);
+    release();
     return false;
   }
   queue_->enter();
-  retain();  // for the list of effects
   EffectScope::add(*this);
   return true;
 }

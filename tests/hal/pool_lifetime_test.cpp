@@ -56,6 +56,16 @@ TEST_F(PoolTest, ALossFailsWhatWaitsInThePool) {
   EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
 }
 
+TEST_F(PoolTest, AFaultThatShowsAsASlabIsMadeIsALossOfTheDevice) {
+  const Pool pool = make_pool();
+  control->fail_allocate = Status(StatusCode::kDeviceLost, "fell off the bus");
+  const Semaphore s = semaphore();
+  const Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
+  step();
+  EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
+  EXPECT_ERROR(device.status(), StatusCode::kDeviceLost, "fell off the bus");
+}
+
 // ---- Lifetimes
 
 TEST_F(PoolTest, ADroppedBufferReturnsItsBlockWithItsLastSubmission) {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations as a user of async writes them, over Context. They are made of copies, fills and
+// updates: simulated devices run no kernels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "halyard/async.h"
+
+namespace halyard::inline v0::sim {
+
+using Element = std::uint32_t;
+using Contents = std::vector<Element>;
+using Tensor = async::Tensor<Element>;
+using Shared = async::Shared<Tensor>;
+using Partition = async::Partition<Tensor>;
+
+// Reads `source`, which may be shared, and gives a new tensor.
+template <class Source>
+struct Copied {
+  using Output = Tensor;
+  Result<Tensor> execute(async::Context& context) && {
+    HALYARD_ASSIGN_OR_RETURN(auto storage, context.allocate(source.storage()->buffer().size()));
+    HALYARD_RETURN_IF_ERROR(context.copy(source.storage(), storage.get()));
+    return Tensor(std::move(storage), source.shape());
+  }
+  Source source;
+};
+
+// Writes in place.
+struct Filled {
+  using Output = Tensor;
+  Result<Tensor> execute(async::Context& context) && {
+    HALYARD_RETURN_IF_ERROR(context.fill(tensor.storage(), element, sizeof(Element)));
+    return std::move(tensor);
+  }
+  Tensor tensor;
+  Element element;
+};
+
+struct Updated {
+  using Output = Tensor;
+  Result<Tensor> execute(async::Context& context) && {
+    HALYARD_RETURN_IF_ERROR(context.update(tensor.storage(), std::as_bytes(std::span(contents))));
+    return std::move(tensor);
+  }
+  Tensor tensor;
+  Contents contents;
+};
+
+// Reads and writes both. What is between is dropped while it is still to be read.
+struct Swapped {
+  using Output = std::tuple<Tensor, Tensor>;
+  Result<Output> execute(async::Context& context) && {
+    HALYARD_ASSIGN_OR_RETURN(const auto between, context.allocate(a.storage()->buffer().size()));
+    HALYARD_RETURN_IF_ERROR(context.copy(a.storage(), between.get()));
+    HALYARD_RETURN_IF_ERROR(context.copy(b.storage(), a.storage()));
+    HALYARD_RETURN_IF_ERROR(context.copy(between.get(), b.storage()));
+    return Output(std::move(a), std::move(b));
+  }
+  Tensor a, b;
+};
+
+}  // namespace halyard::inline v0::sim
