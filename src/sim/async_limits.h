@@ -12,6 +12,6 @@ inline constexpr bool kExhaustionEnds = false;
 
 // Nothing blocks a coroutine that goes on on a thread of the runtime. Today an await whose end
 // cannot be submitted, after a fault, waits there for what may need that thread.
-inline constexpr bool kAwaitsNeverBlock = false;
+inline constexpr bool kAwaitsNeverBlock = true;
 
 }  // namespace halyard::inline v0::sim

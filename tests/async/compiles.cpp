@@ -10,3 +10,15 @@ constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy
 Task<> f(Partition<Tensor<float>> y, Shared<Tensor<float>> x) {
   (void)co_await saxpy(2.0f, x, std::move(y));
 }
+
+// An operation of one's own, where nothing of Halyard is in scope.
+namespace elsewhere {
+struct Mine {
+  using Output = int;
+  halyard::Result<int> execute(halyard::async::Context&) && { return 1; }
+};
+auto f(halyard::async::QueueRef queue, std::stop_token stop) {
+  return Mine() | halyard::async::map([](int x) { return x; }) | halyard::async::share |
+         halyard::async::on(queue) | halyard::async::stop_with(stop);
+}
+}  // namespace elsewhere

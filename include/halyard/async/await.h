@@ -95,6 +95,8 @@ class Await {
       return result();
     }
   }
+  // Ends it without the device: nobody is told when that is done. After await_ready().
+  void fail(Status status) { output_.emplace(std::move(status)); }
   Context& context() noexcept { return context_; }
   const std::stop_token& stop() const noexcept { return what_.stop; }
 
@@ -124,7 +126,10 @@ class CallbackAwait : public Await<Op, kErrors> {
     argument_ = argument;
     Result<hal::Registration> registration =
         this->context().on_finish([this](const Status&) { end(); });
-    if (!registration.ok()) return false;  // await_resume() waits
+    if (!registration.ok()) {
+      this->fail(std::move(registration).status());
+      return false;
+    }
     registration_ = *std::move(registration);
     if (this->stop().stop_possible()) on_stop_.emplace(this->stop(), OnStop{this});
     State seen = State::kSuspending;

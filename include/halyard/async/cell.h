@@ -189,6 +189,7 @@ struct ToShared {
 
 inline constexpr detail::Unzip unzip{};
 
+namespace detail {
 template <class Op>
   requires DeviceOperation<std::decay_t<Op>>
 auto operator|(Op&& operation, const detail::ShareAdaptor&) {
@@ -205,5 +206,6 @@ auto operator|(Op&& operation, const detail::ShareAdaptor&) {
     }
   }
 }
+}  // namespace detail
 
 }  // namespace halyard::inline v0::async

@@ -130,7 +130,10 @@ detail::Combinator<detail::CallApply, std::decay_t<F>> apply(F&& fn) {
   return {std::forward<F>(fn)};
 }
 
-template <class Op, detail::IsCombinator C>
+// In detail, where all adaptors and combinators are, so that an operation of any namespace finds
+// it.
+namespace detail {
+template <class Op, IsCombinator C>
 auto operator|(Op&& operation, C combinator) {
   static_assert(DeviceOperation<std::decay_t<Op>>, "what stands before | is no operation");
   static_assert(detail::kMovedOrCopyable<Op>,
@@ -150,6 +153,7 @@ auto operator|(T&& argument, const A& adaptor) {
     return adaptor(std::forward<T>(argument));
   }
 }
+}  // namespace detail
 
 namespace detail {
 struct FirstAdaptor {

@@ -116,10 +116,12 @@ inline detail::On<QueueRef> on(QueueRef queue) noexcept { return {std::move(queu
 inline detail::On<Runtime> on(Runtime runtime) noexcept { return {std::move(runtime)}; }
 
 inline detail::StopWith stop_with(std::stop_token token) noexcept { return {std::move(token)}; }
+namespace detail {
 template <class Op>
 DeviceFuture<Op> operator|(DeviceFuture<Op>&& future, detail::StopWith with) {
   return std::move(future).stop_with(std::move(with.token));
 }
+}  // namespace detail
 
 template <class Op>
 detail::AsResult<Op> as_result(DeviceFuture<Op>&& future) {

@@ -251,9 +251,11 @@ auto copy_to(Array&& array, QueueRef queue) {
   return detail::operation(detail::CallCopyTo{std::move(queue)}, std::forward<Array>(array));
 }
 inline detail::CopyTo copy_to(QueueRef queue) noexcept { return {std::move(queue)}; }
+namespace detail {
 template <class Array>
 auto operator|(Array&& array, detail::CopyTo to) {
   return copy_to(std::forward<Array>(array), std::move(to.queue));
 }
+}  // namespace detail
 
 }  // namespace halyard::inline v0::async

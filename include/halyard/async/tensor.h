@@ -179,6 +179,7 @@ struct UnpartitionAdaptor {
 
 inline constexpr detail::ShareAdaptor share{};
 
+namespace detail {
 template <class Array>
   requires(std::invocable<const detail::ShareAdaptor&, std::remove_reference_t<Array>>)
 auto operator|(Array&& array, const detail::ShareAdaptor& adaptor) noexcept {
@@ -186,6 +187,7 @@ auto operator|(Array&& array, const detail::ShareAdaptor& adaptor) noexcept {
   static_assert(kMoved, "operations, Tensor and Partition have one owner: std::move(x) | ...");
   if constexpr (kMoved) return adaptor(std::move(array));
 }
+}  // namespace detail
 inline constexpr detail::UnpartitionAdaptor unpartition{};
 
 // As many extents as the tensor has dimensions, each at least 1; the kernel that is given the
