@@ -17,7 +17,6 @@ using async::and_then;
 using async::boxed;
 using async::map;
 using async::zip;
-using async::operator|;
 
 Scheduler& scheduler() { return *Scheduler::current(); }
 
