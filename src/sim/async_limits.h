@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What async and the pools below it do not hold yet, so that programs of async leave it out, or do
-// not ask for it. Who mends one of these sets it to true, and the simulation looks.
+// not ask for it. Who mends it sets it to true, and the simulation looks.
 #pragma once
 
 namespace halyard::inline v0::sim {
@@ -9,9 +9,5 @@ namespace halyard::inline v0::sim {
 // An allocation that there is no memory for fails. Today it waits for every deallocation that was
 // submitted, also for those that wait for it (timelines.md, rule 30).
 inline constexpr bool kExhaustionEnds = false;
-
-// Nothing blocks a coroutine that goes on on a thread of the runtime. Today an await whose end
-// cannot be submitted, after a fault, waits there for what may need that thread.
-inline constexpr bool kAwaitsNeverBlock = true;
 
 }  // namespace halyard::inline v0::sim

@@ -437,7 +437,7 @@ Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& t
   Actor actor{Random(seed), {}, false};
   actor.devices.resize(program.plan_.devices);
   std::ranges::copy(program.runtime_.devices(), actor.devices.begin());
-  if ((kAwaitsNeverBlock || !program.plan_.faulty) && actor.random.one_in(2)) program.act(actor);
+  if (actor.random.one_in(2)) program.act(actor);
 }
 
 template <class Answer, class Take>

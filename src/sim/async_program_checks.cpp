@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 #include <utility>
 
@@ -63,12 +64,16 @@ void AsyncProgram::end_errands() {
 // No tensor is left: their memory returns when the devices have done with it. Nobody need notice
 // that while it is not wanted; trimming a pool looks how far its device is.
 void AsyncProgram::wait_for_memory() {
+  // What waits natively for a lost device keeps its memory as long as its own device is open (rule
+  // 27).
+  if (std::ranges::count(lost_, true) != 0 || std::ranges::any_of(failed_calls_, std::identity())) {
+    return;
+  }
   Scheduler& scheduler = *Scheduler::current();
   const Nanoseconds until = scheduler.now() + kLongest;
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
-    if (lost_[d] || failed_calls_[d] != 0) continue;  // and the work of a lost device never ends
+  for (const hal::Device& device : devices_) {
     for (const auto memory : {hal::MemoryType::kDeviceLocal, hal::MemoryType::kHostLocal}) {
-      const hal::Pool pool = devices_[d].default_pool(memory);
+      const hal::Pool pool = device.default_pool(memory);
       while (pool.statistics().used_bytes != 0) {
         check(scheduler.now() < until, "a tensor's memory does not return to its pool");
         check(pool.trim().ok(), "a pool cannot be trimmed");
@@ -108,8 +113,10 @@ void AsyncProgram::check_failures() const {
     if (inherited || code != StatusCode::kResourceExhausted || may_be_exhausted(tree)) {
       continue;
     }
+    // That of the device that the message names.
     const auto take = [&](std::uint32_t device) {
-      return left[device] != 0 && left[device]-- != 0;
+      return tree.status.message().find(fmt::format("sim{}: ", device)) != std::string::npos &&
+             left[device] != 0 && left[device]-- != 0;
     };
     check(any_device(tree, take), fmt::format("tree {} failed for a call that was another's: {}",
                                               tree.number, tree.status.to_string()));
