@@ -73,7 +73,7 @@ void Scheduler::run(void (*body)(void*), void* argument) {
   granted_ = base::schedule_points_left = 0;
   Fiber::switch_to(main_, *first.fiber);
   count_points();
-  base::schedule_points_left = std::numeric_limits<std::int64_t>::max();
+  granted_ = base::schedule_points_left = std::numeric_limits<std::int64_t>::max();
   current_ = nullptr;
 }
 
