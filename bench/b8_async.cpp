@@ -115,7 +115,7 @@ Arms call_row(World& world) {
 
   // As the call does it, once: the arguments of Queue::dispatch.
   const hal::Function function =
-      World::load(world.device(), "saxpy_tile.hyx").function("saxpy_tile").value();
+      World::load(world.device(), "saxpy_tile").function("saxpy_tile").value();
   const auto dispatch = [arrays, function, queue = world.device().queue(),
                          semaphore =
                              world.device().create_semaphore().value()](std::uint64_t from) {

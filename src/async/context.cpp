@@ -31,8 +31,8 @@ Status check_storage(const Storage* storage, const char* user) {
 
 }  // namespace
 
-Context::Context(const QueueRef& queue, const Runtime* runtime)
-    : queue_(queue), runtime_(runtime), status_(queue.status()) {}
+Context::Context(QueueRef queue, const Runtime* runtime)
+    : queue_(std::move(queue)), runtime_(runtime), status_(queue_.status()) {}
 
 Context::Context(Context& whole, const QueueRef& queue)
     : queue_(queue),

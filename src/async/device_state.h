@@ -54,6 +54,7 @@ class DeviceState final : public RefCounted {
   Device handle() noexcept { return Device(Ref<RefCounted>(this), info_.index, info_.count); }
   std::size_t queue_count() const noexcept { return queues_.size(); }
   std::size_t next_queue() noexcept {
+    if (queues_.size() == 1) return 0;
     return next_queue_.fetch_add(1, std::memory_order_relaxed) % queues_.size();
   }
   QueueState& queue(std::size_t index) noexcept { return queues_[index]; }

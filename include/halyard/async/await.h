@@ -70,7 +70,11 @@ class Await {
   using Value = typename Delivery<typename Op::Output>::Type;
 
   Await(Awaited<Op>&& what)
-      : what_(std::move(what)), context_(what_.queue, what_.runtime ? &what_.runtime : nullptr) {}
+      : what_(std::move(what)),
+        context_(std::move(what_.queue), what_.runtime ? &what_.runtime : nullptr) {}
+  // `runtime` lives longer, and what.runtime is empty.
+  Await(Awaited<Op>&& what, const Runtime& runtime)
+      : what_(std::move(what)), context_(std::move(what_.queue), &runtime) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 

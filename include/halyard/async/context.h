@@ -61,7 +61,7 @@ class HALYARD_EXPORT Storage : public RefCounted {
 class HALYARD_EXPORT Context {
  public:
   // With the runtime, for schedule(), that it is awaited with, if there is one.
-  explicit Context(const QueueRef& queue, const Runtime* runtime = nullptr);
+  explicit Context(QueueRef queue, const Runtime* runtime = nullptr);
   // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
   // whole awaits the part. Ends before `whole`.
   Context(Context& whole, const QueueRef& queue);

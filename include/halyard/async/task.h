@@ -41,6 +41,9 @@ namespace detail {
 template <class Op, Errors kErrors>
 class TaskAwaiter : public Await<Op, kErrors> {
  public:
+  TaskAwaiter(Op&& operation, TaskRunner& runner)
+      : Await<Op, kErrors>(place(std::move(operation), runner), runner.runtime()),
+        runner_(runner) {}
   TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
       : Await<Op, kErrors>(std::move(future).stop_with(runner.stop()).take()), runner_(runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
@@ -48,6 +51,11 @@ class TaskAwaiter : public Await<Op, kErrors> {
   }
 
  private:
+  static Awaited<Op> place(Op&& operation, const TaskRunner& runner) {
+    const Runtime& runtime = runner.runtime();
+    QueueRef queue = pick_queue(runtime, runtime.policy(), operation);
+    return {std::move(operation), std::move(queue), {}, runner.stop()};
+  }
   TaskRunner& runner_;
   TaskWaiter waiter_;
 };
@@ -99,7 +107,7 @@ class TaskPromiseBase {
 
   template <DeviceOperation Op>
   auto await_transform(Op&& operation) {
-    return TaskAwaiter<Op, Errors::kThrown>({std::move(operation), runner_->runtime()}, *runner_);
+    return TaskAwaiter<Op, Errors::kThrown>(std::move(operation), *runner_);
   }
   template <class Op>
     requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
@@ -108,8 +116,7 @@ class TaskPromiseBase {
   }
   template <class Op>
   auto await_transform(AsResultOf<Op>&& as_result) {
-    return TaskAwaiter<Op, Errors::kReturned>({std::move(as_result.operation), runner_->runtime()},
-                                              *runner_);
+    return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.operation), *runner_);
   }
   template <class Op>
   auto await_transform(DeviceFuture<Op>&& future) {
