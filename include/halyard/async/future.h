@@ -110,6 +110,10 @@ struct StopWith {
 template <class>
 inline constexpr bool kNever = false;
 
+// What the compiler names where an operation is awaited in a coroutine that is no Task:
+// co_await (operation | on(device)).
+struct ThisOperationHasNoDeviceUseOn {};
+
 }  // namespace detail
 
 inline detail::On<QueueRef> on(QueueRef queue) noexcept { return {std::move(queue)}; }
@@ -132,11 +136,10 @@ detail::AsResultOf<Op> as_result(Op&& operation) {
   return {std::move(operation)};
 }
 
+// No awaiter, so that whoever asks whether an operation can be awaited is told that it cannot.
 template <DeviceOperation Op>
-void operator co_await(Op&&) {
-  static_assert(
-      detail::kNever<Op>,
-      "this coroutine has no device for the operation: co_await (operation | on(device))");
+detail::ThisOperationHasNoDeviceUseOn operator co_await(Op&&) {
+  return {};
 }
 
 // Blocks until it is done; the calling thread may run work of a cpu device meanwhile.

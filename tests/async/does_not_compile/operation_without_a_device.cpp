@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: this coroutine has no device for the operation: co_await (operation | on(device))
+// error: ThisOperationHasNoDeviceUseOn
 #include "halyard/async.h"
 
 using namespace halyard::async;
