@@ -53,7 +53,10 @@ void TaskRunner::wait_for_any() {
   StopRequest request;
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
     Result<Moment> end = waiter->context_->end();
-    if (!end.ok()) continue;  // what it waits for fails: the first to be looked at
+    if (!end.ok()) {  // nothing tells of its end: its awaiter waits for it
+      waiter->unlink();
+      return waiter->link_before(ready_);
+    }
     points.emplace_back(timeline_of(*end).semaphore(), end->value);
     ends.push_back(*std::move(end));
     if (!waiter->stop_->stop_possible()) continue;

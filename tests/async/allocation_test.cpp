@@ -84,7 +84,8 @@ TEST_F(AsyncAllocation, CellsAndPartsOnOtherQueuesAllocateNothing) {
             0u);
 }
 
-TEST_F(AsyncAllocation, ANurseryAllocatesNothing) {
+// Several that wait at once are a list, made for each wait.
+TEST_F(AsyncAllocation, ANurseryWithATaskAllocatesNothing) {
   const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
   Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
   const auto into = [](Shared<Tensor<float>> of, Partition<Tensor<float>>& tiles) -> Task<> {
