@@ -51,6 +51,9 @@ concept SchedulingPolicy = requires(P& policy, const OpInfo& info) {
   { policy.pick(info) } noexcept -> std::same_as<QueueRef>;
 };
 
+template <class P>
+concept IgnoresInputs = P::kIgnoresInputs;
+
 // Any policy. The copies are one policy, and what it counts, it counts for all.
 class Policy {
  public:
@@ -72,8 +75,7 @@ class Policy {
   template <class P>
   struct Erased final : Base {
     template <class Q>
-    explicit Erased(Q&& from)
-        : Base(requires { requires P::kIgnoresInputs; }), policy(std::forward<Q>(from)) {}
+    explicit Erased(Q&& from) : Base(IgnoresInputs<P>), policy(std::forward<Q>(from)) {}
     QueueRef pick(const OpInfo& info) noexcept override { return policy.pick(info); }
     P policy;
   };
