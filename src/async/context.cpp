@@ -29,6 +29,8 @@ Status check_storage(const Storage* storage, const char* user) {
   return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
 }
 
+Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }
+
 }  // namespace
 
 Context::Context(QueueRef queue, const Runtime* runtime)
@@ -75,13 +77,25 @@ Result<Timeline*> Context::timeline() {
 }
 
 template <class F>
-Status Context::submit_behind(const Waits& waits, F&& call) {
+Status Context::submit_behind(Waits& waits, F&& call) {
   Timeline& timeline = timeline_of(chain_);
-  const hal::Point signal(timeline.semaphore(), chain_.value + 1);
-  HALYARD_RETURN_IF_ERROR(
-      call(queue_.state()->queue, hal::SubmitInfo{.wait = waits.points(), .signal = {&signal, 1}}));
-  chain_.value = timeline.take_value();
-  return {};
+  const auto submit_next = [&](const hal::Queue& queue, const Waits& points,
+                               auto&& next) -> Status {
+    const hal::Point signal(timeline.semaphore(), chain_.value + 1);
+    HALYARD_RETURN_IF_ERROR(
+        next(queue, hal::SubmitInfo{.wait = points.points(), .signal = {&signal, 1}}));
+    chain_.value = timeline.take_value();
+    return {};
+  };
+  for (const hal::Queue& queue : waits.queues()) {
+    Waits last;
+    last.add(chain_);
+    const Status status = submit_next(queue, last, &barrier);
+    // Nothing of a lost device is waited for.
+    if (!status.ok() && status.code() != StatusCode::kDeviceLost) return status;
+  }
+  waits.add(chain_);
+  return submit_next(queue_.state()->queue, waits, std::forward<F>(call));
 }
 
 // `uses` calls what it is given with each storage that `call` is to use, and how. `call` submits
@@ -90,12 +104,7 @@ template <class Uses, class F>
 Status Context::submit(Uses&& uses, F&& call) {
   HALYARD_ASSIGN_OR_RETURN(const Timeline* const timeline, this->timeline());
   Waits waits;
-  waits.add(chain_);
-  Status status;
-  uses([&](Storage* storage, Use use) {
-    if (status.ok()) status = tracked(storage)->before(use, *timeline, waits);
-  });
-  HALYARD_RETURN_IF_ERROR(status);
+  uses([&](Storage* storage, Use use) { tracked(storage)->before(use, *timeline, waits); });
   HALYARD_RETURN_IF_ERROR(submit_behind(waits, std::forward<F>(call)));
   uses([&](Storage* storage, Use use) { tracked(storage)->after(use, chain_); });
   return {};
@@ -224,11 +233,8 @@ Status Context::join(const Moment& moment) {
 Status Context::join_chain() {
   HALYARD_RETURN_IF_ERROR(timeline().status());
   Waits waits;
-  waits.add(chain_);
   for (std::size_t i = 0; i < joined_count_; ++i) waits.add(joined_[i]);
-  HALYARD_RETURN_IF_ERROR(submit_behind(
-      waits,
-      [](const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }));
+  HALYARD_RETURN_IF_ERROR(submit_behind(waits, &barrier));
   while (joined_count_ != 0) joined_[--joined_count_] = {};
   return {};
 }

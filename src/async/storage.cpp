@@ -16,22 +16,20 @@ void TrackedStorage::for_each_read(F&& call) {
   for (Moment& read : more_reads_) call(read);
 }
 
-Status TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
+void TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
   // The values of one timeline wait for each other.
   if (written_.timeline.get() != &timeline) waits.add(written_);
-  if (use == Use::kRead) return {};
-  Status status;
+  if (use == Use::kRead) return;
   for_each_read([&](const Moment& read) {
-    if (read.timeline.get() == &timeline || !status.ok()) return;
+    if (read.timeline.get() == &timeline) return;
     // A reader's fault is none of the writer's. But a timeline fails at once, and a submission in
     // front of what failed may still run.
     if (progress_of(read) == Progress::kFailed) {
-      status = timeline_of(read).queue().wait_idle();
+      waits.add_issued(timeline_of(read).queue());
     } else {
       waits.add(read);
     }
   });
-  return status;
 }
 
 void TrackedStorage::after(Use use, const Moment& moment) {

@@ -32,9 +32,8 @@ class TrackedStorage final : public Storage {
   QueueRef last_queue() const;
 
   // Adds to `waits` what has to be done before `timeline` uses it. Writes are by the only owner; a
-  // read may be beside others. May block once a read has failed, of which nobody knows when it
-  // ended: until its queue is idle.
-  Status before(Use use, const Timeline& timeline, Waits& waits);
+  // read may be beside others.
+  void before(Use use, const Timeline& timeline, Waits& waits);
   // It is used, and that is done at `moment`.
   void after(Use use, const Moment& moment);
   // By its last owner.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Timeline: a semaphore, of which one tree of operations at a time signals the next values, from
-// one queue. So a failure reaches the rest of its tree and whoever waits for a value of it, and
-// nobody else. A timeline on which nothing has failed is used again by a later tree: the values of
-// an earlier one stay reached.
+// one queue but for barriers (Context::submit). So a failure reaches the rest of its tree and
+// whoever waits for a value of it, and nobody else. A timeline on which nothing has failed is used
+// again by a later tree: the values of an earlier one stay reached.
 //
 // Moment (context.h): a timeline and a value of it, when something is done.
 #pragma once
@@ -83,6 +83,10 @@ class Waits {
   void add(const Moment& moment) {
     if (moment.timeline) add(timeline_of(moment), moment.value);
   }
+  // All that has been issued to `queue`.
+  void add_issued(const hal::Queue& queue) { queues_.push_back(queue); }
+
+  const std::vector<hal::Queue>& queues() const noexcept { return queues_; }
   hal::Points points() const noexcept {
     return all_.empty() ? hal::Points(inline_.data(), count_) : hal::Points(all_);
   }
@@ -91,6 +95,7 @@ class Waits {
   std::array<hal::Point, kInline> inline_;
   std::size_t count_ = 0;
   std::vector<hal::Point> all_;
+  std::vector<hal::Queue> queues_;
 };
 
 }  // namespace halyard::inline v0::async::detail

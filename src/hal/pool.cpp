@@ -13,7 +13,8 @@
 
 namespace halyard::inline v0::hal {
 
-using Answer = timeline::Gate::Answer;
+using timeline::Gate;
+using Answer = Gate::Answer;
 
 Result<Ref<PoolObject>> PoolObject::create(DeviceObject& device, const PoolInfo& info) {
   auto* pool = new (std::nothrow) PoolObject(device, info);
@@ -83,7 +84,22 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
   return bound <= info_.max_size && size <= info_.max_size - bound;
 }
 
-Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& cause) noexcept {
+Status PoolObject::exhausted(const PoolRequest& request, const char* why) noexcept {
+  const PoolStatistics& now = space_.statistics();
+  return error(StatusCode::kResourceExhausted,
+               "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}{}", name_,
+               request.size, now.used_bytes, now.reserved_bytes, info_.max_size, why,
+               request.growth_failed ? "; " : "",
+               request.growth_failed ? growth_failure_.message() : "");
+}
+
+void PoolObject::stop_waiting(PoolRequest& request) noexcept {
+  waiting_.erase(request);
+  ++version_;
+}
+
+Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, bool& perhaps_stalled,
+                                Status& cause) noexcept {
   if (device_ == nullptr) {
     cause = error(StatusCode::kCancelled, "{}: closed", name_);
     return Answer::kFail;
@@ -94,20 +110,28 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
-  if (!returns_.empty()) return Answer::kLater;
-  const PoolStatistics& now = space_.statistics();
-  cause = error(StatusCode::kResourceExhausted,
-                "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}", name_,
-                request.size, now.used_bytes, now.reserved_bytes, info_.max_size,
-                request.growth_failed ? "; " : "",
-                request.growth_failed ? growth_failure_.message() : "");
-  return Answer::kFail;
+  if (returns_in_flight() != 0) return Answer::kLater;
+  if (unissued_returns_ == 0) {
+    cause = exhausted(request, "");
+    return Answer::kFail;
+  }
+  perhaps_stalled = true;
+  return Answer::kLater;
+}
+
+// What will not complete gives nothing back.
+std::uint64_t PoolObject::returns_in_flight() noexcept {
+  std::uint64_t count = 0;
+  returns_.for_each([&](const PoolReturn& deallocation) {
+    const Frontier& at = deallocation.frontier;
+    if (!at.lane->is_dead(at.sequence)) ++count;
+  });
+  return count;
 }
 
 void PoolObject::collect_returns(Frontiers& frontiers) noexcept {
   returns_.for_each([&](const PoolReturn& deallocation) {
     const Frontier& from = deallocation.frontier;
-    if (from.lane == nullptr) return;
     Frontier* at = std::find_if(std::begin(frontiers), std::end(frontiers), [&](const Frontier& f) {
       return f.lane == nullptr || f.lane == from.lane;
     });
@@ -119,6 +143,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   bool waited = false;
   Answer answer = Answer::kGo;
   bool must_post = false;
+  bool perhaps_stalled = false;
   Frontiers returning = {};
   const auto each_lane = [&](auto&& fn) {
     for (const Frontier& frontier : returning) {
@@ -130,19 +155,27 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     base::LockGuard lock(mutex_);
     waited = request.linked();
     taken = take(request, site);
-    if (taken && waited) waiting_.erase(request);
+    if (taken && waited) stop_waiting(request);
     if (!taken) collect_returns(returning);
   }
   if (!taken) {
     // The device may be further than anybody has looked.
     each_lane([](timeline::Lane& lane, std::uint64_t) { (void)lane.try_retire(); });
     base::LockGuard lock(mutex_);
-    if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
-    if (answer != Answer::kLater && waited) waiting_.erase(request);
+    if (!take(request, site)) answer = wait_or_fail(request, must_post, perhaps_stalled, cause);
+    if (answer != Answer::kLater && waited) stop_waiting(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
     collect_returns(returning);  // again: what is issued from here on finds us waiting
   }
   if (must_post) post();
+  // Of all that wait, whoever asks last, and so sees the others, fails.
+  if (perhaps_stalled && engine_.has_stalled(this)) {
+    base::LockGuard lock(mutex_);
+    stop_waiting(request);
+    cause = exhausted(request, ", and all that is to come back waits for who waits here");
+    answer = Answer::kFail;
+    waited = true;
+  }
   if (answer == Answer::kLater) {
     // Nobody else may wait for these deallocations: their end is to be noticed.
     each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
@@ -166,9 +199,21 @@ void PoolObject::end(PoolRequest& request) noexcept {
   {
     base::LockGuard lock(mutex_);
     if (!request.linked()) return;
-    waiting_.erase(request);
+    stop_waiting(request);
   }
   kick();
+}
+
+Gate::Claim PoolObject::claim(const PoolRequest& request) noexcept {
+  base::LockGuard lock(mutex_);
+  if (!request.linked()) return {};
+  // Who waits for a slab waits for nobody's deallocation.
+  const bool grows = !request.growth_failed && can_grow(request.size);
+  if (grows && !must_wait_behind(request)) return {};
+  return {.resource = this,
+          .waits = true,
+          .returns = unissued_returns_ + returns_in_flight(),
+          .version = version_};
 }
 
 void PoolObject::describe(const PoolRequest& request, std::string& text) noexcept {
@@ -179,15 +224,19 @@ void PoolObject::describe(const PoolRequest& request, std::string& text) noexcep
                        name_, now.used_bytes, now.reserved_bytes);
 }
 
-void PoolObject::begin(PoolReturn& deallocation) noexcept {
+void PoolObject::begin_return() noexcept {
   base::LockGuard lock(mutex_);
-  returns_.push_back(deallocation);
+  ++unissued_returns_;
 }
 
 void PoolObject::end(PoolReturn& deallocation) noexcept {
   {
     base::LockGuard lock(mutex_);
-    returns_.erase(deallocation);
+    if (deallocation.linked()) {
+      returns_.erase(deallocation);
+    } else {
+      --unissued_returns_;
+    }
   }
   kick();
 }
@@ -197,6 +246,8 @@ void PoolObject::give(PoolBlock& block, PoolReturn& deallocation,
   {
     base::LockGuard lock(mutex_);
     deallocation.frontier = frontier;
+    --unissued_returns_;
+    returns_.push_back(deallocation);
     space_.give(block, frontier);
   }
   kick();

@@ -47,8 +47,8 @@ struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
 
 // A deallocation from its submission to its end; part of its payload.
 struct ReturnTag {};
-struct PoolReturn : base::ListHook<ReturnTag> {
-  Frontier frontier;  // once issued
+struct PoolReturn : base::ListHook<ReturnTag> {  // on the list: it is issued
+  Frontier frontier;
 };
 
 struct PoolListTag {};
@@ -74,10 +74,12 @@ class PoolObject final : public RefCounted,
                              Status& cause) noexcept;
   void undo(PoolRequest& request) noexcept;
   void describe(const PoolRequest& request, std::string& text) noexcept;
+  timeline::Gate::Claim claim(const PoolRequest& request) noexcept;
   // Its submission has ended or was never made.
   void end(PoolRequest& request) noexcept;
 
-  void begin(PoolReturn& deallocation) noexcept;
+  // Of a deallocation: it is submitted.
+  void begin_return() noexcept;
   void end(PoolReturn& deallocation) noexcept;
   // Its deallocation was issued.
   void give(PoolBlock& block, PoolReturn& deallocation, const Frontier& frontier) noexcept;
@@ -98,8 +100,11 @@ class PoolObject final : public RefCounted,
   bool must_wait_behind(const PoolRequest& request) noexcept;
   bool take(PoolRequest& request, timeline::IssueSite& site) noexcept;
   bool can_grow(std::uint64_t size) noexcept;
-  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post,
+  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post, bool& perhaps_stalled,
                                       Status& cause) noexcept;
+  Status exhausted(const PoolRequest& request, const char* why) noexcept;
+  void stop_waiting(PoolRequest& request) noexcept;
+  std::uint64_t returns_in_flight() noexcept;
   std::uint64_t largest_waiting() noexcept;
   void grow(std::uint64_t wanted, std::uint64_t size) noexcept;
 
@@ -116,7 +121,9 @@ class PoolObject final : public RefCounted,
   DeviceObject* device_;  // null: closed
   PoolSpace space_;
   base::IntrusiveList<PoolRequest, WaitingTag> waiting_;  // first come, first served
-  base::IntrusiveList<PoolReturn, ReturnTag> returns_;
+  std::uint64_t unissued_returns_ = 0;
+  base::IntrusiveList<PoolReturn, ReturnTag> returns_;  // issued, and not ended
+  std::uint64_t version_ = 0;  // another one each time that somebody stops waiting
   // For the reclaim shell.
   bool posted_ = false;
   bool dying_ = false;       // nobody refers to it

@@ -45,11 +45,16 @@ constexpr Gate kAllocateGate{
           const auto& self = *static_cast<const AllocatePayload*>(payload);
           self.memory->pool().describe(self.request, text);
         },
+    .claim =
+        [](const void* payload) noexcept {
+          const auto& self = *static_cast<const AllocatePayload*>(payload);
+          return self.memory->pool().claim(self.request);
+        },
 };
 
 struct DeallocatePayload {
   explicit DeallocatePayload(PoolMemory& pooled) noexcept : memory(&pooled) {
-    memory->pool().begin(deallocation);
+    memory->pool().begin_return();
   }
   ~DeallocatePayload() {
     if (deallocation.frontier.lane == nullptr) memory->cancel_deallocation();
@@ -87,6 +92,9 @@ constexpr Gate kDeallocateGate{
           self.memory->pool().give(self.memory->release_block(), self.deallocation,
                                    {&lane, sequence});
         },
+    .claim = [](const void* payload) noexcept -> Gate::Claim {
+      return {.resource = &static_cast<const DeallocatePayload*>(payload)->memory->pool()};
+    },
 };
 
 }  // namespace

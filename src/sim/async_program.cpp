@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/async_limits.h"
 #include "sim/hosts.h"
 #include "timeline/engine.h"
 
@@ -221,7 +220,7 @@ void AsyncProgram::break_something(Actor& actor) {
     await(actor, tree, Filled{std::get<Tensor>(std::move(array.handle)), 1} | map(drop), succeeds);
   } else {
     tree.allocates_much = true;
-    const std::uint64_t size = kExhaustionEnds && random.one_in(2) ? kMuch : kTooMuch;
+    const std::uint64_t size = random.one_in(2) ? kMuch : kTooMuch;
     await(actor, tree, async::zeros<Element>({size}) | map(any_destination(random, tree, {})),
           succeeds);
   }

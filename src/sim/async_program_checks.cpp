@@ -69,17 +69,20 @@ void AsyncProgram::wait_for_memory() {
   if (std::ranges::count(lost_, true) != 0 || std::ranges::any_of(failed_calls_, std::identity())) {
     return;
   }
-  Scheduler& scheduler = *Scheduler::current();
-  const Nanoseconds until = scheduler.now() + kLongest;
+  std::vector<hal::Pool> pools;
   for (const hal::Device& device : devices_) {
     for (const auto memory : {hal::MemoryType::kDeviceLocal, hal::MemoryType::kHostLocal}) {
-      const hal::Pool pool = device.default_pool(memory);
-      while (pool.statistics().used_bytes != 0) {
-        check(scheduler.now() < until, "a tensor's memory does not return to its pool");
-        check(pool.trim().ok(), "a pool cannot be trimmed");
-        scheduler.sleep_for(100'000);
-      }
+      pools.push_back(device.default_pool(memory));
     }
+  }
+  const auto is_used = [](const hal::Pool& pool) { return pool.statistics().used_bytes != 0; };
+  Scheduler& scheduler = *Scheduler::current();
+  const Nanoseconds until = scheduler.now() + kLongest;
+  while (std::ranges::any_of(pools, is_used)) {
+    check(scheduler.now() < until, "a tensor's memory does not return to its pool");
+    // All, as work of one device may keep memory of another.
+    for (const hal::Pool& pool : pools) check(pool.trim().ok(), "a pool cannot be trimmed");
+    scheduler.sleep_for(100'000);
   }
 }
 
@@ -113,10 +116,13 @@ void AsyncProgram::check_failures() const {
     if (inherited || code != StatusCode::kResourceExhausted || may_be_exhausted(tree)) {
       continue;
     }
-    // That of the device that the message names.
+    // That of the device that the message names. A slab that is not made fails all that wait for
+    // it.
+    const std::string_view message = tree.status.message();
+    const bool of_slab = message.find(": allocate: ") != std::string_view::npos;
     const auto take = [&](std::uint32_t device) {
-      return tree.status.message().find(fmt::format("sim{}: ", device)) != std::string::npos &&
-             left[device] != 0 && left[device]-- != 0;
+      if (message.find(fmt::format("sim{}: ", device)) == std::string_view::npos) return false;
+      return of_slab ? failed_calls_[device] != 0 : left[device] != 0 && left[device]-- != 0;
     };
     check(any_device(tree, take), fmt::format("tree {} failed for a call that was another's: {}",
                                               tree.number, tree.status.to_string()));

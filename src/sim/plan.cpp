@@ -5,8 +5,6 @@
 
 #include <iterator>
 
-#include "sim/async_limits.h"
-
 namespace halyard::inline v0::sim {
 namespace {
 
@@ -67,8 +65,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
 
   if (async) {
     loses_devices = faulty && driver == Driver::kSim;
-    tight = kExhaustionEnds && loses_devices && random.one_in(2);
-    options.allocations_fail = kExhaustionEnds;
+    tight = loses_devices && random.one_in(2);
+    options.allocations_fail = true;
     if (!faulty) options.max_backlog = SimDriverOptions().max_backlog;
     // Of more than a slab (hal::PoolInfo::slab_size) all tensors lie in one; of less, each slab is
     // one tensor's.

@@ -97,12 +97,26 @@ bool Engine::step_completion() noexcept {
     EffectScope scope(*this, EffectScope::Mode::kShell);
     did |= look_at(lane);
   }
-  return did;
+  return retry_held() || did;
 }
 
 Nanoseconds Engine::next_look() noexcept {
   base::LockGuard lock(watch_mutex_);
-  return watched_ == nullptr ? Deadline::kForeverTime : clock().now() + kLookInterval;
+  return watched_ == nullptr ? retry_at_ : std::min(retry_at_, clock().now() + kLookInterval);
+}
+
+// Who is the first to be held wakes this shell.
+bool Engine::retry_held() noexcept {
+  if (held_.load(std::memory_order_acquire) == 0) return retry_at_ = Deadline::kForeverTime, false;
+  const Nanoseconds now = clock().now();
+  const bool due = retry_at_ <= now;
+  if (due || retry_at_ == Deadline::kForeverTime) retry_at_ = now + kLookInterval;
+  if (!due) return false;
+  EffectScope scope(*this, EffectScope::Mode::kShell);
+  for_each_queue([](Queue& queue) {
+    if (queue.held_count_.load(std::memory_order_acquire) != 0) queue.retry();
+  });
+  return true;
 }
 
 void Engine::add_watched(Lane& lane) noexcept {

@@ -80,6 +80,10 @@ class Engine {
   // itself; or nothing.
   std::string describe_unissued(const Point& point) noexcept;
 
+  // Whether all that would give some of `resource` back waits for who waits for it (stall.h). By
+  // the issuer of a submission that is held back for want of it; under no lock.
+  bool has_stalled(const void* resource) noexcept;
+
   // What every unissued or in-flight submission waits for, and who was to signal it; those of
   // `first` before the others, as messages have room for some lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
@@ -131,6 +135,7 @@ class Engine {
     for (Queue* queue : queues_) fn(*queue);
   }
   void kick_marked(std::uint64_t bits) noexcept;
+  bool retry_held() noexcept;
 
   base::WorkSource& work_source_;
   const DomainMatrix domains_;
@@ -141,6 +146,9 @@ class Engine {
   base::Mutex watch_mutex_;
   Lane* watched_ = nullptr;
   unsigned missed_roles_ = 0;  // the completion shell's: in a row
+
+  base::Atomic<std::uint32_t> held_{0};            // submissions that gates hold back
+  Nanoseconds retry_at_ = Deadline::kForeverTime;  // the completion shell's
 
   base::Mutex queues_mutex_;
   std::vector<Queue*> queues_;

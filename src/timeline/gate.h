@@ -8,6 +8,9 @@
 //                     │ └── kLater ── held by the queue until Queue::retry(); cancelled like a
 //                     └──── kFail     parked one, and not covering
 //
+// What is held is asked again every Engine::kLookInterval too, as nobody tells of a stall (stall.h)
+// that a later submission brings about.
+//
 // A gate belongs to a type of payload and is constant.
 #pragma once
 
@@ -60,6 +63,15 @@ struct Gate {
   void (*undo)(void* payload) noexcept = nullptr;
   // Appends a line for the dump; nothing when it waits for nothing. Under the queue's lock.
   void (*describe)(const void* payload, std::string& text) noexcept = nullptr;
+  // What the submission has to do with something that submissions take and give back, as memory of
+  // a pool. Under the queue's lock.
+  struct Claim {
+    const void* resource = nullptr;  // null: nothing
+    bool waits = false;              // it is held back until some comes back; else it gives some
+    std::uint64_t returns = 0;       // how many submissions that give some have not ended
+    std::uint64_t version = 0;       // another one each time that somebody stops waiting
+  };
+  Claim (*claim)(const void* payload) noexcept = nullptr;
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -55,6 +55,11 @@ class Lane {
   std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }
   std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
 
+  // It will not complete: its device is lost, or it stands behind a dead wait.
+  bool is_dead(std::uint64_t sequence) const noexcept {
+    return sequence >= dead_from_.load(std::memory_order_acquire);
+  }
+
   // While pinned, the native queue stays open.
   void pin() noexcept { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() noexcept { pins_.fetch_sub(1, std::memory_order_release); }

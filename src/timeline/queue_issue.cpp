@@ -152,6 +152,9 @@ void Queue::hold(Submission& submission) noexcept {
   held_ = &submission;
   held_count_.fetch_add(1, std::memory_order_relaxed);
   submission.store(Submission::State::kParked);
+  if (engine_.held_.fetch_add(1, std::memory_order_acq_rel) == 0) {
+    engine_.work_source().wake(base::Shell::kCompletion);
+  }
 }
 
 // In front of everything that is ready, the oldest first.
@@ -163,6 +166,7 @@ void Queue::unhold() noexcept {
     backlog_.fetch_add(1, std::memory_order_relaxed);
     push_front(submission);
     held_count_.fetch_sub(1, std::memory_order_relaxed);
+    engine_.held_.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
 

@@ -101,6 +101,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   friend class Semaphore;
   friend class Engine;
   friend class IssueSite;
+  friend class Stall;
 
   static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
 

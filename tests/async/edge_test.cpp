@@ -92,6 +92,24 @@ TEST_F(AsyncEdge, AWriteWaitsForTheWrite) {
 }
 
 // The block goes to another tensor, whose contents must not come before the read.
+// A timeline fails at once, though what stands in front of the failure is still to run.
+TEST_F(AsyncEdge, AWriteWaitsForAReadThatHasFailedAndDoesNotFailWithIt) {
+  Shared<Tensor<float>> x = tensor(1.0f) | share;
+  control->fail_allocate = Status(StatusCode::kResourceExhausted, "planted");
+  std::optional<Result<std::tuple<std::vector<float>, Tensor<float>>>> failed;
+  const Handmade reader =
+      await_into(failed, zip(to_host(x), zeros<float>({1 << 20})) | on(queue(1)));
+  step();
+  EXPECT_FALSE(failed->ok());
+  Written written;
+  const Handmade writer =
+      await_into(written, Fill{*std::move(x).try_unwrap(), 2.0f} | on(queue(0)));
+  run_queue(0);
+  EXPECT_FALSE(writer.done()) << "it is still being read";
+  run_all();
+  EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
+}
+
 TEST_F(AsyncEdge, MemoryGoesBackBehindAReadOnAnotherQueue) {
   const Shape slab = {hal::PoolInfo().slab_size / sizeof(float)};  // there is no other block
   std::optional<Shared<Tensor<float>>> x = tensor(1.0f, slab) | share;

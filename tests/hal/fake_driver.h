@@ -434,7 +434,11 @@ class FakeWorld : public ::testing::Test {
 // Counts wake-ups; the test steps.
 class StepSource final : public base::WorkSource {
  public:
-  Clock& clock() noexcept override { return Clock::steady(); }
+  struct ShiftedClock final : Clock {
+    Nanoseconds now() noexcept override { return Clock::steady().now() + ahead.load(); }
+    std::atomic<Nanoseconds> ahead{0};
+  };
+  ShiftedClock& clock() noexcept override { return clock_; }
   void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
   Status start_thread(void (*)(void*), void*) noexcept override {
     return Status(StatusCode::kResourceExhausted, "a stepped world has no threads");
@@ -444,6 +448,9 @@ class StepSource final : public base::WorkSource {
     return parker.park(epoch, deadline);
   }
   std::atomic<int> wakes[base::kShellCount]{};
+
+ private:
+  ShiftedClock clock_;
 };
 
 // The code of an error whose message contains `part`.

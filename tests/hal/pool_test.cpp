@@ -429,6 +429,92 @@ TEST_F(PoolTest, AnAllocationFailsWhenTheLastDeallocationHasFailed) {
   EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted, "4096 of 4096 bytes are used");
 }
 
+constexpr auto kStalled = "and all that is to come back waits for who waits here";
+
+TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationThatWaitsForIt) {
+  const Pool pool = one_slab();
+  const Semaphore s = semaphore(), t = semaphore();
+  const Buffer x = allocate(pool, 1024);
+  run_all();
+  const Semaphore go = semaphore();
+  const Buffer y = allocate(pool, kSlab, {.wait = {{go, 1}}, .signal = {{s, 1}}});
+  ASSERT_TRUE(queue.barrier({.wait = {{s, 1}}, .signal = {{t, 1}}}).ok());
+  ASSERT_TRUE(queue.deallocate(y, {.wait = {{s, 1}}}).ok());
+  ASSERT_TRUE(queue.deallocate(x, {.wait = {{t, 1}}}).ok());
+  ASSERT_TRUE(go.signal(1).ok());
+  run_all();
+  EXPECT_ERROR(s.query().status(), StatusCode::kResourceExhausted, kStalled);
+  EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted, "1024 of 4096 bytes are used");
+  EXPECT_TRUE(has_memory(x)) << "a deallocation that failed has not happened";
+}
+
+TEST_F(PoolTest, AnAllocationWaitsAsLongAsTheHostCanHaveSomethingGivenBack) {
+  const Pool pool = one_slab();
+  const Semaphore s = semaphore(), t = semaphore();
+  const Buffer x = allocate(pool, 1024);
+  run_all();
+  // t = 2 is the host's to signal, though t = 3 waits for y.
+  ASSERT_TRUE(queue.deallocate(x, {.wait = {{t, 2}}}).ok());
+  const Buffer y = allocate(pool, kSlab, {.signal = {{s, 1}}});
+  ASSERT_TRUE(queue.barrier({.wait = {{s, 1}}, .signal = {{t, 3}}}).ok());
+  source.clock().ahead += timeline::Engine::kLookInterval;
+  run_all();
+  EXPECT_EQ(s.query().value(), 0u);
+  ASSERT_TRUE(t.signal(2).ok());
+  run_all();
+  EXPECT_TRUE(has_memory(y));
+  EXPECT_EQ(t.query().value(), 3u);
+}
+
+TEST_F(PoolTest, AnAllocationFailsOnceALaterSubmissionMakesADeallocationWaitForIt) {
+  const Pool pool = one_slab();
+  const Semaphore s = semaphore(), t = semaphore();
+  const Buffer x = allocate(pool, 1024);
+  run_all();
+  ASSERT_TRUE(queue.deallocate(x, {.wait = {{t, 1}}}).ok());
+  const Buffer y = allocate(pool, kSlab, {.signal = {{s, 1}}});
+  run_all();
+  EXPECT_EQ(s.query().value(), 0u);
+  ASSERT_TRUE(queue.barrier({.wait = {{s, 1}}, .signal = {{t, 1}}}).ok());
+  source.clock().ahead += timeline::Engine::kLookInterval;
+  run_all();
+  EXPECT_ERROR(s.query().status(), StatusCode::kResourceExhausted, kStalled);
+  EXPECT_FALSE(t.query().ok());
+}
+
+TEST_F(PoolTest, AllocationsOfTwoPoolsDoNotWaitForEachOther) {
+  const Pool pools[] = {one_slab(), one_slab()};
+  const Buffer x[] = {allocate(pools[0], 1024), allocate(pools[1], 1024)};
+  run_all();
+  const Semaphore s[] = {semaphore(), semaphore()}, go = semaphore();
+  Buffer y[2];
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(queue.deallocate(x[i], {.wait = {{s[1 - i], 1}, {go, 1}}}).ok());
+    y[i] = allocate(pools[i], kSlab, {.signal = {{s[i], 1}}});
+  }
+  run_all();
+  for (const Semaphore& end : s) {
+    EXPECT_FALSE(end.query().ok());
+    EXPECT_EQ(end.query().status().code(), StatusCode::kResourceExhausted);
+  }
+}
+
+TEST_F(PoolTest, AnAllocationWaitsForOneOfAnotherPoolThatGetsItsMemory) {
+  const Pool pools[] = {one_slab(), one_slab()};
+  const Buffer x[] = {allocate(pools[0], 1024), allocate(pools[1], 1024)};
+  run_all();
+  const Semaphore s[] = {semaphore(), semaphore()}, go = semaphore();
+  ASSERT_TRUE(queue.deallocate(x[0], {.wait = {{s[1], 1}}}).ok());
+  ASSERT_TRUE(queue.deallocate(x[1], {.wait = {{go, 1}}}).ok());
+  const Buffer y[] = {allocate(pools[0], kSlab, {.signal = {{s[0], 1}}}),
+                      allocate(pools[1], kSlab, {.signal = {{s[1], 1}}})};
+  run_all();
+  EXPECT_EQ(s[0].query().value(), 0u);
+  ASSERT_TRUE(go.signal(1).ok());
+  run_all();
+  EXPECT_TRUE(has_memory(y[0]) && has_memory(y[1]));
+}
+
 TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
   const Pool pool = make_pool();
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "the card is full");

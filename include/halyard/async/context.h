@@ -117,7 +117,7 @@ class HALYARD_EXPORT Context {
   static const hal::Semaphore& semaphore(const detail::Moment& moment) noexcept;
   Result<detail::Timeline*> timeline();
   template <class F>
-  Status submit_behind(const detail::Waits& waits, F&& call);
+  Status submit_behind(detail::Waits& waits, F&& call);
   template <class Uses, class F>
   Status submit(Uses&& uses, F&& call);
   template <class Uses, class Submit, class Record>
