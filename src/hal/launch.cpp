@@ -233,7 +233,8 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
     return failed(status);
   }
 
-  Launch launch;
+  Result<Launch> result{Launch()};  // built where it is returned
+  Launch& launch = *result;
   if (!launch.ranges_.allocate(arguments.size()) || !launch.refs_.allocate(arguments.size()) ||
       !launch.constants_.allocate(kernel.constants.size())) {
     return failed(Status(StatusCode::kResourceExhausted, "no memory for a launch"));
@@ -271,7 +272,7 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
   }
   std::copy(scalar, scalars.end(), constant);
   if (output != nullptr) launch.grid_.groups = {groups[0], groups[1], groups[2]};
-  return launch;
+  return result;
 }
 
 }  // namespace halyard::inline v0::hal

@@ -64,18 +64,17 @@ PoolStatistics PoolObject::statistics() noexcept {
   return space_.statistics();
 }
 
-// Under the lock, as everything up to ask().
+// Under the lock, as everything up to ask(). What comes back is for the first that waits: whoever
+// took it from under it might never give it back.
 bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
-  if (waiting_.empty()) return false;
-  const PoolRequest& first = waiting_.front();
-  return &first != &request && first.passed_by == kMaxPasses;
+  return !waiting_.empty() && &waiting_.front() != &request && !first_yields_;
 }
 
 bool PoolObject::take(PoolRequest& request, timeline::IssueSite& site) noexcept {
   if (device_ == nullptr || must_wait_behind(request)) return false;
   request.block = space_.take(request.size, info_.hidden_waits, site);
   if (request.block == nullptr) return false;
-  if (!waiting_.empty() && &waiting_.front() != &request) ++waiting_.front().passed_by;
+  note_change();
   return true;
 }
 
@@ -95,6 +94,12 @@ Status PoolObject::exhausted(const PoolRequest& request, const char* why) noexce
 
 void PoolObject::stop_waiting(PoolRequest& request) noexcept {
   waiting_.erase(request);
+  note_change();
+}
+
+// Something has changed for those that wait, and the first is the first again.
+void PoolObject::note_change() noexcept {
+  first_yields_ = false;
   ++version_;
 }
 
@@ -115,16 +120,41 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, bool& per
     cause = exhausted(request, "");
     return Answer::kFail;
   }
-  perhaps_stalled = true;
+  perhaps_stalled = waiting_.empty() || &waiting_.front() == &request;
   return Answer::kLater;
 }
 
-// What will not complete gives nothing back.
+// The first that waits, when all that is to come back waits for who waits here: perhaps for one of
+// those behind it, which find a block if it lets them. If none does, it fails.
+Answer PoolObject::stalled(PoolRequest& request, bool& others_ask, Status& cause) noexcept {
+  if (request.asked != version_) return Answer::kLater;
+  const Nanoseconds now = engine_.clock().now();
+  if (request.stalled != version_) {
+    request.stalled = version_;
+    request.stalled_since = now;
+  }
+  if (now - request.stalled_since < kPatience) return Answer::kLater;
+  others_ask = true;
+  if (!first_yields_) {
+    first_yields_ = true;
+    ++version_;
+    return Answer::kLater;
+  }
+  stop_waiting(request);
+  cause = exhausted(request, ", and all that is to come back waits for who waits here");
+  return Answer::kFail;
+}
+
+// Deallocations that are issued, and blocks behind one that has ended but not yet passed. What will
+// not complete gives nothing back.
 std::uint64_t PoolObject::returns_in_flight() noexcept {
   std::uint64_t count = 0;
   returns_.for_each([&](const PoolReturn& deallocation) {
     const Frontier& at = deallocation.frontier;
     if (!at.lane->is_dead(at.sequence)) ++count;
+  });
+  space_.for_each_frontier([&](const timeline::Lane& lane, std::uint64_t sequence) {
+    if (lane.retired() < sequence && !lane.is_dead(sequence)) ++count;
   });
   return count;
 }
@@ -165,23 +195,20 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     if (!take(request, site)) answer = wait_or_fail(request, must_post, perhaps_stalled, cause);
     if (answer != Answer::kLater && waited) stop_waiting(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
+    request.asked = version_;
     collect_returns(returning);  // again: what is issued from here on finds us waiting
   }
   if (must_post) post();
-  // Of all that wait, whoever asks last, and so sees the others, fails.
+  bool others_ask = waited && answer != Answer::kLater;
   if (perhaps_stalled && engine_.has_stalled(this)) {
     base::LockGuard lock(mutex_);
-    stop_waiting(request);
-    cause = exhausted(request, ", and all that is to come back waits for who waits here");
-    answer = Answer::kFail;
-    waited = true;
+    answer = stalled(request, others_ask, cause);
   }
   if (answer == Answer::kLater) {
     // Nobody else may wait for these deallocations: their end is to be noticed.
     each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
-  } else if (waited) {
-    kick();
   }
+  if (others_ask) kick();
   return answer;
 }
 
@@ -191,6 +218,7 @@ void PoolObject::undo(PoolRequest& request) noexcept {
   {
     base::LockGuard lock(mutex_);
     space_.put_back(*block);
+    note_change();
   }
   kick();
 }
@@ -206,7 +234,8 @@ void PoolObject::end(PoolRequest& request) noexcept {
 
 Gate::Claim PoolObject::claim(const PoolRequest& request) noexcept {
   base::LockGuard lock(mutex_);
-  if (!request.linked()) return {};
+  // Who has not asked since something came back will find it.
+  if (!request.linked() || request.asked != version_) return {};
   // Who waits for a slab waits for nobody's deallocation.
   const bool grows = !request.growth_failed && can_grow(request.size);
   if (grows && !must_wait_behind(request)) return {};
@@ -237,6 +266,7 @@ void PoolObject::end(PoolReturn& deallocation) noexcept {
     } else {
       --unissued_returns_;
     }
+    note_change();
   }
   kick();
 }
@@ -249,6 +279,7 @@ void PoolObject::give(PoolBlock& block, PoolReturn& deallocation,
     --unissued_returns_;
     returns_.push_back(deallocation);
     space_.give(block, frontier);
+    note_change();
   }
   kick();
 }
@@ -257,6 +288,7 @@ void PoolObject::give(PoolBlock& block) noexcept {
   {
     base::LockGuard lock(mutex_);
     space_.give(block, {});
+    note_change();
   }
   kick();
 }
@@ -301,6 +333,7 @@ void PoolObject::run(bool) noexcept {
       std::uint64_t keep = std::exchange(trim_to_, std::nullopt).value_or(kWholeSize);
       if (wanted != 0) keep = std::min(keep, info_.max_size - wanted);
       freed = space_.take_free_slabs(keep);
+      if (!freed.empty()) ++version_;
       const std::uint64_t reserved = space_.statistics().reserved_bytes;
       const std::uint64_t room = info_.max_size - std::min(info_.max_size, reserved);
       // No room: blocks were taken since it was asked; who wanted it finds out.
@@ -328,6 +361,7 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   if (status.ok() && !space_.add(std::move(*memory))) {
     status = Status(StatusCode::kResourceExhausted, "no memory for the bookkeeping of a slab");
   }
+  ++version_;
   if (status.ok()) return;
   growth_failure_ = status;
   waiting_.for_each([&](PoolRequest& request) { request.growth_failed |= request.size >= wanted; });

@@ -41,7 +41,10 @@ struct WaitingTag {};
 struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
   std::uint64_t size = 0;                          // of the block
   PoolBlock* block = nullptr;                      // given, and the submission not yet issued
-  std::uint32_t passed_by = 0;                     // later requests that went first
+  std::uint64_t asked = 0;                         // the pool's version when it found none
+  // First of those that wait, it was found stalled at that version, and then.
+  std::uint64_t stalled = 0;
+  Nanoseconds stalled_since = 0;
   bool growth_failed = false;
 };
 
@@ -56,8 +59,11 @@ class PoolObject final : public RefCounted,
                          public timeline::WorkItem,
                          public base::ListHook<PoolListTag> {
  public:
-  // Later allocations that may go before the first that waits.
-  static constexpr std::uint32_t kMaxPasses = 8;
+  // How long all that is to come back waits for who waits here until somebody gives way or fails. A
+  // thread may have submitted an allocation, perhaps one that went first, and be about to submit
+  // its deallocation: nobody can tell. Long against the time between two submissions, also of a
+  // thread that is not scheduled; short for who waits for a failure.
+  static constexpr Nanoseconds kPatience = 100'000'000;
 
   // Precondition: a handle keeps `device` open, or it is being created.
   static Result<Ref<PoolObject>> create(DeviceObject& device, const PoolInfo& info);
@@ -102,8 +108,10 @@ class PoolObject final : public RefCounted,
   bool can_grow(std::uint64_t size) noexcept;
   timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post, bool& perhaps_stalled,
                                       Status& cause) noexcept;
+  timeline::Gate::Answer stalled(PoolRequest& request, bool& others_ask, Status& cause) noexcept;
   Status exhausted(const PoolRequest& request, const char* why) noexcept;
   void stop_waiting(PoolRequest& request) noexcept;
+  void note_change() noexcept;
   std::uint64_t returns_in_flight() noexcept;
   std::uint64_t largest_waiting() noexcept;
   void grow(std::uint64_t wanted, std::uint64_t size) noexcept;
@@ -123,7 +131,8 @@ class PoolObject final : public RefCounted,
   base::IntrusiveList<PoolRequest, WaitingTag> waiting_;  // first come, first served
   std::uint64_t unissued_returns_ = 0;
   base::IntrusiveList<PoolReturn, ReturnTag> returns_;  // issued, and not ended
-  std::uint64_t version_ = 0;  // another one each time that somebody stops waiting
+  bool first_yields_ = false;  // until somebody finds a block, or something comes back
+  std::uint64_t version_ = 1;  // another one each time that somebody could find a block anew
   // For the reclaim shell.
   bool posted_ = false;
   bool dying_ = false;       // nobody refers to it

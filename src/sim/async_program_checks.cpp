@@ -15,7 +15,7 @@ namespace halyard::inline v0::sim {
 namespace {
 
 // Longer than all that is under way takes, and than what nobody looks at stays unnoticed.
-constexpr Nanoseconds kLongest = 100'000'000;
+constexpr Nanoseconds kLongest = 10'000'000'000;
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void AsyncProgram::wait_for_memory() {
     check(scheduler.now() < until, "a tensor's memory does not return to its pool");
     // All, as work of one device may keep memory of another.
     for (const hal::Pool& pool : pools) check(pool.trim().ok(), "a pool cannot be trimmed");
-    scheduler.sleep_for(100'000);
+    scheduler.sleep_for(1'000'000);
   }
 }
 

@@ -69,7 +69,7 @@ struct Gate {
     const void* resource = nullptr;  // null: nothing
     bool waits = false;              // it is held back until some comes back; else it gives some
     std::uint64_t returns = 0;       // how many submissions that give some have not ended
-    std::uint64_t version = 0;       // another one each time that somebody stops waiting
+    std::uint64_t version = 0;       // another one each time that somebody may stop waiting
   };
   Claim (*claim)(const void* payload) noexcept = nullptr;
 };

@@ -9,6 +9,7 @@
 
 #include "hal/device.h"
 #include "hal/fake_driver.h"
+#include "hal/pool.h"
 
 namespace halyard::hal::testing {
 
@@ -47,6 +48,13 @@ class PoolTest : public ::testing::Test {
       }
     }
     step();
+  }
+  // Until who has stalled has let others go first, and has failed.
+  void run_until_patience_ends() {
+    for (int i = 0; i < 3; ++i) {
+      source.clock().ahead += PoolObject::kPatience;
+      run_all();
+    }
   }
   Pool make_pool(PoolInfo info = {}) {
     info.memory = MemoryType::kHostVisible;

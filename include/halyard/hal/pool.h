@@ -12,11 +12,14 @@
 // allows it, because the pool makes the device wait.
 //
 // An allocation that finds no block waits in the pool, first come, first served, while a slab is on
-// its way or a deallocation is submitted and not done; a later one may find a block and pass it, a
-// few times. So allocations that signal one semaphore wait for one another, or the larger value
-// would speak for memory that is not there yet. Device::dump_timelines() shows it. When nothing of
-// that kind is left to wait for, it fails with kResourceExhausted and the sizes. A dropped handle
-// does not count: only its submissions' ends return the block, and nobody waits for them.
+// its way or a deallocation is submitted that is not done and does not itself wait, over any number
+// of submissions, for allocations that wait so. Device::dump_timelines() shows it. When nothing of
+// that kind is left to wait for, it fails with kResourceExhausted and the sizes. Where all that is
+// to come back waits so, that is after a while, 100 ms or more, as the host may be about to submit
+// something; before it fails, those behind it go first that find a block. So
+// allocations that signal one semaphore wait for one another, or the larger value would speak for
+// memory that is not there yet. A dropped handle does not count: only its submissions' ends return
+// the block, and nobody waits for them.
 //
 // A handle that is kept after deallocate() keeps no block, but the slab that it was in: native code
 // that still has its address must not meet foreign memory. A slab that the pool gives up meanwhile
