@@ -187,8 +187,9 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
   }
   HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue_.device().state()->bind(kernel));
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
-                           hal::Launch::create(bound->function, arguments, scalars));
+  const Result<hal::Launch> checked = hal::Launch::create(bound->function, arguments, scalars);
+  if (!checked.ok()) return checked.status();
+  const hal::Launch& launch = *checked;
   const hal::Grid& over = grid != nullptr ? *grid : launch.grid();
   return do_next(
       [&](auto&& use) {

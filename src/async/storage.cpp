@@ -8,6 +8,16 @@
 
 namespace halyard::inline v0::async::detail {
 
+namespace {
+
+// Trees use a tensor again and again: of the same timeline only the value changes.
+void put(Moment& place, const Moment& moment) {
+  if (place.timeline != moment.timeline) place.timeline = moment.timeline;
+  place.value = moment.value;
+}
+
+}  // namespace
+
 template <class F>
 void TrackedStorage::for_each_read(F&& call) {
   for (Moment& read : reads_) {
@@ -34,7 +44,7 @@ void TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
 
 void TrackedStorage::after(Use use, const Moment& moment) {
   if (use == Use::kRead) return add_read(moment);
-  written_ = moment;
+  put(written_, moment);
   for (Moment& read : reads_) read = {};
   more_reads_.clear();
 }
@@ -58,7 +68,7 @@ void TrackedStorage::add_read(const Moment& moment) {
     if (const auto read = std::ranges::find_if(reads_, over); read != reads_.end()) place = &*read;
   }
   if (place == nullptr) place = &more_reads_.emplace_back();
-  *place = moment;
+  put(*place, moment);
 }
 
 QueueRef TrackedStorage::last_queue() const {

@@ -34,6 +34,7 @@ namespace detail {
 
 struct GiveTuple {
   static constexpr bool kRecordable = true;
+  static constexpr bool kSubmitsNothing = true;
   template <class... T>
   Result<std::tuple<T...>> operator()(Context&, T&&... values) const {
     return std::tuple<T...>(std::move(values)...);
@@ -43,6 +44,7 @@ struct GiveTuple {
 template <class F>
 struct CallMap {
   static constexpr bool kRecordable = true;
+  static constexpr bool kSubmitsNothing = true;
   template <class T>
   auto operator()(Context&, T&& value) && {
     using Value = std::invoke_result_t<F, T&&>;
@@ -55,6 +57,7 @@ struct CallMap {
 template <class F>
 struct CallInspect {
   static constexpr bool kRecordable = true;
+  static constexpr bool kSubmitsNothing = true;
   template <class T>
   Result<T> operator()(Context&, T&& value) && {
     std::invoke(std::move(fn), std::as_const(value));

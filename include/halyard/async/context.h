@@ -62,6 +62,9 @@ class HALYARD_EXPORT Context {
  public:
   // With the runtime, for schedule(), that it is awaited with, if there is one.
   explicit Context(QueueRef queue, const Runtime* runtime = nullptr);
+  // Of a tree that submits nothing (operation.h).
+  struct ForNothing {};
+  explicit Context(ForNothing) noexcept : runtime_(nullptr) {}
   // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
   // whole awaits the part. Ends before `whole`.
   Context(Context& whole, const QueueRef& queue);

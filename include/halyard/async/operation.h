@@ -41,6 +41,10 @@ namespace detail {
 template <class F, class... Values>
 inline constexpr bool kRecordableCall = requires { requires F::kRecordable; };
 
+// An operation, or what one calls, that submits nothing: it needs no queue.
+template <class T>
+concept SubmitsNothing = requires { requires T::kSubmitsNothing; };
+
 // The tensors that a tree is given as values, for a policy to look at.
 class HALYARD_EXPORT OpInputs {
  public:
@@ -66,8 +70,9 @@ void collect_inputs(const T& from, OpInputs& inputs) {
 template <class Op>
 QueueRef pick_queue(const Runtime& runtime, const Policy& policy, const Op& operation) {
   if (runtime.queues().empty()) return runtime.device();
+  if (policy.ignores_inputs()) return policy.pick({runtime.devices(), runtime.queues()});
   OpInputs inputs;
-  if (!policy.ignores_inputs()) collect_inputs(operation, inputs);
+  collect_inputs(operation, inputs);
   return policy.pick({runtime.devices(), runtime.queues(), inputs.get()});
 }
 
@@ -101,6 +106,8 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
   using Output = typename CallResult<typename Ops::Output...>::value_type;
   static constexpr bool kRecordable =
       (Recordable<Ops> && ...) && kRecordableCall<F, typename Ops::Output...>;
+  static constexpr bool kSubmitsNothing =
+      (detail::SubmitsNothing<Ops> && ...) && detail::SubmitsNothing<F>;
 
   explicit Operation(F call, Ops... operands)
       : call_(std::move(call)), operands_(std::move(operands)...) {}
@@ -136,6 +143,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
 template <class T>
 struct GiveValue {
   static constexpr bool kRecordable = true;
+  static constexpr bool kSubmitsNothing = true;
   Result<T> operator()(Context&) && { return std::move(value); }
   void collect(OpInputs& inputs) const { inputs.add_value(value); }
   T value;

@@ -60,6 +60,42 @@ class TaskAwaiter : public Await<Op, kErrors> {
   TaskWaiter waiter_;
 };
 
+// Of an operation that submits nothing: no queue is picked, and nothing is waited for.
+template <class Op, Errors kErrors>
+class ValueAwaiter {
+ public:
+  using Value = typename Delivery<typename Op::Output>::Type;
+
+  ValueAwaiter(Op&& operation, const TaskRunner& runner)
+      : operation_(std::move(operation)), runner_(runner) {}
+  bool await_ready() const noexcept { return true; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {}
+  std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>> await_resume() {
+    if constexpr (kErrors == Errors::kThrown) {
+      return result().value();
+    } else {
+      return result();
+    }
+  }
+
+ private:
+  Result<Value> result() {
+    if (runner_.stop().stop_requested()) {
+      return Status(StatusCode::kCancelled, "a stop was requested");
+    }
+    Context context(Context::ForNothing{});
+    Result<typename Op::Output> output = std::move(operation_).execute(context);
+    if (!output.ok()) return std::move(output).status();
+    return Delivery<typename Op::Output>::deliver(*std::move(output));
+  }
+  Op operation_;
+  const TaskRunner& runner_;
+};
+
+template <class Op, Errors kErrors>
+using OperationAwaiter =
+    std::conditional_t<SubmitsNothing<Op>, ValueAwaiter<Op, kErrors>, TaskAwaiter<Op, kErrors>>;
+
 // Who is told when a Task that nobody awaits has ended. Destroys it.
 class Spawned {
  public:
@@ -107,7 +143,7 @@ class TaskPromiseBase {
 
   template <DeviceOperation Op>
   auto await_transform(Op&& operation) {
-    return TaskAwaiter<Op, Errors::kThrown>(std::move(operation), *runner_);
+    return OperationAwaiter<Op, Errors::kThrown>(std::move(operation), *runner_);
   }
   template <class Op>
     requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
@@ -116,7 +152,7 @@ class TaskPromiseBase {
   }
   template <class Op>
   auto await_transform(AsResultOf<Op>&& as_result) {
-    return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.operation), *runner_);
+    return OperationAwaiter<Op, Errors::kReturned>(std::move(as_result.operation), *runner_);
   }
   template <class Op>
   auto await_transform(DeviceFuture<Op>&& future) {

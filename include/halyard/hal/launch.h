@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "halyard/base/export.h"
@@ -99,30 +101,36 @@ class HALYARD_EXPORT Launch {
   View<Constant> constants() const noexcept { return constants_; }
 
  private:
-  // Up to kInline items here, so that the launches of most kernels allocate nothing.
+  // Up to kInline items here, so that the launches of most kernels allocate nothing. Beyond `size`
+  // there are none: what is not used is not written.
   template <class T, std::size_t kInline>
   struct Array {
-    Array() noexcept = default;
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    Array() noexcept {}  // `here` stays as it is
     Array(Array&& other) noexcept { *this = std::move(other); }
     Array& operator=(Array&& other) noexcept {
-      std::copy_n(other.here, kInline, here);
       heap = std::move(other.heap);
       size = std::exchange(other.size, 0);
+      if (heap == nullptr) std::memcpy(here, other.here, size * sizeof(T));
       return *this;
     }
     bool allocate(std::size_t count) {
       if (count > kInline) {
         heap.reset(new (std::nothrow) T[count]);
         if (heap == nullptr) return false;
+      } else {
+        std::uninitialized_default_construct_n(reinterpret_cast<T*>(here), count);
       }
       size = count;
       return true;
     }
-    T* items() noexcept { return size > kInline ? heap.get() : here; }
+    T* items() noexcept { return heap != nullptr ? heap.get() : reinterpret_cast<T*>(here); }
     // Nothing once it was moved from.
-    operator View<T>() const noexcept { return View<T>(size > kInline ? heap.get() : here, size); }
+    operator View<T>() const noexcept {
+      return View<T>(heap != nullptr ? heap.get() : reinterpret_cast<const T*>(here), size);
+    }
 
-    T here[kInline];
+    alignas(T) std::byte here[kInline * sizeof(T)];
     std::unique_ptr<T[]> heap;
     std::size_t size = 0;
   };
