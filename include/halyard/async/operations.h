@@ -91,31 +91,30 @@ class Readback {
 };
 
 template <class T>
-Result<Readback<T>> read(Context& context, Storage* storage, const Shape& shape) {
-  std::size_t size = 1;
-  for (std::size_t d = 0; d < shape.rank(); ++d) size *= shape[d];
-  Result<Ref<Storage>> copy = context.allocate(size * sizeof(T), hal::MemoryType::kHostLocal);
+Result<Readback<T>> read(Context& context, const StorageRange& memory) {
+  Result<Ref<Storage>> copy = context.allocate(memory.length, hal::MemoryType::kHostLocal);
   if (!copy.ok()) return copy.status();
-  if (Status status = context.copy(storage, copy->get()); !status.ok()) return status;
-  return Readback<T>(*std::move(copy), size);
+  if (Status status = context.copy(memory, copy->get()); !status.ok()) return status;
+  return Readback<T>(*std::move(copy), memory.length / sizeof(T));
 }
 
 struct CallToHost {
   template <class Array>
   auto operator()(Context& context, const Array& array) const {
-    return read<typename Array::value_type>(context, array.storage(), array.shape());
+    return read<typename Array::value_type>(context, array.memory());
   }
 };
 
 // Of an array that somebody else owns.
 template <class Array>
 struct CallReadRecorded {
-  explicit CallReadRecorded(const Array& array) : storage(array.storage()), shape(array.shape()) {}
+  explicit CallReadRecorded(const Array& array)
+      : storage(array.storage()), memory(array.memory()) {}
   auto operator()(Context& context) const {
-    return read<typename Array::value_type>(context, storage.get(), shape);
+    return read<typename Array::value_type>(context, memory);
   }
   Ref<Storage> storage;
-  Shape shape;
+  StorageRange memory;
 };
 
 // Over the elements of an array that is there.
@@ -135,7 +134,7 @@ struct CallCopy {
   static constexpr bool kRecordable = true;
   template <class From, class To>
   Result<std::tuple<From, To>> operator()(Context& context, From&& from, To&& to) const {
-    Status status = context.copy(from.storage(), to.storage());
+    Status status = context.copy(from.memory(), to.storage());
     if (!status.ok()) return status;
     return std::tuple<From, To>(std::move(from), std::move(to));
   }
@@ -165,7 +164,7 @@ struct CallCopyTo {
     Context there(context, queue);
     auto copy = allocate_tensor<typename Array::value_type>(there, array.shape());
     if (!copy.ok()) return copy;
-    if (Status status = there.copy(array.storage(), copy->storage()); !status.ok()) return status;
+    if (Status status = there.copy(array.memory(), copy->storage()); !status.ok()) return status;
     return copy;
   }
   QueueRef queue;
