@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of equal or counted elements: full, zeros, ones, arange; from a std::vector and back:
+// Tensors of equal or counted elements: full, zeros, ones, arange; of none yet: empty; from a
+// std::vector and back:
 // from_host, to_host; on another device: copy_to; over those that are there: fill, copy.
 #pragma once
 
@@ -36,6 +37,14 @@ Result<Tensor<T>> allocate_tensor(Context& context, const Shape& shape) {
   if (!storage.ok()) return storage.status();
   return Tensor<T>(*std::move(storage), shape);
 }
+
+template <class T>
+struct CallEmpty {
+  Result<Tensor<T>> operator()(Context& context) const {
+    return allocate_tensor<T>(context, shape);
+  }
+  Shape shape;
+};
 
 template <class T>
 struct CallFull {
@@ -189,6 +198,12 @@ auto ones(const Shape& shape) {
 template <Element T>
 auto zeros(const Shape& shape) {
   return detail::operation(detail::CallFull<T>{shape, 0, sizeof(T) < 4 ? sizeof(T) : 4});
+}
+
+// Elements that nobody has written: for what writes all of them.
+template <Element T>
+auto empty(const Shape& shape) {
+  return detail::operation(detail::CallEmpty<T>{shape});
 }
 
 // A tensor with these elements, row by row. kInvalidArgument if they are not as many as `shape`
