@@ -120,7 +120,7 @@ class Shared<Tensor<T>> {
 
   const Shape& shape() const noexcept { return shape_; }
   detail::Storage* storage() const noexcept { return storage_.get(); }
-  // What is read of the storage.
+  // What is read of the storage: Context::copy() takes it.
   detail::StorageRange memory() const noexcept {
     return {storage(), first_ * sizeof(T), shape_.elements() * sizeof(T)};
   }
