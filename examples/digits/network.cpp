@@ -29,6 +29,12 @@ class Random {
 
 std::size_t Schedule::steps() const noexcept { return (epochs * kTrainRows + batch - 1) / batch; }
 
+Part Schedule::rows_of(std::size_t step, std::size_t device, std::size_t devices) const noexcept {
+  const std::size_t begin = batch * device / devices, end = batch * (device + 1) / devices;
+  const std::size_t batch_begin = (step - 1) * batch % kTrainRows;
+  return {static_cast<std::uint32_t>(batch_begin + begin), static_cast<std::uint32_t>(end - begin)};
+}
+
 std::size_t Schedule::epochs_after(std::size_t steps) const noexcept {
   return steps * batch / kTrainRows;
 }
@@ -36,14 +42,15 @@ std::size_t Schedule::epochs_after(std::size_t steps) const noexcept {
 std::vector<float> initial_parameters(std::uint64_t seed) {
   std::vector<float> parameters(kParameters, 0.0f);
   Random random(seed);
-  const auto fill = [&](Part weights, double inputs) {
-    const double limit = std::sqrt(6 / inputs);  // its square / 3 is the variance
-    for (std::size_t i = 0; i < weights.count; ++i) {
-      parameters[weights.first + i] = static_cast<float>((2 * random.next() - 1) * limit);
+  const auto fill = [&](Part layer, std::size_t inputs, std::size_t outputs) {
+    // Its square / 3 is the variance.
+    const double limit = std::sqrt(6 / static_cast<double>(inputs));
+    for (std::size_t i = 0; i < inputs * outputs; ++i) {
+      parameters[layer.first + i] = static_cast<float>((2 * random.next() - 1) * limit);
     }
   };
-  fill(kW1, kPixels);
-  fill(kW2, kHidden);
+  fill(kLayer1, kPixels, kHidden);
+  fill(kLayer2, kHidden, kClasses);
   return parameters;
 }
 

@@ -4,6 +4,8 @@
 // array, so that one copy moves them and one kernel updates them:
 //
 //   w1[64][128]   b1[128]   w2[128][10]   b2[10]
+//
+// A layer is one part of it: its weights, and its biases as one more row.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +18,14 @@ inline constexpr std::uint32_t kPixels = 64;
 inline constexpr std::uint32_t kHidden = 128;
 inline constexpr std::uint32_t kClasses = 10;
 
-// A part of the parameters: elements [first, first + count).
+// A part of the parameters, or of the rows: those [first, first + count).
 struct Part {
-  std::size_t first;
-  std::size_t count;
+  std::uint32_t first;
+  std::uint32_t count;
 };
-inline constexpr Part kW1{0, kPixels* kHidden};
-inline constexpr Part kB1{kW1.first + kW1.count, kHidden};
-inline constexpr Part kW2{kB1.first + kB1.count, kHidden* kClasses};
-inline constexpr Part kB2{kW2.first + kW2.count, kClasses};
-inline constexpr std::uint32_t kParameters = kB2.first + kB2.count;
+inline constexpr Part kLayer1{0, (kPixels + 1) * kHidden};
+inline constexpr Part kLayer2{kLayer1.count, (kHidden + 1) * kClasses};
+inline constexpr std::uint32_t kParameters = kLayer1.count + kLayer2.count;
 
 // How to train. The training rows form a ring; each step takes the next `batch` of them.
 struct Schedule {
@@ -34,6 +34,8 @@ struct Schedule {
   float rate;
 
   std::size_t steps() const noexcept;
+  // Of the ring, what a device takes in a step: in each, as many. Steps count from 1.
+  Part rows_of(std::size_t step, std::size_t device, std::size_t devices) const noexcept;
   // How often the first `steps` steps have gone through the training rows, rounded down.
   std::size_t epochs_after(std::size_t steps) const noexcept;
 };

@@ -15,6 +15,7 @@ using detail::DeviceState;
 using detail::KernelParameter;
 using detail::Moment;
 using detail::Storage;
+using detail::StorageRange;
 using detail::Timeline;
 using detail::timeline_of;
 using detail::tracked;
@@ -26,7 +27,8 @@ namespace {
 
 Status check_storage(const Storage* storage, const char* user) {
   if (storage != nullptr) return {};
-  return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
+  return error(StatusCode::kInvalidArgument,
+               "{}: a tensor that was moved from, or a part that its tensor does not have", user);
 }
 
 Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }
@@ -164,18 +166,18 @@ Status Context::update(Storage* target, hal::Bytes source) {
                  [&](hal::Recorder& recorder) { recorder.update(target->buffer(), source); });
 }
 
-Status Context::copy(Storage* source, Storage* target) {
-  HALYARD_RETURN_IF_ERROR(check_storage(source, "copy"));
+Status Context::copy(const StorageRange& source, Storage* target) {
+  HALYARD_RETURN_IF_ERROR(check_storage(source.storage, "copy"));
   HALYARD_RETURN_IF_ERROR(check_storage(target, "copy"));
   return do_next(
       [&](auto&& use) {
-        use(source, Use::kRead);
+        use(source.storage, Use::kRead);
         use(target, Use::kWrite);
       },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.copy(source->buffer(), target->buffer(), info);
+        return queue.copy(source.of_buffer(), target->buffer(), info);
       },
-      [&](hal::Recorder& recorder) { recorder.copy(source->buffer(), target->buffer()); });
+      [&](hal::Recorder& recorder) { recorder.copy(source.of_buffer(), target->buffer()); });
 }
 
 Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,

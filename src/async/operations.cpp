@@ -41,14 +41,16 @@ bool same(const Shape& a, const Shape& b) {
 std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint32_t>(size); }
 
 // The kernel's arrays are flat: it is told their sizes by scalars.
-Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<Storage*> storages,
+Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid) {
+  std::array<Storage*, 3> storages{};
   std::array<hal::Argument, 3> arguments;
-  for (std::size_t i = 0; i < storages.size(); ++i) {
-    if (storages[i] != nullptr) arguments[i].value.memory = storages[i]->buffer();
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    storages[i] = arrays[i].storage;
+    if (storages[i] != nullptr) arguments[i].value.memory = arrays[i].of_buffer();
   }
-  return context.launch(kernel, storages, std::span(arguments).first(storages.size()), scalars,
-                        &grid);
+  return context.launch(kernel, {storages.data(), arrays.size()},
+                        std::span(arguments).first(arrays.size()), scalars, &grid);
 }
 
 }  // namespace
@@ -63,14 +65,12 @@ Result<Tensor<float>> elementwise(Context& context, const char* kernel,
   }
   HALYARD_ASSIGN_OR_RETURN(Tensor<float> result, allocate_tensor<float>(context, shape));
   HALYARD_RETURN_IF_ERROR(check_size(kernel, result.size()));
-  std::array<Storage*, 3> storages = {operands[0].storage};
-  std::size_t count = 1;
-  if (!unary) storages[count++] = operands[1].storage;
-  storages[count++] = result.storage();
+  const StorageRange arrays[] = {operands[0].memory, unary ? result.memory() : operands[1].memory,
+                                 result.memory()};
   const KernelSignature signature{
       kernel, "elementwise",
       unary ? hal::View<KernelParameter>(kUnary) : hal::View<KernelParameter>(kBinary), true};
-  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {storages.data(), count},
+  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {arrays, operands.size() + 1},
                                       {to_size(result.size())},
                                       {.groups = (result.size() + kGroup - 1) / kGroup}));
   return result;
@@ -88,7 +88,7 @@ Result<Tensor<float>> matrix_product(Context& context, const Operand& a, const O
   }
   const KernelSignature signature{"matmul", "matmul", kMatmul, true};
   HALYARD_RETURN_IF_ERROR(
-      launch_flat(context, signature, {a.storage, b.storage, result.storage()},
+      launch_flat(context, signature, {a.memory, b.memory, result.memory()},
                   {to_size(m), to_size(n), to_size(k)},
                   {.groups = {(n + kTile - 1) / kTile, (m + kTile - 1) / kTile}}));
   return result;

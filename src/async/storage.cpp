@@ -82,9 +82,9 @@ QueueRef TrackedStorage::last_queue() const {
   return home;
 }
 
-void OpInputs::add(const Storage* storage) {
-  if (storage == nullptr || count_ == kMost) return;
-  inputs_[count_++] = {tracked(storage)->last_queue(), storage->buffer().size()};
+void OpInputs::add(const StorageRange& memory) {
+  if (memory.storage == nullptr || count_ == kMost) return;
+  inputs_[count_++] = {tracked(memory.storage)->last_queue(), memory.length};
 }
 
 }  // namespace halyard::inline v0::async::detail

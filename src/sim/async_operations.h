@@ -26,8 +26,8 @@ template <class Source>
 struct Copied {
   using Output = Tensor;
   Result<Tensor> execute(async::Context& context) && {
-    HALYARD_ASSIGN_OR_RETURN(auto storage, context.allocate(source.storage()->buffer().size()));
-    HALYARD_RETURN_IF_ERROR(context.copy(source.storage(), storage.get()));
+    HALYARD_ASSIGN_OR_RETURN(auto storage, context.allocate(source.memory().length));
+    HALYARD_RETURN_IF_ERROR(context.copy(source.memory(), storage.get()));
     return Tensor(std::move(storage), source.shape());
   }
   Source source;

@@ -150,6 +150,10 @@ TEST_F(AsyncOperation, FillsTensorsOfEachElementSize) {
   EXPECT_THAT(elements(arange<std::int64_t>(3)), ElementsAre(0, 1, 2));
 }
 
+TEST_F(AsyncOperation, AnEmptyTensorIsThereForWhatWritesIt) {
+  EXPECT_THAT(elements(fill(empty<float>({2, 2}), 3.0f)), Each(3.0f));
+}
+
 TEST_F(AsyncOperation, HostValuesGoToATensorAndBack) {
   EXPECT_THAT(elements(from_host<int>({1, 2, 3, 4, 5, 6}, {2, 3})), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(run(from_host<int>({1, 2, 3, 4, 5, 6}, {2, 3})).shape()[1], 3u);
@@ -189,7 +193,7 @@ TEST_F(AsyncOperation, ShapesThatDoNotFitAreRefused) {
               refused_with(StatusCode::kInvalidArgument, "matmul: shapes 2 x 3 and 2 x 3"));
 }
 
-TEST_F(AsyncOperation, AnEmptyTensorHasNoElements) {
+TEST_F(AsyncOperation, ATensorMayHaveNoElements) {
   EXPECT_TRUE(elements(add(ones<float>({0}), zeros<float>({0}))).empty());
   EXPECT_TRUE(elements(from_host<float>({})).empty());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program `digits`, run as a user runs it. It compares itself with its reference.
+// The programs `digits` and `digits-hal`, run as a user runs them. They compare themselves with
+// their reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "plot.h"
@@ -22,26 +24,36 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 // Few epochs, so that it is quick under sanitizers, too.
-std::string command(const std::string& options) {
-  return "digits --quiet --epochs 2 --loss-svg " + test_path("svg") + " " + options;
+std::string command(const std::string& program, const std::string& options) {
+  return program + " --quiet --epochs 2 --loss-svg " + test_path("svg") + " " + options;
 }
 
 void remove(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) std::filesystem::remove(path);
 }
 
-class Digits : public ::testing::Test {
- protected:
-  void TearDown() override { remove({test_path("svg")}); }
-};
+constexpr const char* kPrograms[] = {"digits", "digits-hal"};
 
-class DigitsOn : public ::testing::TestWithParam<int> {
+class Digits : public ::testing::TestWithParam<const char*> {
  protected:
   void TearDown() override { remove({test_path("svg")}); }
+  std::string command(const std::string& options) const {
+    return halyard_test::command(GetParam(), options);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Programs, Digits, ::testing::ValuesIn(kPrograms));
+
+class DigitsOn : public ::testing::TestWithParam<std::tuple<const char*, int>> {
+ protected:
+  void TearDown() override { remove({test_path("svg")}); }
+  std::string command(const std::string& options) const {
+    const auto& [program, devices] = GetParam();
+    return halyard_test::command(program, "--devices " + std::to_string(devices) + options);
+  }
 };
 
 TEST_P(DigitsOn, AgreesWithTheReference) {
-  const Ended ended = run(command("--devices " + std::to_string(GetParam())));
+  const Ended ended = run(command(""));
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.output, MatchesRegex("test accuracy 0\\.[0-9][0-9][0-9] "
                                          "\\(reference 0\\.[0-9][0-9][0-9]\\)\n"));
@@ -49,33 +61,34 @@ TEST_P(DigitsOn, AgreesWithTheReference) {
 
 TEST_P(DigitsOn, GivesTheSameWeightsInEveryRun) {
   const std::string first = test_path("1.npy"), second = test_path("2.npy");
-  const std::string devices = "--devices " + std::to_string(GetParam()) + " --save-weights ";
-  ASSERT_EQ(run(command(devices + first)).code, 0);
-  ASSERT_EQ(run(command(devices + second)).code, 0);
+  ASSERT_EQ(run(command(" --save-weights " + first)).code, 0);
+  ASSERT_EQ(run(command(" --save-weights " + second)).code, 0);
   EXPECT_EQ(read(first).size(), 128u + 9610 * sizeof(float));
   EXPECT_TRUE(read(first) == read(second));
   remove({first, second});
 }
 
 // 3 and 5 devices have unequal shares of a batch of 32.
-INSTANTIATE_TEST_SUITE_P(Devices, DigitsOn, ::testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(Devices, DigitsOn,
+                         ::testing::Combine(::testing::ValuesIn(kPrograms),
+                                            ::testing::Values(1, 2, 3, 4, 5)));
 
-TEST_F(Digits, OneRowForEachOf16DevicesIsEnough) {
+TEST_P(Digits, OneRowForEachOf16DevicesIsEnough) {
   const Ended ended = run(command("--devices 16 --batch 16"));
   EXPECT_EQ(ended.code, 0) << ended.output;
 }
 
-TEST_F(Digits, BatchOfAllTrainingRowsWorks) {
+TEST_P(Digits, BatchOfAllTrainingRowsWorks) {
   const Ended ended = run(command("--batch 1437"));
   EXPECT_EQ(ended.code, 0) << ended.output;
 }
 
-TEST_F(Digits, DevicesCanBeNamed) {
+TEST_P(Digits, DevicesCanBeNamed) {
   const Ended ended = run(command("--devices 2 --device-uri 'cpu://?devices=3&workers=1'"));
   EXPECT_EQ(ended.code, 0) << ended.output;
 }
 
-TEST_F(Digits, ReductionThatGoesWrongOnceIsNoticed) {
+TEST_P(Digits, ReductionThatGoesWrongOnceIsNoticed) {
   for (const char* const step : {"1", "45", "90"}) {  // of 90
     const Ended ended = run(command(std::string("--corrupt-reduction ") + step));
     EXPECT_EQ(ended.code, 1);
@@ -84,7 +97,7 @@ TEST_F(Digits, ReductionThatGoesWrongOnceIsNoticed) {
   }
 }
 
-TEST_F(Digits, InitialWeightsAreTheSameOnEveryPlatform) {
+TEST_P(Digits, InitialWeightsAreTheSameOnEveryPlatform) {
   const std::string path = test_path("npy");
   ASSERT_EQ(run(command("--seed 5 --dump-weights " + path)).code, 0);
   const std::string file = read(path);
@@ -120,7 +133,7 @@ bool is_well_formed(const std::string& xml) {
   return open.empty() && roots == 1;
 }
 
-TEST_F(Digits, LossCurveIsAWellFormedPicture) {
+TEST_P(Digits, LossCurveIsAWellFormedPicture) {
   ASSERT_EQ(run(command("")).code, 0);
   const std::string svg = read(test_path("svg"));
   EXPECT_TRUE(is_well_formed(svg));
@@ -157,7 +170,7 @@ TEST(Comparison, IsNeverSmallForWhatIsNoNumber) {
   EXPECT_FALSE(difference.largest <= 1);
 }
 
-TEST_F(Digits, WhatIsWrongIsOneLine) {
+TEST_P(Digits, WhatIsWrongIsOneLine) {
   const std::string damaged = test_path("damaged");
   std::ofstream(damaged) << "1,2,3\n";
   for (const std::string& options : std::vector<std::string>{"--data nowhere.csv",
@@ -194,13 +207,14 @@ TEST_F(Digits, WhatIsWrongIsOneLine) {
     const Ended ended = run(command(options));
     EXPECT_EQ(ended.code, 1) << options << "\n" << ended.output;
     EXPECT_EQ(ended.lines(), 1u) << options << "\n" << ended.output;
-    EXPECT_TRUE(ended.output.starts_with("digits: ")) << options << "\n" << ended.output;
+    EXPECT_TRUE(ended.output.starts_with(std::string(GetParam()) + ": ")) << options << "\n"
+                                                                          << ended.output;
   }
   remove({damaged});
 }
 
-TEST_F(Digits, HelpNamesTheOptions) {
-  const Ended ended = run("digits --help");
+TEST_P(Digits, HelpNamesTheOptions) {
+  const Ended ended = run(std::string(GetParam()) + " --help");
   EXPECT_EQ(ended.code, 0);
   for (const char* const option : {"--devices", "--epochs", "--batch", "--rate", "--seed",
                                    "--loss-svg", "--dump-weights", "--quiet", "--device-uri"}) {

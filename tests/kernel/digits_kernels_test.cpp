@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernel/kernel_test_util.h"
@@ -43,26 +45,28 @@ struct Shape {
 constexpr Shape kShapes[] = {{1, 1, 1},     {16, 16, 16}, {17, 10, 33},
                              {45, 128, 64}, {3, 50, 7},   {64, 10, 128}};
 
-// Runs `name` for each shape. left(i, l) and right(l, j) say where an element lies in its operand.
+// Runs `name` for each shape: c[i][j] is the sum of left(a, shape, i, l) right(b, shape, l, j) over
+// l. `more_terms` than k has a sum.
 template <class Left, class Right>
-void expect_products(const char* name, Left left, Right right) {
+void expect_products(const char* name, std::size_t more_terms, Left left, Right right) {
   for (const Shape& shape : kShapes) {
     const auto [m, n, k] = shape;
+    const std::size_t terms = k + more_terms;
     Vector a = random_vector(m * k, 1);
-    Vector b = random_vector(k * n, 2);
+    Vector b = random_vector(terms * n, 2);
     Vector c = output(m * n);
     digits().run(name, {groups(n, 16), groups(m, 16), 1}, {a, b, c}, &shape);
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
         double sum = 0;
         double magnitude = 0;
-        for (std::size_t l = 0; l < k; ++l) {
-          const double product = double{a[left(shape, i, l)]} * double{b[right(shape, l, j)]};
+        for (std::size_t l = 0; l < terms; ++l) {
+          const double product = double{left(a, shape, i, l)} * double{right(b, shape, l, j)};
           sum += product;
           magnitude += std::fabs(product);
         }
-        // k products and k sums are rounded, each by at most 2^-24 of the magnitude.
-        ASSERT_NEAR(c[i * n + j], sum, (k + 1) * 0x1p-24 * magnitude)
+        // The products and as many sums are rounded, each by at most 2^-24 of the magnitude.
+        ASSERT_NEAR(c[i * n + j], sum, static_cast<double>(terms + 1) * 0x1p-24 * magnitude)
             << m << " x " << n << " x " << k << " at " << i << ", " << j;
       }
     }
@@ -70,34 +74,27 @@ void expect_products(const char* name, Left left, Right right) {
   }
 }
 
-TEST(DigitsKernels, Multiply) {
+TEST(DigitsKernels, DenseMultipliesAndAddsTheBiases) {
   expect_products(
-      "matmul", [](const Shape& s, auto i, auto l) { return i * s.k + l; },
-      [](const Shape& s, auto l, auto j) { return l * s.n + j; });
+      "dense", 1,
+      [](const Vector& a, const Shape& s, auto i, auto l) { return l < s.k ? a[i * s.k + l] : 1; },
+      [](const Vector& b, const Shape& s, auto l, auto j) { return b[l * s.n + j]; });
 }
 
-TEST(DigitsKernels, MultiplyWithTheFirstTransposed) {
+TEST(DigitsKernels, GradientOfTheWeightsHasThatOfTheBiasesBelow) {
   expect_products(
-      "matmul_tn", [](const Shape& s, auto i, auto l) { return l * s.m + i; },
-      [](const Shape& s, auto l, auto j) { return l * s.n + j; });
+      "weight_gradient", 0,
+      [](const Vector& a, const Shape& s, auto i, auto l) {
+        return i + 1 < s.m ? a[l * (s.m - 1) + i] : 1;
+      },
+      [](const Vector& b, const Shape& s, auto l, auto j) { return b[l * s.n + j]; });
 }
 
-TEST(DigitsKernels, MultiplyWithTheSecondTransposed) {
+TEST(DigitsKernels, GradientOfTheInputsLeavesOutTheBiases) {
   expect_products(
-      "matmul_nt", [](const Shape& s, auto i, auto l) { return i * s.k + l; },
-      [](const Shape& s, auto l, auto j) { return j * s.k + l; });
-}
-
-TEST(DigitsKernels, AddBiasToEachRow) {
-  constexpr std::uint32_t kRows = 21, kColumns = 37;
-  Vector bias = random_vector(kColumns, 1);
-  Vector y = random_vector(kRows * kColumns, 2);
-  const Vector before = y;
-  y.push_back(kUntouched);
-  const std::uint32_t constants[] = {kRows, kColumns};
-  digits().run("bias_add", {groups(kColumns, 16), groups(kRows, 16), 1}, {bias, y}, constants);
-  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(y[i], before[i] + bias[i % kColumns]);
-  EXPECT_EQ(y.back(), kUntouched);
+      "input_gradient", 0,
+      [](const Vector& a, const Shape& s, auto i, auto l) { return a[i * s.k + l]; },
+      [](const Vector& b, const Shape& s, auto l, auto j) { return b[j * s.k + l]; });
 }
 
 TEST(DigitsKernels, ReluAndItsGradient) {
@@ -157,41 +154,40 @@ TEST(DigitsKernels, SoftmaxCrossEntropyGivesLossAndGradient) {
   EXPECT_EQ(loss.back(), kUntouched);
 }
 
-TEST(DigitsKernels, SumColumnsInOrder) {
-  constexpr std::uint32_t kRows = 33, kColumns = 70;
-  Vector x = random_vector(kRows * kColumns, 1);
-  Vector sum = output(kColumns);
-  const std::uint32_t constants[] = {kRows, kColumns};
-  digits().run("column_sum", {groups(kColumns, 64), 1, 1}, {x, sum}, constants);
-  for (std::size_t j = 0; j < kColumns; ++j) {
-    float want = 0;
-    for (std::size_t i = 0; i < kRows; ++i) want += x[i * kColumns + j];
-    EXPECT_EQ(sum[j], want);
-  }
-  EXPECT_EQ(sum[kColumns], kUntouched);
-}
-
-TEST(DigitsKernels, UpdateAddAndScale) {
+TEST(DigitsKernels, UpdateAndAdd) {
   constexpr std::uint32_t kSize = 513;
   const std::array<std::size_t, 3> grid = {groups(kSize, 256), 1, 1};
   Vector g = random_vector(kSize, 1);
   const Vector before = random_vector(kSize, 2);
   const struct {
-    float factor;
+    float rate;
     std::uint32_t n;
   } constants{0.3f, kSize};
-  Vector w = before, sum = before, scaled = before;
-  for (Vector* vector : {&w, &sum, &scaled}) vector->push_back(kUntouched);
+  Vector w = before, sum = before;
+  for (Vector* vector : {&w, &sum}) vector->push_back(kUntouched);
   digits().run("sgd_update", grid, {g, w}, &constants);
   digits().run("add", grid, {g, sum}, &kSize);
-  digits().run("scale", grid, {scaled}, &constants);
   for (std::size_t i = 0; i < kSize; ++i) {
     const float step = 0.3f * g[i];
     EXPECT_EQ(w[i], before[i] - step);
     EXPECT_EQ(sum[i], before[i] + g[i]);
-    EXPECT_EQ(scaled[i], before[i] * 0.3f);
   }
-  for (const Vector* vector : {&w, &sum, &scaled}) EXPECT_EQ(vector->back(), kUntouched);
+  for (const Vector* vector : {&w, &sum}) EXPECT_EQ(vector->back(), kUntouched);
+}
+
+TEST(DigitsKernels, GatherPutsTwoArraysAndASumBehindEachOther) {
+  for (const auto& [na, nb] : {std::pair(600u, 20u), std::pair(20u, 600u)}) {
+    constexpr std::uint32_t kSummed = 33;
+    Vector a = random_vector(na, 1), b = random_vector(nb, 2), c = random_vector(kSummed, 3);
+    Vector y = output(na + nb + 1);
+    const std::uint32_t constants[] = {na, nb, kSummed};
+    digits().run("gather", {groups(600, 256), 1, 1}, {a, b, c, y}, constants);
+    Vector want = a;
+    want.insert(want.end(), b.begin(), b.end());
+    want.push_back(std::accumulate(c.begin(), c.end(), 0.0f));
+    want.push_back(kUntouched);
+    EXPECT_EQ(y, want);
+  }
 }
 
 TEST(Saxpy, ComputesEveryElementAndNoMore) {

@@ -23,8 +23,8 @@ namespace detail {
 // What an arithmetic operation reads.
 struct Operand {
   template <class Array>
-  Operand(const Array& array) noexcept : storage(array.storage()), shape(array.shape()) {}
-  Storage* storage;
+  Operand(const Array& array) noexcept : memory(array.memory()), shape(array.shape()) {}
+  StorageRange memory;
   Shape shape;
 };
 // `kernel` of elementwise.hyk, over one operand or two.

@@ -53,6 +53,18 @@ class HALYARD_EXPORT Storage : public RefCounted {
   hal::Buffer buffer_;
 };
 
+// The bytes [offset, offset + length) of a storage: what an array occupies of it. A view.
+struct StorageRange {
+  StorageRange(Storage* storage_, std::uint64_t offset_ = 0,
+               std::uint64_t length_ = hal::kWholeSize) noexcept
+      : storage(storage_), offset(offset_), length(length_) {}
+  // Precondition: there is a storage.
+  hal::BufferRange of_buffer() const noexcept { return {storage->buffer(), offset, length}; }
+
+  Storage* storage;
+  std::uint64_t offset, length;
+};
+
 }  // namespace detail
 
 // What an operation's execute() is given: submits to one queue, in the order of its calls. One
@@ -85,7 +97,7 @@ class HALYARD_EXPORT Context {
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
   // Of equal sizes. One of them may be of another device of the same hal runtime.
-  Status copy(detail::Storage* source, detail::Storage* target);
+  Status copy(const detail::StorageRange& source, detail::Storage* target);
 
   // `arguments[i]` is in `storages[i]`. Over `grid`, or, where there is none, over the tiles of the
   // arguments that are written.

@@ -91,9 +91,10 @@ struct Arguments {
       scalars[scalar++] = argument;
     } else {
       using T = typename A::value_type;
-      storages[tensor] = argument.storage();
+      const StorageRange memory = argument.memory();
+      storages[tensor] = memory.storage;
       hal::Tensor view{.sizes = argument.shape(), .element = kElementType<T>};
-      if (argument.storage() != nullptr) view.memory = argument.storage()->buffer();
+      if (memory.storage != nullptr) view.memory = memory.of_buffer();
       if constexpr (requires { argument.tile(); }) view.tile = argument.tile();
       arguments[tensor++] = view;
     }

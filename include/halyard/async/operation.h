@@ -48,10 +48,10 @@ concept SubmitsNothing = requires { requires T::kSubmitsNothing; };
 // The tensors that a tree is given as values, for a policy to look at.
 class HALYARD_EXPORT OpInputs {
  public:
-  void add(const Storage* storage);
+  void add(const StorageRange& memory);
   template <class T>
   void add_value(const T& value) {
-    if constexpr (requires { value.storage(); }) add(value.storage());
+    if constexpr (requires { value.memory(); }) add(value.memory());
   }
   std::span<const OpInput> get() const noexcept { return {inputs_.data(), count_}; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of equal or counted elements: full, zeros, ones, arange; from a std::vector and back:
+// Tensors of equal or counted elements: full, zeros, ones, arange; of none yet: empty; from a
+// std::vector and back:
 // from_host, to_host; on another device: copy_to; over those that are there: fill, copy.
 #pragma once
 
@@ -36,6 +37,14 @@ Result<Tensor<T>> allocate_tensor(Context& context, const Shape& shape) {
   if (!storage.ok()) return storage.status();
   return Tensor<T>(*std::move(storage), shape);
 }
+
+template <class T>
+struct CallEmpty {
+  Result<Tensor<T>> operator()(Context& context) const {
+    return allocate_tensor<T>(context, shape);
+  }
+  Shape shape;
+};
 
 template <class T>
 struct CallFull {
@@ -91,31 +100,30 @@ class Readback {
 };
 
 template <class T>
-Result<Readback<T>> read(Context& context, Storage* storage, const Shape& shape) {
-  std::size_t size = 1;
-  for (std::size_t d = 0; d < shape.rank(); ++d) size *= shape[d];
-  Result<Ref<Storage>> copy = context.allocate(size * sizeof(T), hal::MemoryType::kHostLocal);
+Result<Readback<T>> read(Context& context, const StorageRange& memory) {
+  Result<Ref<Storage>> copy = context.allocate(memory.length, hal::MemoryType::kHostLocal);
   if (!copy.ok()) return copy.status();
-  if (Status status = context.copy(storage, copy->get()); !status.ok()) return status;
-  return Readback<T>(*std::move(copy), size);
+  if (Status status = context.copy(memory, copy->get()); !status.ok()) return status;
+  return Readback<T>(*std::move(copy), memory.length / sizeof(T));
 }
 
 struct CallToHost {
   template <class Array>
   auto operator()(Context& context, const Array& array) const {
-    return read<typename Array::value_type>(context, array.storage(), array.shape());
+    return read<typename Array::value_type>(context, array.memory());
   }
 };
 
 // Of an array that somebody else owns.
 template <class Array>
 struct CallReadRecorded {
-  explicit CallReadRecorded(const Array& array) : storage(array.storage()), shape(array.shape()) {}
+  explicit CallReadRecorded(const Array& array)
+      : storage(array.storage()), memory(array.memory()) {}
   auto operator()(Context& context) const {
-    return read<typename Array::value_type>(context, storage.get(), shape);
+    return read<typename Array::value_type>(context, memory);
   }
   Ref<Storage> storage;
-  Shape shape;
+  StorageRange memory;
 };
 
 // Over the elements of an array that is there.
@@ -135,7 +143,7 @@ struct CallCopy {
   static constexpr bool kRecordable = true;
   template <class From, class To>
   Result<std::tuple<From, To>> operator()(Context& context, From&& from, To&& to) const {
-    Status status = context.copy(from.storage(), to.storage());
+    Status status = context.copy(from.memory(), to.storage());
     if (!status.ok()) return status;
     return std::tuple<From, To>(std::move(from), std::move(to));
   }
@@ -165,7 +173,7 @@ struct CallCopyTo {
     Context there(context, queue);
     auto copy = allocate_tensor<typename Array::value_type>(there, array.shape());
     if (!copy.ok()) return copy;
-    if (Status status = there.copy(array.storage(), copy->storage()); !status.ok()) return status;
+    if (Status status = there.copy(array.memory(), copy->storage()); !status.ok()) return status;
     return copy;
   }
   QueueRef queue;
@@ -190,6 +198,12 @@ auto ones(const Shape& shape) {
 template <Element T>
 auto zeros(const Shape& shape) {
   return detail::operation(detail::CallFull<T>{shape, 0, sizeof(T) < 4 ? sizeof(T) : 4});
+}
+
+// Elements that nobody has written: for what writes all of them.
+template <Element T>
+auto empty(const Shape& shape) {
+  return detail::operation(detail::CallEmpty<T>{shape});
 }
 
 // A tensor with these elements, row by row. kInvalidArgument if they are not as many as `shape`

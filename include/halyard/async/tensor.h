@@ -6,6 +6,8 @@
 //   Tensor<T>            | share             -> Shared<Tensor<T>>       copyable
 //   Tensor<T>            | partition(4, 4)   -> Partition<Tensor<T>>    edges may be uneven
 //   Partition<Tensor<T>> | unpartition       -> Tensor<T>
+//   Shared<Tensor<T>>    .rows(32, 16)       -> Shared<Tensor<T>>       16 rows from row 32 on
+//   Shared<Tensor<T>>    .reshape({4, 4})    -> Shared<Tensor<T>>       in another shape
 //
 // On an operation that gives the one, each is an operation that gives the other (combinators.h,
 // cell.h).
@@ -19,6 +21,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -39,6 +42,15 @@ class Shape : public hal::Extents {
   template <std::convertible_to<std::uint64_t>... Size>
     requires(sizeof...(Size) >= 1 && sizeof...(Size) <= hal::kMaxTensorRank)
   constexpr Shape(Size... sizes) noexcept : Extents({static_cast<std::uint64_t>(sizes)...}) {}
+
+  // 2^64 - 1 if they are more.
+  constexpr std::uint64_t elements() const noexcept {
+    std::uint64_t elements = 1;
+    for (std::size_t d = 0; d < rank() && d < hal::kMaxTensorRank; ++d) {
+      if (__builtin_mul_overflow(elements, (*this)[d], &elements)) return ~std::uint64_t{0};
+    }
+    return elements;
+  }
 };
 
 namespace detail {
@@ -84,13 +96,10 @@ class Tensor {
   Tensor& operator=(Tensor&&) noexcept = default;
 
   const Shape& shape() const noexcept { return shape_; }
-  std::uint64_t size() const noexcept {  // elements
-    std::uint64_t size = 1;
-    for (std::size_t d = 0; d < shape_.rank(); ++d) size *= shape_[d];
-    return size;
-  }
+  std::uint64_t size() const noexcept { return shape_.elements(); }
   // Null once it was moved from.
   detail::Storage* storage() const noexcept { return storage_.get(); }
+  detail::StorageRange memory() const noexcept { return {storage(), 0, size() * sizeof(T)}; }
 
  private:
   friend class Shared<Tensor>;
@@ -98,6 +107,9 @@ class Tensor {
   Shape shape_;
 };
 
+// A part is a Shared of the same storage, so it is an owner of the tensor, and ordered with what
+// writes the tensor as the whole is. One that the tensor does not have is empty, and what is given
+// it fails.
 template <Element T>
 class Shared<Tensor<T>> {
  public:
@@ -108,16 +120,44 @@ class Shared<Tensor<T>> {
 
   const Shape& shape() const noexcept { return shape_; }
   detail::Storage* storage() const noexcept { return storage_.get(); }
+  // What is read of the storage: Context::copy() takes it.
+  detail::StorageRange memory() const noexcept {
+    return {storage(), first_ * sizeof(T), shape_.elements() * sizeof(T)};
+  }
 
-  // The tensor, if this is its only owner, which is empty then. Otherwise nothing changes.
+  // Rows [first, first + count) of dimension 0: a part.
+  Shared rows(std::uint64_t first, std::uint64_t count) const noexcept {
+    const bool inside = shape_.rank() != 0 && first <= shape_[0] && count <= shape_[0] - first;
+    const bool part = is_part_ || count != shape_[0];
+    return {inside ? storage_ : nullptr, first_ + rows_of(first).elements(), rows_of(count), part};
+  }
+  // The same elements in another shape of as many.
+  Shared reshape(const Shape& shape) const noexcept {
+    const bool same = shape.elements() == shape_.elements() && shape.rank() <= hal::kMaxTensorRank;
+    return {same ? storage_ : nullptr, first_, shape, is_part_};
+  }
+
+  // The tensor, if this is its only owner and no part of it, and empty then. Otherwise nothing
+  // changes.
   std::optional<Tensor<T>> try_unwrap() && noexcept {
-    if (!storage_ || !storage_->unique()) return std::nullopt;
+    if (is_part_ || !storage_ || !storage_->unique()) return std::nullopt;
     return Tensor<T>(std::move(storage_), shape_);
   }
 
  private:
+  Shared(Ref<detail::Storage> storage, std::uint64_t first, const Shape& shape, bool part) noexcept
+      : storage_(std::move(storage)), first_(first), shape_(shape), is_part_(part) {}
+  // The shape with so many rows.
+  Shape rows_of(std::uint64_t count) const noexcept {
+    const std::uint64_t sizes[] = {count, shape_[1], shape_[2]};
+    static_assert(std::size(sizes) == hal::kMaxTensorRank);
+    return hal::Extents(hal::View<std::uint64_t>(sizes, shape_.rank()));
+  }
+
   Ref<detail::Storage> storage_;
+  std::uint64_t first_ = 0;  // element of the storage
   Shape shape_;
+  bool is_part_ = false;
 };
 
 // Move-only. The tiles that reach beyond the tensor end with it.
@@ -132,6 +172,7 @@ class Partition<Tensor<T>> {
   const Shape& shape() const noexcept { return tensor_.shape(); }
   const Shape& tile() const noexcept { return tile_; }
   detail::Storage* storage() const noexcept { return tensor_.storage(); }
+  detail::StorageRange memory() const noexcept { return tensor_.memory(); }
 
   Tensor<T> unpartition() && noexcept { return std::move(tensor_); }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Trains a network on handwritten digits, data-parallel on several devices, and compares it with a
-// plain program that does the same. trainer.cpp has the part that uses Halyard.
-#include <halyard/halyard.h>
+#include "program.h"
+
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -21,15 +20,14 @@
 #include "network.h"
 #include "plot.h"
 #include "reference_run.h"
-#include "trainer.h"
 
 namespace digits {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kMaxDevices = 16;
 constexpr std::size_t kMaxEpochs = 1000;
-// How many steps the host submits before it looks whether the first of them is done.
-constexpr std::uint64_t kStepsAhead = 8;
 
 // Between float and double, after the default 1,348 steps, the parameters differ by about 1e-6 of
 // their length. Where rounding decides on which side of 0 an input of ReLU lies, that one unit
@@ -81,24 +79,30 @@ class Progress {
   bool quiet_, terminal_;
 };
 
-// The losses of all steps.
-std::vector<double> train(const Trainer& trainer, const Options& options) {
-  const Schedule& schedule = options.schedule;
-  const std::uint64_t steps = schedule.steps();
-  Progress progress(schedule.epochs, options.quiet);
-  std::vector<double> losses;
-  for (std::uint64_t step = 1; step <= steps + kStepsAhead; ++step) {
-    if (step <= steps) trainer.submit(step, step == options.corrupt_step);
-    if (step <= kStepsAhead || step - kStepsAhead > steps) continue;
-    const std::uint64_t done = step - kStepsAhead;
-    trainer.wait(done);
-    losses.push_back(trainer.loss(done));
-    progress.add(schedule.epochs_after(done), losses.back());
-  }
-  return losses;
+// Of `values`, `each` to a row: the training rows, and then the first `again` of them once more.
+template <class T>
+std::vector<T> training_ring(const std::vector<T>& values, std::size_t each, std::size_t again) {
+  std::vector<T> ring(values.begin(), values.begin() + kTrainRows * each);
+  ring.insert(ring.end(), values.begin(), values.begin() + again * each);
+  return ring;
+}
+template <class T>
+std::vector<T> test_rows(const std::vector<T>& values, std::size_t each) {
+  return {values.begin() + kTrainRows * each, values.end()};
 }
 
-void run(const Options& options) {
+// The share of the test rows whose greatest score is that of their label.
+double accuracy(std::span<const float> logits, std::span<const std::int32_t> labels) {
+  std::size_t right = 0;
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    const auto scores = logits.subspan(row * kClasses, kClasses);
+    if (std::ranges::max_element(scores) - scores.begin() == labels[row]) ++right;
+  }
+  return static_cast<double>(right) / static_cast<double>(labels.size());
+}
+
+void run(const Options& options, Train& train) {
+  const Schedule& schedule = options.schedule;
   const Dataset data = read_csv(options.data);
   const std::vector<float> initial = initial_parameters(options.seed);
   if (!options.dump_weights.empty()) write_parameters(options.dump_weights, initial);
@@ -109,25 +113,36 @@ void run(const Options& options) {
                              " devices, not " + std::to_string(options.devices));
   }
   devices.resize(options.devices);
-  const Trainer trainer(devices, options.kernels, data, initial, options.schedule);
 
-  const Schedule& schedule = options.schedule;
+  std::vector<double> losses;
+  Progress progress(schedule.epochs, options.quiet);
+  const auto on_loss = [&](double loss) {
+    losses.push_back(loss);
+    progress.add(schedule.epochs_after(losses.size()), loss);
+  };
   const auto began = std::chrono::steady_clock::now();
-  const std::vector<double> losses = train(trainer, options);
+  const Trained trained = train({.devices = devices,
+                                 .kernels = fs::absolute(options.kernels).parent_path(),
+                                 .pixels = training_ring(data.pixels, kPixels, schedule.batch),
+                                 .labels = training_ring(data.labels, 1, schedule.batch),
+                                 .test_pixels = test_rows(data.pixels, kPixels),
+                                 .parameters = initial,
+                                 .schedule = schedule,
+                                 .corrupt_step = options.corrupt_step,
+                                 .on_loss = on_loss});
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  const std::vector<float> parameters = trainer.parameters();
-  const double accuracy = trainer.accuracy(data);
-  if (!options.save_weights.empty()) write_parameters(options.save_weights, parameters);
+  const double right = accuracy(trained.logits, test_rows(data.labels, 1));
+  if (!options.save_weights.empty()) write_parameters(options.save_weights, trained.parameters);
 
   const std::string how = std::to_string(devices.size()) +
                           (devices.size() == 1 ? " device" : " devices") + ", batches of " +
                           std::to_string(schedule.batch) + ", " + devices.front().info().name;
   write_loss_svg(options.loss_svg, losses, schedule, how);
 
-  const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+  const auto folder = fs::canonical("/proc/self/exe").parent_path();
   const ReferenceResult reference =
       run_reference(folder / "digits-reference", options.data, initial, schedule);
-  const Difference difference = compare(parameters, reference.parameters);
+  const Difference difference = compare(trained.parameters, reference.parameters);
   if (!options.quiet) {
     std::printf("%zu steps in %.2f s on %s\n", losses.size(), took.count(), how.c_str());
     std::printf("loss curve: %s\n", options.loss_svg.c_str());
@@ -136,16 +151,16 @@ void run(const Options& options) {
   }
   // Negated, so that NaN fails.
   if (!(difference.relative <= kRelativeTolerance) ||
-      !(std::abs(accuracy - reference.accuracy) <= kAccuracyTolerance)) {
+      !(std::abs(right - reference.accuracy) <= kAccuracyTolerance)) {
     char text[200];
     std::snprintf(
         text, sizeof text,
         "no agreement with the reference: accuracy %.3f, not %.3f; weights differ by %.2g "
         "(at most %g is rounding)",
-        accuracy, reference.accuracy, difference.relative, kRelativeTolerance);
+        right, reference.accuracy, difference.relative, kRelativeTolerance);
     throw std::runtime_error(text);
   }
-  std::printf("test accuracy %.3f (reference %.3f)\n", accuracy, reference.accuracy);
+  std::printf("test accuracy %.3f (reference %.3f)\n", right, reference.accuracy);
 }
 
 void add_options(CLI::App& app, Options& options) {
@@ -195,20 +210,23 @@ void check_options(Options& options) {
   if (options.corrupt_step > 0 && options.devices == 1) {
     fail("--corrupt-reduction: one device has nothing to reduce");
   }
+  const fs::path kernels = options.kernels;
+  if (kernels.filename() != "digits.hyx" || !fs::is_regular_file(kernels)) {
+    fail("--kernels " + options.kernels + ": no file digits.hyx");
+  }
   if (options.device_uri.empty()) {
     options.device_uri = "cpu://?devices=" + std::to_string(options.devices);
   }
 }
 
-int parse_and_run(int argc, char** argv) {
-  const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+int parse_and_run(const char* name, int argc, char** argv, Train& train) {
+  const auto folder = fs::canonical("/proc/self/exe").parent_path();
   Options options;
   options.data = folder / "data/digits.csv";
   options.kernels = folder / "kernels/digits.hyx";
   options.loss_svg = folder / "loss.svg";
 
-  CLI::App app("Trains a network on handwritten digits, data-parallel on several devices.",
-               "digits");
+  CLI::App app("Trains a network on handwritten digits, data-parallel on several devices.", name);
   add_options(app, options);
   try {
     app.parse(argc, argv);
@@ -216,21 +234,22 @@ int parse_and_run(int argc, char** argv) {
     return app.exit(help);
   }
   check_options(options);
-  run(options);
+  run(options, train);
   return 0;
 }
 
 }  // namespace
-}  // namespace digits
 
-int main(int argc, char** argv) {
+int run_program(const char* name, int argc, char** argv, Train& train) {
   int code = 1;
   try {
-    code = digits::parse_and_run(argc, argv);
+    code = parse_and_run(name, argc, argv, train);
   } catch (const std::exception& error) {
     std::fflush(stdout);
-    std::fprintf(stderr, "digits: %s\n", error.what());
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
   }
   // Nothing is left of the devices; a program need not ask.
-  return halyard::hal::shutdown(std::chrono::seconds(10)).ok() ? code : 1;
+  return hal::shutdown(std::chrono::seconds(10)).ok() ? code : 1;
 }
+
+}  // namespace digits

@@ -2,39 +2,25 @@
 //
 // Data-parallel training on several devices, ordered by timeline semaphores alone.
 //
-// Every device holds the training rows and a copy of the parameters. Each step, all of them take
-// their share of the batch and compute its gradient; the gradients are copied to the first device
-// and added there; the sum is copied back, and every device applies it to its own parameters:
-//
-//   device 0   backward ----> reduce ---------> update
-//                            ^    |
-//                       copy |    | copy
-//                            |    v
-//   device 1   backward -----+    +-----------> update
-//
-// Each arrow is a wait for `step` on some semaphore, so a value is the number of a step, and one
-// step's waits order all that the next step overwrites. Recorded once per device, submitted in
-// every step: backward (the forward pass included) and update.
+// Each arrow of a step (program.h) is a wait for `step` on some semaphore, so a value is the number
+// of a step, and one step's waits order all that the next step overwrites. Recorded once per
+// device, submitted in every step: backward (the forward pass included) and update.
 #pragma once
 
 #include <halyard/halyard.h>
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "data.h"
-#include "network.h"
+#include "program.h"
 
 namespace digits {
 
-using namespace halyard;
-
 struct Kernels {
   explicit Kernels(const hal::Executable& file);
-  hal::Function matmul, matmul_tn, matmul_nt, bias_add, relu, relu_gradient, softmax_cross_entropy,
-      column_sum, sgd_update, add;
+  hal::Function dense, weight_gradient, input_gradient, relu, relu_gradient, softmax_cross_entropy,
+      sgd_update, add;
 };
 
 // One device with its share of the work.
@@ -42,7 +28,7 @@ struct Replica {
   hal::Device device;
   hal::Queue compute, copies;
   Kernels kernels;
-  std::size_t first_row, rows;  // its share of each batch
+  std::uint32_t rows;  // of each batch
 
   hal::Buffer pixels, labels;  // all training rows
   hal::Buffer parameters;
@@ -61,8 +47,7 @@ struct Replica {
 // Throws halyard::Error. One thread at a time.
 class Trainer {
  public:
-  Trainer(const std::vector<hal::Device>& devices, const std::string& kernels, const Dataset& data,
-          std::span<const float> parameters, const Schedule& schedule);
+  explicit Trainer(const Job& job);
 
   // Queues step 1, 2, ...; never blocks. `corrupt` sends something else than the gradient to the
   // first device, to see that somebody notices.
@@ -74,8 +59,7 @@ class Trainer {
   double loss(std::uint64_t step) const;
   // After wait() for the last step.
   std::vector<float> parameters() const;
-  // The share of the test rows that the network gets right.
-  double accuracy(const Dataset& data) const;
+  std::vector<float> logits(std::span<const float> pixels) const;
 
  private:
   void reduce_and_broadcast(std::uint64_t step, bool corrupt) const;
