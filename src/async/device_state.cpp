@@ -9,20 +9,17 @@
 namespace halyard::inline v0::async::detail {
 
 // Queues of its own: what is waited for when a read has failed is nobody else's.
-Result<Ref<DeviceState>> DeviceState::create(hal::Device device, const DeviceInfo& info,
-                                             std::vector<std::string> folders) {
-  auto state =
-      Ref<DeviceState>::adopt(new DeviceState(std::move(device), info, std::move(folders)));
-  for (std::size_t i = 0; i < info.queues; ++i) {
+Result<Ref<DeviceState>> DeviceState::create(DeviceInfo info, std::vector<std::string> folders) {
+  auto state = Ref<DeviceState>::adopt(new DeviceState(std::move(info), std::move(folders)));
+  for (std::size_t i = 0; i < state->info_.queues; ++i) {
     HALYARD_ASSIGN_OR_RETURN(state->queues_.emplace_back().queue,
                              state->device_.create_queue({.name = "async"}));
   }
   return state;
 }
 
-DeviceState::DeviceState(hal::Device device, const DeviceInfo& info,
-                         std::vector<std::string> folders)
-    : device_(std::move(device)), info_(info), folders_(std::move(folders)) {}
+DeviceState::DeviceState(DeviceInfo info, std::vector<std::string> folders)
+    : info_(std::move(info)), device_(info_.devices[info_.index]), folders_(std::move(folders)) {}
 
 DeviceState::~DeviceState() {
   while (free_ != nullptr) delete std::exchange(free_, free_->next_);

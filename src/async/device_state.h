@@ -38,20 +38,22 @@ struct QueueState {
   base::Atomic<std::size_t> trees{0};  // that have a timeline
 };
 
-// Which device of its runtime, and with how many queues.
+// Which device of its runtime, and with how many queues. What is under way on one device may wait
+// for another, and a device that nothing keeps open ends what it has not issued: so each keeps all.
 struct DeviceInfo {
   std::size_t index;
-  std::size_t count;
+  std::vector<hal::Device> devices;
   std::size_t queues;
 };
 
 class DeviceState final : public RefCounted {
  public:
-  static Result<Ref<DeviceState>> create(hal::Device device, const DeviceInfo& info,
-                                         std::vector<std::string> folders);
+  static Result<Ref<DeviceState>> create(DeviceInfo info, std::vector<std::string> folders);
 
   const hal::Device& device() const noexcept { return device_; }
-  Device handle() noexcept { return Device(Ref<RefCounted>(this), info_.index, info_.count); }
+  Device handle() noexcept {
+    return Device(Ref<RefCounted>(this), info_.index, info_.devices.size());
+  }
   std::size_t queue_count() const noexcept { return queues_.size(); }
   std::size_t next_queue() noexcept {
     if (queues_.size() == 1) return 0;
@@ -73,12 +75,12 @@ class DeviceState final : public RefCounted {
   Result<const BoundKernel*> bind(const KernelSignature& signature);
 
  private:
-  DeviceState(hal::Device device, const DeviceInfo& info, std::vector<std::string> folders);
+  DeviceState(DeviceInfo info, std::vector<std::string> folders);
   ~DeviceState() override;
   Result<hal::Executable> load(const KernelSignature& signature) const;
 
-  const hal::Device device_;
   const DeviceInfo info_;
+  const hal::Device device_;
   const std::vector<std::string> folders_;
   std::deque<QueueState> queues_;  // as many as at first: a deque since they are not moved
   base::Atomic<std::size_t> next_queue_{0};

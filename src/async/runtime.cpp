@@ -108,12 +108,12 @@ Result<Runtime> Runtime::create(std::vector<hal::Device> devices, RuntimeInfo in
   }
   const std::vector<std::string> folders = detail::kernel_folders(std::move(info.kernels));
   std::vector<Ref<detail::DeviceState>> states;
-  for (hal::Device& device : devices) {
+  for (const hal::Device& device : devices) {
     if (!device) return Status(StatusCode::kInvalidArgument, "a runtime with an empty device");
-    const detail::DeviceInfo place{
-        .index = states.size(), .count = devices.size(), .queues = info.queues};
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
     HALYARD_ASSIGN_OR_RETURN(states.emplace_back(),
-                             detail::DeviceState::create(std::move(device), place, folders));
+                             detail::DeviceState::create({i, devices, info.queues}, folders));
   }
   Runtime runtime;
   runtime.object_ = Ref<RuntimeObject>::adopt(new RuntimeObject(states, std::move(info.policy)));

@@ -23,7 +23,8 @@ class RuntimeObject;
 struct QueueState;
 }  // namespace detail
 
-// A device of a Runtime. A handle; safe from any thread. Tensors keep their device.
+// A device of a Runtime. A handle; safe from any thread. Tensors and what is awaited keep all
+// devices of their runtime open, as work of one may wait for another.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;
