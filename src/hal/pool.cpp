@@ -302,11 +302,11 @@ void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
   post();
 }
 
-// Who asked may have found a block since, or have been cancelled.
+// Of those that a slab would serve: who asked may have found a block since, or have been cancelled.
 std::uint64_t PoolObject::largest_waiting() noexcept {
   std::uint64_t size = 0;
   waiting_.for_each([&](const PoolRequest& request) {
-    if (!request.growth_failed) size = std::max(size, request.size);
+    if (!request.growth_failed && can_grow(request.size)) size = std::max(size, request.size);
   });
   return size;
 }

@@ -567,6 +567,24 @@ TEST_F(PoolTest, ALaterSmallAllocationGoesFirstIfMemoryComesBackBehindItsWork) {
   EXPECT_TRUE(has_memory(large));
 }
 
+TEST_F(PoolTest, WhoGivesWayDoesSoUntilTheNextHasItsSlab) {
+  const Pool pool = make_pool({.max_size = kSlab + 256});
+  const Semaphore s = semaphore();
+  const Buffer x = allocate(pool, kSlab);
+  run_all();
+  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
+  const Buffer large = allocate(pool, kSlab);
+  const Buffer small = allocate(pool, 16, {.signal = {{s, 1}}});
+  run_all();
+  for (int i = 0; i < 2; ++i) {
+    source.clock().ahead += PoolObject::kPatience;
+    run_all();
+  }
+  EXPECT_EQ(pool.statistics().reserved_bytes, kSlab + 256);
+  EXPECT_TRUE(has_memory(small));
+  EXPECT_TRUE(has_memory(large)) << "the small one has let go of the other's block";
+}
+
 TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {
   const Pool pool = one_slab();
   const Semaphore s = semaphore();

@@ -51,7 +51,7 @@ class PoolTest : public ::testing::Test {
   }
   // Until who has stalled has let others go first, and has failed.
   void run_until_patience_ends() {
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 5; ++i) {
       source.clock().ahead += PoolObject::kPatience;
       run_all();
     }
