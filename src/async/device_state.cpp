@@ -8,7 +8,7 @@
 
 namespace halyard::inline v0::async::detail {
 
-// Queues of its own: what is waited for when a read has failed is nobody else's.
+// Queues of its own: who writes behind a read that has failed waits for all that was issued there.
 Result<Ref<DeviceState>> DeviceState::create(DeviceInfo info, std::vector<std::string> folders) {
   auto state = Ref<DeviceState>::adopt(new DeviceState(std::move(info), std::move(folders)));
   for (std::size_t i = 0; i < state->info_.queues; ++i) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors of equal or counted elements: full, zeros, ones, arange; of none yet: empty; from a
-// std::vector and back:
-// from_host, to_host; on another device: copy_to; over those that are there: fill, copy.
+// std::vector and back: from_host, to_host; on another device: copy_to; over those that are there:
+// fill, copy.
 #pragma once
 
 #include <bit>
