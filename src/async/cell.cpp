@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/cell.h"
 
+#include "async/recording.h"
 #include "base/format.h"
 #include "base/mutex.h"
 
@@ -15,6 +16,7 @@ struct Cell::State {
   bool ran = false;
   Status status;
   Moment end;
+  Ref<Recording> recording;  // what it is a part of, if it was recorded
 };
 
 Cell::State* Cell::create_state() noexcept { return new State; }
@@ -26,7 +28,11 @@ Status Cell::run(Context& context) {
     return Status(StatusCode::kResourceExhausted, "no memory for an operation");
   {
     base::LockGuard lock(state_->mutex);
-    if (!state_->ran) {
+    if (!state_->ran && context.recording() != nullptr) {
+      state_->recording = Ref<Recording>(context.recording());
+      state_->status = execute(context);
+      state_->ran = true;
+    } else if (!state_->ran) {
       Context own(context.queue(), context.runtime());
       state_->status = execute(own);
       Result<Moment> end = own.end();
@@ -39,6 +45,9 @@ Status Cell::run(Context& context) {
     }
   }
   HALYARD_RETURN_IF_ERROR(state_->status);  // nothing of it changes any more
+  if (state_->recording && state_->recording.get() != context.recording()) {
+    return Status(StatusCode::kFailedPrecondition, "an operation that is part of a recording");
+  }
   return context.join(state_->end);
 }
 

@@ -10,6 +10,7 @@
 
 namespace halyard::inline v0::async {
 
+using detail::ArrayRef;
 using detail::BoundKernel;
 using detail::DeviceState;
 using detail::KernelParameter;
@@ -24,12 +25,6 @@ using detail::Use;
 using detail::Waits;
 
 namespace {
-
-Status check_storage(const Storage* storage, const char* user) {
-  if (storage != nullptr) return {};
-  return error(StatusCode::kInvalidArgument,
-               "{}: a tensor that was moved from, or a part that its tensor does not have", user);
-}
 
 Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }
 
@@ -49,6 +44,7 @@ Context::Context(Context& whole, const QueueRef& queue)
 Context::Context(Context& whole, RefCounted& recording)
     : queue_(whole.queue_),
       runtime_(whole.runtime_),
+      whole_(&whole),
       recording_(&static_cast<detail::Recording&>(recording)),
       status_(whole.status_) {}
 
@@ -120,10 +116,22 @@ Status Context::do_next(Uses&& uses, Submit&& submit, Record&& record) {
   return recording_->add(std::forward<Uses>(uses), std::forward<Record>(record));
 }
 
+Status Context::check_usable(const Storage* storage, const char* user) const {
+  if (storage == nullptr) {
+    return error(StatusCode::kInvalidArgument,
+                 "{}: a tensor that was moved from, or a part that its tensor does not have", user);
+  }
+  if (!tracked(storage)->is_slot() || (recording_ != nullptr && recording_->has_slot(storage))) {
+    return {};
+  }
+  return error(StatusCode::kInvalidArgument,
+               "{}: an argument of a function that was recorded, outside of that recording", user);
+}
+
 // That `storage` is memory of this device.
 Status Context::check_here(const Storage* storage, const char* user) const {
   HALYARD_RETURN_IF_ERROR(status_);
-  HALYARD_RETURN_IF_ERROR(check_storage(storage, user));
+  HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
   const DeviceState* const device = queue_.device().state();
   if (tracked(storage)->device() == device) return {};
   return error(StatusCode::kInvalidArgument, "{} on {}: a tensor of another device", user,
@@ -147,28 +155,34 @@ Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memor
   return Ref<Storage>(std::move(storage));
 }
 
+Result<Ref<Storage>> Context::scratch(std::uint64_t size) {
+  return recording_ != nullptr ? whole_->allocate(size) : allocate(size);
+}
+
 Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {
   HALYARD_RETURN_IF_ERROR(check_here(target, "fill"));
-  return do_next(
-      [&](auto&& use) { use(target, Use::kWrite); },
-      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.fill(target->buffer(), pattern, pattern_size, info);
-      },
-      [&](hal::Recorder& recorder) { recorder.fill(target->buffer(), pattern, pattern_size); });
+  return do_next([&](auto&& use) { use(target, Use::kWrite); },
+                 [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                   return queue.fill(target->buffer(), pattern, pattern_size, info);
+                 },
+                 [&](hal::Recorder& recorder) {
+                   recorder.fill(recording_->binding(target), pattern, pattern_size);
+                 });
 }
 
 Status Context::update(Storage* target, hal::Bytes source) {
   HALYARD_RETURN_IF_ERROR(check_here(target, "update"));
-  return do_next([&](auto&& use) { use(target, Use::kWrite); },
-                 [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-                   return queue.update(target->buffer(), 0, source, info);
-                 },
-                 [&](hal::Recorder& recorder) { recorder.update(target->buffer(), source); });
+  return do_next(
+      [&](auto&& use) { use(target, Use::kWrite); },
+      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+        return queue.update(target->buffer(), 0, source, info);
+      },
+      [&](hal::Recorder& recorder) { recorder.update(recording_->binding(target), source); });
 }
 
 Status Context::copy(const StorageRange& source, Storage* target) {
-  HALYARD_RETURN_IF_ERROR(check_storage(source.storage, "copy"));
-  HALYARD_RETURN_IF_ERROR(check_storage(target, "copy"));
+  HALYARD_RETURN_IF_ERROR(check_usable(source.storage, "copy"));
+  HALYARD_RETURN_IF_ERROR(check_usable(target, "copy"));
   return do_next(
       [&](auto&& use) {
         use(source.storage, Use::kRead);
@@ -177,7 +191,9 @@ Status Context::copy(const StorageRange& source, Storage* target) {
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
         return queue.copy(source.of_buffer(), target->buffer(), info);
       },
-      [&](hal::Recorder& recorder) { recorder.copy(source.of_buffer(), target->buffer()); });
+      [&](hal::Recorder& recorder) {
+        recorder.copy(recording_->binding(source), recording_->binding(target));
+      });
 }
 
 Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,
@@ -186,6 +202,10 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
   HALYARD_RETURN_IF_ERROR(status_);
   for (const Storage* const storage : storages) {
     HALYARD_RETURN_IF_ERROR(check_here(storage, kernel.name));
+  }
+  for (std::size_t i = 0; recording_ != nullptr && i < storages.size(); ++i) {
+    hal::BindingRef& memory = arguments[i].value.memory;
+    memory = recording_->binding({storages[i], memory.range.offset, memory.range.length});
   }
   HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue_.device().state()->bind(kernel));
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
@@ -210,23 +230,30 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
       });
 }
 
-Status Context::execute(RefCounted& recorded) {
+Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots) {
   if (recording_ != nullptr) {
     return Status(StatusCode::kFailedPrecondition, "a recording within a recording");
   }
+  for (const ArrayRef& array : slots) {
+    HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, "replay"));
+  }
   const auto& recording = static_cast<detail::Recording&>(recorded);
-  return submit([&](auto&& use) { recording.for_each_use(use); },
-                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-                  return queue.execute(recording.commands(),
-                                       {.wait = info.wait, .signal = info.signal});
-                });
+  HALYARD_RETURN_IF_ERROR(recording.check(slots));
+  std::array<hal::BufferRange, detail::kMaxSlots> table;
+  std::ranges::transform(slots, table.begin(),
+                         [](const ArrayRef& array) { return array.memory.of_buffer(); });
+  return submit(
+      [&](auto&& use) { recording.for_each_use(slots, use); },
+      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+        return queue.execute(
+            recording.commands(),
+            {.bindings = {table.data(), slots.size()}, .wait = info.wait, .signal = info.signal});
+      });
 }
 
 Status Context::join(const Moment& moment) {
   if (!moment.timeline) return {};
-  if (recording_ != nullptr) {
-    return Status(StatusCode::kFailedPrecondition, "a recording is on one queue");
-  }
+  if (recording_ != nullptr) return whole_->join(moment);
   if (joined_count_ == kMaxJoined) HALYARD_RETURN_IF_ERROR(join_chain());
   joined_[joined_count_++] = moment;
   return {};

@@ -40,8 +40,7 @@ void DeviceState::give_timeline(QueueState& queue, Ref<Timeline> timeline) noexc
   queue.timelines.give(std::move(timeline));
 }
 
-Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,
-                                                  const hal::SubmitInfo& info) {
+Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
   TrackedStorage* object = nullptr;
   {
     base::LockGuard lock(mutex_);
@@ -55,13 +54,22 @@ Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::
     if (object == nullptr) return Status(StatusCode::kResourceExhausted, "no memory for a tensor");
   }
   auto storage = Ref<TrackedStorage>::adopt(object);
-  storage->home_ = &queue;
+  storage->home_ = home;
+  storage->is_slot_ = home == nullptr;
   storage->device_ = this;
   retain();
+  return storage;
+}
+
+Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,
+                                                  const hal::SubmitInfo& info) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, create_storage(&queue));
   HALYARD_ASSIGN_OR_RETURN(storage->buffer_,
                            queue.queue.allocate(device_.default_pool(buffer.memory), buffer, info));
   return storage;
 }
+
+Result<Ref<TrackedStorage>> DeviceState::create_slot() { return create_storage(nullptr); }
 
 void DeviceState::give_back(TrackedStorage& storage) noexcept {
   if (const hal::Buffer buffer = std::exchange(storage.buffer_, {})) {

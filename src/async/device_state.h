@@ -21,6 +21,10 @@ namespace halyard::inline v0::async::detail {
 
 // "16 x 16"
 std::string text_of(const hal::Extents& extents);
+bool same(const hal::Extents& a, const hal::Extents& b);
+// Of a dense array. kOutOfRange: 2^64 bytes or more; kInvalidArgument: more than
+// hal::kMaxTensorRank dimensions.
+Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type);
 
 // A kernel of this device whose reflection agrees with its declaration.
 struct BoundKernel {
@@ -68,6 +72,7 @@ class DeviceState final : public RefCounted {
   // Errors of Queue::allocate.
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::BufferInfo& buffer,
                                        const hal::SubmitInfo& info);
+  Result<Ref<TrackedStorage>> create_slot();
   // The last reference has gone: deallocates behind its last use, and keeps the object.
   void give_back(TrackedStorage& storage) noexcept;
 
@@ -77,6 +82,7 @@ class DeviceState final : public RefCounted {
  private:
   DeviceState(DeviceInfo info, std::vector<std::string> folders);
   ~DeviceState() override;
+  Result<Ref<TrackedStorage>> create_storage(QueueState* home);
   Result<hal::Executable> load(const KernelSignature& signature) const;
 
   const DeviceInfo info_;

@@ -32,12 +32,6 @@ Status check_size(const char* operation, std::uint64_t elements) {
                elements);
 }
 
-bool same(const Shape& a, const Shape& b) {
-  bool same = a.rank() == b.rank();
-  for (std::size_t d = 0; same && d < a.rank(); ++d) same = a[d] == b[d];
-  return same;
-}
-
 std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint32_t>(size); }
 
 // The kernel's arrays are flat: it is told their sizes by scalars.
@@ -94,7 +88,13 @@ Result<Tensor<float>> matrix_product(Context& context, const Operand& a, const O
   return result;
 }
 
-Result<Ref<Storage>> allocate(Context& context, const Shape& shape, kernel::ElementType type) {
+bool same(const hal::Extents& a, const hal::Extents& b) {
+  bool same = a.rank() == b.rank();
+  for (std::size_t d = 0; same && d < a.rank(); ++d) same = a[d] == b[d];
+  return same;
+}
+
+Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type) {
   if (shape.rank() > hal::kMaxTensorRank) {
     return error(StatusCode::kInvalidArgument, "a tensor of {} dimensions; the most is {}",
                  shape.rank(), hal::kMaxTensorRank);
@@ -105,7 +105,17 @@ Result<Ref<Storage>> allocate(Context& context, const Shape& shape, kernel::Elem
       return Status(StatusCode::kOutOfRange, "a tensor of 2^64 bytes or more");
     }
   }
+  return size;
+}
+
+Result<Ref<Storage>> allocate(Context& context, const Shape& shape, kernel::ElementType type) {
+  HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, byte_size(shape, type));
   return context.allocate(size);
+}
+
+Result<Ref<Storage>> scratch(Context& context, const Shape& shape, kernel::ElementType type) {
+  HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, byte_size(shape, type));
+  return context.scratch(size);
 }
 
 Status read_back(const Storage& storage, std::span<std::byte> target) {

@@ -28,6 +28,8 @@ enum class Use : bool { kRead, kWrite };
 class TrackedStorage final : public Storage {
  public:
   const DeviceState* device() const noexcept { return device_; }
+  // Without memory: it stands for what each replay of a recording brings (recording.h).
+  bool is_slot() const noexcept { return is_slot_; }
   // Of its last write, where that was on its device; else where it was allocated.
   QueueRef last_queue() const;
 
@@ -52,7 +54,8 @@ class TrackedStorage final : public Storage {
   void for_each_read(F&& call);
 
   DeviceState* device_ = nullptr;  // counted
-  QueueState* home_ = nullptr;     // where it was allocated
+  QueueState* home_ = nullptr;     // where it was allocated; of a slot nowhere
+  bool is_slot_ = false;
   Moment written_;
   base::Mutex mutex_;  // guards the reads against each other
   std::array<Moment, kInlineReads> reads_;

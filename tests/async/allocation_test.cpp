@@ -71,6 +71,18 @@ TEST_F(AsyncAllocation, AReplayAllocatesNothing) {
   EXPECT_EQ(least_allocations([&] { sync_wait(step.replay(), runtime); }), 0u);
 }
 
+TEST_F(AsyncAllocation, AReplayOnArraysThatItIsGivenAllocatesNothing) {
+  auto y = sync_wait(zeros<float>({16, 16}), runtime);
+  const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  const auto step =
+      sync_wait(record([](Shared<Tensor<float>> from,
+                          Tensor<float> to) { return copy(std::move(from), std::move(to)); },
+                       x.shape(), y.shape()),
+                runtime);
+  EXPECT_EQ(least_allocations([&] { y = sync_wait(step.replay(x, std::move(y)) | last, runtime); }),
+            0u);
+}
+
 TEST_F(AsyncAllocation, CellsAndPartsOnOtherQueuesAllocateNothing) {
   runtime = Runtime::open("cpu://?workers=1", {.queues = 2}).value();
   const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);

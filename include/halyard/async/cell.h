@@ -9,6 +9,7 @@
 // Whoever is awaited first runs it, on the queue of its own tree; others, on any thread, sleep
 // while it is submitted. It is a tree of its own: its failure reaches those who hold it, and
 // theirs does not reach it. Its functions must not await another part: that would sleep for ever.
+// One that was recorded is part of that recording, and of nothing else.
 #pragma once
 
 #include <concepts>
@@ -109,13 +110,17 @@ Ref<CellOf<typename Op::Output>> make_cell(Op&& operation) {
 
 }  // namespace detail
 
-// Copyable. What was moved from fails.
-template <class T>
+// Copyable. What was moved from fails. With kMayRecord it may be part of a recording.
+template <class T, bool kMayRecord = false>
 class [[nodiscard("an operation does nothing until it is awaited")]] SharedOperation {
  public:
   using Output = T;
+  static constexpr bool kRecordable = kMayRecord;
 
   explicit SharedOperation(Ref<detail::CellOf<T>> cell) noexcept : cell_(std::move(cell)) {}
+  template <bool kOther>
+    requires(kOther && !kMayRecord)
+  SharedOperation(SharedOperation<T, kOther> other) noexcept : cell_(std::move(other.cell_)) {}
 
   Result<T> execute(Context& context) && {
     if (!cell_) return Status(StatusCode::kFailedPrecondition, "a shared operation was moved from");
@@ -124,14 +129,16 @@ class [[nodiscard("an operation does nothing until it is awaited")]] SharedOpera
   }
 
  private:
+  friend class SharedOperation<T, false>;
   Ref<detail::CellOf<T>> cell_;
 };
 
 // Gives part I of a tuple.
-template <std::size_t I, class Tuple>
+template <std::size_t I, class Tuple, bool kMayRecord>
 class [[nodiscard("an operation does nothing until it is awaited")]] PartOperation {
  public:
   using Output = std::tuple_element_t<I, Tuple>;
+  static constexpr bool kRecordable = kMayRecord;
 
   explicit PartOperation(Ref<detail::CellOf<Tuple>> cell) noexcept : cell_(std::move(cell)) {}
   PartOperation(PartOperation&&) noexcept = default;
@@ -160,7 +167,7 @@ struct Unzip {
       using Tuple = typename Op::Output;
       const auto cell = make_cell(std::move(operation));
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::tuple<PartOperation<I, Tuple>...>(PartOperation<I, Tuple>(cell)...);
+        return std::tuple(PartOperation<I, Tuple, Recordable<Op>>(cell)...);
       }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
     }
   }
@@ -200,9 +207,10 @@ auto operator|(Op&& operation, const detail::ShareAdaptor&) {
     static_assert(detail::kSharable<Output>,
                   "share: the operation gives a Tensor, a Partition or what can be copied");
     if constexpr (detail::kSharable<Output>) {
-      auto cell = detail::make_cell(std::decay_t<Op>(std::forward<Op>(operation)) |
-                                    map(detail::ToShared()));
-      return SharedOperation(std::move(cell));
+      auto shared = std::decay_t<Op>(std::forward<Op>(operation)) | map(detail::ToShared());
+      constexpr bool kMayRecord = Recordable<decltype(shared)>;
+      using Given = typename decltype(shared)::Output;
+      return SharedOperation<Given, kMayRecord>(detail::make_cell(std::move(shared)));
     }
   }
 }

@@ -65,6 +65,15 @@ struct StorageRange {
   std::uint64_t offset, length;
 };
 
+// The most arrays that a replay brings.
+inline constexpr std::size_t kMaxSlots = 16;
+
+// An array's memory and shape. A view.
+struct ArrayRef {
+  StorageRange memory;
+  hal::Extents shape;
+};
+
 }  // namespace detail
 
 // What an operation's execute() is given: submits to one queue, in the order of its calls. One
@@ -80,8 +89,8 @@ class HALYARD_EXPORT Context {
   // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
   // whole awaits the part. Ends before `whole`.
   Context(Context& whole, const QueueRef& queue);
-  // Records what it is given instead of submitting it (recorded.h), but for allocate() and join(),
-  // which are kFailedPrecondition.
+  // Records what it is given instead of submitting it (recorded.h), but for allocate(), which is
+  // kFailedPrecondition. What has to be done once for it is `whole`'s to do.
   Context(Context& whole, RefCounted& recording);
   ~Context();
   Context(const Context&) = delete;
@@ -91,9 +100,13 @@ class HALYARD_EXPORT Context {
   const Status& status() const noexcept { return status_; }
   const QueueRef& queue() const noexcept { return queue_; }
   const Runtime* runtime() const noexcept { return runtime_; }
+  // Null where it submits.
+  detail::Recording* recording() const noexcept { return recording_; }
 
   Result<Ref<detail::Storage>> allocate(std::uint64_t size,
                                         hal::MemoryType memory = hal::MemoryType::kDeviceLocal);
+  // The same, but in a recording once, for all its replays.
+  Result<Ref<detail::Storage>> scratch(std::uint64_t size);
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
   // Of equal sizes. One of them may be of another device of the same hal runtime.
@@ -105,8 +118,8 @@ class HALYARD_EXPORT Context {
                 std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
                 const hal::Grid* grid);
 
-  // What was recorded, once more.
-  Status execute(RefCounted& recording);
+  // What was recorded, once more, with these arrays in its slots.
+  Status execute(RefCounted& recording, hal::View<detail::ArrayRef> slots);
 
   // Who awaits this awaits that too; what is submitted here is not ordered behind it.
   Status join(const detail::Moment& moment);
@@ -138,6 +151,7 @@ class HALYARD_EXPORT Context {
   template <class Uses, class Submit, class Record>
   Status do_next(Uses&& uses, Submit&& submit, Record&& record);
   Status join_chain();
+  Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;
 
   const QueueRef queue_;

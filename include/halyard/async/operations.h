@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of equal or counted elements: full, zeros, ones, arange; of none yet: empty; from a
-// std::vector and back: from_host, to_host; on another device: copy_to; over those that are there:
-// fill, copy.
+// Tensors of equal or counted elements: full, zeros, ones, arange; of none yet: empty, scratch;
+// from a std::vector and back: from_host, to_host; on another device: copy_to; over those that are
+// there: fill, copy.
 #pragma once
 
 #include <bit>
@@ -28,6 +28,9 @@ namespace detail {
 // hal::kMaxTensorRank dimensions.
 HALYARD_EXPORT Result<Ref<Storage>> allocate(Context& context, const Shape& shape,
                                              kernel::ElementType type);
+// The same by Context::scratch().
+HALYARD_EXPORT Result<Ref<Storage>> scratch(Context& context, const Shape& shape,
+                                            kernel::ElementType type);
 // Copies the first bytes of a storage that the host sees. Precondition: what writes it is done.
 HALYARD_EXPORT Status read_back(const Storage& storage, std::span<std::byte> target);
 
@@ -42,6 +45,17 @@ template <class T>
 struct CallEmpty {
   Result<Tensor<T>> operator()(Context& context) const {
     return allocate_tensor<T>(context, shape);
+  }
+  Shape shape;
+};
+
+template <class T>
+struct CallScratch {
+  static constexpr bool kRecordable = true;
+  Result<Tensor<T>> operator()(Context& context) const {
+    Result<Ref<Storage>> storage = scratch(context, shape, kElementType<T>);
+    if (!storage.ok()) return storage.status();
+    return Tensor<T>(*std::move(storage), shape);
   }
   Shape shape;
 };
@@ -112,18 +126,6 @@ struct CallToHost {
   auto operator()(Context& context, const Array& array) const {
     return read<typename Array::value_type>(context, array.memory());
   }
-};
-
-// Of an array that somebody else owns.
-template <class Array>
-struct CallReadRecorded {
-  explicit CallReadRecorded(const Array& array)
-      : storage(array.storage()), memory(array.memory()) {}
-  auto operator()(Context& context) const {
-    return read<typename Array::value_type>(context, memory);
-  }
-  Ref<Storage> storage;
-  StorageRange memory;
 };
 
 // Over the elements of an array that is there.
@@ -204,6 +206,12 @@ auto zeros(const Shape& shape) {
 template <Element T>
 auto empty(const Shape& shape) {
   return detail::operation(detail::CallEmpty<T>{shape});
+}
+
+// The same, but a recording has it once, for all its replays (recorded.h).
+template <Element T>
+auto scratch(const Shape& shape) {
+  return detail::operation(detail::CallScratch<T>{shape});
 }
 
 // A tensor with these elements, row by row. kInvalidArgument if they are not as many as `shape`
