@@ -19,7 +19,7 @@
 
 namespace halyard::inline v0::async::detail {
 
-// "16 x 16"
+// "16 x 16"; "()" without dimensions
 std::string text_of(const hal::Extents& extents);
 
 // A kernel of this device whose reflection agrees with its declaration.
