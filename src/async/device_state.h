@@ -19,7 +19,7 @@
 
 namespace halyard::inline v0::async::detail {
 
-// "16 x 16"
+// "16 x 16"; "()" without dimensions
 std::string text_of(const hal::Extents& extents);
 bool same(const hal::Extents& a, const hal::Extents& b);
 // Of a dense array. kOutOfRange: 2^64 bytes or more; kInvalidArgument: more than

@@ -91,6 +91,7 @@ Status named(const KernelSignature& signature, const Status& status) {
 }  // namespace
 
 std::string text_of(const hal::Extents& extents) {
+  if (extents.rank() == 0) return "()";
   std::string text;
   for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
     base::append(text, "{}{}", d == 0 ? "" : " x ", extents[d]);

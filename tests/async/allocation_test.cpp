@@ -49,6 +49,12 @@ TEST_F(AsyncAllocation, AKernelCallOnTensorsThatAreThereAllocatesNothing) {
             0u);
 }
 
+TEST_F(AsyncAllocation, ArithmeticThatWritesOverATensorAllocatesNothing) {
+  const Shared<Tensor<float>> x = sync_wait(ones<float>({16, 16}) | share, runtime);
+  Tensor<float> y = sync_wait(empty<float>({16, 16}), runtime);
+  EXPECT_EQ(least_allocations([&] { y = sync_wait(add(x, x, std::move(y)), runtime); }), 0u);
+}
+
 Task<Partition<Tensor<float>>> step(Shared<Tensor<float>> x, Partition<Tensor<float>> y) {
   co_return co_await (saxpy(2.0f, std::move(x), std::move(y)) | last);
 }

@@ -193,6 +193,34 @@ TEST_F(AsyncOperation, ShapesThatDoNotFitAreRefused) {
               refused_with(StatusCode::kInvalidArgument, "matmul: shapes 2 x 3 and 2 x 3"));
 }
 
+TEST_F(AsyncOperation, ArithmeticWritesOverATensorThatItIsGiven) {
+  const auto a = run(from_host<float>({-1, 2, 3, 4}, {2, 2}) | share);
+  const auto b = run(from_host<float>({4, 3, 2, 1}, {2, 2}) | share);
+  Tensor<float> c = run(full<float>({2, 2}, 9.0f));
+  const detail::Storage* const memory = c.storage();
+  c = run(add(a, b, std::move(c)));
+  EXPECT_EQ(c.storage(), memory);
+  EXPECT_THAT(elements(sub(a, b, std::move(c))), ElementsAre(-5, -1, 1, 3));
+  EXPECT_THAT(elements(mul(a, b, empty<float>({2, 2}))), ElementsAre(-4, 6, 6, 4));
+  EXPECT_THAT(elements(div(a, b, empty<float>({2, 2}))), ElementsAre(-0.25, 2.0f / 3, 1.5, 4));
+  EXPECT_THAT(elements(relu(a, empty<float>({2, 2}))), ElementsAre(0, 2, 3, 4));
+  EXPECT_THAT(elements(sigmoid(zeros<float>({2}), empty<float>({2}))), Each(0.5f));
+  EXPECT_THAT(elements(matmul(a, b, empty<float>({2, 2}))), ElementsAre(0, -1, 20, 13));
+}
+
+TEST_F(AsyncOperation, ATensorToWriteOverHasTheShapeOfTheResult) {
+  EXPECT_THAT(failure(add(ones<float>({2, 3}), ones<float>({2, 3}), empty<float>({3, 2}))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "add: into a tensor of 3 x 2; the result is 2 x 3"));
+  EXPECT_THAT(failure(matmul(ones<float>({2, 3}), ones<float>({3, 2}), empty<float>({4}))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "matmul: into a tensor of 4; the result is 2 x 2"));
+  auto old = run(ones<float>({2}));
+  const auto taken = std::move(old);
+  EXPECT_THAT(failure(relu(ones<float>({2}), std::move(old))),
+              refused_with(StatusCode::kInvalidArgument, "relu: a tensor that was moved from"));
+}
+
 TEST_F(AsyncOperation, ATensorMayHaveNoElements) {
   EXPECT_TRUE(elements(add(ones<float>({0}), zeros<float>({0}))).empty());
   EXPECT_TRUE(elements(from_host<float>({})).empty());

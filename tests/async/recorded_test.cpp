@@ -62,6 +62,14 @@ TEST_F(AsyncRecorded, IsOrderedWithWhatIsNotRecorded) {
   }
 }
 
+TEST_F(AsyncRecorded, ArithmeticIsRecordedWhereItWritesOverATensor) {
+  const auto old = [&] { return run(zeros<float>({16, 16})); };
+  auto recorded = run(record(matmul(add(x, x, old()), sigmoid(x, old()), old())));
+  EXPECT_THAT(run(recorded.to_host()), Each(0.0f));
+  for (int i = 0; i < 2; ++i) run(recorded.replay());
+  EXPECT_EQ(run(recorded.to_host()), elements(matmul(add(x, x), sigmoid(x))));
+}
+
 TEST_F(AsyncRecorded, FillAndCopyWriteWhatIsThere) {
   auto [from, to] = run(copy(fill(run(zeros<float>({8})), 2.0f), run(zeros<float>({8}))));
   EXPECT_THAT(elements(std::move(from)), Each(2.0f));
@@ -84,6 +92,8 @@ TEST_F(AsyncRecorded, WhatAllocatesIsNotRecorded) {
   static_assert(Recordable<decltype(diamond(x, tiles(), tiles()))>);
   static_assert(!Recordable<decltype(ones<float>({4}))>);
   static_assert(!Recordable<decltype(add(x, x))>);
+  static_assert(Recordable<decltype(add(x, x, std::declval<Tensor<float>>()))>);
+  static_assert(!Recordable<decltype(add(x, x, empty<float>({16, 16})))>);
   static_assert(!Recordable<decltype(to_host(x))>);
   static_assert(!Recordable<decltype(value(1) | and_then([](int) { return ones<float>({4}); }))>);
   static_assert(!Recordable<decltype(value(1) | on(QueueRef()))>);

@@ -7,8 +7,16 @@
 //
 // Operands are a Tensor or a Shared, or operations that give them, and are dropped. Shapes that do
 // not fit are kInvalidArgument, more than 2^31 - 1 elements kOutOfRange.
+//
+// One operand more, `into`, is a Tensor or what gives one: it is written over and given back, where
+// otherwise the result is a new tensor. This form allocates nothing, and can be recorded:
+//
+//   Tensor<float> c = co_await add(a, b, std::move(old));
 #pragma once
 
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "halyard/async/context.h"
@@ -27,25 +35,34 @@ struct Operand {
   StorageRange memory;
   Shape shape;
 };
-// `kernel` of elementwise.hyk, over one operand or two.
+// Into `into`, or, where it is null, a new tensor. elementwise() is `kernel` of elementwise.hyk,
+// over one operand or two.
 HALYARD_EXPORT Result<Tensor<float>> elementwise(Context& context, const char* kernel,
-                                                 hal::View<Operand> operands);
-HALYARD_EXPORT Result<Tensor<float>> matrix_product(Context& context, const Operand& a,
-                                                    const Operand& b);
+                                                 hal::View<Operand> operands, Tensor<float>* into);
+HALYARD_EXPORT Result<Tensor<float>> matrix_product(Context& context, hal::View<Operand> operands,
+                                                    Tensor<float>* into);
 
 struct CallElementwise {
-  template <class... Array>
-  Result<Tensor<float>> operator()(Context& context, const Array&... operands) const {
-    return elementwise(context, kernel, {Operand(operands)...});
+  Result<Tensor<float>> operator()(Context& context, hal::View<Operand> operands,
+                                   Tensor<float>* into) const {
+    return elementwise(context, kernel, operands, into);
   }
   const char* kernel;
 };
 
-struct CallMatmul {
-  template <class A, class B>
-  Result<Tensor<float>> operator()(Context& context, const A& a, const B& b) const {
-    return matrix_product(context, a, b);
+// `call` with arrays, of which the last may be `into`.
+template <class F, bool kInto>
+struct CallArithmetic {
+  static constexpr bool kRecordable = kInto;
+  template <class... Array>
+  Result<Tensor<float>> operator()(Context& context, Array&&... arrays) const {
+    constexpr std::size_t kOperands = sizeof...(Array) - kInto;
+    const Operand all[] = {Operand(arrays)...};
+    Tensor<float>* into = nullptr;
+    if constexpr (kInto) into = &std::get<kOperands>(std::tie(arrays...));
+    return call(context, hal::View<Operand>(all, kOperands), into);
   }
+  F call;
 };
 
 template <class T>
@@ -55,46 +72,59 @@ inline constexpr bool kIsOperand<Tensor<float>> = true;
 template <>
 inline constexpr bool kIsOperand<Shared<Tensor<float>>> = true;
 
-template <class F, class... Args>
+// Of so many operands, and `into` where there is one argument more.
+template <std::size_t kOperands, class F, class... Args>
 auto arithmetic(F call, Args&&... args) {
+  constexpr bool kInto = sizeof...(Args) == kOperands + 1;
+  static_assert(kInto || sizeof...(Args) == kOperands, "operands, and at most one tensor `into`");
+  using Given = std::tuple<typename AsOperation<Args>::Output...>;
   constexpr bool kFit = (kIsOperand<typename AsOperation<Args>::Output> && ...);
   static_assert(kFit, "operands: Tensor<float> or Shared<Tensor<float>>, or what gives them");
-  if constexpr (kFit) return operation(call, std::forward<Args>(args)...);
+  constexpr bool kOwned =
+      !kInto || std::is_same_v<std::tuple_element_t<sizeof...(Args) - 1, Given>, Tensor<float>>;
+  static_assert(kOwned, "into: a Tensor<float>, which is written over, or what gives one");
+  if constexpr (kFit && kOwned) {
+    return operation(CallArithmetic<F, kInto>{std::move(call)}, std::forward<Args>(args)...);
+  }
 }
 
 }  // namespace detail
 
-template <class A, class B>
-auto add(A&& a, B&& b) {
-  return detail::arithmetic(detail::CallElementwise{"add"}, std::forward<A>(a), std::forward<B>(b));
+template <class A, class B, class... Into>
+auto add(A&& a, B&& b, Into&&... into) {
+  return detail::arithmetic<2>(detail::CallElementwise{"add"}, std::forward<A>(a),
+                               std::forward<B>(b), std::forward<Into>(into)...);
 }
-template <class A, class B>
-auto sub(A&& a, B&& b) {
-  return detail::arithmetic(detail::CallElementwise{"subtract"}, std::forward<A>(a),
-                            std::forward<B>(b));
+template <class A, class B, class... Into>
+auto sub(A&& a, B&& b, Into&&... into) {
+  return detail::arithmetic<2>(detail::CallElementwise{"subtract"}, std::forward<A>(a),
+                               std::forward<B>(b), std::forward<Into>(into)...);
 }
-template <class A, class B>
-auto mul(A&& a, B&& b) {
-  return detail::arithmetic(detail::CallElementwise{"multiply"}, std::forward<A>(a),
-                            std::forward<B>(b));
+template <class A, class B, class... Into>
+auto mul(A&& a, B&& b, Into&&... into) {
+  return detail::arithmetic<2>(detail::CallElementwise{"multiply"}, std::forward<A>(a),
+                               std::forward<B>(b), std::forward<Into>(into)...);
 }
-template <class A, class B>
-auto div(A&& a, B&& b) {
-  return detail::arithmetic(detail::CallElementwise{"divide"}, std::forward<A>(a),
-                            std::forward<B>(b));
+template <class A, class B, class... Into>
+auto div(A&& a, B&& b, Into&&... into) {
+  return detail::arithmetic<2>(detail::CallElementwise{"divide"}, std::forward<A>(a),
+                               std::forward<B>(b), std::forward<Into>(into)...);
 }
-template <class A>
-auto relu(A&& a) {
-  return detail::arithmetic(detail::CallElementwise{"relu"}, std::forward<A>(a));
+template <class A, class... Into>
+auto relu(A&& a, Into&&... into) {
+  return detail::arithmetic<1>(detail::CallElementwise{"relu"}, std::forward<A>(a),
+                               std::forward<Into>(into)...);
 }
-template <class A>
-auto sigmoid(A&& a) {
-  return detail::arithmetic(detail::CallElementwise{"sigmoid"}, std::forward<A>(a));
+template <class A, class... Into>
+auto sigmoid(A&& a, Into&&... into) {
+  return detail::arithmetic<1>(detail::CallElementwise{"sigmoid"}, std::forward<A>(a),
+                               std::forward<Into>(into)...);
 }
 // c[M,N] = a[M,K] b[K,N].
-template <class A, class B>
-auto matmul(A&& a, B&& b) {
-  return detail::arithmetic(detail::CallMatmul(), std::forward<A>(a), std::forward<B>(b));
+template <class A, class B, class... Into>
+auto matmul(A&& a, B&& b, Into&&... into) {
+  return detail::arithmetic<2>(&detail::matrix_product, std::forward<A>(a), std::forward<B>(b),
+                               std::forward<Into>(into)...);
 }
 
 }  // namespace halyard::inline v0::async
