@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Training as operations on tensors. Batches and layers are parts of what each device holds; all of
-// a step (program.h), and one step behind the other, is ordered by the data.
+// Training as operations on tensors, all of a step (program.h), and one step behind the other,
+// ordered by the data. What each device does in every step, on other rows, is recorded once.
 #include <halyard/async.h>
-
-#include <array>
 
 #include "program.h"
 
@@ -35,7 +33,8 @@ auto call(const auto& kernel, const hal::Grid& grid, auto... args) {
 }
 // m x n sums of k terms each.
 auto product(const Product& kernel, uint m, uint n, uint k, auto a, auto b) {
-  return call(kernel, {.items = {n, m}}, m, n, k, std::move(a), std::move(b), empty<float>({m, n}));
+  return call(kernel, {.items = {n, m}}, m, n, k, std::move(a), std::move(b),
+              scratch<float>({m, n}));
 }
 
 // The network for some rows of pixels, x, with all its parameters, w.
@@ -44,48 +43,47 @@ struct Network {
 
   // As the parameters lie, and behind them the sum of the rows' losses. Each row counts `scale`.
   auto gradient(const Labels& labels, float scale) const {
-    auto [m, n, s, scores, given, d_scores, losses] = unzip(
-        unchecked(softmax, {.items = rows})(rows, kClasses, scale, logits(), labels,
-                                            empty<float>({rows, kClasses}), empty<float>(rows)));
-    const Later d_logits = std::move(d_scores) | share;
+    auto [m, n, s, scores, given, d_scores, losses] = unzip(unchecked(softmax, {.items = rows})(
+        rows, kClasses, scale, logits(), labels, scratch<float>({rows, kClasses}),
+        scratch<float>(rows)));
+    const auto d_logits = std::move(d_scores) | share;
     auto d_hidden = product(input_gradient, rows, kHidden, kClasses, d_logits, layer2);
     auto d_sums = call(relu_gradient, {.items = rows * kHidden}, rows * kHidden, hidden,
-                       std::move(d_hidden), empty<float>({rows, kHidden}));
+                       std::move(d_hidden), scratch<float>({rows, kHidden}));
     auto d_layer1 = product(weight_gradient, kPixels + 1, kHidden, rows, x, std::move(d_sums));
     auto d_layer2 = product(weight_gradient, kHidden + 1, kClasses, rows, hidden, d_logits);
     return call(gather, {.items = kLayer1.count}, kLayer1.count, kLayer2.count, rows,
                 std::move(d_layer1), std::move(d_layer2), std::move(losses),
-                empty<float>(kParameters + 1));
+                scratch<float>(kParameters + 1));
   }
 
   Floats x, w;
   uint rows = static_cast<uint>(x.shape()[0]);
   Floats layer1 = part_of(w, kLayer1), layer2 = part_of(w, kLayer2);
-  Later hidden = relu(product(dense, rows, kHidden, kPixels, x, layer1)) | share;
+  SharedOperation<Floats, true> hidden =
+      relu(product(dense, rows, kHidden, kPixels, x, layer1), scratch<float>({rows, kHidden})) |
+      share;
 };
 
 struct Replica {
   Device device;
   Floats pixels;
   Labels labels;
-  Later parameters;  // after all steps so far
+  Recorded<Tensor<float>, Floats, Labels, Floats> gradient;  // of some rows and parameters
+  Later parameters;                                          // after all steps so far
 };
 
 // Gives the sum of the losses.
 Later step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas) {
-  // A row counts 1 / batch, whatever the share, and the rate: so an update is a subtraction.
-  const float scale = job.schedule.rate / static_cast<float>(job.schedule.batch);
-  const Device& first = replicas.front().device;
   std::vector<Later> gradients;
   for (const Replica& r : replicas) {
     const Part rows = job.schedule.rows_of(number, gradients.size(), replicas.size());
-    auto gradient = [&r, rows, scale](Floats w) {
-      return Network{part_of(r.pixels, rows), w}.gradient(part_of(r.labels, rows), scale);
-    };
-    gradients.push_back(r.parameters | and_then(gradient) | on(r.device) | share);
+    auto gradient = r.gradient(part_of(r.pixels, rows), part_of(r.labels, rows), r.parameters);
+    gradients.push_back(std::move(gradient) | on(r.device) | share);
   }
   if (number == job.corrupt_step) gradients[1] = gradients[0];
   Later total = gradients[0];
+  const Device& first = replicas.front().device;
   for (std::size_t i = 1; i < gradients.size(); ++i) {
     total = add(total, gradients[i] | copy_to(first)) | on(first) | share;
   }
@@ -97,26 +95,32 @@ Later step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas)
   return total | map([](Floats sums) { return sums.rows(kParameters, 1); }) | share;
 }
 
-Task<> read(Later value, double& into) { into = (co_await to_host(std::move(value)))[0]; }
+Task<> report(Later losses, const Job& job) {
+  const std::vector<float> sum = co_await to_host(std::move(losses));
+  job.on_loss(sum[0] / static_cast<double>(job.schedule.batch));
+}
 
 Task<Trained> train_on(Runtime runtime, const Job& job) {
+  // A row counts 1 / batch, whatever the share, and the rate: so an update is a subtraction.
+  const float scale = job.schedule.rate / static_cast<float>(job.schedule.batch);
+  auto of_rows = [=](Floats x, Labels y, Floats w) { return Network{x, w}.gradient(y, scale); };
   std::vector<Replica> replicas;
   for (const Device& device : runtime.devices()) {
-    Floats x = co_await (from_host(job.pixels, {job.labels.size(), kPixels}) | share | on(device));
-    Labels labels = co_await (from_host(job.labels) | share | on(device));
+    const uint rows = job.schedule.rows_of(1, replicas.size(), runtime.devices().size()).count;
+    auto pixels = from_host(job.pixels, {job.labels.size(), kPixels}) | share;
+    auto gradient = record(of_rows, Shape{rows, kPixels}, rows, kParameters);
+    auto [x, y, recorded] = co_await (
+        zip(std::move(pixels), from_host(job.labels) | share, std::move(gradient)) | on(device));
     Later parameters = from_host(job.parameters) | on(device) | share;
-    replicas.push_back({device, x, labels, parameters});
+    replicas.push_back({device, x, y, std::move(recorded), parameters});
   }
 
-  std::array<Nursery, kStepsAhead> ahead;
-  std::array<double, kStepsAhead> losses;
-  for (std::uint64_t i = 1; i <= job.schedule.steps() + kStepsAhead; ++i) {
-    Nursery& place = ahead[i % kStepsAhead];
-    double& loss = losses[i % kStepsAhead];
-    co_await place.join();
-    if (i > kStepsAhead) job.on_loss(loss / static_cast<double>(job.schedule.batch));
-    if (i <= job.schedule.steps()) co_await place.spawn(read(step(i, job, replicas), loss));
+  Nursery ahead;
+  for (std::uint64_t i = 1; i <= job.schedule.steps(); ++i) {
+    co_await ahead.join(kStepsAhead - 1);
+    co_await ahead.spawn(report(step(i, job, replicas), job));
   }
+  co_await ahead.join();
 
   Floats tests = co_await (from_host(job.test_pixels, {kTestRows, kPixels}) | share);
   auto scores = [&](Floats w) { return Network{tests, w}.logits(); };

@@ -45,6 +45,37 @@ TEST_F(AsyncNursery, StartsItsTasksAtOnceAndJoinsThem) {
   EXPECT_THAT(order, ::testing::UnorderedElementsAre(0, 1, 2, 10, 11, 12));
 }
 
+TEST_F(AsyncNursery, JoinMayLeaveSomeUnderWay) {
+  run([](AsyncNursery& self) -> Task<> {
+    Nursery nursery;
+    for (int i = 0; i < 10; ++i) {
+      co_await nursery.join(2);
+      EXPECT_LE(nursery.size(), 2u);
+      co_await nursery.spawn(self.noting(i, self.runtime.device()));
+    }
+    co_await nursery.join();
+    EXPECT_EQ(nursery.size(), 0u);
+  }(*this));
+  EXPECT_THAT(order, ::testing::SizeIs(20));
+}
+
+TEST_F(AsyncNursery, TasksThatEndAtOnceWakeAJoinOnce) {
+  run([](AsyncNursery& self) -> Task<> {
+    auto x = co_await (ones<float>({256, 256}) | share);
+    auto awaited_by_all = matmul(x, x) | share;
+    Nursery nursery;
+    for (int i = 0; i < 8; ++i) {
+      co_await nursery.spawn([](auto operation, std::vector<int>& ended) -> Task<> {
+        (void)co_await operation;
+        ended.push_back(1);
+      }(awaited_by_all, self.order));
+    }
+    co_await nursery.join(6);
+    co_await nursery.join();
+  }(*this));
+  EXPECT_THAT(order, ::testing::SizeIs(8));
+}
+
 TEST_F(AsyncNursery, JoinOfNothingGoesOn) {
   run([]() -> Task<> {
     Nursery nursery;

@@ -44,6 +44,16 @@ TEST_F(AsyncSlot, EachReplayReadsAndWritesWhatItIsGiven) {
   EXPECT_THAT(elements(std::move(two)), Each(2.0f));
 }
 
+TEST_F(AsyncSlot, ARecordingIsCalledAsAFunctionForWhatItsTreeGives) {
+  auto recorded = run(
+      record([](Floats x) { return zip(add(x, x, scratch<float>({16, 16})), 7); }, Shape{16, 16}));
+  for (const float value : {1.0f, 2.0f}) {
+    auto [sum, number] = run(recorded(full<float>({16, 16}, value)));
+    EXPECT_THAT(elements(sum), Each(2 * value));
+    EXPECT_EQ(number, 7);
+  }
+}
+
 TEST_F(AsyncSlot, AReplayTakesWhatOperationsGive) {
   auto recorded = run(record([](Tensor<float> y) { return fill(std::move(y), 3.0f); }, Shape{5}));
   auto [y] = run(recorded.replay(zeros<float>(5)));

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -34,10 +35,12 @@ class Nursery {
   // Awaited, starts `task` and goes on when that waits for the first time, or has ended.
   [[nodiscard]] auto spawn(Task<> task) noexcept { return Spawn{*this, std::move(task)}; }
 
-  // Awaited, goes on when all have ended. Throws what the first threw that threw.
-  [[nodiscard]] auto join() noexcept { return Join{*this}; }
+  // Awaited, goes on when at most `leave` have not ended. Throws what the first threw that threw.
+  [[nodiscard]] auto join(std::size_t leave = 0) noexcept { return Join{*this, leave}; }
 
-  bool empty() const noexcept { return children_ == nullptr; }
+  // How many have not ended.
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
 
  private:
   // A task, in the list of those that have not ended.
@@ -46,8 +49,10 @@ class Nursery {
         : nursery(of), task(std::move(from)), next(of.children_) {
       if (next != nullptr) next->previous = this;
       of.children_ = this;
+      ++of.size_;
     }
     ~Child() {
+      --nursery.size_;
       (previous != nullptr ? previous->next : nursery.children_) = next;
       if (next != nullptr) next->previous = previous;
     }
@@ -55,7 +60,9 @@ class Nursery {
       Nursery& of = nursery;
       if (of.exception_ == nullptr) of.exception_ = std::move(exception);
       delete this;
-      if (of.empty() && of.joining_ != nullptr) of.joining_->go_on();
+      if (of.joining_ != nullptr && of.size_ <= of.joining_->leave) {
+        std::exchange(of.joining_, nullptr)->go_on();
+      }
     }
     static void* operator new(std::size_t size) { return detail::new_frame(size); }
     static void operator delete(void* memory, std::size_t size) noexcept {
@@ -93,7 +100,7 @@ class Nursery {
   struct Join {
     struct Awaiter {
       ~Awaiter() { nursery.joining_ = nullptr; }
-      bool await_ready() const noexcept { return nursery.empty(); }
+      bool await_ready() const noexcept { return nursery.size() <= leave; }
       void await_suspend(std::coroutine_handle<> waiting) noexcept {
         coroutine = waiting;
         nursery.joining_ = this;
@@ -107,15 +114,18 @@ class Nursery {
       }
       void go_on() noexcept { runner.go_on(waiter, coroutine); }
       Nursery& nursery;
+      const std::size_t leave;
       detail::TaskRunner& runner;
       std::coroutine_handle<> coroutine{};
       detail::TaskWaiter waiter{};
     };
-    Awaiter awaiter(detail::TaskRunner& runner) && { return {nursery, runner}; }
+    Awaiter awaiter(detail::TaskRunner& runner) && { return {nursery, leave, runner}; }
     Nursery& nursery;
+    std::size_t leave;
   };
 
   Child* children_ = nullptr;
+  std::size_t size_ = 0;
   Join::Awaiter* joining_ = nullptr;
   std::exception_ptr exception_;
 };

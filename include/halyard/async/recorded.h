@@ -18,9 +18,11 @@
 //   auto step = co_await record(
 //       [&](Shared<Tensor<float>> x, Tensor<float> y) { return saxpy(2.0f, x, ...); },
 //       Shape{16, 16}, Shape{16, 16});
-//   auto [x1, y1] = co_await step.replay(x, std::move(y));
+//   auto [x1, y1] = co_await step.replay(x, std::move(y));     a replay
+//   auto [a, x2, y2] = co_await step(x, std::move(y1));        a replay, and what the tree gives
 //
-// What it is called with stands for these arrays, and is of no use outside of the recording.
+// What the function is called with stands for these arrays, and is of no use outside of the
+// recording.
 #pragma once
 
 #include <array>
@@ -91,6 +93,23 @@ struct SlotsOf<R (C::*)(P...) noexcept> : SlotsOf<R (C::*)(P...)> {};
 template <class R, class C, class... P>
 struct SlotsOf<R (C::*)(P...) const noexcept> : SlotsOf<R (C::*)(P...)> {};
 
+// What a tree gives, to be read while its owner goes on.
+struct AsOutput {
+  template <class T>
+  auto operator()(const T& value) const noexcept {
+    if constexpr (std::copy_constructible<T>) {
+      return value;
+    } else {
+      using Array = Tensor<typename T::value_type>;
+      return Shared<Array>(Array(Ref<Storage>(value.storage()), value.shape()));
+    }
+  }
+  template <class... T>
+  auto operator()(const std::tuple<T...>& values) const noexcept {
+    return std::apply([this](const T&... value) { return std::tuple((*this)(value)...); }, values);
+  }
+};
+
 // Whether a parameter S may be given A: a tensor that is read comes back.
 template <class S, class A>
 inline constexpr bool kFitsSlot = std::same_as<S, A> || std::same_as<S, Shared<A>>;
@@ -130,16 +149,22 @@ class Recorded {
   const T& value() const noexcept { return value_; }
   T take() && noexcept { return std::move(value_); }
 
-  // A part of what the tree gives, an array, or the whole: what the replays have made of it that
-  // were submitted before it is used.
+  // replay(arrays...), and then output().
+  template <class... Arrays>
+  [[nodiscard]] auto operator()(Arrays&&... arrays) const {
+    return replay(std::forward<Arrays>(arrays)...) |
+           map([given = output()](auto&&) mutable { return std::move(given); });
+  }
+
+  // What the tree gives, or a part of it, its arrays as Shared: what the replays have made of them
+  // that were submitted before they are used.
   template <std::size_t... I>
   [[nodiscard]] auto output() const noexcept {
-    const auto& array = part<I...>();
-    using Array = Tensor<typename std::remove_cvref_t<decltype(array)>::value_type>;
-    if constexpr (std::copy_constructible<std::remove_cvref_t<decltype(array)>>) {
-      return array;
+    static_assert(sizeof...(I) <= 1, "output<I>(), to_host<I>(): one part");
+    if constexpr (sizeof...(I) == 0) {
+      return detail::AsOutput()(value_);
     } else {
-      return Shared<Array>(Array(Ref<detail::Storage>(array.storage()), array.shape()));
+      return detail::AsOutput()(std::get<I...>(value_));
     }
   }
   // As to_host() of it.
@@ -149,16 +174,6 @@ class Recorded {
   }
 
  private:
-  template <std::size_t... I>
-  const auto& part() const noexcept {
-    static_assert(sizeof...(I) <= 1, "output<I>(), to_host<I>(): one part");
-    if constexpr (sizeof...(I) == 0) {
-      return value_;
-    } else {
-      return std::get<I...>(value_);
-    }
-  }
-
   Ref<RefCounted> recording_;
   T value_;
 };
