@@ -21,9 +21,17 @@ std::string describe(const KernelParameter& parameter) {
     case Kind::kInput:
       return base::format("const Tensor<{}>&", type);
     case Kind::kOutput:
-      return base::format("Tensor<{}>&", type);
+      if (parameter.tile.rank() == 0) return base::format("Tensor<{}>&", type);
+      return base::format("Partition<Tensor<{}>, {}>&", type, text_of(parameter.tile, ", "));
   }
   return {};
+}
+
+// The kernel's own tile, or none.
+hal::Extents tile_of(const hal::BindingInfo& binding) {
+  if (binding.rank == 0 || binding.tile[0] == 0) return {};
+  const std::vector<std::uint64_t> tile(binding.tile.begin(), binding.tile.begin() + binding.rank);
+  return {tile};
 }
 
 std::string describe(const hal::BindingInfo& binding) {
@@ -54,6 +62,11 @@ Status check_tensor(const KernelSignature& signature, const KernelParameter& par
                  "its {} is no tensor, so nothing keeps its workgroups from writing the same "
                  "elements: call it by unchecked(kernel, grid)",
                  describe(binding));
+  }
+  const hal::Extents own = tile_of(binding);
+  if (parameter.tile.rank() != 0 && own.rank() != 0 && !same(parameter.tile, own)) {
+    return error(StatusCode::kInvalidArgument, "declared with '{}' for its {}, whose tile is {}",
+                 describe(parameter), describe(binding), text_of(own));
   }
   return {};
 }
@@ -90,11 +103,11 @@ Status named(const KernelSignature& signature, const Status& status) {
 
 }  // namespace
 
-std::string text_of(const hal::Extents& extents) {
+std::string text_of(const hal::Extents& extents, const char* between) {
   if (extents.rank() == 0) return "()";
   std::string text;
   for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
-    base::append(text, "{}{}", d == 0 ? "" : " x ", extents[d]);
+    base::append(text, "{}{}", d == 0 ? "" : between, extents[d]);
   }
   return text;
 }
@@ -106,16 +119,10 @@ Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
     if (binding.rank == 0) {
       arguments[i] = hal::Argument(tensor.memory);
     } else if (binding.tile[0] != 0 && tensor.tile.rank() != 0) {
-      bool same = tensor.tile.rank() == binding.rank;
-      for (std::size_t d = 0; same && d < binding.rank; ++d) {
-        same = tensor.tile[d] == binding.tile[d];
-      }
-      if (!same) {
-        const std::vector<std::uint64_t> tile(binding.tile.begin(),
-                                              binding.tile.begin() + binding.rank);
+      if (const hal::Extents own = tile_of(binding); !same(tensor.tile, own)) {
         return error(StatusCode::kInvalidArgument,
                      "kernel {}: {}: a partition into {}; the kernel's tile is {}", signature.name,
-                     binding.name, text_of(tensor.tile), text_of(hal::Extents(tile)));
+                     binding.name, text_of(tensor.tile), text_of(own));
       }
       tensor.tile = {};
     }

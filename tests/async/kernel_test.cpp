@@ -90,6 +90,29 @@ TEST_F(AsyncKernel, AKernelsOwnTileIsTheOnlyOne) {
                            "kernel own_tile: y: a partition into 4; the kernel's tile is 8"));
 }
 
+TEST_F(AsyncKernel, ATileThatIsKnownToTheCompilerIsTheDeclarationsOrAny) {
+  constexpr auto any = of_tests<void(Tensor<std::uint32_t>&)>("group_of");
+  constexpr auto two_by_four = of_tests<void(Partition<Tensor<std::uint32_t>, 2, 4>&)>("group_of");
+  const auto tiles = [] { return zeros<std::uint32_t>({3, 5}) | partition<2, 4>(); };
+  const auto expected = ElementsAre(1, 1, 1, 1, 2, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4);
+  EXPECT_THAT(elements(any(tiles()) | first), expected);
+  EXPECT_THAT(elements(two_by_four(tiles()) | first | unpartition), expected);
+  EXPECT_THAT(elements(fill(tiles(), 7u) | share), Each(7u));
+}
+
+TEST_F(AsyncKernel, ATileThatIsDeclaredIsComparedWithTheKernels) {
+  const auto x = run(ones<float>(20) | share);
+  constexpr auto eight =
+      of_tests<void(const Tensor<float>&, Partition<Tensor<float>, 8>&)>("own_tile");
+  EXPECT_THAT(elements(eight(x, zeros<float>(20) | partition<8>()) | last), Each(2.0f));
+  constexpr auto four =
+      of_tests<void(const Tensor<float>&, Partition<Tensor<float>, 4>&)>("own_tile");
+  EXPECT_THAT(failure(four(x, zeros<float>(20) | partition<4>())),
+              refused_with(StatusCode::kInvalidArgument,
+                           "declared with 'Partition<Tensor<float32>, 4>&' for its write tensor of "
+                           "float32 'y', whose tile is 8"));
+}
+
 TEST_F(AsyncKernel, ATileThatTheTensorDoesNotHaveIsRefused) {
   const auto with = [&](auto adaptor) {
     return saxpy(1.0f, ones<float>({4, 4}) | share, ones<float>({4, 4}) | adaptor);

@@ -177,8 +177,8 @@ template <class T>
 inline constexpr bool kSharable = std::copy_constructible<T>;
 template <class T>
 inline constexpr bool kSharable<Tensor<T>> = true;
-template <class T>
-inline constexpr bool kSharable<Partition<T>> = true;
+template <class T, std::uint64_t... kTile>
+inline constexpr bool kSharable<Partition<T, kTile...>> = true;
 
 // The value that a shared operation gives again and again.
 struct ToShared {

@@ -9,6 +9,7 @@
 //   parameter          takes
 //   const Tensor<T>&   a Shared<Tensor<T>>, or a Tensor<T>
 //   Tensor<T>&         a Partition<Tensor<T>>: one workgroup for each of its tiles
+//   Partition<Tensor<T>, 4, 4>&     just that: the tile is the declaration's
 //   float, int, ...    a number that needs no narrowing
 //
 // or operations that give these. Anything else does not compile. The operation gives a tuple of the
@@ -51,35 +52,47 @@ template <class P>
 struct ParameterRule {
   static_assert(
       std::is_arithmetic_v<P> && Element<P> && sizeof(P) >= 4,
-      "a kernel's parameters are numbers of 4 or 8 bytes, const Tensor<T>& and Tensor<T>&");
-  static constexpr auto kKind = KernelParameter::Kind::kScalar;
-  using ElementOf = P;
+      "a kernel's parameters are numbers of 4 or 8 bytes, const Tensor<T>&, Tensor<T>& and "
+      "Partition<Tensor<T>, ...>&");
+  static constexpr KernelParameter kParameter{KernelParameter::Kind::kScalar, kElementType<P>};
   template <class A>
   static constexpr bool takes =
       std::is_arithmetic_v<A> && !std::is_same_v<A, bool> && requires(A a) { P{a}; };
 };
 template <class T>
 struct ParameterRule<const Tensor<T>&> {
-  static constexpr auto kKind = KernelParameter::Kind::kInput;
-  using ElementOf = T;
+  static constexpr KernelParameter kParameter{KernelParameter::Kind::kInput, kElementType<T>};
   template <class A>
   static constexpr bool takes =
       std::is_same_v<A, Shared<Tensor<T>>> || std::is_same_v<A, Tensor<T>>;
 };
+template <class T, class A>
+inline constexpr bool kIsPartitionOf = false;
+template <class T, std::uint64_t... kTile>
+inline constexpr bool kIsPartitionOf<T, Partition<Tensor<T>, kTile...>> = true;
 template <class T>
 struct ParameterRule<Tensor<T>&> {
-  static constexpr auto kKind = KernelParameter::Kind::kOutput;
-  using ElementOf = T;
+  static constexpr KernelParameter kParameter{KernelParameter::Kind::kOutput, kElementType<T>};
   template <class A>
-  static constexpr bool takes = std::is_same_v<A, Partition<Tensor<T>>>;
+  static constexpr bool takes = kIsPartitionOf<T, A>;
+};
+template <class T, std::uint64_t... kTile>
+struct ParameterRule<Partition<Tensor<T>, kTile...>&> {
+  static_assert(sizeof...(kTile) != 0,
+                "a kernel's partition has a tile: Partition<Tensor<T>, 4, 4>&");
+  static constexpr KernelParameter kParameter{KernelParameter::Kind::kOutput, kElementType<T>,
+                                              hal::Extents({kTile...})};
+  template <class A>
+  static constexpr bool takes = std::is_same_v<A, Partition<Tensor<T>, kTile...>>;
 };
 
 template <class... P>
 struct Parameters {
-  static constexpr std::array<KernelParameter, sizeof...(P)> kAll = {KernelParameter{
-      ParameterRule<P>::kKind, kElementType<typename ParameterRule<P>::ElementOf>}...};
+  static constexpr std::array<KernelParameter, sizeof...(P)> kAll = {
+      ParameterRule<P>::kParameter...};
   static constexpr std::size_t kTensors =
-      (std::size_t{0} + ... + (ParameterRule<P>::kKind != KernelParameter::Kind::kScalar));
+      (std::size_t{0} + ... +
+       (ParameterRule<P>::kParameter.kind != KernelParameter::Kind::kScalar));
 };
 
 // What a launch is made of, from the arguments in their order.
@@ -156,7 +169,8 @@ auto call_kernel(TypeList<P...>, const KernelSignature& signature, const Grid& g
     constexpr bool kFit = (Rules::template takes<P, OutputOf<AsOperation<Args>>> && ...);
     static_assert(kFit,
                   "kernel arguments: 'const Tensor<T>&' takes Shared<Tensor<T>> (use | share), "
-                  "'Tensor<T>&' takes Partition<Tensor<T>> (use | partition(...)), numbers are "
+                  "'Tensor<T>&' takes Partition<Tensor<T>> (use | partition(...)), "
+                  "'Partition<Tensor<T>, 4, 4>&' takes that (use | partition<4, 4>()), numbers are "
                   "passed by value and never narrowed");
     if constexpr (kFit) {
       return operation(CallKernel<Grid, P...>{signature, grid}, std::forward<Args>(args)...);
@@ -171,7 +185,7 @@ struct CheckedRules {
 // Nothing is divided into tiles.
 struct UncheckedRules {
   template <class P, class A>
-  static constexpr bool takes = ParameterRule<P>::kKind == KernelParameter::Kind::kOutput
+  static constexpr bool takes = ParameterRule<P>::kParameter.kind == KernelParameter::Kind::kOutput
                                     ? std::is_same_v<A, std::remove_reference_t<P>>
                                     : CheckedRules::takes<P, A>;
 };

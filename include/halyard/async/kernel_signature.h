@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "halyard/hal/launch.h"
 #include "halyard/hal/types.h"
 #include "halyard/kernel/types.h"
 
@@ -15,6 +16,7 @@ struct KernelParameter {
   enum class Kind : std::uint8_t { kScalar, kInput, kOutput };
   Kind kind;
   kernel::ElementType type;
+  hal::Extents tile{};  // of a Partition that has one
 };
 
 struct KernelSignature {
@@ -26,8 +28,9 @@ struct KernelSignature {
 
 // One kernel declared twice is bound twice; nothing else comes of it.
 inline bool operator==(const KernelSignature& a, const KernelSignature& b) noexcept {
+  const auto same = [](const char* x, const char* y) { return x == y || std::string_view(x) == y; };
   return a.parameters.data() == b.parameters.data() && a.unchecked == b.unchecked &&
-         std::string_view(a.name) == b.name && std::string_view(a.file) == b.file;
+         same(a.name, b.name) && same(a.file, b.file);
 }
 
 }  // namespace halyard::inline v0::async::detail

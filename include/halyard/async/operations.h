@@ -165,8 +165,8 @@ template <class T>
 inline constexpr bool kWritable = false;
 template <class T>
 inline constexpr bool kWritable<Tensor<T>> = true;
-template <class T>
-inline constexpr bool kWritable<Partition<T>> = true;
+template <class T, std::uint64_t... kTile>
+inline constexpr bool kWritable<Partition<T, kTile...>> = true;
 
 struct CallCopyTo {
   template <class Array>

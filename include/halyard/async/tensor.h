@@ -5,6 +5,7 @@
 //
 //   Tensor<T>            | share             -> Shared<Tensor<T>>       copyable
 //   Tensor<T>            | partition(4, 4)   -> Partition<Tensor<T>>    edges may be uneven
+//   Tensor<T>            | partition<4, 4>() -> Partition<Tensor<T>, 4, 4>    known to the compiler
 //   Partition<Tensor<T>> | unpartition       -> Tensor<T>
 //   Shared<Tensor<T>>    .rows(32, 16)       -> Shared<Tensor<T>>       16 rows from row 32 on
 //   Shared<Tensor<T>>    .reshape({4, 4})    -> Shared<Tensor<T>>       in another shape
@@ -80,7 +81,7 @@ inline constexpr kernel::ElementType kElementType{
 
 template <class T>
 class Shared;
-template <class T>
+template <class T, std::uint64_t... kTile>
 class Partition;
 
 // Move-only. A tensor that was moved from is empty, and what is given it fails.
@@ -161,16 +162,31 @@ class Shared<Tensor<T>> {
 };
 
 // Move-only. The tiles that reach beyond the tensor end with it.
-template <Element T>
-class Partition<Tensor<T>> {
+template <Element T, std::uint64_t... kTile>
+class Partition<Tensor<T>, kTile...> {
+  static constexpr bool kIsStatic = sizeof...(kTile) != 0;
+  static_assert(sizeof...(kTile) <= hal::kMaxTensorRank && ((kTile != 0) && ...),
+                "partition: up to three extents, each at least 1");
+  struct None {};
+
  public:
   using value_type = T;
 
   Partition(Tensor<T>&& tensor, const Shape& tile) noexcept
+    requires(!kIsStatic)
       : tensor_(std::move(tensor)), tile_(tile) {}
+  explicit Partition(Tensor<T>&& tensor) noexcept
+    requires(kIsStatic)
+      : tensor_(std::move(tensor)) {}
 
   const Shape& shape() const noexcept { return tensor_.shape(); }
-  const Shape& tile() const noexcept { return tile_; }
+  Shape tile() const noexcept {
+    if constexpr (kIsStatic) {
+      return Shape(kTile...);
+    } else {
+      return tile_;
+    }
+  }
   detail::Storage* storage() const noexcept { return tensor_.storage(); }
   detail::StorageRange memory() const noexcept { return tensor_.memory(); }
 
@@ -178,7 +194,7 @@ class Partition<Tensor<T>> {
 
  private:
   Tensor<T> tensor_;
-  Shape tile_;
+  [[no_unique_address]] std::conditional_t<kIsStatic, None, Shape> tile_;
 };
 
 // What `value | adaptor` calls with the value, and `operation | adaptor` with what it gives.
@@ -193,8 +209,8 @@ struct ShareAdaptor {
   Shared<Tensor<T>> operator()(Tensor<T>&& tensor) const noexcept {
     return Shared<Tensor<T>>(std::move(tensor));
   }
-  template <class T>
-  Shared<Tensor<T>> operator()(Partition<Tensor<T>>&& partition) const noexcept {
+  template <class T, std::uint64_t... kTile>
+  Shared<Tensor<T>> operator()(Partition<Tensor<T>, kTile...>&& partition) const noexcept {
     return Shared<Tensor<T>>(std::move(partition).unpartition());
   }
 };
@@ -208,10 +224,19 @@ struct PartitionAdaptor {
   Shape tile;
 };
 
-struct UnpartitionAdaptor {
+template <std::uint64_t... kTile>
+struct StaticPartitionAdaptor {
   using IsAdaptor = void;
   template <class T>
-  Tensor<T> operator()(Partition<Tensor<T>>&& partition) const noexcept {
+  Partition<Tensor<T>, kTile...> operator()(Tensor<T>&& tensor) const noexcept {
+    return Partition<Tensor<T>, kTile...>(std::move(tensor));
+  }
+};
+
+struct UnpartitionAdaptor {
+  using IsAdaptor = void;
+  template <class T, std::uint64_t... kTile>
+  Tensor<T> operator()(Partition<Tensor<T>, kTile...>&& partition) const noexcept {
     return std::move(partition).unpartition();
   }
 };
@@ -237,6 +262,12 @@ template <class... Extent>
   requires(sizeof...(Extent) == 0 || std::constructible_from<Shape, Extent...>)
 constexpr detail::PartitionAdaptor partition(Extent... tile) noexcept {
   return {Shape(tile...)};
+}
+// Of a type that has the tile, which a kernel may ask for (kernel.h).
+template <std::uint64_t... kTile>
+  requires(sizeof...(kTile) != 0)
+constexpr detail::StaticPartitionAdaptor<kTile...> partition() noexcept {
+  return {};
 }
 
 }  // namespace halyard::inline v0::async

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: a kernel's parameters are numbers of 4 or 8 bytes, const Tensor<T>& and Tensor<T>&
+// error: a kernel's parameters are numbers of 4 or 8 bytes, const Tensor<T>&, Tensor<T>& and
 #include "halyard/async.h"
 
 using namespace halyard::async;
