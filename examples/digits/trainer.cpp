@@ -19,9 +19,8 @@ using Out = Tensor<float>&;
 
 // Of digits.hyk. They write flat arrays, so they are told sizes and grids.
 using Product = Kernel<void(uint, uint, uint, In, In, Out)>;
-constexpr Product dense{"dense", "digits"};
-constexpr Product weight_gradient{"weight_gradient", "digits"};
-constexpr Product input_gradient{"input_gradient", "digits"};
+constexpr Product dense{"dense", "digits"}, weight_gradient{"weight_gradient", "digits"},
+    input_gradient{"input_gradient", "digits"};
 constexpr Kernel<void(uint, In, In, Out)> relu_gradient{"relu_gradient", "digits"};
 constexpr Kernel<void(uint, uint, float, In, const Tensor<std::int32_t>&, Out, Out)> softmax{
     "softmax_cross_entropy", "digits"};
@@ -73,8 +72,7 @@ struct Replica {
   Later parameters;                                          // after all steps so far
 };
 
-// Gives the sum of the losses.
-Later step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas) {
+Task<> step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas) {
   std::vector<Later> gradients;
   for (const Replica& r : replicas) {
     const Part rows = job.schedule.rows_of(number, gradients.size(), replicas.size());
@@ -87,17 +85,13 @@ Later step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas)
   for (std::size_t i = 1; i < gradients.size(); ++i) {
     total = add(total, gradients[i] | copy_to(first)) | on(first) | share;
   }
+  auto sums = [](Part part) { return map([=](Floats all) { return part_of(all, part); }); };
   for (Replica& r : replicas) {
     const Later here = r.device == first ? total : total | copy_to(r.device) | share;
-    auto change = here | map([](Floats sums) { return sums.rows(0, kParameters); });
-    r.parameters = sub(r.parameters, std::move(change)) | on(r.device) | share;
+    r.parameters = sub(r.parameters, here | sums({0, kParameters})) | on(r.device) | share;
   }
-  return total | map([](Floats sums) { return sums.rows(kParameters, 1); }) | share;
-}
-
-Task<> report(Later losses, const Job& job) {
-  const std::vector<float> sum = co_await to_host(std::move(losses));
-  job.on_loss(sum[0] / static_cast<double>(job.schedule.batch));
+  const std::vector<float> losses = co_await to_host(total | sums({kParameters, 1}));
+  job.on_loss(losses[0] / static_cast<double>(job.schedule.batch));
 }
 
 Task<Trained> train_on(Runtime runtime, const Job& job) {
@@ -118,7 +112,7 @@ Task<Trained> train_on(Runtime runtime, const Job& job) {
   Nursery ahead;
   for (std::uint64_t i = 1; i <= job.schedule.steps(); ++i) {
     co_await ahead.join(kStepsAhead - 1);
-    co_await ahead.spawn(report(step(i, job, replicas), job));
+    co_await ahead.spawn(step(i, job, replicas));
   }
   co_await ahead.join();
 
