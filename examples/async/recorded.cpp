@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kernels side by side, recorded once and replayed.
+// Two kernels side by side, recorded once and replayed; and a function of arrays, recorded once and
+// called with several.
 #include <halyard/async.h>
 
 #include <cstdio>
@@ -19,6 +20,14 @@ Task<> run() {
   auto y1 = co_await step.to_host<0>();
   auto z1 = co_await step.to_host<1>();
   std::printf("%g %g\n", y1[0], z1[0]);  // 1 + 100 * 2, 100 * 0.5
+
+  auto twice = co_await record([](Shared<Tensor<float>> a) { return add(a, a, scratch<float>(4)); },
+                               Shape{4});
+  auto numbers = co_await (arange<float>(6) | share);
+  for (const std::uint64_t from : {0, 2}) {
+    auto sums = co_await to_host(twice(numbers.rows(from, 4)));
+    std::printf("%g %g %g %g\n", sums[0], sums[1], sums[2], sums[3]);  // 0 2 4 6, then 4 6 8 10
+  }
 }
 
 int main() { sync_wait(run(), Runtime::open("cpu://").value()); }
