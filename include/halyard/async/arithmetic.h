@@ -4,6 +4,7 @@
 //
 //   add sub mul div relu sigmoid   element by element
 //   matmul                         of matrices
+//   softmax                        of each row: over the last dimension
 //
 // Operands are a Tensor or a Shared, or operations that give them, and are dropped. Shapes that do
 // not fit are kInvalidArgument, more than 2^31 - 1 elements kOutOfRange.
@@ -41,6 +42,8 @@ HALYARD_EXPORT Result<Tensor<float>> elementwise(Context& context, const char* k
                                                  hal::View<Operand> operands, Tensor<float>* into);
 HALYARD_EXPORT Result<Tensor<float>> matrix_product(Context& context, hal::View<Operand> operands,
                                                     Tensor<float>* into);
+HALYARD_EXPORT Result<Tensor<float>> softmax_of_rows(Context& context, hal::View<Operand> operands,
+                                                     Tensor<float>* into);
 
 struct CallElementwise {
   Result<Tensor<float>> operator()(Context& context, hal::View<Operand> operands,
@@ -124,6 +127,12 @@ auto sigmoid(A&& a, Into&&... into) {
 template <class A, class B, class... Into>
 auto matmul(A&& a, B&& b, Into&&... into) {
   return detail::arithmetic<2>(&detail::matrix_product, std::forward<A>(a), std::forward<B>(b),
+                               std::forward<Into>(into)...);
+}
+// e^x / sum of e^x, over the last dimension, of which there has to be one. Finite operands.
+template <class A, class... Into>
+auto softmax(A&& a, Into&&... into) {
+  return detail::arithmetic<1>(&detail::softmax_of_rows, std::forward<A>(a),
                                std::forward<Into>(into)...);
 }
 
