@@ -40,8 +40,7 @@ void DeviceState::give_timeline(QueueState& queue, Ref<Timeline> timeline) noexc
   queue.timelines.give(std::move(timeline));
 }
 
-Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,
-                                                  const hal::SubmitInfo& info) {
+Result<Ref<TrackedStorage>> DeviceState::take_storage(QueueState& queue) {
   TrackedStorage* object = nullptr;
   {
     base::LockGuard lock(mutex_);
@@ -58,8 +57,20 @@ Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::
   storage->home_ = &queue;
   storage->device_ = this;
   retain();
+  return storage;
+}
+
+Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,
+                                                  const hal::SubmitInfo& info) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, take_storage(queue));
   HALYARD_ASSIGN_OR_RETURN(storage->buffer_,
                            queue.queue.allocate(device_.default_pool(buffer.memory), buffer, info));
+  return storage;
+}
+
+Result<Ref<TrackedStorage>> DeviceState::adopt(QueueState& queue, hal::Buffer buffer) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, take_storage(queue));
+  storage->buffer_ = std::move(buffer);
   return storage;
 }
 
@@ -68,7 +79,7 @@ void DeviceState::give_back(TrackedStorage& storage) noexcept {
     Waits waits;
     storage.add_uses(waits);
     // If a use has failed, so does this, and changes nothing: then the memory returns, as what is
-    // refused here does, with the end of the last submission that has it.
+    // refused here and what is not of a pool does, with the end of the last submission that has it.
     (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
   }
   storage.after(Use::kWrite, {});

@@ -68,6 +68,8 @@ class DeviceState final : public RefCounted {
   // Errors of Queue::allocate.
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::BufferInfo& buffer,
                                        const hal::SubmitInfo& info);
+  // Of memory that has its own way back.
+  Result<Ref<TrackedStorage>> adopt(QueueState& queue, hal::Buffer buffer);
   // The last reference has gone: deallocates behind its last use, and keeps the object.
   void give_back(TrackedStorage& storage) noexcept;
 
@@ -77,6 +79,7 @@ class DeviceState final : public RefCounted {
  private:
   DeviceState(DeviceInfo info, std::vector<std::string> folders);
   ~DeviceState() override;
+  Result<Ref<TrackedStorage>> take_storage(QueueState& queue);
   Result<hal::Executable> load(const KernelSignature& signature) const;
 
   const DeviceInfo info_;
