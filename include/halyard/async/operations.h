@@ -233,8 +233,8 @@ auto from_host(std::vector<T> values) {
   const Shape shape{values.size()};
   return from_host(std::move(values), shape);
 }
-// 0, 1, ... n - 1, rounded to T or modulo what it holds, by a shipped kernel. kOutOfRange: more than
-// 2^31 - 1 words of 4 bytes.
+// 0, 1, ... n - 1, rounded to T or modulo what it holds, by a shipped kernel. kOutOfRange: more
+// than 2^31 - 1 words of 4 bytes.
 template <Element T>
 auto arange(std::uint64_t n) {
   return detail::operation(detail::CallArange<T>{n});

@@ -6,9 +6,8 @@
 // Number i of the tensor follows from i and the seed alone: it is made of word i % 4 of
 // Philox4x32-10 (Salmon et al., SC 2011) for the counter i / 4 and the key `seed`, as
 // kernels/random.hyk says. So they are the same on every device, queue, number of threads and
-// target, and a tensor begins as a larger one with its seed does. A seed for each tensor: two
-// tensors of one seed have the same numbers, of rand and randn even the same words. Not for
-// secrets.
+// target, and a tensor begins as a larger one of its seed does. Each tensor wants a seed of its
+// own: rand and randn make their numbers of the same words. Not for secrets.
 //
 // kOutOfRange beyond 2^31 - 1 elements.
 #pragma once
