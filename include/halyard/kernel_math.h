@@ -4,6 +4,7 @@
  *
  *   hy_min(a, b)  hy_max(a, b)  hy_abs(x)  hy_floor(x)
  *   hy_sqrt(x)  hy_rsqrt(x)  hy_exp(x)  hy_log(x)  hy_tanh(x)
+ *   hy_mul_high(a, b)                           the upper 32 bits of the product of two uints
  *   hy_float_as_uint(x)  hy_uint_as_float(x)    the same 32 bits
  *
  * Of a NaN everything but hy_min and hy_max is a NaN. 1 ulp is the distance of two floats at the
@@ -48,6 +49,17 @@ HY_FN uint hy_max_uint(uint a, uint b) { return a > b ? a : b; }
 HY_FN uint hy_min_uint(uint a, uint b) { return a < b ? a : b; }
 HY_FN size_t hy_max_size(size_t a, size_t b) { return a > b ? a : b; }
 HY_FN size_t hy_min_size(size_t a, size_t b) { return a < b ? a : b; }
+
+HY_FN uint hy_mul_high(uint a, uint b) {
+#ifdef HY_TEXT /* which has no integers of 64 bits: by halves */
+  const uint low = (a & 0xffffu) * (b & 0xffffu);
+  const uint middle = (a & 0xffffu) * (b >> 16);
+  const uint carried = (low >> 16) + (middle & 0xffffu) + (a >> 16) * (b & 0xffffu);
+  return (a >> 16) * (b >> 16) + (middle >> 16) + (carried >> 16);
+#else
+  return (uint)(((unsigned long long)a * b) >> 32);
+#endif
+}
 
 /* Exact. */
 HY_FN float hy_abs(float x) { return __builtin_fabsf(x); }

@@ -4,7 +4,6 @@
 #include "async/device_state.h"
 #include "async/shipped.h"
 #include "base/format.h"
-#include "halyard/async/operations.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
@@ -16,20 +15,10 @@ constexpr KernelParameter kMatmul[] = {kInput, kInput, kOutput, kSize, kSize, kS
 // Of matmul.hyk's groups, which have 64 x 64 elements each.
 constexpr std::uint64_t tiles_in(std::uint64_t size) { return (size + 63) / 64; }
 
-// `into`, or a new tensor.
-Result<Tensor<float>> result_of(Context& context, const char* operation, const Shape& shape,
-                                Tensor<float>* into) {
-  HALYARD_RETURN_IF_ERROR(check_size(operation, shape.elements()));
-  if (into == nullptr) return allocate_tensor<float>(context, shape);
-  if (same(into->shape(), shape)) return std::move(*into);
-  return error(StatusCode::kInvalidArgument, "{}: into a tensor of {}; the result is {}", operation,
-               text_of(into->shape()), text_of(shape));
-}
-
 }  // namespace
 
-Result<Tensor<float>> elementwise(Context& context, const char* kernel, hal::View<Operand> operands,
-                                  Tensor<float>* into) {
+Result<Tensor<float>> elementwise(Context& context, const char* kernel,
+                                  hal::View<ArrayRef> operands, Tensor<float>* into) {
   const bool unary = operands.size() == 1;
   const Shape& shape = operands[0].shape;
   if (!unary && !same(shape, operands[1].shape)) {
@@ -47,22 +36,37 @@ Result<Tensor<float>> elementwise(Context& context, const char* kernel, hal::Vie
   return result;
 }
 
-Result<Tensor<float>> matrix_product(Context& context, hal::View<Operand> operands,
+Result<Tensor<float>> matrix_product(Context& context, hal::View<ArrayRef> operands,
                                      Tensor<float>* into) {
-  const Operand &a = operands[0], &b = operands[1];
+  const ArrayRef &a = operands[0], &b = operands[1];
   if (a.shape.rank() != 2 || b.shape.rank() != 2 || a.shape[1] != b.shape[0]) {
     return error(StatusCode::kInvalidArgument, "matmul: shapes {} and {}", text_of(a.shape),
                  text_of(b.shape));
   }
   const std::uint64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
   HALYARD_ASSIGN_OR_RETURN(Tensor<float> result, result_of(context, "matmul", {m, n}, into));
-  for (const Operand& operand : operands) {
+  for (const ArrayRef& operand : operands) {
     HALYARD_RETURN_IF_ERROR(check_size("matmul", operand.shape.elements()));
   }
   const KernelSignature signature{"matmul", "matmul", kMatmul, true};
   HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {a.memory, b.memory, result.memory()},
                                       {to_size(m), to_size(n), to_size(k)},
                                       {.groups = {tiles_in(n), tiles_in(m)}}));
+  return result;
+}
+
+Result<Tensor<float>> softmax_of_rows(Context& context, hal::View<ArrayRef> operands,
+                                      Tensor<float>* into) {
+  const auto& [memory, shape] = operands[0];
+  if (shape.rank() == 0) {
+    return Status(StatusCode::kInvalidArgument, "softmax: a tensor without dimensions");
+  }
+  HALYARD_ASSIGN_OR_RETURN(Tensor<float> result, result_of(context, "softmax", shape, into));
+  const std::uint64_t columns = shape[shape.rank() - 1];
+  const KernelSignature signature{"softmax", "softmax", kUnary, true};
+  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {memory, result.memory()},
+                                      {to_size(columns)},
+                                      {.groups = columns == 0 ? 0 : result.size() / columns}));
   return result;
 }
 

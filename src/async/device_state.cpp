@@ -71,12 +71,18 @@ Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::
 
 Result<Ref<TrackedStorage>> DeviceState::create_slot() { return create_storage(nullptr); }
 
+Result<Ref<TrackedStorage>> DeviceState::adopt(QueueState& queue, hal::Buffer buffer) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, create_storage(&queue));
+  storage->buffer_ = std::move(buffer);
+  return storage;
+}
+
 void DeviceState::give_back(TrackedStorage& storage) noexcept {
   if (const hal::Buffer buffer = std::exchange(storage.buffer_, {})) {
     Waits waits;
     storage.add_uses(waits);
     // If a use has failed, so does this, and changes nothing: then the memory returns, as what is
-    // refused here does, with the end of the last submission that has it.
+    // refused here and what is not of a pool does, with the end of the last submission that has it.
     (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
   }
   storage.after(Use::kWrite, {});

@@ -73,6 +73,8 @@ class DeviceState final : public RefCounted {
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::BufferInfo& buffer,
                                        const hal::SubmitInfo& info);
   Result<Ref<TrackedStorage>> create_slot();
+  // Of memory that has its own way back.
+  Result<Ref<TrackedStorage>> adopt(QueueState& queue, hal::Buffer buffer);
   // The last reference has gone: deallocates behind its last use, and keeps the object.
   void give_back(TrackedStorage& storage) noexcept;
 

@@ -2,16 +2,37 @@
 #include "halyard/async/operations.h"
 
 #include <algorithm>
+#include <bit>
 
-#include "async/device_state.h"
+#include "async/shipped.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::async::detail {
-bool same(const hal::Extents& a, const hal::Extents& b) {
-  bool same = a.rank() == b.rank();
-  for (std::size_t d = 0; same && d < a.rank(); ++d) same = a[d] == b[d];
-  return same;
+namespace {
+
+using enum kernel::ElementType;
+
+// generate.hyk writes words of 4 bytes.
+constexpr KernelParameter kWords{KernelParameter::Kind::kOutput, kUint32};
+constexpr KernelParameter kFill64[] = {kWords, kSize, kSize, kSize};
+constexpr KernelParameter kArange[] = {kWords, kSize};
+constexpr KernelParameter kArangeFloat[] = {kOutput, kSize};
+
+// That hold n elements; 2^64 - 1 if they are more.
+std::uint64_t words_of(std::uint64_t n, std::size_t size) {
+  if (size == 8) return n < ~std::uint64_t{0} / 2 ? 2 * n : ~std::uint64_t{0};
+  const std::uint64_t in_word = 4 / size;
+  return n / in_word + (n % in_word != 0);
 }
+
+const char* arange_kernel(kernel::ElementType type) {
+  if (type == kFloat32) return "arange_float";
+  if (type == kFloat64) return "arange_double";
+  constexpr const char* kOfSize[] = {"arange_8", "arange_16", "arange_32", "arange_64"};
+  return kOfSize[std::countr_zero(kernel::size_of(type))];
+}
+
+}  // namespace
 
 Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type) {
   if (shape.rank() > hal::kMaxTensorRank) {
@@ -35,6 +56,32 @@ Result<Ref<Storage>> allocate(Context& context, const Shape& shape, kernel::Elem
 Result<Ref<Storage>> scratch(Context& context, const Shape& shape, kernel::ElementType type) {
   HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, byte_size(shape, type));
   return context.scratch(size);
+}
+
+Status fill_elements(Context& context, const StorageRange& memory, std::uint64_t element,
+                     std::size_t size) {
+  const auto low = static_cast<std::uint32_t>(element),
+             high = static_cast<std::uint32_t>(element >> 32);
+  if (size < 8 || low == high) {
+    return context.fill(memory.storage, low,
+                        static_cast<std::uint32_t>(std::min<std::size_t>(size, 4)));
+  }
+  const std::uint64_t words = memory.length / 4;
+  HALYARD_RETURN_IF_ERROR(check_size("fill", words));
+  return launch_flat(context, {"fill_64", "generate", kFill64, true}, {memory},
+                     {to_size(words), low, high}, {.items = words});
+}
+
+Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::uint64_t n) {
+  const std::uint64_t words = words_of(n, kernel::size_of(type));
+  HALYARD_RETURN_IF_ERROR(check_size("arange", words));
+  HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage, context.allocate(4 * words));
+  const KernelSignature signature{
+      arange_kernel(type), "generate",
+      type == kFloat32 ? hal::View<KernelParameter>(kArangeFloat) : kArange, true};
+  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {StorageRange(storage.get())},
+                                      {to_size(words)}, {.items = words}));
+  return storage;
 }
 
 Status read_back(const Storage& storage, std::span<std::byte> target) {

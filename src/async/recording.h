@@ -14,6 +14,7 @@
 #include "async/device_state.h"
 #include "async/storage.h"
 #include "halyard/async/context.h"
+#include "halyard/async/tensor.h"
 #include "halyard/hal/command_buffer.h"
 
 namespace halyard::inline v0::async::detail {

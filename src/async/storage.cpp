@@ -54,6 +54,16 @@ void TrackedStorage::add_uses(Waits& waits) {
   for_each_read([&](const Moment& read) { waits.add(read); });
 }
 
+Status TrackedStorage::join_to(Context& context, Use use) {
+  Status status = context.join(written_);
+  if (use == Use::kRead) return status;
+  for_each_read([&](const Moment& read) {
+    // A reader's fault is none of the writer's; what of it still runs reads for nobody.
+    if (status.ok() && progress_of(read) != Progress::kFailed) status = context.join(read);
+  });
+  return status;
+}
+
 void TrackedStorage::add_read(const Moment& moment) {
   base::LockGuard lock(mutex_);
   Moment* place = nullptr;

@@ -40,6 +40,8 @@ class TrackedStorage final : public Storage {
   void after(Use use, const Moment& moment);
   // By its last owner.
   void add_uses(Waits& waits);
+  // Who awaits `context` awaits that the host may use it so.
+  Status join_to(Context& context, Use use);
 
  private:
   friend class DeviceState;

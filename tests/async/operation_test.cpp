@@ -147,7 +147,32 @@ TEST_F(AsyncOperation, FillsTensorsOfEachElementSize) {
   EXPECT_THAT(elements(full<std::int16_t>({3}, -2)), ElementsAre(-2, -2, -2));
   EXPECT_THAT(elements(full<float>({3}, 0.5f)), ElementsAre(0.5f, 0.5f, 0.5f));
   EXPECT_THAT(elements(zeros<double>({3})), ElementsAre(0, 0, 0));
-  EXPECT_THAT(elements(arange<std::int64_t>(3)), ElementsAre(0, 1, 2));
+  EXPECT_THAT(elements(ones<double>({3})), ElementsAre(1, 1, 1));
+  EXPECT_THAT(elements(full<std::int64_t>({3}, -2)), ElementsAre(-2, -2, -2));
+  EXPECT_THAT(elements(full<std::uint64_t>({3}, 0x100000001)), Each(0x100000001u));
+  EXPECT_THAT(elements(fill(ones<double>({3}) | partition(2), 0.1)), Each(0.1));
+}
+
+template <class T>
+void expect_arange(const std::vector<T>& got, std::size_t size) {
+  ASSERT_EQ(got.size(), size);
+  for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(got[i], static_cast<T>(i)) << i;
+}
+
+TEST_F(AsyncOperation, ArangeCountsInEveryElement) {
+  for (const std::size_t n : {0, 1, 2, 3, 5, 1027}) {
+    expect_arange(elements(arange<float>(n)), n);
+    expect_arange(elements(arange<double>(n)), n);
+    expect_arange(elements(arange<std::int8_t>(n)), n);
+    expect_arange(elements(arange<std::uint16_t>(n)), n);
+    expect_arange(elements(arange<std::int32_t>(n)), n);
+    expect_arange(elements(arange<std::uint64_t>(n)), n);
+  }
+  expect_arange(elements(arange<float>((1 << 24) + 300)), (1 << 24) + 300);  // not all are floats
+  EXPECT_THAT(failure(arange<double>(std::uint64_t{1} << 30)),
+              refused_with(StatusCode::kOutOfRange, "arange: 2147483648 elements of 4 bytes"));
+  EXPECT_THAT(failure(arange<double>(~std::uint64_t{0})),
+              refused_with(StatusCode::kOutOfRange, "arange"));
 }
 
 TEST_F(AsyncOperation, AnEmptyTensorIsThereForWhatWritesIt) {
@@ -184,6 +209,16 @@ TEST_F(AsyncOperation, MatmulMultipliesMatrices) {
                               from_host<float>({1, 0, 0, 1, 1, 1}, {3, 2}))),
               ElementsAre(4, 5, 10, 11));
   EXPECT_THAT(elements(matmul(ones<float>({70, 30}), ones<float>({30, 90}))), Each(30.0f));
+}
+
+TEST_F(AsyncOperation, SoftmaxIsOverTheLastDimension) {
+  const auto y = elements(softmax(from_host<float>({0, 0, 1, 1, 7, 7, -1, -1}, {2, 2, 2})));
+  EXPECT_THAT(y, Each(0.5f));
+  EXPECT_THAT(elements(softmax(from_host<float>({0, std::log(3.0f)}), empty<float>({2}))),
+              ElementsAre(::testing::FloatEq(0.25f), ::testing::FloatEq(0.75f)));
+  EXPECT_TRUE(elements(softmax(ones<float>({3, 0}))).empty());
+  EXPECT_THAT(failure(softmax(ones<float>(Shape()))),
+              refused_with(StatusCode::kInvalidArgument, "softmax: a tensor without dimensions"));
 }
 
 TEST_F(AsyncOperation, ShapesThatDoNotFitAreRefused) {

@@ -78,6 +78,12 @@ TEST_F(AsyncRecorded, FillAndCopyWriteWhatIsThere) {
               refused_with(StatusCode::kInvalidArgument, ""));
 }
 
+TEST_F(AsyncRecorded, AFillOfEightBytesIsRecordedAsOthers) {
+  auto recorded = run(record(fill(run(zeros<double>({3})), 0.1)));
+  run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host()), Each(0.1));
+}
+
 // A custom operation that says that it can be recorded, and allocates.
 struct Liar {
   using Output = int;

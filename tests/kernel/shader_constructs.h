@@ -300,6 +300,7 @@ K(mathematics) {
       f[16 + i] = hy_sqrt(f[i]) + hy_rsqrt(f[i]) + hy_floor(x) + hy_abs(x);
       f[24 + i] = hy_min(x, f[i + 1]) + hy_max(x, 1.0f) / f[i];
       u[i] = hy_max(u[i], 9u) + (uint)hy_min((int)u[i], 3) + (uint)hy_max(HY_NX, (hy_index)n);
+      u[i] += hy_mul_high(u[i] * 0xd2511f53u, 0xcd9e8d57u - u[i]);
     }
     f[32] = hy_exp(-__builtin_inff());
     f[33] = hy_log(0.0f);

@@ -2,7 +2,9 @@
 //
 // Shipped kernels over matrices and images, against double precision, at sizes around those of
 // their tiles.
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "kernel/shipped_kernels.h"
 
@@ -121,6 +123,59 @@ TEST(ShippedLayerNorm, KeepsItsBoundFarFromZeroToo) {
             << columns << " at " << row << " + " << j;
       }
     }
+  }
+}
+
+TEST(ShippedReduce, RowsAndColumnsGiveTheirSumTheGreatestAndTheLeast) {
+  const Shipped file("reduce");
+  for (const auto& [matrices, rows, columns] : {std::array{1u, 1u, 1u},
+                                                {1u, 0u, 3u},
+                                                {1u, 3u, 0u},
+                                                {1u, 15u, 63u},
+                                                {1u, 16u, 64u},
+                                                {3u, 17u, 65u},
+                                                {2u, 40u, 257u},
+                                                {1u, 3u, 1024u},
+                                                {1u, 2u, 1100u},
+                                                {5u, 1000u, 2u}}) {
+    SCOPED_TRACE(::testing::PrintToString(std::array{matrices, rows, columns}));
+    const std::vector<float> x = random_floats(matrices * rows * columns, 1, 100.0f);
+    // Of `count` elements, `stride` apart; an element was rounded so many times at most.
+    const auto expect = [&](const std::string& of, const std::vector<float>& sums,
+                            const std::vector<float>& greatest, const std::vector<float>& least,
+                            auto first, std::size_t count, std::size_t stride, double rounded) {
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        double sum = 0, magnitude = 0;
+        float high = -std::numeric_limits<float>::infinity(), low = -high;
+        for (std::size_t k = 0; k < count; ++k) {
+          const float value = x[first(i) + k * stride];
+          sum += double{value};
+          magnitude += std::fabs(double{value});
+          high = std::max(high, value);
+          low = std::min(low, value);
+        }
+        ASSERT_NEAR(sums[i], sum, rounded * 0x1p-24 * magnitude) << of << i;
+        ASSERT_EQ(greatest[i], high) << of << i;
+        ASSERT_EQ(least[i], low) << of << i;
+      }
+    };
+    const auto of_rows = [&](const char* kernel) {
+      const Array<float> y(matrices * rows);
+      file.run(kernel, matrices * rows, {Array(x), y}, {columns});
+      return y.values();
+    };
+    expect(
+        "row ", of_rows("sum_rows"), of_rows("max_rows"), of_rows("min_rows"),
+        [&](std::size_t i) { return i * columns; }, columns, 1, columns / 1024 + 38);
+    const auto of_columns = [&](const char* kernel) {
+      const Array<float> y(matrices * columns);
+      file.run(kernel, matrices * ((columns + 255) / 256), {Array(x), y}, {rows, columns});
+      return y.values();
+    };
+    expect(
+        "column ", of_columns("sum_columns"), of_columns("max_columns"), of_columns("min_columns"),
+        [&](std::size_t i) { return i / columns * rows * columns + i % columns; }, rows, columns,
+        rows / 16 + 31);
   }
 }
 

@@ -29,9 +29,9 @@ struct ShippedCode {
 };
 
 // Empty `packed` where there is nothing to be had:
-//   fill_float, transpose   compute nothing; what they move is bound by memory
-//   radix_move              each key's place depends on the keys before it
-//   sha256                  each round depends on the one before, and messages differ in length
+//   fill_float, fill_64, transpose   compute nothing; what they move is bound by memory
+//   radix_move    each key's place depends on the keys before it
+//   sha256        each round depends on the one before, and messages differ in length
 const std::vector<ShippedCode>& shipped_code() {
   static const std::vector<ShippedCode> all = {
       // Strided taps are put together.
@@ -51,6 +51,13 @@ const std::vector<ShippedCode>& shipped_code() {
       {"sigmoid", {"vmulps", "vaddps", "vdivps"}},
       {"axpby", {"vmulps", "vaddps"}},
       {"fill_float", {}},
+      {"fill_64", {}},
+      {"arange_8", {"vpaddd"}},
+      {"arange_16", {"vpaddd"}},
+      {"arange_32", {"vpaddd"}},
+      {"arange_64", {"vpsrld"}},
+      {"arange_float", {"vcvtdq2ps"}},
+      {"arange_double", {"vcvtdq2ps"}},
       {"histogram", {"vpaddd"}},
       {"histogram_sum", {"vpaddd"}},
       {"layer_norm", {"vaddps", "vsubps", "vmulps", "vdivps"}},
@@ -60,10 +67,19 @@ const std::vector<ShippedCode>& shipped_code() {
       {"matmul", {"vmulps", "vaddps"}, 8},
       {"radix_count", {"vpaddd"}},
       {"radix_move", {}},
+      {"random_uint", {"vpmuludq", "vpxor"}},
+      {"random_uniform", {"vpmuludq", "vpxor", "vmulps"}},
+      {"random_normal", {"vpmuludq", "vpxor", "vmulps"}},
       {"sum_float", {"vaddps"}},
       {"max_float", {"vmaxps"}},
       {"min_float", {"vminps"}},
       {"sum_uint", {"vpaddd"}},
+      {"sum_rows", {"vaddps"}},
+      {"max_rows", {"vmaxps"}},
+      {"min_rows", {"vminps"}},
+      {"sum_columns", {"vaddps"}},
+      {"max_columns", {"vmaxps"}},
+      {"min_columns", {"vminps"}},
       {"saxpy", {"vmulps", "vaddps"}},
       {"saxpy_tile", {"vmulps", "vaddps"}},
       {"scan_inclusive", {"vpaddd"}},

@@ -4,6 +4,7 @@
 //
 //   add sub mul div relu sigmoid   element by element
 //   matmul                         of matrices
+//   softmax                        of each row: over the last dimension
 //
 // Operands are a Tensor or a Shared, or operations that give them, and are dropped. Shapes that do
 // not fit are kInvalidArgument, more than 2^31 - 1 elements kOutOfRange.
@@ -28,22 +29,17 @@ namespace halyard::inline v0::async {
 
 namespace detail {
 
-// What an arithmetic operation reads.
-struct Operand {
-  template <class Array>
-  Operand(const Array& array) noexcept : memory(array.memory()), shape(array.shape()) {}
-  StorageRange memory;
-  Shape shape;
-};
 // Into `into`, or, where it is null, a new tensor. elementwise() is `kernel` of elementwise.hyk,
 // over one operand or two.
 HALYARD_EXPORT Result<Tensor<float>> elementwise(Context& context, const char* kernel,
-                                                 hal::View<Operand> operands, Tensor<float>* into);
-HALYARD_EXPORT Result<Tensor<float>> matrix_product(Context& context, hal::View<Operand> operands,
+                                                 hal::View<ArrayRef> operands, Tensor<float>* into);
+HALYARD_EXPORT Result<Tensor<float>> matrix_product(Context& context, hal::View<ArrayRef> operands,
                                                     Tensor<float>* into);
+HALYARD_EXPORT Result<Tensor<float>> softmax_of_rows(Context& context, hal::View<ArrayRef> operands,
+                                                     Tensor<float>* into);
 
 struct CallElementwise {
-  Result<Tensor<float>> operator()(Context& context, hal::View<Operand> operands,
+  Result<Tensor<float>> operator()(Context& context, hal::View<ArrayRef> operands,
                                    Tensor<float>* into) const {
     return elementwise(context, kernel, operands, into);
   }
@@ -57,10 +53,10 @@ struct CallArithmetic {
   template <class... Array>
   Result<Tensor<float>> operator()(Context& context, Array&&... arrays) const {
     constexpr std::size_t kOperands = sizeof...(Array) - kInto;
-    const Operand all[] = {Operand(arrays)...};
+    const ArrayRef all[] = {ArrayRef(arrays)...};
     Tensor<float>* into = nullptr;
     if constexpr (kInto) into = &std::get<kOperands>(std::tie(arrays...));
-    return call(context, hal::View<Operand>(all, kOperands), into);
+    return call(context, hal::View<ArrayRef>(all, kOperands), into);
   }
   F call;
 };
@@ -124,6 +120,12 @@ auto sigmoid(A&& a, Into&&... into) {
 template <class A, class B, class... Into>
 auto matmul(A&& a, B&& b, Into&&... into) {
   return detail::arithmetic<2>(&detail::matrix_product, std::forward<A>(a), std::forward<B>(b),
+                               std::forward<Into>(into)...);
+}
+// e^x / sum of e^x, over the last dimension, of which there has to be one. Finite operands.
+template <class A, class... Into>
+auto softmax(A&& a, Into&&... into) {
+  return detail::arithmetic<1>(&detail::softmax_of_rows, std::forward<A>(a),
                                std::forward<Into>(into)...);
 }
 

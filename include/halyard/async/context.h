@@ -33,6 +33,7 @@ namespace detail {
 
 class Recording;
 class Timeline;
+struct ArrayRef;
 class Waits;
 struct KernelSignature;
 
@@ -67,12 +68,6 @@ struct StorageRange {
 
 // The most arrays that a replay brings.
 inline constexpr std::size_t kMaxSlots = 16;
-
-// An array's memory and shape. A view.
-struct ArrayRef {
-  StorageRange memory;
-  hal::Extents shape;
-};
 
 }  // namespace detail
 

@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -31,6 +30,12 @@ HALYARD_EXPORT Result<Ref<Storage>> allocate(Context& context, const Shape& shap
 // The same by Context::scratch().
 HALYARD_EXPORT Result<Ref<Storage>> scratch(Context& context, const Shape& shape,
                                             kernel::ElementType type);
+// All elements the same: the lower `size` bytes of `element`.
+HALYARD_EXPORT Status fill_elements(Context& context, const StorageRange& memory,
+                                    std::uint64_t element, std::size_t size);
+// 0, 1, ... n - 1.
+HALYARD_EXPORT Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type,
+                                              std::uint64_t n);
 // Copies the first bytes of a storage that the host sees. Precondition: what writes it is done.
 HALYARD_EXPORT Status read_back(const Storage& storage, std::span<std::byte> target);
 
@@ -65,14 +70,24 @@ struct CallFull {
   Result<Tensor<T>> operator()(Context& context) const {
     Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
     if (!tensor.ok()) return tensor;
-    if (Status status = context.fill(tensor->storage(), pattern, pattern_size); !status.ok()) {
+    if (Status status = fill_elements(context, tensor->memory(), element, sizeof(T));
+        !status.ok()) {
       return status;
     }
     return tensor;
   }
   Shape shape;
-  std::uint32_t pattern;
-  std::uint32_t pattern_size;
+  std::uint64_t element;
+};
+
+template <class T>
+struct CallArange {
+  Result<Tensor<T>> operator()(Context& context) const {
+    Result<Ref<Storage>> storage = arange_of(context, kElementType<T>, n);
+    if (!storage.ok()) return storage.status();
+    return Tensor<T>(*std::move(storage), n);
+  }
+  std::uint64_t n;
 };
 
 template <class T>
@@ -134,11 +149,11 @@ struct CallFill {
   static constexpr bool kRecordable = true;
   template <class Array>
   Result<Array> operator()(Context& context, Array&& array) const {
-    Status status = context.fill(array.storage(), pattern, sizeof(T));
+    Status status = fill_elements(context, array.memory(), element, sizeof(T));
     if (!status.ok()) return status;
     return std::move(array);
   }
-  std::uint32_t pattern;
+  std::uint64_t element;
 };
 
 struct CallCopy {
@@ -152,9 +167,10 @@ struct CallCopy {
 };
 
 template <class T>
-constexpr std::uint32_t pattern_of(T element) noexcept {
-  static_assert(sizeof(T) <= 4, "fill, full, ones: elements of 1, 2 or 4 bytes");
-  if constexpr (sizeof(T) == 4) {
+constexpr std::uint64_t bits_of(T element) noexcept {
+  if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<std::uint64_t>(element);
+  } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<std::uint32_t>(element);
   } else {
     return static_cast<std::make_unsigned_t<T>>(element);
@@ -187,11 +203,11 @@ struct CopyTo {
 
 }  // namespace detail
 
-// All elements the same. Elements of 8 bytes have zeros() only: devices fill with patterns of 1, 2
-// or 4 bytes.
+// All elements the same. Of 8 bytes, whose halves differ, there may be 2^30 - 1, and they are
+// written by a shipped kernel: devices fill with patterns of 1, 2 or 4 bytes. kOutOfRange.
 template <Element T>
 auto full(const Shape& shape, T element) {
-  return detail::operation(detail::CallFull<T>{shape, detail::pattern_of(element), sizeof(T)});
+  return detail::operation(detail::CallFull<T>{shape, detail::bits_of(element)});
 }
 template <Element T>
 auto ones(const Shape& shape) {
@@ -199,7 +215,7 @@ auto ones(const Shape& shape) {
 }
 template <Element T>
 auto zeros(const Shape& shape) {
-  return detail::operation(detail::CallFull<T>{shape, 0, sizeof(T) < 4 ? sizeof(T) : 4});
+  return full<T>(shape, T{0});
 }
 
 // Elements that nobody has written: for what writes all of them.
@@ -225,13 +241,11 @@ auto from_host(std::vector<T> values) {
   const Shape shape{values.size()};
   return from_host(std::move(values), shape);
 }
-// 0, 1, ... n - 1.
+// 0, 1, ... n - 1, rounded to T or modulo what it holds, by a shipped kernel. kOutOfRange: more
+// than 2^31 - 1 words of 4 bytes.
 template <Element T>
 auto arange(std::uint64_t n) {
-  std::vector<T> values;
-  values.reserve(n);
-  for (std::uint64_t i = 0; i < n; ++i) values.push_back(static_cast<T>(i));
-  return from_host(std::move(values));
+  return detail::operation(detail::CallArange<T>{n});
 }
 
 // The elements as a std::vector, row by row. `array` is a Tensor, Shared, Partition or an operation
@@ -242,14 +256,15 @@ auto to_host(Array&& array) {
   return detail::operation(detail::CallToHost(), std::forward<Array>(array));
 }
 
-// `array`, a Tensor or Partition or an operation that gives one, with all its elements `element`.
+// `array`, a Tensor or Partition or an operation that gives one, with all its elements `element`;
+// as full().
 template <class Array, Element T>
 auto fill(Array&& array, T element) {
   using Given = typename detail::AsOperation<Array>::Output;
   constexpr bool kFit = detail::kWritable<Given> && std::same_as<typename Given::value_type, T>;
   static_assert(kFit, "fill: a Tensor<T> or a Partition<Tensor<T>>, and a T");
   if constexpr (kFit) {
-    return detail::operation(detail::CallFill<T>{detail::pattern_of(element)},
+    return detail::operation(detail::CallFill<T>{detail::bits_of(element)},
                              std::forward<Array>(array));
   }
 }

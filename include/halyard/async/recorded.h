@@ -55,8 +55,7 @@ HALYARD_EXPORT Status finish_recording(RefCounted& recording);
 struct CallReplay {
   template <class... Arrays>
   Result<std::tuple<Arrays...>> operator()(Context& context, Arrays&&... arrays) const {
-    const std::array<ArrayRef, sizeof...(Arrays)> slots{
-        ArrayRef{arrays.memory(), arrays.shape()}...};
+    const std::array<ArrayRef, sizeof...(Arrays)> slots{ArrayRef(arrays)...};
     if (Status status = context.execute(*recording, slots); !status.ok()) return status;
     return std::tuple<Arrays...>(std::move(arrays)...);
   }

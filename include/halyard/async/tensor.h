@@ -197,6 +197,17 @@ class Partition<Tensor<T>, kTile...> {
   [[no_unique_address]] std::conditional_t<kIsStatic, None, Shape> tile_;
 };
 
+namespace detail {
+// An array's memory and shape. A view.
+struct ArrayRef {
+  template <class Array>
+    requires requires(const Array& array) { array.memory(); }
+  ArrayRef(const Array& array) noexcept : memory(array.memory()), shape(array.shape()) {}
+  StorageRange memory;
+  Shape shape;
+};
+}  // namespace detail
+
 // What `value | adaptor` calls with the value, and `operation | adaptor` with what it gives.
 template <class A>
 concept Adaptor = requires { typename std::remove_cvref_t<A>::IsAdaptor; };

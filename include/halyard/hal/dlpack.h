@@ -62,8 +62,8 @@ struct ManagedTensorVersioned {  // DLManagedTensorVersioned
 }  // namespace dlpack
 
 // The view's elements for others to use. The tensor keeps the buffer until its deleter is called,
-// on any thread. Nothing is ordered: wait for the work that writes it first. kUnimplemented where
-// the host does not see the memory.
+// on any thread. Nothing is ordered: wait for the work that writes it first. Errors of Buffer::map;
+// kPermissionDenied where the host does not see the memory.
 HALYARD_EXPORT Result<dlpack::ManagedTensor*> to_dlpack(const BufferView& view);
 HALYARD_EXPORT Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const BufferView& view);
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random numbers of float: rand in [0, 1), all multiples of 2^-24 equally often; randn of the
+// standard normal distribution, from -6.34 to 6.34.
+//
+// Number i of the tensor follows from i and the seed alone: it is made of word i % 4 of
+// Philox4x32-10 (Salmon et al., SC 2011) for the counter i / 4 and the key `seed`, as
+// kernels/random.hyk says. So they are the same on every device, queue, number of threads and
+// target, and a tensor begins as a larger one of its seed does. Each tensor wants a seed of its
+// own: rand and randn make their numbers of the same words. Not for secrets.
+//
+// kOutOfRange beyond 2^31 - 1 elements.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "halyard/async/context.h"
+#include "halyard/async/operation.h"
+#include "halyard/async/tensor.h"
+#include "halyard/base/export.h"
+
+namespace halyard::inline v0::async {
+
+namespace detail {
+
+// By `kernel` of random.hyk.
+HALYARD_EXPORT Result<Tensor<float>> random(Context& context, const char* kernel,
+                                            const Shape& shape, std::uint64_t seed);
+
+struct CallRandom {
+  Result<Tensor<float>> operator()(Context& context) const {
+    return random(context, kernel, shape, seed);
+  }
+  const char* kernel;
+  Shape shape;
+  std::uint64_t seed;
+};
+
+}  // namespace detail
+
+template <Element T>
+auto rand(const Shape& shape, std::uint64_t seed) {
+  static_assert(std::is_same_v<T, float>, "rand, randn: numbers of float");
+  return detail::operation(detail::CallRandom{"random_uniform", shape, seed});
+}
+template <Element T>
+auto randn(const Shape& shape, std::uint64_t seed) {
+  static_assert(std::is_same_v<T, float>, "rand, randn: numbers of float");
+  return detail::operation(detail::CallRandom{"random_normal", shape, seed});
+}
+
+}  // namespace halyard::inline v0::async

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/async/random.h"
+
+#include "async/shipped.h"
+#include "base/format.h"
+#include "halyard/async/operations.h"
+
+namespace halyard::inline v0::async::detail {
+namespace {
+
+constexpr KernelParameter kRandom[] = {kOutput, kSize, kSize, kSize, kSize, kSize, kSize, kSize};
+
+}  // namespace
+
+Result<Tensor<float>> random(Context& context, const char* kernel, const Shape& shape,
+                             std::uint64_t seed) {
+  constexpr std::uint64_t kEach = 1024;  // elements of a group in random.hyk
+  HALYARD_RETURN_IF_ERROR(check_size(kernel, shape.elements()));
+  HALYARD_ASSIGN_OR_RETURN(Tensor<float> result, allocate_tensor<float>(context, shape));
+  const std::uint32_t zero = 0, low = to_size(seed), high = to_size(seed >> 32);
+  HALYARD_RETURN_IF_ERROR(launch_flat(context, {kernel, "random", kRandom, true}, {result.memory()},
+                                      {zero, zero, zero, zero, low, high, to_size(result.size())},
+                                      {.groups = (result.size() + kEach - 1) / kEach}));
+  return result;
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums, the greatest and the least: of all elements and along a dimension.
+#include "halyard/async/reductions.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::ElementsAre;
+using testing::refused_with;
+
+class AsyncReduction : public AsyncTest {
+ protected:
+  // Of whole numbers, whose sums are exact.
+  Shared<Tensor<float>> counted(const Shape& shape) {
+    return run(arange<float>(shape.elements()) | share).reshape(shape);
+  }
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+};
+
+TEST_F(AsyncReduction, OfAllElementsIsATensorWithoutDimensions) {
+  const auto x = counted({3, 4});
+  EXPECT_EQ(run(sum(x)).shape().rank(), 0u);
+  EXPECT_THAT(elements(sum(x)), ElementsAre(66));
+  EXPECT_THAT(elements(max(x)), ElementsAre(11));
+  EXPECT_THAT(elements(min(x)), ElementsAre(0));
+  EXPECT_THAT(elements(sum(x.rows(1, 2))), ElementsAre(60));
+  EXPECT_THAT(elements(sum(sum(x))), ElementsAre(66));
+}
+
+// In one launch, two and three.
+TEST_F(AsyncReduction, OfAnyNumberOfElements) {
+  for (const std::uint64_t n : {1u, 4096u, 4097u, 4096u * 4096u + 1}) {
+    EXPECT_THAT(elements(sum(full<float>(n, 0.5f))), ElementsAre(static_cast<float>(n) / 2)) << n;
+    EXPECT_THAT(elements(max(arange<float>(n))), ElementsAre(static_cast<float>(n - 1))) << n;
+  }
+}
+
+TEST_F(AsyncReduction, AlongEachDimension) {
+  const auto x = counted({2, 3, 4});  // x[i, j, k] = 12 i + 4 j + k
+  EXPECT_THAT(elements(sum(x, 0)), ElementsAre(12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34));
+  EXPECT_THAT(elements(sum(x, 1)), ElementsAre(12, 15, 18, 21, 48, 51, 54, 57));
+  EXPECT_THAT(elements(sum(x, 2)), ElementsAre(6, 22, 38, 54, 70, 86));
+  EXPECT_EQ(elements(sum(x, -1)), elements(sum(x, 2)));
+  EXPECT_EQ(elements(sum(x, -3)), elements(sum(x, 0)));
+  EXPECT_THAT(elements(max(x, 1)), ElementsAre(8, 9, 10, 11, 20, 21, 22, 23));
+  EXPECT_THAT(elements(min(x, 2)), ElementsAre(0, 4, 8, 12, 16, 20));
+  const Tensor<float> y = run(sum(x, 1));
+  EXPECT_EQ(y.shape().rank(), 2u);
+  EXPECT_EQ(y.shape()[0], 2u);
+  EXPECT_EQ(y.shape()[1], 4u);
+  EXPECT_EQ(run(sum(counted({5}), 0)).shape().rank(), 0u);
+}
+
+TEST_F(AsyncReduction, AlongADimensionCanBeRecordedIntoATensor) {
+  const auto x = counted({3, 4});
+  auto recorded = run(record(sum(x, 0, run(empty<float>({4})))));
+  run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host()), ElementsAre(12, 15, 18, 21));
+  EXPECT_THAT(
+      failure(sum(x, 0, empty<float>({3}))),
+      refused_with(StatusCode::kInvalidArgument, "sum: into a tensor of 3; the result is 4"));
+}
+
+TEST_F(AsyncReduction, OfNothingIsTheNeutralElement) {
+  const auto nothing = run(zeros<float>({0, 2}) | share);
+  EXPECT_THAT(elements(sum(nothing)), ElementsAre(0));
+  EXPECT_THAT(elements(max(nothing)), ElementsAre(-kInfinity));
+  EXPECT_THAT(elements(min(nothing, 0)), ElementsAre(kInfinity, kInfinity));
+  EXPECT_TRUE(elements(sum(nothing, 1)).empty());
+}
+
+TEST_F(AsyncReduction, RepeatsBitForBit) {
+  const auto x = run(randn<float>({300, 500}, 1) | share);
+  const auto again = Runtime::open("cpu://?workers=4").value();
+  for (const int axis : {0, 1}) {
+    const auto once = elements(sum(x, axis));
+    EXPECT_EQ(once, sync_wait(to_host(sum(randn<float>({300, 500}, 1), axis)), again));
+  }
+}
+
+TEST_F(AsyncReduction, ADimensionThatIsNotThereIsRefused) {
+  const auto x = counted({3, 4});
+  EXPECT_THAT(failure(sum(x, 2)),
+              refused_with(StatusCode::kInvalidArgument, "sum: axis 2 of 3 x 4"));
+  EXPECT_THAT(failure(max(x, -3)),
+              refused_with(StatusCode::kInvalidArgument, "max: axis -3 of 3 x 4"));
+  EXPECT_THAT(failure(min(sum(x), 0)),
+              refused_with(StatusCode::kInvalidArgument, "min: axis 0 of ()"));
+}
+
+TEST_F(AsyncReduction, LeavesTheMaxOfNumbersToOthers) {
+  using std::max;
+  EXPECT_EQ(max(1, 2), 2);
+}
+
+}  // namespace
+}  // namespace halyard::async
