@@ -2,6 +2,8 @@
 #include "halyard/async/context.h"
 
 #include <algorithm>
+#include <memory>
+#include <span>
 
 #include "async/device_state.h"
 #include "async/recording.h"
@@ -104,8 +106,17 @@ Status Context::submit(Uses&& uses, F&& call) {
   Waits waits;
   uses([&](Storage* storage, Use use) { tracked(storage)->before(use, *timeline, waits); });
   HALYARD_RETURN_IF_ERROR(submit_behind(waits, std::forward<F>(call)));
+  for (Context* tree = this; tree != nullptr; tree = tree->whole_) tree->forget_joined(waits);
   uses([&](Storage* storage, Use use) { tracked(storage)->after(use, chain_); });
   return {};
+}
+
+// Who awaits the chain, or the chain of a part, awaits what it has waited for.
+void Context::forget_joined(const Waits& waits) noexcept {
+  const auto joined = std::span(joined_).first(joined_count_);
+  const auto left = std::remove_if(joined.begin(), joined.end(),
+                                   [&](const Moment& moment) { return waits.include(moment); });
+  while (joined.data() + joined_count_ != std::to_address(left)) joined_[--joined_count_] = {};
 }
 
 template <class Uses, class Submit, class Record>

@@ -8,6 +8,7 @@
 // Moment (context.h): a timeline and a value of it, when something is done.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -82,6 +83,13 @@ class Waits {
   }
   void add(const Moment& moment) {
     if (moment.timeline) add(timeline_of(moment), moment.value);
+  }
+  // Whether `moment` is among them, or a later one of its timeline.
+  bool include(const Moment& moment) const {
+    const timeline::Semaphore* const semaphore = timeline_of(moment).semaphore().object();
+    return std::ranges::any_of(points(), [&](const hal::Point& point) {
+      return point.semaphore() == semaphore && point.value() >= moment.value;
+    });
   }
   // All that has been issued to `queue`.
   void add_issued(const hal::Queue& queue) { queues_.push_back(queue); }

@@ -10,6 +10,7 @@ namespace halyard::async {
 namespace {
 
 using testing::await_into;
+using testing::Awaited;
 using ::testing::Each;
 using testing::Fill;
 using testing::Handmade;
@@ -34,6 +35,28 @@ TEST_F(AsyncEdge, AReadWaitsForTheWrite) {
   EXPECT_FALSE(reader.done()) << "it is still to be written";
   run_all();
   EXPECT_THAT(read->value(), Each(1.0f));
+}
+
+TEST_F(AsyncEdge, AnEndThatIsWaitedForAsAnEdgeCostsNoSubmission) {
+  // How much queues 0 and 2 run for a tree on queue 0.
+  const auto submissions_of = [&](auto tree) {
+    Awaited<decltype(tree)> out;
+    const Handmade coroutine = await_into(out, std::move(tree) | on(queue(0)));
+    run_queue(1);
+    const int ran = run_queue(2) + run_queue(0);
+    EXPECT_TRUE(coroutine.done());
+    run_all();
+    return ran;
+  };
+  const auto copied = [&](auto x) { return async::copy(std::move(x), tensor(0.0f)); };
+  const auto copied_there = [&](auto x) { return std::move(x) | copy_to(queue(2)) | share; };
+  const auto made_on_queue_1 = [&] { return fill(tensor(0.0f), 1.0f) | share | on(queue(1)); };
+  const Shared<Tensor<float>> x = tensor(1.0f) | share;
+  const int plain = submissions_of(copied(x));
+  EXPECT_EQ(submissions_of(copied(made_on_queue_1())), plain);
+  (void)submissions_of(copied_there(value(x)));  // pools grow
+  const int copy_there = submissions_of(copied_there(value(x)));
+  EXPECT_EQ(submissions_of(copied_there(made_on_queue_1() | share)), copy_there);
 }
 
 TEST_F(AsyncEdge, AWriteWaitsForTheReads) {

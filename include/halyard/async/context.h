@@ -146,6 +146,7 @@ class HALYARD_EXPORT Context {
   template <class Uses, class Submit, class Record>
   Status do_next(Uses&& uses, Submit&& submit, Record&& record);
   Status join_chain();
+  void forget_joined(const detail::Waits& waits) noexcept;
   Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;
 
