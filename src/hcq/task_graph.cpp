@@ -116,6 +116,7 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
       look = 1;
     }
     Node& node = nodes_[task];
+    prefetch_successors(node);
     run(node.task);
     task = follow(node, seat, ring);
     if (++done < look) continue;
@@ -153,6 +154,15 @@ void TaskGraph::run(const Task& task) noexcept {
   }
 }
 
+// So that the cache has them when the task is done. What is ready runs depth first, so they seldom
+// stand near what ran last.
+void TaskGraph::prefetch_successors(const Node& node) const noexcept {
+  if (node.successor_count > kInlineSuccessors) return;
+  for (std::uint32_t i = 0; i < node.successor_count; ++i) {
+    __builtin_prefetch(&nodes_[node.successors[i]], /*rw=*/1);
+  }
+}
+
 // The task to run next, if a successor is ready.
 std::uint32_t TaskGraph::follow(Node& node, Seat& seat, Ring& ring) noexcept {
   const std::uint32_t* const successors = node.successor_count <= kInlineSuccessors
@@ -165,6 +175,7 @@ std::uint32_t TaskGraph::follow(Node& node, Seat& seat, Ring& ring) noexcept {
       // When one is pending, it is this one: nobody else will touch it before it has run.
       if (successor.pending.load(std::memory_order_acquire) != 1 &&
           successor.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        __builtin_prefetch(successor.task.buffers);  // it runs soon
         continue;
       }
       successor.pending.store(successor.predecessors, std::memory_order_relaxed);

@@ -111,6 +111,7 @@ class TaskGraph {
       : run_piece_(run_piece), seat_count_(seats) {}
 
   void run(const Task& task) noexcept;
+  void prefetch_successors(const Node& node) const noexcept;
   std::uint32_t follow(Node& node, Seat& seat, Ring& ring) noexcept;
   void push(Seat& seat, std::uint32_t task, Ring& ring) noexcept;
   std::uint32_t take(Seat& seat, std::uint32_t root_batch) noexcept;
