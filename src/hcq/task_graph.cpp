@@ -69,11 +69,22 @@ Result<std::unique_ptr<TaskGraph>> TaskGraph::create(std::span<const Task> tasks
   return graph;
 }
 
-bool TaskGraph::begin(const void* context) noexcept {
+bool TaskGraph::begin_in_order() noexcept {
   if (running_.load(std::memory_order_relaxed) ||
       running_.exchange(true, std::memory_order_acquire)) {
     return false;
   }
+  began_ = Clock::steady().now();
+  return true;
+}
+
+void TaskGraph::end_in_order() noexcept {
+  choice_.ran_in_order(Clock::steady().now() - began_);
+  running_.store(false, std::memory_order_release);
+}
+
+bool TaskGraph::begin(const void* context) noexcept {
+  if (!begin_in_order()) return false;
   context_ = context;
   next_root_.store(0, std::memory_order_relaxed);
   remaining_.store(task_count_, std::memory_order_relaxed);
@@ -83,7 +94,8 @@ bool TaskGraph::begin(const void* context) noexcept {
 }
 
 void TaskGraph::end() noexcept {
-  average_.store(busy_.load(std::memory_order_relaxed) / task_count_, std::memory_order_relaxed);
+  choice_.ran_shared(Clock::steady().now() - began_,
+                     busy_.load(std::memory_order_relaxed) / task_count_);
   running_.store(false, std::memory_order_release);
 }
 
