@@ -20,6 +20,7 @@
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/program.h"
+#include "hcq/run_choice.h"
 #include "hcq/work_stealing_deque.h"
 
 namespace halyard::inline v0::hcq {
@@ -54,17 +55,15 @@ class TaskGraph {
 
   // ---- A run: whoever holds the role of the ring that runs it.
 
+  RunChoice::How choose() noexcept { return choice_.next(); }
+
   // False if a run is under way, in another ring. If true, Ring::start_tasks() and end() follow.
   bool begin(const void* context) noexcept;
   void end() noexcept;
 
-  // Whether several threads are of use: if the tasks of the last run took long enough. Now and then
-  // it is worth a try in any case, as it is the first time.
-  bool worth_sharing() noexcept {
-    const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
-    asked_.store(asked + 1, std::memory_order_relaxed);  // a count is as good if some get lost
-    return average_.load(std::memory_order_relaxed) >= kWorthSharing || asked % kTryAgain == 0;
-  }
+  // The same for a run in order, which the graph has no part in but to time it.
+  bool begin_in_order() noexcept;
+  void end_in_order() noexcept;
 
   // ---- Seats: Ring.
 
@@ -83,12 +82,6 @@ class TaskGraph {
  private:
   static constexpr std::uint32_t kNone = WorkStealingDeque::kNone;
   static constexpr std::uint32_t kInlineSuccessors = 4;
-
-  // Below this much time per task, what threads tell each other costs more than it brings: some
-  // read-modify-writes per task, and the cache lines that move with them.
-  static constexpr Nanoseconds kWorthSharing = 40;
-
-  static constexpr std::uint32_t kTryAgain = 64;
 
   struct alignas(64) Node {
     Task task;
@@ -111,6 +104,7 @@ class TaskGraph {
       : run_piece_(run_piece), seat_count_(seats) {}
 
   void run(const Task& task) noexcept;
+  void prefetch_successors(const Node& node) const noexcept;
   std::uint32_t follow(Node& node, Seat& seat, Ring& ring) noexcept;
   void push(Seat& seat, std::uint32_t task, Ring& ring) noexcept;
   std::uint32_t take(Seat& seat, std::uint32_t root_batch) noexcept;
@@ -129,11 +123,11 @@ class TaskGraph {
   std::unique_ptr<std::uint32_t[]> successors_;
   std::unique_ptr<std::uint32_t[]> roots_;  // tasks without predecessor
   std::unique_ptr<Seat[]> seats_;
-  base::Atomic<Nanoseconds> average_{0};  // time per task of the last run
-  base::Atomic<std::uint32_t> asked_{0};
+  RunChoice choice_;
   base::Atomic<bool> running_{false};
 
   // Of a run.
+  Nanoseconds began_ = 0;
   const void* context_ = nullptr;
   alignas(64) base::Atomic<std::uint32_t> next_root_{0};
   alignas(64) base::Atomic<std::uint32_t> remaining_{0};  // less what those at work have not told

@@ -39,8 +39,9 @@ void Lane::retire_in_role() noexcept {
   release_retire_role();
   if (!fault.ok()) queue_.device().lose(fault);
   // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
-  // this.
+  // this. Who was refused at a smaller depth is not to ask again before something has ended.
   if (queue_.busy_.load(std::memory_order_seq_cst) && issued_depth() <= limit_ / 2 &&
+      queue_.refused_at_.load(std::memory_order_relaxed) != retired() &&
       queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
   }

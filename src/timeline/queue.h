@@ -202,6 +202,9 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<std::uint32_t> backlog_{0};
   base::Atomic<bool> scheduled_{false};
   base::Atomic<bool> busy_{false};
+  // What the lane had retired before its native queue was busy; else, what made it so is the limit.
+  static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
+  base::Atomic<std::uint64_t> refused_at_{kNotRefused};
   base::Atomic<bool> sweep_{false};  // a device was lost: look for edges to it
   base::Atomic<bool> retry_{false};  // gates may open for what is held; a marker is there
   base::Atomic<std::uint32_t> held_count_{0};

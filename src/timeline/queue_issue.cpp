@@ -262,6 +262,7 @@ std::size_t Queue::room() noexcept {
   if (const std::size_t slots = free_slots()) return slots;
   // Rule 16: the flag is stored before the depth is read again, and retirement lowers the depth
   // before it reads the flag.
+  refused_at_.store(kNotRefused, std::memory_order_relaxed);
   busy_.store(true, std::memory_order_seq_cst);
   if (const std::size_t slots = free_slots()) {
     busy_.store(false, std::memory_order_relaxed);
@@ -384,7 +385,8 @@ void Queue::issue(std::size_t count) noexcept {
     }
   }
   // Before the call: afterwards what made the lane busy may have ended and be retired.
-  const bool was_empty = lane.issued_ == lane.retired();
+  const std::uint64_t retired = lane.retired();
+  const bool was_empty = lane.issued_ == retired;
   const IssueResult result = lane.native_.issue({issues_, count}, ring);
   assert(result.count <= count);
   lane.issued_ += result.count;
@@ -418,6 +420,7 @@ void Queue::issue(std::size_t count) noexcept {
   for (std::size_t i = count; i-- > first_back;) put_back(*batch_[i]);
   if (result.busy && !does_not_fit) {
     held_back_ = true;
+    refused_at_.store(retired, std::memory_order_relaxed);
     busy_.store(true, std::memory_order_seq_cst);
     // As in room(): who retired the last one before the flag stood will not come again.
     const std::uint64_t depth = lane.issued_ - lane.retired_.load(std::memory_order_seq_cst);

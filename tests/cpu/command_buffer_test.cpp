@@ -136,6 +136,33 @@ TEST_F(CpuCommandBuffer, LongChainRunsInOrderAcrossManyVisits) {
   EXPECT_EQ(value(counter), 20'000u);
 }
 
+// The second of its runs goes in order, to be timed: over many visits, with a job between.
+TEST_F(CpuCommandBuffer, AGraphOfShortCommandsRunsAllOfThemHoweverItIsRun) {
+  constexpr std::uint32_t kCounters = 20'000;
+  const auto device = device_with(1);
+  timeline::NativeQueue& lane = lane_of(*device);
+  const Ref<hal::Memory> counters = zeroed(4 * kCounters), a = zeroed(1 << 18);
+  const std::uint32_t one = 1;
+  std::vector<hal::Command> commands;
+  for (std::uint32_t i = 0; i < kCounters; ++i) {
+    if (i == kCounters / 2) commands.push_back(fill(whole(a), 0x0a0b0c0d));
+    commands.push_back(dispatch_add({counters.get(), 0, 4 * i, 4}, one));
+  }
+  const auto native = device->prepare({commands}).value();
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kExecute;
+  operation.native = native.get();
+  for (std::uint32_t run = 1; run <= 4; ++run) {
+    ASSERT_EQ(issue(lane, operation, run).count, 1u);
+    while (lane.poll().sequence < run) {
+      if (!lane.help(run)) std::this_thread::yield();
+    }
+    const auto* values = reinterpret_cast<const std::uint32_t*>(counters->host_pointer());
+    EXPECT_EQ(std::count(values, values + kCounters, run), kCounters);
+    EXPECT_EQ(value(a), 0x0a0b0c0du);
+  }
+}
+
 TEST_F(CpuCommandBuffer, SlotsAreResolvedForEachSubmission) {
   const Ref<hal::Memory> a = zeroed(64), b = zeroed(64);
   const std::uint32_t five = 5;

@@ -48,6 +48,22 @@ TEST_F(PoolTest, AnAllocationWaitsAsLongAsTheHostCanHaveSomethingGivenBack) {
   EXPECT_EQ(t.query().value(), 3u);
 }
 
+TEST_F(PoolTest, AnAllocationWaitsForTheOneDeallocationThatDoesNotWaitForIt) {
+  const Pool pool = one_slab();
+  const Semaphore s = semaphore(), go = semaphore();
+  const Buffer x[] = {allocate(pool, kSlab / 4), allocate(pool, kSlab / 4)};
+  run_all();
+  ASSERT_TRUE(queue.deallocate(x[0], {.wait = {{s, 1}}}).ok());
+  ASSERT_TRUE(queue.deallocate(x[1], {.wait = {{go, 1}}}).ok());
+  const Buffer y = allocate(pool, kSlab / 4 * 3, {.signal = {{s, 1}}});
+  run_until_patience_ends();
+  EXPECT_EQ(s.query().value(), 0u);
+  ASSERT_TRUE(go.signal(1).ok());
+  run_all();
+  EXPECT_TRUE(has_memory(y));
+  EXPECT_EQ(s.query().value(), 1u);
+}
+
 TEST_F(PoolTest, AnAllocationFailsOnceALaterSubmissionMakesADeallocationWaitForIt) {
   const Pool pool = one_slab();
   const Semaphore s = semaphore(), t = semaphore();
@@ -151,6 +167,27 @@ TEST_F(PoolTest, WhoGivesWayDoesSoUntilTheNextHasItsSlab) {
   EXPECT_EQ(pool.statistics().reserved_bytes, kSlab + 256);
   EXPECT_TRUE(has_memory(small));
   EXPECT_TRUE(has_memory(large)) << "the small one has let go of the other's block";
+}
+
+// Its lane stands behind a wait for a device that is lost: neither it nor its end will come.
+TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationInAQuarantinedLane) {
+  Device other = registry.open("fake://").value();
+  const Pool pool = one_slab(/*hidden_waits=*/false);
+  const Semaphore s = semaphore(), t = semaphore();
+  const Buffer x = allocate(pool, kSlab);
+  run_all();
+  ASSERT_TRUE(other.queue().barrier({.signal = {{s, 1}}}).ok());
+  ASSERT_TRUE(queue.barrier({.wait = {{s, 1}}}).ok());
+  ASSERT_TRUE(queue.deallocate(x, {}).ok());
+  ASSERT_EQ(compute_lane.pending(), 2u);
+  const Buffer y = allocate(copy, pool, kSlab, {.signal = {{t, 1}}});
+  step();
+  EXPECT_EQ(t.query().value(), 0u);
+  other.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
+  source.clock().ahead += PoolObject::kPatience;
+  run_all();
+  EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted, "4096 bytes");
+  EXPECT_FALSE(has_memory(y));
 }
 
 }  // namespace

@@ -323,13 +323,13 @@ TEST(TaskGraph, WhatIsLeftInASeatIsFoundByWhoComesNext) {
   EXPECT_TRUE(checked.all_ran(1));
 }
 
-TEST(TaskGraph, IsWorthSharingBeforeItsFirstRunAndWhenItsTasksTakeLong) {
-  SteppedRing r;
-  Checked slow(After(10), 4, 10'000);
-  EXPECT_TRUE(slow.graph->worth_sharing());
-  slow.push(*r.ring, 0);
-  drain(r.group);
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(slow.graph->worth_sharing());
+TEST(TaskGraph, MayBeTimedInOrderWhileNoRingRunsIt) {
+  Checked checked(After(4));
+  EXPECT_TRUE(checked.graph->begin_in_order());
+  EXPECT_FALSE(checked.graph->begin_in_order());
+  EXPECT_FALSE(checked.begin());
+  checked.graph->end_in_order();
+  EXPECT_TRUE(checked.begin());
 }
 
 TEST(TaskGraph, ARingThatClosesLeavesTheRestOfItsTasks) {
@@ -350,6 +350,56 @@ TEST(TaskGraph, ARingThatClosesLeavesTheRestOfItsTasks) {
     EXPECT_EQ(checked.early, 0);
   }
 }
+
+// ---- Whether to share a run
+
+// After three runs, of tasks that took 100 ns.
+struct Chosen : RunChoice {
+  Chosen(Nanoseconds shared, Nanoseconds in_order) {
+    EXPECT_EQ(next(), How::kShared);
+    ran_shared(9 * shared, 100);  // cold
+    EXPECT_EQ(next(), How::kInOrderTimed);
+    ran_in_order(in_order);
+    EXPECT_EQ(next(), How::kShared);
+    ran_shared(shared, 100);
+  }
+};
+
+TEST(RunChoice, TakesWhatWasFasterAndTriesBothAgain) {
+  for (const auto how : {RunChoice::How::kShared, RunChoice::How::kInOrder}) {
+    const bool shared = how == RunChoice::How::kShared;
+    Chosen choice(shared ? 1000 : 1500, shared ? 1500 : 1000);
+    for (int run = 3; run < 64; ++run) EXPECT_EQ(choice.next(), how) << run;
+    EXPECT_EQ(choice.next(), RunChoice::How::kShared);
+    EXPECT_EQ(choice.next(), RunChoice::How::kInOrderTimed);
+    EXPECT_EQ(choice.next(), how);
+  }
+}
+
+TEST(RunChoice, OneRunThatWasHeldUpChangesNothing) {
+  Chosen shared(1000, 1500);
+  shared.ran_shared(50'000, 100);
+  EXPECT_EQ(shared.next(), RunChoice::How::kShared);
+  Chosen in_order(1500, 1000);
+  in_order.ran_in_order(50'000);
+  EXPECT_EQ(in_order.next(), RunChoice::How::kInOrder);
+}
+
+TEST(RunChoice, ManyRunsThatWereSlowerChangeIt) {
+  Chosen shared(1000, 1500);
+  for (int run = 0; run < 10; ++run) shared.ran_shared(50'000, 100);
+  EXPECT_EQ(shared.next(), RunChoice::How::kInOrder);
+}
+
+TEST(RunChoice, SharesLongTasksWithoutATrial) {
+  RunChoice slow;
+  for (int run = 0; run < 200; ++run) {
+    EXPECT_EQ(slow.next(), RunChoice::How::kShared);
+    slow.ran_shared(1'000'000, 10'000);
+  }
+}
+
+// ---- A graph and its ring
 
 }  // namespace
 }  // namespace halyard::hcq

@@ -189,6 +189,23 @@ TEST(Rule16BackPressure, ABusyNativeQueueGetsTheRestLater) {
   EXPECT_TRUE(std::is_sorted(world.log.begin(), world.log.end()));
 }
 
+TEST(Rule16BackPressure, ABusyNativeQueueIsNotAskedAgainBeforeSomethingHasEnded) {
+  World world;
+  auto& queue = world.queue();
+  queue.native().capacity = 1;
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
+  bool asked = false;
+  queue.native().on_busy = [&] { asked = true; };
+  int wakes = 0;
+  world.work_source.on_wake = [&] { ++wakes; };
+  for (int look = 0; look < 5; ++look) world.engine.step_completion();
+  EXPECT_FALSE(asked);
+  EXPECT_EQ(wakes, 0) << "the completion shell may sleep";
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
+}
+
 TEST(Rule16BackPressure, WhatMadeTheQueueBusyMayEndBeforeTheIssuerHearsOfIt) {
   World world;
   QueueUnderTest& queue = world.queue();

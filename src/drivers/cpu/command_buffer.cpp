@@ -323,20 +323,26 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
   const auto* table = reinterpret_cast<const hal::BoundRange*>(words[2]);
   std::uint64_t& cursor = ring.cursor();
   hcq::TaskGraph* const graph = self.graph_.get();
-  if (graph != nullptr && cursor == 0 && graph->worth_sharing() && graph->begin(table)) {
-    cursor = kGraph;
-    ring.start_tasks(*graph);
-    return hcq::Outcome::kJob;
+  if (graph != nullptr && cursor == 0) {
+    const hcq::RunChoice::How how = graph->choose();
+    if (how == hcq::RunChoice::How::kShared && graph->begin(table)) {
+      cursor = kGraph;
+      ring.start_tasks(*graph);
+      return hcq::Outcome::kJob;
+    }
+    if (how == hcq::RunChoice::How::kInOrderTimed && graph->begin_in_order()) cursor = kTimed;
   }
   if (cursor == kGraph) {
     graph->end();
     return hcq::Outcome::kDone;
   }
-  while (cursor < self.count_) {
+  const std::uint64_t timed = cursor & kTimed;
+  while (cursor < (self.count_ | timed)) {
     const std::uint64_t allowance = slice.allowance();
     if (allowance == 0) return hcq::Outcome::kYield;
-    const Record* const first = &self.records_[cursor];
-    const Record* const end = first + std::min(allowance, self.count_ - cursor);
+    const std::uint64_t at = cursor - timed;
+    const Record* const first = &self.records_[at];
+    const Record* const end = first + std::min(allowance, self.count_ - at);
     const Record* record = first;
     for (; record != end && record->kind == Record::Kind::kCall; ++record) {
       record->kernel(&kOnly, record->buffers, record->constants);
@@ -348,6 +354,7 @@ hcq::Outcome CommandBuffer::run(hcq::Ring& ring, const std::uint64_t* words, hcq
     slice.spend(static_cast<std::uint32_t>(count));
     if (more && !start(ring, *record, table)) return hcq::Outcome::kJob;
   }
+  if (timed != 0) graph->end_in_order();
   return hcq::Outcome::kDone;
 }
 

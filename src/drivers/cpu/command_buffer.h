@@ -9,7 +9,7 @@
 //
 // Run in order, a recording needs no barriers, events and edges: they vanish. One whose commands
 // may overlap has a graph of tasks besides (hcq/task_graph.h), by which all threads of the device
-// run it, unless its last run showed that it is faster in order, or another ring is running it.
+// run it, unless earlier runs showed that it is faster in order, or another ring is running it.
 // Under a tracer it runs in order.
 #pragma once
 
@@ -51,7 +51,9 @@ class CommandBuffer final : public hal::NativeCommands {
   static void run_piece(const hcq::Task& task, const void* context);
   static bool start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table);
 
-  static constexpr std::uint64_t kGraph = ~std::uint64_t{0};  // a cursor: the graph runs
+  // A cursor: the graph runs; this, with the next record, goes in order and is timed.
+  static constexpr std::uint64_t kGraph = ~std::uint64_t{0};
+  static constexpr std::uint64_t kTimed = std::uint64_t{1} << 63;
 
   std::unique_ptr<Record[]> records_;
   std::size_t count_ = 0;
