@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -67,13 +68,21 @@ class TimelinePool {
   Timeline* last_ = nullptr;
 };
 
-// What a submission waits for. Allocates beyond kInline points.
+// What a submission waits for. Allocates beyond kInline timelines.
 class Waits {
  public:
   static constexpr std::size_t kInline = 8;
 
   void add(const Timeline& timeline, std::uint64_t value) {
     const hal::Point point(timeline.semaphore(), value);
+    // A replay uses many arrays that the one before wrote: of a timeline the last value is enough.
+    const std::span<hal::Point> others =
+        all_.empty() ? std::span(inline_.data(), count_) : std::span(all_);
+    for (hal::Point& other : others) {
+      if (other.semaphore() != point.semaphore()) continue;
+      if (other.value() < value) other = point;
+      return;
+    }
     if (count_ < kInline) {
       inline_[count_++] = point;
     } else {

@@ -77,6 +77,13 @@ TEST_F(AsyncAllocation, AReplayAllocatesNothing) {
   EXPECT_EQ(least_allocations([&] { sync_wait(step.replay(), runtime); }), 0u);
 }
 
+TEST_F(AsyncAllocation, AReplayThatUsesManyArraysAllocatesNothing) {
+  const auto array = [] { return fill(scratch<float>(16), 1.0f); };
+  const auto four = [&] { return zip(array(), array(), array(), array()); };
+  const auto step = sync_wait(record(zip(four(), four(), four())), runtime);
+  EXPECT_EQ(least_allocations([&] { sync_wait(step.replay(), runtime); }), 0u);
+}
+
 TEST_F(AsyncAllocation, AReplayOnArraysThatItIsGivenAllocatesNothing) {
   auto y = sync_wait(zeros<float>({16, 16}), runtime);
   const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
