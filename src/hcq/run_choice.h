@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "base/atomic.h"
@@ -22,8 +23,10 @@ class RunChoice {
   How next() noexcept {
     const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
     asked_.store(asked + 1, std::memory_order_relaxed);
-    // The first run of all has cold caches, and says little.
-    if (asked % kTryAgain == 0 || asked == 2 ||
+    // The first run of all has cold caches, and says little; in the next another thread may have
+    // come late. So there are several at first, ever farther apart: 2, 4, 8, 16, 32.
+    const bool early = asked > 1 && asked < kTryAgain && std::has_single_bit(asked);
+    if (asked % kTryAgain == 0 || early ||
         each_.load(std::memory_order_relaxed) >= kSurelyWorthSharing) {
       return How::kShared;
     }

@@ -2,6 +2,7 @@
 #include "hcq/task_graph.h"
 
 #include <gtest/gtest.h>
+#include <bit>
 
 #include <algorithm>
 #include <functional>
@@ -369,7 +370,9 @@ TEST(RunChoice, TakesWhatWasFasterAndTriesBothAgain) {
   for (const auto how : {RunChoice::How::kShared, RunChoice::How::kInOrder}) {
     const bool shared = how == RunChoice::How::kShared;
     Chosen choice(shared ? 1000 : 1500, shared ? 1500 : 1000);
-    for (int run = 3; run < 64; ++run) EXPECT_EQ(choice.next(), how) << run;
+    for (unsigned run = 3; run < 64; ++run) {
+      EXPECT_EQ(choice.next(), std::has_single_bit(run) ? RunChoice::How::kShared : how) << run;
+    }
     EXPECT_EQ(choice.next(), RunChoice::How::kShared);
     EXPECT_EQ(choice.next(), RunChoice::How::kInOrderTimed);
     EXPECT_EQ(choice.next(), how);
@@ -383,6 +386,14 @@ TEST(RunChoice, OneRunThatWasHeldUpChangesNothing) {
   Chosen in_order(1500, 1000);
   in_order.ran_in_order(50'000);
   EXPECT_EQ(in_order.next(), RunChoice::How::kInOrder);
+}
+
+TEST(RunChoice, SharingThatWasHeldUpAtFirstIsTriedAgainSoon) {
+  Chosen choice(5000, 1500);
+  EXPECT_EQ(choice.next(), RunChoice::How::kInOrder);
+  EXPECT_EQ(choice.next(), RunChoice::How::kShared);  // the fifth run
+  choice.ran_shared(1000, 100);
+  EXPECT_EQ(choice.next(), RunChoice::How::kShared);
 }
 
 TEST(RunChoice, ManyRunsThatWereSlowerChangeIt) {
