@@ -63,8 +63,7 @@ hal::Tensor weights2(const hal::Buffer& parameters) {
 void call(hal::Recorder& recorder, const hal::Function& kernel,
           std::initializer_list<hal::Argument> arguments,
           std::initializer_list<hal::Constant> scalars = {}) {
-  const hal::Launch launch = hal::Launch::create(kernel, arguments, scalars).value();
-  recorder.dispatch(kernel, launch.grid(), launch.binding_refs(), launch.constants());
+  recorder.dispatch(hal::Launch::create(kernel, arguments, scalars).value());
 }
 
 void record_forward(hal::Recorder& recorder, const Kernels& kernels, std::uint32_t rows,
