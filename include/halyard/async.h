@@ -3,6 +3,7 @@
 // DAGs of device operations in one include; docs/async.md is the guide.
 #pragma once
 
+#include "halyard/async/allocate_from.h"
 #include "halyard/async/arithmetic.h"
 #include "halyard/async/cell.h"
 #include "halyard/async/combinators.h"

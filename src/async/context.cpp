@@ -41,13 +41,16 @@ Context::Context(Context& whole, const QueueRef& queue)
       whole_(&whole),
       status_(whole.recording_ == nullptr
                   ? queue.status()
-                  : Status(StatusCode::kFailedPrecondition, "a recording is on one queue")) {}
+                  : Status(StatusCode::kFailedPrecondition, "a recording is on one queue")) {
+  if (queue_.device() == whole.queue_.device()) pool_ = whole.pool_;
+}
 
 Context::Context(Context& whole, RefCounted& recording)
     : queue_(whole.queue_),
       runtime_(whole.runtime_),
       whole_(&whole),
       recording_(&static_cast<detail::Recording&>(recording)),
+      pool_(whole.pool_),
       status_(whole.status_) {}
 
 Context::~Context() {
@@ -157,20 +160,27 @@ Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memor
     return Status(StatusCode::kFailedPrecondition, "a recording allocates nothing");
   }
   Ref<TrackedStorage> storage;
-  HALYARD_RETURN_IF_ERROR(
-      submit([](auto&&) {},
-             [&](const hal::Queue&, const hal::SubmitInfo& info) -> Status {
-               HALYARD_ASSIGN_OR_RETURN(
-                   storage, queue_.device().state()->allocate(
-                                *queue_.state(), {.size = size, .memory = memory}, info));
-               return {};
-             }));
+  HALYARD_RETURN_IF_ERROR(submit(
+      [](auto&&) {},
+      [&](const hal::Queue&, const hal::SubmitInfo& info) -> Status {
+        DeviceState& device = *queue_.device().state();
+        const bool fits = pool_ != nullptr && pool_->memory_type() == memory;
+        HALYARD_ASSIGN_OR_RETURN(
+            storage,
+            device.allocate(*queue_.state(), fits ? *pool_ : device.device().default_pool(memory),
+                            {.size = size, .memory = memory}, info));
+        return {};
+      }));
   storage->after(Use::kWrite, chain_);
   return Ref<Storage>(std::move(storage));
 }
 
 Result<Ref<Storage>> Context::scratch(std::uint64_t size) {
-  return recording_ != nullptr ? whole_->allocate(size) : allocate(size);
+  if (recording_ == nullptr) return allocate(size);
+  const hal::Pool* const outer = whole_->set_pool(pool_);
+  Result<Ref<Storage>> storage = whole_->allocate(size);
+  whole_->set_pool(outer);
+  return storage;
 }
 
 Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {

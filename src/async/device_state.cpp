@@ -61,11 +61,11 @@ Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
   return storage;
 }
 
-Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::BufferInfo& buffer,
+Result<Ref<TrackedStorage>> DeviceState::allocate(QueueState& queue, const hal::Pool& pool,
+                                                  const hal::BufferInfo& buffer,
                                                   const hal::SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, create_storage(&queue));
-  HALYARD_ASSIGN_OR_RETURN(storage->buffer_,
-                           queue.queue.allocate(device_.default_pool(buffer.memory), buffer, info));
+  HALYARD_ASSIGN_OR_RETURN(storage->buffer_, queue.queue.allocate(pool, buffer, info));
   return storage;
 }
 

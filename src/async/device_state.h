@@ -74,8 +74,8 @@ class DeviceState final : public RefCounted {
   static void give_timeline(QueueState& queue, Ref<Timeline> timeline) noexcept;
 
   // Errors of Queue::allocate.
-  Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::BufferInfo& buffer,
-                                       const hal::SubmitInfo& info);
+  Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::Pool& pool,
+                                       const hal::BufferInfo& buffer, const hal::SubmitInfo& info);
   Result<Ref<TrackedStorage>> create_slot();
   // Of memory that has its own way back.
   Result<Ref<TrackedStorage>> adopt(QueueState& queue, hal::Buffer buffer);

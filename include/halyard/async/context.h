@@ -24,6 +24,7 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/launch.h"
+#include "halyard/hal/pool.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
 
@@ -100,6 +101,9 @@ class HALYARD_EXPORT Context {
 
   Result<Ref<detail::Storage>> allocate(std::uint64_t size,
                                         hal::MemoryType memory = hal::MemoryType::kDeviceLocal);
+  // Where allocate() and scratch() take memory of the pool's type from; null: the device's default
+  // pools. Parts on the same device do too. It outlives its use. Gives what was there before.
+  const hal::Pool* set_pool(const hal::Pool* pool) noexcept { return std::exchange(pool_, pool); }
   // The same, but in a recording once, for all its replays.
   Result<Ref<detail::Storage>> scratch(std::uint64_t size);
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
@@ -154,6 +158,7 @@ class HALYARD_EXPORT Context {
   const Runtime* const runtime_;
   Context* const whole_ = nullptr;
   detail::Recording* const recording_ = nullptr;
+  const hal::Pool* pool_ = nullptr;
   const Status status_;
   detail::Moment chain_;  // its last submission
   std::array<detail::Moment, kMaxJoined> joined_;

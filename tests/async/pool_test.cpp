@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// allocate_from(): which pool an operation's memory comes from, and goes back to.
+#include "halyard/hal/pool.h"
+
+#include <utility>
+#include <vector>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using testing::AsyncTest;
+using ::testing::Each;
+using testing::refused_with;
+
+const Shape kShape = {64, 64};
+
+class AsyncPool : public AsyncTest {
+ protected:
+  hal::Pool create(const hal::PoolInfo& info = {}, std::size_t device = 0) const {
+    return runtime.device(device).hal().create_pool(info).value();
+  }
+  // Of this pool, so many tensors are there.
+  static std::uint64_t blocks(const hal::Pool& pool) { return pool.statistics().blocks; }
+  auto tensor() const { return ones<float>(kShape); }
+
+  const hal::Pool pool = create();
+};
+
+TEST_F(AsyncPool, HasTheMemoryOfThatOperationAndOfNoOther) {
+  const Tensor<float> x = run(tensor() | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 1u);
+  const auto [a, b, c] = run(zip(tensor(), allocate_from(tensor(), pool), tensor()));
+  EXPECT_EQ(blocks(pool), 2u);
+  const auto [d, e] = run(zip(tensor(), tensor()) | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 4u);
+}
+
+TEST_F(AsyncPool, GetsItsMemoryBackBehindTheLastUse) {
+  const hal::Pool small = create({.slab_size = 1 << 16, .max_size = 1 << 16});
+  const Shape all = {1 << 14};
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_THAT(elements(ones<float>(all) | allocate_from(small)), Each(1));
+  }
+  EXPECT_EQ(small.statistics().reuses, 49u);
+  const Tensor<float> x = run(ones<float>(all) | allocate_from(small));
+  EXPECT_EQ(failure(ones<float>(all) | allocate_from(small)).code(),
+            StatusCode::kResourceExhausted);
+}
+
+TEST_F(AsyncPool, InsideAnotherCountsAlone) {
+  const hal::Pool inner = create();
+  const auto [a, b, c] =
+      run(zip(tensor(), tensor() | allocate_from(inner), tensor()) | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 2u);
+  EXPECT_EQ(blocks(inner), 1u);
+}
+
+TEST_F(AsyncPool, OfAShareDoesNotDependOnWhoNeedsItFirst) {
+  const Shared<Tensor<float>> x = run(tensor() | share | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 0u);
+  const Shared<Tensor<float>> y = run(tensor() | allocate_from(pool) | share);
+  EXPECT_EQ(blocks(pool), 1u);
+}
+
+TEST_F(AsyncPool, IsThatOfPartsOnItsDeviceOnly) {
+  const auto [a, b] = run(join(tensor(), tensor()) | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 2u);
+  EXPECT_THAT(elements(tensor() | copy_to(runtime.device(1)) | allocate_from(pool)), Each(1));
+}
+
+TEST_F(AsyncPool, OfMemoryForTheHostHasWhatTheHostReads) {
+  const hal::Pool host = create({.memory = hal::MemoryType::kHostLocal});
+  const Tensor<float> x = run(tensor() | allocate_from(host));
+  EXPECT_EQ(blocks(host), 0u);
+  EXPECT_THAT(run(to_host(tensor()) | allocate_from(host)), Each(1));
+  EXPECT_EQ(host.statistics().peak_used_bytes, kShape.elements() * sizeof(float));
+}
+
+TEST_F(AsyncPool, HasTheScratchOfARecording) {
+  const auto fill_scratch = [](Tensor<float>) { return fill(scratch<float>(kShape), 2.0f); };
+  const auto without = run(record(fill_scratch, kShape));
+  EXPECT_EQ(blocks(pool), 0u);
+  const auto whole = run(record(fill_scratch, kShape) | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 1u);
+  const auto part = run(record(
+      [&](Tensor<float> x) { return fill_scratch(std::move(x)) | allocate_from(pool); }, kShape));
+  EXPECT_EQ(blocks(pool), 2u);
+  run(part.replay(tensor()));
+  EXPECT_THAT(elements(part.output()), Each(2));
+}
+
+TEST_F(AsyncPool, OfAnotherDeviceOrNoneIsRefused) {
+  EXPECT_EQ(failure(tensor() | allocate_from(create({}, 1))).code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(failure(tensor() | allocate_from(hal::Pool())).code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace halyard::async
