@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/arithmetic.h"
 
-#include "async/device_state.h"
+#include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
 

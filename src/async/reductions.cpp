@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "async/device_state.h"
+#include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
 #include "halyard/async/operations.h"

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "async/device_state.h"
+#include "async/shape.h"
 #include "base/format.h"
 #include "halyard/async/operations.h"
 
