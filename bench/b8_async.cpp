@@ -129,8 +129,7 @@ Arms call_row(World& world) {
     const auto launch = hal::Launch::create(function, {tensor(arrays->x), y}, {2.0f}).value();
     const double each = time_each(kCalls, [&] {
       for (std::uint64_t i = from; i < from + kCalls; ++i) {
-        check(queue.dispatch(function, launch.grid(), launch.bindings(), launch.constants(),
-                             {.wait = {{semaphore, i}}, .signal = {{semaphore, i + 1}}}));
+        check(queue.dispatch(launch, {.wait = {{semaphore, i}}, .signal = {{semaphore, i + 1}}}));
       }
     });
     check(semaphore.wait(from + kCalls));

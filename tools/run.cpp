@@ -66,13 +66,12 @@ hal::Argument argument_of(const BoundArray& array, const hal::Buffer& buffer) {
 
 // From submission until it is seen to be complete.
 Result<Nanoseconds> launch_and_wait(const hal::Device& device, const hal::Function& function,
-                                    const hal::Grid& grid, const hal::Launch& launch) {
+                                    const hal::Launch& launch) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore(0, "done"));
   const hal::Point signal(done, 1);
   report_faults_of(function.name());
   const Nanoseconds start = Clock::steady().now();
-  HALYARD_RETURN_IF_ERROR(device.queue().dispatch(function, grid, launch.bindings(),
-                                                  launch.constants(), {.signal = {&signal, 1}}));
+  HALYARD_RETURN_IF_ERROR(device.queue().dispatch(launch, {.signal = {&signal, 1}}));
   HALYARD_RETURN_IF_ERROR(done.wait(1));
   return Clock::steady().now() - start;
 }
@@ -153,7 +152,7 @@ Result<int> run(const RunOptions& options) {
     given.push_back(argument_of(array, buffer));
     buffers.push_back(std::move(buffer));
   }
-  HALYARD_ASSIGN_OR_RETURN(const hal::Launch launch,
+  HALYARD_ASSIGN_OR_RETURN(hal::Launch launch,
                            hal::Launch::create(function, given, arguments.constants));
   if (!coverage.groups.given && !launch.grid().groups.given) {
     return error(StatusCode::kInvalidArgument,
@@ -161,8 +160,8 @@ Result<int> run(const RunOptions& options) {
                  function.name());
   }
   if (!coverage.groups.given) coverage = cover_groups(launch.grid().groups, function);
-  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds time,
-                           launch_and_wait(device, function, coverage.grid, launch));
+  launch.over(coverage.grid);
+  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds time, launch_and_wait(device, function, launch));
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (arguments.arrays[i].output.empty()) continue;
     HALYARD_RETURN_IF_ERROR(download(arguments.arrays[i], buffers[i]));

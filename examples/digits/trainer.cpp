@@ -17,51 +17,44 @@ using Later = SharedOperation<Floats>;  // runs when the first that needs it doe
 using In = const Tensor<float>&;
 using Out = Tensor<float>&;
 
-// Of digits.hyk. They write flat arrays, so they are told sizes and grids.
-using Product = Kernel<void(uint, uint, uint, In, In, Out)>;
+// Of digits.hyx.
+using Product = Kernel<void(In, In, Out)>;
 constexpr Product dense{"dense", "digits"}, weight_gradient{"weight_gradient", "digits"},
-    input_gradient{"input_gradient", "digits"};
-constexpr Kernel<void(uint, In, In, Out)> relu_gradient{"relu_gradient", "digits"};
-constexpr Kernel<void(uint, uint, float, In, const Tensor<std::int32_t>&, Out, Out)> softmax{
+    input_gradient{"input_gradient", "digits"}, relu_gradient{"relu_gradient", "digits"};
+constexpr Kernel<void(float, In, const Tensor<std::int32_t>&, Out, Out)> softmax{
     "softmax_cross_entropy", "digits"};
-constexpr Kernel<void(uint, uint, uint, In, In, In, Out)> gather{"gather", "digits"};
+constexpr Kernel<void(uint, uint, In, In, In, Out)> gather{"gather", "digits"};
 
 auto part_of(const auto& array, Part part) { return array.rows(part.first, part.count); }
-auto call(const auto& kernel, const hal::Grid& grid, auto... args) {
-  return unchecked(kernel, grid)(std::move(args)...) | last;
-}
-// m x n sums of k terms each.
-auto product(const Product& kernel, uint m, uint n, uint k, auto a, auto b) {
-  return call(kernel, {.items = {n, m}}, m, n, k, std::move(a), std::move(b),
-              scratch<float>({m, n}));
+// What the kernel makes of these arguments: an array of that shape.
+auto call(const auto& kernel, Shape shape, auto... args) {
+  return kernel(std::move(args)..., scratch<float>(shape) | partition()) | last | unpartition;
 }
 
 // The network for some rows of pixels, x, with all its parameters, w.
 struct Network {
-  auto logits() const { return product(dense, rows, kClasses, kHidden, hidden, layer2); }
+  auto logits() const { return call(dense, {rows, kClasses}, hidden, layer2); }
 
   // As the parameters lie, and behind them the sum of the rows' losses. Each row counts `scale`.
   auto gradient(const Labels& labels, float scale) const {
-    auto [m, n, s, scores, given, d_scores, losses] = unzip(unchecked(softmax, {.items = rows})(
-        rows, kClasses, scale, logits(), labels, scratch<float>({rows, kClasses}),
-        scratch<float>(rows)));
-    const auto d_logits = std::move(d_scores) | share;
-    auto d_hidden = product(input_gradient, rows, kHidden, kClasses, d_logits, layer2);
-    auto d_sums = call(relu_gradient, {.items = rows * kHidden}, rows * kHidden, hidden,
-                       std::move(d_hidden), scratch<float>({rows, kHidden}));
-    auto d_layer1 = product(weight_gradient, kPixels + 1, kHidden, rows, x, std::move(d_sums));
-    auto d_layer2 = product(weight_gradient, kHidden + 1, kClasses, rows, hidden, d_logits);
-    return call(gather, {.items = kLayer1.count}, kLayer1.count, kLayer2.count, rows,
-                std::move(d_layer1), std::move(d_layer2), std::move(losses),
-                scratch<float>(kParameters + 1));
+    auto [s, scores, given, d_scores, losses] = unzip(
+        softmax(scale, logits(), labels, scratch<float>({rows, kClasses}) | partition(32, kClasses),
+                scratch<float>({rows, 1}) | partition(32, 1)));
+    const auto d_logits = std::move(d_scores) | unpartition | share;
+    auto d_hidden = call(input_gradient, {rows, kHidden}, d_logits, layer2);
+    auto d_sums = call(relu_gradient, {rows, kHidden}, hidden, std::move(d_hidden));
+    auto d_layer1 = call(weight_gradient, {kPixels + 1, kHidden}, x, std::move(d_sums));
+    auto d_layer2 = call(weight_gradient, {kHidden + 1, kClasses}, hidden, d_logits);
+    return call(gather, kParameters + 1, kLayer1.count, rows, std::move(d_layer1),
+                std::move(d_layer2), std::move(losses) | unpartition);
   }
 
   Floats x, w;
   uint rows = static_cast<uint>(x.shape()[0]);
-  Floats layer1 = part_of(w, kLayer1), layer2 = part_of(w, kLayer2);
+  Floats layer1 = part_of(w, kLayer1).reshape({kPixels + 1, kHidden});
+  Floats layer2 = part_of(w, kLayer2).reshape({kHidden + 1, kClasses});
   SharedOperation<Floats, true> hidden =
-      relu(product(dense, rows, kHidden, kPixels, x, layer1), scratch<float>({rows, kHidden})) |
-      share;
+      relu(call(dense, {rows, kHidden}, x, layer1), scratch<float>({rows, kHidden})) | share;
 };
 
 struct Replica {

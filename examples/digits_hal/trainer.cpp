@@ -45,18 +45,38 @@ struct Activations {
   hal::Buffer sums, hidden, logits;
 };
 
+hal::Tensor matrix(const hal::BindingRef& memory, std::uint64_t rows, std::uint64_t columns) {
+  return {.memory = memory, .sizes = {rows, columns}};
+}
+// In tiles of whole rows, 32 of them.
+hal::Tensor in_rows(hal::Tensor matrix) {
+  matrix.tile = {32, matrix.sizes[1]};
+  return matrix;
+}
+hal::Tensor weights1(const hal::Buffer& parameters) {
+  return matrix(part_of(parameters, kLayer1), kPixels + 1, kHidden);
+}
+hal::Tensor weights2(const hal::Buffer& parameters) {
+  return matrix(part_of(parameters, kLayer2), kHidden + 1, kClasses);
+}
+
+void call(hal::Recorder& recorder, const hal::Function& kernel,
+          std::initializer_list<hal::Argument> arguments,
+          std::initializer_list<hal::Constant> scalars = {}) {
+  recorder.dispatch(hal::Launch::create(kernel, arguments, scalars).value());
+}
+
 void record_forward(hal::Recorder& recorder, const Kernels& kernels, std::uint32_t rows,
                     const hal::BindingRef& pixels, const hal::Buffer& parameters,
                     const Activations& out) {
-  recorder
-      .dispatch(kernels.dense, {.items = {kHidden, rows}},
-                {pixels, part_of(parameters, kLayer1), out.sums}, {rows, kHidden, kPixels})
-      .barrier()
-      .dispatch(kernels.relu, {.items = rows * kHidden}, {out.sums, out.hidden}, {rows * kHidden})
-      .barrier()
-      .dispatch(kernels.dense, {.items = {kClasses, rows}},
-                {out.hidden, part_of(parameters, kLayer2), out.logits}, {rows, kClasses, kHidden})
-      .barrier();
+  const hal::Tensor sums = matrix(out.sums, rows, kHidden);
+  const hal::Tensor hidden = matrix(out.hidden, rows, kHidden);
+  call(recorder, kernels.dense, {matrix(pixels, rows, kPixels), weights1(parameters), sums});
+  recorder.barrier();
+  call(recorder, kernels.relu, {sums, hidden});
+  recorder.barrier();
+  call(recorder, kernels.dense, {hidden, weights2(parameters), matrix(out.logits, rows, kClasses)});
+  recorder.barrier();
 }
 
 // Forward and backward for the replica's rows of a batch. What differs from step to step are slots:
@@ -65,31 +85,31 @@ hal::CommandBuffer record_backward(const Replica& replica, std::size_t batch) {
   const Kernels& kernels = replica.kernels;
   const std::uint32_t rows = replica.rows;
   const Activations at(replica.device, rows);
-  const hal::Buffer d_logits = allocate_floats(replica.device, rows * kClasses);
-  const hal::Buffer d_hidden = allocate_floats(replica.device, rows * kHidden);
-  const hal::Buffer d_sums = allocate_floats(replica.device, rows * kHidden);
+  const hal::Buffer of_logits = allocate_floats(replica.device, rows * kClasses);
+  const hal::Buffer of_hidden = allocate_floats(replica.device, rows * kHidden);
+  const hal::Buffer of_sums = allocate_floats(replica.device, rows * kHidden);
+  const hal::Tensor hidden = matrix(at.hidden, rows, kHidden);
+  const hal::Tensor d_logits = matrix(of_logits, rows, kClasses);
+  const hal::Tensor d_hidden = matrix(of_hidden, rows, kHidden);
+  const hal::Tensor d_sums = matrix(of_sums, rows, kHidden);
   // Each row counts 1 / batch, whatever the share: the replicas' gradients add up to the mean.
   const float scale = 1.0f / static_cast<float>(batch);
 
   hal::Recorder recorder(replica.device);
   record_forward(recorder, kernels, rows, hal::slot(0), replica.parameters, at);
-  recorder
-      .dispatch(kernels.softmax_cross_entropy, {.items = rows},
-                {at.logits, hal::slot(1), d_logits, hal::slot(2)}, {rows, kClasses, scale})
-      .barrier()
-      .dispatch(kernels.weight_gradient, {.items = {kClasses, kHidden + 1}},
-                {at.hidden, d_logits, part_of(replica.gradient, kLayer2)},
-                {kHidden + 1, kClasses, rows})
-      .dispatch(kernels.input_gradient, {.items = {kHidden, rows}},
-                {d_logits, part_of(replica.parameters, kLayer2), d_hidden},
-                {rows, kHidden, kClasses})
-      .barrier()
-      .dispatch(kernels.relu_gradient, {.items = rows * kHidden}, {at.hidden, d_hidden, d_sums},
-                {rows * kHidden})
-      .barrier()
-      .dispatch(kernels.weight_gradient, {.items = {kHidden, kPixels + 1}},
-                {hal::slot(0), d_sums, part_of(replica.gradient, kLayer1)},
-                {kPixels + 1, kHidden, rows});
+  const hal::Tensor labels{.memory = hal::slot(1), .sizes = {rows}};
+  call(recorder, kernels.softmax_cross_entropy,
+       {matrix(at.logits, rows, kClasses), labels, in_rows(d_logits),
+        in_rows(matrix(hal::slot(2), rows, 1))},
+       {scale});
+  recorder.barrier();
+  call(recorder, kernels.weight_gradient, {hidden, d_logits, weights2(replica.gradient)});
+  call(recorder, kernels.input_gradient, {d_logits, weights2(replica.parameters), d_hidden});
+  recorder.barrier();
+  call(recorder, kernels.relu_gradient, {hidden, d_hidden, d_sums});
+  recorder.barrier();
+  call(recorder, kernels.weight_gradient,
+       {matrix(hal::slot(0), rows, kPixels), d_sums, weights1(replica.gradient)});
   return recorder.finish().value();
 }
 

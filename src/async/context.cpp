@@ -142,9 +142,12 @@ Status Context::check_usable(const Storage* storage, const char* user) const {
 // That `storage` is memory of this device.
 Status Context::check_here(const Storage* storage, const char* user) const {
   HALYARD_RETURN_IF_ERROR(status_);
-  HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
   const DeviceState* const device = queue_.device().state();
-  if (tracked(storage)->device() == device) return {};
+  const bool is_here = storage != nullptr && tracked(storage)->device() == device;
+  if (is_here && !tracked(storage)->is_slot()) [[likely]]
+    return {};
+  HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
+  if (is_here) return {};
   return error(StatusCode::kInvalidArgument, "{} on {}: a tensor of another device", user,
                device->device().info().uri);
 }
@@ -210,7 +213,6 @@ Status Context::copy(const StorageRange& source, Storage* target) {
 Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,
                        std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
                        const hal::Grid* grid) {
-  HALYARD_RETURN_IF_ERROR(status_);
   for (const Storage* const storage : storages) {
     HALYARD_RETURN_IF_ERROR(check_here(storage, kernel.name));
   }
@@ -220,10 +222,9 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
   }
   HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue_.device().state()->bind(kernel));
   HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
-  const Result<hal::Launch> checked = hal::Launch::create(bound->function, arguments, scalars);
-  if (!checked.ok()) return checked.status();
-  const hal::Launch& launch = *checked;
-  const hal::Grid& over = grid != nullptr ? *grid : launch.grid();
+  Result<hal::Launch> launch = hal::Launch::create(bound->function, arguments, scalars);
+  if (!launch.ok()) return std::move(launch).status();
+  if (grid != nullptr) launch->over(*grid);
   return do_next(
       [&](auto&& use) {
         std::size_t i = 0;
@@ -234,11 +235,9 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*
         }
       },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.dispatch(bound->function, over, launch.bindings(), launch.constants(), info);
+        return queue.dispatch(*launch, info);
       },
-      [&](hal::Recorder& recorder) {
-        recorder.dispatch(bound->function, over, launch.binding_refs(), launch.constants());
-      });
+      [&](hal::Recorder& recorder) { recorder.dispatch(*launch); });
 }
 
 Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots) {

@@ -3,6 +3,7 @@
 // DeviceState: a device of a Runtime: its queues, its memory and its kernels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -21,8 +22,11 @@ namespace halyard::inline v0::async::detail {
 
 // A kernel of this device whose reflection agrees with its declaration.
 struct BoundKernel {
-  KernelSignature signature;
-  hal::Function function;
+  BoundKernel(const KernelSignature& signature_, hal::Function function_);
+
+  const KernelSignature signature;
+  const hal::Function function;
+  const std::vector<hal::BindingInfo> bindings;  // of the function
 
   // As hal::Launch wants them: an array that is flat in the kernel without its shape, an output
   // whose tile is static without a tile, which is to be the same.
@@ -85,6 +89,11 @@ class DeviceState final : public RefCounted {
   const std::vector<std::string> folders_;
   std::deque<QueueState> queues_;  // as many as at first: a deque since they are not moved
   base::Atomic<std::size_t> next_queue_{0};
+
+  // Of kernels_, those that were asked for last, by a hash: found without a lock.
+  static constexpr std::size_t kRecentKernels = 64;
+  base::Atomic<const BoundKernel*>& recent(const KernelSignature& signature) noexcept;
+  std::array<base::Atomic<const BoundKernel*>, kRecentKernels> recent_kernels_{};
 
   base::Mutex mutex_;  // guards the rest
   TrackedStorage* free_ = nullptr;

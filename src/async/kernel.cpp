@@ -104,9 +104,18 @@ Status named(const KernelSignature& signature, const Status& status) {
 
 }  // namespace
 
+BoundKernel::BoundKernel(const KernelSignature& signature_, hal::Function function_)
+    : signature(signature_), function(std::move(function_)), bindings([&] {
+        std::vector<hal::BindingInfo> infos;
+        for (std::size_t i = 0; i < function.binding_count(); ++i) {
+          infos.push_back(function.binding(i));
+        }
+        return infos;
+      }()) {}
+
 Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const hal::BindingInfo binding = function.binding(i);
+    const hal::BindingInfo& binding = bindings[i];
     hal::Tensor& tensor = arguments[i].value;
     if (binding.rank == 0) {
       arguments[i] = hal::Argument(tensor.memory);
@@ -135,7 +144,20 @@ Result<hal::Executable> DeviceState::load(const KernelSignature& signature) cons
   return error(StatusCode::kNotFound, "no such file in {}", folders);
 }
 
+// A Kernel's names and parameters are constants, so their addresses tell it from others.
+base::Atomic<const BoundKernel*>& DeviceState::recent(const KernelSignature& signature) noexcept {
+  const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  const std::uintptr_t key = bits(signature.name) * 31 + bits(signature.parameters.data());
+  return recent_kernels_[(key * 0x9e3779b97f4a7c15 >> 32) % kRecentKernels];  // 2^64 / phi
+}
+
 Result<const BoundKernel*> DeviceState::bind(const KernelSignature& signature) {
+  // Published with what it points to (release below); never freed before this.
+  base::Atomic<const BoundKernel*>& recent = this->recent(signature);
+  if (const BoundKernel* const kernel = recent.load(std::memory_order_acquire);
+      kernel != nullptr && kernel->signature == signature) [[likely]] {
+    return kernel;
+  }
   const auto find = [&]() -> const BoundKernel* {
     for (const auto& kernel : kernels_) {
       if (kernel->signature == signature) return kernel.get();
@@ -144,7 +166,10 @@ Result<const BoundKernel*> DeviceState::bind(const KernelSignature& signature) {
   };
   {
     base::LockGuard lock(mutex_);
-    if (const BoundKernel* const kernel = find()) return kernel;
+    if (const BoundKernel* const kernel = find()) {
+      recent.store(kernel, std::memory_order_release);
+      return kernel;
+    }
   }
   const auto loaded = [&]() -> Result<hal::Function> {
     HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, load(signature));

@@ -17,8 +17,6 @@
 
 namespace halyard::inline v0::async::detail {
 
-inline constexpr KernelParameter kInput{KernelParameter::Kind::kInput,
-                                        kernel::ElementType::kFloat32};
 inline constexpr KernelParameter kOutput{KernelParameter::Kind::kOutput,
                                          kernel::ElementType::kFloat32};
 inline constexpr KernelParameter kSize{KernelParameter::Kind::kScalar,

@@ -45,10 +45,7 @@ std::vector<std::int32_t> elements(const Buffer& buffer) {
 void run(Context& t, std::string_view kernel, hal::View<hal::Argument> arguments,
          hal::View<hal::Constant> scalars = {}) {
   const Launch launch = Launch::create(t.kernel(kernel), arguments, scalars).value();
-  t.finish([&](const SubmitInfo& info) {
-    return t.compute().dispatch(t.kernel(kernel), launch.grid(), launch.bindings(),
-                                launch.constants(), info);
-  });
+  t.finish([&](const SubmitInfo& info) { return t.compute().dispatch(launch, info); });
 }
 
 // ---- Tiles and grids
@@ -91,15 +88,13 @@ void run_time_tile_does_not_change_the_result(Context& t) {
 
 void more_groups_than_tiles_write_nothing_more(Context& t) {
   const Buffer y = untouched(t, 5 * 7 + 100);
-  const Launch launch = Launch::create(t.kernel("number_tiles"),
-                                       {Tensor{.memory = y, .sizes = {1, 5, 7}, .tile = {1, 2, 2}}})
-                            .value();
+  Launch launch = Launch::create(t.kernel("number_tiles"),
+                                 {Tensor{.memory = y, .sizes = {1, 5, 7}, .tile = {1, 2, 2}}})
+                      .value();
   VERIFY_EQ(launch.grid().groups.x, 4u);
   VERIFY_EQ(launch.grid().groups.y, 3u);
-  t.finish([&](const SubmitInfo& info) {
-    return t.compute().dispatch(t.kernel("number_tiles"), {.groups = {9, 9, 3}}, launch.bindings(),
-                                launch.constants(), info);
-  });
+  launch.over({.groups = {9, 9, 3}});
+  t.finish([&](const SubmitInfo& info) { return t.compute().dispatch(launch, info); });
   const auto found = elements(y);
   for (std::size_t at = 0; at < found.size(); ++at) {
     VERIFY_EQ(found[at], at < 35 ? std::int32_t(1 + at % 7 / 2 + 10 * (at / 7 / 2)) : kUntouched);
@@ -178,9 +173,9 @@ void recorded_launch_runs_on_tensors(Context& t) {
       Launch::create(function, {tensor(x, {4, 7}), tensor(y, {7, 4}, {3, 3})}).value();
   const Launch back =
       Launch::create(function, {tensor(y, {7, 4}), tensor(z, {4, 7}, {1, 5})}).value();
-  recording->dispatch(function, there.grid(), there.binding_refs(), there.constants());
+  recording->dispatch(there);
   recording->barrier();
-  recording->dispatch(function, back.grid(), back.binding_refs(), back.constants());
+  recording->dispatch(back);
   recording.run();
   VERIFY(elements(z) == elements(x));
   VERIFY_EQ(elements(y)[1], 8);
@@ -215,8 +210,7 @@ void slot_with_too_few_bytes_is_refused_when_executed(Context& t) {
                      {Tensor{.memory = hal::slot(0), .sizes = {1, 4, 4}, .tile = {1, 2, 2}}})
           .value();
   hal::Recorder recorder(t.device());
-  recorder.dispatch(t.kernel("number_tiles"), launch.grid(), launch.binding_refs(),
-                    launch.constants());
+  recorder.dispatch(launch);
   const hal::CommandBuffer commands = recorder.finish().value();
   const Buffer y = untouched(t, 16);
   VERIFY_CODE(t.compute().execute(commands, {.bindings = {{y, 0, 60}}}), StatusCode::kOutOfRange);

@@ -34,6 +34,56 @@ std::string text_of(const Extents& extents) {
   return text;
 }
 
+// A tensor's constants in the kernel's struct, each at its place: its sizes, then its strides but
+// the last, then the tile that the launch gives.
+class Fields {
+ public:
+  Fields(const kernel::KernelInfo& kernel, const kernel::BindingInfo& info, std::byte* constants)
+      : constants_(constants), first_(kernel.constants.data() + info.first_constant) {}
+  void put(std::size_t index, std::uint64_t value) const {
+    const auto word = static_cast<std::uint32_t>(value);
+    std::memcpy(constants_ + first_[index].offset, &word, sizeof word);
+  }
+
+ private:
+  std::byte* constants_;
+  const kernel::ConstantInfo* first_;
+};
+
+// How many groups in x, y, z. Group x is the last dimension.
+using Groups = std::array<std::uint64_t, 3>;
+
+// What most tensors are, dense, not empty and where they fit, in one pass. False: Checked has to
+// look at it, from the start.
+bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
+               Groups& groups) {
+  const std::size_t rank = info.rank;
+  const bool is_output = info.access != kernel::Access::kRead, chooses = chooses_tile(info);
+  const BufferRange& range = tensor.memory.range;
+  if (tensor.sizes.rank() != rank || tensor.strides.rank() != 0 ||
+      tensor.tile.rank() != (chooses ? rank : 0) || tensor.memory.indirect ||
+      range.buffer == nullptr || (tensor.element && *tensor.element != info.type)) {
+    return false;
+  }
+  const auto fits = [](std::uint64_t value) { return value - 1 < kEndOfUint - 1; };  // and no 0
+  std::uint64_t elements = 1;
+  for (std::size_t d = rank; d-- > 0;) {
+    const std::uint64_t size = tensor.sizes[d];
+    if (d + 1 < rank) fields.put(rank + d, elements);
+    fields.put(d, size);
+    if (!fits(size) || !fits(elements *= size)) return false;
+    if (!is_output) continue;
+    const std::uint64_t tile = chooses ? tensor.tile[d] : info.tile[d];
+    if (!fits(tile)) return false;
+    if (chooses) fields.put(2 * rank - 1 + d, tile);
+    groups[rank - 1 - d] =
+        static_cast<std::uint32_t>(size - 1) / static_cast<std::uint32_t>(tile) + 1;
+  }
+  std::uint64_t length = range.length;
+  return resolve_length(range.offset, length, range.buffer->size()).ok() &&
+         elements * size_of(info.type) <= length;
+}
+
 // One tensor, checked against its parameter step by step. Messages begin with the parameter.
 class Checked {
  public:
@@ -81,9 +131,8 @@ class Checked {
                  bytes == kTooMany ? "2^64 or more" : std::to_string(bytes), room);
   }
 
-  // Group x is the last dimension.
-  std::array<std::uint64_t, 3> groups() const {
-    std::array<std::uint64_t, 3> count = {1, 1, 1};
+  Groups groups() const {
+    Groups count = {1, 1, 1};
     for (std::size_t d = 0; d < info_.rank; ++d) {
       const std::uint64_t tile = chooses_tile(info_) ? tile_[d] : info_.tile[d];
       count[info_.rank - 1 - d] = (tensor_.sizes[d] + tile - 1) / tile;
@@ -91,14 +140,11 @@ class Checked {
     return count;
   }
 
-  Constant* write_constants(Constant* out) const {
-    const auto write = [&](const Extents& values, std::size_t count) {
-      for (std::size_t d = 0; d < count; ++d) *out++ = static_cast<std::uint32_t>(values[d]);
-    };
-    write(tensor_.sizes, info_.rank);
-    write(strides_, info_.rank - 1);
-    write(tile_, tile_.rank());
-    return out;
+  void put(const Fields& fields) const {
+    std::size_t index = 0;
+    for (std::size_t d = 0; d < info_.rank; ++d) fields.put(index++, tensor_.sizes[d]);
+    for (std::size_t d = 0; d + 1 < info_.rank; ++d) fields.put(index++, strides_[d]);
+    for (std::size_t d = 0; d < tile_.rank(); ++d) fields.put(index++, tile_[d]);
   }
 
  private:
@@ -180,11 +226,14 @@ class Checked {
   Extents tile_;
 };
 
-// That `memory` has the tensor's bytes; a slot without a length is to have just them.
-Status check_memory(const Checked& tensor, std::string_view name, BindingRef& memory) {
+// That `memory` has the tensor's bytes; a slot without a length, which `noted` is then, is to have
+// just them.
+Status check_memory(const Checked& tensor, std::string_view name, const BindingRef& memory,
+                    BindingRef* noted) {
   if (memory.indirect) {
-    if (memory.slot.length == kWholeSize) memory.slot.length = tensor.span();
-    return tensor.check_room(memory.slot.length);
+    std::uint64_t& length = noted->slot.length;
+    if (length == kWholeSize) length = tensor.span();
+    return tensor.check_room(length);
   }
   if (memory.range.buffer == nullptr) {
     return error(StatusCode::kInvalidArgument, "{}: empty buffer", name);
@@ -209,19 +258,35 @@ Status check_kind(const kernel::BindingInfo& info, const Argument& argument) {
                "{}: a plain buffer is given; it is a tensor of rank {}", info.name, info.rank);
 }
 
-Status check_scalar_count(const kernel::KernelInfo& kernel, std::size_t given) {
+Status wrong_scalar_count(const kernel::KernelInfo& kernel, std::size_t given) {
   std::size_t wanted = kernel.constants.size();
   for (const kernel::BindingInfo& info : kernel.bindings) wanted -= constant_count(info);
-  if (given == wanted) return {};
   return error(StatusCode::kInvalidArgument, "{} scalars given, it has {} beside its tensors",
                given, wanted);
 }
 
-std::string text_of(const std::array<std::uint64_t, 3>& groups) {
-  return text_of(Extents(View<std::uint64_t>(groups)));
+std::string text_of(const Groups& groups) { return text_of(Extents(View<std::uint64_t>(groups))); }
+
+// Writes the tensor's constants. `slot`: where its memory is noted, if it may be a slot; one
+// without a length is given the tensor's.
+Status put_tensor(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
+                  Groups& groups, BindingRef* slot) {
+  if (put_dense(info, tensor, fields, groups)) [[likely]]
+    return {};
+  Checked checked(info, tensor);
+  HALYARD_RETURN_IF_ERROR(checked.check());
+  HALYARD_RETURN_IF_ERROR(check_memory(checked, info.name, tensor.memory, slot));
+  checked.put(fields);
+  if (info.access != kernel::Access::kRead) groups = checked.groups();
+  return {};
 }
 
 }  // namespace
+
+BindingRef Launch::binding(std::size_t index) const noexcept {
+  const View<BindingRef> refs = refs_;
+  return refs.empty() ? BindingRef(bindings()[index]) : refs[index];
+}
 
 Result<Launch> Launch::create(const Function& function, View<Argument> arguments,
                               View<Constant> scalars) {
@@ -229,48 +294,61 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
   const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
   const auto failed = [&](const Status& status) { return at(status, "kernel {}", kernel.name); };
   if (Status status = check_binding_count(kernel, arguments.size()); !status.ok()) return status;
-  if (Status status = check_scalar_count(kernel, scalars.size()); !status.ok()) {
-    return failed(status);
-  }
 
-  Result<Launch> result{Launch()};  // built where it is returned
+  Result<Launch> result{InPlace()};
   Launch& launch = *result;
-  if (!launch.ranges_.allocate(arguments.size()) || !launch.refs_.allocate(arguments.size()) ||
-      !launch.constants_.allocate(kernel.constants.size())) {
+  const bool has_slots =
+      std::any_of(arguments.begin(), arguments.end(),
+                  [](const Argument& argument) { return argument.value.memory.indirect; });
+  if (!launch.ranges_.allocate(arguments.size()) ||
+      !launch.refs_.allocate(has_slots ? arguments.size() : 0) ||
+      !launch.constants_.allocate(kernel.constants_bytes)) {
     return failed(Status(StatusCode::kResourceExhausted, "no memory for a launch"));
   }
+  launch.executable_ = function.executable();
+  launch.function_ = function.index();
 
-  Constant* constant = launch.constants_.items();
+  std::byte* const constants = launch.constants_.items();
+  if (kernel.constants_bytes != 0) std::memset(constants, 0, kernel.constants_bytes);
+  std::size_t constant = 0;
   const Constant* scalar = scalars.begin();
+  // The tensors' constants come in the tensors' order, the scalars between them.
+  const auto pack_scalars = [&](std::size_t end) -> Status {
+    for (; constant < end; ++constant) {
+      if (scalar == scalars.end()) return wrong_scalar_count(kernel, scalars.size());
+      HALYARD_RETURN_IF_ERROR(pack_constant(kernel, constant, *scalar++, constants));
+    }
+    return {};
+  };
   const kernel::BindingInfo* output = nullptr;
-  std::array<std::uint64_t, 3> groups = {};
+  Groups groups = {};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const kernel::BindingInfo& info = kernel.bindings[i];
-    BindingRef& memory = launch.refs_.items()[i] = arguments[i].value.memory;
-    if (Status status = check_kind(info, arguments[i]); !status.ok()) return failed(status);
-    if (info.rank != 0) {
-      Checked tensor(info, arguments[i].value);
-      if (Status status = tensor.check(); !status.ok()) return failed(status);
-      if (Status status = check_memory(tensor, info.name, memory); !status.ok()) {
-        return failed(status);
-      }
-      // The tensors' constants come in the tensors' order, the scalars between them.
-      Constant* const first = launch.constants_.items() + info.first_constant;
-      while (constant != first) *constant++ = *scalar++;
-      constant = tensor.write_constants(constant);
-      if (info.access != kernel::Access::kRead) {
-        if (output != nullptr && tensor.groups() != groups) {
-          return failed(error(StatusCode::kInvalidArgument,
-                              "{} needs {} workgroups, {} needs {}; its outputs share a grid",
-                              output->name, text_of(groups), info.name, text_of(tensor.groups())));
-        }
-        output = &info;
-        groups = tensor.groups();
-      }
+    const Argument& argument = arguments[i];
+    BindingRef* const ref = has_slots ? &launch.refs_.items()[i] : nullptr;
+    if (ref != nullptr) *ref = argument.value.memory;
+    launch.ranges_.items()[i] = argument.value.memory.range;
+    Groups own = {1, 1, 1};
+    Status status = check_kind(info, argument);
+    if (status.ok() && info.rank != 0) {
+      status = pack_scalars(info.first_constant);
+      constant += constant_count(info);
+      const Fields fields(kernel, info, constants);
+      if (status.ok()) status = put_tensor(info, argument.value, fields, own, ref);
     }
-    launch.ranges_.items()[i] = memory.range;
+    if (!status.ok()) return failed(status);
+    if (info.rank == 0 || info.access == kernel::Access::kRead) continue;
+    if (output != nullptr && own != groups) {
+      return failed(error(StatusCode::kInvalidArgument,
+                          "{} needs {} workgroups, {} needs {}; its outputs share a grid",
+                          output->name, text_of(groups), info.name, text_of(own)));
+    }
+    output = &info;
+    groups = own;
   }
-  std::copy(scalar, scalars.end(), constant);
+  Status status = pack_scalars(kernel.constants.size());
+  if (status.ok() && scalar != scalars.end()) status = wrong_scalar_count(kernel, scalars.size());
+  if (!status.ok()) return failed(status);
   if (output != nullptr) launch.grid_.groups = {groups[0], groups[1], groups[2]};
   return result;
 }

@@ -4,6 +4,7 @@
 #include "hal/device.h"
 #include "hal/object.h"
 #include "hal/points.h"
+#include "halyard/hal/launch.h"
 #include "timeline/semaphore.h"
 #include "timeline/submission.h"
 
@@ -197,7 +198,21 @@ Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRa
                        View<Constant> constants, const SubmitInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch");
-  return object_->dispatch({function, &grid, nullptr, bindings, constants}, info);
+  return object_->dispatch(
+      {function.executable(), function.index(), &grid, nullptr, bindings, constants}, info);
+}
+
+Status Queue::dispatch(const Launch& launch, const SubmitInfo& info) const {
+  if (object_ == nullptr) [[unlikely]]
+    return empty_handle("queue", "dispatch");
+  return object_->dispatch({launch.executable(),
+                            launch.function_index(),
+                            &launch.grid(),
+                            nullptr,
+                            launch.bindings(),
+                            {},
+                            launch.constants()},
+                           info);
 }
 
 Status Queue::dispatch_indirect(const Function& function, const BufferRange& groups,
@@ -205,7 +220,8 @@ Status Queue::dispatch_indirect(const Function& function, const BufferRange& gro
                                 const SubmitInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch_indirect");
-  return object_->dispatch({function, nullptr, &groups, bindings, constants}, info);
+  return object_->dispatch(
+      {function.executable(), function.index(), nullptr, &groups, bindings, constants}, info);
 }
 
 Status Queue::fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,

@@ -36,12 +36,15 @@ struct Submit {
 };
 
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
+// The constants one by one, or, where there are none of these, as the kernel's struct.
 struct DispatchRequest {
-  const Function& function;
+  ExecutableObject* executable;
+  std::uint32_t function;
   const Grid* grid;
   const BufferRange* counts;
   View<BufferRange> bindings;
   View<Constant> constants;
+  Bytes packed{};
 };
 
 class QueueObject final : public timeline::LaneSource {

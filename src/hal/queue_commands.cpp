@@ -165,10 +165,10 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
 // Checks everything and writes bindings, counts and constants to `arguments`.
 Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& command,
                           Block& arguments) {
-  const auto& [function, grid, counts, bindings, constants] = launch;
+  const auto& [executable, function, grid, counts, bindings, constants, given] = launch;
   HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
-  HALYARD_RETURN_IF_ERROR(check_function(device_, function));
-  const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
+  HALYARD_RETURN_IF_ERROR(check_function(device_, executable, function));
+  const kernel::KernelInfo& kernel = executable->kernels()[function];
   HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
   if (grid != nullptr) {
     HALYARD_RETURN_IF_ERROR(resolve_grid(device_.limits(), kernel, *grid, command.groups));
@@ -199,10 +199,14 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
     }
     ranges[i] = as_command_range(range);
   }
-  HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
+  if (!given.empty()) {
+    std::memcpy(packed, given.data(), kernel.constants_bytes);
+  } else {
+    HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
+  }
 
-  command.executable = &function.executable()->impl();
-  command.function = function.index();
+  command.executable = &executable->impl();
+  command.function = function;
   command.bindings = ranges;
   command.binding_count = static_cast<std::uint32_t>(bindings.size());
   command.constants_size = kernel.constants_bytes;
@@ -216,7 +220,8 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const Submit& submit
   if (Status status = build(launch, command, arguments); !status.ok()) [[unlikely]] {
     return at(status, "queue {}: {} of {}", name(),
               launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
-              launch.function ? launch.function.name() : "nothing");
+              launch.executable != nullptr ? launch.executable->kernels()[launch.function].name
+                                           : "nothing");
   }
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());

@@ -9,6 +9,7 @@
 #include "hal/object.h"
 #include "hal/validate.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/launch.h"
 
 namespace halyard::inline v0::hal {
 
@@ -39,6 +40,7 @@ class RecorderState {
   // Over `grid`, or over what `counts` holds; the other is null.
   Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                   View<BindingRef> bindings, View<Constant> constants);
+  Status dispatch(const Launch& launch);
   Status dispatch_bound(const Function& function, const Grid* grid, const BindingRef* counts);
   BoundState& bound() noexcept { return bound_; }
   Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
@@ -99,15 +101,34 @@ const kernel::KernelInfo& kernel_of(const Function& function) {
 
 Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                                View<BindingRef> bindings, View<Constant> constants) {
-  HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
+  HALYARD_RETURN_IF_ERROR(
+      check_function(commands_->device(), function.executable(), function.index()));
   const kernel::KernelInfo& kernel = kernel_of(function);
   return add_dispatch(function, grid, counts, bindings,
                       [&](std::byte* packed) { return pack_constants(kernel, constants, packed); });
 }
 
+Status RecorderState::dispatch(const Launch& launch) {
+  const Function function(launch.executable(), launch.function_index());
+  HALYARD_RETURN_IF_ERROR(
+      check_function(commands_->device(), function.executable(), function.index()));
+  const std::size_t count = launch.bindings().size();
+  BindingRef bindings[kernel::kMaxBindings];
+  for (std::size_t i = 0; i < count; ++i) bindings[i] = launch.binding(i);
+  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count},
+                      [&](std::byte* packed) {
+                        const Bytes given = launch.constants();
+                        // There are none, or the launch was moved from.
+                        if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
+                        std::memcpy(packed, given.data(), given.size());
+                        return Status();
+                      });
+}
+
 Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
                                      const BindingRef* counts) {
-  HALYARD_RETURN_IF_ERROR(check_function(commands_->device(), function));
+  HALYARD_RETURN_IF_ERROR(
+      check_function(commands_->device(), function.executable(), function.index()));
   const kernel::KernelInfo& kernel = kernel_of(function);
   BindingRef bindings[kMaxDescriptors];
   if (Status status = bound_.resolve_for(kernel, bindings); !status.ok()) {
@@ -278,6 +299,11 @@ Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<Bi
     state_->record("dispatch",
                    [&] { return state_->dispatch(function, &grid, nullptr, bindings, constants); });
   }
+  return *this;
+}
+
+Recorder& Recorder::dispatch(const Launch& launch) {
+  if (state_) state_->record("dispatch", [&] { return state_->dispatch(launch); });
   return *this;
 }
 

@@ -105,12 +105,13 @@ Status check_copy(const CommandRange& source, const CommandRange& target) {
   return {};
 }
 
-Status check_function(const DeviceObject& device, const Function& function) {
-  if (!function) [[unlikely]]
+Status check_function(const DeviceObject& device, const ExecutableObject* executable,
+                      std::uint32_t function) {
+  if (executable == nullptr) [[unlikely]]
     return Status(StatusCode::kInvalidArgument, "empty function");
-  if (kValidation && &function.executable()->device() != &device) [[unlikely]] {
-    return error(StatusCode::kPermissionDenied, "function {} was loaded for {}", function.name(),
-                 function.executable()->device().name());
+  if (kValidation && &executable->device() != &device) [[unlikely]] {
+    return error(StatusCode::kPermissionDenied, "function {} was loaded for {}",
+                 executable->kernels()[function].name, executable->device().name());
   }
   return {};
 }
@@ -194,19 +195,25 @@ Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t ind
                to_string(info.type));
 }
 
+Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index, const Constant& constant,
+                     std::byte* out) {
+  const kernel::ConstantInfo& info = kernel.constants[index];
+  if (kValidation && constant.type() != info.type) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "constant {} ({}) is {}, given {}", index, info.name,
+                 to_string(info.type), to_string(constant.type()));
+  }
+  std::memcpy(out + info.offset, constant.data(),
+              std::min<std::size_t>(info.size, constant.size()));
+  return {};
+}
+
 Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out) {
   if (constants.size() != kernel.constants.size()) [[unlikely]] {
     return constant_mismatch(kernel, constants);
   }
   if (kernel.constants_bytes != 0) std::memset(out, 0, kernel.constants_bytes);
   for (std::size_t i = 0; i < constants.size(); ++i) {
-    const kernel::ConstantInfo& info = kernel.constants[i];
-    if (kValidation && constants[i].type() != info.type) [[unlikely]] {
-      return error(StatusCode::kInvalidArgument, "constant {} ({}) is {}, given {}", i, info.name,
-                   to_string(info.type), to_string(constants[i].type()));
-    }
-    std::memcpy(out + info.offset, constants[i].data(),
-                std::min<std::size_t>(info.size, constants[i].size()));
+    HALYARD_RETURN_IF_ERROR(pack_constant(kernel, i, constants[i], out));
   }
   return {};
 }

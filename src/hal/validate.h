@@ -22,6 +22,7 @@
 namespace halyard::inline v0::hal {
 
 class DeviceObject;
+class ExecutableObject;
 
 inline constexpr bool kValidation = HALYARD_VALIDATION != 0;
 
@@ -46,8 +47,9 @@ Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_
 // Equal lengths (both known), and no byte in common if they are of one memory or one slot.
 Status check_copy(const CommandRange& source, const CommandRange& target);
 
-// Whether `function` can run on `device`.
-Status check_function(const DeviceObject& device, const Function& function);
+// Whether this kernel of `executable` can run on `device`.
+Status check_function(const DeviceObject& device, const ExecutableObject* executable,
+                      std::uint32_t function);
 
 // kUnavailable, with what `kernel` needs beyond `limits`.
 Status check_limits(const DeviceLimits& limits, const kernel::KernelInfo& kernel);
@@ -65,7 +67,10 @@ Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
                                std::uint64_t offset);
 
-// Writes kernel.constants_bytes bytes to `out`. Count and types must be the kernel's.
+// Writes one of them to its place in the kernel.constants_bytes bytes at `out`; of its type.
+Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index, const Constant& constant,
+                     std::byte* out);
+// Writes all of these bytes. Count and types must be the kernel's.
 Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out);
 
 }  // namespace halyard::inline v0::hal

@@ -86,11 +86,10 @@ class Tensors : public testing::FakeWorld {
   }
 
   // The one launch since the last call.
-  testing::Launch run(const Function& of, const Launch& launch) {
+  testing::Launch run(const Launch& launch) {
     control->launches.clear();
     const Semaphore done = device.create_semaphore().value();
-    check(queue.dispatch(of, launch.grid(), launch.bindings(), launch.constants(),
-                         {.signal = {{done, 1}}}));
+    check(queue.dispatch(launch, {.signal = {{done, 1}}}));
     check(done.wait(1, 20s));
     return control->launches.at(0);
   }
@@ -129,18 +128,50 @@ TEST_F(Tensors, ViewsBecomeConstantsInListOrderAndAGroupForEachTile) {
   const BufferView x = view({9, 20});
   const BufferView y = view({9, 20});
   const Launch launch = Launch::create(function("scale"), {x, y}, {0.0f}).value();
-  const testing::Launch seen = run(function("scale"), launch);
+  const testing::Launch seen = run(launch);
   EXPECT_THAT(words(seen), ElementsAre(9, 20, 20, 0, 9, 20, 20));
   EXPECT_THAT(seen.groups, ElementsAre(3, 3, 1));  // 20 in eights, 9 in fours
+}
+
+TEST_F(Tensors, DenseStridesMayBeGivenOrNot) {
+  const std::uint64_t kSizes[] = {0, 1, 2, 3, 7, 8, 9, 20};
+  for (const std::uint64_t i : kSizes) {
+    for (const std::uint64_t j : kSizes) {
+      for (const std::uint64_t k : kSizes) {
+        const Buffer room = buffer(4 * i * j * k);
+        Tensor y{.memory = room, .sizes = {i, j, k}};
+        const Launch without = Launch::create(function("cube"), {y}).value();
+        y.strides = {j * k, k, 1};
+        const Launch with = Launch::create(function("cube"), {y}).value();
+        const auto bytes = [](const Launch& launch) {
+          return std::vector<std::byte>(launch.constants().begin(), launch.constants().end());
+        };
+        ASSERT_EQ(bytes(without), bytes(with)) << i << " x " << j << " x " << k;
+        const Grid::Extent &a = without.grid().groups, &b = with.grid().groups;
+        ASSERT_EQ(a.x, (k + 3) / 4);
+        ASSERT_EQ(a.y, (j + 2) / 3);
+        ASSERT_EQ(a.z, (i + 1) / 2);
+        ASSERT_TRUE(a.x == b.x && a.y == b.y && a.z == b.z) << i << " x " << j << " x " << k;
+      }
+    }
+  }
+}
+
+TEST_F(Tensors, ALaunchRunsOverAnotherGridIfTold) {
+  const BufferView y = view({4, 8});
+  Launch launch = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();
+  EXPECT_THAT(run(launch.over({.groups = {7, 5}})).groups, ElementsAre(7, 5, 1));
 }
 
 TEST_F(Tensors, AMovedLaunchMayBeDispatchedAgain) {
   const BufferView y = view({4, 8});
   Launch first = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();
   const Launch launch = std::move(first);
-  EXPECT_EQ(first.bindings().size(), 0u);
+  EXPECT_EQ(queue.dispatch(first, {}).code(), StatusCode::kInvalidArgument);
+  Recorder recorder(device);
+  EXPECT_EQ(recorder.dispatch(first).finish().status().code(), StatusCode::kInvalidArgument);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THAT(words(run(function("chosen"), launch)), ElementsAre(4, 8, 8, 2, 2));
+    EXPECT_THAT(words(run(launch)), ElementsAre(4, 8, 8, 2, 2));
   }
 }
 
@@ -149,8 +180,8 @@ TEST_F(Tensors, ALaunchOfManyTensorsIsMovedToo) {
   const BufferView y = view({9});
   Launch first = Launch::create(function("many"), {x, x, x, x, x, y}).value();
   const Launch launch = std::move(first);
-  EXPECT_EQ(first.bindings().size(), 0u);
-  const testing::Launch seen = run(function("many"), launch);
+  EXPECT_EQ(queue.dispatch(first, {}).code(), StatusCode::kInvalidArgument);
+  const testing::Launch seen = run(launch);
   EXPECT_EQ(seen.bindings.size(), 6u);
   EXPECT_THAT(words(seen), ElementsAre(9, 9, 9, 9, 9, 9));
 }
@@ -158,10 +189,10 @@ TEST_F(Tensors, ALaunchOfManyTensorsIsMovedToo) {
 TEST_F(Tensors, GroupXIsTheLastDimension) {
   const BufferView y = view({5, 7, 9});
   const Launch launch = Launch::create(function("cube"), {y}).value();
-  EXPECT_THAT(run(function("cube"), launch).groups, ElementsAre(3, 3, 3));
+  EXPECT_THAT(run(launch).groups, ElementsAre(3, 3, 3));
   const BufferView flat = view({1, 7, 40});
   const Launch wide = Launch::create(function("cube"), {flat}).value();
-  const testing::Launch seen = run(function("cube"), wide);
+  const testing::Launch seen = run(wide);
   EXPECT_THAT(seen.groups, ElementsAre(10, 3, 1));
   EXPECT_THAT(words(seen), ElementsAre(1, 7, 40, 280, 40));
 }
@@ -170,7 +201,7 @@ TEST_F(Tensors, RowsMayLieApartAndOverlapInInputs) {
   const Tensor rows{.memory = BufferRange(big_, 64, 40), .sizes = {2, 4}, .strides = {6, 1}};
   const Tensor same{.memory = big_, .sizes = {2, 4}, .strides = {0, 1}};
   const Launch launch = Launch::create(function("scale"), {same, rows}, {1.0f}).value();
-  const testing::Launch seen = run(function("scale"), launch);
+  const testing::Launch seen = run(launch);
   EXPECT_EQ(words(seen)[2], 0u);
   EXPECT_EQ(words(seen)[6], 6u);
   EXPECT_EQ(seen.bindings[1].offset, 64u);
@@ -198,7 +229,7 @@ TEST_F(Tensors, ASlotIsAskedForTheTensorsBytes) {
   const Tensor y{.memory = slot(0), .sizes = {4, 8}, .tile = {4, 4}};
   const Launch launch = Launch::create(function("chosen"), {y}).value();
   Recorder recorder(device);
-  recorder.dispatch(function("chosen"), launch.grid(), launch.binding_refs(), launch.constants());
+  recorder.dispatch(launch);
   const CommandBuffer commands = recorder.finish().value();
   EXPECT_EQ(queue.execute(commands, {.bindings = {{big_, 0, 127}}}).code(),
             StatusCode::kOutOfRange);
@@ -209,10 +240,8 @@ TEST_F(Tensors, WithoutAnOutputTensorTheCallerGivesTheGrid) {
   const BufferView x = view({2, 3, 4});
   const Launch launch = Launch::create(function("input"), {x, big_}).value();
   EXPECT_FALSE(launch.grid().groups.given);
-  EXPECT_EQ(
-      queue.dispatch(function("input"), launch.grid(), launch.bindings(), launch.constants(), {})
-          .code(),
-      StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue.dispatch(launch, {}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(queue.dispatch(Launch(), {}).code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(Tensors, WhatDoesNotFitTheParameterIsRefusedByName) {
@@ -222,6 +251,7 @@ TEST_F(Tensors, WhatDoesNotFitTheParameterIsRefusedByName) {
   expect_refused("scale", {y}, kInvalid, "1 bindings given", {1.0f});
   expect_refused("scale", {y, y}, kInvalid, "0 scalars given, it has 1");
   expect_refused("scale", {y, y}, kInvalid, "2 scalars given", {1.0f, 2.0f});
+  expect_refused("scale", {y, y}, kInvalid, "(a) is float32, given int32", {1});
   expect_refused("scale", {y, flat}, kInvalid, "y: a tensor of rank 1 is given; it has rank 2",
                  {1.0f});
   expect_refused("scale", {big_, y}, kInvalid, "x: a plain buffer is given", {1.0f});

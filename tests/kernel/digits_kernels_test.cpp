@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -45,17 +47,32 @@ struct Shape {
 constexpr Shape kShapes[] = {{1, 1, 1},     {16, 16, 16}, {17, 10, 33},
                              {45, 128, 64}, {3, 50, 7},   {64, 10, 128}};
 
+using Constants = std::vector<std::uint32_t>;
+
+// Those of dense tensors, one behind the other.
+Constants constants_of(std::initializer_list<Constants> shapes) {
+  Constants all;
+  for (const Constants& shape : shapes) {
+    all.insert(all.end(), shape.begin(), shape.end());
+    if (shape.size() == 2) all.push_back(shape[1]);  // the stride of its rows
+  }
+  return all;
+}
+
 // Runs `name` for each shape: c[i][j] is the sum of left(a, shape, i, l) right(b, shape, l, j) over
 // l. `more_terms` than k has a sum.
 template <class Left, class Right>
-void expect_products(const char* name, std::size_t more_terms, Left left, Right right) {
+void expect_products(const char* name, std::size_t more_terms, auto shapes_of, Left left,
+                     Right right) {
   for (const Shape& shape : kShapes) {
     const auto [m, n, k] = shape;
     const std::size_t terms = k + more_terms;
     Vector a = random_vector(m * k, 1);
     Vector b = random_vector(terms * n, 2);
     Vector c = output(m * n);
-    digits().run(name, {groups(n, 16), groups(m, 16), 1}, {a, b, c}, &shape);
+    const auto [of_a, of_b] = shapes_of(shape);
+    digits().run(name, {groups(n, 16), groups(m, 16), 1}, {a, b, c},
+                 constants_of({of_a, of_b, {m, n}}).data());
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
         double sum = 0;
@@ -77,6 +94,7 @@ void expect_products(const char* name, std::size_t more_terms, Left left, Right 
 TEST(DigitsKernels, DenseMultipliesAndAddsTheBiases) {
   expect_products(
       "dense", 1,
+      [](const Shape& s) { return std::array<Constants, 2>{{{s.m, s.k}, {s.k + 1, s.n}}}; },
       [](const Vector& a, const Shape& s, auto i, auto l) { return l < s.k ? a[i * s.k + l] : 1; },
       [](const Vector& b, const Shape& s, auto l, auto j) { return b[l * s.n + j]; });
 }
@@ -84,6 +102,7 @@ TEST(DigitsKernels, DenseMultipliesAndAddsTheBiases) {
 TEST(DigitsKernels, GradientOfTheWeightsHasThatOfTheBiasesBelow) {
   expect_products(
       "weight_gradient", 0,
+      [](const Shape& s) { return std::array<Constants, 2>{{{s.k, s.m - 1}, {s.k, s.n}}}; },
       [](const Vector& a, const Shape& s, auto i, auto l) {
         return i + 1 < s.m ? a[l * (s.m - 1) + i] : 1;
       },
@@ -93,20 +112,23 @@ TEST(DigitsKernels, GradientOfTheWeightsHasThatOfTheBiasesBelow) {
 TEST(DigitsKernels, GradientOfTheInputsLeavesOutTheBiases) {
   expect_products(
       "input_gradient", 0,
+      [](const Shape& s) { return std::array<Constants, 2>{{{s.m, s.k}, {s.n, s.k}}}; },
       [](const Vector& a, const Shape& s, auto i, auto l) { return a[i * s.k + l]; },
       [](const Vector& b, const Shape& s, auto l, auto j) { return b[j * s.k + l]; });
 }
 
 TEST(DigitsKernels, ReluAndItsGradient) {
-  constexpr std::uint32_t kSize = 300;
+  constexpr std::uint32_t kRows = 10, kColumns = 130, kSize = kRows * kColumns;
+  const Constants shape = {kRows, kColumns};
+  const std::array<std::size_t, 3> grid = {groups(kColumns, 128), groups(kRows, 8), 1};
   Vector x = random_vector(kSize, 1);
   x[0] = 0.0f;
   x[1] = -0.0f;
   Vector dy = random_vector(kSize, 2);
   Vector y = output(kSize);
   Vector dx = output(kSize);
-  digits().run("relu", {groups(kSize, 256), 1, 1}, {x, y}, &kSize);
-  digits().run("relu_gradient", {groups(kSize, 256), 1, 1}, {x, dy, dx}, &kSize);
+  digits().run("relu", grid, {x, y}, constants_of({shape, shape}).data());
+  digits().run("relu_gradient", grid, {x, dy, dx}, constants_of({shape, shape, shape}).data());
   for (std::size_t i = 0; i < kSize; ++i) {
     EXPECT_EQ(y[i], x[i] > 0 ? x[i] : 0.0f);
     EXPECT_EQ(dx[i], x[i] > 0 ? dy[i] : 0.0f);
@@ -116,7 +138,7 @@ TEST(DigitsKernels, ReluAndItsGradient) {
 }
 
 TEST(DigitsKernels, SoftmaxCrossEntropyGivesLossAndGradient) {
-  constexpr std::size_t kRows = 45, kColumns = 10;
+  constexpr std::uint32_t kRows = 45, kColumns = 10;
   Vector logits = random_vector(kRows * kColumns, 1);
   for (std::size_t i = 0; i < logits.size(); ++i) logits[i] *= i < 5 * kColumns ? 200.0f : 10.0f;
   std::vector<std::int32_t> labels(kRows);
@@ -125,12 +147,13 @@ TEST(DigitsKernels, SoftmaxCrossEntropyGivesLossAndGradient) {
   labels[11] = 10;
   Vector gradient = output(kRows * kColumns);
   Vector loss = output(kRows);
-  const struct {
-    std::uint32_t rows, columns;
-    float scale;
-  } constants{kRows, kColumns, 0.25f};
-  digits().run("softmax_cross_entropy", {groups(kRows, 32), 1, 1}, {logits, labels, gradient, loss},
-               &constants);
+  Constants constants = constants_of({{kRows, kColumns}, {kRows}});
+  for (const std::uint32_t columns : {kColumns, 1u}) {  // sizes, stride, tile
+    constants.insert(constants.end(), {kRows, columns, columns, 32, columns});
+  }
+  constants.push_back(std::bit_cast<std::uint32_t>(0.25f));
+  digits().run("softmax_cross_entropy", {1, groups(kRows, 32), 1}, {logits, labels, gradient, loss},
+               constants.data());
   for (std::size_t i = 0; i < kRows; ++i) {
     const float* row = &logits[i * kColumns];
     double top = double{row[0]};
@@ -176,12 +199,12 @@ TEST(DigitsKernels, UpdateAndAdd) {
 }
 
 TEST(DigitsKernels, GatherPutsTwoArraysAndASumBehindEachOther) {
-  for (const auto& [na, nb] : {std::pair(600u, 20u), std::pair(20u, 600u)}) {
+  for (const auto& [na, nb] : {std::pair(600u, 20u), {20u, 600u}, {500u, 11u}, {500u, 12u}}) {
     constexpr std::uint32_t kSummed = 33;
     Vector a = random_vector(na, 1), b = random_vector(nb, 2), c = random_vector(kSummed, 3);
     Vector y = output(na + nb + 1);
-    const std::uint32_t constants[] = {na, nb, kSummed};
-    digits().run("gather", {groups(600, 256), 1, 1}, {a, b, c, y}, constants);
+    const std::uint32_t constants[] = {na + nb + 1, na, kSummed};
+    digits().run("gather", {groups(na + nb + 1, 256), 1, 1}, {a, b, c, y}, constants);
     Vector want = a;
     want.insert(want.end(), b.begin(), b.end());
     want.push_back(std::accumulate(c.begin(), c.end(), 0.0f));

@@ -106,10 +106,12 @@ struct Arguments {
       using T = typename A::value_type;
       const StorageRange memory = argument.memory();
       storages[tensor] = memory.storage;
-      hal::Tensor view{.sizes = argument.shape(), .element = kElementType<T>};
-      if (memory.storage != nullptr) view.memory = memory.of_buffer();
+      arguments[tensor].is_tensor = true;
+      hal::Tensor& view = arguments[tensor++].value;
+      if (memory.storage != nullptr) view.memory.range = memory.of_buffer();
+      view.sizes = argument.shape();
       if constexpr (requires { argument.tile(); }) view.tile = argument.tile();
-      arguments[tensor++] = view;
+      view.element = kElementType<T>;
     }
   }
 

@@ -33,6 +33,7 @@ namespace halyard::inline v0::hal {
 
 class CommandBufferObject;
 class Device;
+class Launch;
 class RecorderState;
 
 // Slots have indices below this.
@@ -86,6 +87,7 @@ class HALYARD_EXPORT Recorder {
   // number and types must agree, and a binding's offset must be a multiple of its element size.
   Recorder& dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                      View<Constant> constants = {});
+  Recorder& dispatch(const Launch& launch);
 
   // The same over as many workgroups as `groups` says: three uint32 (x, y, z), 4-aligned, that the
   // device reads when the command runs, after what is ordered before it. Any zero runs nothing.

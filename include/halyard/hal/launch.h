@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launch: what dispatch() takes, made from tensors. It works out the grid and the constants that a
-// kernel with tensor parameters (halyard/kernel_tensor.h) wants, and checks that they fit.
+// Launch: a kernel with its arguments, to be dispatched or recorded. It works out the grid and the
+// constants that a kernel with tensor parameters (halyard/kernel_tensor.h) wants, and checks that
+// they fit.
 //
 //   const hal::Launch launch = hal::Launch::create(matmul, {a, b, c}).value();  // BufferViews
-//   queue.dispatch(matmul, launch.grid(), launch.bindings(), launch.constants(), {...});
+//   queue.dispatch(launch, {.signal = {{done, 1}}});
 //
 // Tensor: a part of a buffer as an array whose rows may lie apart. Argument: any of a kernel's.
 #pragma once
@@ -74,11 +75,13 @@ struct Argument {
   bool is_tensor = false;
 };
 
-// Move-only; a view of the arguments' memory, whose handles outlive it, and of nothing else. May be
-// dispatched any number of times, from any thread.
+// Move-only; a view of the executable and of the arguments' memory, whose handles outlive it, and
+// of nothing else. May be dispatched any number of times, from any thread.
 class HALYARD_EXPORT Launch {
  public:
   Launch() noexcept = default;
+  struct InPlace {};  // an empty one, where a Result has it
+  explicit Launch(InPlace) noexcept {}
 
   // `arguments` for the bindings, `scalars` for the constants that are not a tensor's, both in the
   // order of the kernel's reflection. A slot without a length is given the tensor's.
@@ -88,17 +91,24 @@ class HALYARD_EXPORT Launch {
   // type; a last stride that is not 1; strides by which two elements of an output share a place; a
   // tile that is missing, has an extent of 0, or is not the launch's to choose; outputs that need
   // different grids; an empty buffer. kOutOfRange: elements beyond the end of the buffer, range or
-  // slot; a size, stride or tile of 2^32 or more. kResourceExhausted. Types of scalars are
-  // dispatch()'s to check.
+  // slot; a size, stride or tile of 2^32 or more. kResourceExhausted. Of scalars as dispatch().
   static Result<Launch> create(const Function& function, View<Argument> arguments,
                                View<Constant> scalars = {});
 
   // A workgroup for each tile of the outputs. Of a kernel without a tensor that it writes it is not
-  // given: the caller knows what such a kernel covers.
+  // given: the caller knows what such a kernel covers, and says so by over().
   const Grid& grid() const noexcept { return grid_; }
-  View<BufferRange> bindings() const noexcept { return ranges_; }   // for Queue; empty for slots
-  View<BindingRef> binding_refs() const noexcept { return refs_; }  // for Recorder
-  View<Constant> constants() const noexcept { return constants_; }
+  Launch& over(const Grid& grid) noexcept {
+    grid_ = grid;
+    return *this;
+  }
+
+  // For Queue and Recorder. Empty once it was moved from.
+  ExecutableObject* executable() const noexcept { return executable_; }
+  std::uint32_t function_index() const noexcept { return function_; }
+  View<BufferRange> bindings() const noexcept { return ranges_; }  // without memory for slots
+  BindingRef binding(std::size_t index) const noexcept;
+  Bytes constants() const noexcept { return constants_; }  // as the kernel's struct has them
 
  private:
   // Up to kInline items here, so that the launches of most kernels allocate nothing. Beyond `size`
@@ -111,7 +121,7 @@ class HALYARD_EXPORT Launch {
     Array& operator=(Array&& other) noexcept {
       heap = std::move(other.heap);
       size = std::exchange(other.size, 0);
-      if (heap == nullptr) std::memcpy(here, other.here, size * sizeof(T));
+      if (heap == nullptr && size != 0) std::memcpy(here, other.here, size * sizeof(T));
       return *this;
     }
     bool allocate(std::size_t count) {
@@ -137,12 +147,14 @@ class HALYARD_EXPORT Launch {
 
   // Four tensors of rank 3, one with a tile that the launch gives, and as many scalars.
   static constexpr std::size_t kInlineBindings = 4;
-  static constexpr std::size_t kInlineConstants = 4 * 5 + 3 + 4;
+  static constexpr std::size_t kInlineConstants = (4 * 5 + 3) * 4 + 4 * 8;  // bytes
 
+  ExecutableObject* executable_ = nullptr;
+  std::uint32_t function_ = 0;
   Grid grid_{};
   Array<BufferRange, kInlineBindings> ranges_;
-  Array<BindingRef, kInlineBindings> refs_;
-  Array<Constant, kInlineConstants> constants_;
+  Array<BindingRef, kInlineBindings> refs_;  // empty where nothing is a slot
+  Array<std::byte, kInlineConstants> constants_;
 };
 
 }  // namespace halyard::inline v0::hal

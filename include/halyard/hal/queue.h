@@ -46,6 +46,7 @@
 
 namespace halyard::inline v0::hal {
 
+class Launch;
 class QueueObject;
 
 // A further queue, beside the one of each kind that a device has.
@@ -75,6 +76,8 @@ class HALYARD_EXPORT Queue {
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                   View<Constant> constants, const SubmitInfo& info) const;
+  // kInvalidArgument also: a launch that was moved from, or that has no grid.
+  Status dispatch(const Launch& launch, const SubmitInfo& info) const;
   // Over as many workgroups as `groups` says: three uint32 (x, y, z) from a multiple of 4 on,
   // counted from the start of the allocation. The device reads them when the waits are reached; the
   // host never does. Any zero runs nothing.
