@@ -13,15 +13,13 @@ using namespace halyard::async;
 
 // Gives what it receives to a std::promise.
 struct Receiver {
+  using receiver_concept = execution::receiver_t;
   void set_value(std::vector<float> value) && noexcept { promise->set_value(std::move(value)); }
   void set_error(Status status) && noexcept {
     promise->set_exception(std::make_exception_ptr(Error(std::move(status))));
   }
   void set_error(std::exception_ptr error) && noexcept { promise->set_exception(error); }
   void set_stopped() && noexcept { promise->set_value({}); }
-#if defined(HALYARD_HAS_STDEXEC)
-  using receiver_concept = stdexec::receiver_t;
-#endif
   std::promise<std::vector<float>>* promise;
 };
 

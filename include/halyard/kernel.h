@@ -27,7 +27,8 @@
  *      outside blocks, the next block does not write: on a GPU an item may be there already.
  *   7. Two parameters never refer to the same memory.
  *
- * Parameters, T being float, int or uint. Bindings and constants number in list order, each from 0.
+ * Parameters, T being float, int or uint, or double, which spirv-1.5 and msl-3.0 lack. Bindings and
+ * constants number in list order, each from 0.
  *   HY_IN(T, x)  HY_OUT(T, x)  HY_INOUT(T, x)     buffers, x[i]; an OUT may be read back
  *   HY_SCALAR(T, n)                               a constant of the launch
  *   HY_SHARED(T, x, count)                        x[i]: one array for the group
@@ -186,7 +187,7 @@ struct hy_wg {
 #define HY_PRIVATE_BYTES_hy_private(k, T, x, n) +sizeof(T[n])
 
 /* An enumerator whose value is the element type, numbered as halyard::kernel::ElementType. */
-#define HY_TYPE(T) _Generic((T)0, float: 0, int: 1, uint: 2)
+#define HY_TYPE(T) _Generic((T)0, float: 0, int: 1, uint: 2, double: 3)
 #define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_scalar(k, T, x) hy$scalar$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),

@@ -29,20 +29,24 @@ HY_FN float hy_uint_as_float(uint x) {
 }
 
 /* In the arguments' common type. With a NaN the result is b. */
-#define hy_max(a, b)       \
-  _Generic((a) + (b),      \
-      float: hy_max_float, \
-      int: hy_max_int,     \
-      uint: hy_max_uint,   \
+#define hy_max(a, b)         \
+  _Generic((a) + (b),        \
+      float: hy_max_float,   \
+      double: hy_max_double, \
+      int: hy_max_int,       \
+      uint: hy_max_uint,     \
       default: hy_max_size)(a, b)
-#define hy_min(a, b)       \
-  _Generic((a) + (b),      \
-      float: hy_min_float, \
-      int: hy_min_int,     \
-      uint: hy_min_uint,   \
+#define hy_min(a, b)         \
+  _Generic((a) + (b),        \
+      float: hy_min_float,   \
+      double: hy_min_double, \
+      int: hy_min_int,       \
+      uint: hy_min_uint,     \
       default: hy_min_size)(a, b)
 HY_FN float hy_max_float(float a, float b) { return a > b ? a : b; }
 HY_FN float hy_min_float(float a, float b) { return a < b ? a : b; }
+HY_FN double hy_max_double(double a, double b) { return a > b ? a : b; }
+HY_FN double hy_min_double(double a, double b) { return a < b ? a : b; }
 HY_FN int hy_max_int(int a, int b) { return a > b ? a : b; }
 HY_FN int hy_min_int(int a, int b) { return a < b ? a : b; }
 HY_FN uint hy_max_uint(uint a, uint b) { return a > b ? a : b; }

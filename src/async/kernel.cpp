@@ -5,6 +5,7 @@
 #include <string>
 
 #include "async/device_state.h"
+#include "async/shape.h"
 #include "base/format.h"
 
 namespace halyard::inline v0::async::detail {
@@ -102,21 +103,6 @@ Status named(const KernelSignature& signature, const Status& status) {
 }
 
 }  // namespace
-
-bool same(const hal::Extents& a, const hal::Extents& b) {
-  bool same = a.rank() == b.rank();
-  for (std::size_t d = 0; same && d < a.rank(); ++d) same = a[d] == b[d];
-  return same;
-}
-
-std::string text_of(const hal::Extents& extents, const char* between) {
-  if (extents.rank() == 0) return "()";
-  std::string text;
-  for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
-    base::append(text, "{}{}", d == 0 ? "" : between, extents[d]);
-  }
-  return text;
-}
 
 BoundKernel::BoundKernel(const KernelSignature& signature_, hal::Function function_)
     : signature(signature_), function(std::move(function_)), bindings([&] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
 
@@ -33,20 +34,6 @@ const char* arange_kernel(kernel::ElementType type) {
 }
 
 }  // namespace
-
-Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type) {
-  if (shape.rank() > hal::kMaxTensorRank) {
-    return error(StatusCode::kInvalidArgument, "a tensor of {} dimensions; the most is {}",
-                 shape.rank(), hal::kMaxTensorRank);
-  }
-  std::uint64_t size = kernel::size_of(type);
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (__builtin_mul_overflow(size, shape[d], &size)) {
-      return Status(StatusCode::kOutOfRange, "a tensor of 2^64 bytes or more");
-    }
-  }
-  return size;
-}
 
 Result<Ref<Storage>> allocate(Context& context, const Shape& shape, kernel::ElementType type) {
   HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, byte_size(shape, type));

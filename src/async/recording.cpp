@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "async/shape.h"
 #include "base/format.h"
 #include "halyard/async/recorded.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "async/device_state.h"
+#include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
 #include "halyard/async/operations.h"
@@ -11,39 +11,63 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-constexpr KernelParameter kOfRows[] = {kInput, kOutput, kSize};
-constexpr KernelParameter kOfColumns[] = {kInput, kOutput, kSize, kSize};
+// In the order of Reduction.
+constexpr struct {
+  const char* name;
+  KernelNames all, rows, columns;
+} kReductions[] = {
+    {"sum",
+     {"sum_float", "sum_double", "sum_uint"},
+     {"sum_rows", "sum_rows_double", "sum_rows_uint"},
+     {"sum_columns", "sum_columns_double", "sum_columns_uint"}},
+    {"max",
+     {"max_float", "max_double", "max_uint", "max_int"},
+     {"max_rows", "max_rows_double", "max_rows_uint", "max_rows_int"},
+     {"max_columns", "max_columns_double", "max_columns_uint", "max_columns_int"}},
+    {"min",
+     {"min_float", "min_double", "min_uint", "min_int"},
+     {"min_rows", "min_rows_double", "min_rows_uint", "min_rows_int"},
+     {"min_columns", "min_columns_double", "min_columns_uint", "min_columns_int"}},
+};
+
+template <std::size_t kSizes>
+KernelSignature signature_of(const KernelNames& names, kernel::ElementType type) {
+  const KernelOfType kernel = choose_kernel(names, type);
+  return {kernel.name, type == kernel::ElementType::kFloat64 ? "reduce_double" : "reduce",
+          flat_parameters<1, kSizes>(kernel.type), true};
+}
 
 }  // namespace
 
-Result<Tensor<float>> reduce_all(Context& context, const Reduction& reduction,
-                                 const ArrayRef& operand) {
+Result<AnyTensor> reduce_all(Context& context, Reduction reduction, const ArrayRef& operand) {
   constexpr std::uint64_t kEach = 4096;  // elements of a group in reduce.hyk
+  const auto& [name, all, rows, columns] = kReductions[static_cast<std::size_t>(reduction)];
+  const KernelSignature signature = signature_of<1>(all, operand.type);
   std::uint64_t left = operand.shape.elements();
-  HALYARD_RETURN_IF_ERROR(check_size(reduction.name, left));
+  HALYARD_RETURN_IF_ERROR(check_size(name, left, kernel::size_of(operand.type)));
   StorageRange from = operand.memory;
   for (Ref<Storage> kept;;) {
     const std::uint64_t groups = std::max<std::uint64_t>(1, (left + kEach - 1) / kEach);
-    HALYARD_ASSIGN_OR_RETURN(
-        Tensor<float> to, allocate_tensor<float>(context, groups == 1 ? Shape() : Shape(groups)));
-    HALYARD_RETURN_IF_ERROR(launch_flat(context, {reduction.all, "reduce", kOfRows, true},
-                                        {from, to.memory()}, {to_size(left)}, {.groups = groups}));
+    const Shape shape = groups == 1 ? Shape() : Shape(groups);
+    HALYARD_ASSIGN_OR_RETURN(AnyTensor to, result_of(context, name, operand.type, shape, nullptr));
+    HALYARD_RETURN_IF_ERROR(
+        launch_flat(context, signature, {from, to.memory()}, {to_size(left)}, {.groups = groups}));
     if (groups == 1) return to;
-    kept = Ref<Storage>(to.storage());
     from = to.memory();
+    kept = std::move(to.storage);
     left = groups;
   }
 }
 
-Result<Tensor<float>> reduce_axis(Context& context, const Reduction& reduction, int axis,
-                                  hal::View<ArrayRef> operands, Tensor<float>* into) {
-  const auto& [memory, shape] = operands[0];
+Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
+                              const ArrayRef& operand, const ArrayRef* into) {
+  const auto& [name, all, rows, columns] = kReductions[static_cast<std::size_t>(reduction)];
+  const auto& [memory, shape, type] = operand;
   const int rank = static_cast<int>(shape.rank());
   if (axis < -rank || axis >= rank) {
-    return error(StatusCode::kInvalidArgument, "{}: axis {} of {}", reduction.name, axis,
-                 text_of(shape));
+    return error(StatusCode::kInvalidArgument, "{}: axis {} of {}", name, axis, text_of(shape));
   }
-  HALYARD_RETURN_IF_ERROR(check_size(reduction.name, shape.elements()));
+  HALYARD_RETURN_IF_ERROR(check_size(name, shape.elements(), kernel::size_of(type)));
   const auto along = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   // As [before, shape[along], behind].
   std::uint64_t others[hal::kMaxTensorRank]{}, before = 1, behind = 1;
@@ -53,18 +77,18 @@ Result<Tensor<float>> reduce_axis(Context& context, const Reduction& reduction, 
     others[kept++] = shape[d];
     (d < along ? before : behind) *= shape[d];
   }
-  HALYARD_ASSIGN_OR_RETURN(Tensor<float> result,
-                           result_of(context, reduction.name,
-                                     hal::Extents(hal::View<std::uint64_t>(others, kept)), into));
+  HALYARD_ASSIGN_OR_RETURN(
+      AnyTensor result,
+      result_of(context, name, type, hal::Extents(hal::View<std::uint64_t>(others, kept)), into));
   const StorageRange arrays[] = {memory, result.memory()};
   const std::uint32_t length = to_size(shape[along]);
   if (along + 1 == shape.rank()) {
-    HALYARD_RETURN_IF_ERROR(launch_flat(context, {reduction.rows, "reduce", kOfRows, true}, arrays,
-                                        {length}, {.groups = before}));
+    HALYARD_RETURN_IF_ERROR(
+        launch_flat(context, signature_of<1>(rows, type), arrays, {length}, {.groups = before}));
   } else {
     constexpr std::uint64_t kGroup = 256;  // columns of a group
-    HALYARD_RETURN_IF_ERROR(launch_flat(context, {reduction.columns, "reduce", kOfColumns, true},
-                                        arrays, {length, to_size(behind)},
+    HALYARD_RETURN_IF_ERROR(launch_flat(context, signature_of<2>(columns, type), arrays,
+                                        {length, to_size(behind)},
                                         {.groups = before * ((behind + kGroup - 1) / kGroup)}));
   }
   return result;

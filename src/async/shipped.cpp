@@ -3,27 +3,30 @@
 
 #include <array>
 
-#include "async/device_state.h"
+#include "async/shape.h"
 #include "base/format.h"
 #include "halyard/async/operations.h"
 
 namespace halyard::inline v0::async::detail {
 
-Status check_size(const char* operation, std::uint64_t elements) {
+Status check_size(const char* operation, std::uint64_t elements, std::size_t element_size) {
   // What the kernels take (docs/kernels.md).
   constexpr std::uint64_t kMostElements = (std::uint64_t{1} << 31) - 1;
   if (elements <= kMostElements) return {};
-  return error(StatusCode::kOutOfRange, "{}: {} elements of 4 bytes; the most is 2^31 - 1",
-               operation, elements);
+  return error(StatusCode::kOutOfRange, "{}: {} elements of {} bytes; the most is 2^31 - 1",
+               operation, elements, element_size);
 }
 
-Result<Tensor<float>> result_of(Context& context, const char* operation, const Shape& shape,
-                                Tensor<float>* into) {
-  HALYARD_RETURN_IF_ERROR(check_size(operation, shape.elements()));
-  if (into == nullptr) return allocate_tensor<float>(context, shape);
-  if (same(into->shape(), shape)) return std::move(*into);
+Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
+                            const Shape& shape, const ArrayRef* into) {
+  HALYARD_RETURN_IF_ERROR(check_size(operation, shape.elements(), kernel::size_of(type)));
+  if (into == nullptr) {
+    HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage, allocate(context, shape, type));
+    return AnyTensor{std::move(storage), shape, type};
+  }
+  if (same(into->shape, shape)) return AnyTensor{Ref<Storage>(into->memory.storage), shape, type};
   return error(StatusCode::kInvalidArgument, "{}: into a tensor of {}; the result is {}", operation,
-               text_of(into->shape()), text_of(shape));
+               text_of(into->shape), text_of(shape));
 }
 
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,

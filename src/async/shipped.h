@@ -3,8 +3,12 @@
 // Launches of shipped kernels (docs/kernels.md), whose arrays are flat: they are told their sizes.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
+#include "halyard/async/arithmetic.h"
 #include "halyard/async/context.h"
 #include "halyard/async/kernel_signature.h"
 #include "halyard/async/tensor.h"
@@ -13,20 +17,56 @@
 
 namespace halyard::inline v0::async::detail {
 
-inline constexpr KernelParameter kInput{KernelParameter::Kind::kInput,
-                                        kernel::ElementType::kFloat32};
 inline constexpr KernelParameter kOutput{KernelParameter::Kind::kOutput,
                                          kernel::ElementType::kFloat32};
 inline constexpr KernelParameter kSize{KernelParameter::Kind::kScalar,
                                        kernel::ElementType::kUint32};
 
-// kOutOfRange, by the name of `operation`: an array has at most 2^31 - 1 elements of 4 bytes.
-Status check_size(const char* operation, std::uint64_t elements);
+// Arrays of `type`, of which the last is written, perhaps a number of it, and sizes.
+template <std::size_t kInputs, std::size_t kSizes, bool kNumber = false>
+hal::View<KernelParameter> flat_parameters(kernel::ElementType type) noexcept {
+  using enum kernel::ElementType;
+  using Kind = KernelParameter::Kind;
+  constexpr auto of = [](kernel::ElementType element) {
+    std::array<KernelParameter, kInputs + 1 + kNumber + kSizes> all;
+    all.fill(kSize);
+    std::fill_n(all.begin(), kInputs, KernelParameter{Kind::kInput, element});
+    all[kInputs] = {Kind::kOutput, element};
+    if (kNumber) all[kInputs + 1] = {Kind::kScalar, element};
+    return all;
+  };
+  static constexpr auto kFloats = of(kFloat32), kDoubles = of(kFloat64), kInts = of(kInt32),
+                        kUints = of(kUint32);
+  return type == kFloat64 ? kDoubles : type == kInt32 ? kInts : type == kUint32 ? kUints : kFloats;
+}
+
+// A kernel that there is once for each type of elements. Null where there is none: no operation
+// asks for that, but of ints, where the kernel of uints gives the same bits.
+struct KernelNames {
+  const char* of_float;
+  const char* of_double = nullptr;
+  const char* of_uint = nullptr;
+  const char* of_int = nullptr;
+};
+struct KernelOfType {
+  const char* name;
+  kernel::ElementType type;
+};
+inline KernelOfType choose_kernel(const KernelNames& names, kernel::ElementType type) noexcept {
+  using enum kernel::ElementType;
+  if (type == kFloat64) return {names.of_double, type};
+  if (type == kInt32 && names.of_int != nullptr) return {names.of_int, type};
+  if (type == kInt32 || type == kUint32) return {names.of_uint, kUint32};
+  return {names.of_float, kFloat32};
+}
+
+// kOutOfRange, by the name of `operation`: an array has at most 2^31 - 1 elements.
+Status check_size(const char* operation, std::uint64_t elements, std::size_t element_size = 4);
 inline std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint32_t>(size); }
 
-// `into`, whose shape is to be this one, or, where it is null, a new tensor.
-Result<Tensor<float>> result_of(Context& context, const char* operation, const Shape& shape,
-                                Tensor<float>* into);
+// `into`, whose shape is to be this one, or, where it is null, a new tensor of `type`.
+Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
+                            const Shape& shape, const ArrayRef* into);
 
 // At most three arrays.
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,

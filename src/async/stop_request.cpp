@@ -13,9 +13,10 @@ Status StopRequest::open(const QueueRef& queue) {
 
 void StopRequest::watch(const std::stop_token& token) {
   if (!first_) {
+    watched_ = token;
     first_.emplace(token, Signal{this});
-  } else {
-    more_.emplace_back(token, Signal{this});
+  } else if (token != watched_) {
+    more_.emplace_front(token, Signal{this});
   }
 }
 

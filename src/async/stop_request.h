@@ -3,7 +3,7 @@
 // StopRequest: stop tokens as a point that a thread can wait for beside others.
 #pragma once
 
-#include <deque>
+#include <forward_list>
 #include <optional>
 #include <stop_token>
 
@@ -34,8 +34,9 @@ class StopRequest {
   QueueRef queue_;
   Ref<Timeline> timeline_;
   base::Atomic<bool> requested_{false};
+  std::stop_token watched_;  // by first_; Tasks that wait side by side have one token as a rule
   std::optional<std::stop_callback<Signal>> first_;
-  std::deque<std::stop_callback<Signal>> more_;
+  std::forward_list<std::stop_callback<Signal>> more_;  // of others
 };
 
 }  // namespace halyard::inline v0::async::detail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/task_runner.h"
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "async/stop_request.h"
@@ -48,8 +50,15 @@ void TaskRunner::wait_for_any() {
     return;
   }
   if (collect_ended()) return;
-  std::vector<Moment> ends;
-  std::vector<hal::Point> points;
+  std::size_t most = 1;  // for the stop request
+  for (const TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
+    ++most;
+  }
+  std::array<hal::Point, 8> few;  // what hal::wait_any, too, takes without an allocation
+  std::vector<hal::Point> many;
+  if (most > few.size()) many.resize(most);
+  const std::span<hal::Point> points = many.empty() ? std::span<hal::Point>(few) : many;
+  std::size_t count = 0;
   StopRequest request;
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
     Result<Moment> end = waiter->context_->end();
@@ -57,14 +66,14 @@ void TaskRunner::wait_for_any() {
       waiter->unlink();
       return waiter->link_before(ready_);
     }
-    points.emplace_back(timeline_of(*end).semaphore(), end->value);
-    ends.push_back(*std::move(end));
+    waiter->end_ = *std::move(end);  // which keeps its semaphore
+    points[count++] = {timeline_of(waiter->end_).semaphore(), waiter->end_.value};
     if (!waiter->stop_->stop_possible()) continue;
     if (!request && !request.open(waiter->context_->queue()).ok()) continue;
     request.watch(*waiter->stop_);
   }
-  if (request) points.push_back(request.point());
-  (void)hal::wait_any(points);
+  if (request) points[count++] = request.point();
+  (void)hal::wait_any({points.data(), count});
   (void)collect_ended();
 }
 

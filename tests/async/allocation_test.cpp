@@ -3,6 +3,8 @@
 // What an await costs in a steady state, counted by a malloc of our own, on all threads.
 #include <algorithm>
 #include <cstdint>
+#include <stop_token>
+#include <vector>
 
 #include "async/async_test_util.h"
 #include "counts/allocations.h"
@@ -109,19 +111,27 @@ TEST_F(AsyncAllocation, CellsAndPartsOnOtherQueuesAllocateNothing) {
             0u);
 }
 
-// Several that wait at once are a list, made for each wait.
-TEST_F(AsyncAllocation, ANurseryWithATaskAllocatesNothing) {
+// All of them wait at once.
+TEST_F(AsyncAllocation, ANurseryWithTasksAllocatesNothing) {
   const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
-  Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
   const auto into = [](Shared<Tensor<float>> of, Partition<Tensor<float>>& tiles) -> Task<> {
     tiles = co_await (saxpy(2.0f, std::move(of), std::move(tiles)) | last);
   };
-  const auto side_by_side = [&]() -> Task<> {
-    Nursery nursery;
-    co_await nursery.spawn(into(x, y));
-    co_await nursery.join();
-  };
-  EXPECT_EQ(least_allocations([&] { sync_wait(side_by_side(), runtime); }), 0u);
+  for (const std::size_t tasks : {1, 2, 5}) {
+    std::vector<Partition<Tensor<float>>> y;
+    for (std::size_t i = 0; i < tasks; ++i) {
+      y.push_back(sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime));
+    }
+    std::stop_source stop;
+    const auto side_by_side = [&]() -> Task<> {
+      Nursery nursery;
+      for (auto& tiles : y) co_await nursery.spawn(into(x, tiles));
+      co_await nursery.join();
+    };
+    EXPECT_EQ(least_allocations([&] { sync_wait(side_by_side(), runtime); }), 0u) << tasks;
+    EXPECT_EQ(least_allocations([&] { sync_wait(side_by_side(), runtime, stop.get_token()); }), 0u)
+        << tasks << " that may be stopped";
+  }
 }
 
 // hal's own two: the buffer and what it refers to (Queue::allocate).

@@ -4,10 +4,14 @@
 #include "halyard/async/operation.h"
 
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "async/async_test_util.h"
+#include "compiler/compile.h"
+#include "compiler/process.h"
 
 namespace halyard::async {
 namespace {
@@ -202,6 +206,51 @@ TEST_F(AsyncOperation, ArithmeticIsElementByElement) {
   EXPECT_THAT(elements(div(a(), b() | share)), ElementsAre(-0.25, 2.0f / 3, 1.5, 4));
   EXPECT_THAT(elements(relu(a())), ElementsAre(0, 2, 3, 4));
   EXPECT_THAT(elements(sigmoid(zeros<float>({2}))), ElementsAre(0.5f, 0.5f));
+}
+
+template <class T>
+class AsyncArithmeticOf : public AsyncTest {};
+using NumberTypes = ::testing::Types<float, double, std::int32_t, std::uint32_t>;
+TYPED_TEST_SUITE(AsyncArithmeticOf, NumberTypes);
+
+TYPED_TEST(AsyncArithmeticOf, IsDoneInTheTypeOfItsOperands) {
+  using T = TypeParam;
+  const auto a = this->run(from_host(std::vector<T>{7, 5, 3, 0}, 4) | share);
+  const auto b = this->run(from_host(std::vector<T>{2, 5, 1, 4}, 4) | share);
+  EXPECT_EQ(this->elements(add(a, b)), (std::vector<T>{9, 10, 4, 4}));
+  EXPECT_EQ(this->elements(sub(a, b)), (std::vector<T>{5, 0, 2, static_cast<T>(T{0} - T{4})}));
+  EXPECT_EQ(this->elements(mul(a, b)), (std::vector<T>{14, 25, 3, 0}));
+  EXPECT_EQ(this->elements(scale(a, T{3})), (std::vector<T>{21, 15, 9, 0}));
+  EXPECT_EQ(this->elements(scale(a, T{3}, empty<T>({4}))), (std::vector<T>{21, 15, 9, 0}));
+  if constexpr (std::is_floating_point_v<T>) {
+    EXPECT_EQ(this->elements(div(a, b)), (std::vector<T>{3.5, 1, 3, 0}));
+  }
+}
+static_assert(
+    std::is_same_v<decltype(add(ones<double>({1}), ones<double>({1})))::Output, Tensor<double>>);
+
+// Each in bits that the other types have not.
+TEST_F(AsyncOperation, KeepsWhatItsTypeHolds) {
+  const auto third = run(full<double>({1}, 1.0 / 3) | share);
+  EXPECT_THAT(elements(add(third, third)), ElementsAre(2.0 / 3));
+  const auto odd = run(full<std::uint32_t>({1}, 0xffff'fff1u) | share);
+  EXPECT_THAT(elements(mul(odd, odd)), ElementsAre(225u));
+  EXPECT_THAT(elements(scale(full<std::int32_t>({1}, -7), -3)), ElementsAre(21));
+}
+
+// As any target without doubles: here one that is not this device's.
+TEST_F(AsyncOperation, ATypeThatTheDeviceLacksIsRefusedInWords) {
+  const std::string folder = ::testing::TempDir() + "no-doubles";
+  std::filesystem::create_directory(folder);
+  const auto ptx = compiler::compile(
+      {.source = HALYARD_SOURCE_DIR "/kernels/elementwise_double.hyk", .targets = {"ptx-sm_80"}});
+  ASSERT_TRUE(compiler::write_file(folder + "/elementwise_double.hyx",
+                                   {reinterpret_cast<const char*>(ptx->data()), ptx->size()})
+                  .ok());
+  const Runtime other = Runtime::open("cpu://", {.kernels = {folder}}).value();
+  EXPECT_THAT(sync_wait(as_result(scale(ones<double>({4}), 2.0)), other).status(),
+              refused_with(StatusCode::kUnavailable, "kernel scale_double of elementwise_double"));
+  EXPECT_THAT(sync_wait(to_host(scale(ones<float>({4}), 2.0f)), other), Each(2.0f));
 }
 
 TEST_F(AsyncOperation, MatmulMultipliesMatrices) {

@@ -77,6 +77,43 @@ TEST_F(AsyncReduction, OfNothingIsTheNeutralElement) {
   EXPECT_TRUE(elements(sum(nothing, 1)).empty());
 }
 
+template <class T>
+class AsyncReductionOf : public AsyncTest {};
+using Types = ::testing::Types<float, double, std::int32_t, std::uint32_t>;
+TYPED_TEST_SUITE(AsyncReductionOf, Types);
+
+TYPED_TEST(AsyncReductionOf, OfAllElementsAndAlongADimension) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  // -5 to 6; of what has no sign 0 to 11.
+  const int least = Limits::is_signed ? -5 : 0;
+  std::vector<T> values;
+  for (int i = 0; i < 12; ++i) values.push_back(static_cast<T>(least + i));
+  const auto x = this->run(from_host(values, {3, 4}) | share);
+  const auto expected = [&](std::initializer_list<int> indices) {
+    std::vector<T> all;
+    for (const int i : indices) all.push_back(static_cast<T>(i));
+    return all;
+  };
+  EXPECT_EQ(this->elements(sum(x)), expected({66 + 12 * least}));
+  EXPECT_EQ(this->elements(max(x)), expected({11 + least}));
+  EXPECT_EQ(this->elements(min(x)), expected({least}));
+  EXPECT_EQ(this->elements(sum(x, 1)), expected({6 + 4 * least, 22 + 4 * least, 38 + 4 * least}));
+  EXPECT_EQ(this->elements(max(x, 0)), expected({8 + least, 9 + least, 10 + least, 11 + least}));
+  EXPECT_EQ(this->elements(min(x, 1)), expected({least, 4 + least, 8 + least}));
+  const auto nothing = this->run(zeros<T>({0, 1}) | share);
+  const bool infinite = Limits::has_infinity;
+  EXPECT_THAT(this->elements(max(nothing)),
+              ElementsAre(infinite ? -Limits::infinity() : Limits::lowest()));
+  EXPECT_THAT(this->elements(min(nothing, 0)),
+              ElementsAre(infinite ? Limits::infinity() : Limits::max()));
+}
+
+TEST_F(AsyncReduction, SumsOfIntegersWrapAround) {
+  EXPECT_THAT(elements(sum(full<std::uint32_t>({5000}, 0x80000001u))), ElementsAre(5000u));
+  EXPECT_THAT(elements(sum(full<std::int32_t>({2}, 0x7fffffff))), ElementsAre(-2));
+}
+
 TEST_F(AsyncReduction, RepeatsBitForBit) {
   const auto x = run(randn<float>({300, 500}, 1) | share);
   const auto again = Runtime::open("cpu://?workers=4").value();

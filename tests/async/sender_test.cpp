@@ -3,13 +3,18 @@
 // Senders with a receiver written by hand; with stdexec where the build has found it.
 #include "halyard/async/sender.h"
 
+#include <barrier>
+#include <future>
+#include <list>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
+#include <thread>
 #include <utility>
 #include <variant>
 
 #include "async/stepped_world.h"
+#include "halyard/async/host_scheduler.h"
 
 namespace halyard::async {
 namespace {
@@ -22,19 +27,13 @@ template <class T>
 using Outcome = std::variant<std::monostate, T, Status, std::exception_ptr, Stopped>;
 
 struct Environment {
-#if defined(HALYARD_HAS_STDEXEC)
-  std::stop_token query(stdexec::get_stop_token_t) const noexcept { return stop; }
-#else
-  std::stop_token query(get_stop_token_t) const noexcept { return stop; }
-#endif
+  std::stop_token query(execution::get_stop_token_t) const noexcept { return stop; }
   std::stop_token stop;
 };
 
 template <class T>
 struct Receiver {
-#if defined(HALYARD_HAS_STDEXEC)
-  using receiver_concept = stdexec::receiver_t;
-#endif
+  using receiver_concept = execution::receiver_t;
   void set_value(T value) && noexcept { outcome->template emplace<T>(std::move(value)); }
   void set_error(Status status) && noexcept { outcome->template emplace<Status>(status); }
   void set_error(std::exception_ptr error) && noexcept {
@@ -90,7 +89,122 @@ TEST_F(AsyncSender, AStopRequestOfTheReceiverStopsIt) {
   run_all();
 }
 
+template <class T, class Channel>
+concept SaysWhereItCompletes = requires(const T& sender) {
+  sender.get_env().query(execution::get_completion_scheduler_t<Channel>());
+};
+
+TEST_F(AsyncSender, SaysOnWhichQueueItRunsAndThatNoSchedulerIsWhereItCompletes) {
+  const auto sender = as_sender(to_host(x) | on(runtime.device().queue(2)));
+  EXPECT_EQ(get_queue(sender.get_env()), runtime.device().queue(2));
+  static_assert(!SaysWhereItCompletes<decltype(sender), execution::set_value_t>);
+}
+
+struct Ran {};
+// Of schedule().
+struct ScheduleReceiver {
+  using receiver_concept = execution::receiver_t;
+  void set_value() && noexcept { outcome->emplace<Ran>(); }
+  void set_error(Status status) && noexcept { outcome->emplace<Status>(std::move(status)); }
+  void set_stopped() && noexcept { outcome->emplace<Stopped>(); }
+  Environment get_env() const noexcept { return {stop}; }
+
+  Outcome<Ran>* outcome;
+  std::stop_token stop{};
+};
+
+class AsyncHostScheduler : public testing::SteppedTest {
+ protected:
+  const HostScheduler host = HostScheduler(runtime.device());
+  Outcome<Ran> outcome;
+};
+
+TEST_F(AsyncHostScheduler, RunsWhatFollowsOnTheHostThreadsAloneAndNoQueueRuns) {
+  auto operation = host.schedule().connect(ScheduleReceiver{&outcome});
+  operation.start();
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(outcome)) << "start() runs nothing";
+  (void)registry.step(base::Shell::kHost);
+  EXPECT_TRUE(std::holds_alternative<Ran>(outcome)) << "and no lane has run";
+}
+
+TEST_F(AsyncHostScheduler, AStopThatIsRequestedBeforeItsTurnStopsIt) {
+  std::stop_source stop;
+  auto operation = host.schedule().connect(ScheduleReceiver{&outcome, stop.get_token()});
+  operation.start();
+  stop.request_stop();
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(outcome)) << "it is stopped where it runs";
+  step();
+  EXPECT_TRUE(std::holds_alternative<Stopped>(outcome));
+}
+
+TEST_F(AsyncHostScheduler, OfNoDeviceFailsWithTheDevicesStatus) {
+  auto operation = HostScheduler(runtime.device(1)).schedule().connect(ScheduleReceiver{&outcome});
+  operation.start();
+  EXPECT_THAT(std::get<Status>(outcome),
+              refused_with(StatusCode::kOutOfRange, "device 1 of a runtime with 1"));
+}
+
+TEST_F(AsyncHostScheduler, AHostCallThatGetsNoThreadFails) {
+  auto operation = HostScheduler(runtime.device(), hal::HostCallMode::kMayBlock)
+                       .schedule()
+                       .connect(ScheduleReceiver{&outcome});
+  operation.start();
+  step();  // a stepped world has no threads
+  EXPECT_THAT(std::get<Status>(outcome), refused_with(StatusCode::kResourceExhausted, "schedule"));
+}
+
+TEST_F(AsyncHostScheduler, OfALostDeviceFails) {
+  device.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
+  auto operation = host.schedule().connect(ScheduleReceiver{&outcome});
+  operation.start();
+  step();
+  EXPECT_THAT(std::get<Status>(outcome), refused_with(StatusCode::kDeviceLost, "bus"));
+}
+
+TEST_F(AsyncHostScheduler, SaysThatItsSendersCompleteOnIt) {
+  const auto env = host.schedule().get_env();
+  EXPECT_EQ(env.query(execution::get_completion_scheduler_t<execution::set_value_t>()), host);
+  EXPECT_EQ(env.query(execution::get_completion_scheduler_t<execution::set_stopped_t>()), host);
+  static_assert(!SaysWhereItCompletes<HostScheduler::Sender, execution::set_error_t>);
+  EXPECT_EQ(host.query(execution::get_forward_progress_guarantee_t()),
+            execution::forward_progress_guarantee::parallel);
+  EXPECT_EQ(HostScheduler(runtime.device()), host);
+  EXPECT_NE(HostScheduler(runtime.device(), hal::HostCallMode::kMayBlock), host);
+}
+
+// Three meet, which two threads could not.
+struct Meet {
+  using receiver_concept = execution::receiver_t;
+  void set_value() && noexcept {
+    std::promise<std::thread::id> own = std::move(done);  // this may be gone once it is kept
+    barrier->arrive_and_wait();
+    own.set_value(std::this_thread::get_id());
+  }
+  void set_error(Status) && noexcept { std::terminate(); }
+  void set_stopped() && noexcept { std::terminate(); }
+
+  std::barrier<>* barrier;
+  std::promise<std::thread::id> done{};
+};
+
+TEST(AsyncHostSchedulerThreads, ThoseThatMayBlockMayWaitForOneAnother) {
+  const Runtime runtime = Runtime::open("cpu://").value();
+  std::barrier<> barrier(3);
+  std::list<detail::HostSchedule<Meet>> operations;
+  std::vector<std::future<std::thread::id>> threads;
+  for (int i = 0; i < 3; ++i) {
+    Meet meet{&barrier};
+    threads.push_back(meet.done.get_future());
+    operations.emplace_back(runtime.device(), hal::HostCallMode::kMayBlock, std::move(meet));
+    operations.back().start();
+  }
+  for (auto& thread : threads) EXPECT_NE(thread.get(), std::this_thread::get_id());
+}
+
 #if defined(HALYARD_HAS_STDEXEC)
+static_assert(stdexec::scheduler<HostScheduler>);
+static_assert(stdexec::sender<HostScheduler::Sender>);
+
 TEST(AsyncStdexec, SendersComposeWithStdexec) {
   const Runtime runtime = Runtime::open("cpu://").value();
   auto part = [&](float element) {
@@ -101,6 +215,32 @@ TEST(AsyncStdexec, SendersComposeWithStdexec) {
                                   stdexec::then([](float a, float b) { return a + b; }))
                    .value();
   EXPECT_EQ(sum, 3.0f);
+}
+
+TEST(AsyncStdexec, WorkStartsAndContinuesOnTheHostScheduler) {
+  const Runtime runtime = Runtime::open("cpu://").value();
+  const HostScheduler host(runtime.device());
+  const auto elsewhere = [main = std::this_thread::get_id()] {
+    return std::this_thread::get_id() != main;
+  };
+  auto [started] =
+      stdexec::sync_wait(stdexec::starts_on(host, stdexec::just() | stdexec::then(elsewhere)))
+          .value();
+  EXPECT_TRUE(started);
+  auto work = as_sender(to_host(ones<float>({4})) | on(runtime)) | stdexec::continues_on(host);
+  EXPECT_EQ(stdexec::get_completion_scheduler<stdexec::set_value_t>(stdexec::get_env(work),
+                                                                    stdexec::env<>()),
+            host);
+  auto [continued, sum] =
+      stdexec::sync_wait(std::move(work) | stdexec::then([&](std::vector<float> elements) {
+                           return std::tuple(elsewhere(), elements[0]);
+                         }) |
+                         stdexec::let_value([](auto& both) {
+                           return stdexec::just(std::get<0>(both), std::get<1>(both));
+                         }))
+          .value();
+  EXPECT_TRUE(continued);
+  EXPECT_EQ(sum, 1.0f);
 }
 #endif
 

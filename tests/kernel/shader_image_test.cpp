@@ -35,11 +35,15 @@ HY_KERNEL(second, 32, 1, 1, HY_OUT(float, y), HY_SHARED(float, t, 32)) {
 }
 )";
 
-TEST(ShaderImage, ExistsOfEveryShippedKernel) {
+TEST(ShaderImage, ExistsOfEveryShippedKernelButThoseOfDoubles) {
   const auto sources = shipped_sources();
   ASSERT_GT(sources.size(), 1u);
   for (const std::string& path : sources) {
     const auto images = shaders_of_file(path, {"spirv-1.5", "msl-3.0"});
+    if (path.ends_with("_double.hyk")) {
+      EXPECT_THAT(images.status().message(), ::testing::HasSubstr("double")) << path;
+      continue;
+    }
     ASSERT_TRUE(images.ok()) << images.status().message();
     EXPECT_EQ(invalid(images->at(0)), "") << path;
     EXPECT_EQ(malformed(images->at(1)), "") << path;

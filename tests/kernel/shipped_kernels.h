@@ -21,8 +21,11 @@ namespace halyard::testing {
 template <class T>
 class Array {
  public:
-  // What an output holds before; a finite number as a float.
-  static constexpr T kUntouched = std::bit_cast<T>(0xdeadbeefu);
+  // What an output holds before; a finite number as a float and as a double.
+  static constexpr T kUntouched = [] {
+    if constexpr (sizeof(T) == 8) return std::bit_cast<T>(0xdeadbeefdeadbeefu);
+    if constexpr (sizeof(T) == 4) return std::bit_cast<T>(0xdeadbeefu);
+  }();
 
   explicit Array(std::size_t size) : Array(std::vector<T>(size, kUntouched)) {}
   explicit Array(const std::vector<T>& values)

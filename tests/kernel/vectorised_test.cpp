@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang makes of the shipped kernels for x86-64-v3: arithmetic on eight elements at once, read
-// from the disassembled image.
+// What clang makes of the shipped kernels for x86-64-v3: arithmetic on eight elements at once, or
+// on four doubles, read from the disassembled image.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,6 +42,16 @@ const std::vector<ShippedCode>& shipped_code() {
       {"divide", {"vdivps"}},
       {"minimum", {"vminps"}},
       {"maximum", {"vmaxps"}},
+      {"add_uint", {"vpaddd"}},
+      {"subtract_uint", {"vpsubd"}},
+      {"multiply_uint", {"vpmulld"}},
+      {"scale", {"vmulps"}},
+      {"scale_uint", {"vpmulld"}},
+      {"add_double", {"vaddpd"}},
+      {"subtract_double", {"vsubpd"}},
+      {"multiply_double", {"vmulpd"}},
+      {"divide_double", {"vdivpd"}},
+      {"scale_double", {"vmulpd"}},
       {"negate", {"vxorps"}},
       {"absolute", {"vandps"}},
       {"exp", {"vmulps", "vaddps", "vpaddd"}},
@@ -80,6 +90,29 @@ const std::vector<ShippedCode>& shipped_code() {
       {"sum_columns", {"vaddps"}},
       {"max_columns", {"vmaxps"}},
       {"min_columns", {"vminps"}},
+      {"max_uint", {"vpmaxud"}},
+      {"min_uint", {"vpminud"}},
+      {"max_int", {"vpmaxsd"}},
+      {"min_int", {"vpminsd"}},
+      {"sum_double", {"vaddpd"}},
+      {"max_double", {"vmaxpd"}},
+      {"min_double", {"vminpd"}},
+      {"sum_rows_uint", {"vpaddd"}},
+      {"max_rows_uint", {"vpmaxud"}},
+      {"min_rows_uint", {"vpminud"}},
+      {"max_rows_int", {"vpmaxsd"}},
+      {"min_rows_int", {"vpminsd"}},
+      {"sum_rows_double", {"vaddpd"}},
+      {"max_rows_double", {"vmaxpd"}},
+      {"min_rows_double", {"vminpd"}},
+      {"sum_columns_uint", {"vpaddd"}},
+      {"max_columns_uint", {"vpmaxud"}},
+      {"min_columns_uint", {"vpminud"}},
+      {"max_columns_int", {"vpmaxsd"}},
+      {"min_columns_int", {"vpminsd"}},
+      {"sum_columns_double", {"vaddpd"}},
+      {"max_columns_double", {"vmaxpd"}},
+      {"min_columns_double", {"vminpd"}},
       {"saxpy", {"vmulps", "vaddps"}},
       {"saxpy_tile", {"vmulps", "vaddps"}},
       {"scan_inclusive", {"vpaddd"}},

@@ -73,6 +73,8 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
     return std::move(*this);
   }
 
+  const QueueRef& queue() const noexcept { return what_.queue; }
+
   // For adapters.
   detail::Awaited<Op> take() && { return std::move(what_); }
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions of float, done by the shipped kernels (docs/kernels.md), whose bounds of error hold.
+// Reductions of float, double, std::int32_t and std::uint32_t, done by the shipped kernels
+// (docs/kernels.md), whose bounds of error hold.
 //
 //   sum(x)  max(x)  min(x)          of all elements: a tensor of no dimensions, one element
 //   sum(x, axis)  ...               along one dimension, which the result lacks; -1 is the last
 //   sum(x, axis, into)  ...         into a tensor that is there, as arithmetic.h's
 //
-// Of nothing the sum is 0, the greatest -infinity, the least infinity; a NaN is passed by max and
-// min. The order of additions depends on the shape alone, so results repeat bit for bit. `x` is an
-// operand as arithmetic.h's. kInvalidArgument for a dimension that it does not have.
+// Of nothing the sum is 0, the greatest -infinity or the least integer, the least infinity or the
+// greatest integer; a NaN is passed by max and min. Sums of integers wrap around, modulo 2^32. The
+// order of additions depends on the shape alone, so results repeat bit for bit. `x` is an operand
+// as arithmetic.h's. kInvalidArgument for a dimension that it does not have.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -24,32 +27,27 @@ namespace halyard::inline v0::async {
 namespace detail {
 
 // Kernels of reduce.hyk.
-struct Reduction {
-  const char *name, *all, *rows, *columns;
-};
-inline constexpr Reduction kSum{"sum", "sum_float", "sum_rows", "sum_columns"};
-inline constexpr Reduction kMax{"max", "max_float", "max_rows", "max_columns"};
-inline constexpr Reduction kMin{"min", "min_float", "min_rows", "min_columns"};
+enum class Reduction : std::uint8_t { kSum, kMax, kMin };
 
-HALYARD_EXPORT Result<Tensor<float>> reduce_all(Context& context, const Reduction& reduction,
-                                                const ArrayRef& operand);
-HALYARD_EXPORT Result<Tensor<float>> reduce_axis(Context& context, const Reduction& reduction,
-                                                 int axis, hal::View<ArrayRef> operands,
-                                                 Tensor<float>* into);
+// As arithmetic.h's.
+HALYARD_EXPORT Result<AnyTensor> reduce_all(Context& context, Reduction reduction,
+                                            const ArrayRef& operand);
+HALYARD_EXPORT Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
+                                             const ArrayRef& operand, const ArrayRef* into);
 
 struct CallReduceAll {
-  Result<Tensor<float>> operator()(Context& context, hal::View<ArrayRef> operands,
-                                   Tensor<float>*) const {
-    return reduce_all(context, *reduction, operands[0]);
+  Result<AnyTensor> operator()(Context& context, hal::View<ArrayRef> operands,
+                               const ArrayRef*) const {
+    return reduce_all(context, reduction, operands[0]);
   }
-  const Reduction* reduction;
+  Reduction reduction;
 };
 struct CallReduceAxis {
-  Result<Tensor<float>> operator()(Context& context, hal::View<ArrayRef> operands,
-                                   Tensor<float>* into) const {
-    return reduce_axis(context, *reduction, axis, operands, into);
+  Result<AnyTensor> operator()(Context& context, hal::View<ArrayRef> operands,
+                               const ArrayRef* into) const {
+    return reduce_axis(context, reduction, axis, operands[0], into);
   }
-  const Reduction* reduction;
+  Reduction reduction;
   int axis;
 };
 
@@ -62,32 +60,38 @@ concept ArrayOrOperation =
 
 template <detail::ArrayOrOperation A>
 auto sum(A&& x) {
-  return detail::arithmetic<1>(detail::CallReduceAll{&detail::kSum}, std::forward<A>(x));
+  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallReduceAll{detail::Reduction::kSum},
+                                                  std::forward<A>(x));
 }
 template <detail::ArrayOrOperation A, class... Into>
 auto sum(A&& x, int axis, Into&&... into) {
-  return detail::arithmetic<1>(detail::CallReduceAxis{&detail::kSum, axis}, std::forward<A>(x),
-                               std::forward<Into>(into)...);
+  return detail::arithmetic<detail::OfNumbers, 1>(
+      detail::CallReduceAxis{detail::Reduction::kSum, axis}, std::forward<A>(x),
+      std::forward<Into>(into)...);
 }
 
 template <detail::ArrayOrOperation A>
 auto max(A&& x) {
-  return detail::arithmetic<1>(detail::CallReduceAll{&detail::kMax}, std::forward<A>(x));
+  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallReduceAll{detail::Reduction::kMax},
+                                                  std::forward<A>(x));
 }
 template <detail::ArrayOrOperation A, class... Into>
 auto max(A&& x, int axis, Into&&... into) {
-  return detail::arithmetic<1>(detail::CallReduceAxis{&detail::kMax, axis}, std::forward<A>(x),
-                               std::forward<Into>(into)...);
+  return detail::arithmetic<detail::OfNumbers, 1>(
+      detail::CallReduceAxis{detail::Reduction::kMax, axis}, std::forward<A>(x),
+      std::forward<Into>(into)...);
 }
 
 template <detail::ArrayOrOperation A>
 auto min(A&& x) {
-  return detail::arithmetic<1>(detail::CallReduceAll{&detail::kMin}, std::forward<A>(x));
+  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallReduceAll{detail::Reduction::kMin},
+                                                  std::forward<A>(x));
 }
 template <detail::ArrayOrOperation A, class... Into>
 auto min(A&& x, int axis, Into&&... into) {
-  return detail::arithmetic<1>(detail::CallReduceAxis{&detail::kMin, axis}, std::forward<A>(x),
-                               std::forward<Into>(into)...);
+  return detail::arithmetic<detail::OfNumbers, 1>(
+      detail::CallReduceAxis{detail::Reduction::kMin, axis}, std::forward<A>(x),
+      std::forward<Into>(into)...);
 }
 
 }  // namespace halyard::inline v0::async

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Senders: operations for std::execution (P2300). Not part of halyard/async.h. With stdexec, where
-// <stdexec/execution.hpp> is found, or without: then a receiver has the members set_value,
-// set_error and set_stopped, and perhaps get_env().
+// Senders: operations for std::execution (P2300; execution.h says which). Not part of
+// halyard/async.h.
 //
 //   auto [y] = stdexec::sync_wait(as_sender(to_host(add(x, x)) | on(runtime)) | then(f)).value();
 //
 // Completes with set_value(T); with set_error(Status), as as_result() gives, or
 // set_error(std::exception_ptr) if a function of the operation throws; with set_stopped() once a
-// stop is requested of the receiver's token: on a thread of the runtime, the one that requests the
-// stop, or within start().
+// stop is requested of the receiver's token.
+//
+// Where: on a thread of the runtime, where what follows must not block; within start(), if there is
+// nothing to wait for; or on the thread that requests the stop. So there is no completion scheduler
+// to ask for. continues_on(HostScheduler(device)) gives one (host_scheduler.h), or any scheduler of
+// the program. start() may be called by any thread, and never waits for a device.
 #pragma once
 
 #include <exception>
@@ -18,35 +21,24 @@
 #include <type_traits>
 #include <utility>
 
-#if __has_include(<stdexec/execution.hpp>)
-#include <stdexec/execution.hpp>
-#define HALYARD_HAS_STDEXEC 1
-#endif
-
 #include "halyard/async/await.h"
+#include "halyard/async/execution.h"
 #include "halyard/async/future.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
 
-// The query for a stop token of a receiver's environment where there is no stdexec:
-// receiver.get_env().query(get_stop_token_t()).
-struct get_stop_token_t {};
+// A query of a sender's environment: the queue that its operation runs on. Not forwarded: what
+// follows the operation does not run there.
+struct get_queue_t {
+  template <class Env>
+  QueueRef operator()(const Env& env) const noexcept {
+    return env.query(*this);
+  }
+};
+inline constexpr get_queue_t get_queue{};
 
 namespace detail {
-
-template <class Receiver>
-auto stop_token_of(const Receiver& receiver) {
-#if defined(HALYARD_HAS_STDEXEC)
-  return stdexec::get_stop_token(stdexec::get_env(receiver));
-#else
-  if constexpr (requires { receiver.get_env().query(get_stop_token_t()); }) {
-    return receiver.get_env().query(get_stop_token_t());
-  } else {
-    return std::stop_token();
-  }
-#endif
-}
 
 struct RequestStop {
   void operator()() noexcept { source.request_stop(); }
@@ -88,6 +80,8 @@ class SenderOperation {
   };
 
  public:
+  using operation_state_concept = execution::operation_state_t;
+
   SenderOperation(Awaited<Op>&& what, Receiver&& receiver)
       : what_(std::move(what)), receiver_(std::move(receiver)) {}
   SenderOperation(const SenderOperation&) = delete;
@@ -117,29 +111,17 @@ class SenderOperation {
   void complete(Result<T>&& result) noexcept {
     bridge_.close();
     if (result.ok()) {
-#if defined(HALYARD_HAS_STDEXEC)
-      stdexec::set_value(std::move(receiver_), *std::move(result));
-#else
-      std::move(receiver_).set_value(*std::move(result));
-#endif
+      execution::set_value(std::move(receiver_), *std::move(result));
     } else if (result.status().code() == StatusCode::kCancelled &&
                stop_token_of(receiver_).stop_requested()) {
-#if defined(HALYARD_HAS_STDEXEC)
-      stdexec::set_stopped(std::move(receiver_));
-#else
-      std::move(receiver_).set_stopped();
-#endif
+      execution::set_stopped(std::move(receiver_));
     } else {
       set_error(std::move(result).status());
     }
   }
   template <class E>
   void set_error(E error) noexcept {
-#if defined(HALYARD_HAS_STDEXEC)
-    stdexec::set_error(std::move(receiver_), std::move(error));
-#else
-    std::move(receiver_).set_error(std::move(error));
-#endif
+    execution::set_error(std::move(receiver_), std::move(error));
   }
 
   Awaited<Op> what_;
@@ -154,12 +136,10 @@ class SenderOperation {
 template <DeviceOperation Op>
 class DeviceSender {
  public:
-#if defined(HALYARD_HAS_STDEXEC)
-  using sender_concept = stdexec::sender_t;
-  using completion_signatures = stdexec::completion_signatures<
-      stdexec::set_value_t(typename detail::Await<Op>::Value), stdexec::set_error_t(Status),
-      stdexec::set_error_t(std::exception_ptr), stdexec::set_stopped_t()>;
-#endif
+  using sender_concept = execution::sender_t;
+  using completion_signatures = execution::completion_signatures<
+      execution::set_value_t(typename detail::Await<Op>::Value), execution::set_error_t(Status),
+      execution::set_error_t(std::exception_ptr), execution::set_stopped_t()>;
 
   explicit DeviceSender(DeviceFuture<Op>&& future) : future_(std::move(future)) {}
 
@@ -168,6 +148,12 @@ class DeviceSender {
   detail::SenderOperation<Op, Receiver> connect(Receiver receiver) && {
     return {std::move(future_).take(), std::move(receiver)};
   }
+
+  struct Env {
+    QueueRef query(get_queue_t) const noexcept { return queue; }
+    QueueRef queue;
+  };
+  Env get_env() const noexcept { return {future_.queue()}; }
 
  private:
   DeviceFuture<Op> future_;

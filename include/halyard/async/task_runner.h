@@ -42,6 +42,7 @@ class TaskWaiter {
   std::coroutine_handle<> coroutine_{};
   Context* context_ = nullptr;
   const std::stop_token* stop_ = nullptr;
+  Moment end_{};  // of the context, once it is waited for beside others
 };
 
 class HALYARD_EXPORT TaskRunner {

@@ -198,13 +198,17 @@ class Partition<Tensor<T>, kTile...> {
 };
 
 namespace detail {
-// An array's memory and shape. A view.
+// An array's memory, shape and elements. A view.
 struct ArrayRef {
   template <class Array>
     requires requires(const Array& array) { array.memory(); }
-  ArrayRef(const Array& array) noexcept : memory(array.memory()), shape(array.shape()) {}
+  ArrayRef(const Array& array) noexcept
+      : memory(array.memory()),
+        shape(array.shape()),
+        type(kElementType<typename Array::value_type>) {}
   StorageRange memory;
   Shape shape;
+  kernel::ElementType type;
 };
 }  // namespace detail
 

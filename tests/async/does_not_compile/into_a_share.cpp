@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: into: a Tensor<float>, which is written over, or what gives one
+// error: into: a Tensor, which is written over, or what gives one
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -4,6 +4,4 @@
 
 using namespace halyard::async;
 
-constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
-
-auto f() { return add(ones<int>({4}), ones<int>({4})); }
+auto f() { return softmax(ones<double>({4})); }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "async/shape.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::async::detail {
+
+bool same(const hal::Extents& a, const hal::Extents& b) {
+  bool same = a.rank() == b.rank();
+  for (std::size_t d = 0; same && d < a.rank(); ++d) same = a[d] == b[d];
+  return same;
+}
+
+std::string text_of(const hal::Extents& extents, const char* between) {
+  if (extents.rank() == 0) return "()";
+  std::string text;
+  for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
+    base::append(text, "{}{}", d == 0 ? "" : between, extents[d]);
+  }
+  return text;
+}
+
+Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type) {
+  if (shape.rank() > hal::kMaxTensorRank) {
+    return error(StatusCode::kInvalidArgument, "a tensor of {} dimensions; the most is {}",
+                 shape.rank(), hal::kMaxTensorRank);
+  }
+  std::uint64_t size = kernel::size_of(type);
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (__builtin_mul_overflow(size, shape[d], &size)) {
+      return Status(StatusCode::kOutOfRange, "a tensor of 2^64 bytes or more");
+    }
+  }
+  return size;
+}
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is asked of shapes and tiles.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "halyard/base/result.h"
+#include "halyard/hal/launch.h"
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::async::detail {
+
+// "16 x 16"; "()" without dimensions
+std::string text_of(const hal::Extents& extents, const char* between = " x ");
+bool same(const hal::Extents& a, const hal::Extents& b);
+// Of a dense array. kOutOfRange: 2^64 bytes or more; kInvalidArgument: more than
+// hal::kMaxTensorRank dimensions.
+Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type);
+
+}  // namespace halyard::inline v0::async::detail

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shipped kernels that are there for several types of elements: those that are no floats, each
+// against the same arithmetic on the host. Shaders have no doubles.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <type_traits>
+
+#include "kernel/shipped_kernels.h"
+
+namespace halyard::testing {
+namespace {
+
+constexpr std::uint32_t kSizes[] = {0, 1, 255, 256, 257, 4095, 4096, 4097, 70001};
+
+// How the kernels of T end: those that compute modulo 2^32 are of uint.
+template <class T>
+struct Of {
+  static constexpr bool kIsDouble = std::is_same_v<T, double>;
+  static std::string file(const char* name) {
+    return name + std::string(kIsDouble ? "_double" : "");
+  }
+  static std::string modular(const std::string& name) {
+    return name + (kIsDouble ? "_double" : "_uint");
+  }
+  static std::string ordered(const std::string& name) {
+    return name + (kIsDouble ? "_double" : std::is_signed_v<T> ? "_int" : "_uint");
+  }
+};
+
+template <class T>
+std::vector<T> random_values(std::size_t size, unsigned seed) {
+  const std::vector<std::uint32_t> bits = random_uints(2 * size, seed);
+  std::vector<T> values;
+  for (std::size_t i = 0; i < size; ++i) {
+    if constexpr (std::is_same_v<T, double>) {
+      const auto whole =
+          static_cast<std::int64_t>(std::uint64_t{bits[2 * i]} << 32 | bits[2 * i + 1]);
+      values.push_back(static_cast<double>(whole) * (100 * 0x1p-63));
+    } else {
+      values.push_back(static_cast<T>(bits[i]));
+    }
+  }
+  return values;
+}
+
+// On the host: integers wrap around.
+template <class T, class F>
+T apply(F function, T a, T b) {
+  if constexpr (std::is_same_v<T, double>) {
+    return function(a, b);
+  } else {
+    return static_cast<T>(function(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)));
+  }
+}
+
+template <class T>
+class ShippedTypes : public ::testing::Test {
+ protected:
+  // `x` reduced, where an element is rounded so many times at most.
+  static void expect_sum(T got, const std::vector<T>& x, std::size_t rounded) {
+    if constexpr (std::is_same_v<T, double>) {
+      long double sum = 0, magnitude = 0;
+      for (const double value : x) {
+        sum += value;
+        magnitude += std::fabs(value);
+      }
+      const auto bound = static_cast<long double>(rounded) * 0x1p-53L * magnitude;
+      EXPECT_LE(std::fabs(static_cast<long double>(got) - sum), bound);
+    } else {
+      T sum = 0;
+      for (const T value : x) sum = apply(std::plus(), sum, value);
+      EXPECT_EQ(got, sum);
+    }
+  }
+  static T greatest(const std::vector<T>& x) {
+    const T nothing =
+        Of<T>::kIsDouble ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::ranges::max(with(x, nothing));
+  }
+  static T least(const std::vector<T>& x) {
+    const T nothing =
+        Of<T>::kIsDouble ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return std::ranges::min(with(x, nothing));
+  }
+
+ private:
+  static std::vector<T> with(std::vector<T> x, T value) {
+    x.push_back(value);
+    return x;
+  }
+};
+
+#ifdef HALYARD_TEST_SHADERS
+using Types = ::testing::Types<std::int32_t, std::uint32_t>;
+#else
+using Types = ::testing::Types<std::int32_t, std::uint32_t, double>;
+#endif
+TYPED_TEST_SUITE(ShippedTypes, Types);
+
+TYPED_TEST(ShippedTypes, TwoOperandsGiveTheSameBitsAsOnTheHost) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("elementwise"));
+  const auto expect = [&](const char* name, auto function) {
+    for (const std::uint32_t size : kSizes) {
+      const std::vector<T> a = random_values<T>(size, 1), b = random_values<T>(size, 2);
+      const Array<T> y(size);
+      file.run(Of<T>::modular(name), groups_of(256, size), {Array(a), Array(b), y}, {size});
+      std::vector<T> want;
+      for (std::size_t i = 0; i < size; ++i) want.push_back(apply(function, a[i], b[i]));
+      EXPECT_TRUE(y.values() == want) << name << " of " << size;
+    }
+  };
+  expect("add", std::plus());
+  expect("subtract", std::minus());
+  expect("multiply", std::multiplies());
+  if constexpr (Of<T>::kIsDouble) expect("divide", std::divides());
+}
+
+TYPED_TEST(ShippedTypes, ScalingMultipliesEachElement) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("elementwise"));
+  const T by = static_cast<T>(-3);
+  const hal::Constant constant = [&]() -> hal::Constant {
+    if constexpr (std::is_same_v<T, double>)
+      return by;
+    else
+      return static_cast<std::uint32_t>(by);
+  }();
+  for (const std::uint32_t size : kSizes) {
+    const std::vector<T> x = random_values<T>(size, 3);
+    const Array<T> y(size);
+    file.run(Of<T>::modular("scale"), groups_of(256, size), {Array(x), y}, {constant, size});
+    std::vector<T> want;
+    for (const T value : x) want.push_back(apply(std::multiplies(), by, value));
+    EXPECT_TRUE(y.values() == want) << size;
+  }
+}
+
+TYPED_TEST(ShippedTypes, OfAllElementsTheSumTheGreatestAndTheLeast) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("reduce"));
+  const auto reduce = [&](const std::string& name, const std::vector<T>& x) {
+    Array<T> from(x);
+    std::size_t left = x.size();
+    do {
+      const std::uint32_t groups = groups_of(4096, left);
+      Array<T> to(groups);
+      file.run(name, groups, {from, to}, {static_cast<std::uint32_t>(left)});
+      from = std::move(to);
+      left = groups;
+    } while (left > 1);
+    return from.values().at(0);
+  };
+  for (const std::uint32_t size : kSizes) {
+    SCOPED_TRACE(size);
+    const std::vector<T> x = random_values<T>(size, 4);
+    this->expect_sum(reduce(Of<T>::modular("sum"), x), x, size > 4096 ? 48 : 24);
+    EXPECT_EQ(reduce(Of<T>::ordered("max"), x), this->greatest(x));
+    EXPECT_EQ(reduce(Of<T>::ordered("min"), x), this->least(x));
+  }
+}
+
+TYPED_TEST(ShippedTypes, OfRowsAndColumnsTheSumTheGreatestAndTheLeast) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("reduce"));
+  for (const auto& [matrices, rows, columns] :
+       {std::array{1u, 0u, 3u}, {1u, 3u, 0u}, {3u, 17u, 65u}, {2u, 40u, 257u}, {1u, 2u, 1100u}}) {
+    SCOPED_TRACE(::testing::PrintToString(std::array{matrices, rows, columns}));
+    const std::vector<T> x = random_values<T>(matrices * rows * columns, 5);
+    const auto run = [&](const std::string& kernel, std::size_t results, std::uint32_t groups,
+                         hal::View<hal::Constant> sizes) {
+      const Array<T> y(results);
+      file.run(kernel, groups, {Array(x), y}, sizes);
+      return y.values();
+    };
+    // of(i) are the elements of which result i is.
+    const auto expect = [&](const std::string& along, std::size_t results, std::uint32_t groups,
+                            hal::View<hal::Constant> sizes, std::size_t rounded, auto of) {
+      const auto sums = run(Of<T>::modular("sum_" + along), results, groups, sizes);
+      const auto high = run(Of<T>::ordered("max_" + along), results, groups, sizes);
+      const auto low = run(Of<T>::ordered("min_" + along), results, groups, sizes);
+      for (std::size_t i = 0; i < results; ++i) {
+        this->expect_sum(sums[i], of(i), rounded);
+        ASSERT_EQ(high[i], this->greatest(of(i))) << along << i;
+        ASSERT_EQ(low[i], this->least(of(i))) << along << i;
+      }
+    };
+    expect("rows", matrices * rows, matrices * rows, {columns}, columns / 1024 + 38,
+           [&](std::size_t i) {
+             const auto first = x.begin() + static_cast<std::ptrdiff_t>(i * columns);
+             return std::vector<T>(first, first + columns);
+           });
+    expect("columns", matrices * columns, matrices * ((columns + 255) / 256), {rows, columns},
+           rows / 16 + 31, [&](std::size_t i) {
+             std::vector<T> column;
+             for (std::size_t row = 0; row < rows; ++row) {
+               column.push_back(x[(i / columns * rows + row) * columns + i % columns]);
+             }
+             return column;
+           });
+  }
+}
+
+}  // namespace
+}  // namespace halyard::testing
