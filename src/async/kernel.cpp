@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels of a DeviceState: found, loaded, compared with what was declared.
-#include <algorithm>
 #include <string>
 
 #include "async/device_state.h"
