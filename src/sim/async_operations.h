@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "halyard/async.h"
+#include "sim/random.h"
 
 namespace halyard::inline v0::sim {
 
@@ -20,6 +21,12 @@ using Contents = std::vector<Element>;
 using Tensor = async::Tensor<Element>;
 using Shared = async::Shared<Tensor>;
 using Partition = async::Partition<Tensor>;
+
+inline Contents draw_contents(Random& random, std::size_t size) {
+  Contents contents(size);
+  for (Element& element : contents) element = static_cast<Element>(random.next());
+  return contents;
+}
 
 // Reads `source`, which may be shared, and gives a new tensor.
 template <class Source>

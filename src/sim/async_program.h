@@ -16,6 +16,7 @@
 //     device when the devices have, and nothing is allocated at the end.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -29,6 +30,7 @@
 #include "hal/registry.h"
 #include "halyard/async.h"
 #include "sim/async_operations.h"
+#include "sim/async_script.h"
 #include "sim/errand.h"
 #include "sim/native.h"
 #include "sim/plan.h"
@@ -50,6 +52,8 @@ class AsyncProgram {
   std::string dump();
 
  private:
+  static constexpr std::size_t kTile = 7;  // divides no size
+
   // A tree of operations that is awaited, or dropped before that.
   struct Tree {
     enum class Outcome : std::uint8_t { kUnknown, kDone, kFailed };
@@ -64,12 +68,13 @@ class AsyncProgram {
     Status status{};
     std::vector<const Tree*> operands{};  // what they do has to be done before
   };
+  using Users = std::vector<const Tree*>;
   // A tensor, however it is owned, and what it holds.
   struct Array {
     std::variant<std::monostate, Tensor, Shared, Partition> handle{};
     Contents contents{};  // none: there is no memory for it
     // Who writes it, and who has read it since: shared by its owners.
-    std::shared_ptr<std::vector<const Tree*>> users{};
+    std::shared_ptr<Users> users{};
   };
   // An operation, and what the tensor that it gives will hold.
   struct Draft {
@@ -81,7 +86,7 @@ class AsyncProgram {
   struct Destination {
     template <class Handle>
     int operator()(Handle handle) const {
-      auto users = std::make_shared<std::vector<const Tree*>>(1, tree);
+      auto users = std::make_shared<Users>(1, tree);
       const Array last = std::exchange(program->slots_[slot],
                                        Array{std::move(handle), contents, std::move(users)});
       return 0;  // map() wants a value
@@ -91,6 +96,14 @@ class AsyncProgram {
     std::size_t slot;
     Contents contents;
   };
+  struct Place {
+    std::uint32_t device;
+    std::size_t size;
+  };
+  struct Recording;  // and what uses one
+  struct Replayed;
+  struct Reading;
+  struct Called;
   // Who does something: a host, or an errand on a thread of the runtime.
   struct Actor {
     Random random;
@@ -114,6 +127,12 @@ class AsyncProgram {
   }
   std::size_t any_slot(Random& random) const { return random.below(slots_.size()); }
 
+  void record_something(Actor& actor);
+  void drop_recording(Actor& actor);
+  void use_recording(Actor& actor);
+  Draft replay(Random& random, Tree& tree, Draft draft, std::uint64_t depth);
+  std::optional<Place> recorded_place(Random& random) const;  // of some recording
+
   Tree& plant(Actor& actor, std::uint32_t device, std::size_t size);
   template <class Op, class Take>
   void await(Actor& actor, Tree& tree, Op operation, Take take);
@@ -121,7 +140,7 @@ class AsyncProgram {
   static Errand::Started run_errand(Errand& errand, AsyncProgram& program, Tree& tree,
                                     std::uint64_t seed, async::DeviceFuture<Op> future, Take take);
   template <class Answer, class Take>
-  void ended(Tree& tree, Answer answer, const Take& take);
+  void ended(Tree& tree, Answer answer, Take take);
 
   void drop_slots();
   void end_errands();
@@ -146,6 +165,7 @@ class AsyncProgram {
   std::size_t queues_;    // of each device
   std::size_t sizes_[2];  // of tensors, in elements
   std::vector<Array> slots_;
+  std::array<std::shared_ptr<Recording>, 2> recordings_;
   std::deque<Tree> trees_;
   std::deque<Errand> errands_;
   std::vector<bool> lost_;                   // devices
