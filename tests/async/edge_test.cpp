@@ -150,6 +150,21 @@ TEST_F(AsyncEdge, MemoryGoesBackBehindAReadOnAnotherQueue) {
   EXPECT_TRUE(other->ok());
 }
 
+// Who submits may be in the midst of a tree, and hold the lock of a part that several share.
+TEST_F(AsyncEdge, NoCoroutineGoesOnWithinTheSubmissionOfAnother) {
+  const Shared<Tensor<float>> x = tensor(1.0f) | share;
+  Elements read[2];
+  const Handmade first = await_into(read[0], to_host(x) | on(queue(0)));
+  step();
+  control->lanes.at(first_lane)->run();
+  const Handmade second = await_into(read[1], to_host(x) | on(queue(0)));
+  EXPECT_FALSE(first.done()) << "though the submission has found that its work is done";
+  step();
+  EXPECT_TRUE(first.done());
+  run_all();
+  EXPECT_THAT(read[1]->value(), Each(1.0f));
+}
+
 TEST_F(AsyncEdge, TreesThatShareNoDataDoNotWaitForEachOther) {
   Elements read[2];
   const Handmade first = await_into(read[0], to_host(full<float>({8}, 1.0f)) | on(queue(0)));
