@@ -4,6 +4,7 @@
 // updates: simulated devices run no kernels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <tuple>
@@ -72,6 +73,15 @@ struct Swapped {
     return Output(std::move(a), std::move(b));
   }
   Tensor a, b;
+};
+
+// A policy that has the queues of one device to choose from.
+struct OnDevice {
+  async::QueueRef pick(const async::OpInfo& info) const noexcept {
+    return policy.pick({info.devices, info.queues.subspan(device * queues, queues), info.inputs});
+  }
+  async::Policy policy;
+  std::size_t device, queues;  // of each
 };
 
 }  // namespace halyard::inline v0::sim

@@ -56,7 +56,8 @@ bool AsyncProgram::open() {
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
   if (devices.ok()) {
     devices_ = *std::move(devices);
-    Result<async::Runtime> runtime = async::Runtime::create(devices_, {.queues = queues_});
+    Result<async::Runtime> runtime = async::Runtime::create(
+        devices_, {.queues = queues_, .policy = policies_[random_.below(policies_.size())]});
     if (runtime.ok()) {
       runtime_ = *std::move(runtime);
       return true;
@@ -91,7 +92,7 @@ void AsyncProgram::live(std::uint32_t host) {
 
 void AsyncProgram::act(Actor& actor) {
   Random& random = actor.random;
-  switch (random.below(26)) {
+  switch (random.below(32)) {
     case 0:
     case 1: {
       const Array last = std::exchange(slots_[any_slot(random)], {});
@@ -136,9 +137,27 @@ void AsyncProgram::act(Actor& actor) {
     case 16:
       use_recording(actor);
       break;
+    case 17:
+    case 18:
+      hold_something(actor);
+      break;
+    case 19:
+    case 20:
+      run_children(actor);
+      break;
+    case 21:
+      if (actor.may_block) request_stop();
+      break;
     default:
       await_tree(actor);
   }
+}
+
+// Coroutines go on, on this thread.
+void AsyncProgram::request_stop() {
+  std::stop_source stop = std::exchange(stop_, {});
+  base::schedule_point(&stop_, base::Touch::kWrite);
+  stop.request_stop();
 }
 
 // What is in a slot gets another sort of owner.

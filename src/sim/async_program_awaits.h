@@ -24,9 +24,19 @@ auto ask(async::DeviceFuture<Op> future)
   co_return co_await async::as_result(std::move(future));
 }
 
+template <class Op>
+async::DeviceFuture<async::BoxedOperation<typename Op::Output>> AsyncProgram::place(Tree& tree,
+                                                                                    Op operation) {
+  const async::QueueRef queue = std::exchange(tree.queue, {});
+  const async::Runtime runtime = std::exchange(tree.runtime, {});
+  if (!runtime) return std::move(operation) | async::boxed | async::on(queue);
+  return std::move(operation) | async::schedule(any_policy(tree.device)) | async::boxed |
+         async::on(runtime);
+}
+
 template <class Op, class Take>
 void AsyncProgram::await(Actor& actor, Tree& tree, Op operation, Take take) {
-  async::DeviceFuture<Op> future = std::move(operation) | async::on(std::exchange(tree.queue, {}));
+  auto future = place(tree, std::move(operation));
   switch (actor.random.below(actor.may_block ? 8 : 3)) {
     case 0:
       tree.outcome = Tree::Outcome::kDone;  // nothing of it can fail
@@ -34,6 +44,10 @@ void AsyncProgram::await(Actor& actor, Tree& tree, Op operation, Take take) {
     case 1:
     case 2:
       note(tree, "is an errand");
+      if (actor.random.one_in(2)) {
+        tree.stop = stop_.get_token();
+        future = std::move(future) | async::stop_with(tree.stop);
+      }
       run_errand(errands_.emplace_back(), *this, tree, actor.random.next(), std::move(future),
                  std::move(take));
       return;
@@ -65,8 +79,14 @@ Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& t
 
 template <class Answer, class Take>
 void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
-  tree.outcome = answer.ok() ? Tree::Outcome::kDone : Tree::Outcome::kFailed;
   tree.status = answer.status();
+  const bool cancelled = tree.status.code() == StatusCode::kCancelled;
+  check(cancelled ? tree.stop.stop_requested() : !tree.stopped,
+        base::format("tree {}: whether a stop was requested: {}", tree.number,
+                     tree.status.to_string()));
+  tree.outcome = answer.ok() ? Tree::Outcome::kDone
+                 : cancelled ? Tree::Outcome::kCancelled  // its work goes on
+                             : Tree::Outcome::kFailed;
   if (Scheduler::current()->tracing()) {
     std::string text = tree.status.to_string();
     for (const Tree* operand : tree.operands) text += base::format(", after {}", operand->number);

@@ -52,6 +52,9 @@ void AsyncProgram::drop_slots() {
   for (auto& recording : recordings_) {
     const auto last = std::exchange(recording, nullptr);
   }
+  for (Held& held : held_) {
+    const Held last = std::exchange(held, {});
+  }
   for (Array& slot : slots_) {
     const Array last = std::exchange(slot, {});
   }

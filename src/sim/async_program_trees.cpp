@@ -21,18 +21,29 @@ constexpr auto copied = []<class Source>(Source&& source) {
 
 }  // namespace
 
+AsyncProgram::Destination AsyncProgram::any_destination(Random& random, const Tree& tree,
+                                                        Contents contents) {
+  return {this, &tree, any_slot(random), std::move(contents)};
+}
+
+OnDevice AsyncProgram::any_policy(std::uint32_t device) {
+  return {policies_[random_.below(policies_.size())], device, queues_};
+}
+
 AsyncProgram::Tree& AsyncProgram::plant(Actor& actor, std::uint32_t device, std::size_t size) {
+  const bool on_runtime = runtime_ && actor.random.one_in(4);
   return trees_.emplace_back(Tree{.number = static_cast<std::uint32_t>(trees_.size()),
                                   .device = device,
-                                  .devices = 1u << device,
+                                  .devices = on_runtime ? (1u << plan_.devices) - 1 : 1u << device,
                                   .queue = actor.devices[device].queue(actor.random.below(queues_)),
+                                  .runtime = on_runtime ? runtime_ : async::Runtime(),
                                   .size = size});
 }
 
 AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t depth) {
   if (depth == 0) return leaf(random, tree);
   auto [operation, contents] = grow(random, tree, random.below(depth));
-  switch (random.below(12)) {
+  switch (random.below(16)) {
     case 0:
       tree.allocates = true;
       return {std::move(operation) | and_then(copied) | boxed, std::move(contents)};
@@ -87,7 +98,27 @@ AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t
     case 8:
     case 9:
       return replay(random, tree, {std::move(operation), std::move(contents)}, depth);
-    case 10:
+    case 10: {  // a part on a queue of its own
+      if (tree.runtime && !tree.is_cell && random.one_in(2)) {
+        return {std::move(operation) | async::schedule(any_policy(tree.device)) | boxed,
+                std::move(contents)};
+      }
+      async::QueueRef queue = tree.queue.device().queue(random.below(queues_));
+      return {std::move(operation) | async::on(std::move(queue)) | boxed, std::move(contents)};
+    }
+    case 11: {  // parts in any order; one may be dropped
+      Draft other = grow(random, tree, random.below(depth));
+      auto [first, second] = async::unzip(zip(std::move(operation), std::move(other.operation)));
+      if (random.one_in(3)) return {std::move(second) | boxed, std::move(other.contents)};
+      return {zip(std::move(second), std::move(first)) | async::last | boxed, std::move(contents)};
+    }
+    case 12: {  // each on a queue of its own
+      if (tree.runtime || tree.is_cell) return {std::move(operation), std::move(contents)};
+      Draft other = grow(random, tree, random.below(depth));
+      return {async::join(std::move(operation), std::move(other.operation)) | async::last | boxed,
+              std::move(other.contents)};
+    }
+    case 13:
       return {std::move(operation) | map([this](Tensor tensor) {
                 std::optional<Tensor> again = (std::move(tensor) | async::share).try_unwrap();
                 check(again.has_value(), "a share has one owner, and is no tensor");
@@ -101,6 +132,9 @@ AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t
 }
 
 AsyncProgram::Draft AsyncProgram::leaf(Random& random, Tree& tree) {
+  if (random.one_in(4)) {
+    if (std::optional<Draft> draft = from_held(random, tree)) return *std::move(draft);
+  }
   if (!random.one_in(3)) {
     if (std::optional<Draft> draft = from_slot(random, tree)) return *std::move(draft);
   }
