@@ -41,14 +41,15 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) const {
 
 Result<Registration> Semaphore::on_reach_erased(std::uint64_t value, void* state,
                                                 void (*call)(void*, const Status&),
-                                                void (*destroy)(void*)) const {
+                                                void (*destroy)(void*),
+                                                CallbackThread thread) const {
   if (!object_) {
     destroy(state);
     return empty_handle("semaphore", "on_reach");
   }
-  HALYARD_ASSIGN_OR_RETURN(
-      timeline::Registration* const node,
-      timeline::Registration::create(*object(), value, {state, call, destroy}));
+  HALYARD_ASSIGN_OR_RETURN(timeline::Registration* const node,
+                           timeline::Registration::create(*object(), value, {state, call, destroy},
+                                                          thread == CallbackThread::kRuntime));
   return Registration(node);
 }
 

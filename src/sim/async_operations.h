@@ -4,6 +4,7 @@
 // updates: simulated devices run no kernels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <tuple>
@@ -12,6 +13,7 @@
 
 #include "base/format.h"
 #include "halyard/async.h"
+#include "sim/random.h"
 
 namespace halyard::inline v0::sim {
 
@@ -20,6 +22,12 @@ using Contents = std::vector<Element>;
 using Tensor = async::Tensor<Element>;
 using Shared = async::Shared<Tensor>;
 using Partition = async::Partition<Tensor>;
+
+inline Contents draw_contents(Random& random, std::size_t size) {
+  Contents contents(size);
+  for (Element& element : contents) element = static_cast<Element>(random.next());
+  return contents;
+}
 
 // Reads `source`, which may be shared, and gives a new tensor.
 template <class Source>
@@ -65,6 +73,15 @@ struct Swapped {
     return Output(std::move(a), std::move(b));
   }
   Tensor a, b;
+};
+
+// A policy that has the queues of one device to choose from.
+struct OnDevice {
+  async::QueueRef pick(const async::OpInfo& info) const noexcept {
+    return policy.pick({info.devices, info.queues.subspan(device * queues, queues), info.inputs});
+  }
+  async::Policy policy;
+  std::size_t device, queues;  // of each
 };
 
 }  // namespace halyard::inline v0::sim

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/async_program_awaits.h"
 #include "sim/hosts.h"
 #include "timeline/engine.h"
 
 namespace halyard::inline v0::sim {
 namespace {
 
-using async::and_then;
-using async::boxed;
 using async::map;
 using async::zip;
 
@@ -21,28 +20,6 @@ Scheduler& scheduler() { return *Scheduler::current(); }
 
 // More elements than any device of a plan has memory for; and more than a buffer may have.
 constexpr std::uint64_t kMuch = std::uint64_t{1} << 24, kTooMuch = std::uint64_t{1} << 40;
-constexpr std::size_t kTile = 7;  // divides no size
-
-constexpr auto copied = []<class Source>(Source&& source) {
-  return Copied<std::remove_cvref_t<Source>>{std::move(source)};
-};
-
-Contents draw_contents(Random& random, std::size_t size) {
-  Contents contents(size);
-  for (Element& element : contents) element = static_cast<Element>(random.next());
-  return contents;
-}
-
-template <class Value>
-async::Task<Value> pass_on(async::Task<Value> task) {
-  co_return co_await std::move(task);
-}
-
-template <class Op>
-auto ask(async::DeviceFuture<Op> future)
-    -> async::Task<decltype(async::sync_wait(async::as_result(std::move(future))))> {
-  co_return co_await async::as_result(std::move(future));
-}
 
 }  // namespace
 
@@ -79,7 +56,8 @@ bool AsyncProgram::open() {
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
   if (devices.ok()) {
     devices_ = *std::move(devices);
-    Result<async::Runtime> runtime = async::Runtime::create(devices_, {.queues = queues_});
+    Result<async::Runtime> runtime = async::Runtime::create(
+        devices_, {.queues = queues_, .policy = policies_[random_.below(policies_.size())]});
     if (runtime.ok()) {
       runtime_ = *std::move(runtime);
       return true;
@@ -109,12 +87,12 @@ void AsyncProgram::live(std::uint32_t host) {
   Actor actor{Random(Random::mix(plan_.seed ^ 0x686f7374 ^ host)), {}, true};
   actor.devices.resize(plan_.devices);
   std::ranges::copy(runtime_.devices(), actor.devices.begin());
-  for (std::uint64_t left = actor.random.between(2, 12); left != 0; --left) act(actor);
+  for (std::uint64_t left = actor.random.between(2, 20); left != 0; --left) act(actor);
 }
 
 void AsyncProgram::act(Actor& actor) {
   Random& random = actor.random;
-  switch (random.below(20)) {
+  switch (random.below(32)) {
     case 0:
     case 1: {
       const Array last = std::exchange(slots_[any_slot(random)], {});
@@ -148,9 +126,38 @@ void AsyncProgram::act(Actor& actor) {
     case 9:
       if (actor.may_block) scheduler().sleep_for(static_cast<Nanoseconds>(random.below(20'000)));
       break;
+    case 10:
+      drop_recording(actor);
+      break;
+    case 11:
+    case 12:
+    case 13:
+    case 14:
+    case 15:
+    case 16:
+      use_recording(actor);
+      break;
+    case 17:
+    case 18:
+      hold_something(actor);
+      break;
+    case 19:
+    case 20:
+      run_children(actor);
+      break;
+    case 21:
+      if (actor.may_block) request_stop();
+      break;
     default:
       await_tree(actor);
   }
+}
+
+// Coroutines go on, on this thread.
+void AsyncProgram::request_stop() {
+  std::stop_source stop = std::exchange(stop_, {});
+  base::schedule_point(&stop_, base::Touch::kWrite);
+  stop.request_stop();
 }
 
 // What is in a slot gets another sort of owner.
@@ -228,9 +235,10 @@ void AsyncProgram::break_something(Actor& actor) {
 
 void AsyncProgram::await_tree(Actor& actor) {
   Random& random = actor.random;
-  const auto device = static_cast<std::uint32_t>(random.below(plan_.devices));
-  if (!actor.devices[device].status().ok()) return;
-  Tree& tree = plant(actor, device, sizes_[random.below(2)]);
+  Place place{static_cast<std::uint32_t>(random.below(plan_.devices)), sizes_[random.below(2)]};
+  if (!random.one_in(3)) place = recorded_place(random).value_or(place);
+  if (!actor.devices[place.device].status().ok()) return;
+  Tree& tree = plant(actor, place.device, place.size);
   auto [operation, contents] = grow(random, tree, random.below(4));
   const Destination keep = any_destination(random, tree, contents);
   switch (random.below(5)) {
@@ -257,198 +265,6 @@ void AsyncProgram::await_tree(Actor& actor) {
           actor, tree, async::to_host(std::move(operation)),
           [this, &tree, contents](const Contents& read) { check_contents(tree, read, contents); });
   }
-}
-
-// --- trees
-// ----------------------------------------------------------------------------------------
-
-AsyncProgram::Tree& AsyncProgram::plant(Actor& actor, std::uint32_t device, std::size_t size) {
-  return trees_.emplace_back(Tree{.number = static_cast<std::uint32_t>(trees_.size()),
-                                  .device = device,
-                                  .devices = 1u << device,
-                                  .queue = actor.devices[device].queue(actor.random.below(queues_)),
-                                  .size = size});
-}
-
-AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t depth) {
-  if (depth == 0) return leaf(random, tree);
-  auto [operation, contents] = grow(random, tree, random.below(depth));
-  switch (random.below(9)) {
-    case 0:
-      tree.allocates = true;
-      return {std::move(operation) | and_then(copied) | boxed, std::move(contents)};
-    case 1: {
-      const auto element = static_cast<Element>(random.next());
-      return {std::move(operation) | and_then([element](Tensor tensor) {
-                return Filled{std::move(tensor), element};
-              }) | boxed,
-              Contents(tree.size, element)};
-    }
-    case 2: {
-      Contents values = draw_contents(random, tree.size);
-      return {std::move(operation) | and_then([values](Tensor tensor) {
-                return Updated{std::move(tensor), values};
-              }) | boxed,
-              values};
-    }
-    case 3:
-    case 4: {
-      tree.allocates = true;
-      Draft other = grow(random, tree, random.below(depth));
-      auto swapped =
-          zip(std::move(operation), std::move(other.operation)) |
-          async::apply([](Tensor a, Tensor b) { return Swapped{std::move(a), std::move(b)}; });
-      if (random.one_in(2)) {
-        return {std::move(swapped) | async::first | boxed, std::move(other.contents)};
-      }
-      return {std::move(swapped) | async::last | boxed, std::move(contents)};
-    }
-    case 5: {  // the first goes to a slot, or at once
-      Draft other = grow(random, tree, random.below(depth));
-      const bool leaves = random.one_in(2);
-      const Destination put = any_destination(random, tree, std::move(contents));
-      return {zip(std::move(operation) | map([leaves, put](Tensor tensor) {
-                    return leaves ? put(std::move(tensor)) : 0;
-                  }),
-                  std::move(other.operation)) |
-                  async::last | boxed,
-              std::move(other.contents)};
-    }
-    case 6: {  // one share goes to a slot
-      tree.allocates = true;
-      return {std::move(operation) | async::share |
-                  map([put = any_destination(random, tree, contents)](Shared shared) {
-                    (void)put(shared);
-                    return shared;
-                  }) |
-                  and_then(copied) | boxed,
-              std::move(contents)};
-    }
-    case 7:
-      return {std::move(operation) | map([this](Tensor tensor) {
-                std::optional<Tensor> again = (std::move(tensor) | async::share).try_unwrap();
-                check(again.has_value(), "a share has one owner, and is no tensor");
-                return *std::move(again);
-              }) | boxed,
-              std::move(contents)};
-    default:
-      return {std::move(operation) | async::partition(kTile) | async::unpartition | boxed,
-              std::move(contents)};
-  }
-}
-
-AsyncProgram::Draft AsyncProgram::leaf(Random& random, Tree& tree) {
-  if (!random.one_in(3)) {
-    if (std::optional<Draft> draft = from_slot(random, tree)) return *std::move(draft);
-  }
-  tree.allocates = true;
-  const async::Shape shape{tree.size};
-  switch (random.below(3)) {
-    case 0:
-      return {async::zeros<Element>(shape) | boxed, Contents(tree.size)};
-    case 1: {
-      const auto element = static_cast<Element>(random.next());
-      return {async::full<Element>(shape, element) | boxed, Contents(tree.size, element)};
-    }
-    default: {
-      Contents contents = draw_contents(random, tree.size);
-      return {async::from_host(contents, shape) | boxed, std::move(contents)};
-    }
-  }
-}
-
-std::optional<AsyncProgram::Draft> AsyncProgram::from_slot(Random& random, Tree& tree) {
-  const std::size_t first = any_slot(random);
-  std::size_t at = 0;
-  const auto fits = [&](const Array& array) { return array.contents.size() == tree.size; };
-  while (at < slots_.size() && !fits(slots_[(first + at) % slots_.size()])) ++at;
-  if (at == slots_.size()) return {};
-  Array& slot = slots_[(first + at) % slots_.size()];
-  auto* const shared = std::get_if<Shared>(&slot.handle);
-  const std::uint32_t from = slot.users->front()->device;
-  // Of another device it is read; without a common domain neither sees the other's memory.
-  const bool reachable = shared != nullptr && !plan_.options.own_domains;
-  if (from != tree.device && !reachable) return {};
-  if (shared != nullptr) {
-    tree.operands.push_back(slot.users->front());
-    slot.users->push_back(&tree);
-  } else {
-    tree.operands.insert(tree.operands.end(), slot.users->begin(), slot.users->end());
-  }
-  if (from != tree.device) {
-    tree.allocates = true;
-    tree.devices |= 1u << from;
-    return Draft{async::value(*shared) | async::copy_to(tree.queue) | boxed, slot.contents};
-  }
-  if (shared != nullptr && random.one_in(2)) {
-    tree.allocates = true;
-    return Draft{async::value(*shared) | and_then(copied) | boxed, slot.contents};
-  }
-  Array array = std::exchange(slot, {});
-  Contents& contents = array.contents;
-  if (auto* const tensor = std::get_if<Tensor>(&array.handle)) {
-    return Draft{async::value(std::move(*tensor)) | boxed, std::move(contents)};
-  }
-  if (auto* const partition = std::get_if<Partition>(&array.handle)) {
-    return Draft{async::value(std::move(*partition)) | async::unpartition | boxed,
-                 std::move(contents)};
-  }
-  tree.allocates = true;
-  return Draft{async::value(std::get<Shared>(std::move(array.handle))) | and_then(copied) | boxed,
-               std::move(contents)};
-}
-
-// --- awaits
-// ---------------------------------------------------------------------------------------
-
-template <class Op, class Take>
-void AsyncProgram::await(Actor& actor, Tree& tree, Op operation, Take take) {
-  async::DeviceFuture<Op> future = std::move(operation) | async::on(std::exchange(tree.queue, {}));
-  switch (actor.random.below(actor.may_block ? 8 : 3)) {
-    case 0:
-      tree.outcome = Tree::Outcome::kDone;  // nothing of it can fail
-      return note(tree, "is dropped");
-    case 1:
-    case 2:
-      note(tree, "is an errand");
-      run_errand(errands_.emplace_back(), *this, tree, actor.random.next(), std::move(future),
-                 std::move(take));
-      return;
-    case 3:
-    case 4: {
-      note(tree, "is a task's");
-      const async::Runtime runtime = runtime_;
-      auto task = ask(std::move(future));
-      if (actor.random.one_in(2)) task = pass_on(std::move(task));
-      return ended(tree, async::sync_wait(std::move(task), runtime), take);
-    }
-    default:
-      note(tree, "is waited for");
-      return ended(tree, async::sync_wait(async::as_result(std::move(future))), take);
-  }
-}
-
-template <class Op, class Take>
-Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& tree,
-                                         std::uint64_t seed, async::DeviceFuture<Op> future,
-                                         Take take) {
-  program.ended(tree, co_await async::as_result(std::move(future)), take);
-  Actor actor{Random(seed), {}, false};
-  actor.devices.resize(program.plan_.devices);
-  std::ranges::copy(program.runtime_.devices(), actor.devices.begin());
-  if (actor.random.one_in(2)) program.act(actor);
-}
-
-template <class Answer, class Take>
-void AsyncProgram::ended(Tree& tree, Answer answer, const Take& take) {
-  tree.outcome = answer.ok() ? Tree::Outcome::kDone : Tree::Outcome::kFailed;
-  tree.status = answer.status();
-  if (scheduler().tracing()) {
-    std::string text = tree.status.to_string();
-    for (const Tree* operand : tree.operands) text += fmt::format(", after {}", operand->number);
-    note(tree, text);
-  }
-  if (answer.ok()) take(*std::move(answer));
 }
 
 }  // namespace halyard::inline v0::sim

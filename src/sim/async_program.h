@@ -16,6 +16,7 @@
 //     device when the devices have, and nothing is allocated at the end.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -29,6 +30,7 @@
 #include "hal/registry.h"
 #include "halyard/async.h"
 #include "sim/async_operations.h"
+#include "sim/async_script.h"
 #include "sim/errand.h"
 #include "sim/native.h"
 #include "sim/plan.h"
@@ -50,26 +52,33 @@ class AsyncProgram {
   std::string dump();
 
  private:
+  static constexpr std::size_t kTile = 7;  // divides no size
+
   // A tree of operations that is awaited, or dropped before that.
   struct Tree {
-    enum class Outcome : std::uint8_t { kUnknown, kDone, kFailed };
+    enum class Outcome : std::uint8_t { kUnknown, kDone, kCancelled, kFailed };
     std::uint32_t number;
     std::uint32_t device;
     std::uint32_t devices;        // a bit for each: where what it uses comes from, too
     async::QueueRef queue;        // where it runs, until then: handles keep devices open
+    async::Runtime runtime;       // or what says where
     std::size_t size;             // of its tensors, in elements
+    bool is_cell = false;         // it runs where another does, as a part of that
+    std::stop_token stop{};       // of its await
+    bool stopped = false;         // before that began
     bool allocates = false;       // memory that there may be too little of
     bool allocates_much = false;  // more than there is
     Outcome outcome = Outcome::kUnknown;
     Status status{};
     std::vector<const Tree*> operands{};  // what they do has to be done before
   };
+  using Users = std::vector<const Tree*>;
   // A tensor, however it is owned, and what it holds.
   struct Array {
     std::variant<std::monostate, Tensor, Shared, Partition> handle{};
     Contents contents{};  // none: there is no memory for it
     // Who writes it, and who has read it since: shared by its owners.
-    std::shared_ptr<std::vector<const Tree*>> users{};
+    std::shared_ptr<Users> users{};
   };
   // An operation, and what the tensor that it gives will hold.
   struct Draft {
@@ -81,7 +90,7 @@ class AsyncProgram {
   struct Destination {
     template <class Handle>
     int operator()(Handle handle) const {
-      auto users = std::make_shared<std::vector<const Tree*>>(1, tree);
+      auto users = std::make_shared<Users>(1, tree);
       const Array last = std::exchange(program->slots_[slot],
                                        Array{std::move(handle), contents, std::move(users)});
       return 0;  // map() wants a value
@@ -91,6 +100,21 @@ class AsyncProgram {
     std::size_t slot;
     Contents contents;
   };
+  // An operation that is a part of none yet.
+  struct Held {
+    std::variant<std::monostate, async::BoxedOperation<Tensor>, async::SharedOperation<Shared>>
+        operation{};
+    Contents contents{};   // none: there is no operation
+    Tree* tree = nullptr;  // of the cell that it belongs to
+  };
+  struct Place {
+    std::uint32_t device;
+    std::size_t size;
+  };
+  struct Recording;  // and what uses one
+  struct Replayed;
+  struct Reading;
+  struct Called;
   // Who does something: a host, or an errand on a thread of the runtime.
   struct Actor {
     Random random;
@@ -101,6 +125,7 @@ class AsyncProgram {
   bool open();
   void live(std::uint32_t host);
   void act(Actor& actor);
+  void request_stop();
   void convert(Actor& actor);
   void drop_device(Actor& actor);
   void break_something(Actor& actor);
@@ -109,19 +134,32 @@ class AsyncProgram {
   Draft grow(Random& random, Tree& tree, std::uint64_t depth);
   Draft leaf(Random& random, Tree& tree);
   std::optional<Draft> from_slot(Random& random, Tree& tree);
-  Destination any_destination(Random& random, const Tree& tree, Contents contents) {
-    return {this, &tree, any_slot(random), std::move(contents)};
-  }
+  Destination any_destination(Random& random, const Tree& tree, Contents contents);
   std::size_t any_slot(Random& random) const { return random.below(slots_.size()); }
 
+  void hold_something(Actor& actor);
+  std::optional<Draft> from_held(Random& random, Tree& tree);
+  void run_children(Actor& actor);
+  static async::Task<> run_nursery(const AsyncProgram& program,
+                                   std::vector<async::Task<>>& children, Random& random,
+                                   const std::size_t& ended);
+  OnDevice any_policy(std::uint32_t device);
+  void record_something(Actor& actor);
+  void drop_recording(Actor& actor);
+  void use_recording(Actor& actor);
+  Draft replay(Random& random, Tree& tree, Draft draft, std::uint64_t depth);
+  std::optional<Place> recorded_place(Random& random) const;  // of some recording
+
   Tree& plant(Actor& actor, std::uint32_t device, std::size_t size);
+  template <class Op>
+  async::DeviceFuture<async::BoxedOperation<typename Op::Output>> place(Tree& tree, Op operation);
   template <class Op, class Take>
   void await(Actor& actor, Tree& tree, Op operation, Take take);
   template <class Op, class Take>
   static Errand::Started run_errand(Errand& errand, AsyncProgram& program, Tree& tree,
                                     std::uint64_t seed, async::DeviceFuture<Op> future, Take take);
   template <class Answer, class Take>
-  void ended(Tree& tree, Answer answer, const Take& take);
+  void ended(Tree& tree, Answer answer, Take take);
 
   void drop_slots();
   void end_errands();
@@ -146,6 +184,11 @@ class AsyncProgram {
   std::size_t queues_;    // of each device
   std::size_t sizes_[2];  // of tensors, in elements
   std::vector<Array> slots_;
+  std::array<std::shared_ptr<Recording>, 2> recordings_;
+  std::array<Held, 3> held_;
+  const std::array<async::Policy, 3> policies_{async::RoundRobin(), async::LocalityFirst(),
+                                               async::LeastLoaded()};
+  std::stop_source stop_;  // of errands
   std::deque<Tree> trees_;
   std::deque<Errand> errands_;
   std::vector<bool> lost_;                   // devices

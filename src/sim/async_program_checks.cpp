@@ -49,6 +49,12 @@ void AsyncProgram::drop_handles() {
 }
 
 void AsyncProgram::drop_slots() {
+  for (auto& recording : recordings_) {
+    const auto last = std::exchange(recording, nullptr);
+  }
+  for (Held& held : held_) {
+    const Held last = std::exchange(held, {});
+  }
   for (Array& slot : slots_) {
     const Array last = std::exchange(slot, {});
   }
@@ -133,17 +139,17 @@ void AsyncProgram::check_failures() const {
 // read what it writes. How one ended that nobody has awaited to its end is not known; one that is
 // done may have passed on what it has not touched.
 bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
-  std::vector<bool> passes_on(tree.number);  // operands are older
-  const auto inherited = [&](const Tree& of) {
-    return std::ranges::any_of(of.operands,
-                               [&](const Tree* operand) { return passes_on[operand->number]; });
-  };
-  for (std::uint32_t t = 0; t < tree.number; ++t) {
-    const Tree& other = trees_[t];
-    passes_on[t] =
-        (other.outcome != Tree::Outcome::kDone && may_cause(other, code)) || inherited(other);
+  std::vector<bool> seen(trees_.size());
+  std::vector<const Tree*> left = tree.operands;
+  while (!left.empty()) {
+    const Tree& other = *left.back();
+    left.pop_back();
+    if (seen[other.number]) continue;
+    seen[other.number] = true;
+    if (other.outcome != Tree::Outcome::kDone && may_cause(other, code)) return true;
+    left.insert(left.end(), other.operands.begin(), other.operands.end());
   }
-  return inherited(tree);
+  return false;
 }
 
 // The same by itself.

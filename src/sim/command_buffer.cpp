@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/command_buffer.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "hcq/work.h"
+#include "sim/scheduler.h"
 
 namespace halyard::inline v0::sim {
 namespace {
@@ -36,14 +40,41 @@ void run_command(const hal::Command& command, const hal::BoundRange* table) noex
     case hal::CommandKind::kSetEvent:
     case hal::CommandKind::kResetEvent:
     case hal::CommandKind::kWaitEvent:
-      break;  // commands run in order
+      break;
   }
 }
 
 }  // namespace
 
+// One after another, in any order that barriers, events and edges leave open.
 void CommandBuffer::run(const hal::BoundRange* table) const noexcept {
-  for (const hal::Command& command : recording_.commands) run_command(command, table);
+  Random& random = Scheduler::current()->random();
+  std::vector<bool> done(recording_.commands.size());
+  // One that has not run, and that `command` runs after; or `command`.
+  const auto before = [&](std::uint32_t command) {
+    const auto edge = std::ranges::find_if(recording_.edges, [&](const hal::CommandEdge& each) {
+      return each.after == command && !done[each.before];
+    });
+    return edge == recording_.edges.end() ? command : edge->before;
+  };
+  std::vector<std::uint32_t> left;
+  const auto run_left = [&] {
+    while (!left.empty()) {
+      std::uint32_t next = left[random.below(left.size())];
+      while (before(next) != next) next = before(next);
+      run_command(recording_.commands[next], table);
+      done[next] = true;
+      std::erase(left, next);
+    }
+  };
+  for (std::uint32_t i = 0; i < recording_.commands.size(); ++i) {
+    if (hal::does_work(recording_.commands[i].kind)) {
+      left.push_back(i);
+    } else {
+      run_left();
+    }
+  }
+  run_left();
 }
 
 void run(const hal::Operation& operation) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a simulated device does: the commands of an operation, in the order of their recording.
+// What a simulated device does: the commands of an operation, in any order that they leave open.
 #pragma once
 
 #include "hal/command.h"

@@ -90,6 +90,8 @@ class Engine {
 
   // `item` runs on the reclaim shell, where native allocation and freeing belong.
   void post_reclaim(WorkItem& item) noexcept { post(base::Shell::kReclaim, item); }
+  // And on the completion shell.
+  void post_completion(WorkItem& item) noexcept { post(base::Shell::kCompletion, item); }
 
   base::WorkSource& work_source() const noexcept { return work_source_; }
   Clock& clock() const noexcept { return work_source_.clock(); }

@@ -38,6 +38,10 @@ void Lane::retire_in_role() noexcept {
   const Status fault = advance();
   release_retire_role();
   if (!fault.ok()) queue_.device().lose(fault);
+  tell_room();
+}
+
+void Lane::tell_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
   // this. Who was refused at a smaller depth is not to ask again before something has ended.
   if (queue_.busy_.load(std::memory_order_seq_cst) && issued_depth() <= limit_ / 2 &&

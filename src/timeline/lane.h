@@ -86,6 +86,7 @@ class Lane {
   }
 
   void retire_in_role() noexcept;    // and lets go of it
+  void tell_room() noexcept;         // after the depth was lowered: the queue may be busy no more
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
   // Under the retire role. Polls, and completes what has passed; the fault, if there is one.

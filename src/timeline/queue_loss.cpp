@@ -29,7 +29,8 @@ void Queue::look_for_loss() noexcept {
     return;
   }
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
-  if (lane_ == nullptr || !sweep_lane(*lane_)) return;
+  if (lane_ == nullptr) return;
+  if (!sweep_lane(*lane_)) return lane_->tell_room();  // it has retired what was done
   quarantined_.push_back(std::move(lane_));
   busy_.store(false, std::memory_order_relaxed);  // of the old lane
   if (refuses_.load(std::memory_order_relaxed)) return;

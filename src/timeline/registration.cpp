@@ -9,8 +9,9 @@
 
 namespace halyard::inline v0::timeline {
 
-Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback callback) noexcept
-    : semaphore_(&semaphore), callback_(callback) {
+Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback callback,
+                           bool on_shell) noexcept
+    : semaphore_(&semaphore), on_shell_(on_shell), callback_(callback) {
   node_.semaphore = &semaphore;
   node_.owner = this;
   node_.kind = WaitNode::Kind::kRegistration;
@@ -18,9 +19,10 @@ Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback c
 }
 
 Result<Registration*> Registration::create(Semaphore& semaphore, std::uint64_t value,
-                                           Callback callback) {
+                                           Callback callback, bool on_shell) {
   Registration* registration =
-      value > kMaxValue ? nullptr : new (std::nothrow) Registration(semaphore, value, callback);
+      value > kMaxValue ? nullptr
+                        : new (std::nothrow) Registration(semaphore, value, callback, on_shell);
   if (registration == nullptr) {
     callback.destroy(callback.state);
     if (value <= kMaxValue) return Status(StatusCode::kResourceExhausted, "on_reach: no memory");
@@ -47,7 +49,8 @@ void Registration::fire(Status status) noexcept {
   EffectScope::add(*this);  // with the node's reference
 }
 
-void Registration::run(bool) noexcept {
+void Registration::run(bool shell) noexcept {
+  if (on_shell_ && !shell) return semaphore_->engine().post_completion(*this);
   auto expected = State::kArmed;
   if (state_.compare_exchange_strong(expected, State::kRunning, std::memory_order_acq_rel)) {
     runner_.store(base::this_thread(), std::memory_order_relaxed);

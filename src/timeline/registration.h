@@ -21,8 +21,10 @@ struct Callback {
 
 class Registration final : public WorkItem {
  public:
-  // Takes `callback` in every case. The result is one reference, to be given to drop().
-  static Result<Registration*> create(Semaphore& semaphore, std::uint64_t value, Callback callback);
+  // Takes `callback` in every case, and calls it on a shell if that is wanted. The result is one
+  // reference, to be given to drop().
+  static Result<Registration*> create(Semaphore& semaphore, std::uint64_t value, Callback callback,
+                                      bool on_shell = false);
 
   // The callback is not running when this returns, and will not run; except when called from within
   // it.
@@ -32,7 +34,8 @@ class Registration final : public WorkItem {
   friend class Semaphore;
   enum class State : std::uint32_t { kArmed, kRunning, kDone, kDead };
 
-  Registration(Semaphore& semaphore, std::uint64_t value, Callback callback) noexcept;
+  Registration(Semaphore& semaphore, std::uint64_t value, Callback callback,
+               bool on_shell) noexcept;
   ~Registration() = default;
   void run(bool shell) noexcept override;
   void fire(Status status) noexcept;  // popped from the semaphore, or never linked
@@ -40,6 +43,7 @@ class Registration final : public WorkItem {
   void release() noexcept;
 
   const Ref<Semaphore> semaphore_;
+  const bool on_shell_;
   Callback callback_;
   Status outcome_;
   WaitNode node_;

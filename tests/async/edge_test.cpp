@@ -150,6 +150,23 @@ TEST_F(AsyncEdge, MemoryGoesBackBehindAReadOnAnotherQueue) {
   EXPECT_TRUE(other->ok());
 }
 
+// Who submits may be in the midst of a tree, and hold the lock of a part that several share.
+TEST_F(AsyncEdge, NoCoroutineGoesOnWithinTheSubmissionOfAnother) {
+  Elements read;
+  Written other;
+  const Handmade first = await_into(read, to_host(full<float>({8}, 1.0f)) | on(queue(0)));
+  step();
+  control->lanes.at(first_lane)->run();
+  // No block is as large: who allocates looks how far the deallocation of the eight is.
+  const Shape larger = {2 * hal::PoolInfo().slab_size / sizeof(float)};
+  const Handmade second = await_into(other, zeros<float>(larger) | on(queue(1)));
+  EXPECT_FALSE(first.done()) << "though the allocation has found that all of its work is done";
+  step();
+  EXPECT_TRUE(first.done());
+  run_all();
+  EXPECT_THAT(read->value(), Each(1.0f));
+}
+
 TEST_F(AsyncEdge, TreesThatShareNoDataDoNotWaitForEachOther) {
   Elements read[2];
   const Handmade first = await_into(read[0], to_host(full<float>({8}, 1.0f)) | on(queue(0)));

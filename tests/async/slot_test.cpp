@@ -80,6 +80,13 @@ TEST_F(AsyncSlot, AnOutputHoldsWhatTheReplaysBeforeItsUseMadeOfIt) {
   }
 }
 
+TEST_F(AsyncSlot, WhatIsTakenHasOneOwnerThoughTheEmptyRecordingIsThere) {
+  auto recorded = run(record(fill(numbers(1), 2.0f)));
+  run(recorded.replay());
+  Floats taken = std::move(recorded).take() | share;
+  EXPECT_TRUE(std::move(taken).try_unwrap().has_value());
+}
+
 TEST_F(AsyncSlot, ScratchIsThereOnceForAllReplays) {
   auto recorded =
       run(record([](Floats x) { return add_to(1.0f, x, fill(scratch<float>({16, 16}), 0.0f)); },

@@ -51,6 +51,21 @@ TEST(Rule29OnReach, RunsOnTheCallerIfAlreadyMetOrFailed) {
   EXPECT_EQ(code(failed.statuses[0]), StatusCode::kDataLoss);
 }
 
+TEST(Rule29OnReach, RunsOnAShellAloneWhereThatIsWanted) {
+  World world;
+  auto semaphore = world.semaphore();
+  Calls later, met;
+  auto* registration = Registration::create(*semaphore.get(), 1, later.callback(), true).value();
+  EXPECT_TRUE(semaphore->signal(1).ok());
+  auto* already = Registration::create(*semaphore.get(), 1, met.callback(), true).value();
+  EXPECT_TRUE(later.statuses.empty() && met.statuses.empty()) << "the caller may hold locks";
+  world.settle();
+  EXPECT_EQ(later.statuses.size(), 1u);
+  EXPECT_EQ(met.statuses.size(), 1u);
+  registration->drop();
+  already->drop();
+}
+
 TEST(Rule29OnReach, NeverRunsAfterItWasDropped) {
   World world;
   auto semaphore = world.semaphore();

@@ -130,12 +130,14 @@ class HALYARD_EXPORT Context {
   Status wait() const;
   // kCancelled as soon as a stop is requested; what was submitted goes on.
   Status wait(const std::stop_token& stop);
-  // As Semaphore::on_reach, of end().
+  // As Semaphore::on_reach, of end(), on a thread of the runtime: the caller of a submission may be
+  // in the midst of a tree, and hold what the callback wants.
   template <class F>
   Result<hal::Registration> on_finish(F&& fn) {
     Result<detail::Moment> moment = end();
     if (!moment.ok()) return std::move(moment).status();
-    return semaphore(*moment).on_reach(moment->value, std::forward<F>(fn));
+    return semaphore(*moment).on_reach(moment->value, std::forward<F>(fn),
+                                       hal::CallbackThread::kRuntime);
   }
 
  private:

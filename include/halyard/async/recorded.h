@@ -116,8 +116,8 @@ inline constexpr bool kFitsSlot = std::same_as<S, A> || std::same_as<S, Shared<A
 }  // namespace detail
 
 // Of a tree that gives a T, with arrays of the types Slots from each replay. Move-only; one thread
-// at a time, with its replays and what reads its output(). What is replayed when it was moved from,
-// or taken from, still runs.
+// at a time, with its replays and what reads its output(). A replay that there is when it is moved
+// from, or taken from, still runs.
 template <class T, class... Slots>
 class Recorded {
  public:
@@ -146,7 +146,10 @@ class Recorded {
   }
 
   const T& value() const noexcept { return value_; }
-  T take() && noexcept { return std::move(value_); }
+  T take() && noexcept {
+    recording_ = nullptr;  // an owner of these tensors, too
+    return std::move(value_);
+  }
 
   // replay(arrays...), and then output().
   template <class... Arrays>

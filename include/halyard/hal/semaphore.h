@@ -58,6 +58,12 @@ class HALYARD_EXPORT Registration {
   timeline::Registration* node_ = nullptr;
 };
 
+// Where a callback runs.
+enum class CallbackThread : std::uint8_t {
+  kAny,      // where on_reach says
+  kRuntime,  // on a thread of the runtime: never within a call, whose caller may hold locks
+};
+
 class HALYARD_EXPORT Semaphore {
  public:
   // Empty: calls answer kInvalidArgument.
@@ -86,12 +92,13 @@ class HALYARD_EXPORT Semaphore {
   // block or throw; it may signal and submit, and then signal() returns before its effects run.
   template <class F>
     requires std::is_invocable_v<F&, const Status&>
-  [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn) const {
+  [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn,
+                                              CallbackThread thread = CallbackThread::kAny) const {
     using Fn = std::decay_t<F>;
     return on_reach_erased(
         value, new Fn(std::forward<F>(fn)),
         [](void* state, const Status& status) { (*static_cast<Fn*>(state))(status); },
-        [](void* state) { delete static_cast<Fn*>(state); });
+        [](void* state) { delete static_cast<Fn*>(state); }, thread);
   }
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
@@ -102,8 +109,8 @@ class HALYARD_EXPORT Semaphore {
 
  private:
   Result<Registration> on_reach_erased(std::uint64_t value, void* state,
-                                       void (*call)(void*, const Status&),
-                                       void (*destroy)(void*)) const;
+                                       void (*call)(void*, const Status&), void (*destroy)(void*),
+                                       CallbackThread thread) const;
 
   HandleRef<RefCounted> object_;
 };
