@@ -381,6 +381,21 @@ void loss_and_consumer(Program& program) {
   });
 }
 
+// Who looks for losses in the full lane of another device may be the one to find room there.
+void loss_and_full_lane(Program& program) {
+  auto& w = program.keep<World>();
+  auto &full = w.queue({.max_in_flight = 1}, true), &lost = w.queue({}, true);
+  w.submit(full, {}, {});
+  w.submit(full, {}, {{w.t.get(), 1}});
+  w.submit(lost, {}, {});
+  program.thread("submitter", [&] { w.submit(full, {}, {}); });
+  program.thread("device",
+                 [&] { expect(full.native().step(), "work in the lane does not run"); });
+  lost.device->lose(Status(kPlanted, "planted"));
+  program.thread("shell", [&w] { (void)w.engine.step_completion(); });
+  program.at_end([&w] { w.expect_reached(*w.t.get()); });
+}
+
 // --- who waits until a queue is idle -------------------------------------------------------------
 
 void idle_and_parked_work(Program& program) {
@@ -427,6 +442,7 @@ constexpr Scenario kScenarios[] = {
     {"marker_and_consumer", &marker_and_consumer},
     {"loss_and_submit", &loss_and_submit},
     {"loss_and_consumer", &loss_and_consumer},
+    {"loss_and_full_lane", &loss_and_full_lane, 2},
     {"idle_and_parked_work", &idle_and_parked_work, 3},
 };
 
