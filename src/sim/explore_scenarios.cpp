@@ -389,8 +389,7 @@ void loss_and_full_lane(Program& program) {
   w.submit(full, {}, {{w.t.get(), 1}});
   w.submit(lost, {}, {});
   program.thread("submitter", [&] { w.submit(full, {}, {}); });
-  program.thread("device",
-                 [&] { expect(full.native().step(), "work in the lane does not run"); });
+  program.thread("device", [&] { expect(full.native().step(), "work in the lane does not run"); });
   lost.device->lose(Status(kPlanted, "planted"));
   program.thread("shell", [&w] { (void)w.engine.step_completion(); });
   program.at_end([&w] { w.expect_reached(*w.t.get()); });
