@@ -433,7 +433,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "\nHY_KERNEL(k, 4, 1, 1, HY_SHARED(float, s, 8193)) { HY_ITEMS {} }\n", 2,
                  "32 KiB"},
         Rejected{"an_unknown_element_type",
-                 "\nHY_KERNEL(k, 4, 1, 1, HY_IN(double, x)) { HY_ITEMS {} }\n", 2, "double"},
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_IN(char, x)) { HY_ITEMS {} }\n", 2, "char"},
         Rejected{"an_unknown_parameter_kind",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_INPUT(float, x)) { HY_ITEMS {} }\n", 2, "HY_INPUT"},
         Rejected{"a_reserved_name", "\nHY_KERNEL(k, 4, 1, 1, HY_IN(float, hy_a)) { HY_ITEMS {} }\n",

@@ -197,6 +197,9 @@ TEST(SerialLane, AbandonedProducerLeavesItsConsumerToTheEngine) {
 TEST(SerialLane, AllocatesNothingOnceItsSlotsHaveHeldAnEdge) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer counts its own";
   const auto first = make_lane(), second = make_lane();
+  // Whoever is faster below, each lane has had somebody to tell.
+  base::Parker& parker = base::ParkerPool::acquire();
+  for (const auto& lane : {first.get(), second.get()}) ASSERT_TRUE(lane->arm(1, parker).ok());
   std::uint64_t next = 1;
   const auto round = [&] {
     for (std::uint32_t i = 0; i < kMaxInFlight; ++i, ++next) {
@@ -218,6 +221,7 @@ TEST(SerialLane, AllocatesNothingOnceItsSlotsHaveHeldAnEdge) {
   const std::uint64_t before = counts::allocations();
   round();
   EXPECT_EQ(counts::allocations() - before, 0u);
+  base::ParkerPool::release(parker);
 }
 
 TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
