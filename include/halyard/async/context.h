@@ -101,11 +101,11 @@ class HALYARD_EXPORT Context {
 
   Result<Ref<detail::Storage>> allocate(std::uint64_t size,
                                         hal::MemoryType memory = hal::MemoryType::kDeviceLocal);
-  // Where allocate() and scratch() take memory of the pool's type from; null: the device's default
-  // pools. Parts on the same device do too. It outlives its use. Gives what was there before.
-  const hal::Pool* set_pool(const hal::Pool* pool) noexcept { return std::exchange(pool_, pool); }
   // The same, but in a recording once, for all its replays.
   Result<Ref<detail::Storage>> scratch(std::uint64_t size);
+  // Where these two take memory of the pool's type from; null: the device's default pools. Parts on
+  // the same device do too. It outlives its use. Gives what was there before.
+  const hal::Pool* set_pool(const hal::Pool* pool) noexcept { return std::exchange(pool_, pool); }
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
   // Of equal sizes. One of them may be of another device of the same hal runtime.

@@ -103,7 +103,7 @@ class HALYARD_EXPORT Launch {
     return *this;
   }
 
-  // For Queue and Recorder. Empty once it was moved from.
+  // For Queue and Recorder. Without arguments once it was moved from.
   ExecutableObject* executable() const noexcept { return executable_; }
   std::uint32_t function_index() const noexcept { return function_; }
   View<BufferRange> bindings() const noexcept { return ranges_; }  // without memory for slots

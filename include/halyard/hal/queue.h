@@ -76,7 +76,7 @@ class HALYARD_EXPORT Queue {
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                   View<Constant> constants, const SubmitInfo& info) const;
-  // kInvalidArgument also: a launch that was moved from, or that has no grid.
+  // kInvalidArgument also: a launch that has no grid, or whose arguments were moved from it.
   Status dispatch(const Launch& launch, const SubmitInfo& info) const;
   // Over as many workgroups as `groups` says: three uint32 (x, y, z) from a multiple of 4 on,
   // counted from the start of the allocation. The device reads them when the waits are reached; the
