@@ -7,7 +7,8 @@
 #
 # The files go to the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels
 # if that is set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target>
-# lists their paths. A kernel file is compiled again when it or a file that it includes has changed.
+# lists their paths. A kernel file is compiled again when it, a file that it includes, or the
+# compiler has changed; with HALYARD_KERNELS_ONCE, not for the compiler.
 
 function(halyard_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" MANIFEST TARGETS)
@@ -32,6 +33,10 @@ function(halyard_add_kernels target)
     list(APPEND options --target ${name})
   endforeach()
 
+  set(compiler ${tool})
+  if(HALYARD_KERNELS_ONCE)
+    set(compiler "")
+  endif()
   set(outputs "")
   foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     get_filename_component(path ${source} ABSOLUTE)
@@ -46,7 +51,7 @@ function(halyard_add_kernels target)
       OUTPUT ${output}
       COMMAND $<TARGET_FILE:${tool}> compile ${path} -o ${output} --depfile ${output}.d
               ${options} ${manifest}
-      DEPENDS ${path} ${tool}
+      DEPENDS ${path} ${compiler}
       DEPFILE ${output}.d
       COMMENT "Compiling kernels ${name}.hyx"
       VERBATIM)

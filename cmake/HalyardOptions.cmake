@@ -5,6 +5,24 @@ find_package(fmt REQUIRED)
 
 option(HALYARD_WARNINGS_AS_ERRORS "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(HALYARD_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, e.g. address,undefined")
+set(sanitizer_link_options)
+if(HALYARD_SANITIZE)
+  set(sanitizer_link_options -fsanitize=${HALYARD_SANITIZE})
+endif()
+# Clang's ThreadSanitizer, linked statically, lets no program replace operator new, as some tests do.
+if(HALYARD_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.tsan-${CMAKE_SYSTEM_PROCESSOR}.so
+    OUTPUT_VARIABLE runtime OUTPUT_STRIP_TRAILING_WHITESPACE)
+  cmake_path(GET runtime PARENT_PATH runtime)
+  list(APPEND sanitizer_link_options -shared-libsan LINKER:-rpath,${runtime})
+endif()
+
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-subobject-linkage)  # g++ takes an included source for a header
+endif()
+# A process costs more than most cases, the more under a sanitizer.
+option(HALYARD_TEST_PROGRAMS "ctest runs programs of tests, not each case in a process" OFF)
 
 # Warnings, sanitizers, C++23: every target of this project, public or not.
 function(halyard_common_options target)
@@ -18,7 +36,7 @@ function(halyard_common_options target)
     target_compile_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE}
                            -fno-omit-frame-pointer -fno-sanitize-recover=all
                            -fno-sanitize=vptr)  # the library has no RTTI
-    target_link_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE})
+    target_link_options(${target} PRIVATE ${sanitizer_link_options})
   endif()
 endfunction()
 
@@ -57,11 +75,11 @@ function(halyard_command_line_sources)
 endfunction()
 
 # halyard_test_cases(NAME [PREFIX of its tests' names] [SHARDS n] [PROPERTIES of its tests...]): the
-# cases of a GoogleTest program, each found by ctest and run in a process of its own. Under a
-# sanitizer a process costs more than most cases: there ctest has the program, in as many shards.
+# cases of a GoogleTest program, each found by ctest and run in a process of its own; or the program,
+# in as many shards, where HALYARD_TEST_PROGRAMS is on.
 function(halyard_test_cases name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS" PROPERTIES)
-  if(NOT HALYARD_SANITIZE)
+  if(NOT HALYARD_TEST_PROGRAMS)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${arg_PREFIX}"
                          PROPERTIES TIMEOUT 120 ${arg_PROPERTIES})
     return()

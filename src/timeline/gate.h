@@ -43,7 +43,8 @@ class IssueSite {
   };
   Order order_after(Lane& other, std::uint64_t sequence) const noexcept;
 
-  // Adds a native wait that the caller did not ask for. Once; where order_after() said kEdge.
+  // Adds a native wait that the caller did not ask for, unless what it is for has been retired by
+  // now. Once; where order_after() said kEdge.
   void wait_for(Lane& other, std::uint64_t sequence) noexcept;
 
   Lane& lane() const noexcept { return lane_; }

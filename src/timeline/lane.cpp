@@ -112,7 +112,9 @@ std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {
   if (marks_all_) return sequence;
   const std::uint64_t last = marked_.load(std::memory_order_acquire);
   for (std::uint64_t at = sequence; at <= last; ++at) {
-    if (entry(at).marked.load(std::memory_order_relaxed)) return at;
+    if (!entry(at).marked.load(std::memory_order_acquire)) continue;
+    // An entry is used again once it has been retired: the mark may be its successor's.
+    return retired() < sequence ? at : 0;
   }
   return 0;
 }

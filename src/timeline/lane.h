@@ -100,7 +100,8 @@ class Lane {
   std::uint64_t in_front() const noexcept { return dead_from_.load(std::memory_order_acquire) - 1; }
   // Precondition: `sequence` is dead.
   Status why_dead(std::uint64_t sequence) const noexcept;
-  // The first sequence >= `sequence` that a marker stands behind; 0 if none.
+  // The first sequence >= `sequence` that a marker stands behind; 0 if none, or if `sequence` has
+  // been retired. Which of the two, retired() says afterwards.
   std::uint64_t marker_for(std::uint64_t sequence) noexcept;
 
   // Under the issuer role: what its last entry waits for, of lanes of its own device.

@@ -337,13 +337,15 @@ IssueSite::Order IssueSite::order_after(Lane& other, std::uint64_t sequence) con
     const WaitNode& wait = submission_.waits_[i];
     if (wait.bound_lane == &other && wait.bound_sequence >= sequence) return Order::kWaited;
   }
-  const bool dead = other.dead_from_.load(std::memory_order_acquire) <= sequence;
-  return dead || other.marker_for(sequence) == 0 ? Order::kNone : Order::kEdge;
+  if (other.dead_from_.load(std::memory_order_acquire) <= sequence) return Order::kNone;
+  if (other.marker_for(sequence) != 0) return Order::kEdge;
+  return other.retired() >= sequence ? Order::kReached : Order::kNone;
 }
 
 void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
   assert(submission_.hidden_lane_ == nullptr);
   const std::uint64_t marker = other.marker_for(sequence);
+  if (marker == 0) return;  // it has been retired since
   other.pin();
   submission_.hidden_lane_ = &other;
   submission_.hidden_sequence_ = marker;
@@ -371,7 +373,8 @@ void Queue::issue(std::size_t count) noexcept {
     Lane::Entry& entry = lane.entry(sequence);
     entry.submission = &submission;
     entry.wanted.store(false, std::memory_order_relaxed);
-    entry.marked.store(want_marker, std::memory_order_relaxed);
+    // Who sees this sees that whoever had the entry before has been retired (Lane::marker_for).
+    entry.marked.store(want_marker, std::memory_order_release);
     issues_[i] = {.waits = {edges_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]},
                   .operation = submission.payload_,
                   .sequence = sequence,

@@ -10,12 +10,6 @@
 #include "timeline/trace.h"
 
 namespace halyard::inline v0::timeline {
-namespace {
-
-constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
-
-}  // namespace
-
 void Queue::flush() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   request_mark(kHostMark);
@@ -124,7 +118,7 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
   };
   const Nanoseconds until = deadline.resolve(engine_.clock());
   // In a callback this thread's effects come after it, and the room may be one of them.
-  const bool may_wait = until != kPassed && active_list == nullptr;
+  const bool may_wait = until != Deadline::kPassedTime && active_list == nullptr;
   bool found = false;
   if (may_wait) {
     room_waiters_.fetch_add(1, std::memory_order_seq_cst);

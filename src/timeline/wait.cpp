@@ -17,8 +17,6 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-constexpr Nanoseconds kPassed = std::numeric_limits<Nanoseconds>::min();
-
 class Waiter {
  public:
   Waiter(Engine& engine, const Point* points, std::size_t count, bool any)
@@ -155,7 +153,8 @@ Status Waiter::wait(Deadline deadline) {
   for (unsigned turns = 0;;) {
     if (make_progress()) turns = 0;
     if (look(outcome) == Outcome::kDone) return outcome;
-    if (until != Deadline::kForeverTime && (until == kPassed || engine_.clock().now() >= until)) {
+    if (until != Deadline::kForeverTime &&
+        (until == Deadline::kPassedTime || engine_.clock().now() >= until)) {
       return deadline_exceeded();
     }
     if (turns++ < work_source.spin_turns()) {

@@ -120,6 +120,44 @@ TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
   });
 }
 
+// Work of one lane is to stand behind the first of another, whose entry goes to the next just then.
+TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
+  static Lane* lane;
+  static constexpr Gate kTellsItsLane{
+      .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
+      .issued = [](void*, Lane& its, std::uint64_t) noexcept { lane = &its; }};
+  static constexpr Gate kStandsBehind{.ask = [](void*, IssueSite& site, Status&) noexcept {
+    const auto order = site.order_after(*lane, 1);
+    EXPECT_NE(order, IssueSite::Order::kNone);
+    if (order == IssueSite::Order::kEdge) site.wait_for(*lane, 1);
+    return Gate::Answer::kGo;
+  }};
+  const auto submit = [](QueueUnderTest& queue, const Gate& gate) {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<Operation>();
+    submission->set_gate(gate);
+    EXPECT_TRUE(queue->submit(*submission, {}, nullptr).ok());
+  };
+  under_many_schedules([&] {
+    World world;
+    auto& device = world.device();
+    auto& a = world.queue(device, "a", {.marks_every_submission = false, .max_in_flight = 1});
+    auto& b = world.queue(device, "b");
+    submit(a, kTellsItsLane);
+    EXPECT_TRUE(a->in_flight()) << "it has a marker now";
+    {
+      const Meanwhile next([&] {
+        EXPECT_EQ(a.native().run(), 1);
+        (void)a->in_flight();
+        EXPECT_TRUE(world.submit(a, {}, {}).ok());
+        (void)a->in_flight();
+      });
+      submit(b, kStandsBehind);
+    }
+    for (const Edge& edge : b.native().last_waits) EXPECT_EQ(edge.sequence, 1u);
+  });
+}
+
 // The lane becomes empty while its issuer hears that the native queue is full.
 TEST(Rule16BackPressure, AQueueThatWasBusyGoesOnThoughItsLastWorkIsRetiredJustThen) {
   under_many_schedules([] {

@@ -6,8 +6,6 @@
 namespace halyard::timeline::testing {
 namespace {
 
-constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
-
 TEST(Idle, IsAtOnceAQueueWithoutWork) {
   World world;
   EXPECT_TRUE(world.queue()->wait_idle(kNow).ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rules 9 to 19 of timelines.md: cover and reach, the issuer role, back-pressure, effects.
+#include "base/sanitizers.h"
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
@@ -370,11 +371,7 @@ TEST(Rule17Effects, AChainOfAMillionNeedsConstantStack) {
   auto& a = world.queue(device, "a");
   auto& b = world.queue(device, "b");
   auto semaphore = world.semaphore();
-#if defined(HALYARD_TSAN) || defined(__SANITIZE_ADDRESS__)
-  constexpr std::uint64_t kLinks = 100'000;
-#else
-  constexpr std::uint64_t kLinks = 1'000'000;
-#endif
+  constexpr std::uint64_t kLinks = HALYARD_TSAN || HALYARD_ASAN ? 100'000 : 1'000'000;
   for (std::uint64_t i = 1; i <= kLinks; ++i) {
     ASSERT_TRUE(
         world.submit(i % 2 ? a : b, {{semaphore.get(), i}}, {{semaphore.get(), i + 1}}).ok());
@@ -389,11 +386,7 @@ TEST(Rule17Effects, AMillionFailuresNeedConstantStackToo) {
   auto& queue = world.queue();
   auto first = world.semaphore();
   HandleRef<Semaphore> last = first;
-#if defined(HALYARD_TSAN) || defined(__SANITIZE_ADDRESS__)
-  constexpr int kLinks = 20'000;
-#else
-  constexpr int kLinks = 200'000;
-#endif
+  constexpr int kLinks = HALYARD_TSAN || HALYARD_ASAN ? 20'000 : 200'000;
   for (int i = 0; i < kLinks; ++i) {
     auto next = world.semaphore();
     ASSERT_TRUE(world.submit(queue, {{last.get(), 1}}, {{next.get(), 1}}).ok());

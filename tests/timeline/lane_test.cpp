@@ -6,8 +6,6 @@
 namespace halyard::timeline::testing {
 namespace {
 
-constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
-
 TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
@@ -153,6 +151,52 @@ TEST(Rule20Markers, HostWaitsWorkOnLanesWithMarkers) {
   auto done = world.semaphore();
   EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
   EXPECT_TRUE(done->wait(1, kForever).ok());
+}
+
+// Of the first submission of a lane, and of one in another lane that a gate puts behind it.
+struct Gated : Operation {
+  Lane** lane = nullptr;
+  std::function<void()> between;  // two looks of the gate
+
+  static Status submit(QueueUnderTest& queue, const Gate& gate, const Gated& payload) {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<Gated>(payload);
+    submission->set_gate(gate);
+    return queue->submit(*submission, {}, nullptr);
+  }
+};
+constexpr Gate kTellsItsLane{
+    .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
+    .issued = [](void* payload, Lane& lane,
+                 std::uint64_t) noexcept { *static_cast<Gated*>(payload)->lane = &lane; },
+};
+constexpr Gate kStandsBehind{
+    .ask =
+        [](void* payload, IssueSite& site, Status&) noexcept {
+          auto& self = *static_cast<Gated*>(payload);
+          EXPECT_EQ(site.order_after(**self.lane, 1), IssueSite::Order::kEdge);
+          self.between();
+          site.wait_for(**self.lane, 1);
+          return Gate::Answer::kGo;
+        },
+};
+
+TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsNotWaitedFor) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", {.marks_every_submission = false, .max_in_flight = 1});
+  auto& b = world.queue(device, "b", kMarkers);
+  Lane* lane = nullptr;
+  EXPECT_TRUE(Gated::submit(a, kTellsItsLane, {.lane = &lane}).ok());
+  EXPECT_TRUE(a->in_flight()) << "it has a marker now";
+  const auto between = [&] {
+    EXPECT_EQ(a.native().run(), 1);
+    EXPECT_FALSE(a->in_flight());
+    EXPECT_TRUE(world.submit(a, {}, {}).ok());
+  };
+  EXPECT_TRUE(Gated::submit(b, kStandsBehind, {.lane = &lane, .between = between}).ok());
+  EXPECT_EQ(b.native().waiting(), 1u);
+  EXPECT_TRUE(b.native().last_waits.empty()) << "what it waited for has ended";
 }
 
 TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {

@@ -81,6 +81,8 @@ struct Operation {
   std::shared_ptr<int> resource;
 };
 
+inline constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
+
 class MemoryQueue final : public NativeQueue {
  public:
   explicit MemoryQueue(QueueCapabilities capabilities = {}) : capabilities_(capabilities) {}

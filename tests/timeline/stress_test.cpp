@@ -3,16 +3,13 @@
 // Many threads at once; the sanitizers watch. The shells run as threads here.
 #include <random>
 
+#include "base/sanitizers.h"
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
 namespace {
 
-#if defined(HALYARD_TSAN) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kRounds = 500;
-#else
-constexpr int kRounds = 2000;
-#endif
+constexpr int kRounds = HALYARD_TSAN || HALYARD_ASAN ? 500 : 2000;
 
 // A world whose native queues and shells move by themselves until it is stopped.
 class LiveWorld {

@@ -37,21 +37,20 @@ class Deadline {
       : nanoseconds_(to_nanoseconds(when.time_since_epoch())), relative_(false) {}
 
   static constexpr Deadline forever() noexcept { return Deadline(kForeverTime); }
-  static constexpr Deadline now() noexcept {
-    return Deadline(std::numeric_limits<Nanoseconds>::min());
-  }
+  static constexpr Deadline now() noexcept { return Deadline(kPassedTime); }
   // A time of the callee's clock.
   static constexpr Deadline at(Nanoseconds time) noexcept { return Deadline(time); }
 
-  // The time on `clock`; kForeverTime for never.
+  // The time on `clock`; kForeverTime for never, kPassedTime without a look at the clock.
   Nanoseconds resolve(Clock& clock) const noexcept {
     if (!relative_ || nanoseconds_ == kForeverTime) return nanoseconds_;
-    if (nanoseconds_ <= 0) return std::numeric_limits<Nanoseconds>::min();
+    if (nanoseconds_ <= 0) return kPassedTime;
     const Nanoseconds now = clock.now();
     return nanoseconds_ >= kForeverTime - now ? kForeverTime : now + nanoseconds_;
   }
 
   static constexpr Nanoseconds kForeverTime = std::numeric_limits<Nanoseconds>::max();
+  static constexpr Nanoseconds kPassedTime = std::numeric_limits<Nanoseconds>::min();
 
  private:
   explicit constexpr Deadline(Nanoseconds time) noexcept : nanoseconds_(time), relative_(false) {}
@@ -63,7 +62,7 @@ class Deadline {
     constexpr double kLimit = 9.2e9;  // seconds in 2^63 ns, about 292 years
     const double seconds = std::chrono::duration_cast<Seconds>(duration).count();
     if (seconds >= kLimit) return kForeverTime;
-    if (seconds <= -kLimit) return std::numeric_limits<Nanoseconds>::min();
+    if (seconds <= -kLimit) return kPassedTime;
     return std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
   }
 
