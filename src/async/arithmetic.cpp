@@ -31,7 +31,7 @@ Result<AnyTensor> elementwise(Context& context, Elementwise operation, hal::View
   const KernelNames& names = kElementwise[static_cast<std::size_t>(operation)];
   const bool unary = operands.size() == 1;
   const auto& [memory, shape, type] = operands[0];
-  if (!unary && !same(shape, operands[1].shape)) {
+  if (!unary && shape != operands[1].shape) {
     return error(StatusCode::kInvalidArgument, "{}: shapes {} and {}", names.of_float,
                  text_of(shape), text_of(operands[1].shape));
   }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "async/device_state.h"
+#include "async/launch_cache.h"
 #include "async/recording.h"
 #include "async/stop_request.h"
 #include "base/format.h"
@@ -15,7 +17,7 @@ namespace halyard::inline v0::async {
 using detail::ArrayRef;
 using detail::BoundKernel;
 using detail::DeviceState;
-using detail::KernelParameter;
+using detail::KernelArray;
 using detail::Moment;
 using detail::Storage;
 using detail::StorageRange;
@@ -29,6 +31,12 @@ using detail::Waits;
 namespace {
 
 Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }
+
+// And no slot.
+bool is_memory_of(const DeviceState& device, const Storage* storage) noexcept {
+  return storage != nullptr && tracked(storage)->device() == &device &&
+         !tracked(storage)->is_slot();
+}
 
 }  // namespace
 
@@ -69,13 +77,17 @@ const hal::Semaphore& Context::semaphore(const Moment& moment) noexcept {
 }
 
 Result<Timeline*> Context::timeline() {
+  if (chain_.timeline) [[likely]]
+    return &timeline_of(chain_);
+  return start_chain();
+}
+
+Result<Timeline*> Context::start_chain() {
   HALYARD_RETURN_IF_ERROR(status_);
-  if (!chain_.timeline) {
-    HALYARD_ASSIGN_OR_RETURN(Ref<Timeline> timeline,
-                             queue_.device().state()->take_timeline(*queue_.state()));
-    const std::uint64_t reached = timeline->last();
-    chain_ = {std::move(timeline), reached};
-  }
+  HALYARD_ASSIGN_OR_RETURN(Ref<Timeline> timeline,
+                           queue_.device().state()->take_timeline(*queue_.state()));
+  const std::uint64_t reached = timeline->last();
+  chain_ = {std::move(timeline), reached};
   return &timeline_of(chain_);
 }
 
@@ -91,14 +103,14 @@ Status Context::submit_behind(Waits& waits, F&& call) {
     return {};
   };
   for (const hal::Queue& queue : waits.queues()) {
-    Waits last;
-    last.add(chain_);
-    const Status status = submit_next(queue, last, &barrier);
+    Waits tail;
+    tail.add(chain_);
+    const Status status = submit_next(queue, tail, &barrier);
     // Nothing of a lost device is waited for.
     if (!status.ok() && status.code() != StatusCode::kDeviceLost) return status;
   }
   waits.add(chain_);
-  return submit_next(queue_.state()->queue, waits, std::forward<F>(call));
+  return submit_next(timeline.queue(), waits, std::forward<F>(call));
 }
 
 // `uses` calls what it is given with each storage that `call` is to use, and how. `call` submits
@@ -109,7 +121,9 @@ Status Context::submit(Uses&& uses, F&& call) {
   Waits waits;
   uses([&](Storage* storage, Use use) { tracked(storage)->before(use, *timeline, waits); });
   HALYARD_RETURN_IF_ERROR(submit_behind(waits, std::forward<F>(call)));
-  for (Context* tree = this; tree != nullptr; tree = tree->whole_) tree->forget_joined(waits);
+  for (Context* tree = this; tree != nullptr; tree = tree->whole_) {
+    if (tree->joined_count_ != 0) tree->forget_joined(waits);
+  }
   uses([&](Storage* storage, Use use) { tracked(storage)->after(use, chain_); });
   return {};
 }
@@ -146,11 +160,10 @@ Status Context::check_usable(const Storage* storage, const char* user) const {
 Status Context::check_here(const Storage* storage, const char* user) const {
   HALYARD_RETURN_IF_ERROR(status_);
   const DeviceState* const device = queue_.device().state();
-  const bool is_here = storage != nullptr && tracked(storage)->device() == device;
-  if (is_here && !tracked(storage)->is_slot()) [[likely]]
+  if (is_memory_of(*device, storage)) [[likely]]
     return {};
   HALYARD_RETURN_IF_ERROR(check_usable(storage, user));
-  if (is_here) return {};
+  if (tracked(storage)->device() == device) return {};
   return error(StatusCode::kInvalidArgument, "{} on {}: a tensor of another device", user,
                device->device().info().uri);
 }
@@ -220,34 +233,39 @@ Status Context::copy(const StorageRange& source, Storage* target) {
       });
 }
 
-Status Context::launch(const detail::KernelSignature& kernel, hal::View<Storage*> storages,
-                       std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
-                       const hal::Grid* grid) {
-  for (const Storage* const storage : storages) {
-    HALYARD_RETURN_IF_ERROR(check_here(storage, kernel.name));
+Status Context::launch(const detail::KernelSignature& kernel, hal::View<KernelArray> arrays,
+                       hal::View<hal::Constant> scalars, const hal::Grid* grid) {
+  HALYARD_RETURN_IF_ERROR(status_);
+  DeviceState& device = *queue_.device().state();
+  for (const KernelArray& array : arrays) {
+    if (is_memory_of(device, array.memory.storage)) [[likely]]
+      continue;
+    HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, kernel.name));
   }
-  for (std::size_t i = 0; recording_ != nullptr && i < storages.size(); ++i) {
-    hal::BindingRef& memory = arguments[i].value.memory;
-    memory = recording_->binding({storages[i], memory.range.offset, memory.range.length});
+  const auto uses = [&](auto&& use) {
+    for (const KernelArray& array : arrays) {
+      use(array.memory.storage, array.is_written ? Use::kWrite : Use::kRead);
+    }
+  };
+  if (recording_ != nullptr) {
+    HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device.bind(kernel));
+    std::vector<hal::Argument> arguments;
+    for (const KernelArray& array : arrays) {
+      arguments.push_back(argument_of(array, recording_->binding(array.memory)));
+    }
+    HALYARD_ASSIGN_OR_RETURN(hal::Launch launch, bound->launch(arguments, scalars));
+    if (grid != nullptr) launch.over(*grid);
+    return recording_->add(uses, [&](hal::Recorder& recorder) { recorder.dispatch(launch); });
   }
-  HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, queue_.device().state()->bind(kernel));
-  HALYARD_RETURN_IF_ERROR(bound->adapt(arguments));
-  Result<hal::Launch> launch = hal::Launch::create(bound->function, arguments, scalars);
-  if (!launch.ok()) return std::move(launch).status();
+  HALYARD_ASSIGN_OR_RETURN(Timeline* const timeline, this->timeline());
+  hal::Launch* launch = timeline->launches().find(kernel, arrays, scalars);
+  if (launch == nullptr) [[unlikely]] {
+    HALYARD_ASSIGN_OR_RETURN(launch, timeline->launches().make(device, kernel, arrays, scalars));
+  }
   if (grid != nullptr) launch->over(*grid);
-  return do_next(
-      [&](auto&& use) {
-        std::size_t i = 0;
-        for (const KernelParameter& parameter : kernel.parameters) {
-          if (parameter.kind == KernelParameter::Kind::kScalar) continue;
-          use(storages[i++],
-              parameter.kind == KernelParameter::Kind::kOutput ? Use::kWrite : Use::kRead);
-        }
-      },
-      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.dispatch(*launch, info);
-      },
-      [&](hal::Recorder& recorder) { recorder.dispatch(*launch); });
+  return submit(uses, [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+    return queue.dispatch(*launch, info);
+  });
 }
 
 Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots) {

@@ -28,10 +28,22 @@ struct BoundKernel {
   const hal::Function function;
   const std::vector<hal::BindingInfo> bindings;  // of the function
 
-  // As hal::Launch wants them: an array that is flat in the kernel without its shape, an output
-  // whose tile is static without a tile, which is to be the same.
-  Status adapt(std::span<hal::Argument> arguments) const;
+  // Changes `arguments` to what hal::Launch wants: an array that is flat in the kernel without its
+  // shape, an output whose tile is static without a tile, which is to be the same.
+  Result<hal::Launch> launch(std::span<hal::Argument> arguments,
+                             hal::View<hal::Constant> scalars) const;
 };
+
+hal::Argument argument_of(const KernelArray& array, const hal::BindingRef& memory) noexcept;
+
+// Of a Kernel's name and parameters: constants, whose addresses tell it from others. Their distance
+// is the same wherever the program was loaded, so that every run of it does the same.
+inline std::uintptr_t hash_of(const KernelSignature& signature) noexcept {
+  const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  return bits(signature.name) - bits(signature.parameters.data());
+}
+// Its upper half, by a multiplication with 2^64 / phi (Knuth, TAOCP 3, 6.4).
+inline std::size_t scatter(std::uintptr_t hash) noexcept { return hash * 0x9e3779b97f4a7c15 >> 32; }
 
 struct QueueState {
   hal::Queue queue;

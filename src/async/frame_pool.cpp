@@ -8,10 +8,12 @@
 #include <new>
 #include <utility>
 
+#include "base/sanitizers.h"
+
 namespace halyard::inline v0::async::detail {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(HALYARD_SIMULATION)
+#if HALYARD_ASAN || defined(HALYARD_SIMULATION)
 constexpr bool kPooled = false;  // AddressSanitizer, or poison, shows the use of a freed frame
 #else
 constexpr bool kPooled = true;

@@ -64,7 +64,7 @@ Status check_tensor(const KernelSignature& signature, const KernelParameter& par
                  describe(binding));
   }
   const hal::Extents own = tile_of(binding);
-  if (parameter.tile.rank() != 0 && own.rank() != 0 && !same(parameter.tile, own)) {
+  if (parameter.tile.rank() != 0 && own.rank() != 0 && parameter.tile != own) {
     return error(StatusCode::kInvalidArgument, "declared with '{}' for its {}, whose tile is {}",
                  describe(parameter), describe(binding), text_of(own));
   }
@@ -112,14 +112,22 @@ BoundKernel::BoundKernel(const KernelSignature& signature_, hal::Function functi
         return infos;
       }()) {}
 
-Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
+hal::Argument argument_of(const KernelArray& array, const hal::BindingRef& memory) noexcept {
+  if (array.shape == nullptr) return memory;
+  hal::Tensor tensor{.memory = memory, .sizes = *array.shape, .element = array.type};
+  if (array.tile != nullptr) tensor.tile = *array.tile;
+  return tensor;
+}
+
+Result<hal::Launch> BoundKernel::launch(std::span<hal::Argument> arguments,
+                                        hal::View<hal::Constant> scalars) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const hal::BindingInfo& binding = bindings[i];
     hal::Tensor& tensor = arguments[i].value;
     if (binding.rank == 0) {
       arguments[i] = hal::Argument(tensor.memory);
     } else if (binding.tile[0] != 0 && tensor.tile.rank() != 0) {
-      if (const hal::Extents own = tile_of(binding); !same(tensor.tile, own)) {
+      if (const hal::Extents own = tile_of(binding); tensor.tile != own) {
         return error(StatusCode::kInvalidArgument,
                      "kernel {}: {}: a partition into {}; the kernel's tile is {}", signature.name,
                      binding.name, text_of(tensor.tile), text_of(own));
@@ -127,7 +135,7 @@ Status BoundKernel::adapt(std::span<hal::Argument> arguments) const {
       tensor.tile = {};
     }
   }
-  return {};
+  return hal::Launch::create(function, arguments, scalars);
 }
 
 Result<hal::Executable> DeviceState::load(const KernelSignature& signature) const {
@@ -143,11 +151,8 @@ Result<hal::Executable> DeviceState::load(const KernelSignature& signature) cons
   return error(StatusCode::kNotFound, "no such file in {}", folders);
 }
 
-// A Kernel's names and parameters are constants, so their addresses tell it from others.
 base::Atomic<const BoundKernel*>& DeviceState::recent(const KernelSignature& signature) noexcept {
-  const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
-  const std::uintptr_t key = bits(signature.name) * 31 + bits(signature.parameters.data());
-  return recent_kernels_[(key * 0x9e3779b97f4a7c15 >> 32) % kRecentKernels];  // 2^64 / phi
+  return recent_kernels_[scatter(hash_of(signature)) % kRecentKernels];
 }
 
 Result<const BoundKernel*> DeviceState::bind(const KernelSignature& signature) {

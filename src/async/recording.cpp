@@ -59,7 +59,7 @@ Status Recording::finish() {
 
 Status Recording::check(hal::View<ArrayRef> slots) const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (!same(slots[i].shape, slots_[i].shape)) {
+    if (slots[i].shape != slots_[i].shape) {
       return error(StatusCode::kInvalidArgument, "replay: argument {} is {}; {} was recorded", i,
                    text_of(slots[i].shape), text_of(slots_[i].shape));
     }

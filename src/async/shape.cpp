@@ -7,12 +7,6 @@
 
 namespace halyard::inline v0::async::detail {
 
-bool same(const hal::Extents& a, const hal::Extents& b) {
-  bool same = a.rank() == b.rank();
-  for (std::size_t d = 0; same && d < a.rank(); ++d) same = a[d] == b[d];
-  return same;
-}
-
 std::string text_of(const hal::Extents& extents, const char* between) {
   if (extents.rank() == 0) return "()";
   std::string text;

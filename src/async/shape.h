@@ -14,7 +14,6 @@ namespace halyard::inline v0::async::detail {
 
 // "16 x 16"; "()" without dimensions
 std::string text_of(const hal::Extents& extents, const char* between = " x ");
-bool same(const hal::Extents& a, const hal::Extents& b);
 // Of a dense array. kOutOfRange: 2^64 bytes or more; kInvalidArgument: more than
 // hal::kMaxTensorRank dimensions.
 Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type);

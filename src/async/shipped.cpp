@@ -24,21 +24,19 @@ Result<AnyTensor> result_of(Context& context, const char* operation, kernel::Ele
     HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage, allocate(context, shape, type));
     return AnyTensor{std::move(storage), shape, type};
   }
-  if (same(into->shape, shape)) return AnyTensor{Ref<Storage>(into->memory.storage), shape, type};
+  if (into->shape == shape) return AnyTensor{Ref<Storage>(into->memory.storage), shape, type};
   return error(StatusCode::kInvalidArgument, "{}: into a tensor of {}; the result is {}", operation,
                text_of(into->shape), text_of(shape));
 }
 
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid) {
-  std::array<Storage*, 3> storages{};
-  std::array<hal::Argument, 3> arguments;
+  std::array<KernelArray, 3> given{};
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    storages[i] = arrays[i].storage;
-    if (storages[i] != nullptr) arguments[i].value.memory = arrays[i].of_buffer();
+    given[i].memory = arrays[i];
+    given[i].is_written = kernel.parameters[i].kind == KernelParameter::Kind::kOutput;
   }
-  return context.launch(kernel, {storages.data(), arrays.size()},
-                        std::span(arguments).first(arrays.size()), scalars, &grid);
+  return context.launch(kernel, {given.data(), arrays.size()}, scalars, &grid);
 }
 
 }  // namespace halyard::inline v0::async::detail

@@ -42,10 +42,11 @@ void TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
   });
 }
 
-void TrackedStorage::after(Use use, const Moment& moment) {
-  if (use == Use::kRead) return add_read(moment);
+void TrackedStorage::set_write(const Moment& moment) {
   put(written_, moment);
-  for (Moment& read : reads_) read = {};
+  for (Moment& read : reads_) {
+    if (read.timeline) read = {};
+  }
   more_reads_.clear();
 }
 

@@ -37,7 +37,9 @@ class TrackedStorage final : public Storage {
   // read may be beside others.
   void before(Use use, const Timeline& timeline, Waits& waits);
   // It is used, and that is done at `moment`.
-  void after(Use use, const Moment& moment);
+  void after(Use use, const Moment& moment) {
+    use == Use::kRead ? add_read(moment) : set_write(moment);
+  }
   // By its last owner.
   void add_uses(Waits& waits);
   // Who awaits `context` awaits that the host may use it so.
@@ -52,6 +54,7 @@ class TrackedStorage final : public Storage {
   ~TrackedStorage() override = default;
   void destroy() noexcept override;  // back to its device; blocks for nothing
   void add_read(const Moment& moment);
+  void set_write(const Moment& moment);
   template <class F>
   void for_each_read(F&& call);
 

@@ -43,4 +43,22 @@ Ref<Timeline> TimelinePool::pop() noexcept {
   return timeline;
 }
 
+void Waits::add(const Timeline& timeline, std::uint64_t value) {
+  const hal::Point point(timeline.semaphore(), value);
+  // A replay uses many arrays that the one before wrote: of a timeline the last value is enough.
+  const std::span<hal::Point> others =
+      all_.empty() ? std::span(inline_.data(), count_) : std::span(all_);
+  for (hal::Point& other : others) {
+    if (other.semaphore() != point.semaphore()) continue;
+    if (other.value() < value) other = point;
+    return;
+  }
+  if (count_ < kInline) {
+    inline_[count_++] = point;
+  } else {
+    if (all_.empty()) all_.assign(inline_.begin(), inline_.end());
+    all_.push_back(point);
+  }
+}
+
 }  // namespace halyard::inline v0::async::detail

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "async/launch_cache.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
 #include "halyard/hal/queue.h"
@@ -33,12 +34,14 @@ class Timeline final : public RefCounted {
   // By the tree that has it. A value is taken once the submission that signals it was accepted.
   std::uint64_t last() const noexcept { return last_; }
   std::uint64_t take_value() noexcept { return ++last_; }
+  LaunchCache& launches() noexcept { return launches_; }
 
  private:
   friend class TimelinePool;
   const hal::Semaphore semaphore_;
   const hal::Queue queue_;
   std::uint64_t last_ = 0;
+  LaunchCache launches_;
   Ref<Timeline> next_;  // in the pool
 };
 
@@ -73,23 +76,9 @@ class Waits {
  public:
   static constexpr std::size_t kInline = 8;
 
-  void add(const Timeline& timeline, std::uint64_t value) {
-    const hal::Point point(timeline.semaphore(), value);
-    // A replay uses many arrays that the one before wrote: of a timeline the last value is enough.
-    const std::span<hal::Point> others =
-        all_.empty() ? std::span(inline_.data(), count_) : std::span(all_);
-    for (hal::Point& other : others) {
-      if (other.semaphore() != point.semaphore()) continue;
-      if (other.value() < value) other = point;
-      return;
-    }
-    if (count_ < kInline) {
-      inline_[count_++] = point;
-    } else {
-      if (all_.empty()) all_.assign(inline_.begin(), inline_.end());
-      all_.push_back(point);
-    }
-  }
+  Waits() noexcept {}
+
+  void add(const Timeline& timeline, std::uint64_t value);
   void add(const Moment& moment) {
     if (moment.timeline) add(timeline_of(moment), moment.value);
   }
@@ -109,7 +98,9 @@ class Waits {
   }
 
  private:
-  std::array<hal::Point, kInline> inline_;
+  union {
+    std::array<hal::Point, kInline> inline_;  // the first count_
+  };
   std::size_t count_ = 0;
   std::vector<hal::Point> all_;
   std::vector<hal::Queue> queues_;

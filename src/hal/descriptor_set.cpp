@@ -13,7 +13,7 @@ namespace {
 
 static_assert(kMaxDescriptors == kernel::kMaxBindings);
 
-Status no_memory() { return Status(StatusCode::kResourceExhausted, "no memory for it"); }
+Status no_memory_for_set() { return Status(StatusCode::kResourceExhausted, "no memory for it"); }
 
 Status check_layout(const DeviceObject& device, const DescriptorSetLayout& layout) {
   if (!layout) return Status(StatusCode::kInvalidArgument, "empty descriptor set layout");
@@ -35,7 +35,7 @@ Result<DescriptorSetLayout> DescriptorSetLayoutObject::create(DeviceObject& devi
   }
   const auto object =
       Ref<DescriptorSetLayoutObject>::adopt(new (std::nothrow) DescriptorSetLayoutObject(device));
-  if (!object || !object->bindings_.grow(bindings.size())) return no_memory();
+  if (!object || !object->bindings_.grow(bindings.size())) return no_memory_for_set();
   const Array<DescriptorBinding>& sorted = object->bindings_;
   std::ranges::copy(bindings, sorted.begin());
   std::ranges::sort(sorted, {}, &DescriptorBinding::number);
@@ -74,7 +74,7 @@ Result<DescriptorSet> DescriptorSetObject::create(const DeviceObject& device,
                                                   View<Descriptor> descriptors) {
   const std::span<const DescriptorBinding> bindings = layout.object()->bindings();
   std::unique_ptr<Entry[]> entries(new (std::nothrow) Entry[bindings.size()]);
-  if (!entries) return no_memory();
+  if (!entries) return no_memory_for_set();
   for (const Descriptor& descriptor : descriptors) {
     const auto binding =
         std::ranges::lower_bound(bindings, descriptor.number, {}, &DescriptorBinding::number);
@@ -100,7 +100,7 @@ Result<DescriptorSet> DescriptorSetObject::create(const DeviceObject& device,
   }
   const auto object = Ref<DescriptorSetObject>::adopt(
       new (std::nothrow) DescriptorSetObject(layout, std::move(entries)));
-  if (!object) return no_memory();
+  if (!object) return no_memory_for_set();
   return DescriptorSet(object.get());
 }
 
@@ -125,7 +125,7 @@ Result<PipelineLayout> PipelineLayoutObject::create(DeviceObject& device,
   }
   const auto object =
       Ref<PipelineLayoutObject>::adopt(new (std::nothrow) PipelineLayoutObject(device));
-  if (!object) return no_memory();
+  if (!object) return no_memory_for_set();
   for (const DescriptorSetLayout& set : sets) {
     if (Status status = check_layout(device, set); !status.ok()) {
       return at(status, "set {}", object->set_count_);

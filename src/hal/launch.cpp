@@ -10,21 +10,13 @@
 #include "hal/executable.h"
 #include "hal/object.h"
 #include "hal/validate.h"
+#include "kernel/hyx.h"
 
 namespace halyard::inline v0::hal {
 namespace {
 
 constexpr std::uint64_t kEndOfUint = std::uint64_t{1} << 32;
 constexpr std::uint64_t kTooMany = ~std::uint64_t{0};
-
-bool chooses_tile(const kernel::BindingInfo& info) {
-  return info.rank != 0 && info.access != kernel::Access::kRead && info.tile[0] == 0;
-}
-
-std::size_t constant_count(const kernel::BindingInfo& info) {
-  if (info.rank == 0) return 0;
-  return 2 * info.rank - 1 + (chooses_tile(info) ? info.rank : 0);
-}
 
 std::string text_of(const Extents& extents) {
   std::string text;
@@ -58,7 +50,7 @@ using Groups = std::array<std::uint64_t, 3>;
 bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
                Groups& groups) {
   const std::size_t rank = info.rank;
-  const bool is_output = info.access != kernel::Access::kRead, chooses = chooses_tile(info);
+  const bool is_output = info.access != kernel::Access::kRead, chooses = info.chooses_tile();
   const BufferRange& range = tensor.memory.range;
   if (tensor.sizes.rank() != rank || tensor.strides.rank() != 0 ||
       tensor.tile.rank() != (chooses ? rank : 0) || tensor.memory.indirect ||
@@ -134,7 +126,7 @@ class Checked {
   Groups groups() const {
     Groups count = {1, 1, 1};
     for (std::size_t d = 0; d < info_.rank; ++d) {
-      const std::uint64_t tile = chooses_tile(info_) ? tile_[d] : info_.tile[d];
+      const std::uint64_t tile = info_.chooses_tile() ? tile_[d] : info_.tile[d];
       count[info_.rank - 1 - d] = (tensor_.sizes[d] + tile - 1) / tile;
     }
     return count;
@@ -178,7 +170,7 @@ class Checked {
   }
 
   Status check_tile() const {
-    if (!chooses_tile(info_)) {
+    if (!info_.chooses_tile()) {
       if (tile_.rank() == 0) return {};
       return error(
           StatusCode::kInvalidArgument, "{}: tile {} is given; {}", info_.name, text_of(tile_),
@@ -258,11 +250,15 @@ Status check_kind(const kernel::BindingInfo& info, const Argument& argument) {
                "{}: a plain buffer is given; it is a tensor of rank {}", info.name, info.rank);
 }
 
-Status wrong_scalar_count(const kernel::KernelInfo& kernel, std::size_t given) {
-  std::size_t wanted = kernel.constants.size();
-  for (const kernel::BindingInfo& info : kernel.bindings) wanted -= constant_count(info);
-  return error(StatusCode::kInvalidArgument, "{} scalars given, it has {} beside its tensors",
-               given, wanted);
+Status put_scalars(const kernel::KernelInfo& kernel, View<Constant> scalars, std::byte* constants) {
+  if (scalars.size() != kernel.scalars.size()) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "{} scalars given, it has {} beside its tensors",
+                 scalars.size(), kernel.scalars.size());
+  }
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(pack_constant(kernel, kernel.scalars[i], scalars[i], constants));
+  }
+  return {};
 }
 
 std::string text_of(const Groups& groups) { return text_of(Extents(View<std::uint64_t>(groups))); }
@@ -288,55 +284,49 @@ BindingRef Launch::binding(std::size_t index) const noexcept {
   return refs.empty() ? BindingRef(bindings()[index]) : refs[index];
 }
 
+// One return, so that the launch is made where the caller has it.
 Result<Launch> Launch::create(const Function& function, View<Argument> arguments,
                               View<Constant> scalars) {
-  if (!function) return empty_handle("launch", "create");
-  const kernel::KernelInfo& kernel = function.executable()->kernels()[function.index()];
-  const auto failed = [&](const Status& status) { return at(status, "kernel {}", kernel.name); };
-  if (Status status = check_binding_count(kernel, arguments.size()); !status.ok()) return status;
-
   Result<Launch> result{InPlace()};
-  Launch& launch = *result;
-  const bool has_slots =
-      std::any_of(arguments.begin(), arguments.end(),
-                  [](const Argument& argument) { return argument.value.memory.indirect; });
-  if (!launch.ranges_.allocate(arguments.size()) ||
-      !launch.refs_.allocate(has_slots ? arguments.size() : 0) ||
-      !launch.constants_.allocate(kernel.constants_bytes)) {
+  if (Status status = result->pack(function, arguments, scalars); !status.ok()) [[unlikely]]
+    result = std::move(status);
+  return result;
+}
+
+Status Launch::pack(const Function& function, View<Argument> arguments, View<Constant> scalars) {
+  if (!function) return empty_handle("launch", "create");
+  executable_ = function.executable();
+  function_ = function.index();
+  const kernel::KernelInfo& kernel = executable_->kernels()[function_];
+  const auto failed = [&](const Status& status) { return at(status, "kernel {}", kernel.name); };
+  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, arguments.size()));
+
+  bool has_slots = false;
+  for (const Argument& argument : arguments) has_slots |= argument.value.memory.indirect;
+  if (!ranges_.allocate(arguments.size()) || !refs_.allocate(has_slots ? arguments.size() : 0) ||
+      !constants_.allocate(kernel.constants_bytes)) {
     return failed(Status(StatusCode::kResourceExhausted, "no memory for a launch"));
   }
-  launch.executable_ = function.executable();
-  launch.function_ = function.index();
-
-  std::byte* const constants = launch.constants_.items();
+  std::byte* const constants = constants_.items();
   if (kernel.constants_bytes != 0) std::memset(constants, 0, kernel.constants_bytes);
-  std::size_t constant = 0;
-  const Constant* scalar = scalars.begin();
-  // The tensors' constants come in the tensors' order, the scalars between them.
-  const auto pack_scalars = [&](std::size_t end) -> Status {
-    for (; constant < end; ++constant) {
-      if (scalar == scalars.end()) return wrong_scalar_count(kernel, scalars.size());
-      HALYARD_RETURN_IF_ERROR(pack_constant(kernel, constant, *scalar++, constants));
-    }
-    return {};
-  };
   const kernel::BindingInfo* output = nullptr;
   Groups groups = {};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const kernel::BindingInfo& info = kernel.bindings[i];
     const Argument& argument = arguments[i];
-    BindingRef* const ref = has_slots ? &launch.refs_.items()[i] : nullptr;
+    BindingRef* const ref = has_slots ? &refs_.items()[i] : nullptr;
     if (ref != nullptr) *ref = argument.value.memory;
-    launch.ranges_.items()[i] = argument.value.memory.range;
+    ranges_.items()[i] = argument.value.memory.range;
     Groups own = {1, 1, 1};
     Status status = check_kind(info, argument);
     if (status.ok() && info.rank != 0) {
-      status = pack_scalars(info.first_constant);
-      constant += constant_count(info);
+      static_assert(kernel::kMaxBindings <= 64, "a bit for each");
+      tensors_ |= std::uint64_t{1} << i;
       const Fields fields(kernel, info, constants);
-      if (status.ok()) status = put_tensor(info, argument.value, fields, own, ref);
+      status = put_tensor(info, argument.value, fields, own, ref);
     }
-    if (!status.ok()) return failed(status);
+    if (!status.ok()) [[unlikely]]
+      return failed(status);
     if (info.rank == 0 || info.access == kernel::Access::kRead) continue;
     if (output != nullptr && own != groups) {
       return failed(error(StatusCode::kInvalidArgument,
@@ -346,11 +336,21 @@ Result<Launch> Launch::create(const Function& function, View<Argument> arguments
     output = &info;
     groups = own;
   }
-  Status status = pack_scalars(kernel.constants.size());
-  if (status.ok() && scalar != scalars.end()) status = wrong_scalar_count(kernel, scalars.size());
-  if (!status.ok()) return failed(status);
-  if (output != nullptr) launch.grid_.groups = {groups[0], groups[1], groups[2]};
-  return result;
+  if (Status status = put_scalars(kernel, scalars, constants); !status.ok()) [[unlikely]]
+    return failed(status);
+  if (output != nullptr) grid_.groups = {groups[0], groups[1], groups[2]};
+  return {};
+}
+
+Status Launch::set_scalars(View<Constant> scalars) {
+  if (executable_ == nullptr) [[unlikely]]
+    return empty_handle("launch", "set_scalars");
+  const kernel::KernelInfo& kernel = executable_->kernels()[function_];
+  if (constants_.size != kernel.constants_bytes) [[unlikely]] {
+    return Status(StatusCode::kInvalidArgument, "a launch whose arguments were moved from it");
+  }
+  const Status status = put_scalars(kernel, scalars, constants_.items());
+  return status.ok() ? status : at(status, "kernel {}", kernel.name);
 }
 
 }  // namespace halyard::inline v0::hal

@@ -195,16 +195,11 @@ Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t ind
                to_string(info.type));
 }
 
-Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index, const Constant& constant,
-                     std::byte* out) {
+Status constant_of_another_type(const kernel::KernelInfo& kernel, std::size_t index,
+                                const Constant& constant) {
   const kernel::ConstantInfo& info = kernel.constants[index];
-  if (kValidation && constant.type() != info.type) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument, "constant {} ({}) is {}, given {}", index, info.name,
-                 to_string(info.type), to_string(constant.type()));
-  }
-  std::memcpy(out + info.offset, constant.data(),
-              std::min<std::size_t>(info.size, constant.size()));
-  return {};
+  return error(StatusCode::kInvalidArgument, "constant {} ({}) is {}, given {}", index, info.name,
+               to_string(info.type), to_string(constant.type()));
 }
 
 Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out) {

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "hal/command.h"
 #include "halyard/base/status.h"
@@ -67,9 +68,21 @@ Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
                                std::uint64_t offset);
 
+[[gnu::cold]] Status constant_of_another_type(const kernel::KernelInfo& kernel, std::size_t index,
+                                              const Constant& constant);
 // Writes one of them to its place in the kernel.constants_bytes bytes at `out`; of its type.
-Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index, const Constant& constant,
-                     std::byte* out);
+inline Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index,
+                            const Constant& constant, std::byte* out) {
+  const kernel::ConstantInfo& info = kernel.constants[index];
+  if (kValidation && constant.type() != info.type) [[unlikely]]
+    return constant_of_another_type(kernel, index, constant);
+  if (info.size == 8) {  // else 4; a Constant has 8
+    std::memcpy(out + info.offset, constant.data(), 8);
+  } else {
+    std::memcpy(out + info.offset, constant.data(), 4);
+  }
+  return {};
+}
 // Writes all of these bytes. Count and types must be the kernel's.
 Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out);
 

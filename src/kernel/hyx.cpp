@@ -116,6 +116,7 @@ class Hyx::Reader {
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.kernels_, file_.kernels()->size()));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.bindings_, bindings));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.constants_, constants));
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.scalars_, constants));  // at most
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.images_, file_.images()->size()));
     return allocate(hyx_.sources_, file_.sources()->size());
   }
@@ -133,6 +134,7 @@ class Hyx::Reader {
     KernelInfo* out = hyx_.kernels_.items.get();
     BindingInfo* binding = hyx_.bindings_.items.get();
     ConstantInfo* constant = hyx_.constants_.items.get();
+    std::uint32_t* scalar = hyx_.scalars_.items.get();
     for (const schema::Kernel* kernel : *file_.kernels()) {
       const std::string owner = base::format("kernel {}: ", view(kernel->name()));
       KernelInfo& info = *out++;
@@ -153,6 +155,8 @@ class Hyx::Reader {
       }
       HALYARD_RETURN_IF_ERROR(check_parameter_names(owner, info));
       HALYARD_RETURN_IF_ERROR(find_tensor_constants(owner, info.constants, bindings));
+      info.scalars = list_scalars(info, scalar);
+      scalar += info.scalars.size();
     }
     return {};
   }
@@ -229,10 +233,9 @@ class Hyx::Reader {
       const std::string first = base::format("{}.size0", binding.name);
       at = std::find_if(at, constants.end(), [&](const auto& each) { return each.name == first; });
       binding.first_constant = static_cast<std::uint32_t>(at - constants.begin());
-      const bool gives_tile = binding.access != Access::kRead && binding.tile[0] == 0;
       for (const auto& [field, count] :
            {std::pair("size", binding.rank), std::pair("stride", binding.rank - 1),
-            std::pair("tile", gives_tile ? binding.rank : 0)}) {
+            std::pair("tile", binding.chooses_tile() ? binding.rank : 0)}) {
         for (std::uint32_t d = 0; d < count; ++d, ++at) {
           const std::string name = base::format("{}.{}{}", binding.name, field, d);
           if (at == constants.end() || at->name != name || at->type != ElementType::kUint32) {
@@ -243,6 +246,19 @@ class Hyx::Reader {
       }
     }
     return {};
+  }
+
+  // What stands between the tensors' constants, to `out`.
+  static std::span<const std::uint32_t> list_scalars(const KernelInfo& kernel, std::uint32_t* out) {
+    std::uint32_t* const first = out;
+    std::uint32_t next = 0;
+    for (const BindingInfo& binding : kernel.bindings) {
+      if (binding.rank == 0) continue;
+      while (next < binding.first_constant) *out++ = next++;
+      next += binding.constant_count();
+    }
+    while (next < kernel.constants.size()) *out++ = next++;
+    return {first, out};
   }
 
   Status read_constant(std::string_view owner, const schema::Constant& from,

@@ -76,6 +76,7 @@ class HALYARD_EXPORT Hyx {
   Array<KernelInfo> kernels_;
   Array<BindingInfo> bindings_;    // of all kernels, in order
   Array<ConstantInfo> constants_;  // of all kernels, in order
+  Array<std::uint32_t> scalars_;   // of all kernels, in order
   Array<ImageInfo> images_;
   Array<SourceInfo> sources_;
 };

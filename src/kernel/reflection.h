@@ -23,6 +23,14 @@ struct BindingInfo {
   std::uint32_t rank;                        // of a tensor, 1 to kMaxRank; 0 if it is none
   std::array<std::uint32_t, kMaxRank> tile;  // static extents, of `rank` dimensions; 0: not static
   std::uint32_t first_constant;              // of a tensor: its sizes, strides, and run-time tile
+
+  bool chooses_tile() const noexcept {
+    return rank != 0 && access != Access::kRead && tile[0] == 0;
+  }
+  std::uint32_t constant_count() const noexcept {
+    if (rank == 0) return 0;
+    return 2 * rank - 1 + (chooses_tile() ? rank : 0);
+  }
 };
 
 // One field of the struct of constants. Offset and size in bytes; the size is 4 or 8.
@@ -38,6 +46,7 @@ struct KernelInfo {
   std::array<std::uint32_t, 3> workgroup_size;  // x, y, z; 1 to 1024 items in all
   std::span<const BindingInfo> bindings;
   std::span<const ConstantInfo> constants;  // by offset, without overlap
+  std::span<const std::uint32_t> scalars;   // which of them are no tensor's
   std::uint32_t constants_bytes;            // of the whole struct
   std::uint32_t static_shared_bytes;
   std::uint32_t dynamic_shared_bytes;  // what a launch must add

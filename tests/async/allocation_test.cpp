@@ -21,11 +21,11 @@ class AsyncAllocation : public ::testing::Test {
   }
 
   // The least that 1000 calls of `body` allocated. Pools grow up to what was ever in flight at
-  // once, and threads of the runtime start late.
+  // once, which a loaded machine sees rarely and late; threads of the runtime start late.
   template <class F>
   static std::uint64_t least_allocations(F&& body) {
     std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < 10 && least != 0; ++i) {
+    for (int i = 0; i < 100 && least != 0; ++i) {
       const std::uint64_t before = counts::allocations();
       for (int k = 0; k < 1000; ++k) body();
       least = std::min(least, counts::allocations() - before);
@@ -48,6 +48,21 @@ TEST_F(AsyncAllocation, AKernelCallOnTensorsThatAreThereAllocatesNothing) {
   const Shared<Tensor<float>> x = sync_wait(ones<float>({16, 16}) | share, runtime);
   Partition<Tensor<float>> y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
   EXPECT_EQ(least_allocations([&] { y = sync_wait(saxpy(2.0f, x, std::move(y)) | last, runtime); }),
+            0u);
+}
+
+// Of as many bytes, so that each takes the place that the launch of the other has.
+TEST_F(AsyncAllocation, KernelCallsOnTwoShapesInTurnAllocateNothing) {
+  const auto x = [&](const Shape& shape) { return sync_wait(ones<float>(shape) | share, runtime); };
+  const auto y = [&](const Shape& shape) {
+    return sync_wait(ones<float>(shape) | partition(4, 4), runtime);
+  };
+  const Shared<Tensor<float>> x1 = x({16, 16}), x2 = x({32, 8});
+  Partition<Tensor<float>> y1 = y({16, 16}), y2 = y({32, 8});
+  EXPECT_EQ(least_allocations([&] {
+              y1 = sync_wait(saxpy(2.0f, x1, std::move(y1)) | last, runtime);
+              y2 = sync_wait(saxpy(2.0f, x2, std::move(y2)) | last, runtime);
+            }),
             0u);
 }
 

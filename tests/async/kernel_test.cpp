@@ -2,8 +2,11 @@
 //
 // Calls of kernels: what is passed, what comes back, and what a declaration that is not the
 // kernel's is told. What does not compile is in does_not_compile/.
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "halyard/async/kernel.h"
 
@@ -182,6 +185,117 @@ TEST_F(AsyncKernel, AKernelOrFileThatIsNotThereIsNotFound) {
               refused_with(StatusCode::kNotFound, "kernel nowhere of nowhere: no such file in /"));
   EXPECT_THAT(failure(no_kernel(ones<float>(4) | partition(4))),
               refused_with(StatusCode::kNotFound, "nothing"));
+}
+
+// Launches are kept by a tree's timeline; arrays of as many bytes have the same place.
+class AsyncKernelAgain : public AsyncTest {
+ protected:
+  template <class Op>
+  auto in_one_tree(Op&& operation) {
+    return std::move(operation).execute(tree);
+  }
+  auto x(const Shape& shape) { return ones<float>(shape) | share; }
+
+  Context tree{runtime.device()};
+};
+
+TEST_F(AsyncKernelAgain, ACallOnOtherArraysOfTheSameShapesComputesWithThoseAndItsNumbers) {
+  for (int i = 0; i < 20; ++i) {
+    const auto number = static_cast<float>(i);
+    auto y = in_one_tree(saxpy(number, full<float>({16, 16}, number) | share,
+                               ones<float>({16, 16}) | partition(4, 4)) |
+                         last);
+    EXPECT_THAT(elements(*std::move(y)), Each(number * number + 1));
+  }
+}
+
+TEST_F(AsyncKernelAgain, ACallOnAPartComputesWithThatPart) {
+  const auto all = run(arange<float>(32) | share).reshape({8, 4});
+  for (std::uint64_t row = 0; row < 8; ++row) {
+    auto y =
+        in_one_tree(saxpy(1.0f, all.rows(row, 1), zeros<float>({1, 4}) | partition(1, 4)) | last);
+    const float at = 4.0f * static_cast<float>(row);
+    EXPECT_THAT(elements(*std::move(y)), ElementsAre(at, at + 1, at + 2, at + 3));
+  }
+}
+
+TEST_F(AsyncKernelAgain, ACallOnArraysOfOtherShapesIsCheckedAnew) {
+  const auto y = [] { return ones<float>({16, 16}) | partition(4, 4); };
+  const auto refused = [&](auto&& operation, const char* text) {
+    EXPECT_THAT(in_one_tree(std::move(operation)).status(),
+                refused_with(StatusCode::kInvalidArgument, text));
+    EXPECT_THAT(elements(*in_one_tree(saxpy(2.0f, x({16, 16}), y()) | last)), Each(3.0f));
+  };
+  refused(saxpy(2.0f, x(256), y()), "saxpy_tile: x: a tensor of rank 1 is given; it has rank 2");
+  refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4)),
+          "saxpy_tile: y: a tile of 1 extents is given for rank 2");
+  refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 0)),
+          "saxpy_tile: y: tile1 is 0");
+  EXPECT_THAT(elements(*in_one_tree(
+                  saxpy(2.0f, x({32, 8}), ones<float>({32, 8}) | partition(4, 4)) | last)),
+              Each(3.0f));
+}
+
+TEST_F(AsyncKernelAgain, ACallWithAnotherTileHasOtherWorkgroups) {
+  constexpr auto kernel = of_tests<void(Tensor<std::uint32_t>&)>("group_of");
+  const auto with = [&](auto tile, const Shape& shape) {
+    return elements(*in_one_tree(kernel(zeros<std::uint32_t>(shape) | tile) | first));
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(with(partition(1, 2), {2, 2}), ElementsAre(1, 1, 2, 2));
+    EXPECT_THAT(with(partition(2, 1), {2, 2}), ElementsAre(1, 2, 1, 2));
+    EXPECT_THAT(with(partition(1, 2), {1, 4}), ElementsAre(1, 1, 2, 2));
+    EXPECT_THAT(with(partition(1, 2), {4, 1}), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+TEST_F(AsyncKernelAgain, AnUncheckedCallRunsOverItsOwnGrid) {
+  constexpr Kernel<void(float, std::uint32_t, const Tensor<float>&, Tensor<float>&)> flat{"saxpy"};
+  for (const std::uint32_t items : {256u, 512u, 0u}) {
+    auto y =
+        in_one_tree(unchecked(flat, {.items = items})(2.0f, 512u, x(512), ones<float>(512)) | last);
+    const std::vector<float> all = elements(*std::move(y));
+    EXPECT_EQ(static_cast<std::size_t>(std::count(all.begin(), all.end(), 3.0f)), items);
+  }
+}
+
+TEST_F(AsyncKernelAgain, EachDeviceRunsItsOwnKernel) {
+  const auto on_device = [&](std::size_t device) {
+    Context context(runtime.device(device));
+    return saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 4)).execute(context);
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    auto of_other = std::get<2>(*on_device(i % 2));
+    EXPECT_THAT(elements(std::move(of_other)), Each(3.0f));
+  }
+  auto there = std::get<2>(*on_device(1));
+  EXPECT_TRUE(in_one_tree(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 4))).ok());
+  EXPECT_THAT(in_one_tree(saxpy(2.0f, x({16, 16}), std::move(there))).status(),
+              refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
+}
+
+TEST_F(AsyncKernelAgain, KernelsGoWithTheirRuntime) {
+  for (int i = 0; i < 3; ++i) {
+    runtime = Runtime::open("cpu://?workers=1").value();
+    for (int k = 0; k < 2; ++k) {
+      EXPECT_THAT(elements(saxpy(2.0f, x({4, 4}), ones<float>({4, 4}) | partition(2, 2)) | last),
+                  Each(3.0f));
+    }
+  }
+}
+
+TEST_F(AsyncKernelAgain, ThreadsCallOneKernelOnArraysOfTheirOwnShapes) {
+  constexpr auto kernel = of_tests<void(Tensor<std::uint32_t>&)>("group_of");
+  const auto call = [&](const Shape& shape, auto tile, std::uint32_t groups) {
+    for (int i = 0; i < 200; ++i) {
+      const std::vector<std::uint32_t> all =
+          elements(kernel(zeros<std::uint32_t>(shape) | tile) | first);
+      ASSERT_EQ(all.back(), groups);
+    }
+  };
+  std::thread other([&] { call({8, 8}, partition(4, 4), 4); });
+  call({4, 16}, partition(1, 2), 32);
+  other.join();
 }
 
 TEST_F(AsyncKernel, ATensorThatWasMovedFromIsRefused) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -184,6 +185,62 @@ TEST_F(Tensors, ALaunchOfManyTensorsIsMovedToo) {
   const testing::Launch seen = run(launch);
   EXPECT_EQ(seen.bindings.size(), 6u);
   EXPECT_THAT(words(seen), ElementsAre(9, 9, 9, 9, 9, 9));
+}
+
+TEST_F(Tensors, ALaunchOnOtherMemoryWithOtherScalarsIsWhatCreateMakesOfThem) {
+  const BufferView x = view({9, 20}), y = view({9, 20});
+  Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
+  const BufferRange from(big_, 64, 720), to(big_, 1024, 720);
+  EXPECT_TRUE(launch.rebind(0, from));
+  EXPECT_TRUE(launch.rebind(1, to));
+  EXPECT_TRUE(launch.set_scalars({2.0f}).ok());
+  const testing::Launch seen = run(launch);
+  const Tensor x1{.memory = from, .sizes = {9, 20}}, y1{.memory = to, .sizes = {9, 20}};
+  const testing::Launch expected = run(Launch::create(function("scale"), {x1, y1}, {2.0f}).value());
+  EXPECT_EQ(seen.constants, expected.constants);
+  EXPECT_TRUE(std::ranges::equal(seen.groups, expected.groups));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(seen.bindings.at(i).memory, expected.bindings.at(i).memory);
+    EXPECT_EQ(seen.bindings.at(i).offset, expected.bindings.at(i).offset);
+  }
+}
+
+TEST_F(Tensors, ATensorOfALaunchMovesToARangeOfTheSameLengthOnly) {
+  const BufferView x = view({2, 3, 4});
+  Launch launch = Launch::create(function("input"), {x, big_}).value();
+  EXPECT_FALSE(launch.rebind(0, BufferRange(big_, 0, 95)));
+  EXPECT_FALSE(launch.rebind(0, BufferRange(big_, 0, 97)));
+  EXPECT_FALSE(launch.rebind(0, big_));
+  EXPECT_EQ(launch.bindings()[0].buffer, x.range().buffer);
+  EXPECT_TRUE(launch.rebind(0, BufferRange(big_, 0, 96)));
+  EXPECT_TRUE(launch.rebind(1, BufferRange(big_, 96, 4)));  // no tensor
+
+  const Tensor whole{.memory = big_, .sizes = {2, 3, 4}};
+  launch = Launch::create(function("input"), {whole, big_}).value();
+  EXPECT_FALSE(launch.rebind(0, buffer(4)));
+  const Tensor slot_of{.memory = slot(0), .sizes = {2, 3, 4}};
+  launch = Launch::create(function("input"), {slot_of, big_}).value();
+  EXPECT_FALSE(launch.rebind(1, big_));
+}
+
+TEST_F(Tensors, ATensorThatMovesBeyondTheEndOfABufferIsRefusedAtTheDispatch) {
+  const BufferView x = view({9, 20}), y = view({9, 20});
+  Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
+  EXPECT_TRUE(launch.rebind(1, BufferRange(big_, 4096 - 719, 720)));
+  EXPECT_EQ(queue.dispatch(launch, {}).code(), StatusCode::kOutOfRange);
+}
+
+TEST_F(Tensors, ALaunchIsGivenScalarsAsCreateIs) {
+  const BufferView x = view({9, 20}), y = view({9, 20});
+  Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
+  const auto message = [](const Status& status) { return std::string(status.message()); };
+  EXPECT_THAT(message(launch.set_scalars({})),
+              HasSubstr("kernel scale: 0 scalars given, it has 1 beside its tensors"));
+  EXPECT_THAT(message(launch.set_scalars({1.0f, 2.0f})), HasSubstr("2 scalars given"));
+  EXPECT_THAT(message(launch.set_scalars({1})), HasSubstr("(a) is float32, given int32"));
+  EXPECT_EQ(Launch().set_scalars({}).code(), StatusCode::kInvalidArgument);
+  const Launch moved = std::move(launch);
+  EXPECT_EQ(launch.set_scalars({1.0f}).code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(Tensors, GroupXIsTheLastDimension) {

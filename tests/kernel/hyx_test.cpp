@@ -19,6 +19,7 @@ namespace halyard::kernel {
 namespace {
 
 using compiler::Contents;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Three kernels, two images, one source: every kind of record.
@@ -80,6 +81,7 @@ std::string everything(const Hyx& hyx) {
         text += kernel.constants[binding.first_constant + d].name;
       }
     }
+    for (const std::uint32_t i : kernel.scalars) text += kernel.constants[i].name;
     for (const ConstantInfo& constant : kernel.constants) {
       text += constant.name;
       text += to_string(constant.type);
@@ -143,6 +145,8 @@ TEST(Hyx, GivesBackWhatWasWritten) {
   EXPECT_EQ(tensors.bindings[1].tile, (std::array<std::uint32_t, kMaxRank>{4, 8, 0}));
   EXPECT_EQ(tensors.bindings[1].first_constant, 1u);
   EXPECT_EQ(tensors.bindings[2].first_constant, 5u);
+  EXPECT_THAT(tensors.scalars, ElementsAre(4));
+  EXPECT_THAT(saxpy.scalars, ElementsAre(0, 1));
   EXPECT_EQ(saxpy.bindings[0].rank, 0u);
   ASSERT_EQ(hyx.images().size(), 2u);
   EXPECT_EQ(hyx.images()[1].target, "x86-64-v2");

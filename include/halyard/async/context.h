@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
@@ -27,6 +26,7 @@
 #include "halyard/hal/pool.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
+#include "halyard/kernel/types.h"
 
 namespace halyard::inline v0::async {
 
@@ -57,7 +57,7 @@ class HALYARD_EXPORT Storage : public RefCounted {
 
 // The bytes [offset, offset + length) of a storage: what an array occupies of it. A view.
 struct StorageRange {
-  StorageRange(Storage* storage_, std::uint64_t offset_ = 0,
+  StorageRange(Storage* storage_ = nullptr, std::uint64_t offset_ = 0,
                std::uint64_t length_ = hal::kWholeSize) noexcept
       : storage(storage_), offset(offset_), length(length_) {}
   // Precondition: there is a storage.
@@ -65,6 +65,15 @@ struct StorageRange {
 
   Storage* storage;
   std::uint64_t offset, length;
+};
+
+// An array that a kernel is given. A view.
+struct KernelArray {
+  StorageRange memory;
+  const hal::Extents* shape = nullptr;  // null: as a flat array
+  const hal::Extents* tile = nullptr;   // of a partition
+  kernel::ElementType type{};
+  bool is_written = false;
 };
 
 // The most arrays that a replay brings.
@@ -111,11 +120,9 @@ class HALYARD_EXPORT Context {
   // Of equal sizes. One of them may be of another device of the same hal runtime.
   Status copy(const detail::StorageRange& source, detail::Storage* target);
 
-  // `arguments[i]` is in `storages[i]`. Over `grid`, or, where there is none, over the tiles of the
-  // arguments that are written.
-  Status launch(const detail::KernelSignature& kernel, hal::View<detail::Storage*> storages,
-                std::span<hal::Argument> arguments, hal::View<hal::Constant> scalars,
-                const hal::Grid* grid);
+  // Over `grid`, or, where there is none, over the tiles of the arrays that are written.
+  Status launch(const detail::KernelSignature& kernel, hal::View<detail::KernelArray> arrays,
+                hal::View<hal::Constant> scalars, const hal::Grid* grid);
 
   // What was recorded, once more, with these arrays in its slots.
   Status execute(RefCounted& recording, hal::View<detail::ArrayRef> slots);
@@ -145,6 +152,7 @@ class HALYARD_EXPORT Context {
 
   static const hal::Semaphore& semaphore(const detail::Moment& moment) noexcept;
   Result<detail::Timeline*> timeline();
+  Result<detail::Timeline*> start_chain();
   template <class F>
   Status submit_behind(detail::Waits& waits, F&& call);
   template <class Uses, class F>

@@ -95,30 +95,26 @@ struct Parameters {
        (ParameterRule<P>::kParameter.kind != KernelParameter::Kind::kScalar));
 };
 
-// What a launch is made of, from the arguments in their order.
-template <std::size_t kTensors, std::size_t kScalars>
+// What a launch is made of, from the arguments in their order. A view of them.
+template <std::size_t kArrays, std::size_t kScalars>
 struct Arguments {
-  template <class A>
+  template <class P, class A>
   void add(const A& argument) noexcept {
     if constexpr (std::is_arithmetic_v<A>) {
-      scalars[scalar++] = argument;
+      scalars[scalar++] = static_cast<P>(argument);  // numbers get the parameter's type
     } else {
-      using T = typename A::value_type;
-      const StorageRange memory = argument.memory();
-      storages[tensor] = memory.storage;
-      arguments[tensor].is_tensor = true;
-      hal::Tensor& view = arguments[tensor++].value;
-      if (memory.storage != nullptr) view.memory.range = memory.of_buffer();
-      view.sizes = argument.shape();
-      if constexpr (requires { argument.tile(); }) view.tile = argument.tile();
-      view.element = kElementType<T>;
+      KernelArray& given = arrays[array++];
+      given.memory = argument.memory();
+      given.shape = &argument.shape();
+      if constexpr (requires { argument.tile(); }) given.tile = &argument.tile();
+      given.type = kElementType<typename A::value_type>;
+      given.is_written = ParameterRule<P>::kParameter.kind == KernelParameter::Kind::kOutput;
     }
   }
 
-  std::array<Storage*, kTensors> storages{};
-  std::array<hal::Argument, kTensors> arguments{};
+  std::array<KernelArray, kArrays> arrays{};
   std::array<hal::Constant, kScalars> scalars{};
-  std::size_t tensor = 0, scalar = 0;
+  std::size_t array = 0, scalar = 0;
 };
 
 template <class Grid, class... P>
@@ -128,24 +124,13 @@ struct CallKernel {
   Result<std::tuple<A...>> operator()(Context& context, A&&... given) const {
     constexpr std::size_t kTensors = Parameters<P...>::kTensors;
     Arguments<kTensors, sizeof...(P) - kTensors> all;
-    (all.add(as_parameter<P>(given)), ...);
+    (all.template add<P>(given), ...);
     const hal::Grid* over = nullptr;
     if constexpr (!std::is_empty_v<Grid>) over = &grid;
-    if (Status status = context.launch(signature, all.storages, all.arguments, all.scalars, over);
-        !status.ok()) {
+    if (Status status = context.launch(signature, all.arrays, all.scalars, over); !status.ok()) {
       return status;
     }
     return std::tuple<A...>(std::move(given)...);
-  }
-
-  // Numbers get the parameter's type.
-  template <class Parameter, class A>
-  static decltype(auto) as_parameter(const A& argument) noexcept {
-    if constexpr (std::is_arithmetic_v<A>) {
-      return static_cast<Parameter>(argument);
-    } else {
-      return (argument);
-    }
   }
 
   KernelSignature signature;

@@ -168,6 +168,7 @@ class Partition<Tensor<T>, kTile...> {
   static_assert(sizeof...(kTile) <= hal::kMaxTensorRank && ((kTile != 0) && ...),
                 "partition: up to three extents, each at least 1");
   struct None {};
+  static constexpr Shape kStaticTile{kTile...};
 
  public:
   using value_type = T;
@@ -180,9 +181,9 @@ class Partition<Tensor<T>, kTile...> {
       : tensor_(std::move(tensor)) {}
 
   const Shape& shape() const noexcept { return tensor_.shape(); }
-  Shape tile() const noexcept {
+  const Shape& tile() const noexcept {
     if constexpr (kIsStatic) {
-      return Shape(kTile...);
+      return kStaticTile;
     } else {
       return tile_;
     }

@@ -43,6 +43,11 @@ class Extents {
   // As many as were given. No kernel takes more than kMaxTensorRank, and only these are kept.
   constexpr std::size_t rank() const noexcept { return rank_; }
   constexpr std::uint64_t operator[](std::size_t d) const noexcept { return values_[d]; }
+  friend constexpr bool operator==(const Extents& a, const Extents& b) noexcept {
+    std::uint64_t differ = a.rank_ ^ b.rank_;  // no branches: they are the same most often
+    for (std::size_t d = 0; d < kMaxTensorRank; ++d) differ |= a.values_[d] ^ b.values_[d];
+    return differ == 0;
+  }
 
  private:
   std::uint64_t values_[kMaxTensorRank] = {};
@@ -76,7 +81,7 @@ struct Argument {
 };
 
 // Move-only; a view of the executable and of the arguments' memory, whose handles outlive it, and
-// of nothing else. May be dispatched any number of times, from any thread.
+// of nothing else. May be dispatched any number of times, from any threads, while none changes it.
 class HALYARD_EXPORT Launch {
  public:
   Launch() noexcept = default;
@@ -95,6 +100,20 @@ class HALYARD_EXPORT Launch {
   static Result<Launch> create(const Function& function, View<Argument> arguments,
                                View<Constant> scalars = {});
 
+  // Other memory for a binding, in which a tensor keeps its shape: what create() would make of it,
+  // for far less. False, and nothing has changed: a tensor's range is not as long as the one before
+  // in bytes that both name, or this launch has slots. Precondition: there is such a binding.
+  bool rebind(std::size_t index, const BufferRange& range) noexcept {
+    BufferRange& bound = ranges_.items()[index];
+    // So long it has the tensor's elements. That the buffer is, too, is checked at the dispatch.
+    const bool fits = range.length == bound.length && range.length != kWholeSize;
+    if ((!fits && (tensors_ >> index & 1) != 0) || refs_.size != 0) return false;
+    bound = range;
+    return true;
+  }
+  // Other scalars. Errors of create().
+  Status set_scalars(View<Constant> scalars);
+
   // A workgroup for each tile of the outputs. Of a kernel without a tensor that it writes it is not
   // given: the caller knows what such a kernel covers, and says so by over().
   const Grid& grid() const noexcept { return grid_; }
@@ -111,6 +130,8 @@ class HALYARD_EXPORT Launch {
   Bytes constants() const noexcept { return constants_; }  // as the kernel's struct has them
 
  private:
+  Status pack(const Function& function, View<Argument> arguments, View<Constant> scalars);
+
   // Up to kInline items here, so that the launches of most kernels allocate nothing. Beyond `size`
   // there are none: what is not used is not written.
   template <class T, std::size_t kInline>
@@ -124,12 +145,10 @@ class HALYARD_EXPORT Launch {
       if (heap == nullptr && size != 0) std::memcpy(here, other.here, size * sizeof(T));
       return *this;
     }
-    bool allocate(std::size_t count) {
+    bool allocate(std::size_t count) {  // items yet to be written
       if (count > kInline) {
         heap.reset(new (std::nothrow) T[count]);
         if (heap == nullptr) return false;
-      } else {
-        std::uninitialized_default_construct_n(reinterpret_cast<T*>(here), count);
       }
       size = count;
       return true;
@@ -151,6 +170,7 @@ class HALYARD_EXPORT Launch {
 
   ExecutableObject* executable_ = nullptr;
   std::uint32_t function_ = 0;
+  std::uint64_t tensors_ = 0;  // a bit for each binding; a kernel has 64 at most
   Grid grid_{};
   Array<BufferRange, kInlineBindings> ranges_;
   Array<BindingRef, kInlineBindings> refs_;  // empty where nothing is a slot
