@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations as a user of async writes them, over Context. They are made of copies, fills and
-// updates: simulated devices run no kernels.
+// Operations as a user of async writes them, over Context, of copies, fills and updates.
 #pragma once
 
 #include <cstddef>
@@ -73,6 +72,14 @@ struct Swapped {
     return Output(std::move(a), std::move(b));
   }
   Tensor a, b;
+};
+
+// Fails by itself, behind what gives the tensor. That goes on, and the tensor is dropped.
+struct Refused {
+  using Output = Tensor;
+  Result<Tensor> execute(async::Context&) && { return status; }
+  Tensor tensor;
+  Status status;
 };
 
 // A policy that has the queues of one device to choose from.

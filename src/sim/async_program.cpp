@@ -195,8 +195,8 @@ void AsyncProgram::drop_device(Actor& actor) {
   }
 }
 
-// A device is lost; or a launch fails; or an operation needs more memory than there is, and what
-// it would have given is used by another.
+// A device is lost; or a launch, or a load of kernels, fails; or an operation needs more memory
+// than there is, and what it would have given is used by another.
 void AsyncProgram::break_something(Actor& actor) {
   if (devices_.empty()) return;  // of an errand that goes on at the end
   Random& random = actor.random;
@@ -210,7 +210,7 @@ void AsyncProgram::break_something(Actor& actor) {
     case 2:
     case 3:
       ++failed_calls_[device];
-      return natives_[device]->fail_next_launch();
+      return natives_[device]->fail_next(random.one_in(3) ? "load" : "launch");
     default:
       break;
   }

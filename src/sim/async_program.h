@@ -10,8 +10,9 @@
 // its submissions is known here. What must hold:
 //
 //   - what to_host gives is what the reference says, whatever else happened meanwhile;
-//   - an await that fails has a cause: memory that is exhausted, a fault of its device, or a tree
-//     that failed for such a cause, and was to write what it uses or to read what it writes;
+//   - an await that fails has a cause: memory that is exhausted, a fault of its device or of an
+//     operation of its own, or a tree that failed for such a cause, and was to write what it uses
+//     or to read what it writes;
 //   - each await ends, all memory returns to its pools when the tensors have gone, and to the
 //     device when the devices have, and nothing is allocated at the end.
 #pragma once
@@ -66,6 +67,7 @@ class AsyncProgram {
     bool is_cell = false;         // it runs where another does, as a part of that
     std::stop_token stop{};       // of its await
     bool stopped = false;         // before that began
+    bool fails = false;           // an operation of it, by itself
     bool allocates = false;       // memory that there may be too little of
     bool allocates_much = false;  // more than there is
     Outcome outcome = Outcome::kUnknown;
@@ -133,6 +135,7 @@ class AsyncProgram {
 
   Draft grow(Random& random, Tree& tree, std::uint64_t depth);
   Draft leaf(Random& random, Tree& tree);
+  Draft compute(Random& random, Tree& tree, Draft draft, std::uint64_t depth);
   std::optional<Draft> from_slot(Random& random, Tree& tree);
   Destination any_destination(Random& random, const Tree& tree, Contents contents);
   std::size_t any_slot(Random& random) const { return random.below(slots_.size()); }

@@ -84,6 +84,8 @@ void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
   check(cancelled ? tree.stop.stop_requested() : !tree.stopped,
         base::format("tree {}: whether a stop was requested: {}", tree.number,
                      tree.status.to_string()));
+  check(!tree.fails || !answer.ok(),
+        base::format("tree {}: an operation of it fails, and it does not", tree.number));
   tree.outcome = answer.ok() ? Tree::Outcome::kDone
                  : cancelled ? Tree::Outcome::kCancelled  // its work goes on
                              : Tree::Outcome::kFailed;

@@ -163,6 +163,8 @@ bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
       return std::ranges::any_of(std::views::iota(0u, plan_.devices), lost);
     case StatusCode::kResourceExhausted:
       return any_device(tree, failed_call) || may_be_exhausted(tree);
+    case StatusCode::kDataLoss:
+      return tree.fails;
     default:
       return false;
   }

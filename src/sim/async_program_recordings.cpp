@@ -261,6 +261,7 @@ AsyncProgram::Draft AsyncProgram::replay(Random& random, Tree& tree, Draft draft
     read = std::move(other.operation) | map(async::share) | boxed;
   }
   Cells<Contents> after = cells;
+  after[0] = after[1] = Contents(tree.size);  // whatever they hold
   after[static_cast<std::size_t>(Cell::kGiven)] = recording->given.contents;
   carry_out(*recording->steps, after);
   return {Replayed{&tree, std::move(recording), std::move(draft.operation), std::move(read),

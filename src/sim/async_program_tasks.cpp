@@ -45,6 +45,7 @@ std::optional<AsyncProgram::Draft> AsyncProgram::from_held(Random& random, Tree&
   Held& held = held_[random.below(held_.size())];
   if (held.contents.size() != tree.size || held.tree->device != tree.device) return {};
   tree.operands.push_back(held.tree);
+  tree.fails |= held.tree->fails;
   if (const auto* const shared = std::get_if<async::SharedOperation<Shared>>(&held.operation)) {
     tree.allocates = true;
     return Draft{*shared | async::and_then([](Shared share) {

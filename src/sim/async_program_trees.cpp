@@ -2,6 +2,7 @@
 //
 // AsyncProgram: trees of operations over what is in the slots.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -43,7 +44,7 @@ AsyncProgram::Tree& AsyncProgram::plant(Actor& actor, std::uint32_t device, std:
 AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t depth) {
   if (depth == 0) return leaf(random, tree);
   auto [operation, contents] = grow(random, tree, random.below(depth));
-  switch (random.below(16)) {
+  switch (random.below(20)) {
     case 0:
       tree.allocates = true;
       return {std::move(operation) | and_then(copied) | boxed, std::move(contents)};
@@ -125,9 +126,22 @@ AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t
                 return *std::move(again);
               }) | boxed,
               std::move(contents)};
-    default:
+    case 14:
+      if (plan_.faulty && random.one_in(3)) {
+        ++faults_;
+        tree.fails = true;
+        Status status(StatusCode::kDataLoss, "planted");
+        return {std::move(operation) | and_then([status](Tensor tensor) {
+                  return Refused{std::move(tensor), status};
+                }) | boxed,
+                std::move(contents)};
+      }
+      [[fallthrough]];
+    case 15:
       return {std::move(operation) | async::partition(kTile) | async::unpartition | boxed,
               std::move(contents)};
+    default:
+      return compute(random, tree, {std::move(operation), std::move(contents)}, depth);
   }
 }
 
@@ -140,9 +154,14 @@ AsyncProgram::Draft AsyncProgram::leaf(Random& random, Tree& tree) {
   }
   tree.allocates = true;
   const async::Shape shape{tree.size};
-  switch (random.below(3)) {
+  switch (random.below(4)) {
     case 0:
       return {async::zeros<Element>(shape) | boxed, Contents(tree.size)};
+    case 3: {
+      Contents contents(tree.size);
+      std::iota(contents.begin(), contents.end(), Element{0});
+      return {async::arange<Element>(tree.size) | boxed, std::move(contents)};
+    }
     case 1: {
       const auto element = static_cast<Element>(random.next());
       return {async::full<Element>(shape, element) | boxed, Contents(tree.size, element)};

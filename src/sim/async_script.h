@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/async_operations.h"
+#include "sim/async_kernels.h"
 #include "sim/random.h"
 
 namespace halyard::inline v0::sim {
@@ -29,14 +29,17 @@ enum class Cell : std::uint8_t {
   kGiven,    // a share that the recording has
   kCount
 };
+constexpr bool is_shared(Cell cell) noexcept { return cell >= Cell::kRead; }
 template <class T>
 using Cells = std::array<T, static_cast<std::size_t>(Cell::kCount)>;
 
 struct Step {
-  enum class Kind : std::uint8_t { kFill, kUpdate, kCopy, kSwap };
+  enum class Kind : std::uint8_t { kFill, kUpdate, kCopy, kSwap, kAddReversed, kAddAndSwap };
   Kind kind = Kind::kFill;
-  Cell target = Cell::kFirst, source = Cell::kFirst;  // kSwap: of both own
-  Contents values{};                                  // kFill: the first of them
+  Cell target = Cell::kFirst, source = Cell::kFirst;  // kSwap, kAddAndSwap: of both own
+  Contents values{};                                  // kFill, kAddReversed: the first of them
+  Part part{};                                        // kAddReversed: of a source that is a share
+  std::uint64_t tile = 1;                             // of what a kernel writes
 };
 using Steps = std::vector<Step>;
 
@@ -70,6 +73,11 @@ struct Script {
   std::optional<Shared> given{};
   std::optional<Tensor> written{};
   std::optional<Shared> read{}, copy{};
+
+ private:
+  Status perform(const Step& step, async::Context& context);
+  Tensor& owned(Cell cell) noexcept;
+  const Shared& shared(Cell cell) const noexcept;
 };
 
 }  // namespace halyard::inline v0::sim

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "hcq/work.h"
+#include "sim/executable.h"
 #include "sim/scheduler.h"
 
 namespace halyard::inline v0::sim {
-namespace {
 
 std::byte* address_of(const hal::BoundRange& range) noexcept {
   return range.memory->host_pointer() + range.offset;
 }
+
+namespace {
 
 void run_command(const hal::Command& command, const hal::BoundRange* table) noexcept {
   switch (command.kind) {
@@ -35,7 +37,9 @@ void run_command(const hal::Command& command, const hal::BoundRange* table) noex
                   target.length);
       break;
     }
-    case hal::CommandKind::kDispatch:  // no kernels: Device::load() refuses them
+    case hal::CommandKind::kDispatch:
+      static_cast<const Executable*>(command.dispatch.executable)->run(command.dispatch, table);
+      break;
     case hal::CommandKind::kBarrier:
     case hal::CommandKind::kSetEvent:
     case hal::CommandKind::kResetEvent:

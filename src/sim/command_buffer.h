@@ -3,6 +3,8 @@
 // What a simulated device does: the commands of an operation, in any order that they leave open.
 #pragma once
 
+#include <cstddef>
+
 #include "hal/command.h"
 
 namespace halyard::inline v0::sim {
@@ -17,5 +19,7 @@ class CommandBuffer final : public hal::NativeCommands {
 };
 
 void run(const hal::Operation& operation) noexcept;
+
+std::byte* address_of(const hal::BoundRange& range) noexcept;
 
 }  // namespace halyard::inline v0::sim

@@ -6,17 +6,21 @@
 #include <utility>
 
 #include "base/format.h"
+#include "kernel/hyx.h"
 #include "sim/command_buffer.h"
+#include "sim/executable.h"
 #include "sim/queue.h"
 
 namespace halyard::inline v0::sim {
 namespace {
 
+// Kernels have the limits of the .hyx format, as they are run by this processor.
 constexpr hal::DeviceLimits kLimits{.max_buffer_size = std::uint64_t{1} << 40,
-                                    .max_groups = {1, 1, 1},
-                                    .max_workgroup_items = 1,
-                                    .max_bindings = 8,
-                                    .max_constants_bytes = 128};
+                                    .max_groups = {0xffff'ffff, 0xffff, 0xffff},
+                                    .max_workgroup_items = kernel::kMaxWorkgroupItems,
+                                    .max_shared_bytes = kernel::kMaxSharedBytes,
+                                    .max_bindings = kernel::kMaxBindings,
+                                    .max_constants_bytes = kernel::kMaxConstantsBytes};
 constexpr std::align_val_t kAlignment{4096};
 
 class DeviceMemory final : public hal::Memory {
@@ -73,8 +77,9 @@ class SimDevice final : public hal::DeviceImpl {
     return Ref<hal::Memory>(Ref<DeviceMemory>::adopt(
         new DeviceMemory(size, hal::MemoryType::kHostLocal, data, domain_, nullptr)));
   }
-  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx) override {
-    return Status(StatusCode::kUnimplemented, "sim: simulated devices run no kernels");
+  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override {
+    HALYARD_RETURN_IF_ERROR(native_.call("load"));
+    return Executable::load(std::move(file));
   }
   Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override {
     return std::unique_ptr<hal::NativeCommands>(std::make_unique<CommandBuffer>(recording));

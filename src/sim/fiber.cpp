@@ -6,26 +6,13 @@
 #include <cstdint>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HALYARD_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HALYARD_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define HALYARD_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HALYARD_TSAN 1
-#endif
-#endif
+#include "base/sanitizers.h"
 
-#ifdef HALYARD_ASAN
+#if HALYARD_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef HALYARD_TSAN
+#if HALYARD_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -105,7 +92,7 @@ constinit thread_local Fiber* left = nullptr;      // who switched to who runs n
 }  // namespace
 
 Fiber::Fiber() noexcept {
-#ifdef HALYARD_TSAN
+#if HALYARD_TSAN
   tsan_ = __tsan_get_current_fiber();
 #endif
 }
@@ -124,10 +111,10 @@ Fiber::Fiber(void (*body)(void*), void* argument) {
 void Fiber::restart(void (*body)(void*), void* argument) noexcept {
   body_ = body;
   argument_ = argument;
-#ifdef HALYARD_ASAN
+#if HALYARD_ASAN
   __asan_unpoison_memory_region(stack_bottom_, stack_size_);
 #endif
-#ifdef HALYARD_TSAN
+#if HALYARD_TSAN
   if (tsan_ != nullptr) __tsan_destroy_fiber(tsan_);
   tsan_ = __tsan_create_fiber(0);
 #endif
@@ -145,7 +132,7 @@ void Fiber::restart(void (*body)(void*), void* argument) noexcept {
 
 Fiber::~Fiber() {
   if (stack_ == nullptr) return;
-#ifdef HALYARD_TSAN
+#if HALYARD_TSAN
   __tsan_destroy_fiber(tsan_);
 #endif
   ::munmap(stack_, kStackSize);
@@ -154,15 +141,15 @@ Fiber::~Fiber() {
 void Fiber::switch_to(Fiber& from, Fiber& to, [[maybe_unused]] bool last) noexcept {
   entering = &to;
   left = &from;
-#ifdef HALYARD_ASAN
+#if HALYARD_ASAN
   __sanitizer_start_switch_fiber(last ? nullptr : &from.fake_stack_, to.stack_bottom_,
                                  to.stack_size_);
 #endif
-#ifdef HALYARD_TSAN
+#if HALYARD_TSAN
   __tsan_switch_to_fiber(to.tsan_, 0);
 #endif
   halyard_switch_stack(&from.stack_pointer_, to.stack_pointer_);
-#ifdef HALYARD_ASAN
+#if HALYARD_ASAN
   // The bounds of the thread's own stack are known only from here.
   __sanitizer_finish_switch_fiber(from.fake_stack_, &left->stack_bottom_, &left->stack_size_);
 #endif
@@ -170,7 +157,7 @@ void Fiber::switch_to(Fiber& from, Fiber& to, [[maybe_unused]] bool last) noexce
 
 void Fiber::enter() noexcept {
   Fiber& self = *entering;
-#ifdef HALYARD_ASAN
+#if HALYARD_ASAN
   __sanitizer_finish_switch_fiber(nullptr, &left->stack_bottom_, &left->stack_size_);
 #endif
   self.body_(self.argument_);

@@ -155,8 +155,8 @@ void NativeDevice::close() {
 Status NativeDevice::call(std::string_view what) {
   base::schedule_point(this, base::Touch::kWrite);
   if (!fault_.ok()) return fault_;
-  const bool planted = fails_launch_ && what == "launch";
-  if (planted) fails_launch_ = false;
+  const bool planted = what == fails_next_;
+  if (planted) fails_next_ = {};
   if (++calls_ != options_.failing_call && !planted) return {};
   if (scheduler().tracing()) scheduler().trace(fmt::format("{}: {} fails", name_, what));
   if (options_.fails_for_good) {

@@ -104,8 +104,8 @@ class NativeDevice {
 
   // Every call passes here.
   Status call(std::string_view what);
-  // The next launch fails, like options().failing_call.
-  void fail_next_launch() noexcept { fails_launch_ = true; }
+  // The next call of that name fails, like options().failing_call.
+  void fail_next(std::string_view what) noexcept { fails_next_ = what; }
   // From now on every call fails and no stream runs any more.
   void fault(std::string_view why);
   bool faulted() const noexcept { return !fault_.ok(); }
@@ -128,7 +128,7 @@ class NativeDevice {
   const NativeOptions options_;
   Status fault_;
   std::uint64_t calls_ = 0;
-  bool fails_launch_ = false;
+  std::string_view fails_next_;
   std::vector<NativeStream*> streams_;
   std::vector<Notice> notices_;
   Scheduler::Thread* interrupts_ = nullptr;

@@ -9,17 +9,17 @@ namespace halyard::inline v0::sim {
 namespace {
 
 constexpr const char* kNames[] = {
-    "barrier", "fill",   "update",         "execute",         "host call",  "file",  "pool",
-    "signal",  "wait",   "query",          "on_reach",        "wait idle",  "flush", "renew",
-    "fail",    "cancel", "drop semaphore", "drop submission", "lose device"};
+    "barrier", "fill",   "update", "execute",        "dispatch",        "host call",  "file",
+    "pool",    "signal", "wait",   "query",          "on_reach",        "wait idle",  "flush",
+    "renew",   "fail",   "cancel", "drop semaphore", "drop submission", "lose device"};
 constexpr const char* kDrivers[] = {"sim", "cpu", "serial"};
 
 NodeKind pick_kind(Random& random, bool faulty, bool sim) {
   static constexpr NodeKind kCommon[] = {
-      NodeKind::kBarrier, NodeKind::kFill,     NodeKind::kUpdate, NodeKind::kExecute,
-      NodeKind::kExecute, NodeKind::kHostCall, NodeKind::kPool,   NodeKind::kFile,
-      NodeKind::kSignal,  NodeKind::kSignal,   NodeKind::kWait,   NodeKind::kWait,
-      NodeKind::kQuery,   NodeKind::kOnReach,
+      NodeKind::kBarrier, NodeKind::kFill,     NodeKind::kUpdate,   NodeKind::kExecute,
+      NodeKind::kExecute, NodeKind::kDispatch, NodeKind::kHostCall, NodeKind::kPool,
+      NodeKind::kFile,    NodeKind::kSignal,   NodeKind::kSignal,   NodeKind::kWait,
+      NodeKind::kWait,    NodeKind::kQuery,    NodeKind::kOnReach,
   };
   static constexpr NodeKind kRare[] = {NodeKind::kWaitIdle, NodeKind::kFlush,
                                        NodeKind::kRenewQueue};

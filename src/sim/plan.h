@@ -32,6 +32,7 @@ enum class NodeKind : std::uint8_t {
   kFill,
   kUpdate,
   kExecute,   // copies what its producers wrote, then writes
+  kDispatch,  // the same by a kernel, in any order; on a copy queue as kExecute
   kHostCall,  // looks at what its producers wrote, then writes
   kFile,      // writes to a file, and reads that again: two submissions
   kPool,      // allocates from a pool, uses the buffer, gives it back: three submissions
@@ -64,7 +65,7 @@ struct Node {
   bool any = false;             // kWait: wait_any
   bool fails = false;           // kHostCall: it answers an error
   bool and_wait = false;        // kBarrier: barrier_and_wait
-  bool chained = false;         // kOnReach: the callback submits and signals
+  bool chained = false;         // kOnReach: the callback submits and signals; kDispatch: indirect
   bool waits_for_room = false;  // submissions: where the backlog is full
 };
 

@@ -50,7 +50,10 @@ std::string World::dump() {
 // False: a planted failure was met on the way.
 bool World::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
-  if (std::ranges::any_of(plan_.nodes, [](const Node& n) { return n.kind == NodeKind::kFile; })) {
+  const auto has = [this](NodeKind kind) {
+    return std::ranges::any_of(plan_.nodes, [&](const Node& n) { return n.kind == kind; });
+  };
+  if (has(NodeKind::kFile)) {
     auto files = std::make_unique<Files>(
         plan_.seed, plan_.nodes.size() * 4, 4, plan_.faulty, [this](std::size_t k) {
           for (const PlannedPoint& point : plan_.nodes[k].waits) {
@@ -85,7 +88,7 @@ bool World::open() {
                                   [this] { ++shared_->released; });
     };
     Result<hal::Buffer> cells = import(shared_->cells.get(), plan_.nodes.size() * sizeof(Cell));
-    Result<hal::Buffer> tokens = import(shared_->tokens.get(), plan_.nodes.size() * 4);
+    Result<hal::Buffer> tokens = import(shared_->tokens.get(), (plan_.nodes.size() + 3) * 4);
     check(cells.ok() && tokens.ok(), "memory is not imported");
     cells_imported_ += 2;
     cells_of_.push_back(std::move(*cells));
@@ -94,6 +97,13 @@ bool World::open() {
         {.slab_size = 4096, .max_size = plan_.faulty ? plan_.pool_size : hal::kWholeSize});
     check(pool.ok(), "no pool");
     pools_.push_back(std::move(*pool));
+
+    if (has(NodeKind::kDispatch)) {
+      if (const Status loaded = load_kernels(device); !loaded.ok()) {
+        check(may_fail, loaded.to_string());
+        return false;
+      }
+    }
 
     hal::Recorder look{device};
     for (std::uint32_t i = 0; i < kInputs; ++i)
@@ -154,6 +164,7 @@ void World::perform(std::uint32_t k) {
     case NodeKind::kFill:
     case NodeKind::kUpdate:
     case NodeKind::kExecute:
+    case NodeKind::kDispatch:
     case NodeKind::kHostCall:
       submit(k);
       break;
@@ -316,6 +327,9 @@ void World::submit(std::uint32_t k) {
           case NodeKind::kUpdate:
             return queue.update(cells_of_[2 * device], k * sizeof(Cell),
                                 {reinterpret_cast<const std::byte*>(&value), 4}, info);
+          case NodeKind::kDispatch:
+            if (queue.kind() == hal::QueueKind::kCompute) return dispatch(k, queue, info);
+            [[fallthrough]];
           case NodeKind::kExecute: {
             const std::vector<std::uint32_t> from = inputs(k);
             std::vector<hal::BufferRange> table;
@@ -557,6 +571,10 @@ std::vector<std::uint32_t> World::inputs(std::uint32_t k) const {
     }
   }
   return from;
+}
+
+hal::BufferRange World::cell(std::uint32_t device, std::uint32_t k) const {
+  return {cells_of_[2 * device], k * sizeof(Cell), sizeof(Cell)};
 }
 
 hal::BufferRange World::cell(std::uint32_t device, std::uint32_t k, std::size_t word) const {

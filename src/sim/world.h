@@ -24,6 +24,7 @@
 #include "hal/registry.h"
 #include "halyard/hal/command_buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/executable.h"
 #include "halyard/hal/file.h"
 #include "halyard/hal/queue.h"
 #include "sim/files.h"
@@ -48,6 +49,7 @@ class World {
 
  private:
   static constexpr std::size_t kInputs = 4;  // producers that an execute looks at
+  static constexpr std::uint32_t kLookGroups = kInputs + 1;
   struct Cell {
     std::uint32_t written;
     std::uint32_t seen[kInputs];
@@ -57,10 +59,13 @@ class World {
   // What devices write, and so there until all are closed.
   struct Shared {
     explicit Shared(std::size_t nodes)
-        : cells(new Cell[nodes]()), tokens(new std::uint32_t[nodes]) {}
+        : cells(new Cell[nodes]()), tokens(new std::uint32_t[nodes + 3]) {
+      tokens[nodes] = kLookGroups;
+      tokens[nodes + 1] = tokens[nodes + 2] = 1;
+    }
     std::unique_ptr<Cell[]> cells;
-    std::unique_ptr<std::uint32_t[]> tokens;
-    std::size_t released = 0;  // imports of it that were given back
+    std::unique_ptr<std::uint32_t[]> tokens;  // and the groups of a dispatch
+    std::size_t released = 0;                 // imports of it that were given back
   };
 
   // A submission that was accepted, or is being submitted.
@@ -92,6 +97,8 @@ class World {
   void perform(std::uint32_t node);
   void signal(std::uint32_t node);
   void submit(std::uint32_t node);
+  Status load_kernels(const hal::Device& device);
+  Status dispatch(std::uint32_t node, const hal::Queue& queue, const hal::SubmitInfo& info);
   void use_pool(std::uint32_t node);
   void use_file(std::uint32_t node);
   void wait(std::uint32_t node);
@@ -113,6 +120,7 @@ class World {
   bool happened(std::uint32_t node) const noexcept;
   bool justified(const PlannedPoint& point) const noexcept;
   std::vector<std::uint32_t> inputs(std::uint32_t node) const;
+  hal::BufferRange cell(std::uint32_t device, std::uint32_t node) const;
   hal::BufferRange cell(std::uint32_t device, std::uint32_t node, std::size_t word) const;
   hal::BufferRange token_range(std::uint32_t device, std::uint32_t node) const;
 
@@ -139,6 +147,7 @@ class World {
   std::vector<bool> by_host_;          // nodes that the host has signalled
   std::vector<hal::Buffer> cells_of_;  // of each device: the same memory
   std::vector<hal::CommandBuffer> looks_, stages_;
+  std::vector<hal::Function> kernel_looks_;  // of each device, if the plan has dispatches
   std::vector<hal::Pool> pools_;
   hal::File file_;
   Files* files_ = nullptr;  // the registry's

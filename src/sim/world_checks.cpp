@@ -44,6 +44,7 @@ void World::drop_handles() {
     switch ((first + 3 * i) % kGroups) {  // 3 and 8 have no common divisor
       case 0:
         drop(looks_);
+        drop(kernel_looks_);
         break;
       case 1:
         drop(stages_);
@@ -104,7 +105,7 @@ void World::check_records() {
       case State::kComplete:
         check(!record.cancelled, "a submission that was cancelled is complete", k);
         check(!record.writes || written, "a complete submission has not run", k);
-        if (node.kind == NodeKind::kExecute) check_inputs(k);
+        if (node.kind == NodeKind::kExecute || node.kind == NodeKind::kDispatch) check_inputs(k);
         break;
       case State::kCancelled:
       case State::kFailed: {

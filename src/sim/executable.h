@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executable: the kernels of one .hyx as a simulated device runs them: their code for this
+// processor, one workgroup after another, in any order.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "hal/command.h"
+#include "hal/driver.h"
+#include "halyard/base/result.h"
+#include "kernel/cpu_image.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::sim {
+
+class Executable final : public hal::ExecutableImpl {
+ public:
+  // From the best image that this processor runs. kUnavailable: there is none.
+  static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
+
+  // The order of the groups is drawn. `command` is a dispatch of this.
+  void run(const hal::DispatchCommand& command, const hal::BoundRange* table) const;
+
+ private:
+  Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,
+             std::vector<kernel::CpuEntry> entries) noexcept
+      : ExecutableImpl(std::move(file)), image_(std::move(image)), entries_(std::move(entries)) {}
+
+  const Ref<kernel::CpuImage> image_;
+  const std::vector<kernel::CpuEntry> entries_;  // in the order of file().kernels()
+};
+
+}  // namespace halyard::inline v0::sim
