@@ -20,7 +20,7 @@ namespace halyard::inline v0::base {
 namespace {
 
 HALYARD_CALL_SITE(kMakeFolder, "cache.make_folder", ENOSPC);
-HALYARD_CALL_SITE(kOpenFolder, "cache.open_folder", EMFILE);
+HALYARD_CALL_SITE(kOpenCache, "cache.open_folder", EMFILE);
 HALYARD_CALL_SITE(kStatFolder, "cache.stat_folder", EIO);
 HALYARD_CALL_SITE(kTouch, "cache.touch", EROFS);
 HALYARD_CALL_SITE(kRandom, "cache.random", ENOSYS);
@@ -85,7 +85,7 @@ Status make_folders(const std::string& folder) {
 Result<Descriptor> open_folder(const std::string& folder) {
   const auto open = [&] {
     return Descriptor(native_call(
-        kOpenFolder, [&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+        kOpenCache, [&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   };
   Descriptor opened = open();
   if (opened.get() >= 0) return opened;

@@ -18,6 +18,9 @@ Json parse_tree(std::string_view json);
 
 // A member that is a string; else empty.
 std::string text_of(const Json& node, const char* key);
+inline bool is_kind(const Json& node, std::string_view kind) {
+  return text_of(node, "kind") == kind;
+}
 
 struct Location {
   std::string file;

@@ -15,8 +15,6 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr Elf64_Half kMachine = 224;             // EM_AMDGPU
 constexpr Elf64_Word kMetadataNote = 32;         // NT_AMDGPU_METADATA
 constexpr std::string_view kOwner("AMDGPU", 7);  // with its 0
@@ -57,12 +55,12 @@ std::string_view find_metadata(std::string_view bytes) {
   return {};
 }
 
-CodeObjectKernel kernel_of(const Json& entry) {
+CodeObjectKernel kernel_of(const nlohmann::json& entry) {
   CodeObjectKernel kernel{entry.at(".name"), {}, {}, entry.at(".group_segment_fixed_size")};
   if (const auto size = entry.find(".reqd_workgroup_size"); size != entry.end()) {
     for (std::size_t d = 0; d < 3; ++d) kernel.workgroup_size[d] = size->at(d);
   }
-  for (const Json& argument : entry.value(".args", Json::array())) {
+  for (const nlohmann::json& argument : entry.value(".args", nlohmann::json::array())) {
     kernel.arguments.push_back({argument.value(".name", ""), argument.value(".type_name", ""),
                                 argument.at(".value_kind"), argument.at(".offset"),
                                 argument.at(".size"), argument.value(".is_const", false)});
@@ -106,8 +104,8 @@ Result<std::vector<CodeObjectKernel>> read_code_object(std::string_view bytes,
   }
   try {
     std::vector<CodeObjectKernel> kernels;
-    const Json described = Json::from_msgpack(metadata);
-    for (const Json& entry : described.at("amdhsa.kernels")) {
+    const nlohmann::json described = nlohmann::json::from_msgpack(metadata);
+    for (const nlohmann::json& entry : described.at("amdhsa.kernels")) {
       kernels.push_back(kernel_of(entry));
     }
     return kernels;

@@ -30,8 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
-
 // Clang 19 is what the dialect is tested with.
 constexpr std::array<std::string_view, 4> kClangNames = {"clang-19", "clang-20", "clang-21",
                                                          "clang"};

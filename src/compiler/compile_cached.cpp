@@ -21,7 +21,6 @@ namespace halyard::inline v0::compiler {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using base::content_hash;
 
 constexpr std::size_t kMaxInputBytes = std::size_t{16} << 20;
@@ -51,20 +50,21 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
                          std::string_view source) {
   std::error_code ignored;
   const fs::path linker = fs::canonical(tools.clang, ignored).parent_path() / "ld.lld";
-  Json key = {"hyx",
-              stamp("/proc/self/exe"),
-              tools.clang,
-              stamp(tools.clang),
-              stamp(fs::exists(linker, ignored) ? linker.string() : find_program("ld.lld")),
-              tools.include_dir,
-              fs::current_path(ignored).string(),
-              options.source,
-              source,
-              options.include_dirs,
-              options.targets,
-              options.optimization,
-              options.debug,
-              options.checked};
+  nlohmann::json key = {
+      "hyx",
+      stamp("/proc/self/exe"),
+      tools.clang,
+      stamp(tools.clang),
+      stamp(fs::exists(linker, ignored) ? linker.string() : find_program("ld.lld")),
+      tools.include_dir,
+      fs::current_path(ignored).string(),
+      options.source,
+      source,
+      options.include_dirs,
+      options.targets,
+      options.optimization,
+      options.debug,
+      options.checked};
   if (std::ranges::find(options.targets, "spirv-1.5") != options.targets.end()) {
     for (const char* const tool : {"glslangValidator", "spirv-link"}) {
       key.push_back(stamp(find_program(tool)));
@@ -74,7 +74,7 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
     const char* const value = std::getenv(name);
     key.push_back(value == nullptr ? "" : value);
   }
-  const std::vector<std::uint8_t> bytes = Json::to_cbor(key);
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_cbor(key);
   return content_hash({base::text_of(std::as_bytes(std::span(bytes)))});
 }
 
@@ -86,7 +86,7 @@ std::string join(const std::string& directory, const std::string& name) {
 
 // Where a file would be found in place of one of `inputs`: by the same name, in another directory
 // that clang searches.
-Json shadows_of(const CompileOptions& options, const std::vector<std::string>& inputs) {
+nlohmann::json shadows_of(const CompileOptions& options, const std::vector<std::string>& inputs) {
   std::vector<std::string> directories = options.include_dirs;
   for (std::string& directory : directories) {
     while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
@@ -97,7 +97,7 @@ Json shadows_of(const CompileOptions& options, const std::vector<std::string>& i
   std::sort(directories.begin(), directories.end());
   directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
 
-  Json shadows = Json::array();
+  nlohmann::json shadows = nlohmann::json::array();
   std::error_code ignored;
   for (const std::string& input : inputs) {
     for (const std::string& found_in : directories) {
@@ -115,13 +115,13 @@ Json shadows_of(const CompileOptions& options, const std::vector<std::string>& i
   return shadows;
 }
 
-bool still_holds(const Json& kept) {
+bool still_holds(const nlohmann::json& kept) {
   std::error_code ignored;
-  for (const Json& input : kept.at("inputs")) {
+  for (const nlohmann::json& input : kept.at("inputs")) {
     const auto text = read_file(input.at(0).get<std::string>(), kMaxInputBytes);
     if (!text.ok() || hash_of(*text) != input.at(1).get<std::string>()) return false;
   }
-  return std::ranges::none_of(kept.at("shadows"), [&](const Json& path) {
+  return std::ranges::none_of(kept.at("shadows"), [&](const nlohmann::json& path) {
     return fs::exists(path.get<std::string>(), ignored);
   });
 }
@@ -134,11 +134,11 @@ std::optional<std::vector<std::byte>> find(const CompileOptions& options,
   const base::DiskCache::Entry entry = cache.find(key);
   if (!entry) return {};
   const std::string_view text = base::text_of(entry.bytes());
-  const Json kept = Json::from_cbor(text.begin(), text.end(), true, false);
+  const nlohmann::json kept = nlohmann::json::from_cbor(text.begin(), text.end(), true, false);
   if (kept.is_discarded() || !still_holds(kept)) return {};
   if (options.warnings != nullptr) *options.warnings += kept.at("warnings").get<std::string>();
   if (options.inputs != nullptr) {
-    for (const Json& input : kept.at("inputs")) options.inputs->push_back(input.at(0));
+    for (const nlohmann::json& input : kept.at("inputs")) options.inputs->push_back(input.at(0));
   }
   const auto bytes = std::as_bytes(std::span(kept.at("hyx").get_binary()));
   return std::vector<std::byte>(bytes.begin(), bytes.end());
@@ -147,7 +147,7 @@ std::optional<std::vector<std::byte>> find(const CompileOptions& options,
 Status keep(const CompileOptions& options, const std::vector<std::string>& inputs,
             const std::string& warnings, std::span<const std::byte> hyx, fs::file_time_type began,
             const base::DiskCache& cache, const base::ContentHash& key) {
-  Json hashes = Json::array();
+  nlohmann::json hashes = nlohmann::json::array();
   for (const std::string& input : inputs) {
     HALYARD_ASSIGN_OR_RETURN(const std::string text, read_file(input, kMaxInputBytes));
     std::error_code ignored;
@@ -163,10 +163,10 @@ Status keep(const CompileOptions& options, const std::vector<std::string>& input
   }
   const auto* const data = reinterpret_cast<const std::uint8_t*>(hyx.data());
   const std::vector<std::uint8_t> bytes =
-      Json::to_cbor({{"inputs", std::move(hashes)},
-                     {"shadows", shadows_of(options, inputs)},
-                     {"warnings", warnings},
-                     {"hyx", Json::binary({data, data + hyx.size()})}});
+      nlohmann::json::to_cbor({{"inputs", std::move(hashes)},
+                               {"shadows", shadows_of(options, inputs)},
+                               {"warnings", warnings},
+                               {"hyx", nlohmann::json::binary({data, data + hyx.size()})}});
   return cache.put(key, std::as_bytes(std::span(bytes)));
 }
 

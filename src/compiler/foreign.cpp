@@ -27,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
 constexpr std::string_view kPtx = "ptx-sm_";
 constexpr std::string_view kHsaco = "hsaco-gfx";
 // Else the PTX has the version of the CUDA toolkit that happens to be there.

@@ -15,7 +15,6 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-using Json = nlohmann::json;
 using Names = std::initializer_list<std::string_view>;
 
 constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -23,7 +22,7 @@ constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
 // Reads the fields of one object; the first error sticks.
 class Fields {
  public:
-  Fields(const Json& object, std::string owner, Status& status)
+  Fields(const nlohmann::json& object, std::string owner, Status& status)
       : object_(object), owner_(std::move(owner)), status_(status) {
     if (!object.is_object()) fail("is no object");
   }
@@ -43,28 +42,28 @@ class Fields {
     }
   }
   // Null if there is none.
-  const Json* find(const char* key) const {
+  const nlohmann::json* find(const char* key) const {
     const auto found = ok() ? object_.find(key) : object_.end();
     return ok() && found != object_.end() ? &*found : nullptr;
   }
   std::string text(const char* key) {
-    const Json* value = find(key);
+    const nlohmann::json* value = find(key);
     if (value != nullptr && value->is_string()) return value->get<std::string>();
     fail("has no text '{}'", key);
     return {};
   }
   std::uint32_t number(const char* key, std::uint32_t otherwise) {
-    const Json* value = find(key);
+    const nlohmann::json* value = find(key);
     return value == nullptr ? otherwise : number(*value, key);
   }
   std::vector<std::uint32_t> numbers(const char* key) {
     std::vector<std::uint32_t> result;
-    for (const Json& value : list(key)) result.push_back(number(value, key));
+    for (const nlohmann::json& value : list(key)) result.push_back(number(value, key));
     return result;
   }
-  const Json& list(const char* key) {
-    static const Json kNone = Json::array();
-    const Json* value = find(key);
+  const nlohmann::json& list(const char* key) {
+    static const nlohmann::json kNone = nlohmann::json::array();
+    const nlohmann::json* value = find(key);
     if (value == nullptr) return kNone;
     if (value->is_array()) return *value;
     fail("has no list '{}'", key);
@@ -82,7 +81,7 @@ class Fields {
   }
 
  private:
-  std::uint32_t number(const Json& value, const char* key) {
+  std::uint32_t number(const nlohmann::json& value, const char* key) {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kMost) {
       return value.get<std::uint32_t>();
     }
@@ -90,12 +89,12 @@ class Fields {
     return 0;
   }
 
-  const Json& object_;
+  const nlohmann::json& object_;
   const std::string owner_;
   Status& status_;
 };
 
-Kernel read_kernel(const Json& object, std::string_view manifest, Status& status) {
+Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Status& status) {
   Fields fields(object, fmt::format("{}: a kernel", manifest), status);
   Kernel kernel;
   kernel.name = fields.text("name");
@@ -108,7 +107,7 @@ Kernel read_kernel(const Json& object, std::string_view manifest, Status& status
   kernel.workgroup_size = {1, 1, 1};
   std::copy_n(size.begin(), std::min<std::size_t>(size.size(), 3), kernel.workgroup_size.begin());
 
-  for (const Json& item : named.list("bindings")) {
+  for (const nlohmann::json& item : named.list("bindings")) {
     Fields binding(item, owner + " a binding", status);
     binding.allow({"name", "access", "type", "rank", "tile"});
     const std::uint32_t rank = binding.number("rank", 0);
@@ -120,7 +119,7 @@ Kernel read_kernel(const Json& object, std::string_view manifest, Status& status
                                .tile = binding.numbers("tile")});
   }
   std::uint32_t end = 0;
-  for (const Json& item : named.list("constants")) {
+  for (const nlohmann::json& item : named.list("constants")) {
     Fields constant(item, owner + " a constant", status);
     constant.allow({"name", "type", "offset", "size"});
     Constant& added = kernel.constants.emplace_back();
@@ -140,19 +139,19 @@ Kernel read_kernel(const Json& object, std::string_view manifest, Status& status
 }  // namespace
 
 Result<std::vector<Kernel>> parse_manifest(std::string_view text, std::string_view name) {
-  Json json;
+  nlohmann::json json;
   try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& problem) {
+    json = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& problem) {
     return error(StatusCode::kInvalidArgument, "{}: no JSON: byte {}", name, problem.byte);
-  } catch (const Json::out_of_range&) {
+  } catch (const nlohmann::json::out_of_range&) {
     return error(StatusCode::kInvalidArgument, "{}: a number beyond what a double holds", name);
   }
   Status status;
   Fields fields(json, fmt::format("{}: the manifest", name), status);
   fields.allow({"kernels", "file", "bytes", "images", "sources"});
   std::vector<Kernel> kernels;
-  for (const Json& kernel : fields.list("kernels")) {
+  for (const nlohmann::json& kernel : fields.list("kernels")) {
     kernels.push_back(read_kernel(kernel, name, status));
     if (!status.ok()) break;
   }

@@ -45,6 +45,9 @@ Result<std::string> find_tool(std::string_view name, std::string_view package);
 
 // A whole file. kNotFound, kUnavailable; kResourceExhausted above `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);
+
+// What a source, a manifest or a rule may have at most: a bound on what a mistaken path costs.
+inline constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
 // kUnavailable: the file is then there in part.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 

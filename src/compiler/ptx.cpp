@@ -38,7 +38,7 @@ struct Entry {
   std::vector<std::uint32_t> most_items;      // .maxntid, or empty
 };
 
-struct Module {
+struct Declared {
   std::vector<Entry> entries;
   std::vector<std::string_view> missing;  // functions
 };
@@ -124,7 +124,7 @@ class Reader {
   explicit Reader(std::string_view ptx) : tokens_(ptx) {}
 
   // Null if the text cannot be understood.
-  std::optional<Module> read() {
+  std::optional<Declared> read() {
     while (!tokens_.at_end()) {
       if (tokens_.skip(".entry")) {
         if (!read_entry()) return std::nullopt;
@@ -209,10 +209,10 @@ class Reader {
   }
 
   Tokens tokens_;
-  Module module_;
+  Declared module_;
 };
 
-bool is_float(kernel::ElementType type) {
+bool is_floating(kernel::ElementType type) {
   return type == kernel::ElementType::kFloat32 || type == kernel::ElementType::kFloat64;
 }
 
@@ -298,7 +298,7 @@ class Fit {
     const bool fits = parameter.is_struct
                           ? constant.offset >= offset && size <= end - constant.offset
                           : constant.offset == offset && size == parameter.size &&
-                                (kind == 'b' || (kind == 'f') == is_float(constant.type));
+                                (kind == 'b' || (kind == 'f') == is_floating(constant.type));
     if (fits) return {};
     return wrong("parameter {} is .{} at byte {}; constant {} is {} at byte {}", index,
                  parameter.type, offset, constant.name, to_string(constant.type), constant.offset);
@@ -311,7 +311,7 @@ class Fit {
 }  // namespace
 
 Status fit_to_ptx(std::string_view source, std::string_view ptx, std::vector<Kernel>& kernels) {
-  const std::optional<Module> module = Reader(ptx).read();
+  const std::optional<Declared> module = Reader(ptx).read();
   if (!module) {
     return error(StatusCode::kInvalidArgument, "{}: PTX with an .entry that was not understood",
                  source);

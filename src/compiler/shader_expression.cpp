@@ -13,8 +13,6 @@ namespace {
 
 using Base = Type::Base;
 
-bool is_kind(const Json& node, std::string_view kind) { return text_of(node, "kind") == kind; }
-
 bool is_cast(const Json& node) {
   return is_kind(node, "ImplicitCastExpr") || is_kind(node, "CStyleCastExpr");
 }

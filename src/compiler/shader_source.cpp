@@ -14,8 +14,6 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-bool is_kind(const Json& node, std::string_view kind) { return text_of(node, "kind") == kind; }
-
 std::string_view type_of(kernel::ElementType type) {
   static constexpr std::array<std::string_view, 3> kNames = {"float", "int", "uint"};
   return kNames[static_cast<std::size_t>(type)];

@@ -9,8 +9,6 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-bool is_kind(const Json& node, std::string_view kind) { return text_of(node, "kind") == kind; }
-
 // The number of an enumerator without a value of its own is the one before it, and 1.
 void enumerate(const Json& declaration, std::map<std::string, std::string>& enumerators) {
   const auto inner = declaration.find("inner");

@@ -9,10 +9,6 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-std::uint64_t word(const void* pointer) noexcept {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
 void write_header(Packet& packet, PacketKind kind) noexcept {
   packet.header.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
 }

@@ -65,4 +65,15 @@ class Slice;
 // the first call and belongs to the function. Must not block.
 using CustomFunction = Outcome (*)(Ring& ring, const std::uint64_t* words, Slice& slice);
 
+// A packet's word that holds an address.
+inline std::uint64_t word(const void* pointer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+inline std::uint64_t word(CustomFunction function) noexcept {
+  return reinterpret_cast<std::uintptr_t>(function);
+}
+inline std::uint64_t word(void (*call)(const std::uint64_t*)) noexcept {
+  return reinterpret_cast<std::uintptr_t>(call);
+}
+
 }  // namespace halyard::inline v0::hcq

@@ -11,10 +11,6 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-std::uint64_t word(const void* pointer) noexcept {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
 // words[0] is a signal, words[1] its value.
 void add(detail::CommandList& list, PacketKind kind, const SignalOperand& signal,
          const Operand& value, std::string_view what) {
@@ -117,7 +113,7 @@ void CommandQueue::add_custom(const CustomCommand& command, std::span<const Oper
                            words.size(), command.run == nullptr ? "no function" : "at most 4"));
   }
   list.add({.kind = PacketKind::kCall}, command.name);
-  list.set(0, word(reinterpret_cast<const void*>(command.run)));
+  list.set(0, word(command.run));
   std::uint8_t at = 1;
   for (const Operand& operand : words) list.set(at++, operand);
 }

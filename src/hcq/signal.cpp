@@ -12,12 +12,12 @@ namespace {
 
 // A host wait looks this often before it sleeps, with 16 pauses between looks: about 4 us. A parked
 // wake-up costs more than that.
-constexpr int kSpinRounds = 10;
+constexpr int kWaitRounds = 10;
 
 // Where spinning was in vain this often in a row (the device shares our core, or is slow), a wait
 // sleeps at once, but for every so many.
-constexpr std::uint32_t kPatience = 4;
-constexpr std::uint32_t kTryAgain = 16;
+constexpr std::uint32_t kWaitPatience = 4;
+constexpr std::uint32_t kWaitTryAgain = 16;
 
 }  // namespace
 
@@ -76,8 +76,8 @@ Status SignalObject::wait(std::uint64_t value, Deadline deadline) noexcept {
   if (this->value() >= value) return {};
   const Nanoseconds until = deadline.resolve(Clock::steady());
   const std::uint32_t fruitless = fruitless_.load(std::memory_order_relaxed);
-  if (fruitless < kPatience || fruitless % kTryAgain == 0) {
-    for (int round = 0; round < kSpinRounds; ++round) {
+  if (fruitless < kWaitPatience || fruitless % kWaitTryAgain == 0) {
+    for (int round = 0; round < kWaitRounds; ++round) {
       for (int i = 0; i < 16; ++i) base::spin_pause();
       if (this->value() >= value) return fruitless_.store(0, std::memory_order_relaxed), Status();
     }

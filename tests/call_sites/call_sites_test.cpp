@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/native_call.h"
+#include "base/sanitizers.h"
 #include "call_sites/faults.h"
 #include "call_sites/workload.h"
 #include "hal/file_backend.h"
@@ -35,11 +36,7 @@ using Reach = Fault::Reach;
 
 // ThreadSanitizer is an order of magnitude slower, and looks for races: there each call fails in
 // the two ways that stir up most.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kEachWay = false;
-#else
-constexpr bool kEachWay = true;
-#endif
+constexpr bool kEachWay = !HALYARD_TSAN;
 
 // What becomes of a call that fails.
 struct Outcome {

@@ -5,14 +5,11 @@
 #include <cerrno>
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include "base/sanitizers.h"
+
+#if HALYARD_ASAN || HALYARD_TSAN
 #define HALYARD_COUNTS_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HALYARD_COUNTS_MALLOC 0
-#endif
-#endif
-#ifndef HALYARD_COUNTS_MALLOC
+#else
 #define HALYARD_COUNTS_MALLOC 1
 #endif
 

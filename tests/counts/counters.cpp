@@ -7,19 +7,12 @@
 #include <csignal>
 #include <cstdarg>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HALYARD_CAN_STEP 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HALYARD_CAN_STEP 0
-#endif
-#endif
-#if !defined(HALYARD_CAN_STEP)
-#if defined(__x86_64__)
+#include "base/sanitizers.h"
+
+#if defined(__x86_64__) && !HALYARD_ASAN && !HALYARD_TSAN
 #define HALYARD_CAN_STEP 1
 #else
 #define HALYARD_CAN_STEP 0
-#endif
 #endif
 
 namespace {
@@ -64,7 +57,7 @@ bool can_step() noexcept { return HALYARD_CAN_STEP != 0; }
 #if HALYARD_CAN_STEP
 namespace {
 
-Steps steps;
+Steps counted;
 struct sigaction previous;
 
 // The instruction about to run: prefixes, then the opcode.
@@ -97,13 +90,13 @@ void classify(const unsigned char* code) noexcept {
   }
   const bool two_bytes = code[0] == 0x0f;
   const bool exchange = (code[0] == 0x86 || code[0] == 0x87) && code[1] >> 6 != 3;
-  if (locked || exchange) ++steps.read_modify_writes;
-  if (locked && two_bytes && code[1] == 0xb1 && !wide) ++steps.locks;
-  if (two_bytes && code[1] == 0x05) ++steps.system_calls;
+  if (locked || exchange) ++counted.read_modify_writes;
+  if (locked && two_bytes && code[1] == 0xb1 && !wide) ++counted.locks;
+  if (two_bytes && code[1] == 0x05) ++counted.system_calls;
 }
 
 void on_trap(int, siginfo_t*, void* context) noexcept {
-  ++steps.instructions;
+  ++counted.instructions;
   classify(reinterpret_cast<const unsigned char*>(
       static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]));
 }
@@ -113,7 +106,7 @@ void on_trap(int, siginfo_t*, void* context) noexcept {
 // The trap flag of the processor: a SIGTRAP after each instruction, none inside its handler. The
 // stack pointer moves past the red zone first.
 void detail::start_stepping() noexcept {
-  steps = {};
+  counted = {};
   struct sigaction action{};
   action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO;
@@ -130,7 +123,7 @@ Steps detail::stop_stepping() noexcept {
       "leaq 128(%%rsp), %%rsp" ::
           : "memory", "cc");
   sigaction(SIGTRAP, &previous, nullptr);
-  return steps;
+  return counted;
 }
 #else
 void detail::start_stepping() noexcept {}

@@ -17,8 +17,8 @@
 namespace halyard::testing::cuda {
 namespace {
 
-constexpr std::size_t kCalls = 20000;
-constexpr std::size_t kBurst = 128;
+constexpr std::size_t kOrderCalls = 20000;
+constexpr std::size_t kOrderBurst = 128;
 
 // Microseconds per edge of 100 edges that go to and fro between two streams. `edge(i, from, to)`
 // makes `to` wait for what is in `from`.
@@ -49,7 +49,7 @@ std::vector<double> batches(unsigned operations) {
   std::vector<BatchMemOp> batch(operations);
   for (BatchMemOp& operation : batch) operation = {kWriteValue64, 0, word.address, 1, 0, 0, 0};
   return time_each(
-      kCalls, kBurst,
+      kOrderCalls, kOrderBurst,
       [&] { check(gpu().api.batch(stream, operations, batch.data(), 0), "cuStreamBatchMemOp"); },
       [&] { stream.synchronize(); });
 }
@@ -117,27 +117,28 @@ void print_order_costs(CostTable& table) {
                                     std::pair("cuEventRecord without", kEventWithoutTiming)}) {
     table.line(what, "us a call", [&] {
       const OwnEvent event(flags);
-      return time_each(kCalls, kBurst, [&] { event.record(stream); }, drain);
+      return time_each(kOrderCalls, kOrderBurst, [&] { event.record(stream); }, drain);
     });
   }
   const OwnEvent event(kEventWithoutTiming);
   event.record(stream);
   table.line("cuStreamWaitEvent", "us a call", [&] {
     return time_each(
-        kCalls, kBurst, [&] { check(api.wait_event(stream, event, 0), "cuStreamWaitEvent"); },
-        drain);
+        kOrderCalls, kOrderBurst,
+        [&] { check(api.wait_event(stream, event, 0), "cuStreamWaitEvent"); }, drain);
   });
   table.line("cuEventQuery", "us a call", [&] {
-    return time_each(kCalls, kBurst, [&] { check(api.query_event(event), "cuEventQuery"); }, drain);
+    return time_each(
+        kOrderCalls, kOrderBurst, [&] { check(api.query_event(event), "cuEventQuery"); }, drain);
   });
 
   table.group("Values in memory");
   const MappedWord word;
   table.line("cuStreamWriteValue64", "us a call", [&] {
-    return time_each(kCalls, kBurst, [&] { word.make_stream_write(stream, 1); }, drain);
+    return time_each(kOrderCalls, kOrderBurst, [&] { word.make_stream_write(stream, 1); }, drain);
   });
   table.line("cuStreamWaitValue64, value reached", "us a call", [&] {
-    return time_each(kCalls, kBurst, [&] { word.make_stream_wait(stream, 0); }, drain);
+    return time_each(kOrderCalls, kOrderBurst, [&] { word.make_stream_wait(stream, 0); }, drain);
   });
   for (const unsigned operations : {2u, 8u}) {
     table.line(fmt::format("cuStreamBatchMemOp of {} writes", operations), "us a call",
@@ -230,8 +231,8 @@ void print_memory_costs(CostTable& table) {
   check(api.allocate_host(&from, kLarge, kHostPortable), "cuMemHostAlloc");
   table.line("cuMemcpyHtoDAsync, 4 bytes", "us a call", [&] {
     return time_each(
-        kCalls, kBurst, [&] { check(api.copy_in_async(to, from, 4, stream), "cuMemcpyHtoDAsync"); },
-        drain);
+        kOrderCalls, kOrderBurst,
+        [&] { check(api.copy_in_async(to, from, 4, stream), "cuMemcpyHtoDAsync"); }, drain);
   });
   table.line("cuMemcpyHtoDAsync, 64 MiB, pinned", "GB/s", [&] {
     const OwnEvent first, last;

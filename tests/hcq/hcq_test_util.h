@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/parker.h"
+#include "halyard/hcq/cpu.h"
 #include "hcq/ring.h"
 #include "hcq/ring_group.h"
 #include "hcq/signal_object.h"
@@ -35,6 +36,9 @@ inline int drain(RingGroup& group) {
 // Kernels.
 inline void increment(const Workgroup*, void* const* buffers, const void*) {
   ++*static_cast<std::uint64_t*>(buffers[0]);
+}
+inline Program increment_program() {
+  return cpu_program(&increment, {.name = "increment", .buffer_count = 1}).value();
 }
 // buffers[0][linear index] += constants.
 inline void mark_group(const Workgroup* group, void* const* buffers, const void* constants) {

@@ -19,10 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Program increment_program() {
-  return cpu_program(&increment, {.name = "increment", .buffer_count = 1}).value();
-}
-
 // marks[linear index of the group] += by.
 Program mark_program() {
   ProgramInfo info{.name = "mark", .buffer_count = 1};

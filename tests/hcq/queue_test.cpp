@@ -41,10 +41,6 @@ Program saxpy_program() {
   return cpu_program(&saxpy, info).value();
 }
 
-Program increment_program() {
-  return cpu_program(&increment, {.name = "increment", .buffer_count = 1}).value();
-}
-
 TEST(HcqQueue, RunsAKernelBetweenWaitAndSignal) {
   auto device = open_cpu(1).value();
   const Program program = saxpy_program();

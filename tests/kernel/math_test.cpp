@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "kernel/kernel_test_util.h"
+#include "kernel/special_floats.h"
 
 namespace halyard::testing {
 namespace {
 
 // One float in kStep, over all bit patterns; a prime, so that it meets all low bits.
 constexpr std::uint64_t kStep = 1009;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 const Kernels& math(std::string_view target) {
   static constexpr std::string_view kText = R"(

@@ -13,8 +13,6 @@ namespace {
 
 using Uints = std::vector<std::uint32_t>;
 
-constexpr std::uint32_t kSizes[] = {0, 1, 3, 255, 256, 257, 1023, 1024, 1025, 70001};
-
 template <class T>
 void expect_arange(const char* kernel, std::uint32_t words) {
   SCOPED_TRACE(std::string(kernel) + " of " + std::to_string(words));

@@ -17,6 +17,10 @@
 
 namespace halyard::testing {
 
+// None, one, and those about the bounds of groups and blocks.
+inline constexpr std::uint32_t kSizes[] = {0,    1,    3,    255,  256,  257,  1023,
+                                           1024, 1025, 4095, 4096, 4097, 70001};
+
 // Elements in the device's memory, with one more behind them that no kernel may write.
 template <class T>
 class Array {
@@ -70,6 +74,30 @@ class Shipped {
 // Groups of `size` that hold all items: at least one, since some kernels have a result for nothing.
 inline std::uint32_t groups_of(std::size_t size, std::size_t items) {
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, (items + size - 1) / size));
+}
+
+template <class T>
+struct Reduced {
+  T value{};
+  int launches = 0;
+};
+
+// Launches `kernel` of reduce.hyk until one value is left.
+template <class T>
+Reduced<T> reduce(const Shipped& file, std::string_view kernel, const std::vector<T>& x) {
+  Array<T> from(x);
+  std::size_t left = x.size();
+  Reduced<T> result;
+  do {
+    const std::uint32_t groups = groups_of(4096, left);
+    Array<T> to(groups);
+    file.run(kernel, groups, {from, to}, {static_cast<std::uint32_t>(left)});
+    from = std::move(to);
+    left = groups;
+    ++result.launches;
+  } while (left > 1);
+  result.value = from.values().at(0);
+  return result;
 }
 
 // Prefix sums of any length: `kernel` is scan_inclusive or scan_exclusive.

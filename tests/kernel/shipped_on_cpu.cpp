@@ -35,8 +35,8 @@ struct CpuMemory final : DeviceMemory {
   hal::Mapping mapping;
 };
 
-struct CpuKernels final : DeviceKernels {
-  explicit CpuKernels(std::string_view file)
+struct LoadedKernels final : DeviceKernels {
+  explicit LoadedKernels(std::string_view file)
       : executable(device().load(HALYARD_KERNELS_DIR + std::string(file) + ".hyx").value()) {}
 
   Status run(std::string_view kernel, const hal::Grid::Extent& groups,
@@ -61,7 +61,7 @@ std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes) {
   return std::make_unique<CpuMemory>(bytes);
 }
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file) {
-  return std::make_unique<CpuKernels>(file);
+  return std::make_unique<LoadedKernels>(file);
 }
 std::size_t device_loop_rounds() { return std::numeric_limits<std::size_t>::max(); }
 

@@ -14,8 +14,6 @@
 namespace halyard::testing {
 namespace {
 
-constexpr std::uint32_t kSizes[] = {0, 1, 255, 256, 257, 4095, 4096, 4097, 70001};
-
 // How the kernels of T end: those that compute modulo 2^32 are of uint.
 template <class T>
 struct Of {
@@ -143,24 +141,12 @@ TYPED_TEST(ShippedTypes, ScalingMultipliesEachElement) {
 TYPED_TEST(ShippedTypes, OfAllElementsTheSumTheGreatestAndTheLeast) {
   using T = TypeParam;
   const Shipped file(Of<T>::file("reduce"));
-  const auto reduce = [&](const std::string& name, const std::vector<T>& x) {
-    Array<T> from(x);
-    std::size_t left = x.size();
-    do {
-      const std::uint32_t groups = groups_of(4096, left);
-      Array<T> to(groups);
-      file.run(name, groups, {from, to}, {static_cast<std::uint32_t>(left)});
-      from = std::move(to);
-      left = groups;
-    } while (left > 1);
-    return from.values().at(0);
-  };
   for (const std::uint32_t size : kSizes) {
     SCOPED_TRACE(size);
     const std::vector<T> x = random_values<T>(size, 4);
-    this->expect_sum(reduce(Of<T>::modular("sum"), x), x, size > 4096 ? 48 : 24);
-    EXPECT_EQ(reduce(Of<T>::ordered("max"), x), this->greatest(x));
-    EXPECT_EQ(reduce(Of<T>::ordered("min"), x), this->least(x));
+    this->expect_sum(reduce(file, Of<T>::modular("sum"), x).value, x, size > 4096 ? 48 : 24);
+    EXPECT_EQ(reduce(file, Of<T>::ordered("max"), x).value, this->greatest(x));
+    EXPECT_EQ(reduce(file, Of<T>::ordered("min"), x).value, this->least(x));
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 using Extents = std::array<std::uint32_t, 3>;
 
-const Kernels& kernels() {
+const Kernels& tensor_kernels() {
   static const Kernels all = Kernels::of_text(R"(
 HY_KERNEL(static1, 8, 1, 1, HY_IN_TENSOR1(float, x), HY_SCALAR(float, a), HY_OUT_TILE1(float, y, 5)) {
   HY_TILE_ITEMS1(y, i) { HY_Y1(y, i) = a * HY_AT1(x, HY_ORIGIN(y, 0) + i); }
@@ -90,7 +90,7 @@ HY_KERNEL(inside, 1, 1, 1, HY_OUT_TILE1(int, x, 4), HY_OUT_TILE3(int, y, 4, 4, 4
   return all;
 }
 
-constexpr float kUntouched = -1.0f;
+constexpr float kNotWritten = -1.0f;
 
 // y = 3 x, for tensors of these sizes with unused elements at the end of each row and slice.
 void expect_scaled(std::size_t rank, Extents size, Extents tile, bool static_tile) {
@@ -100,7 +100,7 @@ void expect_scaled(std::size_t rank, Extents size, Extents tile, bool static_til
   for (std::size_t d = rank - 1; d-- > 0;) stride[d] = stride[d + 1] * size[d + 1] + 2 + d;
   std::vector<float> x(stride[0] * size[0] + 1);
   std::iota(x.begin(), x.end(), 1.0f);
-  std::vector<float> y(x.size(), kUntouched);
+  std::vector<float> y(x.size(), kNotWritten);
   std::vector<float> want = y;
   for (std::size_t i = 0; i < size[0]; ++i) {
     for (std::size_t j = 0; j < size[1]; ++j) {
@@ -128,8 +128,8 @@ void expect_scaled(std::size_t rank, Extents size, Extents tile, bool static_til
   std::array<std::size_t, 3> groups = {2, 2, 2};
   for (std::size_t d = 0; d < rank; ++d)
     groups[rank - 1 - d] = (size[d] + tile[d] - 1) / tile[d] + 1;
-  kernels().run((static_tile ? "static" : "run_time") + std::to_string(rank), groups, {x, y},
-                constants.data());
+  tensor_kernels().run((static_tile ? "static" : "run_time") + std::to_string(rank), groups, {x, y},
+                       constants.data());
   EXPECT_EQ(y, want);
 }
 
@@ -156,21 +156,21 @@ TEST(Tensor, RunTimeTilesCoverTheTensorAndNothingElse) {
 }
 
 TEST(Tensor, InputsAreReadAnywhereAndTilesReadBack) {
-  constexpr std::size_t kRows = 7, kInner = 5, kColumns = 11;
-  std::vector<int> a(kRows * kInner);
-  std::vector<int> b(kInner * kColumns);
+  constexpr std::size_t kOutRows = 7, kInner = 5, kOutColumns = 11;
+  std::vector<int> a(kOutRows * kInner);
+  std::vector<int> b(kInner * kOutColumns);
   std::iota(a.begin(), a.end(), -9);
   std::iota(b.begin(), b.end(), 3);
-  std::vector<int> c(kRows * kColumns, -1);
-  const std::uint32_t constants[] = {kRows,  kInner,   kInner,    // a
-                                     kInner, kColumns, kColumns,  // b
-                                     kRows,  kColumns, kColumns};
-  kernels().run("matmul", {2, 2, 1}, {a, b, c}, constants);
-  for (std::size_t i = 0; i < kRows; ++i) {
-    for (std::size_t j = 0; j < kColumns; ++j) {
+  std::vector<int> c(kOutRows * kOutColumns, -1);
+  const std::uint32_t constants[] = {kOutRows, kInner,      kInner,       // a
+                                     kInner,   kOutColumns, kOutColumns,  // b
+                                     kOutRows, kOutColumns, kOutColumns};
+  tensor_kernels().run("matmul", {2, 2, 1}, {a, b, c}, constants);
+  for (std::size_t i = 0; i < kOutRows; ++i) {
+    for (std::size_t j = 0; j < kOutColumns; ++j) {
       int want = 1;
-      for (std::size_t k = 0; k < kInner; ++k) want += a[i * kInner + k] * b[k * kColumns + j];
-      ASSERT_EQ(c[i * kColumns + j], want) << i << " " << j;
+      for (std::size_t k = 0; k < kInner; ++k) want += a[i * kInner + k] * b[k * kOutColumns + j];
+      ASSERT_EQ(c[i * kOutColumns + j], want) << i << " " << j;
     }
   }
 }
@@ -179,14 +179,14 @@ TEST(Tensor, AGroupKnowsItsTile) {
   constexpr Extents kSize = {5, 7, 9};
   constexpr Extents kTile = {2, 7, 4};
   const std::uint32_t constants[] = {5, 7, 9, 63, 9, 2, 7, 4};
-  constexpr std::array<std::size_t, 3> kGroups = {4, 2, 4};  // one too many of each
+  constexpr std::array<std::size_t, 3> kLaunched = {4, 2, 4};  // one too many of each
   int y = 0;
   std::vector<std::uint32_t> out(4 * 2 * 4 * 12);
-  kernels().run("places", kGroups, {y, out}, constants);
+  tensor_kernels().run("places", kLaunched, {y, out}, constants);
   const std::uint32_t* at = out.data();
-  for (std::uint32_t gz = 0; gz < kGroups[2]; ++gz) {
-    for (std::uint32_t gy = 0; gy < kGroups[1]; ++gy) {
-      for (std::uint32_t gx = 0; gx < kGroups[0]; ++gx, at += 12) {
+  for (std::uint32_t gz = 0; gz < kLaunched[2]; ++gz) {
+    for (std::uint32_t gy = 0; gy < kLaunched[1]; ++gy) {
+      for (std::uint32_t gx = 0; gx < kLaunched[0]; ++gx, at += 12) {
         const Extents group = {gz, gy, gx};
         for (std::size_t d = 0; d < 3; ++d) {
           const std::uint32_t origin = group[d] * kTile[d];
@@ -204,7 +204,7 @@ TEST(Tensor, InsideMeansInTheTileAndInTheTensor) {
   const std::uint32_t constants[] = {2, 1, 2, 3, 6, 3};
   std::vector<std::uint32_t> out(7, 9);
   int unused = 0;
-  kernels().run("inside", {1, 1, 1}, {unused, unused, out}, constants);
+  tensor_kernels().run("inside", {1, 1, 1}, {unused, unused, out}, constants);
   EXPECT_EQ(out, (std::vector<std::uint32_t>{1, 0, 1, 0, 0, 0, 0}));
 }
 

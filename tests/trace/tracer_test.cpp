@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-struct TestClock final : Clock {
+struct SharedClock final : Clock {
   std::atomic<Nanoseconds> time{100};
   Nanoseconds now() noexcept override { return time; }
 };
@@ -38,7 +38,7 @@ Record record(std::uint64_t id, Nanoseconds at) {
 }
 
 TEST(Tracer, ABatchThatDoesNotFitIsDroppedWhole) {
-  TestClock clock;
+  SharedClock clock;
   Tracer tracer(clock, 4);
   for (std::uint64_t id = 1; id <= 3; ++id) note(tracer, record(id, 1));
   {
@@ -57,7 +57,7 @@ TEST(Tracer, ABatchThatDoesNotFitIsDroppedWhole) {
 }
 
 TEST(Tracer, ADrainLeavesWhatIsYoungerThanItself) {
-  TestClock clock;
+  SharedClock clock;
   Tracer tracer(clock, 4);
   note(tracer, record(1, 100));
   note(tracer, record(2, 101));
@@ -70,7 +70,7 @@ TEST(Tracer, ADrainLeavesWhatIsYoungerThanItself) {
 }
 
 TEST(Tracer, EachThreadHasItsRowAndLeavesItsRecordsBehind) {
-  TestClock clock;
+  SharedClock clock;
   Tracer tracer(clock, 64);
   note(tracer, record(1, 1));
   std::thread([&] { note(tracer, record(2, 1)); }).join();
@@ -82,7 +82,7 @@ TEST(Tracer, EachThreadHasItsRowAndLeavesItsRecordsBehind) {
 }
 
 TEST(Tracer, TwoTracersDoNotMix) {
-  TestClock clock;
+  SharedClock clock;
   Tracer tracer(clock, 4);
   Tracer other(clock, 4);
   note(tracer, record(1, 1));
@@ -94,7 +94,7 @@ TEST(Tracer, TwoTracersDoNotMix) {
 }
 
 TEST(Tracer, EqualTextsHaveEqualNamesAndTheirNumberIsBounded) {
-  TestClock clock;
+  SharedClock clock;
   Tracer tracer(clock, 4);
   EXPECT_EQ(tracer.add_name("saxpy"), tracer.add_name("saxpy"));
   EXPECT_EQ(tracer.add_name("fill"), kFill);
@@ -103,7 +103,7 @@ TEST(Tracer, EqualTextsHaveEqualNamesAndTheirNumberIsBounded) {
 }
 
 TEST(Tracer, ThreadsMayNoteWhileItIsDrained) {
-  TestClock clock;
+  SharedClock clock;
   Tracer tracer(clock, 64);
   constexpr std::uint64_t kEach = 20000;
   std::vector<std::thread> threads;

@@ -22,15 +22,7 @@ static_assert(kRingPackets >= 2 * kMaxInFlight);
 // More edges than this go into a list of their own, so that every submission fits the ring.
 constexpr std::size_t kMaxWaitPackets = 8;
 
-std::uint64_t word(const void* pointer) noexcept {
-  return reinterpret_cast<std::uintptr_t>(pointer);
-}
-std::uint64_t word(hcq::CustomFunction function) noexcept {
-  return reinterpret_cast<std::uintptr_t>(function);
-}
-std::uint64_t word(void (*call)(const std::uint64_t*)) noexcept {
-  return reinterpret_cast<std::uintptr_t>(call);
-}
+using hcq::word;
 
 // Before and behind a traced submission: kCall packets. Words: trace::Stamps*, and what the command
 // between is called, where it does not note its commands itself.
