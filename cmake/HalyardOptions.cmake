@@ -18,17 +18,22 @@ if(HALYARD_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   list(APPEND sanitizer_link_options -shared-libsan LINKER:-rpath,${runtime})
 endif()
 
+# What is being worked on, or planted a fault in, is compiled one source at a time.
+option(HALYARD_UNITY_LIBRARY "Where CMAKE_UNITY_BUILD is on, of the library's sources too" ON)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)  # g++ takes an included source for a header
 endif()
+option(HALYARD_PRECOMPILE "What the library's sources include of others is compiled once" OFF)
 # A process costs more than most cases, the more under a sanitizer.
 option(HALYARD_TEST_PROGRAMS "ctest runs programs of tests, not each case in a process" OFF)
 
-# Warnings, sanitizers, C++23: every target of this project, public or not.
+# Warnings, sanitizers, C++23: every target of this project, public or not. __FILE__ starts at the
+# root: ccache knows a source, in a unity build too, that it compiled in another folder.
 function(halyard_common_options target)
   set_target_properties(${target} PROPERTIES CXX_STANDARD 23 CXX_STANDARD_REQUIRED ON
                         CXX_EXTENSIONS OFF)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wpedantic -Wnon-virtual-dtor
+  target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+                         -Wall -Wextra -Wshadow -Wpedantic -Wnon-virtual-dtor
                          -Woverloaded-virtual $<$<BOOL:${HALYARD_WARNINGS_AS_ERRORS}>:-Werror>
                          # 0-length arrays and designated initializers are used knowingly
                          -Wno-missing-field-initializers)
@@ -48,6 +53,16 @@ function(halyard_library_options target)
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+  if(NOT HALYARD_UNITY_LIBRARY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
+  if(HALYARD_PRECOMPILE)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <atomic> <cassert> <chrono> <cstdint> <cstring> <deque> <functional>
+      <memory> <new> <optional> <span> <string> <string_view> <type_traits> <utility> <vector>
+      <fmt/core.h>)
+  endif()
   target_include_directories(${target}
       PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
       PRIVATE ${PROJECT_SOURCE_DIR}/src)

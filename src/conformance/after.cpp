@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace after {
 namespace {
 
 using hal::Buffer;
@@ -177,7 +178,8 @@ constexpr Case kCases[] = {
 #undef CASE_IN_EVERY_WAY
 
 }  // namespace
+}  // namespace after
 
-std::span<const Case> after_cases() noexcept { return kCases; }
+std::span<const Case> after_cases() noexcept { return after::kCases; }
 
 }  // namespace halyard::inline v0::conformance

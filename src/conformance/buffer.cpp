@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace buffer {
 namespace {
 
 using hal::Buffer;
@@ -279,7 +280,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace buffer
 
-std::span<const Case> buffer_cases() noexcept { return kCases; }
+std::span<const Case> buffer_cases() noexcept { return buffer::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -11,6 +11,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace callback {
 namespace {
 
 using hal::Semaphore;
@@ -183,7 +184,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace callback
 
-std::span<const Case> callback_cases() noexcept { return kCases; }
+std::span<const Case> callback_cases() noexcept { return callback::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace command_buffer {
 namespace {
 
 using hal::Buffer;
@@ -545,7 +546,8 @@ constexpr Case kCases[] = {
 #undef CASE_IN_EVERY_WAY
 
 }  // namespace
+}  // namespace command_buffer
 
-std::span<const Case> command_buffer_cases() noexcept { return kCases; }
+std::span<const Case> command_buffer_cases() noexcept { return command_buffer::kCases; }
 
 }  // namespace halyard::inline v0::conformance

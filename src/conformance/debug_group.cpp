@@ -6,6 +6,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace debug_group {
 namespace {
 
 using hal::Buffer;
@@ -126,7 +127,8 @@ constexpr Case kCases[] = {
 #undef CASE_BY_EVERY_BINDING
 
 }  // namespace
+}  // namespace debug_group
 
-std::span<const Case> debug_group_cases() noexcept { return kCases; }
+std::span<const Case> debug_group_cases() noexcept { return debug_group::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace descriptor_set {
 namespace {
 
 using hal::Buffer;
@@ -382,7 +383,8 @@ constexpr Case kCases[] = {
 #undef CASE_BY_EVERY_BINDING
 
 }  // namespace
+}  // namespace descriptor_set
 
-std::span<const Case> descriptor_set_cases() noexcept { return kCases; }
+std::span<const Case> descriptor_set_cases() noexcept { return descriptor_set::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace device {
 namespace {
 
 using hal::Buffer;
@@ -300,7 +301,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace device
 
-std::span<const Case> device_cases() noexcept { return kCases; }
+std::span<const Case> device_cases() noexcept { return device::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace dispatch {
 namespace {
 
 using hal::Buffer;
@@ -445,7 +446,8 @@ constexpr Case kCases[] = {
 #undef CASE_BY_EVERY_BINDING
 
 }  // namespace
+}  // namespace dispatch
 
-std::span<const Case> dispatch_cases() noexcept { return kCases; }
+std::span<const Case> dispatch_cases() noexcept { return dispatch::kCases; }
 
 }  // namespace halyard::inline v0::conformance

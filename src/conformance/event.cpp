@@ -9,6 +9,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace event {
 namespace {
 
 using hal::Buffer;
@@ -394,7 +395,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace event
 
-std::span<const Case> event_cases() noexcept { return kCases; }
+std::span<const Case> event_cases() noexcept { return event::kCases; }
 
 }  // namespace halyard::inline v0::conformance

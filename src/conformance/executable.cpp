@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace executable {
 namespace {
 
 using hal::Executable;
@@ -213,7 +214,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace executable
 
-std::span<const Case> executable_cases() noexcept { return kCases; }
+std::span<const Case> executable_cases() noexcept { return executable::kCases; }
 
 }  // namespace halyard::inline v0::conformance

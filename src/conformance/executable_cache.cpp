@@ -16,6 +16,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace executable_cache {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,7 +234,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace executable_cache
 
-std::span<const Case> executable_cache_cases() noexcept { return kCases; }
+std::span<const Case> executable_cache_cases() noexcept { return executable_cache::kCases; }
 
 }  // namespace halyard::inline v0::conformance

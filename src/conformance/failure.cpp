@@ -9,6 +9,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace failure {
 namespace {
 
 using hal::Buffer;
@@ -451,7 +452,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace failure
 
-std::span<const Case> failure_cases() noexcept { return kCases; }
+std::span<const Case> failure_cases() noexcept { return failure::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace fence {
 namespace {
 
 using hal::Fence;
@@ -288,7 +289,8 @@ constexpr Case kCases[] = {
 #undef IDLE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace fence
 
-std::span<const Case> fence_cases() noexcept { return kCases; }
+std::span<const Case> fence_cases() noexcept { return fence::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -15,6 +15,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace file {
 namespace {
 
 using hal::Buffer;
@@ -480,7 +481,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace file
 
-std::span<const Case> file_cases() noexcept { return kCases; }
+std::span<const Case> file_cases() noexcept { return file::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -7,6 +7,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace hcq_change {
 namespace {
 
 using hcq::ComputeQueue;
@@ -409,7 +410,8 @@ constexpr Case kCases[] = {
 #undef CASE_IN_EVERY_WAY
 
 }  // namespace
+}  // namespace hcq_change
 
-std::span<const Case> hcq_change_cases() noexcept { return kCases; }
+std::span<const Case> hcq_change_cases() noexcept { return hcq_change::kCases; }
 
 }  // namespace halyard::inline v0::conformance

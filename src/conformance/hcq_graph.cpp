@@ -7,6 +7,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace hcq_graph {
 namespace {
 
 using hcq::ComputeQueue;
@@ -481,7 +482,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace hcq_graph
 
-std::span<const Case> hcq_graph_cases() noexcept { return kCases; }
+std::span<const Case> hcq_graph_cases() noexcept { return hcq_graph::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace hcq_memory {
 namespace {
 
 using hcq::Allocator;
@@ -257,7 +258,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace hcq_memory
 
-std::span<const Case> hcq_memory_cases() noexcept { return kCases; }
+std::span<const Case> hcq_memory_cases() noexcept { return hcq_memory::kCases; }
 
 }  // namespace halyard::inline v0::conformance

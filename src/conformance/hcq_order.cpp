@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace hcq_order {
 namespace {
 
 using hcq::ComputeQueue;
@@ -309,7 +310,8 @@ constexpr Case kCases[] = {
 #undef CASE_IN_EVERY_WAY
 
 }  // namespace
+}  // namespace hcq_order
 
-std::span<const Case> hcq_order_cases() noexcept { return kCases; }
+std::span<const Case> hcq_order_cases() noexcept { return hcq_order::kCases; }
 
 }  // namespace halyard::inline v0::conformance

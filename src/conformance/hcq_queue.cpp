@@ -9,6 +9,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace hcq_queue {
 namespace {
 
 using hcq::ComputeQueue;
@@ -411,7 +412,8 @@ constexpr Case kCases[] = {
 #undef CASE_IN_EVERY_WAY
 
 }  // namespace
+}  // namespace hcq_queue
 
-std::span<const Case> hcq_queue_cases() noexcept { return kCases; }
+std::span<const Case> hcq_queue_cases() noexcept { return hcq_queue::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -5,6 +5,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace hcq_timeline {
 namespace {
 
 using hcq::ComputeQueue;
@@ -198,7 +199,8 @@ constexpr Case kCases[] = {
 #undef CASE_IN_EVERY_WAY
 
 }  // namespace
+}  // namespace hcq_timeline
 
-std::span<const Case> hcq_timeline_cases() noexcept { return kCases; }
+std::span<const Case> hcq_timeline_cases() noexcept { return hcq_timeline::kCases; }
 
 }  // namespace halyard::inline v0::conformance

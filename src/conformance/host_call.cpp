@@ -10,6 +10,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace host_call {
 namespace {
 
 using hal::Buffer;
@@ -320,7 +321,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace host_call
 
-std::span<const Case> host_call_cases() noexcept { return kCases; }
+std::span<const Case> host_call_cases() noexcept { return host_call::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace indirect {
 namespace {
 
 using hal::Buffer;
@@ -448,7 +449,8 @@ constexpr Case kCases[] = {
 #undef CASE_BY_EVERY_BINDING
 
 }  // namespace
+}  // namespace indirect
 
-std::span<const Case> indirect_cases() noexcept { return kCases; }
+std::span<const Case> indirect_cases() noexcept { return indirect::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -12,6 +12,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace memory {
 namespace {
 
 using hal::Buffer;
@@ -266,7 +267,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace memory
 
-std::span<const Case> memory_cases() noexcept { return kCases; }
+std::span<const Case> memory_cases() noexcept { return memory::kCases; }
 
 }  // namespace halyard::inline v0::conformance

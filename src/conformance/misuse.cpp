@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace misuse {
 namespace {
 
 using hal::Buffer;
@@ -529,7 +530,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace misuse
 
-std::span<const Case> misuse_cases() noexcept { return kCases; }
+std::span<const Case> misuse_cases() noexcept { return misuse::kCases; }
 
 }  // namespace halyard::inline v0::conformance

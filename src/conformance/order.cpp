@@ -10,6 +10,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace order {
 namespace {
 
 using namespace std::chrono_literals;
@@ -240,7 +241,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace order
 
-std::span<const Case> order_cases() noexcept { return kCases; }
+std::span<const Case> order_cases() noexcept { return order::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -9,6 +9,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace layouts {
 namespace {
 
 using hal::Buffer;
@@ -347,7 +348,8 @@ constexpr Case kCases[] = {
 #undef CASE_BY_EVERY_BINDING
 
 }  // namespace
+}  // namespace layouts
 
-std::span<const Case> pipeline_layout_cases() noexcept { return kCases; }
+std::span<const Case> pipeline_layout_cases() noexcept { return layouts::kCases; }
 
 }  // namespace halyard::inline v0::conformance

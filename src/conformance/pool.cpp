@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace pool {
 namespace {
 
 using hal::Buffer;
@@ -456,7 +457,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace pool
 
-std::span<const Case> pool_cases() noexcept { return kCases; }
+std::span<const Case> pool_cases() noexcept { return pool::kCases; }
 
 }  // namespace halyard::inline v0::conformance

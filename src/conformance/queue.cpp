@@ -5,6 +5,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace queue {
 namespace {
 
 using hal::Buffer;
@@ -145,7 +146,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace queue
 
-std::span<const Case> queue_cases() noexcept { return kCases; }
+std::span<const Case> queue_cases() noexcept { return queue::kCases; }
 
 }  // namespace halyard::inline v0::conformance

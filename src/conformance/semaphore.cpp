@@ -11,6 +11,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace semaphore {
 namespace {
 
 using namespace std::chrono_literals;
@@ -474,7 +475,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace semaphore
 
-std::span<const Case> semaphore_cases() noexcept { return kCases; }
+std::span<const Case> semaphore_cases() noexcept { return semaphore::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -12,6 +12,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace stress {
 namespace {
 
 using hal::Buffer;
@@ -553,7 +554,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace stress
 
-std::span<const Case> stress_cases() noexcept { return kCases; }
+std::span<const Case> stress_cases() noexcept { return stress::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -9,6 +9,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace submission {
 namespace {
 
 using namespace std::chrono_literals;
@@ -442,7 +443,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace submission
 
-std::span<const Case> submission_cases() noexcept { return kCases; }
+std::span<const Case> submission_cases() noexcept { return submission::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -9,6 +9,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace tensor {
 namespace {
 
 using hal::Buffer;
@@ -247,7 +248,8 @@ constexpr Case kCases[] = {
 #undef CASE_BY_EVERY_BINDING
 
 }  // namespace
+}  // namespace tensor
 
-std::span<const Case> tensor_cases() noexcept { return kCases; }
+std::span<const Case> tensor_cases() noexcept { return tensor::kCases; }
 
 }  // namespace halyard::inline v0::conformance

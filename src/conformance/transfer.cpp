@@ -8,6 +8,7 @@
 #include "conformance/suites.h"
 
 namespace halyard::inline v0::conformance {
+namespace transfer {
 namespace {
 
 using hal::Buffer;
@@ -295,7 +296,8 @@ constexpr Case kCases[] = {
 #undef CASE
 
 }  // namespace
+}  // namespace transfer
 
-std::span<const Case> transfer_cases() noexcept { return kCases; }
+std::span<const Case> transfer_cases() noexcept { return transfer::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -10,6 +10,7 @@
 #include "halyard/hal/dlpack.h"
 
 namespace halyard::inline v0::conformance {
+namespace view {
 namespace {
 
 using hal::Buffer;
@@ -251,7 +252,8 @@ constexpr Case kCases[] = {
 #undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
+}  // namespace view
 
-std::span<const Case> view_cases() noexcept { return kCases; }
+std::span<const Case> view_cases() noexcept { return view::kCases; }
 
 }  // namespace halyard::inline v0::conformance

@@ -280,23 +280,28 @@ TEST_P(EachShell, HasNoThreadWhileItIsStoodInFor) {
   shells.start(work);
   testing::FailingCalls refused("thread.start");
   work.todo = 2;
-  std::atomic<int> inside{0};
+  const std::thread::id who_waits = std::this_thread::get_id();
+  std::atomic<bool> stood_in_for{false};
   std::atomic<bool> alone{true};
   work.on_step = [&](Shell shell) {
-    if (++inside != 1) alone = false;
-    const bool did = work.todo > 0;
-    if (did && refused.on.exchange(false)) {
+    const bool stands_in = std::this_thread::get_id() == who_waits;
+    if (stood_in_for) alone = false;
+    if (stands_in) stood_in_for = true;
+    int left = work.todo;
+    while (left > 0 && !work.todo.compare_exchange_weak(left, left - 1)) {
+    }
+    if (left > 0 && refused.on.exchange(false)) {
       shells.wake(shell);  // now one could start
       for (int i = 0; i < 100; ++i) std::this_thread::yield();
     }
-    if (did && --work.todo == 0) work.done.wake();
-    --inside;
-    return did;
+    if (left == 1) work.done.wake();
+    if (stands_in) stood_in_for = false;
+    return left > 0;
   };
   shells.wake(GetParam());
   work.wait_until_done(shells);
-  EXPECT_TRUE(alone) << "two step it";
   shells.shutdown();
+  EXPECT_TRUE(alone) << "a thread stepped it too";
 }
 
 TEST_P(EachShell, HasItsWorkDoneByShutdownWhereTheSystemRefusesAThread) {

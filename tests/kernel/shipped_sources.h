@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizers.h"
+
 namespace halyard::testing {
 
 // The sources of the kernels that Halyard has. It is external compilers that work on them, so where
@@ -16,9 +18,7 @@ inline std::vector<std::string> shipped_sources() {
     if (entry.path().extension() == ".hyk") paths.push_back(entry.path().string());
   }
   std::ranges::sort(paths);
-#ifdef HALYARD_SANITIZED
-  paths.resize(2);
-#endif
+  if (HALYARD_ASAN || HALYARD_TSAN) paths.resize(2);
   return paths;
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sanitizers.h"
 #include "compiler/process.h"
 #include "kernel/kernel_test_util.h"
 
@@ -172,6 +173,7 @@ void expect(const ShippedCode& code, const Counts& counts) {
 }
 
 TEST(ShippedCode, WorksOnEightElementsAtOnce) {
+  if (HALYARD_ASAN || HALYARD_TSAN) GTEST_SKIP() << "clang makes the same code without sanitizers";
   std::size_t found = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(HALYARD_SOURCE_DIR) / "kernels")) {
     if (entry.path().extension() != ".hyk") continue;
