@@ -123,7 +123,13 @@ class Queue final : public RefCounted, public WorkItem {
   void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { users_.fetch_sub(1, std::memory_order_release); }
 
-  static constexpr std::size_t kBound = 64;  // submissions per turn of the issuer role (rule 15)
+  // Submissions per turn of the issuer role (rule 15); in a simulation, whose programs are small,
+  // so few that they need several turns.
+#ifdef HALYARD_SIMULATION
+  static constexpr std::size_t kBound = 3;
+#else
+  static constexpr std::size_t kBound = 64;
+#endif
   static constexpr std::uint64_t kMarkEvery = 32;  // submissions between markers at most (rule 20)
 
   Queue(Device& device, LaneSource& lanes, QueueOptions options);
@@ -216,7 +222,7 @@ class Queue final : public RefCounted, public WorkItem {
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
   Submission* held_ = nullptr;  // a gate is closed for these; newest first
-  bool held_back_ = false;      // the last drain ended because the lane was full
+  bool held_back_ = false;      // the last drain left some: the lane was full, or at its bound
   Submission* batch_[kBound];
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];

@@ -37,9 +37,7 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   for (;;) {
     const std::size_t done = drain(budget);
     budget -= done;
-    const bool left = carry_ != nullptr && budget == 0 && !busy_.load(std::memory_order_relaxed);
-    const bool more = release_role() || left;
-    if (!more) return;
+    if (!release_role()) return;
     if (budget == 0) break;
     // With the role taken by another meanwhile, that one looks again.
     if (!take_role()) return;
@@ -85,7 +83,8 @@ bool Queue::release_role() noexcept {
   return inbox_.load(std::memory_order_seq_cst) != nullptr ||
          want_mark_.load(std::memory_order_seq_cst) != 0 ||
          sweep_.load(std::memory_order_seq_cst) || retry_.load(std::memory_order_seq_cst) ||
-         // The lane has room again, and who said so found the role taken.
+         // Another turn is due, or the lane has room again: who was to take it, or said so, may
+         // find the role taken, also by one that drains nothing.
          (held_back && !busy_.load(std::memory_order_seq_cst));
 }
 
@@ -224,6 +223,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
     }
     if (count != 0) issue(count);
   }
+  if (done >= bound && carry_ != nullptr) held_back_ = true;
   while (stuck != nullptr) {
     Submission* submission = stuck;
     stuck = submission->next_;
