@@ -57,6 +57,17 @@ TEST_F(AsyncOperation, RunsOnce) {
               refused_with(StatusCode::kFailedPrecondition, "an operation runs once"));
 }
 
+TEST_F(AsyncOperation, AFutureRunsOnceToo) {
+  const auto once = refused_with(StatusCode::kFailedPrecondition, "an operation runs once");
+  auto future = value(1) | on(runtime);
+  EXPECT_EQ(sync_wait(std::move(future)), 1);
+  EXPECT_THAT(sync_wait(as_result(std::move(future))).status(), once);
+  EXPECT_THAT(failure(zip(std::move(future), 2)), once);
+  run([&]() -> Task<> {
+    EXPECT_THAT((co_await as_result(std::move(future))).status(), once);
+  }());
+}
+
 TEST_F(AsyncOperation, IsMovedAndNeverCopied) {
   using Op = decltype(ones<float>({1}));
   static_assert(std::is_move_constructible_v<Op> && !std::is_copy_constructible_v<Op>);

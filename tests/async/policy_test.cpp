@@ -55,6 +55,15 @@ TEST_F(AsyncPolicy, ScheduleRunsAnOperationWhereAPolicySays) {
   EXPECT_GT(runtime.device(1).hal().memory_statistics().total_allocations, before);
 }
 
+TEST_F(AsyncPolicy, IsStillThereWhenItIsMovedFrom) {
+  Policy policy = global_policy(1);
+  auto z = schedule(value(1), std::move(policy));
+  EXPECT_EQ(run(std::move(z)), 1);
+  EXPECT_THAT(failure(std::move(z)),
+              refused_with(StatusCode::kFailedPrecondition, "an operation runs once"));
+  EXPECT_EQ(run(schedule(Where(), std::move(policy))).device(), runtime.device(1));
+}
+
 TEST_F(AsyncPolicy, ADeviceOutOfRangeIsToldByTheAwait) {
   EXPECT_THAT(failure(schedule(ones<float>({4}), global_policy(3))),
               refused_with(StatusCode::kOutOfRange, "device 3 of a runtime with 3"));

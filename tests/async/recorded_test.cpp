@@ -101,6 +101,16 @@ TEST_F(AsyncRecorded, WhatAllocatesIsNotRecorded) {
               refused_with(StatusCode::kFailedPrecondition, "a recording allocates nothing"));
 }
 
+TEST_F(AsyncRecorded, WhatWasMovedOrTakenFromIsNotReplayed) {
+  const auto gone = refused_with(StatusCode::kFailedPrecondition, "was moved or taken from");
+  auto first = run(record(fill(run(zeros<float>({8})), 2.0f)));
+  auto second = std::move(first);
+  EXPECT_THAT(failure(first.replay()), gone);
+  run(second.replay());
+  EXPECT_THAT(elements(std::move(second).take()), Each(2.0f));
+  EXPECT_THAT(failure(second.replay()), gone);
+}
+
 TEST_F(AsyncRecorded, ErrorsOfARecordingAreToldByItsAwait) {
   EXPECT_THAT(failure(record(copy(run(zeros<float>({4})), run(zeros<float>({8}))))),
               refused_with(StatusCode::kInvalidArgument, ""));

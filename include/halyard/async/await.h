@@ -62,6 +62,7 @@ struct Awaited {
   QueueRef queue;
   Runtime runtime{};  // may be empty
   std::stop_token stop{};
+  Once once{};
 };
 
 template <class Op, Errors kErrors = Errors::kThrown>
@@ -80,6 +81,10 @@ class Await {
 
   // Submits. Whether there is nothing to wait for.
   bool await_ready() {
+    if (!what_.once.take()) {
+      output_.emplace(runs_once());
+      return true;
+    }
     if (what_.stop.stop_requested()) {
       output_.emplace(Status(StatusCode::kCancelled, "a stop was requested"));
       return true;

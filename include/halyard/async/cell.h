@@ -146,7 +146,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] PartOperati
 
   Result<Output> execute(Context& context) && {
     const auto cell = std::exchange(cell_, nullptr);
-    if (!cell) return Status(StatusCode::kFailedPrecondition, "an operation runs once");
+    if (!cell) return detail::runs_once();
     if (Status status = cell->evaluate(context); !status.ok()) return status;
     return std::get<I>(std::move(cell->value()));
   }

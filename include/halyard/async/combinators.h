@@ -189,7 +189,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] BoxedOperat
   explicit BoxedOperation(Op&& operation) : box_(std::make_unique<Box<Op>>(std::move(operation))) {}
 
   Result<T> execute(Context& context) && {
-    if (!box_) return Status(StatusCode::kFailedPrecondition, "an operation runs once");
+    if (!box_) return detail::runs_once();
     return std::exchange(box_, nullptr)->execute(context);
   }
   void collect(detail::OpInputs& inputs) const {

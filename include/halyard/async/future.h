@@ -60,6 +60,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
   }
 
   Result<Output> execute(Context& whole) && {
+    if (!what_.once.take()) return detail::runs_once();
     return detail::execute_part(whole, what_.queue, std::move(what_.operation));
   }
 

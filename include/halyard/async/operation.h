@@ -89,11 +89,18 @@ class Once {
  public:
   Once() = default;
   Once(Once&& other) noexcept : here_(std::exchange(other.here_, false)) {}
+  Once& operator=(Once&& other) noexcept {
+    here_ = std::exchange(other.here_, false);
+    return *this;
+  }
   bool take() noexcept { return std::exchange(here_, false); }
 
  private:
   bool here_ = true;
 };
+inline Status runs_once() {
+  return Status(StatusCode::kFailedPrecondition, "an operation runs once");
+}
 
 // Every operation but a boxed one: the operations `Ops` one after another, then
 // `call(context, what each gave...)`.
@@ -114,7 +121,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
   Operation(Operation&&) = default;
 
   Result<Output> execute(Context& context) && {
-    if (!once_.take()) return Status(StatusCode::kFailedPrecondition, "an operation runs once");
+    if (!once_.take()) return runs_once();
     return run(context);
   }
   void collect(OpInputs& inputs) const {

@@ -61,6 +61,9 @@ class Policy {
     requires(SchedulingPolicy<std::decay_t<P>> && !std::same_as<std::decay_t<P>, Policy>)
   Policy(P&& policy)
       : policy_(std::make_shared<Erased<std::decay_t<P>>>(std::forward<P>(policy))) {}
+  // A move is a copy: there is always a policy to ask.
+  Policy(const Policy&) noexcept = default;
+  Policy& operator=(const Policy&) noexcept = default;
 
   QueueRef pick(const OpInfo& info) const noexcept { return policy_->pick(info); }
   bool ignores_inputs() const noexcept { return policy_->ignores_inputs; }

@@ -55,6 +55,9 @@ HALYARD_EXPORT Status finish_recording(RefCounted& recording);
 struct CallReplay {
   template <class... Arrays>
   Result<std::tuple<Arrays...>> operator()(Context& context, Arrays&&... arrays) const {
+    if (!recording) {
+      return Status(StatusCode::kFailedPrecondition, "a recording that was moved or taken from");
+    }
     const std::array<ArrayRef, sizeof...(Arrays)> slots{ArrayRef(arrays)...};
     if (Status status = context.execute(*recording, slots); !status.ok()) return status;
     return std::tuple<Arrays...>(std::move(arrays)...);
@@ -128,7 +131,7 @@ class Recorded {
 
   // Submits all of it once more, with these arrays or what operations give; gives a tuple of them.
   // kInvalidArgument: an array of another shape than was recorded, or, unless both only read it, of
-  // memory that the recording has already.
+  // memory that the recording has already. kFailedPrecondition: this was moved or taken from.
   template <class... Arrays>
   [[nodiscard]] auto replay(Arrays&&... arrays) const {
     constexpr bool kFit = [] {
