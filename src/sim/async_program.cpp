@@ -49,6 +49,17 @@ std::string AsyncProgram::dump() {
   return plan_.describe() + (registry_ ? registry_->engine().dump_timelines() : "");
 }
 
+std::uint64_t AsyncProgram::program() const noexcept {
+  std::uint64_t hash = 0;
+  for (const Tree& tree : trees_) {
+    for (const std::uint64_t what : {std::uint64_t{tree.device}, std::uint64_t{tree.size},
+                                     static_cast<std::uint64_t>(tree.outcome)}) {
+      hash = Random::mix(hash ^ what);
+    }
+  }
+  return hash;
+}
+
 // False: a planted failure was met on the way.
 bool AsyncProgram::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();

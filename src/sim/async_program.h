@@ -48,6 +48,8 @@ class AsyncProgram {
   // From a simulated thread. Fails the simulation when something does not hold.
   void run();
 
+  // What was run, but for the order.
+  std::uint64_t program() const noexcept;
   std::uint64_t submissions() const noexcept { return trees_.size(); }
   std::uint64_t faults() const noexcept { return faults_; }
   std::string dump();

@@ -109,7 +109,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       const auto s = static_cast<std::uint32_t>(random.below(semaphores));
       const std::uint64_t last = producers[s].empty() ? 0 : producers[s].back().value;
       if (!producers[s].empty() && producers[s].back().node == k) continue;
-      node.signals.push_back({s, last + random.between(1, 2)});
+      // Now and then that of another, which is refused or changes nothing, where it comes later.
+      node.signals.push_back({s, last + random.between(last == 0 ? 1 : 0, 2)});
       producers[s].push_back({node.signals.back().value, k});
     }
     node.other = node.kind == NodeKind::kLoseDevice

@@ -253,6 +253,10 @@ void Scheduler::expire() {
 void Scheduler::switch_to(Thread& next) {
   count_points();
   if (points_ > kMostPoints) fail("no end: more schedule points than any sound run needs");
+  if (step != nullptr) {
+    base::schedule_points_left = std::numeric_limits<std::int64_t>::max();
+    step();
+  }
   granted_ = base::schedule_points_left = static_cast<std::int64_t>(distance());
   if (&next == running_) return;
   schedule_ = Random::mix(schedule_ ^ next.id ^ points_ << 16);

@@ -92,6 +92,8 @@ class Scheduler {
   [[noreturn]] void fail(std::string_view what);
   // What fail() appends; null: nothing.
   std::string (*describe)() = nullptr;
+  // Called wherever another thread may go on; takes no time, and may read every base::Atomic.
+  void (*step)() = nullptr;
 
   // --- afterwards -------------------------------------------------------------------------------
 

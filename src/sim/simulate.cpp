@@ -36,8 +36,11 @@ SeedResult run(const Plan& plan, const Scheduler::Options& options) {
   Program here(plan);
   program = &here;
   scheduler.describe = [] { return program->dump(); };
+  if constexpr (requires { here.step(); }) {
+    scheduler.step = [] { program->step(); };
+  }
   scheduler.run([](void*) { program->run(); }, nullptr);
-  result.schedule = Random::mix(scheduler.schedule() ^ Random::mix(options.seed));
+  result.schedule = Random::mix(scheduler.schedule() ^ here.program());
   result.points = scheduler.points();
   result.submissions = here.submissions();
   result.faults = here.faults();

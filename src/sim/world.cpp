@@ -21,11 +21,20 @@ World::World(const Plan& plan)
     : plan_(plan),
       random_(Random::mix(plan.seed ^ 0x776f726c64)),
       dropped_(plan.semaphores),
+      words_(plan.semaphores),
+      submitted_(plan.nodes.size()),
+      passed_(plan.nodes.size()),
+      may_be_lost_(plan.devices),
       by_host_(plan.nodes.size()),
       shared_(std::make_unique<Shared>(plan.nodes.size())),
-      observers_(plan.nodes.size()),
-      seen_values_(plan.semaphores) {
-  for (std::uint32_t k = 0; k < plan.nodes.size(); ++k) shared_->tokens[k] = token(k);
+      observers_(plan.nodes.size()) {
+  for (std::uint32_t k = 0; k < plan.nodes.size(); ++k) {
+    shared_->tokens[k] = token(k);
+    if (plan.is_submission(plan.nodes[k]) && plan.nodes[k].kind != NodeKind::kBarrier) {
+      to_run_.push_back(k);
+    }
+  }
+  if (plan.options.native.failing_call != 0) may_be_lost_[plan.options.faulty_device] = true;
 }
 
 World::~World() = default;
@@ -184,11 +193,9 @@ void World::perform(std::uint32_t k) {
       const std::uint32_t s = k % plan_.semaphores;
       const hal::Semaphore semaphore = semaphores_[s];
       if (!semaphore) break;
-      const std::uint64_t before = seen_values_[s];
+      const std::uint64_t before = words_[s].value;
       if (const Result<std::uint64_t> value = semaphore.query(); value.ok()) {
-        check(*value >= before, "a value went back", k);
-        if (*value != 0) check(justified({s, *value}), "a value that nobody has signalled", k);
-        seen_values_[s] = std::max(seen_values_[s], *value);
+        check(*value >= before, "it was told a value that is past", k);
       } else {
         observed_.push_back({{{s, 1}}, std::string(value.status().message())});
       }
@@ -239,6 +246,7 @@ void World::perform(std::uint32_t k) {
       break;
     case NodeKind::kLoseDevice:
       ++faults_;
+      may_be_lost_[node.other] = true;
       natives_[node.other]->fault("by the plan");
       break;
   }
@@ -303,6 +311,7 @@ bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
 }
 
 void World::submit(std::uint32_t k) {
+  submitted_[k] = true;
   const Node& node = plan_.nodes[k];
   const std::uint32_t device = plan_.device_of(node.queue);
   const hal::Queue queue = queues_[node.queue];
@@ -551,15 +560,55 @@ void World::cancel(std::uint32_t k) {
   }
 }
 
-bool World::happened(std::uint32_t k) const noexcept {
-  // What leaves no trace may have happened.
-  return plan_.nodes[k].kind == NodeKind::kBarrier || shared_->cells[k].written == token(k);
+void World::step() {
+  for (std::uint32_t s = 0; s < semaphores_.size(); ++s) {
+    if (!semaphores_[s]) continue;
+    const timeline::Semaphore& semaphore = *semaphores_[s].object();
+    Word& last = words_[s];
+    const Word now = {semaphore.value(),
+                      semaphore.look(timeline::kMaxValue) == timeline::Semaphore::Look::kFailed};
+    if (now.value < last.value || now.failed < last.failed) {
+      check(false, fmt::format("s{} was {}, is {}, failed: {}, {}", s, last.value, now.value,
+                               last.failed, now.failed));
+    }
+    if (now.value != last.value && !justified({s, now.value})) {
+      check(false, fmt::format("s{} is {}, which nobody has signalled", s, now.value));
+    }
+    last = now;
+  }
+  std::erase_if(to_run_, [this](std::uint32_t k) {
+    if (shared_->cells[k].written != token(k)) return false;
+    for (const PlannedPoint& point : plan_.nodes[k].waits) {
+      if (by_host_[k] || justified(point)) continue;
+      check(false, fmt::format("ran before s{} was {}", point.semaphore, point.value), k);
+    }
+    return true;
+  });
 }
 
-bool World::justified(const PlannedPoint& point) const noexcept {
+bool World::happened(std::uint32_t k) const noexcept {
+  return passed_[k] || shared_->cells[k].written == token(k);
+}
+
+bool World::signalled(const PlannedPoint& point) const noexcept {
   return std::ranges::any_of(plan_.producers[point.semaphore], [&](const Plan::Producer& producer) {
     return producer.value >= point.value && happened(producer.node);
   });
+}
+
+// Barriers may wait for barriers, also in a circle of which only one can have begun.
+bool World::justified(const PlannedPoint& point) {
+  for (bool more = true; more && !signalled(point);) {
+    more = false;
+    for (std::uint32_t k = 0; k < plan_.nodes.size(); ++k) {
+      const Node& node = plan_.nodes[k];
+      if (node.kind != NodeKind::kBarrier || !submitted_[k] || passed_[k]) continue;
+      passed_[k] = std::ranges::all_of(
+          node.waits, [this](const PlannedPoint& wait) { return signalled(wait); });
+      more |= passed_[k];
+    }
+  }
+  return signalled(point);
 }
 
 // Who can satisfy its waits, as far as there is room.

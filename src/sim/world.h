@@ -3,10 +3,18 @@
 // World: a plan carried out on a runtime of its own, and what must hold meanwhile and afterwards.
 //
 // Every node that does work writes its token into its cell, and looks at the cells of those that it
-// waits for. The reference is no second engine but what happened:
+// waits for. The reference is no second engine but what happened. Wherever another thread may go
+// on:
 //
-//   - a wait for (s, v) may succeed, and work behind it may run, only once a producer of s with a
-//     value of at least v has written its token;
+//   - a semaphore has a value that a producer signals which has written its token; it does not go
+//     back, nor does a failure;
+//   - who has written its token had its waits satisfied so: for each (s, v) a producer of s with a
+//     value of at least v has written its own. A barrier, which writes none, has run if it was
+//     submitted and its waits are satisfied.
+//
+// Besides:
+//
+//   - a wait for (s, v), and a callback, end well only then;
 //   - a submission that is complete has run; one that was cancelled, or failed for a wait, has not;
 //   - a failure has a reason: a planted fault, or a failed semaphore that it waits for;
 //   - without faults everything completes, and semaphores end at their largest value;
@@ -16,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,6 +52,11 @@ class World {
   // From a simulated thread. Fails the simulation when something does not hold.
   void run();
 
+  // Must hold at any time.
+  void step();
+
+  // What was run, but for the order.
+  std::uint64_t program() const { return std::hash<std::string>()(plan_.describe()); }
   std::uint64_t submissions() const noexcept { return submissions_; }
   std::uint64_t faults() const noexcept { return faults_; }
   std::string dump();
@@ -118,7 +132,8 @@ class World {
 
   std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
   bool happened(std::uint32_t node) const noexcept;
-  bool justified(const PlannedPoint& point) const noexcept;
+  bool signalled(const PlannedPoint& point) const noexcept;
+  bool justified(const PlannedPoint& point);
   std::vector<std::uint32_t> inputs(std::uint32_t node) const;
   hal::BufferRange cell(std::uint32_t device, std::uint32_t node) const;
   hal::BufferRange cell(std::uint32_t device, std::uint32_t node, std::size_t word) const;
@@ -127,6 +142,7 @@ class World {
   void end_all();
   void drop_handles();
   void check_values();
+  void find_lossy_queues();
   void check_records();
   void check_inputs(std::uint32_t node);
   bool explained(const Record& record, const Status& cause);
@@ -144,6 +160,16 @@ class World {
   std::vector<hal::Queue> queues_;
   std::vector<hal::Semaphore> semaphores_;
   std::vector<bool> dropped_;
+  struct Word {
+    std::uint64_t value = 0;
+    bool failed = false;
+  };
+  std::vector<Word> words_;            // of each semaphore, as it was last seen
+  std::vector<std::uint32_t> to_run_;  // nodes whose tokens have not been seen
+  std::vector<bool> submitted_;        // nodes that were, or are being
+  std::vector<bool> passed_;           // barriers that have happened
+  std::vector<bool> may_be_lost_;      // devices
+  std::vector<const hal::QueueObject*> lossy_queues_;
   std::vector<bool> by_host_;          // nodes that the host has signalled
   std::vector<hal::Buffer> cells_of_;  // of each device: the same memory
   std::vector<hal::CommandBuffer> looks_, stages_;
@@ -158,9 +184,8 @@ class World {
     std::vector<PlannedPoint> points;  // of one of these semaphores
     std::string message;
   };
-  std::vector<Failure> planted_;   // by the host
-  std::vector<Failure> observed_;  // what waits were told
-  std::vector<std::uint64_t> seen_values_;
+  std::vector<Failure> planted_;                   // by the host
+  std::vector<Failure> observed_;                  // what waits were told
   std::vector<std::uint32_t> waits_for_callback_;  // nodes whose callback must have been called
   std::size_t cells_imported_ = 0;
   std::uint64_t submissions_ = 0;

@@ -87,7 +87,35 @@ void World::check_values() {
   }
 }
 
+// Queues of devices that may be lost; and, as their lanes wait natively for what will not come,
+// those behind them, and so on.
+void World::find_lossy_queues() {
+  const auto is_lossy = [this](const hal::QueueObject* queue) {
+    return std::ranges::find(lossy_queues_, queue) != lossy_queues_.end();
+  };
+  const auto waits_for_loss = [&](const Record& record) {
+    return std::ranges::any_of(record.waits, [&](const PlannedPoint& point) {
+      return std::ranges::any_of(records_, [&](const auto& other) {
+        return is_lossy(other->queue) &&
+               std::ranges::any_of(other->signals, [&](const PlannedPoint& signal) {
+                 return signal.semaphore == point.semaphore;
+               });
+      });
+    });
+  };
+  for (bool more = plan_.loses_devices; more;) {
+    more = false;
+    for (const auto& record : records_) {
+      const std::uint32_t device = plan_.device_of(plan_.nodes[record->node].queue);
+      if (is_lossy(record->queue) || !(may_be_lost_[device] || waits_for_loss(*record))) continue;
+      lossy_queues_.push_back(record->queue);
+      more = true;
+    }
+  }
+}
+
 void World::check_records() {
+  find_lossy_queues();
   for (const auto& owned : records_) {
     Record& record = *owned;
     if (!record.lives) continue;
@@ -154,14 +182,18 @@ void World::check_inputs(std::uint32_t k) {
 // Why a submission may have failed like this, without looking at when.
 bool World::explained(const Record& record, const Status& cause) {
   const Node& node = plan_.nodes[record.node];
-  const bool lossy = plan_.loses_devices;
+  const auto& options = plan_.options;
   switch (cause.code()) {
     case StatusCode::kDeviceLost:
     case StatusCode::kUnavailable:
-      return lossy;
+      if (std::ranges::find(lossy_queues_, record.queue) != lossy_queues_.end()) return true;
+      break;
     case StatusCode::kResourceExhausted:
       if (node.kind == NodeKind::kPool && !record.after_node) return true;  // the pool is too small
-      if (plan_.options.native.failing_call != 0) return true;
+      if (options.native.failing_call != 0 &&
+          plan_.device_of(node.queue) == options.faulty_device) {
+        return true;
+      }
       break;
     case StatusCode::kCancelled:
       if (record.cancelled) return true;
