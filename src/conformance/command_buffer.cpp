@@ -182,19 +182,25 @@ void two_barriers_in_a_row_order_like_one(Context& t) {
   const Buffer a = t.buffer(64 << 10);
   const Buffer b = t.buffer(64 << 10);
   Recording recording(t);
-  recording->fill(recording.ref(a), 5, 1).barrier().barrier().barrier();
-  recording->copy(recording.whole(a), recording.ref(b));
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    recording->fill(recording.ref(a), i, 1).barrier().barrier().barrier();
+    recording->copy(recording.whole(a), recording.ref(b)).barrier().barrier();
+  }
   recording.run();
-  VERIFY(contents(b) == ByteVector(64 << 10, std::byte{5}));
+  VERIFY(contents(b) == ByteVector(64 << 10, std::byte{20}));
 }
 
 void leading_and_trailing_barriers_are_harmless(Context& t) {
-  const Buffer a = t.buffer(4096);
+  const Buffer a = t.buffer(64 << 10);
+  const Buffer b = t.buffer(64 << 10);
   Recording recording(t);
   recording->barrier().barrier();
-  recording->fill(recording.ref(a), 5, 1).barrier().barrier();
+  recording->fill(recording.ref(a), 5, 1).barrier();
+  recording->copy(recording.whole(a), recording.ref(b)).barrier();
+  recording->fill(recording.ref(a), 6, 1).barrier().barrier();
   recording.run();
-  VERIFY(contents(a) == ByteVector(4096, std::byte{5}));
+  VERIFY(contents(a) == ByteVector(64 << 10, std::byte{6}));
+  VERIFY(contents(b) == ByteVector(64 << 10, std::byte{5}));
 }
 
 void barriers_alone_complete(Context& t) {
@@ -271,13 +277,15 @@ void recording_runs_on_both_queues_at_once(Context& t) {
   const CommandBuffer commands = recording.finish();
   const Semaphore x = t.semaphore();
   const Semaphore y = t.semaphore();
+  // All of them are submitted before the first may run.
   for (std::uint64_t i = 1; i <= 20; ++i) {
-    VERIFY_OK(t.compute().execute(commands, {.bindings = recording.table(), .signal = {{x, i}}}));
-    VERIFY_OK(x.wait(i, kWatchdog));
-    VERIFY_OK(
-        t.copy_queue().execute(commands, {.bindings = recording.table(), .signal = {{y, i}}}));
-    VERIFY_OK(y.wait(i, kWatchdog));
+    VERIFY_OK(t.compute().execute(
+        commands, {.bindings = recording.table(), .wait = {{y, i}}, .signal = {{x, i}}}));
+    VERIFY_OK(t.copy_queue().execute(
+        commands, {.bindings = recording.table(), .wait = {{x, i}}, .signal = {{y, i + 1}}}));
   }
+  VERIFY_OK(y.signal(1));
+  VERIFY_OK(y.wait(21, kWatchdog));
   VERIFY(contents(b) == ByteVector(4096, std::byte{3}));
 }
 
@@ -419,18 +427,24 @@ void recording_keeps_direct_memory(Context& t) {
 }
 
 void dropped_recording_frees_its_memory_only(Context& t) {
-  const Buffer shared = t.buffer(64, 7);
   const Buffer result = t.buffer(64);
-  Recorder first(t.device());
-  first.copy(shared, result);
-  CommandBuffer kept = first.finish().value();
+  CommandBuffer kept;
   {
-    Recorder second(t.device());
-    second.copy(shared, result);
+    // Nobody has handles of these but the recordings.
+    const Buffer shared = t.buffer(64, 7);
+    const Buffer own = t.buffer(64, 8);
+    Recorder first(t.device()), second(t.device());
+    first.copy(shared, result);
+    kept = first.finish().value();
+    second.copy(shared, result).barrier().copy(own, result);
     const CommandBuffer dropped = second.finish().value();
   }
+  const Buffer others[] = {t.buffer(64, 0x55), t.buffer(64, 0x55)};  // in the place of `own`
   VERIFY_OK(t.queue().execute_and_wait(kept, {}, kWatchdog));
-  VERIFY(contents(result) == contents(shared));
+  VERIFY(contents(result) == ByteVector(64, std::byte{7}));
+  const std::uint64_t before = t.device().memory_statistics().allocations;
+  kept = {};
+  VERIFY_UNTIL(t.device().memory_statistics().allocations == before - 1);
 }
 
 // ---- The recorder

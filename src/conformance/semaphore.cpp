@@ -79,10 +79,11 @@ void signal_beyond_the_greatest_value_is_refused(Context& t) {
 void values_never_go_back(Context& t) {
   const Semaphore s = t.semaphore();
   std::atomic<bool> done = false;
+  std::atomic<std::uint64_t> looks = 0;
   Threads threads;
   threads.start([&] {
     std::uint64_t last = 0;
-    while (!done.load()) {
+    for (; !done.load(); ++looks) {
       const std::uint64_t now = s.query().value();
       if (now < last) t.fail(__FILE__, __LINE__, fmt::format("{} after {}", now, last));
       last = now;
@@ -91,6 +92,10 @@ void values_never_go_back(Context& t) {
   // Steps as large as the difference of two values may be.
   constexpr std::uint64_t kStep = std::uint64_t{1} << 52;
   for (std::uint64_t value = kStep; value <= kMaxValue - kStep; value += kStep) {
+    if (value / kStep % 128 == 1) {
+      const std::uint64_t before = looks.load();
+      VERIFY_UNTIL(looks.load() > before + 1);  // it has begun and ended one since
+    }
     if (!s.signal(value).ok()) t.fail(__FILE__, __LINE__, fmt::format("signal({})", value));
   }
   done = true;

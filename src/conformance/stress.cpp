@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "conformance/bytes.h"
 #include "conformance/context.h"
@@ -36,9 +37,15 @@ void rapid_fills_leave_the_last_pattern(Context& t) {
   for (std::uint32_t i = 1; i <= count; ++i) {
     check(t.queue().fill(buffer, i, 4, {.wait = {{s, i - 1}}, .signal = {{s, i}}}));
   }
-  VERIFY_OK(s.wait(count, kWatchdog));
-  VERIFY_EQ(word(buffer), count);
-  VERIFY_EQ(word(buffer, 1023), count);
+  // The same by recordings of which nobody keeps a handle.
+  for (std::uint32_t i = count + 1; i <= 2 * count; ++i) {
+    Recorder once(t.device());
+    once.fill(buffer, i);
+    check(t.queue().execute(once.finish().value(), {.wait = {{s, i - 1}}, .signal = {{s, i}}}));
+  }
+  VERIFY_OK(s.wait(2 * count, kWatchdog));
+  VERIFY_EQ(word(buffer), 2 * count);
+  VERIFY_EQ(word(buffer, 1023), 2 * count);
 }
 
 void rapid_copies_carry_a_pattern_round(Context& t) {
@@ -138,14 +145,13 @@ void ten_thousand_waits_in_random_order_are_all_released(Context& t) {
   const Semaphore gate = t.semaphore();
   std::atomic<std::size_t> released = 0;
   std::vector<hal::Registration> registrations;
-  const Semaphore done = t.semaphore();
   for (const std::uint64_t value : values) {
     check(t.queue().barrier({.wait = {{gate, value}}}));
     registrations.push_back(gate.on_reach(value, [&](const Status&) { ++released; }).value());
   }
   for (std::uint64_t value = 100; value <= count; value += 100) VERIFY_OK(gate.signal(value));
   VERIFY_UNTIL(released == count);
-  VERIFY_OK(t.queue().barrier_and_wait({}, kWatchdog));
+  VERIFY_OK(t.queue().wait_idle(kWatchdog));  // none of them is parked still
 }
 
 void two_devices_play_ping_pong(Context& t) {
@@ -165,24 +171,33 @@ void random_graph_over_all_queues_runs_in_its_order(Context& t) {
   const std::vector<Queue> queues = t.queues();
   const std::vector<Semaphore> done = t.semaphores(nodes);
   std::vector<std::vector<std::size_t>> needs(nodes);
-  std::vector<std::atomic<bool>> ran(nodes);
+  std::vector<std::vector<std::size_t>> calls_before(nodes);  // with nothing but barriers between
+  std::vector<std::atomic<bool>> ran(nodes);                  // calls
   std::vector<std::size_t> order(nodes);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
   for (std::size_t node = 1; node < nodes; ++node) {
-    for (int edge = 0; edge < 3; ++edge) needs[node].push_back(random() % node);
+    std::set<std::size_t> calls;
+    for (int edge = 0; edge < 3; ++edge) {
+      const std::size_t need = needs[node].emplace_back(random() % node);
+      if (need % 3 == 0) {
+        calls.insert(need);
+      } else {
+        calls.insert(calls_before[need].begin(), calls_before[need].end());
+      }
+    }
+    calls_before[node].assign(calls.begin(), calls.end());
   }
   for (const std::size_t node : order) {
     std::vector<hal::Point> waits;
     for (const std::size_t need : needs[node]) waits.emplace_back(done[need], 1);
     if (node % 3 != 0) {
-      ran[node] = true;
       check(queues[node % 4].barrier({.wait = waits, .signal = {{done[node], 1}}}));
       continue;
     }
     check(queues[node % 4].host_call(
         [&, node] {
-          for (const std::size_t need : needs[node]) VERIFY(ran[need].load());
+          for (const std::size_t call : calls_before[node]) VERIFY(ran[call].load());
           ran[node] = true;
         },
         {.wait = waits, .signal = {{done[node], 1}}}));
@@ -278,19 +293,25 @@ void failure_races_release(Context& t) {
 void recording_survives_queries_of_other_threads(Context& t) {
   std::atomic<bool> done = false;
   const Semaphore s = t.semaphore();
+  const hal::Pool pool = t.device().create_pool({}).value();
   Threads threads;
   threads.start([&] {
     while (!done) {
       VERIFY_OK(t.device().status());
       VERIFY_OK(s.query());
       VERIFY_OK(t.device().allocate({.size = 64}));
+      VERIFY(t.device().memory_statistics().total_allocations != 0);
+      VERIFY(pool.statistics().used_bytes == 0);
     }
   });
   const Buffer buffer = t.buffer(4096);
   for (std::uint32_t i = 0; i < t.rounds(50); ++i) {
     Recorder recorder(t.device());
-    for (std::uint32_t n = 0; n < 64; ++n) recorder.fill(hal::BufferRange(buffer, 64 * n, 64), n);
+    for (std::uint32_t n = 0; n < 64; ++n) {
+      recorder.fill(hal::BufferRange(buffer, 64 * n, 64), n + i);
+    }
     VERIFY_OK(t.compute().execute_and_wait(recorder.finish().value(), {}, kWatchdog));
+    for (std::uint32_t n = 0; n < 64; ++n) VERIFY_EQ(word(buffer, 16 * n + 15), n + i);
   }
   done = true;
 }

@@ -38,8 +38,16 @@ void submission_without_waits_or_signals_is_accepted(Context& t) {
 
 void signal_may_skip_values(Context& t) {
   const Semaphore done = t.semaphore(3);
-  VERIFY_OK(t.queue().barrier({.signal = {{done, 1000000}}}));
-  VERIFY_OK(done.wait(1000000, kWatchdog));
+  // Also beyond what 31, 32 and 62 bits hold: each waits for the one before, on a queue.
+  std::uint64_t before = 3;
+  for (const std::uint64_t value :
+       {std::uint64_t{1'000'000}, (std::uint64_t{1} << 31) - 1, (std::uint64_t{1} << 31) + 5,
+        (std::uint64_t{1} << 32) + 1, std::uint64_t{1} << 62}) {
+    VERIFY_OK(t.queue().barrier({.wait = {{done, before}}, .signal = {{done, value}}}));
+    before = value;
+  }
+  VERIFY_OK(done.wait(before, kWatchdog));
+  VERIFY_VALUE(done, before);
 }
 
 void work_is_visible_when_its_signal_is_seen(Context& t) {

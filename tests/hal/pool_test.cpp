@@ -248,6 +248,18 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
   EXPECT_TRUE(has_memory(y));
 }
 
+TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueGetsASlabWhereThereIsRoom) {
+  const Pool pool = make_pool({.max_size = 2 * kSlab, .hidden_waits = false});
+  const Buffer x = allocate(pool, kSlab);
+  step();
+  ASSERT_TRUE(queue.deallocate(x, {}).ok());
+  const Buffer y = allocate(copy, pool, kSlab);
+  step();
+  EXPECT_TRUE(has_memory(y)) << "though the other lane has not run";
+  EXPECT_EQ(pool.statistics().slabs, 2u);
+  EXPECT_EQ(copy_lane.run(), 1) << "it waits for nobody";
+}
+
 TEST_F(PoolTest, AnotherQueueWaitsAlsoWhereNothingButTheDeallocationIsLeft) {
   const Pool pool = one_slab(false);
   const Buffer x = allocate(pool, kSlab);
