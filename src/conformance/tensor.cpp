@@ -217,6 +217,7 @@ void sizes_that_the_kernel_takes_equal_are_compared(Context& t) {
   VERIFY_CODE(launch({4, 6}, {6, 4}), StatusCode::kOk);
   VERIFY_CODE(launch({4, 6}, {4, 6}), StatusCode::kInvalidArgument);
   VERIFY_CODE(launch({3, 6}, {6, 4}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(launch({4, 6}, {5, 4}), StatusCode::kInvalidArgument);
   VERIFY_CODE(launch({4, 5}, {6, 4}), StatusCode::kInvalidArgument);
   const std::string message(launch({3, 6}, {6, 4}).status().message());
   VERIFY(message.find("size 0 of x is 3, size 1 of y is 4") != message.npos);
