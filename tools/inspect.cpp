@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/format.h"
 #include "commands.h"
@@ -16,6 +18,13 @@ bool has_static_tile(const kernel::BindingInfo& binding) { return binding.tile[0
 
 std::span<const std::uint32_t> static_tile(const kernel::BindingInfo& binding) {
   return {binding.tile.data(), binding.rank};
+}
+
+// As the constants are named that hold them.
+std::array<std::string, 2> names_of(const kernel::KernelInfo& info,
+                                    const kernel::EqualSizes& sizes) {
+  return {fmt::format("{}.size{}", info.bindings[sizes.binding].name, sizes.dimension),
+          fmt::format("{}.size{}", info.bindings[sizes.other_binding].name, sizes.other_dimension)};
 }
 
 Json to_json(const kernel::KernelInfo& info) {
@@ -34,10 +43,15 @@ Json to_json(const kernel::KernelInfo& info) {
                          {"offset", constant.offset},
                          {"size", constant.size}});
   }
+  Json equal_sizes = Json::array();
+  for (const kernel::EqualSizes& each : info.equal_sizes) {
+    equal_sizes.push_back(names_of(info, each));
+  }
   return {{"name", info.name},
           {"workgroup_size", info.workgroup_size},
           {"bindings", std::move(bindings)},
           {"constants", std::move(constants)},
+          {"equal_sizes", std::move(equal_sizes)},
           {"constants_bytes", info.constants_bytes},
           {"static_shared_bytes", info.static_shared_bytes},
           {"dynamic_shared_bytes", info.dynamic_shared_bytes},
@@ -84,6 +98,10 @@ void print(const kernel::KernelInfo& info) {
   for (std::size_t i = 0; i < info.constants.size(); ++i) {
     const kernel::ConstantInfo& constant = info.constants[i];
     fmt::print("  constant {:<3} {} {}\n", i, constant.name, to_string(constant.type));
+  }
+  for (const kernel::EqualSizes& each : info.equal_sizes) {
+    const auto [size, other] = names_of(info, each);
+    fmt::print("  equal        {} = {}\n", size, other);
   }
 }
 

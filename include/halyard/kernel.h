@@ -8,8 +8,9 @@
  *     HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = a * x[HY_GLOBAL_X] + y[HY_GLOBAL_X]; }
  *   }
  *
- * A kernel has a name, a workgroup size (1 to 1024 items) and at most 24 parameters. Its body is
- * the control flow of the whole group. What each item does stands in blocks:
+ * A kernel has a name, a workgroup size (1 to 1024 items) and at most 24 parameters and statements
+ * on their sizes. Its body is the control flow of the whole group. What each item does stands in
+ * blocks:
  *
  *   HY_ITEMS { }              every item of the group, then a barrier of the group
  *   HY_ITEMS_BELOW(n) { }     the same, for the items with HY_GLOBAL_X < n

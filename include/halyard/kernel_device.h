@@ -62,6 +62,8 @@ void hy_barrier(void);
 #define HY_OUTSIDE_hy_in_tensor(k, T, x, R)
 #define HY_OUTSIDE_hy_out_tensor(k, T, y, R, A)
 #define HY_OUTSIDE_hy_out_tile(k, T, y, R, A, t0, t1, t2)
+#define HY_OUTSIDE_hy_same_shape(k, x, y)
+#define HY_OUTSIDE_hy_same_size(k, x, d, y, e)
 
 #ifdef HY_TEXT
 
@@ -104,6 +106,8 @@ void hy_barrier(void);
 #define HY_PARAMETER_hy_in_tensor(k, T, x, R) , const HY_GLOBAL T* __restrict hy_b_##x
 #define HY_PARAMETER_hy_out_tensor(k, T, y, R, A) , HY_GLOBAL T* __restrict hy_b_##y
 #define HY_PARAMETER_hy_out_tile(k, T, y, R, A, t0, t1, t2) , HY_GLOBAL T* __restrict hy_b_##y
+#define HY_PARAMETER_hy_same_shape(k, x, y)
+#define HY_PARAMETER_hy_same_size(k, x, d, y, e)
 
 #endif
 

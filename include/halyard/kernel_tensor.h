@@ -3,7 +3,8 @@
  * Tensor parameters of kernels: buffers that know their sizes. Below is rank 2; of ranks 1 and 3
  * everything is named and used alike, with 1 or 3 in the name and so many indices.
  *
- *   HY_KERNEL(scale, 64, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 8, 128)) {
+ *   HY_KERNEL(scale, 64, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 8, 128),
+ *             HY_SAME_SHAPE(x, y)) {
  *     HY_TILE_ITEMS2(y, i, j) {
  *       HY_Y2(y, i, j) = 2.0f * HY_AT2(x, HY_ORIGIN(y, 0) + i, HY_ORIGIN(y, 1) + j);
  *     }
@@ -15,6 +16,12 @@
  *   HY_OUT_TILE2(T, y, t0, t1)    the same, with constant extents, each at least 1
  *   HY_INOUT_TENSOR2(T, y), HY_INOUT_TILE2(T, y, t0, t1)
  *                                 the same two, and what is there before can be read too
+ *
+ * A kernel that indexes one tensor by what another holds states which sizes are equal, as further
+ * entries of its list, before or behind the tensors. They are no parameters: the kernel is given
+ * nothing for them and its code is the same, but a launch on other sizes is refused.
+ *   HY_SAME_SHAPE(x, y)           x and y, of one rank, have equal sizes in all dimensions
+ *   HY_SAME_SIZE(x, d, y, e)      size d of x equals size e of y; d and e are digits
  *
  * Dimension 0 is the slowest. The last one is dense: its stride is 1 by definition, since with a
  * stride that is not known the compiler cannot load vectors. A group's tile is number HY_GX in the
@@ -59,6 +66,8 @@
 #define HY_INOUT_TILE1(T, y, t0) (hy_out_tile, T, y, 1, hy_inout, t0, 1, 1)
 #define HY_INOUT_TILE2(T, y, t0, t1) (hy_out_tile, T, y, 2, hy_inout, t0, t1, 1)
 #define HY_INOUT_TILE3(T, y, t0, t1, t2) (hy_out_tile, T, y, 3, hy_inout, t0, t1, t2)
+#define HY_SAME_SHAPE(x, y) (hy_same_shape, x, y)
+#define HY_SAME_SIZE(x, d, y, e) (hy_same_size, x, d, y, e)
 
 /* ---- Access. Pointers have the rank in their name, so that a wrong rank is undeclared. ------- */
 
@@ -182,28 +191,40 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 #define HY_FIELD_hy_out_tensor(k, T, y, R, A) \
   uint hy$size$##y[R], hy$stride$##y[(R) - 1], hy$tile$##y[R];
 #define HY_FIELD_hy_out_tile(k, T, y, R, A, t0, t1, t2) HY_FIELD_hy_in_tensor(k, T, y, R)
+#define HY_FIELD_hy_same_shape(k, x, y)
+#define HY_FIELD_hy_same_size(k, x, d, y, e)
 
 #define HY_SHARED_BYTES_hy_in_tensor(k, T, x, R)
 #define HY_SHARED_BYTES_hy_out_tensor(k, T, y, R, A)
 #define HY_SHARED_BYTES_hy_out_tile(k, T, y, R, A, t0, t1, t2)
+#define HY_SHARED_BYTES_hy_same_shape(k, x, y)
+#define HY_SHARED_BYTES_hy_same_size(k, x, d, y, e)
 #define HY_PRIVATE_BYTES_hy_in_tensor(k, T, x, R)
 #define HY_PRIVATE_BYTES_hy_out_tensor(k, T, y, R, A)
 #define HY_PRIVATE_BYTES_hy_out_tile(k, T, y, R, A, t0, t1, t2)
+#define HY_PRIVATE_BYTES_hy_same_shape(k, x, y)
+#define HY_PRIVATE_BYTES_hy_same_size(k, x, d, y, e)
 
 #define HY_REFLECT_hy_in_tensor(k, T, x, R) hy$in_tensor##R##$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_out_tensor(k, T, y, R, A) hy$##A##_tensor##R##$##k##$##y = HY_TYPE(T),
-#define HY_REFLECT_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                           \
+#define HY_REFLECT_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                          \
   hy$##A##_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
   hy$tile2$##k##$##y = (t2),
+/* The value is the length of x, by which the reader of the name finds where it ends. */
+#define HY_REFLECT_hy_same_shape(k, x, y) hy$same_shape$##k##$##x##$##y = sizeof(#x) - 1,
+#define HY_REFLECT_hy_same_size(k, x, d, y, e) \
+  hy$same_size$##k##$##d##$##e##$##x##$##y = sizeof(#x) - 1,
 
 #define HY_LOCAL_hy_in_tensor(k, T, x, R)                     \
   const HY_GLOBAL T* const hy_v_##x = HY_POINTER(const T, x); \
   const struct hy_in_view hy_t_##x =                          \
       hy_view_in(R, HY_OF##R(hy_c->hy$size$##x), HY_STRIDES##R(hy_c->hy$stride$##x));
 #define HY_LOCAL_hy_out_tensor(k, T, y, R, A) HY_LOCAL_OUT(T, y, R, HY_OF##R(hy_c->hy$tile$##y))
-#define HY_LOCAL_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                      \
+#define HY_LOCAL_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                   \
   _Static_assert((t0) >= 1 && (t1) >= 1 && (t2) >= 1, "a tile has at least one element"); \
   HY_LOCAL_OUT(T, y, R, t0, t1, t2)
+#define HY_LOCAL_hy_same_shape(k, x, y)
+#define HY_LOCAL_hy_same_size(k, x, d, y, e)
 #define HY_LOCAL_OUT(T, y, R, ...)                                                                 \
   const struct hy_out_view hy_t_##y =                                                              \
       hy_view_out(R, HY_OF##R(hy_c->hy$size$##y), HY_STRIDES##R(hy_c->hy$stride$##y), __VA_ARGS__, \
@@ -219,11 +240,15 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 #define HY_ACTUAL_hy_in_tensor(k, T, x, R) , hy_v_##x, hy_t_##x
 #define HY_ACTUAL_hy_out_tensor(k, T, y, R, A) , hy_v_##y, hy_t_##y
 #define HY_ACTUAL_hy_out_tile(k, T, y, R, A, t0, t1, t2) , hy_v_##y, hy_t_##y
+#define HY_ACTUAL_hy_same_shape(k, x, y)
+#define HY_ACTUAL_hy_same_size(k, x, d, y, e)
 
 #define HY_FORMAL_hy_in_tensor(k, T, x, R) \
   , const HY_GLOBAL T* __restrict hy_in##R##_##x, const struct hy_in_view hy_t_##x
 #define HY_FORMAL_hy_out_tensor(k, T, y, R, A) \
   , HY_GLOBAL T* __restrict hy_out##R##_##y, const struct hy_out_view hy_t_##y
 #define HY_FORMAL_hy_out_tile(k, T, y, R, A, t0, t1, t2) HY_FORMAL_hy_out_tensor(k, T, y, R, A)
+#define HY_FORMAL_hy_same_shape(k, x, y)
+#define HY_FORMAL_hy_same_size(k, x, d, y, e)
 
 #endif /* HALYARD_KERNEL_TENSOR_H_ */

@@ -38,9 +38,15 @@ flatbuffers::Offset<schema::Kernel> write_kernel(flatbuffers::FlatBufferBuilder&
   const schema::WorkgroupSize size(kernel.workgroup_size[0], kernel.workgroup_size[1],
                                    kernel.workgroup_size[2]);
   const schema::Location location(0, kernel.line);
+  std::vector<schema::EqualSizes> equal_sizes;
+  for (const kernel::EqualSizes& each : kernel.equal_sizes) {
+    equal_sizes.emplace_back(each.binding, each.dimension, each.other_binding,
+                             each.other_dimension);
+  }
   return schema::CreateKernel(builder, name, &size, bindings, constants, kernel.constants_bytes,
                               kernel.static_shared_bytes, kernel.dynamic_shared_bytes,
-                              has_source ? &location : nullptr);
+                              has_source ? &location : nullptr,
+                              equal_sizes.empty() ? 0 : builder.CreateVectorOfStructs(equal_sizes));
 }
 
 flatbuffers::Offset<schema::Image> write_image(flatbuffers::FlatBufferBuilder& builder,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "halyard/kernel/types.h"
+#include "kernel/reflection.h"
 
 namespace halyard::inline v0::compiler {
 
@@ -38,6 +39,7 @@ struct Kernel {
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t line = 0;  // in sources[0]
+  std::vector<kernel::EqualSizes> equal_sizes = {};
 };
 
 struct Image {

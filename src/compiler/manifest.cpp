@@ -94,13 +94,27 @@ class Fields {
   Status& status_;
 };
 
+// By the name of the constant that holds it: a tensor's, ".size" and a digit.
+bool find_size(const Kernel& kernel, const nlohmann::json& value, std::uint32_t& binding,
+               std::uint32_t& dimension) {
+  constexpr std::string_view kField = ".size";
+  const std::string name = value.is_string() ? value.get<std::string>() : "";
+  if (name.size() <= kField.size()) return false;
+  const std::size_t end = name.size() - 1 - kField.size();
+  if (name.compare(end, kField.size(), kField) != 0) return false;
+  dimension = static_cast<std::uint32_t>(name.back() - '0');
+  const auto tensor = std::ranges::find(kernel.bindings, name.substr(0, end), &Binding::name);
+  binding = static_cast<std::uint32_t>(tensor - kernel.bindings.begin());
+  return tensor != kernel.bindings.end() && name.back() >= '0' && dimension < tensor->rank;
+}
+
 Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Status& status) {
   Fields fields(object, fmt::format("{}: a kernel", manifest), status);
   Kernel kernel;
   kernel.name = fields.text("name");
   const std::string owner = fmt::format("{}: kernel {}:", manifest, kernel.name);
   Fields named(object, owner, status);
-  named.allow({"name", "workgroup_size", "bindings", "constants", "constants_bytes",
+  named.allow({"name", "workgroup_size", "bindings", "constants", "equal_sizes", "constants_bytes",
                "static_shared_bytes", "dynamic_shared_bytes", "source", "line"});
   const std::vector<std::uint32_t> size = named.numbers("workgroup_size");
   if (size.empty() || size.size() > 3) named.fail("workgroup_size has {} numbers", size.size());
@@ -129,6 +143,18 @@ Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Stat
     added.offset = constant.number("offset", (end + bytes - 1) / bytes * bytes);
     if (added.offset > kMost - 2 * bytes) constant.fail("lies at {}", added.offset);
     end = added.offset + bytes;
+  }
+  for (const nlohmann::json& item : named.list("equal_sizes")) {
+    kernel::EqualSizes equal = {};
+    if (item.is_array() && item.size() == 2 &&
+        find_size(kernel, item[0], equal.binding, equal.dimension) &&
+        find_size(kernel, item[1], equal.other_binding, equal.other_dimension)) {
+      kernel.equal_sizes.push_back(equal);
+    } else {
+      named.fail(
+          "has in 'equal_sizes' what is no pair of sizes of its tensors, such as "
+          "[\"x.size0\", \"y.size0\"]");
+    }
   }
   kernel.constants_bytes = named.number("constants_bytes", end);
   kernel.static_shared_bytes = named.number("static_shared_bytes", 0);

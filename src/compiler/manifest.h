@@ -8,9 +8,11 @@
 //                 "constants": [{"name": "a", "type": "float32"}, ...]}]}
 //
 // Of a kernel: "name", "workgroup_size" (1 to 3 numbers); "bindings", "constants",
-// "constants_bytes", "static_shared_bytes", "dynamic_shared_bytes" as they are needed. Of a binding
-// also "rank" and "tile". A constant without "offset" follows the one before it at the next
-// multiple of its size. What else inspect prints is passed over; any other name is an error.
+// "equal_sizes", "constants_bytes", "static_shared_bytes", "dynamic_shared_bytes" as they are
+// needed. Of a binding also "rank" and "tile". A constant without "offset" follows the one before
+// it at the next multiple of its size. "equal_sizes" are pairs of sizes of tensors that a launch is
+// held to: [["x.size0", "y.size0"], ...]. What else inspect prints is passed over; any other name
+// is an error.
 #pragma once
 
 #include <string_view>

@@ -51,6 +51,7 @@ class Analyzer {
     kernel.line = location_of(node).line;
     check_name(node, name);
     privates_.clear();
+    std::vector<Statement> statements;
     for (const Json& enumerator : node.at("inner")) {
       const std::string whole = text_of(enumerator, "name");
       const std::uint32_t value = value_of(enumerator);
@@ -77,6 +78,8 @@ class Analyzer {
         privates_.insert(parameter);
       } else if (key == "scalar") {
         add_constant(kernel, parameter, type);
+      } else if (key == "same_shape" || key == "same_size") {
+        statements.push_back(statement_of(key == "same_shape", parameter, value));
       } else if (key.starts_with("tile")) {
         std::vector<std::uint32_t>& tile = kernel.bindings.back().tile;
         if (tile.size() < kernel.bindings.back().rank) tile.push_back(value);
@@ -84,7 +87,74 @@ class Analyzer {
         add_tensor(kernel, key, parameter, type);
       }
     }
+    // Tensors may stand behind what is said of them.
+    for (const Statement& statement : statements) equate(node, statement, kernel);
     analysis_.kernels.push_back(std::move(kernel));
+  }
+
+  // HY_SAME_SHAPE(x, y), or HY_SAME_SIZE(x, d, y, e).
+  struct Statement {
+    std::string text() const {
+      return of_shapes ? fmt::format("HY_SAME_SHAPE({}, {})", x, y)
+                       : fmt::format("HY_SAME_SIZE({}, {}, {}, {})", x, d, y, e);
+    }
+
+    bool of_shapes;
+    std::string x = {}, y = {}, d = {}, e = {};
+  };
+
+  // From x$y or d$e$x$y, x having so many characters: there may be a $ in a name.
+  static Statement statement_of(bool of_shapes, std::string_view text, std::size_t length) {
+    Statement statement{.of_shapes = of_shapes};
+    const auto take = [&](std::size_t count) {
+      const std::string_view taken = text.substr(0, count);
+      text.remove_prefix(std::min(text.size(), taken.size() + 1));
+      return std::string(taken);
+    };
+    if (!of_shapes) {
+      statement.d = take(text.find('$'));
+      statement.e = take(text.find('$'));
+    }
+    statement.x = take(length);
+    statement.y = text;
+    return statement;
+  }
+
+  // Adds what the statement says to the kernel, or says why it cannot be.
+  void equate(const Json& node, const Statement& statement, Kernel& kernel) {
+    const auto refuse = [&](std::string_view what) {
+      complain(node, fmt::format("kernel {}: {}: {}", kernel.name, statement.text(), what));
+    };
+    std::array<const Binding*, 2> tensors = {};
+    std::array<std::uint32_t, 2> index = {}, dimension = {};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string& name = i == 0 ? statement.x : statement.y;
+      const auto found = std::ranges::find(kernel.bindings, name, &Binding::name);
+      if (found == kernel.bindings.end() || found->rank == 0) {
+        return refuse(fmt::format("'{}' is no tensor of the kernel", name));
+      }
+      tensors[i] = &*found;
+      index[i] = static_cast<std::uint32_t>(found - kernel.bindings.begin());
+      if (statement.of_shapes) continue;
+      const std::string& digits = i == 0 ? statement.d : statement.e;
+      const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), dimension[i]);
+      if (end.ec != std::errc() || end.ptr != digits.data() + digits.size() ||
+          dimension[i] >= found->rank) {
+        return refuse(fmt::format("'{}' is no dimension of '{}', which has rank {}", digits, name,
+                                  found->rank));
+      }
+    }
+    if (statement.of_shapes && tensors[0]->rank != tensors[1]->rank) {
+      return refuse(fmt::format("'{}' has rank {}, '{}' rank {}", statement.x, tensors[0]->rank,
+                                statement.y, tensors[1]->rank));
+    }
+    if (index[0] == index[1] && dimension[0] == dimension[1]) {
+      return refuse("compares a size with itself");
+    }
+    const std::uint32_t count = statement.of_shapes ? tensors[0]->rank : 1;
+    for (std::uint32_t d = 0; d < count; ++d) {
+      kernel.equal_sizes.push_back({index[0], dimension[0] + d, index[1], dimension[1] + d});
+    }
   }
 
   static void add_constant(Kernel& kernel, std::string name, kernel::ElementType type) {

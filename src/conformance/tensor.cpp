@@ -4,6 +4,7 @@
 // them.
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "conformance/context.h"
 #include "conformance/suites.h"
@@ -143,7 +144,7 @@ void rows_apart_are_reached_and_what_lies_between_is_kept(Context& t) {
 void tensor_begins_at_its_offset(Context& t) {
   const Buffer all = buffer_of(t, counting(60));
   run(t, "scale_matrix",
-      {Tensor{.memory = hal::BufferRange(all, 80, 96), .sizes = {4, 6}},
+      {Tensor{.memory = hal::BufferRange(all, 80, 96), .sizes = {2, 6}},
        Tensor{.memory = hal::BufferRange(all.subspan(160).value(), 16), .sizes = {2, 6}}},
       {std::int32_t{-1}});
   std::vector<std::int32_t> expected = counting(60);
@@ -205,6 +206,23 @@ void tensor_beyond_its_buffer_is_refused_and_nothing_runs(Context& t) {
   VERIFY(elements(y) == std::vector<std::int32_t>(23, kUntouched));
 }
 
+void sizes_that_the_kernel_takes_equal_are_compared(Context& t) {
+  const Buffer x = buffer_of(t, counting(24));
+  const Buffer y = untouched(t, 24);
+  const auto launch = [&](const Extents& from, const Extents& to) {
+    return Launch::create(
+        t.kernel("exchange_dimensions"),
+        {Tensor{.memory = x, .sizes = from}, Tensor{.memory = y, .sizes = to, .tile = {1, 1}}});
+  };
+  VERIFY_CODE(launch({4, 6}, {6, 4}), StatusCode::kOk);
+  VERIFY_CODE(launch({4, 6}, {4, 6}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(launch({3, 6}, {6, 4}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(launch({4, 6}, {5, 4}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(launch({4, 5}, {6, 4}), StatusCode::kInvalidArgument);
+  const std::string message(launch({3, 6}, {6, 4}).status().message());
+  VERIFY(message.find("size 0 of x is 3, size 1 of y is 4") != message.npos);
+}
+
 void slot_with_too_few_bytes_is_refused_when_executed(Context& t) {
   const Launch launch =
       Launch::create(t.kernel("number_tiles"),
@@ -241,6 +259,7 @@ constexpr Case kCases[] = {
     CASE_BY_EVERY_BINDING(recorded_launch_runs_on_tensors),
     CASE(reflection_tells_rank_and_tile),
     CASE(tensor_beyond_its_buffer_is_refused_and_nothing_runs),
+    CASE(sizes_that_the_kernel_takes_equal_are_compared),
     CASE(slot_with_too_few_bytes_is_refused_when_executed),
     CASE(plain_and_tensor_arguments_are_not_exchanged),
 };

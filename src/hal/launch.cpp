@@ -261,6 +261,27 @@ Status put_scalars(const kernel::KernelInfo& kernel, View<Constant> scalars, std
   return {};
 }
 
+// What the kernel says of sizes, which stand in its constants.
+Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* constants) {
+  const auto size_at = [&](std::uint32_t binding, std::uint32_t dimension) {
+    std::uint32_t size = 0;
+    const std::uint32_t index = kernel.bindings[binding].first_constant + dimension;
+    std::memcpy(&size, constants + kernel.constants[index].offset, sizeof size);
+    return size;
+  };
+  for (const kernel::EqualSizes& each : kernel.equal_sizes) {
+    const std::uint32_t one = size_at(each.binding, each.dimension);
+    const std::uint32_t other = size_at(each.other_binding, each.other_dimension);
+    if (one == other) [[likely]]
+      continue;
+    return error(StatusCode::kInvalidArgument,
+                 "size {} of {} is {}, size {} of {} is {}; the kernel takes equal ones",
+                 each.dimension, kernel.bindings[each.binding].name, one, each.other_dimension,
+                 kernel.bindings[each.other_binding].name, other);
+  }
+  return {};
+}
+
 std::string text_of(const Groups& groups) { return text_of(Extents(View<std::uint64_t>(groups))); }
 
 // Writes the tensor's constants. `slot`: where its memory is noted, if it may be a slot; one
@@ -336,6 +357,8 @@ Status Launch::pack(const Function& function, View<Argument> arguments, View<Con
     output = &info;
     groups = own;
   }
+  if (Status status = check_equal_sizes(kernel, constants); !status.ok()) [[unlikely]]
+    return failed(status);
   if (Status status = put_scalars(kernel, scalars, constants); !status.ok()) [[unlikely]]
     return failed(status);
   if (output != nullptr) grid_.groups = {groups[0], groups[1], groups[2]};

@@ -103,6 +103,7 @@ class Hyx::Reader {
     HALYARD_RETURN_IF_ERROR(check_count("sources", file_.sources()->size(), 0, kMaxSources));
     std::size_t bindings = 0;
     std::size_t constants = 0;
+    std::size_t equal_sizes = 0;
     for (const schema::Kernel* kernel : *file_.kernels()) {
       HALYARD_RETURN_IF_ERROR(check_name("", "kernels.name", view(kernel->name())));
       HALYARD_RETURN_IF_ERROR(check_count(base::format("kernel {}: bindings", view(kernel->name())),
@@ -112,13 +113,23 @@ class Hyx::Reader {
                       kernel->constants()->size(), 0, kMaxConstants));
       bindings += kernel->bindings()->size();
       constants += kernel->constants()->size();
+      HALYARD_RETURN_IF_ERROR(
+          check_count(base::format("kernel {}: equal_sizes", view(kernel->name())),
+                      count_equal_sizes(*kernel), 0, kMaxEqualSizes));
+      equal_sizes += count_equal_sizes(*kernel);
     }
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.kernels_, file_.kernels()->size()));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.bindings_, bindings));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.constants_, constants));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.scalars_, constants));  // at most
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.equal_sizes_, equal_sizes));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.images_, file_.images()->size()));
     return allocate(hyx_.sources_, file_.sources()->size());
+  }
+
+  // Absent in files of before there were any.
+  static std::size_t count_equal_sizes(const schema::Kernel& kernel) {
+    return kernel.equal_sizes() == nullptr ? 0 : kernel.equal_sizes()->size();
   }
 
   Status read_sources() {
@@ -135,6 +146,7 @@ class Hyx::Reader {
     BindingInfo* binding = hyx_.bindings_.items.get();
     ConstantInfo* constant = hyx_.constants_.items.get();
     std::uint32_t* scalar = hyx_.scalars_.items.get();
+    EqualSizes* equal_sizes = hyx_.equal_sizes_.items.get();
     for (const schema::Kernel* kernel : *file_.kernels()) {
       const std::string owner = base::format("kernel {}: ", view(kernel->name()));
       KernelInfo& info = *out++;
@@ -157,6 +169,10 @@ class Hyx::Reader {
       HALYARD_RETURN_IF_ERROR(find_tensor_constants(owner, info.constants, bindings));
       info.scalars = list_scalars(info, scalar);
       scalar += info.scalars.size();
+      const std::span<EqualSizes> equal(equal_sizes, count_equal_sizes(*kernel));
+      HALYARD_RETURN_IF_ERROR(read_equal_sizes(owner, *kernel, bindings, equal));
+      info.equal_sizes = equal;
+      equal_sizes += equal.size();
     }
     return {};
   }
@@ -259,6 +275,27 @@ class Hyx::Reader {
     }
     while (next < kernel.constants.size()) *out++ = next++;
     return {first, out};
+  }
+
+  Status read_equal_sizes(std::string_view owner, const schema::Kernel& from,
+                          std::span<const BindingInfo> bindings, std::span<EqualSizes> to) const {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const schema::EqualSizes& pair = *from.equal_sizes()->Get(static_cast<std::uint32_t>(i));
+      to[i] = {pair.binding(), pair.dimension(), pair.other_binding(), pair.other_dimension()};
+      for (const auto& [binding, dimension] :
+           {std::pair(to[i].binding, to[i].dimension),
+            std::pair(to[i].other_binding, to[i].other_dimension)}) {
+        if (binding >= bindings.size()) {
+          return damaged("{}equal_sizes: binding {}, of {}", owner, binding, bindings.size());
+        }
+        const BindingInfo& tensor = bindings[binding];
+        if (dimension >= tensor.rank) {
+          return damaged("{}equal_sizes: dimension {} of {}, whose rank is {}", owner, dimension,
+                         tensor.name, tensor.rank);
+        }
+      }
+    }
+    return {};
   }
 
   Status read_constant(std::string_view owner, const schema::Constant& from,

@@ -28,8 +28,9 @@ inline constexpr std::size_t kMaxHyxBytes = std::size_t{1} << 30;
 inline constexpr std::size_t kMaxKernels = 4096;
 inline constexpr std::size_t kMaxImages = 64;
 inline constexpr std::size_t kMaxSources = 64;
-inline constexpr std::size_t kMaxBindings = 64;    // per kernel
-inline constexpr std::size_t kMaxConstants = 256;  // per kernel
+inline constexpr std::size_t kMaxBindings = 64;     // per kernel
+inline constexpr std::size_t kMaxConstants = 256;   // per kernel
+inline constexpr std::size_t kMaxEqualSizes = 256;  // per kernel
 inline constexpr std::size_t kMaxConstantsBytes = 4096;
 inline constexpr std::size_t kMaxSharedBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxWorkgroupItems = 1024;
@@ -77,6 +78,7 @@ class HALYARD_EXPORT Hyx {
   Array<BindingInfo> bindings_;    // of all kernels, in order
   Array<ConstantInfo> constants_;  // of all kernels, in order
   Array<std::uint32_t> scalars_;   // of all kernels, in order
+  Array<EqualSizes> equal_sizes_;  // of all kernels, in order
   Array<ImageInfo> images_;
   Array<SourceInfo> sources_;
 };

@@ -41,12 +41,21 @@ struct ConstantInfo {
   std::uint32_t size;
 };
 
+// Size `dimension` of a tensor, and that of another or the same, which are equal in every launch.
+struct EqualSizes {
+  std::uint32_t binding;
+  std::uint32_t dimension;
+  std::uint32_t other_binding;
+  std::uint32_t other_dimension;
+};
+
 struct KernelInfo {
   std::string_view name;
   std::array<std::uint32_t, 3> workgroup_size;  // x, y, z; 1 to 1024 items in all
   std::span<const BindingInfo> bindings;
   std::span<const ConstantInfo> constants;  // by offset, without overlap
   std::span<const std::uint32_t> scalars;   // which of them are no tensor's
+  std::span<const EqualSizes> equal_sizes;  // of tensors, dimensions below their ranks
   std::uint32_t constants_bytes;            // of the whole struct
   std::uint32_t static_shared_bytes;
   std::uint32_t dynamic_shared_bytes;  // what a launch must add

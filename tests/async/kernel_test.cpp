@@ -133,6 +133,16 @@ TEST_F(AsyncKernel, ATensorOfAnotherRankIsRefused) {
                            "saxpy_tile: x: a tensor of rank 1 is given; it has rank 2"));
 }
 
+TEST_F(AsyncKernel, SizesOtherThanTheKernelStatesAreRefusedAndWhatFollowsRuns) {
+  EXPECT_THAT(failure(saxpy(2.0f, ones<float>({8, 8}), ones<float>({16, 16}) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "kernel saxpy_tile: size 0 of x is 8, size 0 of y is 16; the kernel "
+                           "takes equal ones"));
+  EXPECT_THAT(
+      elements(saxpy(2.0f, ones<float>({16, 16}), ones<float>({16, 16}) | partition(4, 4)) | last),
+      Each(3.0f));
+}
+
 TEST_F(AsyncKernel, AFlatArrayIsWrittenOnlyUnchecked) {
   constexpr Kernel<void(float, std::uint32_t, const Tensor<float>&, Tensor<float>&)> flat{"saxpy"};
   EXPECT_THAT(
@@ -231,6 +241,7 @@ TEST_F(AsyncKernelAgain, ACallOnArraysOfOtherShapesIsCheckedAnew) {
           "saxpy_tile: y: a tile of 1 extents is given for rank 2");
   refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 0)),
           "saxpy_tile: y: tile1 is 0");
+  refused(saxpy(2.0f, x({8, 32}), y()), "saxpy_tile: size 0 of x is 8, size 0 of y is 16");
   EXPECT_THAT(elements(*in_one_tree(
                   saxpy(2.0f, x({32, 8}), ones<float>({32, 8}) | partition(4, 4)) | last)),
               Each(3.0f));

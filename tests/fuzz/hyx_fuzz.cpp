@@ -31,6 +31,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (binding.rank != 0) touch(kernel.constants[binding.first_constant].name);
     }
     for (const ConstantInfo& constant : kernel.constants) touch(constant.name);
+    for (const EqualSizes& each : kernel.equal_sizes) {
+      const BindingInfo& first = kernel.bindings[each.binding];
+      const BindingInfo& second = kernel.bindings[each.other_binding];
+      touch(kernel.constants[first.first_constant + each.dimension].name);
+      touch(kernel.constants[second.first_constant + each.other_dimension].name);
+    }
     if (hyx->find(kernel.name).value() != &kernel) __builtin_trap();
   }
   for (const ImageInfo& image : hyx->images()) {

@@ -74,6 +74,12 @@ class Tensors : public testing::FakeWorld {
                            {"e", kRead, 1},
                            {"y", kWrite, 1, {8}}}),
     };
+    compiler::Kernel& pair =
+        contents.kernels.emplace_back(kernel_of("pair", {{"x", kRead, 2}, {"y", kWrite, 2}}));
+    pair.equal_sizes = {{0, 0, 1, 0}, {0, 1, 1, 1}};
+    compiler::Kernel& product = contents.kernels.emplace_back(
+        kernel_of("product", {{"a", kRead, 2}, {"b", kRead, 3}, {"c", kWrite, 2, {4, 8}}}, {"f"}));
+    product.equal_sizes = {{0, 1, 1, 2}, {2, 0, 2, 1}};
     contents.images = {{"x86-64-v1", "hy-cpu-1", "code"}};
     return compiler::write_hyx(contents);
   }
@@ -332,6 +338,48 @@ TEST_F(Tensors, WrongTilesAreRefused) {
                  {1.0f});
   const BufferView z = view({9});
   expect_refused("two", {y, z}, kInvalid, "y needs 1 x 1 x 1 workgroups, z needs 2 x 1 x 1");
+}
+
+TEST_F(Tensors, SizesThatTheKernelTakesEqualAreCompared) {
+  constexpr auto kInvalid = StatusCode::kInvalidArgument;
+  const auto of = [&](const Extents& sizes, const Extents& tile = {}) {
+    return Tensor{.memory = big_, .sizes = sizes, .tile = tile};
+  };
+  EXPECT_TRUE(Launch::create(function("pair"), {of({8, 5}), of({8, 5}, {4, 4})}).ok());
+  expect_refused("pair", {of({8, 8}), of({16, 16}, {4, 4})}, kInvalid,
+                 "kernel pair: size 0 of x is 8, size 0 of y is 16; the kernel takes equal ones");
+  expect_refused("pair", {of({16, 5}), of({8, 5}, {4, 4})}, kInvalid,
+                 "size 0 of x is 16, size 0 of y is 8");
+  expect_refused("pair", {of({8, 4}), of({8, 5}, {4, 4})}, kInvalid,
+                 "size 1 of x is 4, size 1 of y is 5");
+
+  const Tensor c = of({3, 3});
+  EXPECT_TRUE(Launch::create(function("product"), {of({2, 7}), of({1, 2, 7}), c}, {1.0f}).ok());
+  expect_refused("product", {of({7, 2}), of({1, 2, 7}), c}, kInvalid,
+                 "size 1 of a is 2, size 2 of b is 7", {1.0f});
+  expect_refused("product", {of({2, 7}), of({1, 2, 7}), of({3, 4})}, kInvalid,
+                 "size 0 of c is 3, size 1 of c is 4", {1.0f});
+}
+
+// Tensors that are not dense, in slots, or empty are packed another way.
+TEST_F(Tensors, SizesAreComparedOfWhateverTensors) {
+  const auto refused = [&](const Tensor& x, const Tensor& y) {
+    expect_refused("pair", {x, y}, StatusCode::kInvalidArgument, "; the kernel takes equal ones");
+  };
+  const Tensor y{.memory = big_, .sizes = {4, 8}, .tile = {2, 2}};
+  const auto with = [](const Tensor& of, const BindingRef& memory, const Extents& strides = {}) {
+    Tensor tensor = of;
+    tensor.memory = memory;
+    tensor.strides = strides;
+    return tensor;
+  };
+  const Tensor x{.memory = big_, .sizes = {4, 8}}, wide{.memory = big_, .sizes = {4, 9}};
+  const Tensor none{.memory = big_, .sizes = {0, 8}};
+  EXPECT_TRUE(Launch::create(function("pair"), {with(x, big_, {0, 1}), y}).ok());
+  EXPECT_TRUE(Launch::create(function("pair"), {with(x, slot(0)), with(y, slot(1))}).ok());
+  refused(with(wide, big_, {16, 1}), y);
+  refused(with(wide, slot(0)), with(y, slot(1)));
+  refused(none, y);
 }
 
 TEST_F(Tensors, WrongSizesAndStridesAreRefused) {

@@ -20,7 +20,9 @@ namespace {
 
 using compiler::Contents;
 using ::testing::ElementsAre;
+using ::testing::FieldsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // Three kernels, two images, one source: every kind of record.
 Contents sample() {
@@ -52,7 +54,8 @@ Contents sample() {
                                             {"n", ElementType::kInt32, 16},
                                             {"z.size0", ElementType::kUint32, 20},
                                             {"z.tile0", ElementType::kUint32, 24}},
-                              .constants_bytes = 28});
+                              .constants_bytes = 28,
+                              .equal_sizes = {{0, 0, 2, 0}, {1, 1, 0, 0}}});
   contents.images.push_back({"x86-64-v3", "hy-cpu-1", "the first image's bytes"});
   contents.images.push_back({"x86-64-v2", "hy-cpu-1", "the second image's bytes"});
   contents.sources.push_back({"saxpy.hyk", "HY_KERNEL(...)\n"});
@@ -90,6 +93,11 @@ std::string everything(const Hyx& hyx) {
     text += std::to_string(kernel.constants_bytes) + ' ';
     text += std::to_string(kernel.static_shared_bytes) + ' ';
     text += std::to_string(kernel.dynamic_shared_bytes) + ' ';
+    for (const EqualSizes& each : kernel.equal_sizes) {
+      text += kernel.bindings[each.binding].name;
+      text += kernel.bindings[each.other_binding].name;
+      text += std::to_string(each.dimension) + '=' + std::to_string(each.other_dimension) + ' ';
+    }
     text += kernel.source;
     text += std::to_string(kernel.line);
   }
@@ -146,6 +154,12 @@ TEST(Hyx, GivesBackWhatWasWritten) {
   EXPECT_EQ(tensors.bindings[1].first_constant, 1u);
   EXPECT_EQ(tensors.bindings[2].first_constant, 5u);
   EXPECT_THAT(tensors.scalars, ElementsAre(4));
+  const auto sizes = [](std::uint32_t binding, std::uint32_t dimension, std::uint32_t other,
+                        std::uint32_t other_dimension) {
+    return FieldsAre(binding, dimension, other, other_dimension);
+  };
+  EXPECT_THAT(tensors.equal_sizes, ElementsAre(sizes(0, 0, 2, 0), sizes(1, 1, 0, 0)));
+  EXPECT_THAT(saxpy.equal_sizes, IsEmpty());
   EXPECT_THAT(saxpy.scalars, ElementsAre(0, 1));
   EXPECT_EQ(saxpy.bindings[0].rank, 0u);
   ASSERT_EQ(hyx.images().size(), 2u);
@@ -357,6 +371,24 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"tensor_constants_out_of_order",
               [](Contents& c) { std::swap(c.kernels[2].bindings[0], c.kernels[2].bindings[2]); },
               "kernel tensors: binding y: a tensor, but y.size0 is no"},
+        Fault{"too_many_equal_sizes",
+              [](Contents& c) { c.kernels[2].equal_sizes.resize(257, {0, 0, 2, 0}); },
+              "kernel tensors: equal_sizes has 257 entries"},
+        Fault{"equal_size_of_no_binding",
+              [](Contents& c) { c.kernels[2].equal_sizes[1].binding = 3; },
+              "kernel tensors: equal_sizes: binding 3, of 3"},
+        Fault{"equal_size_of_no_other_binding",
+              [](Contents& c) { c.kernels[2].equal_sizes[0].other_binding = 0xffff'ffffu; },
+              "kernel tensors: equal_sizes: binding 4294967295, of 3"},
+        Fault{"equal_size_of_a_dimension_too_many",
+              [](Contents& c) { c.kernels[2].equal_sizes[1].dimension = 2; },
+              "kernel tensors: equal_sizes: dimension 2 of y, whose rank is 2"},
+        Fault{"equal_size_of_another_dimension_too_many",
+              [](Contents& c) { c.kernels[2].equal_sizes[0].other_dimension = 1; },
+              "kernel tensors: equal_sizes: dimension 1 of z, whose rank is 1"},
+        Fault{"equal_size_of_a_buffer",
+              [](Contents& c) { c.kernels[0].equal_sizes = {{0, 0, 1, 0}}; },
+              "kernel saxpy: equal_sizes: dimension 0 of x, whose rank is 0"},
         Fault{"parameter_named_twice", [](Contents& c) { c.kernels[0].constants[0].name = "y"; },
               "kernel saxpy: two parameters are named y"},
         Fault{"small_constant",

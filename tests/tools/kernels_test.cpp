@@ -183,7 +183,8 @@ TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
 TEST_F(Command, InspectsAndRunsAKernelOfTensors) {
   std::ofstream(path("k.hyk")) << R"(
 HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
-          HY_OUT_TILE2(float, y, 2, 3), HY_OUT_TENSOR2(float, z)) {
+          HY_OUT_TILE2(float, y, 2, 3), HY_OUT_TENSOR2(float, z), HY_SAME_SIZE(x, 0, y, 1),
+          HY_SAME_SIZE(x, 1, y, 0)) {
   HY_TILE_ITEMS2(y, i, j) {
     HY_Y2(y, i, j) = HY_AT2(x, HY_ORIGIN(y, 1) + j, HY_ORIGIN(y, 0) + i);
   }
@@ -192,16 +193,19 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
 )";
   const std::string file = path("k.hyx");
   ASSERT_EQ(halyard({"compile", path("k.hyk"), "-o", file, "--checked"}).code, 0);
-  const json bindings =
-      json::parse(halyard({"inspect", file, "--json"}).out)["kernels"][0]["bindings"];
+  const json shown = json::parse(halyard({"inspect", file, "--json"}).out)["kernels"][0];
+  const json bindings = shown["bindings"];
   EXPECT_EQ(bindings[0]["rank"], 2);
   EXPECT_FALSE(bindings[0].contains("tile"));
   EXPECT_EQ(bindings[1]["tile"], (json{2, 3}));
   EXPECT_EQ(bindings[2]["rank"], 2);
+  EXPECT_EQ(shown["equal_sizes"],
+            json::parse(R"([["x.size0", "y.size1"], ["x.size1", "y.size0"]])"));
   EXPECT_THAT(halyard({"inspect", file}).out,
               AllOf(HasSubstr("x float32 read, tensor of rank 2\n"),
                     HasSubstr("y float32 write, tensor of rank 2, tile 2 x 3\n"),
-                    HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n")));
+                    HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n"),
+                    HasSubstr("equal        x.size1 = y.size0\n")));
 
   // x is 5 x 7, y its transpose: sizes, strides and grid are the arrays'.
   NpyArray x{ElementType::kFloat32, {5, 7}, std::vector<std::byte>(4 * 35)};
@@ -244,6 +248,9 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
   expect_error(halyard(run + Words{"--out", z + ":8"} + a + tile),
                "z: a tensor of rank 1 is given; it has rank 2");
   expect_error(halyard(run + Words{"--out", z} + a + tile), "give the tensor's shape");
+  expect_error(halyard(Words{"run", file, "transpose", "--in", "x=" + path("m.npy")} +
+                       Words{"--out", "y=" + path("t.npy") + ":8,5"} + out + a + tile),
+               "kernel transpose: size 1 of x is 7, size 0 of y is 8");
   expect_error(halyard(run + out + tile), "not given: --arg a (float32)");
   expect_error(halyard(run + out + a + tile + Words{"--arg", "x.size0=5"}),
                "--arg x.size0: no such parameter");

@@ -95,7 +95,8 @@ class HALYARD_EXPORT Launch {
   // that is not the kernel's; a plain buffer for a tensor or the reverse; another rank or element
   // type; a last stride that is not 1; strides by which two elements of an output share a place; a
   // tile that is missing, has an extent of 0, or is not the launch's to choose; outputs that need
-  // different grids; an empty buffer. kOutOfRange: elements beyond the end of the buffer, range or
+  // different grids; sizes that differ where the kernel states that they are equal (HY_SAME_SHAPE,
+  // HY_SAME_SIZE); an empty buffer. kOutOfRange: elements beyond the end of the buffer, range or
   // slot; a size, stride or tile of 2^32 or more. kResourceExhausted. Of scalars as dispatch().
   static Result<Launch> create(const Function& function, View<Argument> arguments,
                                View<Constant> scalars = {});
