@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "async/async_test_util.h"
+#include "async/device_state.h"
 
 namespace halyard::async {
 namespace {
@@ -164,6 +165,28 @@ TEST_F(AsyncTask, AnyCoroutineAwaitsAFuture) {
     }(runtime.device(), result, done);
     done.wait();
     EXPECT_THAT(result, Each(1.0f));
+  }
+}
+
+// Its threads sleep then, or are about to.
+TEST_F(AsyncTask, AnAwaitWakesARuntimeThatHasNothingToDo) {
+  const auto body = [](Device device) -> Task<float> {
+    const auto elements = co_await (to_host(full<float>({16}, 2.0f)) | on(device));
+    co_return elements[15];
+  };
+  for (int i = 0; i < 200; ++i) {
+    check(runtime.device().queue().state()->queue.wait_idle());
+    float foreign = 0;
+    std::latch done(1);
+    [](Device device, float& out, std::latch& end) -> Detached {
+      const auto elements = co_await (to_host(ones<float>({16})) | on(device));
+      out = elements[15];
+      end.count_down();
+    }(runtime.device(), foreign, done);
+    done.wait();
+    ASSERT_EQ(foreign, 1.0f) << i;
+    check(runtime.device().queue().state()->queue.wait_idle());
+    ASSERT_EQ(run(body(runtime.device())), 2.0f) << i;
   }
 }
 
