@@ -147,12 +147,12 @@ TEST_F(AsyncRecorded, WhatAFunctionAwaitsItselfIsNoPartOfTheRecording) {
 
 TEST_F(AsyncRecorded, ThreadsRecordAndReplayWhileOthersOpenRuntimes) {
   const auto record_and_replay = [&](float number) {
-    const auto a = sync_wait(full<float>({16, 16}, number) | share, runtime);
+    const auto a = run(full<float>({16, 16}, number) | share);
+    const auto expected = elements(run(diamond(a, tiles(), tiles()) | last));
     for (int i = 0; i < 50; ++i) {
-      auto y = sync_wait(ones<float>({16, 16}) | partition(4, 4), runtime);
-      const auto recorded = sync_wait(record(saxpy(2.0f, a, std::move(y))), runtime);
-      sync_wait(recorded.replay(), runtime);
-      ASSERT_THAT(sync_wait(recorded.to_host<2>(), runtime), Each(2 * number + 1));
+      const auto recorded = run(record(diamond(a, tiles(), tiles())));
+      run(recorded.replay());
+      ASSERT_EQ(run(recorded.to_host<2>()), expected);
     }
   };
   std::jthread first([&] { record_and_replay(1.0f); });

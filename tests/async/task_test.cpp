@@ -170,23 +170,25 @@ TEST_F(AsyncTask, AnyCoroutineAwaitsAFuture) {
 
 // Its threads sleep then, or are about to.
 TEST_F(AsyncTask, AnAwaitWakesARuntimeThatHasNothingToDo) {
-  const auto body = [](Device device) -> Task<float> {
-    const auto elements = co_await (to_host(full<float>({16}, 2.0f)) | on(device));
-    co_return elements[15];
+  const auto x = run(ones<float>({64, 64}) | share);
+  const auto idle = [&] { check(runtime.device().queue().state()->queue.wait_idle()); };
+  const auto body = [](Shared<Tensor<float>> of) -> Task<float> {
+    const auto product = co_await to_host(matmul(of, of));
+    co_return product[0];
   };
   for (int i = 0; i < 200; ++i) {
-    check(runtime.device().queue().state()->queue.wait_idle());
+    idle();
     float foreign = 0;
     std::latch done(1);
-    [](Device device, float& out, std::latch& end) -> Detached {
-      const auto elements = co_await (to_host(ones<float>({16})) | on(device));
-      out = elements[15];
+    [](Device device, Shared<Tensor<float>> of, float& out, std::latch& end) -> Detached {
+      const auto product = co_await (to_host(matmul(of, of)) | on(device));
+      out = product[0];
       end.count_down();
-    }(runtime.device(), foreign, done);
+    }(runtime.device(), x, foreign, done);
     done.wait();
-    ASSERT_EQ(foreign, 1.0f) << i;
-    check(runtime.device().queue().state()->queue.wait_idle());
-    ASSERT_EQ(run(body(runtime.device())), 2.0f) << i;
+    ASSERT_EQ(foreign, 64.0f) << i;
+    idle();
+    ASSERT_EQ(run(body(x)), 64.0f) << i;
   }
 }
 

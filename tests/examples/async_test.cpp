@@ -39,7 +39,9 @@ TEST_P(FirstProgram, OfADocumentIsTheExample) {
   EXPECT_NE(document.find("```cpp\n" + program.substr(program.find("#include")) + "```\n"),
             std::string::npos);
 }
-INSTANTIATE_TEST_SUITE_P(Of, FirstProgram, ::testing::Values(README, GUIDE));
+INSTANTIATE_TEST_SUITE_P(Of, FirstProgram, ::testing::Values(README, GUIDE), [](const auto& test) {
+  return std::string(test.index == 0 ? "Readme" : "Guide");
+});
 
 }  // namespace
 }  // namespace halyard_test
