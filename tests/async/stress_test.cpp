@@ -8,7 +8,9 @@
 #include <atomic>
 #include <barrier>
 #include <condition_variable>
+#include <coroutine>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
