@@ -3,6 +3,7 @@
 // Completion tokens of Asio, or of Boost.Asio where HALYARD_BOOST_ASIO is defined.
 #include "halyard/async/asio.h"
 
+#include <atomic>
 #include <stdexcept>
 #include <thread>
 
@@ -44,6 +45,33 @@ TEST_F(AsyncAsio, TheExecutorHasWorkUntilTheHandlerHasRun) {
   }
   context.run();
   EXPECT_EQ(ended, 20);
+}
+
+TEST_F(AsyncAsio, EveryTokenOfManyThreadsIsCompletedOnce) {
+  constexpr int kThreads = 8, kTokens = 500;
+  const auto x = run(ones<float>({16}) | share);
+  std::vector<std::atomic<int>> completed(kThreads * kTokens);
+  {
+    auto busy = asio::make_work_guard(context);
+    std::jthread handlers[2];
+    for (std::jthread& thread : handlers) thread = std::jthread([&] { context.run(); });
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kTokens; ++i) {
+          auto& count = completed[static_cast<std::size_t>(t * kTokens + i)];
+          async_wait(to_host(x) | on(runtime.device(static_cast<std::size_t>(t) % 2)),
+                     asio::bind_executor(context, [&count](Result<std::vector<float>> result) {
+                       EXPECT_THAT(result.value(), Each(1.0f));
+                       ++count;
+                     }));
+        }
+      });
+    }
+    threads.clear();
+    busy.reset();
+  }
+  for (const std::atomic<int>& count : completed) ASSERT_EQ(count, 1);
 }
 
 TEST_F(AsyncAsio, ErrorsAreGivenAsAStatus) {

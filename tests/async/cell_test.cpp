@@ -25,6 +25,10 @@ class AsyncCell : public AsyncTest {
   auto counted(T result) {
     return value(std::move(result)) | inspect([this](const auto&) { ++runs; });
   }
+  // Gives `result`, and counts in `count`.
+  static auto leaf(int result, int& count) {
+    return value(result) | inspect([&count](int) { ++count; });
+  }
   std::atomic<int> runs{0};
 };
 
@@ -46,6 +50,27 @@ TEST_F(AsyncCell, ItsParentRunsOnceAndOnlyIfAPartIsAwaited) {
   EXPECT_EQ(run(std::move(second)), 2);
   EXPECT_EQ(run(std::move(first)), 1);
   EXPECT_EQ(runs, 1);
+}
+
+TEST_F(AsyncCell, EachLeafRunsOnceInWhicheverOrderThePartsAreAwaited) {
+  int counts[3] = {};
+  auto [a, b, c] = unzip(zip(leaf(1, counts[0]), leaf(2, counts[1]), leaf(3, counts[2])));
+  EXPECT_THAT(counts, Each(0));
+  EXPECT_EQ(run(std::move(c)), 3);
+  EXPECT_EQ(run(std::move(b)), 2);
+  EXPECT_EQ(run(std::move(a)), 1);
+  EXPECT_THAT(counts, Each(1));
+}
+
+TEST_F(AsyncCell, EachLeafRunsOnceWhereThePartsAreZippedAgain) {
+  int counts[3] = {};
+  auto [a, b] = unzip(zip(leaf(1, counts[0]), leaf(2, counts[1])));
+  auto [c, ab] = unzip(zip(leaf(3, counts[2]), zip(std::move(b), std::move(a))));
+  auto again = zip(std::move(ab), std::move(c)) | unzip;
+  EXPECT_THAT(counts, Each(0));
+  EXPECT_EQ(run(zip(std::get<1>(std::move(again)), std::get<0>(std::move(again)))),
+            std::tuple(3, std::tuple(2, 1)));
+  EXPECT_THAT(counts, Each(1));
 }
 
 TEST_F(AsyncCell, APartRunsOnce) {

@@ -3,6 +3,7 @@
 // What is dropped while it is in flight, and what fails there: on a device whose queues run when
 // the test says so, and whose freed memory is overwritten by what gets it next.
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "async/stepped_world.h"
@@ -142,6 +143,24 @@ TEST_F(AsyncDrop, AFaultReachesItsTreeAndNoOtherOnTheSameQueue) {
   run_all();
   EXPECT_THAT(failed->status(), refused_with(StatusCode::kResourceExhausted, "on purpose"));
   EXPECT_THAT(behind->value(), Each(1.0f));
+}
+
+TEST_F(AsyncDrop, WhatAFunctionThrowsHalfWayLeavesTheQueueUsableAndNoMemoryBehind) {
+  const Shared<Tensor<float>> kept = tensor(1.0f) | share;
+  const std::uint64_t used = used_bytes();
+  const auto throwing = [](int) -> int { throw std::runtime_error("on purpose"); };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(sync_wait(zip(ones<float>({1000}), to_host(kept), value(1) | map(throwing)) |
+                           on(runtime.device())),
+                 std::runtime_error);
+    step();
+    EXPECT_NE(control->lanes.at(first_lane)->pending(), 0u) << "what is submitted still runs";
+    std::optional<Result<std::vector<float>>> behind;
+    const Handmade coroutine = await_into(behind, to_host(kept) | on(runtime.device()));
+    for (int turn = 0; turn < 3; ++turn) run_all();
+    EXPECT_THAT(behind->value(), Each(1.0f));
+    EXPECT_EQ(used_bytes(), used);
+  }
 }
 
 // What the fault had still to read may be written: its reader has ended.

@@ -309,6 +309,16 @@ TEST_F(AsyncKernelAgain, ThreadsCallOneKernelOnArraysOfTheirOwnShapes) {
   other.join();
 }
 
+TEST_F(AsyncKernel, APartitionIsGivenOnce) {
+  constexpr Kernel<void(const Tensor<float>&, Tensor<float>&, Tensor<float>&)> copies{
+      "two_copies", "async_kernels"};
+  const auto x = run(ones<float>({4, 4}) | share);
+  auto y = run(zeros<float>({4, 4}) | partition(2, 2));
+  EXPECT_THAT(
+      failure(copies(x, std::move(y), std::move(y))),
+      refused_with(StatusCode::kInvalidArgument, "two_copies: a tensor that was moved from"));
+}
+
 TEST_F(AsyncKernel, ATensorThatWasMovedFromIsRefused) {
   auto x = run(ones<float>({4, 4}));
   auto operation = saxpy(1.0f, std::move(x), ones<float>({4, 4}) | partition(4, 4));

@@ -68,6 +68,34 @@ TEST_F(AsyncOperation, AFutureRunsOnceToo) {
   }());
 }
 
+TEST_F(AsyncOperation, ThatWasMovedFromIsRefusedWhateverItsKind) {
+  const auto refused = [&](auto operation, const char* words) {
+    [[maybe_unused]] const auto taken = std::move(operation);
+    return ::testing::Matches(refused_with(StatusCode::kFailedPrecondition, words))(
+        failure(std::move(operation)));
+  };
+  const auto x = run(ones<float>({4, 4}) | share);
+  const auto y = [&] { return run(ones<float>({4, 4}) | partition(2, 2)); };
+  const auto none = [](auto&&) { return 0; };
+  constexpr const char* kOnce = "an operation runs once";
+  EXPECT_TRUE(refused(value(1), kOnce));
+  EXPECT_TRUE(refused(zip(1, 2), kOnce));
+  EXPECT_TRUE(refused(ones<float>({4}), kOnce));
+  EXPECT_TRUE(refused(value(1) | map(none), kOnce));
+  EXPECT_TRUE(refused(value(1) | boxed, kOnce));
+  EXPECT_TRUE(refused(saxpy(1.0f, x, y()), kOnce));
+  EXPECT_TRUE(refused(add(x, x), kOnce));
+  EXPECT_TRUE(refused(to_host(x), kOnce));
+  EXPECT_TRUE(refused(x | copy_to(runtime.device(1)), kOnce));
+  EXPECT_TRUE(refused(record(saxpy(1.0f, x, y())), kOnce));
+  EXPECT_TRUE(
+      refused(ones<float>({4}) | allocate_from(runtime.device().hal().default_pool()), kOnce));
+  EXPECT_TRUE(refused(join(1, 2), kOnce));
+  EXPECT_TRUE(refused(detail::JoinedPart(value(1)), kOnce));
+  EXPECT_TRUE(refused(std::get<0>(unzip(zip(1, 2))), kOnce));
+  EXPECT_TRUE(refused(value(1) | share, "a shared operation was moved from"));
+}
+
 TEST_F(AsyncOperation, IsMovedAndNeverCopied) {
   using Op = decltype(ones<float>({1}));
   static_assert(std::is_move_constructible_v<Op> && !std::is_copy_constructible_v<Op>);

@@ -102,7 +102,7 @@ TEST_F(AsyncPolicy, LeastLoadedGoesWhereFewestTreesAreUnderWay) {
   EXPECT_EQ(run(Where()), queue(0, 1));
 }
 
-// The guide's: trees without inputs here, all others there.
+// Trees without inputs here, all others there.
 struct Sources {
   QueueRef pick(const OpInfo& info) const noexcept {
     return info.inputs.empty() ? info.queues.front() : info.queues.back();
@@ -115,6 +115,15 @@ TEST_F(AsyncPolicy, OfOnesOwnIsAClassWithPick) {
   EXPECT_EQ(run(Where()), queue(0, 0));
   const auto x = run(ones<float>({4}) | share);
   EXPECT_EQ(run(zip(x, Where()) | last), queue(2, 1));
+}
+
+#include "guide_policy.inc"  // as it stands in docs/async.md: BySize
+
+TEST_F(AsyncPolicy, TheGuidesTakesLargeTreesToTheLastQueue) {
+  runtime = open(BySize());
+  const auto small = run(ones<float>({4}) | share), large = run(ones<float>({1 << 18}) | share);
+  EXPECT_EQ(run(zip(small, Where()) | last), queue(0, 0));
+  EXPECT_EQ(run(zip(large, Where()) | last), queue(2, 1));
 }
 
 TEST_F(AsyncPolicy, JoinGivesEachPartAQueueOfItsOwn) {

@@ -71,6 +71,28 @@ TEST_F(AsyncPool, IsThatOfPartsOnItsDeviceOnly) {
   EXPECT_THAT(elements(tensor() | copy_to(runtime.device(1)) | allocate_from(pool)), Each(1));
 }
 
+TEST_F(AsyncPool, IsThatOfWhatAPolicyPlacesWhetherItIsNamedInsideOrOutside) {
+  const auto [inside, outside] =
+      run(zip(schedule(tensor() | allocate_from(pool), global_policy(0)),
+              tensor() | schedule(global_policy(0)) | allocate_from(pool)));
+  EXPECT_EQ(blocks(pool), 2u);
+  const hal::Pool there = create({}, 1);
+  const Tensor<float> x = run(schedule(tensor() | allocate_from(there), global_policy(1)));
+  EXPECT_EQ(blocks(there), 1u);
+  const Tensor<float> y = run(tensor() | schedule(global_policy(1)) | allocate_from(pool));
+  EXPECT_EQ(blocks(pool), 2u) << "it is on another device";
+}
+
+TEST_F(AsyncPool, IsThatOfAnotherQueueOfItsDevice) {
+  runtime = Runtime::create({runtime.device().hal()}, {.queues = 2}).value();
+  const auto second = runtime.device().queue(1);
+  const auto [a, b] =
+      run(zip(tensor() | on(second) | allocate_from(pool), tensor() | allocate_from(pool)));
+  EXPECT_EQ(blocks(pool), 2u);
+  const Tensor<float> c = sync_wait(tensor() | allocate_from(pool) | on(second));
+  EXPECT_EQ(blocks(pool), 3u);
+}
+
 TEST_F(AsyncPool, OfMemoryForTheHostHasWhatTheHostReads) {
   const hal::Pool host = create({.memory = hal::MemoryType::kHostLocal});
   const Tensor<float> x = run(tensor() | allocate_from(host));

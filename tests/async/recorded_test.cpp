@@ -5,6 +5,9 @@
 
 #include <optional>
 #include <set>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -111,6 +114,91 @@ TEST_F(AsyncRecorded, WhatWasMovedOrTakenFromIsNotReplayed) {
   EXPECT_THAT(failure(second.replay()), gone);
 }
 
+TEST_F(AsyncRecorded, ATreeThatSubmitsNothingIsRecordedToo) {
+  auto recorded = run(record(zip(42, 5)));
+  for (int i = 0; i < 2; ++i) run(recorded.replay());
+  EXPECT_EQ(recorded.value(), std::tuple(42, 5));
+  EXPECT_EQ(std::move(recorded).take(), std::tuple(42, 5));
+}
+
+// Replays another recording.
+struct Replaying {
+  using Output = int;
+  static constexpr bool kRecordable = true;
+  Result<int> execute(Context& context) && {
+    const auto replayed = recorded->replay().execute(context);
+    if (!replayed.ok()) return replayed.status();
+    return 0;
+  }
+  const Recorded<Tensor<float>>* recorded;
+};
+
+TEST_F(AsyncRecorded, AReplayIsNotRecorded) {
+  auto recorded = run(record(fill(run(zeros<float>({8})), 2.0f)));
+  EXPECT_THAT(failure(record(Replaying{&recorded})),
+              refused_with(StatusCode::kFailedPrecondition, "a recording within a recording"));
+  EXPECT_THAT(run(recorded.to_host()), Each(0.0f));
+  run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host()), Each(2.0f));
+}
+
+TEST_F(AsyncRecorded, WhatAFunctionAwaitsItselfIsNoPartOfTheRecording) {
+  const Shared<Tensor<float>> target = run(zeros<float>({8}) | share);
+  int awaited = 0;
+  auto recorded = run(record(fill(run(zeros<float>({8})), 2.0f) | inspect([&](const auto&) {
+                               EXPECT_THAT(elements(add(ones<float>({8}), target)), Each(1.0f));
+                               ++awaited;
+                             })));
+  EXPECT_EQ(awaited, 1);
+  for (int i = 0; i < 2; ++i) run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host()), Each(2.0f));
+  EXPECT_EQ(awaited, 1);
+}
+
+TEST_F(AsyncRecorded, ThreadsRecordAndReplayWhileOthersOpenRuntimes) {
+  const auto record_and_replay = [&](float number) {
+    const auto a = run(full<float>({16, 16}, number) | share);
+    const auto expected = elements(run(diamond(a, tiles(), tiles()) | last));
+    for (int i = 0; i < 50; ++i) {
+      const auto recorded = run(record(diamond(a, tiles(), tiles())));
+      run(recorded.replay());
+      ASSERT_EQ(run(recorded.to_host<2>()), expected);
+    }
+  };
+  std::jthread first([&] { record_and_replay(1.0f); });
+  std::jthread second([&] { record_and_replay(2.0f); });
+  for (int i = 0; i < 10; ++i) {
+    const Runtime other = Runtime::open("cpu://?workers=1", {.queues = 2}).value();
+    const auto recorded = sync_wait(record(fill(sync_wait(ones<float>({8}), other), 3.0f)), other);
+    sync_wait(recorded.replay(), other);
+    EXPECT_THAT(sync_wait(recorded.to_host(), other), Each(3.0f));
+  }
+}
+
+// Sums of many roundings, by several workers.
+TEST_F(AsyncRecorded, HundredReplaysComputeWhatHundredTreesWouldBitForBit) {
+  runtime = Runtime::open("cpu://?workers=4").value();
+  const auto numbers = run(randn<float>({97, 61}, 7) | share);
+  const auto zero = [&](const Shape& shape) { return run(zeros<float>(shape)); };
+  const auto sums = [&] {
+    return matmul(numbers, numbers.reshape({61, 97}), zero({97, 97})) | share |
+           and_then([rows = zero(97), columns = zero(97)](Shared<Tensor<float>> square) mutable {
+             return zip(sum(square, -1, std::move(rows)), sum(square, 0, std::move(columns)));
+           });
+  };
+  const auto eager = [&] {
+    auto [rows, columns] = run(sums());
+    return run(zip(to_host(std::move(rows)), to_host(std::move(columns))));
+  };
+  const auto expected = eager();
+  const auto recorded = run(record(sums()));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(eager(), expected) << i;
+    run(recorded.replay());
+    ASSERT_EQ(run(zip(recorded.to_host<0>(), recorded.to_host<1>())), expected) << i;
+  }
+}
+
 TEST_F(AsyncRecorded, ErrorsOfARecordingAreToldByItsAwait) {
   EXPECT_THAT(failure(record(copy(run(zeros<float>({4})), run(zeros<float>({8}))))),
               refused_with(StatusCode::kInvalidArgument, ""));
@@ -140,6 +228,29 @@ TEST_F(AsyncRecordedEdges, BranchesAreOrderedByTheirDataAlone) {
   auto recorded = sync_wait(record(std::move(tree)), runtime);
   using Edges = std::set<std::pair<std::uint32_t, std::uint32_t>>;
   EXPECT_EQ(edges, (Edges{{0, 2}, {1, 3}, {2, 3}, {0, 4}, {2, 4}}));
+}
+
+TEST_F(AsyncRecordedEdges, WhatAFunctionThrowsLeavesTheQueueUsableAndNoMemoryBehind) {
+  const Shared<Tensor<float>> x = tensor(1.0f) | share;
+  const std::uint64_t used = used_bytes();
+  const auto throwing = [] {
+    return zip(fill(scratch<float>(1000), 2.0f),
+               value(0) | map([](int) -> int { throw std::runtime_error("on purpose"); }));
+  };
+  const auto thrown_by_the_function = [](Shared<Tensor<float>>) -> decltype(throwing()) {
+    throw std::runtime_error("on purpose");
+  };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THROW(sync_wait(record(throwing()), runtime), std::runtime_error);
+    EXPECT_THROW(sync_wait(record(thrown_by_the_function, Shape{8}), runtime), std::runtime_error);
+    for (int turn = 0; turn < 3; ++turn) run_all();
+    EXPECT_EQ(used_bytes(), used);
+  }
+  auto recorded = sync_wait(record(async::copy(x, tensor(0.0f))), runtime);
+  Replayed replayed;
+  const Handmade replay = await_into(replayed, recorded.replay() | on(queue(0)));
+  run_all();
+  EXPECT_THAT(elements(recorded.output<1>()), Each(1.0f));
 }
 
 // With what is not recorded, on queues that the test runs in the wrong order.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/runtime.h"
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "async/async_test_util.h"
+#include "hal/registry.h"
 
 namespace halyard::async {
 namespace {
@@ -13,6 +15,7 @@ using testing::AsyncTest;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::refused_with;
+using testing::saxpy;
 
 class AsyncRuntime : public AsyncTest {
  protected:
@@ -49,6 +52,11 @@ TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
   EXPECT_EQ(sync_wait(as_result(value(1) | on(runtime.device(2)))).status().code(),
             StatusCode::kOutOfRange);
   EXPECT_EQ(failure(zip(value(1) | on(runtime.device(2)), 2)).code(), StatusCode::kOutOfRange);
+  const auto refused = refused_with(StatusCode::kOutOfRange, "device 9 of a runtime with 2");
+  EXPECT_THAT(failure(copy_to(ones<float>({4}), runtime.device(9))), refused);
+  EXPECT_THAT(failure_on(runtime.device(9)), refused);
+  EXPECT_THAT(sync_wait(as_result(join(1, ones<float>({4})) | on(runtime.device(9)))).status(),
+              refused);
 }
 
 TEST_F(AsyncRuntime, AnEmptyRuntimeIsToldWhenItIsUsed) {
@@ -97,6 +105,59 @@ TEST_F(AsyncRuntime, ATensorOfAnotherRuntimeIsRefused) {
   auto foreign = sync_wait(ones<float>({4}) | share, other);
   EXPECT_THAT(failure(relu(foreign)),
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
+}
+
+// Nothing of one registry can be waited for, or copied, by what is of another.
+class AsyncOtherRegistry : public AsyncTest {
+ protected:
+  ~AsyncOtherRegistry() override {
+    other = {};
+    EXPECT_TRUE(registry.shutdown(std::chrono::seconds(20)).ok());
+  }
+  auto there(auto operation) { return sync_wait(std::move(operation), other); }
+
+  hal::DriverRegistry registry;
+  Runtime other = [this] {
+    check(hal::register_all_drivers(registry));
+    return Runtime::create({registry.open("cpu://?workers=1").value()}).value();
+  }();
+};
+
+TEST_F(AsyncOtherRegistry, HasTensorsThatAreRefusedWhateverUsesThem) {
+  const auto x = there(ones<float>({4, 4}) | share);
+  const auto mine = run(ones<float>({4, 4}) | share);
+  auto recorded = run(
+      record([](Shared<Tensor<float>> a) { return copy(a, scratch<float>({4, 4})); }, Shape{4, 4}));
+  const auto foreign = [&] { return there(ones<float>({4, 4})); };
+  const auto tiles = [&] { return run(ones<float>({4, 4}) | partition(2, 2)); };
+  const auto target = [&] { return run(ones<float>({4, 4})); };
+  const auto of_another_device = refused_with(StatusCode::kInvalidArgument, "of another device");
+  EXPECT_THAT(failure(relu(x)), of_another_device);
+  EXPECT_THAT(failure(saxpy(2.0f, x, tiles())), of_another_device);
+  EXPECT_THAT(failure(saxpy(2.0f, mine, foreign() | partition(2, 2))), of_another_device);
+  EXPECT_THAT(failure(fill(foreign(), 1.0f)), of_another_device);
+  EXPECT_THAT(failure(record(fill(foreign(), 1.0f))), of_another_device);
+  EXPECT_THAT(failure(recorded.replay(x)), of_another_device);
+  const auto unusable = refused_with(StatusCode::kPermissionDenied, "cannot be used by");
+  EXPECT_THAT(failure(copy(x, target())), unusable);
+  EXPECT_THAT(failure(copy(mine, foreign())), unusable);
+  EXPECT_THAT(failure(x | copy_to(runtime.device())), unusable);
+  EXPECT_THAT(failure(mine | copy_to(other.device())), unusable);
+  EXPECT_THAT(failure(to_host(x)), unusable);
+  EXPECT_THAT(failure(record(copy(x, target()))), unusable);
+  EXPECT_THAT(elements(relu(mine)), Each(1.0f)) << "what was refused has changed nothing";
+}
+
+TEST_F(AsyncOtherRegistry, GivesWhatASharedOperationGaveThereAndItsTensorIsRefusedHere) {
+  const auto number = value(7) | share;
+  EXPECT_EQ(there(SharedOperation(number)), 7);
+  EXPECT_EQ(run(SharedOperation(number)), 7);
+  const auto x = ones<float>({4}) | share;
+  const Shared<Tensor<float>> given = there(SharedOperation(x));
+  EXPECT_EQ(run(SharedOperation(x)).storage(), given.storage());
+  EXPECT_THAT(failure(relu(x)), refused_with(StatusCode::kInvalidArgument, "of another device"));
+  EXPECT_THAT(failure(to_host(x)),
+              refused_with(StatusCode::kPermissionDenied, "cannot be used by"));
 }
 
 TEST_F(AsyncRuntime, HasAsManyQueuesAsWereAskedFor) {

@@ -29,6 +29,10 @@ class Handmade {
   };
   explicit Handmade(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
   Handmade(Handmade&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Handmade& operator=(Handmade&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
   ~Handmade() { destroy(); }
   void destroy() {
     if (handle_) std::exchange(handle_, nullptr).destroy();

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "async/async_test_util.h"
+#include "async/device_state.h"
 
 namespace halyard::async {
 namespace {
@@ -164,6 +165,30 @@ TEST_F(AsyncTask, AnyCoroutineAwaitsAFuture) {
     }(runtime.device(), result, done);
     done.wait();
     EXPECT_THAT(result, Each(1.0f));
+  }
+}
+
+// Its threads sleep then, or are about to.
+TEST_F(AsyncTask, AnAwaitWakesARuntimeThatHasNothingToDo) {
+  const auto x = run(ones<float>({64, 64}) | share);
+  const auto idle = [&] { check(runtime.device().queue().state()->queue.wait_idle()); };
+  const auto body = [](Shared<Tensor<float>> of) -> Task<float> {
+    const auto product = co_await to_host(matmul(of, of));
+    co_return product[0];
+  };
+  for (int i = 0; i < 200; ++i) {
+    idle();
+    float foreign = 0;
+    std::latch done(1);
+    [](Device device, Shared<Tensor<float>> of, float& out, std::latch& end) -> Detached {
+      const auto product = co_await (to_host(matmul(of, of)) | on(device));
+      out = product[0];
+      end.count_down();
+    }(runtime.device(), x, foreign, done);
+    done.wait();
+    ASSERT_EQ(foreign, 64.0f) << i;
+    idle();
+    ASSERT_EQ(run(body(x)), 64.0f) << i;
   }
 }
 

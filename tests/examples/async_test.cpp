@@ -31,12 +31,17 @@ INSTANTIATE_TEST_SUITE_P(WithAsio, AsyncExample,
                          [](const auto& test) { return std::string(test.param.first); });
 #endif
 
-TEST(ReadmeFirstProgram, IsTheExample) {
+class FirstProgram : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FirstProgram, OfADocumentIsTheExample) {
   const std::string program = read(FIRST_PROGRAM);
-  const std::string readme = read(README);
-  EXPECT_NE(readme.find("```cpp\n" + program.substr(program.find("#include")) + "```\n"),
+  const std::string document = read(GetParam());
+  EXPECT_NE(document.find("```cpp\n" + program.substr(program.find("#include")) + "```\n"),
             std::string::npos);
 }
+INSTANTIATE_TEST_SUITE_P(Of, FirstProgram, ::testing::Values(README, GUIDE), [](const auto& test) {
+  return std::string(test.index == 0 ? "Readme" : "Guide");
+});
 
 }  // namespace
 }  // namespace halyard_test

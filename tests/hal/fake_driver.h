@@ -56,6 +56,7 @@ struct Control {
                       .max_in_flight = 1024};
   Status fail_open_lane;
   Status fail_allocate;
+  Status fail_dispatch;  // the next one that is issued; those behind it are none of its
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
   std::function<void(const Recording&)> on_prepare;
@@ -161,9 +162,14 @@ class FakeLane final : public timeline::NativeQueue {
   }
   timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool) noexcept override {
     std::size_t count = 0;
+    Status failure;
     {
       std::lock_guard lock(mutex_);
       for (const timeline::Issue& issue : batch) {
+        if (!control_.fail_dispatch.ok() && is_dispatch(issue)) {
+          failure = std::exchange(control_.fail_dispatch, {});
+          break;
+        }
         if (control_.automatic && pending_.empty() && reached(issue.waits)) {
           execute(*static_cast<const Operation*>(issue.operation));
           ++done_;
@@ -176,7 +182,7 @@ class FakeLane final : public timeline::NativeQueue {
       }
     }
     if (control_.automatic) run();
-    return {.count = count, .busy = count != batch.size()};
+    return {.count = count, .busy = failure.ok() && count != batch.size(), .status = failure};
   }
   Status mark() noexcept override { return {}; }
   timeline::Progress poll() noexcept override { return {done_.load(), {}}; }
@@ -233,6 +239,11 @@ class FakeLane final : public timeline::NativeQueue {
     std::vector<timeline::Edge> waits;
     const void* operation;
   };
+  static bool is_dispatch(const timeline::Issue& issue) {
+    const auto& operation = *static_cast<const Operation*>(issue.operation);
+    return operation.kind == OperationKind::kCommand &&
+           operation.command.kind == CommandKind::kDispatch;
+  }
   static bool reached(std::span<const timeline::Edge> waits) {
     for (const timeline::Edge& edge : waits) {
       if (static_cast<FakeLane*>(edge.queue)->done_ < edge.sequence) return false;

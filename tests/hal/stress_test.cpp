@@ -9,9 +9,7 @@
 #include <array>
 #include <atomic>
 #include <barrier>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -21,6 +19,7 @@
 
 #include "hal/device.h"
 #include "hal/registry.h"
+#include "hal/stress_seeds.h"
 #include "halyard/hal/device.h"
 
 namespace halyard::hal {
@@ -362,23 +361,8 @@ void StressProgram::run() {
   ledger.expect(ledger.payloads.load() == 0, "a payload is left");
 }
 
-std::vector<std::uint64_t> seeds() {
-  std::uint64_t first = 1, last = kSeeds;
-  if (const char* const text = std::getenv("HALYARD_STRESS_SEEDS"); text != nullptr) {
-    const std::string_view range = text;
-    const auto dots = range.find("..");
-    const char* const end = text + range.size();
-    std::from_chars(text, end, first);
-    last = first;
-    if (dots != range.npos) std::from_chars(text + dots + 2, end, last);
-  }
-  std::vector<std::uint64_t> all;
-  for (; first <= last; ++first) all.push_back(first);
-  return all;
-}
-
 TEST(HalStress, WhateverSeveralThreadsDoHolds) {
-  for (const std::uint64_t seed : seeds()) {
+  for (const std::uint64_t seed : testing::stress_seeds(kSeeds)) {
     StressProgram program(seed);
     program.run();
     ASSERT_EQ(program.ledger.wrong.load(), nullptr)
