@@ -63,9 +63,7 @@ TEST_F(AsyncOperation, AFutureRunsOnceToo) {
   EXPECT_EQ(sync_wait(std::move(future)), 1);
   EXPECT_THAT(sync_wait(as_result(std::move(future))).status(), once);
   EXPECT_THAT(failure(zip(std::move(future), 2)), once);
-  run([&]() -> Task<> {
-    EXPECT_THAT((co_await as_result(std::move(future))).status(), once);
-  }());
+  run([&]() -> Task<> { EXPECT_THAT((co_await as_result(std::move(future))).status(), once); }());
 }
 
 TEST_F(AsyncOperation, ThatWasMovedFromIsRefusedWhateverItsKind) {
