@@ -560,57 +560,6 @@ void World::cancel(std::uint32_t k) {
   }
 }
 
-void World::step() {
-  for (std::uint32_t s = 0; s < semaphores_.size(); ++s) {
-    if (!semaphores_[s]) continue;
-    const timeline::Semaphore& semaphore = *semaphores_[s].object();
-    Word& last = words_[s];
-    const Word now = {semaphore.value(),
-                      semaphore.look(timeline::kMaxValue) == timeline::Semaphore::Look::kFailed};
-    if (now.value < last.value || now.failed < last.failed) {
-      check(false, fmt::format("s{} was {}, is {}, failed: {}, {}", s, last.value, now.value,
-                               last.failed, now.failed));
-    }
-    if (now.value != last.value && !justified({s, now.value})) {
-      check(false, fmt::format("s{} is {}, which nobody has signalled", s, now.value));
-    }
-    last = now;
-  }
-  std::erase_if(to_run_, [this](std::uint32_t k) {
-    if (shared_->cells[k].written != token(k)) return false;
-    for (const PlannedPoint& point : plan_.nodes[k].waits) {
-      if (by_host_[k] || justified(point)) continue;
-      check(false, fmt::format("ran before s{} was {}", point.semaphore, point.value), k);
-    }
-    return true;
-  });
-}
-
-bool World::happened(std::uint32_t k) const noexcept {
-  return passed_[k] || shared_->cells[k].written == token(k);
-}
-
-bool World::signalled(const PlannedPoint& point) const noexcept {
-  return std::ranges::any_of(plan_.producers[point.semaphore], [&](const Plan::Producer& producer) {
-    return producer.value >= point.value && happened(producer.node);
-  });
-}
-
-// Barriers may wait for barriers, also in a circle of which only one can have begun.
-bool World::justified(const PlannedPoint& point) {
-  for (bool more = true; more && !signalled(point);) {
-    more = false;
-    for (std::uint32_t k = 0; k < plan_.nodes.size(); ++k) {
-      const Node& node = plan_.nodes[k];
-      if (node.kind != NodeKind::kBarrier || !submitted_[k] || passed_[k]) continue;
-      passed_[k] = std::ranges::all_of(
-          node.waits, [this](const PlannedPoint& wait) { return signalled(wait); });
-      more |= passed_[k];
-    }
-  }
-  return signalled(point);
-}
-
 // Who can satisfy its waits, as far as there is room.
 std::vector<std::uint32_t> World::inputs(std::uint32_t k) const {
   std::vector<std::uint32_t> from;
