@@ -94,7 +94,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     for (std::uint64_t i = waits ? random.below(4) : 0; i != 0; --i) {
       const auto s = static_cast<std::uint32_t>(random.below(semaphores));
       if (producers[s].empty()) continue;
-      // The value of a producer, or one below that nobody else signals.
+      // The value of a producer, or the one below, which perhaps nobody signals.
       std::uint64_t value = producers[s][random.below(producers[s].size())].value;
       if (random.one_in(4)) value -= random.below(2);
       if (value != 0) node.waits.push_back({s, value});

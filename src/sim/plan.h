@@ -4,9 +4,9 @@
 // of async (async_program.h) draws the latter as it goes.
 //
 // Nodes form a DAG: each waits for points that earlier nodes signal, so that every wait can be
-// satisfied. They are dealt to host threads, which go through theirs in any order: late, early,
-// repeated and reverse-ordered signals come by themselves. Several nodes may signal one semaphore
-// in no order between them.
+// satisfied. They are dealt to host threads, which go through theirs in any order: late, early
+// and reverse-ordered signals come by themselves. Several nodes may signal one semaphore, in no
+// order between them, also one value.
 #pragma once
 
 #include <cstdint>

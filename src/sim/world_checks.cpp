@@ -52,7 +52,8 @@ bool World::signalled(const PlannedPoint& point) const noexcept {
   });
 }
 
-// Barriers may wait for barriers, also in a circle of which only one can have begun.
+// Barriers may wait for barriers; in a circle of them, as for other producers of a value, one has
+// to begin. So what has happened is found from what has, and not from what is asked.
 bool World::justified(const PlannedPoint& point) {
   for (bool more = true; more && !signalled(point);) {
     more = false;
