@@ -263,6 +263,29 @@ void threads_use_events_of_their_own_and_one_of_all(Context& t) {
   VERIFY(refused < 800);  // the last to set it finds it set
 }
 
+// Each execution has its own state of the event: none goes on by the set of another.
+void threads_execute_one_recording_with_an_event_at_once(Context& t) {
+  constexpr std::size_t kSize = 100000;
+  const Event event = t.device().create_event().value();
+  Recorder recorder(t.device());
+  recorder.copy(hal::slot(0, 0, kSize), hal::slot(1, 0, kSize)).set_event(event);
+  recorder.wait_event(event).copy(hal::slot(1, 0, kSize), hal::slot(2, 0, kSize));
+  const CommandBuffer commands = recorder.finish().value();
+  Threads threads;
+  for (std::uint8_t thread = 0; thread < t.threads(4); ++thread) {
+    threads.start([&t, &commands, thread, queue = thread % 2 == 0 ? t.compute() : t.copy_queue()] {
+      const Buffer between = t.buffer(kSize);
+      const Buffer to = t.buffer(kSize);
+      for (std::uint8_t i = 1; i <= 50; ++i) {
+        const auto byte = static_cast<std::uint8_t>(4 * i + thread);
+        const Buffer from = t.buffer(kSize, byte);
+        VERIFY_OK(queue.execute_and_wait(commands, {.bindings = {from, between, to}}, kWatchdog));
+        VERIFY(contents(to) == ByteVector(kSize, std::byte{byte}));
+      }
+    });
+  }
+}
+
 // ---- Misuse
 
 // Its wait is refused, and nothing comes of its submission.
@@ -382,6 +405,7 @@ constexpr Case kCases[] = {
     CASE(chain_of_recordings_hands_an_event_on),
     CASE_ON_EVERY_QUEUE(event_may_be_dropped_before_its_recordings_run),
     CASE(threads_use_events_of_their_own_and_one_of_all),
+    CASE(threads_execute_one_recording_with_an_event_at_once),
     CASE_ON_EVERY_QUEUE(wait_for_what_nobody_has_set_is_refused),
     CASE_ON_EVERY_QUEUE(wait_that_does_not_wait_on_the_setting_submission_is_refused),
     CASE_ON_EVERY_QUEUE(set_without_a_signal_serves_its_own_recording_only),

@@ -129,6 +129,18 @@ void same_memory_can_be_imported_by_two_devices(Context& t) {
   VERIFY_UNTIL(host.released == 2);
 }
 
+void memory_can_be_imported_again_after_its_release(Context& t) {
+  Host host;
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    {
+      const Buffer buffer = host.import(t).value();
+      t.finish([&](const hal::SubmitInfo& info) { return t.queue().fill(buffer, i, 1, info); });
+    }
+    VERIFY_UNTIL(host.released == i);
+    VERIFY(std::ranges::all_of(host.bytes, [i](std::byte byte) { return byte == std::byte{i}; }));
+  }
+}
+
 void statistics_count_what_lives(Context& t) {
   const hal::MemoryStatistics before = t.device().memory_statistics();
   {
@@ -252,6 +264,7 @@ constexpr Case kCases[] = {
     CASE(import_that_fails_releases_nothing),
     CASE(callable_of_a_failed_import_is_destroyed),
     CASE(same_memory_can_be_imported_by_two_devices),
+    CASE_ON_EVERY_QUEUE(memory_can_be_imported_again_after_its_release),
     CASE(statistics_count_what_lives),
     CASE_ON_EVERY_QUEUE(statistics_count_memory_that_only_a_submission_uses),
     CASE(statistics_keep_imported_memory_apart),

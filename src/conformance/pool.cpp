@@ -107,6 +107,33 @@ void every_transfer_takes_pool_memory(Context& t) {
   VERIFY(contents(to) == expected);
 }
 
+void recordings_transfer_pool_memory(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Pool pool = make_pool(t);
+  const ByteVector bytes = ramp(kSize);
+  const Buffer from = t.buffer_of(std::span<const std::byte>(bytes));
+  const Buffer to = t.buffer(kSize);
+  const Buffer x = allocate(t.queue(), pool, kSize, {.signal = {{s, 1}}});
+  const Buffer y = allocate(t.queue(), pool, kSize, {.wait = {{s, 1}}, .signal = {{s, 2}}});
+  Recording recording(t);
+  recording->copy(recording.whole(from), recording.whole(x)).barrier();
+  recording->copy(recording.whole(x), recording.whole(y)).barrier();
+  recording->fill(recording.ref(y, 7, 1), 9, 1).fill(recording.ref(y, 8, 92), 5, 4);
+  recording->update(recording.ref(y, 100, 50), hal::Bytes(bytes.data(), 50)).barrier();
+  recording->copy(recording.whole(y), recording.whole(to));
+  const hal::CommandBuffer commands = recording.finish();
+  VERIFY_OK(t.queue().execute(
+      commands, {.bindings = recording.table(), .wait = {{s, 2}}, .signal = {{s, 3}}}));
+  VERIFY_OK(t.queue().deallocate(x, {.wait = {{s, 3}}, .signal = {{s, 4}}}));
+  VERIFY_OK(t.queue().deallocate(y, {.wait = {{s, 4}}, .signal = {{s, 5}}}));
+  VERIFY_OK(s.wait(5, kWatchdog));
+  ByteVector expected = bytes;
+  expected[7] = std::byte{9};
+  model_fill(std::span(expected).subspan(8, 92), 5, 4);
+  std::copy_n(bytes.begin(), 50, expected.begin() + 100);
+  VERIFY(contents(to) == expected);
+}
+
 void recording_refers_to_memory_that_comes_later(Context& t) {
   const Semaphore s = t.semaphore();
   const Buffer x = allocate(t.queue(), make_pool(t), 64, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -396,6 +423,27 @@ void misuse_is_refused(Context& t) {
   VERIFY_OK(x.map());
 }
 
+// A refusal is the caller's: neither the device nor its queues have an error by it.
+void refusal_of_what_is_in_use_is_no_error_of_the_device(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  const Semaphore gate = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  VERIFY_OK(t.queue().deallocate(x, {.wait = {{gate, 1}}, .signal = {{s, 2}}}));
+  const hal::Event event = t.device().create_event().value();
+  const hal::CommandBuffer waits = hal::Recorder(t.device()).wait_event(event).finish().value();
+  for (const Status& refused :
+       {t.queue().deallocate(x, {}), t.queue().fill(x, 0, 4, {}), x.map().status(),
+        t.queue().copy(x, t.buffer(kSize), {}), t.queue().execute(waits, {})}) {
+    VERIFY_CODE(refused, StatusCode::kFailedPrecondition);
+    VERIFY_OK(t.device().status());
+    VERIFY_OK(t.queue().barrier_and_wait({}, kWatchdog));
+  }
+  VERIFY_OK(gate.signal(1));
+  VERIFY_OK(s.wait(2, kWatchdog));
+  VERIFY_OK(t.device().status());
+}
+
 void threads_share_a_tight_pool(Context& t) {
   const Pool pool = make_pool(t, 8 * kSize);
   {
@@ -430,6 +478,8 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(size_and_type_are_known_before_the_memory_is_there),
     CASE_ON_EVERY_QUEUE(whole_life_is_submitted_ahead),
     CASE_ON_EVERY_QUEUE(every_transfer_takes_pool_memory),
+    {"pool", "recordings_transfer_pool_memory", recordings_transfer_pool_memory,
+     Vary::kQueueKinds | Vary::kBindings},
     {"pool", "recording_refers_to_memory_that_comes_later",
      recording_refers_to_memory_that_comes_later, Vary::kBindings},
     CASE_ON_EVERY_QUEUE(chained_cycles_need_no_host),
@@ -450,6 +500,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(buffer_of_no_bytes_comes_and_goes),
     CASE_ON_EVERY_QUEUE(peer_device_uses_pool_memory),
     CASE_ON_EVERY_QUEUE(misuse_is_refused),
+    CASE_ON_EVERY_QUEUE(refusal_of_what_is_in_use_is_no_error_of_the_device),
     CASE(threads_share_a_tight_pool),
 };
 #undef CASE
