@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Callbacks of semaphores: when they run, how often, and what they may do.
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -165,6 +168,37 @@ void callback_is_told_when_the_last_signaller_is_gone(Context& t) {
   VERIFY_UNTIL(runs == 1);
 }
 
+// Timepoints of others: a descriptor that becomes readable signals a semaphore, and one of a poll
+// loop hears of a value. Pipes, so that it holds on every POSIX system; an eventfd does the same.
+void descriptors_start_work_and_hear_of_its_end(Context& t) {
+  struct Pipe {
+    int end[2] = {-1, -1};
+    Pipe() { (void)!::pipe(end); }
+    ~Pipe() { ::close(end[0]), ::close(end[1]); }
+  } start, ended;
+  const Semaphore s = t.semaphore();
+  const Semaphore done = t.semaphore();
+  VERIFY_OK(t.queue().barrier({.wait = {{s, 1}}, .signal = {{done, 1}}}));
+  const auto registration = done.on_reach(1, [&](const Status& status) {
+    const auto code = static_cast<unsigned char>(status.code());
+    VERIFY(::write(ended.end[1], &code, 1) == 1);
+  });
+  Threads threads;
+  threads.start([&] {
+    char byte;
+    VERIFY(::read(start.end[0], &byte, 1) == 1);
+    VERIFY_OK(s.signal(1));
+  });
+  ::pollfd heard{ended.end[0], POLLIN, 0};
+  VERIFY_EQ(::poll(&heard, 1, 0), 0);
+  VERIFY(::write(start.end[1], "", 1) == 1);
+  constexpr auto kLimit = std::chrono::duration_cast<std::chrono::milliseconds>(kWatchdog);
+  VERIFY_EQ(::poll(&heard, 1, static_cast<int>(kLimit.count())), 1);
+  unsigned char code = 0xff;
+  VERIFY(::read(ended.end[0], &code, 1) == 1);
+  VERIFY_EQ(code, 0);
+}
+
 #define CASE(name) {"callback", #name, name}
 #define CASE_ON_EVERY_QUEUE(name) {"callback", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
@@ -179,6 +213,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(callback_runs_when_a_device_signals),
     CASE_ON_EVERY_QUEUE(every_callback_of_a_value_runs_once),
     CASE(callback_is_told_when_the_last_signaller_is_gone),
+    CASE_ON_EVERY_QUEUE(descriptors_start_work_and_hear_of_its_end),
 };
 #undef CASE
 #undef CASE_ON_EVERY_QUEUE
