@@ -304,6 +304,20 @@ void submit_and_wait(Program& program) {
   }
 }
 
+// More is ready at once than a turn takes (three, here), and who comes for another reason takes the
+// role as the next turn is due.
+void turn_and_look(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue();
+  for (int i = 0; i < 4; ++i) w.submit(queue, {{w.s.get(), 1}}, {});
+  program.thread("signaller", [&w] { w.signal(*w.s.get()), (void)w.engine.step_issue(); });
+  program.thread("looker", [&queue] { (void)queue->wait_idle(kNow); });
+  program.at_end([&] {
+    w.settle();
+    expect(queue.native().issued() == 4, "what is ready is not issued");
+  });
+}
+
 template <bool kPolled>
 void park_and_cover(Program& program) {
   auto& w = program.keep<World>();
@@ -430,6 +444,7 @@ constexpr Scenario kScenarios[] = {
     {"two_submitters", &two_submitters},
     {"three_submitters", &three_submitters, 2},
     {"two_signallers_of_one_queue", &two_signallers_of_one_queue},
+    {"turn_and_look", &turn_and_look, 2},
     {"overtaken_retirement", &submit_and_wait<false, true>},
     {"overtaken_retirement_and_shell", &submit_and_wait<true, true>, 2},
     {"park_and_cover", &park_and_cover<false>},
