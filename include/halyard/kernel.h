@@ -8,7 +8,7 @@
  *     HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = a * x[HY_GLOBAL_X] + y[HY_GLOBAL_X]; }
  *   }
  *
- * A kernel has a name, a workgroup size (1 to 1024 items) and at most 24 parameters and statements
+ * A kernel has a name, a workgroup size (1 to 1024 items) and at most 40 parameters and statements
  * on their sizes. Its body is the control flow of the whole group. What each item does stands in
  * blocks:
  *
@@ -22,7 +22,8 @@
  *   3. Buffers and shared arrays are written only inside blocks; inputs and scalars never.
  *   4. A block does not write a local that is declared outside it. What an item keeps from block to
  *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
- *   5. No variables at file scope or `static`, except constants; no pointer variables.
+ *   5. No variables at file scope or `static`, except constants; no pointers but parameters of
+ *      functions. Who gives a function an address writes there, unless it is one of constants.
  *   6. Within one block no item reads what another writes, except both by atomics. From block to
  *      block items exchange data through shared arrays only, never through buffers. What is read
  *      outside blocks, the next block does not write: on a GPU an item may be there already.
@@ -125,8 +126,8 @@ HY_FN hy_index hy_clip(hy_index n, hy_index first, hy_index count) {
 #define HY_STRIP(...) __VA_ARGS__
 #define HY_PASTE(M, k, ...) HY_PASTE_KIND(M, k, __VA_ARGS__)
 #define HY_PASTE_KIND(M, k, kind, ...) M##kind(k, __VA_ARGS__)
-/* 27 scans: one for each parameter, and some to spare. */
-#define HY_SCAN(...) HY_SCAN9(HY_SCAN9(HY_SCAN9(__VA_ARGS__)))
+/* 53 scans: one for each parameter, and some to spare. */
+#define HY_SCAN(...) HY_SCAN9(HY_SCAN9(HY_SCAN9(HY_SCAN9(__VA_ARGS__))))
 #define HY_SCAN9(...) HY_SCAN3(HY_SCAN3(HY_SCAN3(__VA_ARGS__)))
 #define HY_SCAN3(...) HY_SCAN1(HY_SCAN1(HY_SCAN1(__VA_ARGS__)))
 #define HY_SCAN1(...) __VA_ARGS__

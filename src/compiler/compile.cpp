@@ -101,8 +101,8 @@ class Compilation {
     HALYARD_ASSIGN_OR_RETURN(
         const ProcessOutput output,
         compile({kHostTriple, "-DHY_RULES", "-fopenmp-simd", "-fsyntax-only", "-Wall", "-Wextra",
-                 "-Wno-unused-parameter", "-Wshadow", "-Werror=shadow", "-Xclang", "-ast-dump=json",
-                 "-MD", "-MT", "inputs", "-MF", rule}));
+                 "-Wno-unused-parameter", "-Wshadow", "-Werror=shadow", "-Werror=cast-qual",
+                 "-Werror=vla", "-Xclang", "-ast-dump=json", "-MD", "-MT", "inputs", "-MF", rule}));
     if (output.exit_code != 0) return rejected("does not compile", output.err);
     HALYARD_ASSIGN_OR_RETURN(Analysis analysis, analyze(output.out));
     if (!analysis.diagnostics.empty()) return rejected("breaks a rule", analysis.diagnostics);

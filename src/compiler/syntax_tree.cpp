@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kReflectPrefix = "hy_reflect_";
 constexpr std::string_view kBodyPrefix = "hy_body_";
+constexpr std::size_t kMaxParameters = 40;  // halyard/kernel.h
 
 class Analyzer {
  public:
@@ -33,6 +34,8 @@ class Analyzer {
         if (in_body_) follow(node, read);
       } else if (kind == "VarDecl" && !is_constant(node)) {
         complain(node, fmt::format("variable '{}' at file scope is not a constant", name));
+      } else if (kind == "RecordDecl" && !name.starts_with("hy_")) {
+        walk(node, false);
       }
     }
     return std::move(analysis_);
@@ -52,6 +55,7 @@ class Analyzer {
     check_name(node, name);
     privates_.clear();
     std::vector<Statement> statements;
+    std::set<std::string> parameters;
     for (const Json& enumerator : node.at("inner")) {
       const std::string whole = text_of(enumerator, "name");
       const std::uint32_t value = value_of(enumerator);
@@ -80,12 +84,19 @@ class Analyzer {
         add_constant(kernel, parameter, type);
       } else if (key == "same_shape" || key == "same_size") {
         statements.push_back(statement_of(key == "same_shape", parameter, value));
+        continue;
       } else if (key.starts_with("tile")) {
         std::vector<std::uint32_t>& tile = kernel.bindings.back().tile;
         if (tile.size() < kernel.bindings.back().rank) tile.push_back(value);
       } else if (key.starts_with("in_tensor") || key.starts_with("hy_")) {
         add_tensor(kernel, key, parameter, type);
       }
+      if (!parameter.empty()) parameters.insert(parameter);
+    }
+    if (const std::size_t count = parameters.size() + statements.size(); count > kMaxParameters) {
+      complain(node,
+               fmt::format("kernel {}: {} parameters and statements on sizes; {} are the most",
+                           name, count, kMaxParameters));
     }
     // Tensors may stand behind what is said of them.
     for (const Statement& statement : statements) equate(node, statement, kernel);
@@ -228,7 +239,15 @@ class Analyzer {
       }
       if (!in_block) outside_.insert(text_of(node, "id"));
     }
-    if (in_body_ && is_write(node, kind)) check_write(node, in_block);
+    if (kind == "FieldDecl" &&
+        text_of(node.at("type"), "qualType").find('*') != std::string::npos) {
+      complain(node,
+               fmt::format("'{}' is a pointer; index the parameter itself", text_of(node, "name")));
+    }
+    if (in_body_) {
+      for_each_written(node, kind,
+                       [&](const Json& target) { check_write(node, target, in_block); });
+    }
     if (const Json* element = atomic_operand(node, kind)) check_atomic(node, *element, in_block);
     const auto inner = node.find("inner");
     if (inner == node.end()) return;
@@ -242,8 +261,29 @@ class Analyzer {
            (kind == "UnaryOperator" && (opcode == "++" || opcode == "--"));
   }
 
-  void check_write(const Json& node, bool in_block) {
-    const Json* declaration = written_variable(node.at("inner").at(0));
+  // fn(expression) for what the expression `node` assigns to, and for what it gives a function the
+  // address of, unless that may only read.
+  template <class F>
+  static void for_each_written(const Json& node, const std::string& kind, F&& fn) {
+    if (is_write(node, kind)) fn(node.at("inner").at(0));
+    for_each_address(node, kind, [&](const Json& argument, bool may_write) {
+      if (may_write) fn(argument);
+    });
+  }
+
+  // fn(argument, may_write) for the addresses, also of arrays, that a call gives away.
+  template <class F>
+  static void for_each_address(const Json& node, const std::string& kind, F&& fn) {
+    if (kind != "CallExpr" || atomic_operand(node, kind) != nullptr) return;
+    const Json& inner = node.at("inner");  // the function, and its arguments
+    for (std::size_t i = 1; i < inner.size(); ++i) {
+      const std::string type = text_of(inner[i].at("type"), "qualType");
+      if (type.find('*') != std::string::npos) fn(inner[i], !type.starts_with("const "));
+    }
+  }
+
+  void check_write(const Json& node, const Json& target, bool in_block) {
+    const Json* declaration = written_variable(target);
     if (declaration == nullptr) return;
     const std::string kind = text_of(*declaration, "kind");
     const std::string name = user_name(*declaration);
@@ -351,6 +391,14 @@ class Analyzer {
       for (const Json& child : *inner) follow(child, read);
     } else if (inner == node.end()) {
       return;
+    } else if (kind == "CallExpr") {
+      for_each_address(node, kind, [&](const Json& argument, bool) {
+        const Json* declaration = written_variable(argument);
+        if (declaration != nullptr && text_of(*declaration, "kind") == "ParmVarDecl") {
+          read.insert({text_of(*declaration, "id"), ""});
+        }
+      });
+      for (const Json& child : *inner) follow(child, read);
     } else if (kind == "IfStmt") {
       follow(inner->at(0), read);
       Elements otherwise = read;
@@ -371,11 +419,10 @@ class Analyzer {
 
   void check_block(const Json& node, const Elements& read) {
     const std::string kind = text_of(node, "kind");
-    const Json* target = atomic_operand(node, kind);
-    if (target == nullptr && is_write(node, kind)) target = &node.at("inner").at(0);
-    const Json* declaration = target == nullptr ? nullptr : written_variable(*target);
-    if (declaration != nullptr) {
-      const auto [id, index] = element_of(*target, *declaration);
+    const auto check = [&](const Json& target) {
+      const Json* declaration = written_variable(target);
+      if (declaration == nullptr) return;
+      const auto [id, index] = element_of(target, *declaration);
       const bool race = std::any_of(read.begin(), read.end(), [&](const auto& element) {
         return element.first == id &&
                (element.second == index || element.second.empty() || index.empty());
@@ -386,7 +433,9 @@ class Analyzer {
                                    "{{}} behind what reads",
                                    user_name(*declaration)));
       }
-    }
+    };
+    if (const Json* element = atomic_operand(node, kind)) check(*element);
+    for_each_written(node, kind, check);
     const auto inner = node.find("inner");
     if (inner == node.end()) return;
     for (const Json& child : *inner) check_block(child, read);

@@ -425,6 +425,48 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  HY_ITEMS { float* p = y; p[0] = 1; "
                  "}\n}\n",
                  2, "'p' is a pointer"},
+        Rejected{"a_local_whose_address_a_block_gives_away",
+                 "HY_FN void bump(float* a) { *a += 1.0f; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  float a = 0;\n"
+                 "  HY_ITEMS { bump(&a); }\n  HY_ITEMS { y[HY_X] = a; }\n}\n",
+                 4, "a block writes 'a', which is declared outside it"},
+        Rejected{"a_local_array_that_a_block_gives_away",
+                 "HY_FN void clear(float* a) { a[0] = 0.0f; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  float a[2] = {1, 2};\n"
+                 "  HY_ITEMS { clear(a); y[HY_X] = a[1]; }\n}\n",
+                 4, "a block writes 'a'"},
+        Rejected{"a_buffer_given_away_outside_a_block",
+                 "HY_FN void set(float* q) { q[0] = 1.0f; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {\n  set(y + 1);\n"
+                 "  HY_ITEMS { y[HY_X] += 1; }\n}\n",
+                 3, "'y' is written outside a block"},
+        Rejected{"a_buffer_given_to_a_builtin_outside_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {\n  __builtin_memset(y, 0, 16);\n"
+                 "  HY_ITEMS { y[HY_X] += 1; }\n}\n",
+                 2, "'y' is written outside a block"},
+        Rejected{"a_block_that_writes_what_a_function_has_just_read",
+                 "HY_FN float first(const float* q) { return q[0]; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {\n  const float a = first(y);\n"
+                 "  HY_ITEMS { y[HY_X] = a; }\n}\n",
+                 4, "a block writes 'y', which is read between it and the block before"},
+        Rejected{"a_block_whose_function_writes_what_was_just_read",
+                 "HY_FN void set(float* q, float a) { q[0] = a; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {\n  const float a = y[0];\n"
+                 "  HY_ITEMS { if (HY_X == 0) set(y, a); }\n}\n",
+                 4, "a block writes 'y', which is read between it and the block before"},
+        Rejected{"a_write_to_an_input_by_a_cast",
+                 "HY_KERNEL(k, 4, 1, 1, HY_IN(float, x)) {\n"
+                 "  HY_ITEMS { ((float*)x)[0] = 1.0f; }\n}\n",
+                 2, "drops const qualifier"},
+        Rejected{"a_pointer_in_a_struct",
+                 "struct place {\n  float* at;\n};\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  struct place p = {y};\n"
+                 "  p.at[0] = 1.0f;\n  HY_ITEMS {}\n}\n",
+                 2, "'at' is a pointer"},
+        Rejected{"an_array_of_variable_length",
+                 "HY_KERNEL(k, 4, 1, 1, HY_SCALAR(uint, n)) {\n"
+                 "  HY_ITEMS { float t[n]; t[0] = 0; (void)t; }\n}\n",
+                 2, "variable length array"},
         Rejected{"an_empty_workgroup", "\nHY_KERNEL(k, 4, 0, 1) { HY_ITEMS {} }\n", 2,
                  "1 to 1024 items"},
         Rejected{"a_large_workgroup", "\nHY_KERNEL(k, 1025, 1, 1) { HY_ITEMS {} }\n", 2,
@@ -463,7 +505,35 @@ TEST(Compile, RefusesAFileWithoutKernels) {
   EXPECT_THAT(message(compile_text("")), HasSubstr("has no kernel"));
 }
 
+TEST(Compile, TakesFortyParametersAndSaysThatItDoesNotTakeMore) {
+  const auto with = [](int count) {
+    std::string text = "HY_KERNEL(k, 4, 1, 1";
+    for (int i = 0; i < count; ++i) text += ", HY_SCALAR(uint, a" + std::to_string(i) + ")";
+    return text + ") { HY_ITEMS {} }\n";
+  };
+  EXPECT_EQ(message(compile_text(with(40))), "ok");
+  EXPECT_THAT(message(compile_text(with(41))),
+              HasSubstr("41 parameters and statements on sizes; 40 are the most"));
+}
+
 // What is allowed although it looks like what is not.
+TEST(Compile, AcceptsAddressesOfWhatAnItemMayWrite) {
+  EXPECT_EQ(message(compile_text(R"(
+HY_FN void set(float* to, float value) { to[0] = value; }
+HY_FN float sum(const float* of) { return of[0] + of[1]; }
+HY_KERNEL(k, 4, 1, 1, HY_IN(float, x), HY_OUT(float, y)) {
+  float same[2] = {0.0f, 0.0f};
+  set(same, sum(x));
+  HY_ITEMS {
+    float own[2] = {0.0f, sum(same)};
+    set(own, 2.0f);
+    set(y + HY_X, sum(own));
+  }
+}
+)")),
+            "ok");
+}
+
 TEST(Compile, AcceptsUniformControlFlowAndLocalWrites) {
   EXPECT_EQ(message(compile_text(R"(
 static const float kTable[2] = {1.0f, 2.0f};
