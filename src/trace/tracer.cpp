@@ -79,9 +79,12 @@ std::string name_of_this_thread() {
 // One thread writes, one drains.
 struct Tracer::Ring final : RefCounted {
   Ring(std::size_t size, Track own_track) noexcept
-      : records(new(std::nothrow) Record[size]), mask(size - 1), track(own_track) {}
+      : records(static_cast<Record*>(::operator new(size * sizeof(Record), std::nothrow))),
+        mask(size - 1),
+        track(own_track) {}
+  ~Ring() { ::operator delete(records); }
 
-  const std::unique_ptr<Record[]> records;
+  Record* const records;  // each is there once it is written: 2 MiB are not touched before
   const std::uint64_t mask;
   const Track track;
   alignas(64) base::Atomic<std::uint64_t> written{0};

@@ -9,6 +9,7 @@
 
 #include "cpu_test_util.h"
 #include "drivers/cpu/queue.h"
+#include "trace/tracer.h"
 
 namespace halyard::cpu {
 namespace {
@@ -280,6 +281,31 @@ TEST(CpuLane, NoArmedSequenceIsMissedUnderConcurrency) {
     retired.store(lane.poll().sequence);
   }
   issuer.join();
+}
+
+// A reading is a tick, and so is a track that is added, as a thread's first note does. The tick of
+// that is not between the begin and the end of what the thread runs.
+struct TickingClock final : Clock {
+  trace::Tracer* tracer = nullptr;
+  Nanoseconds now() noexcept override { return tracer->add_track("a reading"); }
+};
+
+TEST(CpuLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
+  TickingClock clock;
+  trace::Tracer tracer(clock);
+  clock.tracer = &tracer;
+  trace::Stamps stamps;
+  stamps.tracer = &tracer;
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  const Ref<hal::Memory> memory = allocate(*device, 64);
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kCommand;
+  operation.command = fill(whole(memory), 1);
+  const timeline::Issue one{{}, &operation, 1, false, &stamps};
+  ASSERT_EQ(lane.issue({&one, 1}, true).count, 1u);
+  help_all(lane);
+  EXPECT_EQ(stamps.end - stamps.begin, 3) << "its command's begin and end, the submission's end";
 }
 
 }  // namespace

@@ -265,5 +265,26 @@ TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
+// A reading is a tick, and so is a track that is added, as a thread's first note does. The tick of
+// that is not between the begin and the end of what the thread runs.
+struct TickingClock final : Clock {
+  trace::Tracer* tracer = nullptr;
+  Nanoseconds now() noexcept override { return tracer->add_track("a reading"); }
+};
+
+TEST(SerialLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
+  TickingClock clock;
+  trace::Tracer tracer(clock);
+  clock.tracer = &tracer;
+  trace::Stamps stamps;
+  stamps.tracer = &tracer;
+  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  const hal::Operation operation = fill(memory, 1);
+  const auto lane = make_lane();
+  ASSERT_EQ(issue(*lane, operation, 1, {}, &stamps).count, 1u);
+  wait_until(*lane, 1);
+  EXPECT_EQ(stamps.end - stamps.begin, 2) << "the command's end, the submission's end";
+}
+
 }  // namespace
 }  // namespace halyard::serial

@@ -370,6 +370,7 @@ hcq::Outcome CommandBuffer::run_traced(hcq::Ring& ring, const std::uint64_t* wor
     if (cursor % 2 == 0) {
       if (slice.allowance() == 0) return hcq::Outcome::kYield;
       slice.spend(1);
+      stamps.tracer->prepare_thread();  // it may have passed to another
       stamps.command_begin = stamps.tracer->now();
       ++cursor;  // before start(), as in run()
       if (!start(ring, self.records_[at], table)) return hcq::Outcome::kJob;

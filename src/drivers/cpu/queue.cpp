@@ -28,6 +28,7 @@ using hcq::word;
 // between is called, where it does not note its commands itself.
 void stamp_begin(const std::uint64_t* words) {
   auto& stamps = *reinterpret_cast<trace::Stamps*>(words[0]);
+  stamps.tracer->prepare_thread();
   stamps.begin = stamps.tracer->now();
   stamps.command_begin = stamps.tracer->now();  // within the submission
 }

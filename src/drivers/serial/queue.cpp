@@ -153,7 +153,10 @@ bool Lane::wait_for(const timeline::Edge& edge) noexcept {
 bool Lane::run(const Slot& next) noexcept {
   const hal::Operation& operation = *next.operation;
   trace::Stamps* const stamps = next.stamps;
-  if (stamps != nullptr) stamps->command_begin = stamps->begin = stamps->tracer->now();
+  if (stamps != nullptr) {
+    stamps->tracer->prepare_thread();
+    stamps->command_begin = stamps->begin = stamps->tracer->now();
+  }
   bool ended = true;
   switch (operation.kind) {
     case hal::OperationKind::kBarrier:
