@@ -93,7 +93,7 @@ Result<int> trace(const TraceOptions& options) {
 
   if (std::filesystem::file_size(output) == 0) {
     std::filesystem::remove(output);
-    fmt::print(stderr, "halyard: {} did not use Halyard: there is no trace\n", options.program[0]);
+    fmt::print(stderr, "halyard: {} opened no device of Halyard: there is no trace\n", options.program[0]);
   } else {
     HALYARD_ASSIGN_OR_RETURN(const TraceSummary summary, summarize_trace(output));
     // Standard output is the program's.

@@ -67,7 +67,7 @@ TEST_F(Trace, TheExitCodeIsTheProgramsOwn) {
 TEST_F(Trace, AProgramWithoutHalyardLeavesNoFileAndIsToldSo) {
   const Outcome outcome = halyard(traced({"/bin/true"}));
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(outcome.err, "halyard: /bin/true did not use Halyard: there is no trace\n");
+  EXPECT_EQ(outcome.err, "halyard: /bin/true opened no device of Halyard: there is no trace\n");
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 

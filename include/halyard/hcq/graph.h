@@ -17,9 +17,11 @@
 // commands for kernels and one for copies, in memory of its own (CommandQueue::bind); a replay
 // changes the words that differ from the last one, and adds one submission to each.
 //
-//   host          submit ... submit | patch | kick                        patch: while all are
-//   parked queue 1       [wait devices' timelines, wait kick | calls ...] signal queue 2 [wait
-//   devices' timelines, wait kick | calls ...]   wait all, signal timeline
+// clang-format off
+//   host      submit ... submit | patch, while all are parked | kick
+//   queue 1   [wait devices' timelines, wait kick | calls ...] signal
+//   queue 2   [wait devices' timelines, wait kick | calls ...] wait all, signal timeline
+// clang-format on
 //
 // A replay is ordered as one submission by the timelines of all its devices: after everything
 // before it, and it is complete as a whole when the point of any of them is reached.
