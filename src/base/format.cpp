@@ -9,11 +9,21 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <new>
 
 namespace halyard::inline v0::base {
 
-void append_packed(std::string& out, fmt::string_view format, fmt::format_args values) {
+// This source is the library's only one that has exceptions: a text for which there is no memory is
+// cut, as nobody could catch what std::string throws on the library's own threads.
+void append_packed(std::string& out, fmt::string_view format, fmt::format_args values) noexcept {
+#ifdef __cpp_exceptions
+  try {
+    fmt::vformat_to(std::back_inserter(out), format, values);
+  } catch (const std::bad_alloc&) {
+  }
+#else  // the simulation's
   fmt::vformat_to(std::back_inserter(out), format, values);
+#endif
 }
 
 char* write_packed(char* begin, char* end, fmt::string_view format,

@@ -20,8 +20,8 @@
 namespace halyard::inline v0 {
 namespace base {
 
-// Appends the text.
-void append_packed(std::string& out, fmt::string_view format, fmt::format_args values);
+// Appends the text, or as much of it as there is memory for.
+void append_packed(std::string& out, fmt::string_view format, fmt::format_args values) noexcept;
 
 // Writes the text, cut to what fits; returns its end.
 [[nodiscard]] char* write_packed(char* begin, char* end, fmt::string_view format,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arena and Array: memory of a recording, whose size the user decides. They answer null or false
-// when memory is exhausted, where std::vector would throw. Not thread-safe.
+// Arena: memory of a recording, whose size the user decides. It answers null when memory is
+// exhausted. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/array.h"
+
 namespace halyard::inline v0::hal {
 
-namespace detail {
-// realloc(3), which allocates where `memory` is null.
-void* resize(void* memory, std::size_t size) noexcept;
-}  // namespace detail
+using base::Array;
 
 // Bytes that stay where they are until the arena goes.
 class Arena {
@@ -53,7 +52,7 @@ class Arena {
 
   bool add_chunk(std::size_t size) noexcept {
     const std::size_t bytes = std::max(size, kChunk - sizeof(Chunk));
-    Chunk* chunk = static_cast<Chunk*>(detail::resize(nullptr, sizeof(Chunk) + bytes));
+    Chunk* chunk = static_cast<Chunk*>(base::resize(nullptr, sizeof(Chunk) + bytes));
     if (chunk == nullptr) return false;
     chunk->next = chunks_;
     chunks_ = chunk;
@@ -65,54 +64,6 @@ class Arena {
   Chunk* chunks_ = nullptr;
   std::byte* at_ = nullptr;
   std::size_t room_ = 0;
-};
-
-// A vector of trivially copyable elements.
-template <class T>
-class Array {
-  static_assert(std::is_trivially_copyable_v<T>);
-
- public:
-  Array() noexcept = default;
-  Array(Array&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
-  Array& operator=(Array&&) = delete;
-  ~Array() { std::free(static_cast<void*>(data_)); }
-
-  [[nodiscard]] bool push_back(const T& element) noexcept {
-    if (size_ == capacity_ && !reserve(std::max<std::size_t>(2 * size_, 8))) return false;
-    data_[size_++] = element;
-    return true;
-  }
-  // Adds default elements up to `size`.
-  [[nodiscard]] bool grow(std::size_t size) noexcept {
-    if (size > capacity_ && !reserve(std::max(size, 2 * size_))) return false;
-    while (size_ < size) data_[size_++] = T{};
-    return true;
-  }
-  void shrink(std::size_t size) noexcept { size_ = size; }
-
-  T* data() const noexcept { return data_; }
-  std::size_t size() const noexcept { return size_; }
-  bool empty() const noexcept { return size_ == 0; }
-  T& operator[](std::size_t index) const noexcept { return data_[index]; }
-  T* begin() const noexcept { return data_; }
-  T* end() const noexcept { return data_ + size_; }
-
- private:
-  bool reserve(std::size_t capacity) noexcept {
-    void* data = detail::resize(static_cast<void*>(data_), capacity * sizeof(T));
-    if (data == nullptr) return false;
-    data_ = static_cast<T*>(data);
-    capacity_ = capacity;
-    return true;
-  }
-
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-  std::size_t capacity_ = 0;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -320,7 +320,7 @@ void PoolObject::run(bool) noexcept {
   // Deallocations that nobody has waited for have perhaps passed.
   device_->look_at_queues();
   for (;;) {
-    std::vector<Ref<Memory>> freed;
+    PoolSlabs freed;
     std::uint64_t wanted = 0;
     std::uint64_t size = 0;
     {
@@ -339,7 +339,7 @@ void PoolObject::run(bool) noexcept {
       // No room: blocks were taken since it was asked; who wanted it finds out.
       if (wanted != 0 && wanted <= room) size = std::min(std::max(wanted, info_.slab_size), room);
     }
-    freed.clear();
+    freed = {};
     if (size != 0) grow(wanted, size);
     kick();
   }
@@ -369,7 +369,7 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
 
 bool PoolObject::close() noexcept {
   timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
-  std::vector<Ref<Memory>> freed;
+  PoolSlabs freed;
   base::LockGuard lock(mutex_);
   if (posted_) return false;
   // Who waits hears of the end: it asks again, and finds the pool closed.

@@ -2,6 +2,7 @@
 #include "hal/pool_space.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -12,11 +13,12 @@ namespace halyard::inline v0::hal {
 using Order = timeline::IssueSite::Order;
 
 PoolSpace::~PoolSpace() {
-  for (const auto& slab : slabs_) {
+  for (PoolSlab* slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
       if (block->linked()) free_.erase(*block);
       delete std::exchange(block, block->above);
     }
+    delete slab;
   }
   while (spare_ != nullptr) delete std::exchange(spare_, spare_->above);
 }
@@ -135,7 +137,7 @@ void PoolSpace::settle(const timeline::Lane* lane) noexcept {
 
 bool PoolSpace::add(Ref<Memory> memory) noexcept {
   std::unique_ptr<PoolSlab> slab(new (std::nothrow) PoolSlab);
-  PoolBlock* block = slab != nullptr ? new_block() : nullptr;
+  PoolBlock* block = slab != nullptr && slabs_.make_room(1) ? new_block() : nullptr;
   if (block == nullptr) return false;
   block->slab = slab.get();
   block->size = memory->size();
@@ -143,7 +145,7 @@ bool PoolSpace::add(Ref<Memory> memory) noexcept {
   ++statistics_.slabs;
   slab->first = block;
   slab->memory = std::move(memory);
-  slabs_.push_back(std::move(slab));
+  (void)slabs_.push_back(slab.release());  // there is room
   free_.push_back(*block);
   return true;
 }
@@ -153,19 +155,23 @@ bool PoolSpace::is_free_slab(const PoolSlab& slab) noexcept {
   return block.linked() && block.above == nullptr && block.frontier.lane == nullptr;
 }
 
-std::vector<Ref<Memory>> PoolSpace::take_free_slabs(std::uint64_t keep) noexcept {
+PoolSlabs PoolSpace::take_free_slabs(std::uint64_t keep) noexcept {
   settle(nullptr);
-  std::vector<Ref<Memory>> taken;
-  std::erase_if(slabs_, [&](std::unique_ptr<PoolSlab>& slab) {
-    if (statistics_.reserved_bytes <= keep || !is_free_slab(*slab)) return false;
+  PoolSlabs taken;
+  std::size_t left = 0;
+  for (PoolSlab* slab : slabs_) {
+    if (statistics_.reserved_bytes <= keep || !is_free_slab(*slab)) {
+      slabs_[left++] = slab;
+      continue;
+    }
     PoolBlock& block = *slab->first;
     statistics_.reserved_bytes -= block.size;
     --statistics_.slabs;
     free_.erase(block);
     block.above = std::exchange(spare_, &block);
-    taken.push_back(std::move(slab->memory));
-    return true;
-  });
+    taken.add(*slab);
+  }
+  slabs_.shrink(left);
   return taken;
 }
 

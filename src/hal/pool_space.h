@@ -11,9 +11,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <utility>
 
+#include "base/array.h"
 #include "base/intrusive_list.h"
 #include "hal/memory.h"
 #include "halyard/base/ref.h"
@@ -29,7 +29,28 @@ struct Frontier {
 
 struct PoolSlab {
   Ref<Memory> memory;
-  struct PoolBlock* first;
+  struct PoolBlock* first = nullptr;
+  PoolSlab* next = nullptr;  // in PoolSlabs
+};
+
+// Slabs that were taken out of a pool. Their memory goes with this: not under the pool's lock.
+class PoolSlabs {
+ public:
+  PoolSlabs() noexcept = default;
+  PoolSlabs(PoolSlabs&& other) noexcept : first_(std::exchange(other.first_, nullptr)) {}
+  PoolSlabs& operator=(PoolSlabs&& other) noexcept {
+    std::swap(first_, other.first_);
+    return *this;
+  }
+  ~PoolSlabs() {
+    while (first_ != nullptr) delete std::exchange(first_, first_->next);
+  }
+
+  bool empty() const noexcept { return first_ == nullptr; }
+  void add(PoolSlab& slab) noexcept { slab.next = std::exchange(first_, &slab); }
+
+ private:
+  PoolSlab* first_ = nullptr;
 };
 
 struct FreeTag {};
@@ -65,7 +86,7 @@ class PoolSpace {
   // False: no memory for the bookkeeping.
   bool add(Ref<Memory> memory) noexcept;
   // Takes out slabs that are free and passed until at most `keep` bytes are reserved.
-  std::vector<Ref<Memory>> take_free_slabs(std::uint64_t keep) noexcept;
+  PoolSlabs take_free_slabs(std::uint64_t keep) noexcept;
   // What take_free_slabs could not take out.
   std::uint64_t bound_bytes() noexcept;
 
@@ -90,7 +111,7 @@ class PoolSpace {
   void settle(const timeline::Lane* lane) noexcept;
   static bool is_free_slab(const PoolSlab& slab) noexcept;
 
-  std::vector<std::unique_ptr<PoolSlab>> slabs_;
+  base::Array<PoolSlab*> slabs_;  // its own, oldest first
   base::IntrusiveList<PoolBlock, FreeTag> free_;
   PoolBlock* spare_ = nullptr;  // unused nodes, by `above`
   PoolStatistics statistics_;

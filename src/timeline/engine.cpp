@@ -186,15 +186,17 @@ bool Engine::look_at(Lane& lane) noexcept {
   return moved || !status.ok();
 }
 
-std::uint32_t Engine::add_queue(Queue& queue) noexcept {
+bool Engine::add_queue(Queue& queue, std::uint32_t& index) noexcept {
   base::LockGuard lock(queues_mutex_);
-  queues_.push_back(&queue);
-  return next_queue_++;
+  if (!queues_.push_back(&queue)) return false;
+  index = next_queue_++;
+  return true;
 }
 
 void Engine::remove_queue(Queue& queue) noexcept {
   base::LockGuard lock(queues_mutex_);
-  std::erase(queues_, &queue);
+  queues_.shrink(static_cast<std::size_t>(std::remove(queues_.begin(), queues_.end(), &queue) -
+                                          queues_.begin()));
 }
 
 // Whose name is read elsewhere than under this lock has submissions or a user.

@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "base/array.h"
 #include "base/mutex.h"
 #include "base/parker.h"
 #include "base/work_source.h"
@@ -128,7 +128,8 @@ class Engine {
 
   void add_watched(Lane& lane) noexcept;
   bool look_at(Lane& lane) noexcept;
-  std::uint32_t add_queue(Queue& queue) noexcept;
+  // False: no memory.
+  [[nodiscard]] bool add_queue(Queue& queue, std::uint32_t& index) noexcept;
   void remove_queue(Queue& queue) noexcept;
   void rename(Queue& queue, std::string name);
   template <class F>
@@ -153,7 +154,7 @@ class Engine {
   Nanoseconds retry_at_ = Deadline::kForeverTime;  // the completion shell's
 
   base::Mutex queues_mutex_;
-  std::vector<Queue*> queues_;
+  base::Array<Queue*> queues_;
   std::uint32_t next_queue_ = 0;
   base::Atomic<std::uint64_t> next_semaphore_{1};
 };

@@ -16,8 +16,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "base/array.h"
 #include "halyard/base/status.h"
 #include "timeline/native_queue.h"
 
@@ -29,7 +29,7 @@ class Submission;
 // The place that a submission would take in a lane.
 class IssueSite {
  public:
-  IssueSite(Lane& lane, Submission& submission, std::vector<Edge>& edges) noexcept
+  IssueSite(Lane& lane, Submission& submission, base::Array<Edge>& edges) noexcept
       : lane_(lane), submission_(submission), edges_(edges) {}
 
   // How this place comes to stand behind `sequence` of `other`, a lane of the same device; in order
@@ -52,7 +52,7 @@ class IssueSite {
  private:
   Lane& lane_;
   Submission& submission_;
-  std::vector<Edge>& edges_;
+  base::Array<Edge>& edges_;  // with room for one more
 };
 
 struct Gate {

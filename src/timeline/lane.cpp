@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <iterator>
+#include <new>
 
 #include "timeline/engine.h"
 #include "timeline/queue.h"
@@ -12,14 +13,19 @@
 
 namespace halyard::inline v0::timeline {
 
-Lane::Lane(Queue& queue, NativeQueue& native)
+Lane* Lane::create(Queue& queue, NativeQueue& native) noexcept {
+  std::unique_ptr<Lane> lane(new (std::nothrow) Lane(queue, native));
+  if (lane == nullptr) return nullptr;
+  lane->entries_.reset(new (std::nothrow) Entry[lane->mask_ + 1]);
+  return lane->entries_ != nullptr ? lane.release() : nullptr;
+}
+
+Lane::Lane(Queue& queue, NativeQueue& native) noexcept
     : queue_(queue),
       native_(native),
       mask_(std::bit_ceil(std::max<std::uint64_t>(native.capabilities().max_in_flight, 1)) - 1),
       limit_(std::max<std::uint32_t>(native.capabilities().max_in_flight, 1)),
-      marks_all_(native.capabilities().marks_every_submission) {
-  entries_ = std::make_unique<Entry[]>(mask_ + 1);
-}
+      marks_all_(native.capabilities().marks_every_submission) {}
 
 Lane::~Lane() = default;
 

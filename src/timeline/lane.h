@@ -26,7 +26,8 @@ class Submission;
 
 class Lane {
  public:
-  Lane(Queue& queue, NativeQueue& native);
+  // Null: no memory.
+  static Lane* create(Queue& queue, NativeQueue& native) noexcept;
   ~Lane();
 
   // False when another thread is retiring this lane now. Opens no scope: callers do.
@@ -71,6 +72,8 @@ class Lane {
   Queue& queue() const noexcept { return queue_; }
 
  private:
+  Lane(Queue& queue, NativeQueue& native) noexcept;
+
   friend class Engine;
   friend class IssueSite;
   friend class Queue;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/array.h"
 #include "base/atomic.h"
 #include "base/intrusive_list.h"
 #include "base/mutex.h"
@@ -226,9 +227,9 @@ class Queue final : public RefCounted, public WorkItem {
   Submission* batch_[kBound];
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];
-  std::vector<Edge> edges_;
+  base::Array<Edge> edges_;
   std::unique_ptr<Lane> lane_;  // null when no fresh lane could be had
-  std::vector<std::unique_ptr<Lane>> quarantined_;
+  base::Array<Lane*> quarantined_;  // its own, with room for lane_
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
   base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or on the host
@@ -237,7 +238,7 @@ class Queue final : public RefCounted, public WorkItem {
     Waiter* next;
   };
   Waiter* waiters_ = nullptr;  // woken when unissued_ becomes empty, or the backlog shorter
-  std::vector<std::unique_ptr<Submission[]>> slabs_;
+  base::Array<Submission*> slabs_;  // its own, of kSlabSize each
   Status closed_;
   base::Atomic<bool> refuses_{false};  // closed_ is set
 

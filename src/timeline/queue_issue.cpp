@@ -184,7 +184,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
       break;
     }
     std::size_t count = 0;
-    edges_.clear();
+    edges_.shrink(0);
     for (Submission* submission;
          count < fits && done < bound && (submission = next()) != nullptr;) {
       ++done;
@@ -281,6 +281,11 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
     cause = error(StatusCode::kUnavailable, "{}: no fresh lane after a device was lost", name());
     return Resolve::kFailed;
   }
+  // One for each wait, and one that a gate may ask for.
+  if (!edges_.make_room(submission.wait_count_ + std::size_t{1})) {
+    cause = error(StatusCode::kResourceExhausted, "{}: no memory for native waits", name());
+    return Resolve::kFailed;
+  }
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     WaitNode& wait = submission.waits_[i];
     for (;;) {
@@ -314,7 +319,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
       }
       wait.bound_lane = lane;  // stays pinned until the submission ends
       wait.bound_sequence = marker;
-      edges_.push_back(Edge{&lane->native(), marker});
+      (void)edges_.push_back(Edge{&lane->native(), marker});  // there is room
       break;
     }
   }
@@ -349,7 +354,7 @@ void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
   other.pin();
   submission_.hidden_lane_ = &other;
   submission_.hidden_sequence_ = marker;
-  edges_.push_back(Edge{&other.native(), marker});
+  (void)edges_.push_back(Edge{&other.native(), marker});  // there is room
 }
 
 // Hands batch_[0, count) to the lane. What it does not take is back in order, or failed.

@@ -31,12 +31,13 @@ void Queue::look_for_loss() noexcept {
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
   if (lane_ == nullptr) return;
   if (!sweep_lane(*lane_)) return lane_->tell_room();  // it has retired what was done
-  quarantined_.push_back(std::move(lane_));
+  (void)quarantined_.push_back(lane_.release());  // there is room
   busy_.store(false, std::memory_order_relaxed);  // of the old lane
   if (refuses_.load(std::memory_order_relaxed)) return;
   // Without a fresh lane, later submissions fail Unavailable (resolve).
+  if (!quarantined_.make_room(1)) return;
   if (Result<NativeQueue*> fresh = lane_source_.open_lane(); fresh.ok()) {
-    lane_ = std::make_unique<Lane>(*this, **fresh);
+    lane_.reset(Lane::create(*this, **fresh));
   }
 }
 

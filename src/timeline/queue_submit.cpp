@@ -51,11 +51,14 @@ std::uint32_t merge(Node* nodes, const Point* points, std::size_t count) {
 
 Result<Ref<Queue>> Queue::create(Device& device, LaneSource& lanes, QueueOptions options) {
   HALYARD_ASSIGN_OR_RETURN(NativeQueue * native, lanes.open_lane());
-  Queue* queue = new (std::nothrow) Queue(device, lanes, std::move(options));
-  if (queue == nullptr) return Status(StatusCode::kResourceExhausted, "queue: no memory");
-  queue->lane_ = std::make_unique<Lane>(*queue, *native);
-  queue->index_ = queue->engine_.add_queue(*queue);
-  return Ref<Queue>::adopt(queue);
+  Ref<Queue> queue =
+      Ref<Queue>::adopt(new (std::nothrow) Queue(device, lanes, std::move(options)));
+  if (queue) queue->lane_.reset(Lane::create(*queue, *native));
+  if (!queue || queue->lane_ == nullptr || !queue->quarantined_.make_room(1) ||
+      !queue->engine_.add_queue(*queue, queue->index_)) {
+    return Status(StatusCode::kResourceExhausted, "queue: no memory");
+  }
+  return queue;
 }
 
 Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
@@ -66,7 +69,11 @@ Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
       tracer_(engine_.tracer()),
       track_(tracer_ != nullptr ? tracer_->add_track(options_.name, options_.clock) : 0) {}
 
-Queue::~Queue() { engine_.remove_queue(*this); }
+Queue::~Queue() {
+  engine_.remove_queue(*this);
+  for (Lane* lane : quarantined_) delete lane;
+  for (Submission* slab : slabs_) delete[] slab;
+}
 
 Result<Submission*> Queue::allocate() noexcept {
   for (;;) {
@@ -93,7 +100,10 @@ bool Queue::grow() noexcept {
   }
   {
     base::LockGuard lock(mutex_);
-    slabs_.emplace_back(slab);
+    if (!slabs_.push_back(slab)) {
+      delete[] slab;
+      return false;
+    }
   }
   pool_lock_.lock();
   slab[kSlabSize - 1].next_ = free_;

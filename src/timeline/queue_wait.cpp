@@ -60,7 +60,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
       if (lane != nullptr) sequence = lane->published();
       for (auto& old : quarantined_) {
         if (lane != nullptr && lane->retired() < sequence) break;
-        lane = old.get();
+        lane = old;
         sequence = old->in_front();
       }
       if (lane != nullptr) lane->pin();

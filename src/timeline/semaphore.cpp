@@ -4,8 +4,8 @@
 #include <cassert>
 #include <new>
 #include <utility>
-#include <vector>
 
+#include "base/array.h"
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/host_wait.h"
@@ -74,7 +74,11 @@ void Semaphore::on_last_handle() noexcept {
 // From now on only submissions in flight can signal. Whoever waits for more than they will bring
 // has to hear of their end, so their lanes are retired although nobody waits for *their* values.
 void Semaphore::watch_signallers() noexcept {
-  std::vector<std::pair<Lane*, std::uint64_t>> lanes;
+  struct Signaller {
+    Lane* lane;
+    std::uint64_t sequence;
+  };
+  base::Array<Signaller> lanes;
   {
     base::LockGuard lock(mutex_);
     abandoned_ = true;
@@ -82,8 +86,8 @@ void Semaphore::watch_signallers() noexcept {
     for (const auto& set : promises_) {
       set.for_each([&](base::TreapNode& node) {
         const Submission& submission = *static_cast<SignalNode&>(node).submission;
-        submission.lane_->pin();
-        lanes.emplace_back(submission.lane_, submission.sequence_);
+        // Without memory for it: who waits hears when somebody else looks at that lane.
+        if (lanes.push_back({submission.lane_, submission.sequence_})) submission.lane_->pin();
       });
     }
   }

@@ -18,32 +18,34 @@ void Stall::add(Submission& submission) {
   }
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     const WaitNode& wait = submission.waits_[i];
-    waits_.push_back({wait.semaphore->id(), wait.key, nodes_.size()});
+    whole_ &= waits_.push_back({wait.semaphore->id(), wait.key, nodes_.size()});
   }
   for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
     const SignalNode& signal = submission.signals_[i];
-    signals_.push_back({signal.semaphore->id(), signal.key});
+    whole_ &= signals_.push_back({signal.semaphore->id(), signal.key});
   }
-  nodes_.push_back(node);
+  whole_ &= nodes_.push_back(node);
 }
 
-std::vector<Stall::Version> Stall::versions() const {
-  std::vector<Version> versions;
+bool Stall::versions(base::Array<Version>& out) const {
+  bool whole = whole_;
   for (const Node& node : nodes_) {
-    if (node.claim.waits) versions.push_back({node.claim.resource, node.claim.version});
+    if (node.claim.waits) whole &= out.push_back({node.claim.resource, node.claim.version});
   }
-  return versions;
+  return whole;
 }
 
 bool Stall::has_stalled(const void* resource) {
-  nodes_.push_back({.claim = {}, .first_signal = signals_.size()});  // the end
+  whole_ &= nodes_.push_back({.claim = {}, .first_signal = signals_.size()});  // the end
+  whole_ &= to_do_.make_room(nodes_.size());
   sort_waits();
   for (const Node& node : nodes_) {
     if (!node.claim.waits) continue;
     if (find(node.claim.resource) == nullptr) {
-      resources_.push_back({node.claim.resource, node.claim.returns});
+      whole_ &= resources_.push_back({node.claim.resource, node.claim.returns});
     }
   }
+  if (!whole_) return false;
   // The largest set of resources that wait for each other only: all, less what is not in it.
   do {
     block_behind_stalled();
@@ -63,8 +65,9 @@ void Stall::sort_waits() {
   std::sort(waits_.begin(), waits_.end());
   for (std::size_t i = 0; i < waits_.size(); ++i) {
     if (i == 0 || waits_[i].semaphore != waits_[i - 1].semaphore) {
-      semaphores_.push_back({waits_[i].semaphore, i, i, 0});
+      whole_ &= semaphores_.push_back({waits_[i].semaphore, i, i, 0});
     }
+    if (!whole_) return;
     semaphores_.back().end = i + 1;
   }
 }
@@ -72,7 +75,7 @@ void Stall::sort_waits() {
 void Stall::block(std::size_t node) {
   if (nodes_[node].blocked) return;
   nodes_[node].blocked = true;
-  to_do_.push_back(node);
+  (void)to_do_.push_back(node);  // there is room
 }
 
 // Each wait is looked at once, however many signals stand before it.
@@ -95,7 +98,7 @@ void Stall::block_behind_stalled() {
   }
   while (!to_do_.empty()) {
     const std::size_t node = to_do_.back();
-    to_do_.pop_back();
+    to_do_.shrink(to_do_.size() - 1);
     for (std::size_t i = nodes_[node].first_signal; i < nodes_[node + 1].first_signal; ++i) {
       block_behind(signals_[i]);
     }
@@ -119,7 +122,7 @@ bool Stall::free_what_comes_back() {
 }
 
 bool Engine::has_stalled(const void* resource) noexcept {
-  std::vector<Stall::Version> before;
+  base::Array<Stall::Version> before;
   for (int look = 0;; ++look) {
     Stall stall;
     {
@@ -129,9 +132,11 @@ bool Engine::has_stalled(const void* resource) noexcept {
         queue->unissued_.for_each([&](Submission& submission) { stall.add(submission); });
       }
     }
-    if (look == 1) return stall.versions() == before;
-    before = stall.versions();
-    if (!stall.has_stalled(resource)) return false;
+    if (look == 1) {
+      base::Array<Stall::Version> after;
+      return stall.versions(after) && std::ranges::equal(after, before);
+    }
+    if (!stall.versions(before) || !stall.has_stalled(resource)) return false;
   }
 }
 

@@ -15,8 +15,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "base/array.h"
 #include "timeline/gate.h"
 
 namespace halyard::inline v0::timeline {
@@ -28,7 +28,7 @@ class Stall {
   // Under its queue's lock. Precondition: it is not issued.
   void add(Submission& submission);
 
-  // Once, when all are added.
+  // Once, when all are added. False where there is no memory to find out.
   bool has_stalled(const void* resource);
 
   struct Version {
@@ -36,8 +36,8 @@ class Stall {
     std::uint64_t version;
     bool operator==(const Version&) const = default;
   };
-  // Of the resources that submissions are held back for.
-  std::vector<Version> versions() const;
+  // Of the resources that submissions are held back for. False: no memory.
+  [[nodiscard]] bool versions(base::Array<Version>& out) const;
 
  private:
   struct Wait {
@@ -55,7 +55,7 @@ class Stall {
   };
   struct Node {
     Gate::Claim claim;
-    std::size_t first_signal;  // up to the next one's
+    std::size_t first_signal = 0;  // up to the next one's
     bool blocked = false;
   };
   struct Resource {
@@ -71,12 +71,13 @@ class Stall {
   bool free_what_comes_back();
   Resource* find(const void* resource);  // among resources_, which are few
 
-  std::vector<Node> nodes_;
-  std::vector<Wait> waits_;        // sorted by has_stalled()
-  std::vector<Waits> semaphores_;  // likewise
-  std::vector<Signal> signals_;
-  std::vector<Resource> resources_;
-  std::vector<std::size_t> to_do_;
+  base::Array<Node> nodes_;
+  base::Array<Wait> waits_;        // sorted by has_stalled()
+  base::Array<Waits> semaphores_;  // likewise
+  base::Array<Signal> signals_;
+  base::Array<Resource> resources_;
+  base::Array<std::size_t> to_do_;  // with room for all
+  bool whole_ = true;               // there was memory for everything
 };
 
 }  // namespace halyard::inline v0::timeline

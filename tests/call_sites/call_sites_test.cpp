@@ -50,7 +50,7 @@ constexpr auto kUnavailable = StatusCode::kUnavailable;
 constexpr auto kDataLoss = StatusCode::kDataLoss;
 
 constexpr Outcome kOutcomes[] = {
-    {"arena.resize", true, "memory", kExhausted},
+    {"array.resize", true, "memory", kExhausted},
     {"block_pool.allocate", true, "memory", kExhausted},
     {"cache.create", true, "open for writing", kExhausted},
     {"cache.make_folder", true, "mkdir", kExhausted},

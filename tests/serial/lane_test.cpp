@@ -123,7 +123,7 @@ TEST(SerialLane, IsBusyWhenFullAndTakesTheRestLater) {
 TEST(SerialLane, ArmNotifiesAtOnceWhereItHasNoMemoryToKeepIt) {
   const auto lane = make_lane();
   CountingNotify notify;
-  const testing::FailingCalls failing("arena.resize");
+  const testing::FailingCalls failing("array.resize");
   EXPECT_TRUE(lane->arm(1, notify).ok());
   EXPECT_EQ(notify.count, 1);
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Array: a vector that answers false when memory is exhausted, where std::vector would throw: the
+// library has no exceptions, and its threads nobody who could catch one. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+
+namespace halyard::inline v0::base {
+
+// realloc(3), which allocates where `memory` is null.
+[[nodiscard]] void* resize(void* memory, std::size_t size) noexcept;
+
+// Of trivially copyable elements.
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Array() noexcept = default;
+  Array(Array&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  Array& operator=(Array&&) = delete;
+  ~Array() { std::free(static_cast<void*>(data_)); }
+
+  [[nodiscard]] bool push_back(const T& element) noexcept {
+    const T copy = element;  // which may be one of these
+    if (size_ == capacity_ && !make_room(1)) return false;
+    data_[size_++] = copy;
+    return true;
+  }
+  // Adds default elements up to `size`.
+  [[nodiscard]] bool grow(std::size_t size) noexcept {
+    if (size > size_ && !make_room(size - size_)) return false;
+    while (size_ < size) data_[size_++] = T{};
+    return true;
+  }
+  // So many can be added without more memory.
+  [[nodiscard]] bool make_room(std::size_t count) noexcept {
+    if (count <= capacity_ - size_) return true;
+    const std::size_t capacity = std::max({size_ + count, 2 * size_, std::size_t{8}});
+    void* data = resize(static_cast<void*>(data_), capacity * sizeof(T));
+    if (data == nullptr) return false;
+    data_ = static_cast<T*>(data);
+    capacity_ = capacity;
+    return true;
+  }
+  void shrink(std::size_t size) noexcept { size_ = size; }
+
+  T* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  T& operator[](std::size_t index) const noexcept { return data_[index]; }
+  T& back() const noexcept { return data_[size_ - 1]; }
+  T* begin() const noexcept { return data_; }
+  T* end() const noexcept { return data_ + size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace halyard::inline v0::base
