@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct Guide {
   const char* name;
   bool compiled;              // its code that is of no file
   std::size_t blocks, links;  // at least
+  friend void PrintTo(const Guide& guide, std::ostream* to) { *to << guide.name; }
 };
 constexpr Guide kGuides[] = {{"add-a-driver", false, 10, 10}, {"hcq", true, 4, 3}};
 
