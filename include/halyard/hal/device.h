@@ -129,9 +129,10 @@ class HALYARD_EXPORT Device {
   Result<Pool> create_pool(const PoolInfo& info) const;
 
   // A .hyx file or its bytes (copied); `name` stands for the file in messages. Reads and links on
-  // the calling thread. kInvalidArgument: no .hyx file, or not a regular one; kDataLoss: damaged;
-  // kUnavailable: no image this device runs, or the system cannot read the file now; kNotFound and
-  // kPermissionDenied, as the system says; kResourceExhausted: memory, descriptors, above 1 GiB.
+  // the calling thread. kDataLoss: damaged, or no .hyx file at all; kInvalidArgument: not a regular
+  // file; kUnavailable: no image this device runs, or the system cannot read the file now;
+  // kNotFound and kPermissionDenied, as the system says; kResourceExhausted: memory, descriptors,
+  // above 1 GiB.
   Result<Executable> load(const std::string& path) const;
   Result<Executable> load(Bytes image, std::string_view name) const;
 

@@ -27,9 +27,9 @@ HALYARD_EXPORT Result<std::unique_ptr<Device>> open_cpu(unsigned workers = 0);
 HALYARD_EXPORT Result<Program> cpu_program(Kernel kernel, ProgramInfo info);
 
 // A kernel of a .hyx file in memory, from the best image that this CPU runs. `hyx` is copied,
-// `name` stands for the file in messages. kInvalidArgument: no .hyx file; kDataLoss: damaged;
-// kUnavailable: no image for this CPU; kNotFound: no such kernel; kUnimplemented: a constant of a
-// type that Value does not have; kResourceExhausted.
+// `name` stands for the file in messages. kDataLoss: damaged, or no .hyx file; kUnavailable:
+// no image for this CPU; kNotFound: no such kernel; kUnimplemented: a constant of a type that Value
+// does not have; kResourceExhausted.
 HALYARD_EXPORT Result<Program> load_cpu_program(std::span<const std::byte> hyx,
                                                 std::string_view name, std::string_view kernel);
 
