@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What `cmake --install` puts under a prefix: the library, its headers, the halyard command, compiled
 # kernels, and the packages for CMake and pkg-config. All paths inside are relative: the prefix may be moved.
 

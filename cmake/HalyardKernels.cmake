@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # halyard_add_kernels(<target> <file>... [TARGETS <name>...] [MANIFEST <file.json>])
 #
 # Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Compiler options of the library, its tools and its tests. Nothing here reaches a consumer.
 
 find_package(Threads REQUIRED)

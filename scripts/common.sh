@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Sourced by the scripts beside it: goes to the root of the repository and runs steps.
 # shellcheck shell=bash
 set -u
@@ -10,7 +11,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 
 # Prints the comment at the head of the running script: the text of --help.
 usage() {
-  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" | grep -v '^shellcheck'
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" | grep -v '^shellcheck\|^SPDX-'
 }
 
 # split_options PROGRAM ARGUMENT...: --no-install goes to the array `setup`, the rest to `options`.

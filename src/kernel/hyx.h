@@ -6,8 +6,8 @@
 // its checksum. Machine code itself is trusted: a checksum finds damage, not malice.
 //
 // Immutable and safe to read from any thread. Moving a Hyx keeps every view valid. Errors, with a
-// message that names file and field: kInvalidArgument if it is no .hyx file at all, kDataLoss if it
-// is damaged, kResourceExhausted if it is larger than kMaxHyxBytes or memory ends.
+// message that names file and field: kDataLoss if it is damaged or no .hyx file at all,
+// kResourceExhausted if it is larger than kMaxHyxBytes or memory ends.
 #pragma once
 
 #include <cstddef>

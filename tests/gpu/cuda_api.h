@@ -95,6 +95,9 @@ inline constexpr GraphEdge kProgrammaticEdge = {1, 0, 1, {}};
   X(copy_in, cuMemcpyHtoD_v2, (DevicePointer, const void*, std::size_t))                     \
   X(copy_out, cuMemcpyDtoH_v2, (void*, DevicePointer, std::size_t))                          \
   X(copy_in_async, cuMemcpyHtoDAsync_v2, (DevicePointer, const void*, std::size_t, Stream))  \
+  X(copy_out_async, cuMemcpyDtoHAsync_v2, (void*, DevicePointer, std::size_t, Stream))       \
+  X(copy_on_device_async, cuMemcpyDtoDAsync_v2,                                              \
+    (DevicePointer, DevicePointer, std::size_t, Stream))                                     \
   X(create_stream, cuStreamCreate, (Stream*, unsigned))                                      \
   X(destroy_stream, cuStreamDestroy_v2, (Stream))                                            \
   X(synchronize, cuStreamSynchronize, (Stream))                                              \

@@ -6,9 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <ctime>
 #include <exception>
+#include <string>
 
+#include "base/file.h"
 #include "base/format.h"
+#include "base/machine.h"
+#include "gpu/cores.h"
 #include "gpu/cost_table.h"
 #include "gpu/cuda_api.h"
 
@@ -30,8 +35,23 @@ void print_costs(const char* when) {
   }
 }
 
+std::string utc() {
+  const std::time_t time = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%F %R UTC", std::gmtime(&time));
+  return text;
+}
+
+// The kernel module's, of which libcuda tells only the newest CUDA that it knows.
+std::string driver_version() {
+  const std::string text = base::read_text("/proc/driver/nvidia/version");
+  return text.empty() ? "/proc/driver/nvidia/version is not there"
+                      : text.substr(0, text.find('\n'));
+}
+
 int run(int count, char** arguments) {
   ::testing::InitGoogleTest(&count, arguments);
+  const std::string pinned = pin_to_two_cores();  // before libcuda starts threads
   Gpu found;
   if (const std::string reason = find_gpu(found); !reason.empty()) {
     fmt::print("no NVIDIA GPU: {}\n", reason);
@@ -42,6 +62,8 @@ int run(int count, char** arguments) {
   fmt::print("# {}\n\nsm_{}, {} MHz; the driver knows CUDA {}.{}\n", gpu().name,
              gpu().compute_capability, clock_rate / 1000, gpu().driver_version / 1000,
              gpu().driver_version % 1000 / 10);
+  fmt::print("\n- Date: {}\n- Driver: {}\n- Host: {}, {}\n", utc(), driver_version(),
+             base::processor_name(), pinned);
   print_costs("at the start");
   fmt::print("\n## Kernels\n\n```\n");
   const int failed = RUN_ALL_TESTS();

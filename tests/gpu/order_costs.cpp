@@ -2,7 +2,6 @@
 //
 // Events, values in memory, the host's part in the order of things, memory, and the host alone.
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "base/format.h"
+#include "gpu/cores.h"
 #include "gpu/cost_objects.h"
 #include "gpu/cost_table.h"
 
@@ -68,30 +68,21 @@ std::vector<double> notice(const EmptyKernels& kernels, const std::function<void
       [&] { stream.synchronize(); });
 }
 
-void pin_to(unsigned core) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  CPU_SET(core, &cores);
-  sched_setaffinity(0, sizeof cores, &cores);
-}
-
 // To and fro between two pinned threads; `wait(word, value)` returns when the word has the value.
 std::vector<double> round_trips(const std::function<void(std::atomic<int>&, int)>& wait,
                                 const std::function<void(std::atomic<int>&)>& wake) {
   constexpr int kTrips = 2000;
   alignas(64) std::atomic<int> there = 0;
   alignas(64) std::atomic<int> back = 0;
+  const OneCore mine(0);
   std::jthread other([&] {
-    pin_to(1);
+    const OneCore its(1);
     for (int i = 1; i <= kTrips; ++i) {
       wait(there, i);
       back.store(i);
       wake(back);
     }
   });
-  cpu_set_t before;
-  sched_getaffinity(0, sizeof before, &before);
-  pin_to(0);
   std::vector<double> samples;
   for (int i = 1; i <= kTrips; ++i) {
     const double start = now();
@@ -100,7 +91,6 @@ std::vector<double> round_trips(const std::function<void(std::atomic<int>&, int)
     wait(back, i);
     samples.push_back((now() - start) * 1e6);
   }
-  sched_setaffinity(0, sizeof before, &before);
   return samples;
 }
 
@@ -225,29 +215,40 @@ void print_memory_costs(CostTable& table) {
         drain);
   });
   constexpr std::size_t kLarge = 64 * kMebi;
-  DevicePointer to = 0;
-  void* from = nullptr;
-  check(api.allocate(&to, kLarge), "cuMemAlloc");
-  check(api.allocate_host(&from, kLarge, kHostPortable), "cuMemHostAlloc");
+  DevicePointer memory = 0, other = 0;
+  void* host = nullptr;
+  check(api.allocate(&memory, kLarge), "cuMemAlloc");
+  check(api.allocate(&other, kLarge), "cuMemAlloc");
+  check(api.allocate_host(&host, kLarge, kHostPortable), "cuMemHostAlloc");
   table.line("cuMemcpyHtoDAsync, 4 bytes", "us a call", [&] {
     return time_each(
         kOrderCalls, kOrderBurst,
-        [&] { check(api.copy_in_async(to, from, 4, stream), "cuMemcpyHtoDAsync"); }, drain);
+        [&] { check(api.copy_in_async(memory, host, 4, stream), "cuMemcpyHtoDAsync"); }, drain);
   });
-  table.line("cuMemcpyHtoDAsync, 64 MiB, pinned", "GB/s", [&] {
+  const auto bandwidth = [&](const std::function<int()>& copy) {
     const OwnEvent first, last;
     std::vector<double> samples;
     for (int turn = 0; turn < 20; ++turn) {
       first.record(stream);
-      check(api.copy_in_async(to, from, kLarge, stream), "cuMemcpyHtoDAsync");
+      check(copy(), "the copy");
       last.record(stream);
       stream.synchronize();
       samples.push_back(double{kLarge} / between(first, last) * 1e-3);
     }
     return samples;
+  };
+  table.line("cuMemcpyHtoDAsync, 64 MiB, pinned", "GB/s", [&] {
+    return bandwidth([&] { return api.copy_in_async(memory, host, kLarge, stream); });
   });
-  api.free_host(from);
-  api.free(to);
+  table.line("cuMemcpyDtoHAsync, 64 MiB, pinned", "GB/s", [&] {
+    return bandwidth([&] { return api.copy_out_async(host, memory, kLarge, stream); });
+  });
+  table.line("cuMemcpyDtoDAsync, 64 MiB, on one device", "GB/s copied", [&] {
+    return bandwidth([&] { return api.copy_on_device_async(other, memory, kLarge, stream); });
+  });
+  api.free_host(host);
+  api.free(other);
+  api.free(memory);
 }
 
 void print_host_costs(CostTable& table) {
@@ -265,7 +266,6 @@ void print_host_costs(CostTable& table) {
     return call([&] { clock_gettime(CLOCK_MONOTONIC, &time); });
   });
   table.line("a system call", "ns", [&] { return call([] { syscall(SYS_getppid); }); });
-  if (std::thread::hardware_concurrency() < 2) return;
   table.line("a cache line to another core and back", "us", [] {
     return round_trips(
         [](std::atomic<int>& word, int value) {

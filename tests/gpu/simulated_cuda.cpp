@@ -233,6 +233,15 @@ int cuMemcpyDtoH_v2(void* to, DevicePointer from, std::size_t size) {
 int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t size, Stream stream) {
   return enqueue(stream, [=] { return cuMemcpyHtoD_v2(to, from, size) == kSuccess; });
 }
+int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t size, Stream stream) {
+  return enqueue(stream, [=] { return cuMemcpyDtoH_v2(to, from, size) == kSuccess; });
+}
+int cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t size, Stream stream) {
+  return enqueue(stream, [=] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), size);
+    return true;
+  });
+}
 
 int cuStreamCreate(Stream* stream, unsigned) {
   const std::lock_guard lock(simulation().mutex);

@@ -82,6 +82,28 @@ TEST_F(Recording, LongTablesWorkLikeShortOnes) {
   }
 }
 
+// Rule 19 of timelines.md, as it is here: nothing is patched, so nothing runs out.
+class Rule19Bindings : public Recording {};
+
+TEST_F(Rule19Bindings, EverySubmissionInFlightHasItsOwnTable) {
+  control->automatic = false;
+  recorder.fill(slot(0, 0, 1), 1, 1).fill(slot(1, 0, 1), 2, 1);
+  const CommandBuffer commands = recorder.finish().value();
+  const Semaphore start = device.create_semaphore().value();
+  const Buffer all = zeroes(200);
+  std::vector<BufferRange> table(2);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    table = {{all, 2 * i, 1}, {all, 2 * i + 1, 1}};
+    const Point wait{start, i % 2};  // one half is issued now, one is parked
+    ASSERT_TRUE(queue.execute(commands, {.bindings = table, .wait = {&wait, 1}}).ok());
+  }
+  ASSERT_TRUE(start.signal(1).ok());
+  lane().run();
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(std::to_integer<std::uint32_t>(bytes(all)[i]), 1 + i % 2) << i;
+  }
+}
+
 TEST_F(Recording, DispatchMixesSlotsAndMemory) {
   const Buffer y = buffer(64);
   recorder.dispatch(saxpy, {.groups = {2, 3, 4}}, {slot(0, 8), y}, {1.f, 2u});

@@ -11,6 +11,44 @@ namespace {
 
 using namespace std::chrono_literals;
 
+TEST(Rule1Lanes, MoveTheirOwnSequenceAndNeverAValue) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a");
+  auto& b = world.queue(device, "b");
+  auto between = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1000}}).ok());
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1000}}, {}).ok());
+  ASSERT_EQ(b.native().last_waits.size(), 1u);
+  EXPECT_EQ(b.native().last_waits[0].sequence, 1u) << "a place in the lane, not the value";
+  a.native().run();
+  b.native().run();
+  EXPECT_EQ(b.native().progress(), 1u) << "the devices are through";
+  EXPECT_EQ(between->value(), 0u) << "and the value is where the host left it";
+  EXPECT_EQ(between->query().value(), 1000u);
+}
+
+TEST(Rule1Lanes, TwoMayBringValuesOfOneSemaphoreInEitherOrder) {
+  for (const bool larger_first : {false, true}) {
+    World world;
+    auto& small = world.queue("small");
+    auto& large = world.queue("large");
+    auto shared = world.semaphore(), end_of_small = world.semaphore();
+    EXPECT_TRUE(world.submit(small, {}, {{shared.get(), 1}, {end_of_small.get(), 1}}).ok());
+    EXPECT_TRUE(world.submit(large, {}, {{shared.get(), 2}}).ok());
+    const std::uint64_t first = larger_first ? 2 : 1;
+    (larger_first ? large : small).native().run();
+    EXPECT_TRUE(shared->wait(first, kNow).ok());
+    EXPECT_EQ(shared->value(), first);
+    (larger_first ? small : large).native().run();
+    EXPECT_TRUE(end_of_small->wait(1, kNow).ok());
+    EXPECT_TRUE(shared->wait(2, kNow).ok());
+    EXPECT_EQ(shared->value(), 2u);
+    EXPECT_EQ(small.native().progress(), 1u);
+    EXPECT_EQ(large.native().progress(), 1u);
+  }
+}
+
 TEST(Rule2Values, StartAnywhereAndOnlyGrow) {
   World world;
   auto semaphore = world.semaphore(7);

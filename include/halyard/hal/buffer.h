@@ -49,17 +49,18 @@ class HALYARD_EXPORT Buffer {
   Buffer() noexcept = default;
   explicit Buffer(BufferObject* object) noexcept;
 
-  std::uint64_t size() const noexcept;  // bytes; 0 when empty
-  MemoryType memory_type() const noexcept;
+  std::uint64_t size() const noexcept;      // bytes; 0 when empty
+  MemoryType memory_type() const noexcept;  // kDeviceLocal when empty
 
   // The bytes [offset, offset + length) as a buffer of its own that keeps this one's memory.
-  // kOutOfRange beyond the end.
+  // kOutOfRange beyond the end, kInvalidArgument when empty, kResourceExhausted.
   Result<Buffer> subspan(std::uint64_t offset, std::uint64_t length = kWholeSize) const;
 
   // The host's view of [offset, offset + length). Waits for nothing: order it after device work
   // with Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when
   // the memory is not host-visible, kOutOfRange beyond the end. For a buffer of a pool, before its
-  // allocation or after its deallocation: kFailedPrecondition.
+  // allocation or after its deallocation: kFailedPrecondition. kInvalidArgument: empty, no such
+  // mode.
   Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize,
                       MapMode mode = MapMode::kReadWrite) const;
 
@@ -75,9 +76,11 @@ class HALYARD_EXPORT Buffer {
   HandleRef<RefCounted> object_;
 };
 
-// Move-only. Keeps the memory mapped and alive. flush() and invalidate() are needed only where
+// Move-only. Keeps the memory mapped and alive; of a buffer of a pool, until it is deallocated.
+// Const functions are safe from any thread; any number of mappings of one buffer may be there at a
+// time, and nothing orders the bytes but semaphores. flush() and invalidate() are needed only where
 // memory is mapped and not coherent; MemoryType names none such today, so they cost nothing, and
-// portable code may call them.
+// portable code may call them. Empty by default, and once moved from: no bytes, kInvalidArgument.
 class HALYARD_EXPORT Mapping {
  public:
   Mapping() noexcept = default;
@@ -102,9 +105,10 @@ class HALYARD_EXPORT Mapping {
   // kFailedPrecondition of a mapping for reading, kOutOfRange beyond the mapping.
   Status flush(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
   // After the device has written and before the host reads. kFailedPrecondition of a mapping for
-  // writing only.
+  // writing only, kOutOfRange beyond the mapping.
   Status invalidate(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
 
+  // Valid as long as this mapping, or the one that it was moved to.
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
   // As elements of a trivially copyable T; a partial last element is left out. Precondition: the
   // mapped offset is aligned for T (allocations are aligned to 64 bytes or more).

@@ -54,7 +54,8 @@ struct MemoryStatistics {
 // A handle; safe from any thread. Queues, buffers, executables, command buffers, descriptor sets,
 // layouts, events and the semaphores a device created keep it alive. When the last handle of all
 // these is gone, work in flight ends, what is still parked then fails with kCancelled, and the
-// device closes; nothing blocks for that.
+// device closes; nothing blocks for that. An empty one answers kInvalidArgument, or
+// an empty handle, zeros, an empty text. Only what names kDeviceLost asks whether it is lost.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;
@@ -64,7 +65,7 @@ class HALYARD_EXPORT Device {
   // Ok, or the kDeviceLost failure with its native origin.
   Status status() const;
 
-  // The device's queue of that kind; the same one every time.
+  // The device's queue of that kind; the same one every time. Empty for an unknown kind.
   Queue queue(QueueKind kind = QueueKind::kCompute) const noexcept;
 
   // A further queue of that kind, for work that need not stand behind that of other queues, or is
@@ -78,7 +79,8 @@ class HALYARD_EXPORT Device {
   // time than the device has (cpu: 64 with its own two); kInvalidArgument; kDeviceLost.
   Result<Queue> create_queue(const QueueInfo& info) const;
 
-  // `initial` any value up to 2^63-1. `name` shows in dumps.
+  // `initial` any value up to 2^63-1, else kInvalidArgument. `name`, copied, shows in dumps.
+  // kResourceExhausted.
   Result<Semaphore> create_semaphore(std::uint64_t initial = 0, std::string_view name = {}) const;
 
   // For recordings of this device. kResourceExhausted.
@@ -105,7 +107,7 @@ class HALYARD_EXPORT Device {
   // at a multiple of kImportAlignment bytes and stays valid until released() is called: once, when
   // the last buffer, recording and submission that uses it is gone, on any thread. It must not
   // block or throw. It is not called if the import fails: kInvalidArgument, kResourceExhausted,
-  // kUnimplemented where the device cannot.
+  // kUnimplemented where the device cannot. Where `released` itself is put, operator new may throw.
   template <class F>
     requires std::is_invocable_v<F&>
   Result<Buffer> import_memory(std::span<std::byte> memory, F&& released) const {
@@ -117,14 +119,20 @@ class HALYARD_EXPORT Device {
   }
   static constexpr std::size_t kImportAlignment = 16;
 
+  // Each number by itself is right at some moment of the call; together they may be of several.
   MemoryStatistics memory_statistics() const;
   // For Queue::allocate. The default pools live as long as the device, one for each memory type,
-  // with the defaults of PoolInfo. kInvalidArgument: a size of 0, an unknown memory type.
+  // with the defaults of PoolInfo. Empty for an unknown memory type.
   Pool default_pool(MemoryType memory = MemoryType::kDeviceLocal) const noexcept;
+  // Sizes are rounded down to 256 bytes, and slabs are no larger than max_size. kInvalidArgument:
+  // nothing is left of one, an unknown memory type; kResourceExhausted.
   Result<Pool> create_pool(const PoolInfo& info) const;
 
-  // A .hyx file or its bytes (copied). kNotFound, kDataLoss (damaged), kUnavailable (no image this
-  // device runs). `name` stands for the file in messages.
+  // A .hyx file or its bytes (copied); `name` stands for the file in messages. Reads and links on
+  // the calling thread. kDataLoss: damaged, or no .hyx file at all; kInvalidArgument: not a regular
+  // file; kUnavailable: no image this device runs, or the system cannot read the file now;
+  // kNotFound and kPermissionDenied, as the system says; kResourceExhausted: memory, descriptors,
+  // above 1 GiB.
   Result<Executable> load(const std::string& path) const;
   Result<Executable> load(Bytes image, std::string_view name) const;
 
@@ -148,13 +156,15 @@ class HALYARD_EXPORT Device {
 // "cpu://", "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all of these;
 // its drivers are started on first use and its threads with their first work. Opening a URI twice
 // gives two independent devices. kInvalidArgument for a malformed URI or option, kNotFound for an
-// unknown driver or device, naming what there is. Where the URI describes several devices, open()
-// gives the first.
+// unknown driver or device, naming what there is; kResourceExhausted; kFailedPrecondition after
+// shutdown(). Where the URI describes several devices, open() gives the first. These functions are
+// safe from any thread.
 HALYARD_EXPORT Result<Device> open(std::string_view uri);
 // All devices the URI describes, at least one.
 HALYARD_EXPORT Result<std::vector<Device>> open_all(std::string_view uri);
 
-// What can be opened on this machine, without opening it.
+// What can be opened on this machine, without opening it: of every driver in this build, in their
+// order. A driver whose native library is absent has none; the first error of one that cannot say.
 HALYARD_EXPORT Result<std::vector<DeviceInfo>> enumerate();
 
 // Waits until every device that open() gave is closed, its handles gone and its work done; then

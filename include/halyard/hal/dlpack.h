@@ -62,17 +62,18 @@ struct ManagedTensorVersioned {  // DLManagedTensorVersioned
 }  // namespace dlpack
 
 // The view's elements for others to use. The tensor keeps the buffer until its deleter is called,
-// on any thread. Nothing is ordered: wait for the work that writes it first. Errors of Buffer::map;
-// kPermissionDenied where the host does not see the memory.
+// on any thread. Nothing is ordered: wait for the work that writes it first. Errors of Buffer::map
+// (kPermissionDenied where the host does not see the memory); kInvalidArgument: an empty view;
+// kResourceExhausted. All functions here are safe from any thread.
 HALYARD_EXPORT Result<dlpack::ManagedTensor*> to_dlpack(const BufferView& view);
 HALYARD_EXPORT Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const BufferView& view);
 
 // Somebody's tensor as a buffer of `device`. On success the tensor is taken: its deleter is called
 // when the last user of the memory is gone (Device::import_memory). On an error it is still the
-// caller's. kInvalidArgument: no tensor, a negative or impossible shape, data that is not aligned
-// to Device::kImportAlignment; kUnimplemented: an element type that Halyard does not have, strides
-// that are not dense and row-major, memory that is not the host's, a major version above 1;
-// kPermissionDenied: it is marked read-only.
+// caller's. kInvalidArgument: no tensor, an empty device, a negative or impossible shape, data that
+// is not aligned to Device::kImportAlignment; kUnimplemented: an element type that Halyard does not
+// have, strides that are not dense and row-major, memory that is not the host's, a major version
+// above 1; kPermissionDenied: it is marked read-only; kResourceExhausted.
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device, dlpack::ManagedTensor* tensor);
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device,
                                               dlpack::ManagedTensorVersioned* tensor);

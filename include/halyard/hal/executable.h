@@ -45,13 +45,14 @@ class HALYARD_EXPORT Function {
   Function() noexcept = default;
   Function(ExecutableObject* executable, std::uint32_t index) noexcept;
 
+  // Of an empty handle: no name, {1, 1, 1} and zeros.
   std::string_view name() const noexcept;  // valid while any handle of the executable lives
   Grid::Extent workgroup_size() const noexcept;
   std::size_t binding_count() const noexcept;
   std::size_t constant_count() const noexcept;
   // Bytes of the struct of all constants: each at a multiple of its size, as C lays them out.
   std::size_t constants_size() const noexcept;
-  // Precondition: index < count.
+  // Precondition: index < count. Names are valid as name().
   BindingInfo binding(std::size_t index) const noexcept;
   ConstantInfo constant(std::size_t index) const noexcept;
 
@@ -67,14 +68,16 @@ class HALYARD_EXPORT Function {
   std::uint32_t index_ = 0;
 };
 
+// A handle; safe from any thread. Keeps its device open; submissions and recordings keep the code
+// that they run, also when every handle is gone.
 class HALYARD_EXPORT Executable {
  public:
   Executable() noexcept = default;
   explicit Executable(ExecutableObject* object) noexcept;
 
-  std::size_t function_count() const noexcept;
+  std::size_t function_count() const noexcept;  // 0 when empty
   // kOutOfRange / kNotFound, naming the file and what it has; kUnavailable where the kernel is
-  // beyond the device's limits.
+  // beyond the device's limits; kInvalidArgument of an empty handle.
   Result<Function> function(std::size_t index) const;
   Result<Function> function(std::string_view name) const;
 

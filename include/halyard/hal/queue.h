@@ -146,17 +146,20 @@ class HALYARD_EXPORT Queue {
     }
   }
 
-  // As barrier / execute, then wait for it: see above. kDeadlineExceeded leaves it submitted;
-  // info.room means nothing.
+  // As barrier / execute, then wait for it: see above. Also the failure of what is waited for.
+  // kDeadlineExceeded leaves it submitted; info.room means nothing. Not in a callback.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
 
   // Waits until every submission made before has ended, in whatever way: what waits for semaphores
-  // too. kDeadlineExceeded says what is left. The calling thread may run work of a cpu device.
+  // too. So it is ok although work has failed or the device is lost; who wants to know asks the
+  // semaphores. kDeadlineExceeded says what is left. The calling thread may run work of a cpu
+  // device. Not in a callback, nor in a host call of this queue, which would wait for itself.
   Status wait_idle(Deadline deadline = kForever) const;
   // Has ready work handed to the device and its progress reported now. Submitting does the first by
-  // itself and waiting the second; for code that does neither for a while. kDeviceLost.
+  // itself and waiting the second; for code that does neither for a while. Waits for nothing, and
+  // may run callbacks. kDeviceLost.
   Status flush() const;
 
   explicit operator bool() const noexcept { return object_ != nullptr; }

@@ -37,7 +37,10 @@ class Registration;
 namespace hal {
 
 // What on_reach gives: destroying it guarantees that fn is not running and will not run, except
-// from within fn itself. Move-only. Callbacks on two threads that destroy each other's deadlock.
+// from within fn itself. So it blocks while fn runs on another thread, and callbacks on two threads
+// that destroy each other's deadlock. Move-only; used by one thread at a time. It keeps no handle
+// of the semaphore and may outlive all of them. fn itself is destroyed when it has run, or else
+// with this; where both meet, possibly on the other thread shortly afterwards.
 class HALYARD_EXPORT Registration {
  public:
   Registration() noexcept = default;
@@ -64,13 +67,15 @@ enum class CallbackThread : std::uint8_t {
   kRuntime,  // on a thread of the runtime: never within a call, whose caller may hold locks
 };
 
+// Values above 2^63-1 are kInvalidArgument everywhere.
 class HALYARD_EXPORT Semaphore {
  public:
   // Empty: calls answer kInvalidArgument.
   Semaphore() noexcept = default;
   explicit Semaphore(timeline::Semaphore* object) noexcept;
 
-  // The current value, or the failure. Also looks how far the devices have come.
+  // The current value, or the failure, whatever was reached before it. Also looks how far the
+  // devices have come. Never blocks for their work.
   Result<std::uint64_t> query() const;
 
   // Advances to `value`, which must be greater than the current one, else kInvalidArgument and
@@ -78,18 +83,21 @@ class HALYARD_EXPORT Semaphore {
   // submitted by this call; callbacks (on_reach) may run in it.
   Status signal(std::uint64_t value) const;
 
-  // Fails it. The first failure wins; a later one, or an ok status, changes nothing.
+  // Fails it, and releases as signal() does. The first failure wins; a later one, or an ok status,
+  // changes nothing.
   void fail(const Status& status) const;
 
   // Blocks until the value is reached (ok), the semaphore fails (the failure), or the deadline
   // passes (kDeadlineExceeded, whose message tells who was to signal it). The calling thread may
-  // run ready work of a cpu device meanwhile.
+  // run ready work of a cpu device meanwhile. Not in a callback: what it waits for may be an effect
+  // of the call that the callback is part of, and comes after it.
   Status wait(std::uint64_t value, Deadline deadline = kForever) const;
 
   // Calls fn(const Status&) once: ok when `value` is reached, else the failure. It runs on a thread
   // that called signal, fail, submit or cancel, on this thread before on_reach returns if that is
   // already decided, or on a thread of the runtime or one that waits; without locks. It must not
-  // block or throw; it may signal and submit, and then signal() returns before its effects run.
+  // block or throw; it may signal and submit, and then signal() returns before its effects run. On
+  // an error fn is destroyed uncalled: kResourceExhausted. Operator new for fn itself may throw.
   template <class F>
     requires std::is_invocable_v<F&, const Status&>
   [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn,
@@ -130,6 +138,9 @@ class Point {
 };
 using Points = View<Point>;
 
+// As Semaphore::wait, for several points. Besides: kPermissionDenied: semaphores of different
+// runtimes; kResourceExhausted: no memory for so many points.
+//
 // All points reached (ok); the first failure seen ends it. An empty list is satisfied.
 HALYARD_EXPORT Status wait_all(Points points, Deadline deadline = kForever);
 

@@ -24,7 +24,9 @@ class Submission;
 
 namespace hal {
 
-// A look at one submission, for cancel(). Holding one keeps a little memory, nothing else.
+// A look at one submission, for cancel(). Holding one keeps a little memory, nothing else: it may
+// outlive the submission, its queue and its device. Move-only; one handle is filled, moved and
+// destroyed by one thread at a time, cancel() is safe from any.
 class HALYARD_EXPORT Submission {
  public:
   Submission() noexcept = default;
@@ -36,8 +38,9 @@ class HALYARD_EXPORT Submission {
   }
   ~Submission();
 
-  // Withdraws it while it is parked: true, and its signals fail with kCancelled. False afterwards:
-  // it ends as the device ends it.
+  // Withdraws it while it is parked: true, and its signals fail with kCancelled. False afterwards
+  // (it ends, or has ended, as the device ends it), and for an empty handle. As Semaphore::fail(),
+  // it may issue other work and run callbacks; it waits for nothing.
   bool cancel() const;
 
   timeline::Submission* object() const noexcept { return object_; }

@@ -45,7 +45,8 @@ class HALYARD_EXPORT Device {
   // copy) that runs right now, never for queued work. To finish first: synchronize().
   virtual ~Device();
 
-  // A signal this device and the host see; kResourceExhausted.
+  // A signal this device and the host see, and all that it can_access(); kResourceExhausted. It may
+  // outlive the device, which then raises it no more.
   Result<Signal> create_signal(std::uint64_t initial = 0) const;
 
   // The point that was taken last; all before it are reached before it is. A device whose hardware

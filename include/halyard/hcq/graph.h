@@ -126,7 +126,8 @@ struct GraphOptions {
   bool profiling = false;  // keep the times of every call
 };
 
-// Records a graph; one thread. A wrong argument sticks: finish() returns the first error.
+// Records a graph; one thread. A wrong argument sticks: finish() returns the first error. Programs
+// are kept; the memory of buffers is the caller's and stays until the last replay is complete.
 class HALYARD_EXPORT GraphRecorder {
  public:
   explicit GraphRecorder(const GraphOptions& options = {});
@@ -137,20 +138,23 @@ class HALYARD_EXPORT GraphRecorder {
   // Memory of `size` bytes whose address comes with each replay.
   GraphBuffer add_input(std::uint64_t size);
   // A number that may change between replays (Graph::set): for constants and sizes of kernels, and
-  // words of custom commands.
+  // words of custom commands. What has an input or number of another recorder is kInvalidArgument.
   Symbol add_value(std::uint64_t value = 0);
 
+  // kInvalidArgument: as Program::fill_kernargs(), and more than 2^64 workgroups.
   GraphRecorder& exec(Device& device, const Program& program,
                       std::initializer_list<GraphBuffer> buffers,
                       std::initializer_list<Value> values, const Size3Operand& global_size);
   GraphRecorder& exec(Device& device, const Program& program, std::span<const GraphBuffer> buffers,
                       std::span<const Value> values, const Size3Operand& global_size);
 
-  // On the copy queue of `device`, which reaches both. The ranges must not overlap.
+  // On the copy queue of `device`, which reaches both. kOutOfRange: beyond a range;
+  // kInvalidArgument: the bytes overlap.
   GraphRecorder& copy(Device& device, const GraphBuffer& target, const GraphBuffer& source,
                       std::uint64_t size);
 
-  // See CustomCommand; ordered by the ranges that it reads and writes.
+  // See CustomCommand; ordered by the ranges that it reads and writes. kInvalidArgument: no
+  // function, more than four words.
   GraphRecorder& custom(Device& device, QueueType queue, const CustomCommand& command,
                         std::initializer_list<Operand> words,
                         std::initializer_list<GraphBuffer> reads,

@@ -55,7 +55,7 @@ class HALYARD_EXPORT CommandQueue {
   CommandQueue& operator=(CommandQueue&&) noexcept;
   ~CommandQueue();
 
-  // Also the index of the command that is added next.
+  // Also the index of the command that is added next. Submitting does not change it.
   std::size_t command_count() const noexcept;
 
   // Copies the commands to the device; never blocks. What does not fit its ring waits, in order, in
@@ -71,10 +71,12 @@ class HALYARD_EXPORT CommandQueue {
   // `device` must outlive the queue. kResourceExhausted; kUnimplemented where a device cannot.
   Status bind(Device& device);
 
-  // From here on, the times of each kernel, copy and custom command that is added are kept.
+  // From here on, the times of each kernel, copy and custom command that is added are kept: each
+  // becomes three commands of the ring. What was added before stays as it is.
   void set_profiling(bool on) noexcept;
   // Of the last execution of each such command. Complete when the submission is; a submission that
-  // follows before that writes over them.
+  // follows before that writes over them. By the list's thread, also while a submission runs: of a
+  // command that is just running, begin may be of this execution and end of the last.
   std::vector<CommandTimes> profile() const;
 
  protected:
