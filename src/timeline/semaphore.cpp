@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "timeline/semaphore.h"
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 #include <utility>
@@ -117,6 +118,7 @@ Result<std::uint64_t> Semaphore::query() {
     lane->make_visible(sequence);
     (void)lane->try_retire();
     lane->unpin();
+    (void)retire_others(seen + 1, lane);
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
   if ((word & kFailedBit) != 0) return failure();
@@ -187,6 +189,7 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
   if (reaching != nullptr) {
     reaching->watch(sequence);
     reaching->unpin();
+    watch_others(node.key, reaching);
   }
   return Park::kLinked;
 }
@@ -221,6 +224,55 @@ bool Semaphore::find_promise(std::uint64_t value, Domain domain, Lane*& lane,
   return true;
 }
 
+std::size_t Semaphore::find_others(std::uint64_t value, const Lane* lane,
+                                   Promise (&others)[kOthers]) noexcept {
+  constexpr int kOthersWithin = 64;
+  if (!several_lanes_.load(std::memory_order_relaxed)) return 0;
+  std::size_t count = 0;
+  int left = kOthersWithin;
+  const auto take = [&](const base::TreapNode& node) {
+    const Submission& submission = *static_cast<const SignalNode&>(node).submission;
+    const auto known = [&](const Promise& other) { return other.lane == submission.lane_; };
+    if (submission.lane_ == lane || std::any_of(others, others + count, known)) return;
+    submission.lane_->pin();
+    others[count++] = {submission.lane_, submission.sequence_};
+  };
+  base::LockGuard lock(mutex_);
+  for (const base::Treap& set : promises_) {
+    const base::TreapNode* first = set.lower_bound(value);
+    while (first != nullptr) {
+      const base::TreapNode* at = first;
+      do {
+        if (left-- == 0 || count == kOthers) return count;
+        take(*at);
+        at = at->next;
+      } while (at != first);
+      first = set.lower_bound(first->key + 1);
+    }
+  }
+  return count;
+}
+
+bool Semaphore::retire_others(std::uint64_t value, const Lane* lane) noexcept {
+  Promise others[kOthers];
+  const std::size_t count = find_others(value, lane, others);
+  for (std::size_t i = 0; i < count; ++i) {
+    others[i].lane->make_visible(others[i].sequence);
+    (void)others[i].lane->try_retire();
+    others[i].lane->unpin();
+  }
+  return count != 0 && this->value() >= value;
+}
+
+void Semaphore::watch_others(std::uint64_t value, const Lane* lane) noexcept {
+  Promise others[kOthers];
+  const std::size_t count = find_others(value, lane, others);
+  for (std::size_t i = 0; i < count; ++i) {
+    others[i].lane->watch(others[i].sequence);
+    others[i].lane->unpin();
+  }
+}
+
 bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
   Popped covered;
   bool reaches_others = false;
@@ -230,6 +282,11 @@ bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
     // Rule 10: a promise that its own retirement has overtaken is never published.
     if (word_.load(std::memory_order_relaxed) >= node.key) return false;  // reached or failed
     const Domain producer = lane.queue().domain();
+    if (promising_ != &lane || several_lanes_.load(std::memory_order_relaxed)) {
+      const bool is_first = std::ranges::all_of(promises_, &base::Treap::empty);
+      if (is_first) promising_ = &lane;
+      several_lanes_.store(!is_first, std::memory_order_relaxed);
+    }
     promises_[producer].insert(node);
     const std::uint64_t least = least_.load(std::memory_order_relaxed);
     reaches_others = abandoned_ && least != kNobody;

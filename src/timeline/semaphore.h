@@ -126,6 +126,21 @@ class Semaphore final : public RefCounted {
   bool find_promise(std::uint64_t value, Domain domain, Lane*& lane,
                     std::uint64_t& sequence) noexcept;
 
+  // What other lanes than `lane` have promised for `value` or more, each once; whichever completes
+  // first decides. At most kOthers lanes, found among the next kOthersWithin promises: for those
+  // beyond, who waits hears late. Lanes come pinned. How many; none, quickly, in the usual case.
+  struct Promise {
+    Lane* lane;
+    std::uint64_t sequence;
+  };
+  static constexpr std::size_t kOthers = 8;
+  std::size_t find_others(std::uint64_t value, const Lane* lane,
+                          Promise (&others)[kOthers]) noexcept;
+  // Retires what these have completed, in the caller's EffectScope. True if `value` is reached.
+  bool retire_others(std::uint64_t value, const Lane* lane) noexcept;
+  // Has the completion shell look after these.
+  void watch_others(std::uint64_t value, const Lane* lane) noexcept;
+
   // Publishes the promise of an issued submission, pops whom it covers, and has the lane watched
   // for those whom it will only reach. True if it released work of another lane.
   bool publish(SignalNode& node, Lane& lane) noexcept;
@@ -187,7 +202,9 @@ class Semaphore final : public RefCounted {
   base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
   base::Treap waiters_[kDomainCount];
   base::Treap promises_[kDomainCount];
-  bool abandoned_ = false;  // no user handle is left
+  bool abandoned_ = false;                   // no user handle is left
+  const Lane* promising_ = nullptr;          // the lane that promised first, when there was none
+  base::Atomic<bool> several_lanes_{false};  // others have promised, too; set under the lock
 
   Engine& engine_;
   base::Atomic<detail::StatusRecord*> failure_{nullptr};

@@ -95,6 +95,10 @@ bool Waiter::make_progress() {
       moved = true;
       retire();
     }
+    if (lane->retired() < sequence) {
+      EffectScope scope(engine_, EffectScope::Mode::kDefer);
+      moved |= point.semaphore->retire_others(point.value, lane);
+    }
     lane->unpin();
   }
   return moved;
@@ -140,6 +144,7 @@ void Waiter::arm(bool stalled) {
     if (stalled || !lane->visible(sequence) || !lane->native().arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
+    point.semaphore->watch_others(point.value, lane);
     lane->unpin();
   }
 }

@@ -49,6 +49,44 @@ TEST(Rule1Lanes, TwoMayBringValuesOfOneSemaphoreInEitherOrder) {
   }
 }
 
+// Whoever waits for 1 has it with 2, which another lane brings while that of 1 is still at work.
+class Rule21Retire : public ::testing::Test {
+ protected:
+  Rule21Retire() {
+    EXPECT_TRUE(world.submit(slow, {}, {{shared.get(), 1}}).ok());
+    EXPECT_TRUE(world.submit(quick, {}, {{shared.get(), 2}}).ok());
+  }
+  World world;
+  QueueUnderTest& slow = world.queue("slow");
+  QueueUnderTest& quick = world.queue("quick");
+  HandleRef<Semaphore> shared = world.semaphore();
+};
+
+TEST_F(Rule21Retire, AQuerySeesTheLargerValueOfAnotherLane) {
+  quick.native().run();
+  EXPECT_EQ(shared->query().value(), 2u);
+}
+
+TEST_F(Rule21Retire, AWaitEndsWithTheLargerValueOfAnotherLane) {
+  quick.native().run();
+  EXPECT_TRUE(shared->wait(1, kNow).ok());
+}
+
+TEST_F(Rule21Retire, ACallbackIsCalledForTheLargerValueOfAnotherLane) {
+  int calls = 0;
+  const auto call = [](void* count, const Status& status) {
+    EXPECT_TRUE(status.ok());
+    ++*static_cast<int*>(count);
+  };
+  Registration* registration =
+      Registration::create(*shared.get(), 1, {&calls, call, nullptr}).value();
+  quick.native().run();
+  while (world.engine.step_completion()) {
+  }
+  EXPECT_EQ(calls, 1);
+  registration->drop();
+}
+
 TEST(Rule2Values, StartAnywhereAndOnlyGrow) {
   World world;
   auto semaphore = world.semaphore(7);
