@@ -2,6 +2,7 @@
 #include "hal/pool_space.h"
 
 #include <algorithm>
+#include <cassert>
 #include <new>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace halyard::inline v0::hal {
 using Order = timeline::IssueSite::Order;
 
 PoolSpace::~PoolSpace() {
+  assert(statistics_.blocks == 0 && "who has a block keeps the pool");
   for (const auto& slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
       if (block->linked()) free_.erase(*block);
