@@ -8,14 +8,17 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-constexpr const char* kNames[] = {"barrier",      "fill",       "update",         "execute",
-                                  "dispatch",     "host call",  "file",           "pool",
-                                  "signal",       "wait",       "query",          "on_reach",
-                                  "wait idle",    "flush",      "renew",          "drop handle",
-                                  "fail",         "cancel",     "drop semaphore", "drop submission",
+constexpr const char* kNames[] = {"barrier",      "fill",           "update",
+                                  "execute",      "dispatch",       "host call",
+                                  "file",         "event",          "pool",
+                                  "signal",       "wait",           "query",
+                                  "on_reach",     "wait idle",      "flush",
+                                  "renew",        "drop handle",    "fail",
+                                  "cancel",       "drop semaphore", "drop submission",
                                   "close device", "lose device"};
-constexpr const char* kHandleNames[] = {"the device", "the pool",  "the cells",  "the tokens",
-                                        "the look",   "the stage", "the kernel", "the file"};
+constexpr const char* kHandleNames[] = {"the device", "the pool",   "the cells",
+                                        "the tokens", "the look",   "the stage",
+                                        "the event",  "the kernel", "the file"};
 static_assert(std::size(kHandleNames) == kHandles);
 constexpr const char* kDrivers[] = {"sim", "cpu", "serial"};
 
@@ -23,8 +26,8 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
   static constexpr NodeKind kCommon[] = {
       NodeKind::kBarrier, NodeKind::kFill,     NodeKind::kUpdate,   NodeKind::kExecute,
       NodeKind::kExecute, NodeKind::kDispatch, NodeKind::kHostCall, NodeKind::kPool,
-      NodeKind::kFile,    NodeKind::kSignal,   NodeKind::kSignal,   NodeKind::kWait,
-      NodeKind::kWait,    NodeKind::kQuery,    NodeKind::kOnReach,
+      NodeKind::kFile,    NodeKind::kEvent,    NodeKind::kSignal,   NodeKind::kSignal,
+      NodeKind::kWait,    NodeKind::kWait,     NodeKind::kQuery,    NodeKind::kOnReach,
   };
   static constexpr NodeKind kRare[] = {NodeKind::kWaitIdle, NodeKind::kFlush, NodeKind::kRenewQueue,
                                        NodeKind::kDropHandle};

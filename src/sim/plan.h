@@ -35,6 +35,7 @@ enum class NodeKind : std::uint8_t {
   kDispatch,  // the same by a kernel, in any order; on a copy queue as kExecute
   kHostCall,  // looks at what its producers wrote, then writes
   kFile,      // writes to a file, and reads that again: two submissions
+  kEvent,     // sets an event in one recording, and waits for it in another: two submissions
   kPool,  // allocates from a pool, uses the buffer, mostly gives it back: up to three submissions
   // By the host.
   kSignal,
@@ -63,10 +64,11 @@ enum class Handle : std::uint8_t {
   kTokens,
   kLook,  // recordings
   kStage,
+  kEvent,
   kKernel,
   kFile,
 };
-inline constexpr std::size_t kHandles = 8;
+inline constexpr std::size_t kHandles = 9;
 
 struct Node {
   NodeKind kind = NodeKind::kBarrier;
@@ -83,7 +85,7 @@ struct Node {
   bool fails = false;               // kHostCall: it answers an error
   bool and_wait = false;            // kBarrier: barrier_and_wait
   // kOnReach: the callback submits and signals; kDispatch: indirect; kPool: the buffer is dropped
-  // instead of being given back
+  // instead of being given back; kEvent: it is that of all nodes of the device; kWait: for a fence
   bool chained = false;
   bool waits_for_room = false;  // submissions: where the backlog is full
 };

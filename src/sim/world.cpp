@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/format.h"
+#include "halyard/hal/fence.h"
 #include "halyard/hal/pool.h"
 #include "sim/hosts.h"
 #include "timeline/engine.h"
@@ -14,6 +16,18 @@ namespace halyard::inline v0::sim {
 namespace {
 
 Scheduler& scheduler() { return *Scheduler::current(); }
+
+// What is reached is not pending afterwards.
+Status wait_for_fence(hal::Points points, Deadline deadline) {
+  HALYARD_ASSIGN_OR_RETURN(const hal::Fence part,
+                           hal::Fence::create({points.data() + 1, points.size() - 1}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Fence fence, hal::Fence::create({points.data(), 1}));
+  HALYARD_RETURN_IF_ERROR(fence.extend(part));
+  HALYARD_RETURN_IF_ERROR(fence.wait(deadline));
+  HALYARD_ASSIGN_OR_RETURN(const bool reached, fence.query());
+  if (!reached) scheduler().fail("a fence that was waited for is pending");
+  return {};
+}
 
 }  // namespace
 
@@ -118,14 +132,11 @@ bool World::open() {
     for (std::uint32_t i = 0; i < kInputs; ++i)
       look.copy(hal::slot(2 * i), hal::slot(2 * i + 1, 0, 4));
     look.copy(hal::slot(2 * kInputs), hal::slot(2 * kInputs + 1, 0, 4));
-    hal::Recorder stage{device};
-    stage.copy(hal::slot(0), hal::slot(1, 0, 4))
-        .barrier()
-        .copy(hal::slot(1, 0, 4), hal::slot(2, 0, 4));
-    Result<hal::CommandBuffer> recorded_look = look.finish(), recorded_stage = stage.finish();
+    Result<hal::CommandBuffer> recorded_look = look.finish(), recorded_stage = record_stage(device);
     check(recorded_look.ok() && recorded_stage.ok(), "recording");
     looks_.push_back(std::move(*recorded_look));
     stages_.push_back(std::move(*recorded_stage));
+    events_.push_back(device.create_event().value());
   }
   for (std::uint32_t s = 0; s < plan_.semaphores; ++s) {
     semaphores_.push_back(
@@ -179,6 +190,9 @@ void World::perform(std::uint32_t k) {
       break;
     case NodeKind::kFile:
       use_file(k);
+      break;
+    case NodeKind::kEvent:
+      use_event(k);
       break;
     case NodeKind::kPool:
       use_pool(k);
@@ -269,8 +283,10 @@ void World::wait(std::uint32_t k) {
     points.emplace_back(keep.back(), point.value);
   }
   const Deadline deadline = std::chrono::nanoseconds(node.patience);
-  const Status status = points.size() == 1 ? keep[0].wait(node.waits[0].value, deadline)
-                        : node.any         ? hal::wait_any({points.data(), points.size()}, deadline)
+  const Status status = node.chained && !node.any
+                            ? wait_for_fence({points.data(), points.size()}, deadline)
+                        : points.size() == 1 ? keep[0].wait(node.waits[0].value, deadline)
+                        : node.any ? hal::wait_any({points.data(), points.size()}, deadline)
                                    : hal::wait_all({points.data(), points.size()}, deadline);
   note(k, "ends", status);
   if (status.ok()) {

@@ -49,6 +49,8 @@ bool World::take(std::uint32_t k, std::initializer_list<Handle> wanted, Handles&
         return copy(looks_[d], handles.recording);
       case Handle::kStage:
         return copy(stages_[d], handles.recording);
+      case Handle::kEvent:
+        return copy(events_[d], handles.event);
       case Handle::kKernel:
         return copy(kernel_looks_[d], handles.kernel);
       case Handle::kFile:
@@ -73,6 +75,8 @@ void World::drop_handle(std::uint32_t device, Handle handle) {
       return drop(looks_[device]);
     case Handle::kStage:
       return drop(stages_[device]);
+    case Handle::kEvent:
+      return drop(events_[device]);
     case Handle::kKernel:
       if (!kernel_looks_.empty()) drop(kernel_looks_[device]);
       return;
@@ -120,10 +124,9 @@ void World::signal(std::uint32_t k) {
   }
 }
 
-template <class F>
 bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
                  std::vector<PlannedPoint> waits, std::vector<PlannedPoint> signals,
-                 hal::Point extra_wait, hal::Point extra_signal, F&& call) {
+                 hal::Point extra_wait, hal::Point extra_signal, const Call& call) {
   std::vector<hal::Semaphore> keep;
   std::vector<hal::Point> wait_points, signal_points;
   const auto convert = [&](const std::vector<PlannedPoint>& planned,
@@ -156,10 +159,14 @@ bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
     const bool full = status.code() == StatusCode::kResourceExhausted && plan_.small_backlog();
     const Node& node = plan_.nodes[k];
     if (full) check(!node.waits_for_room || node.and_wait, status.to_string(), k);
-    const bool expected = status.code() == StatusCode::kInvalidArgument || full ||
-                          status.code() == StatusCode::kDeviceLost || plan_.faulty;
+    // Another node has set or reset the event that they have in common.
+    const bool unset = status.code() == StatusCode::kFailedPrecondition &&
+                       node.kind == NodeKind::kEvent && node.chained && record.after_node;
+    const bool passed = status.code() == StatusCode::kInvalidArgument;
+    const bool expected =
+        passed || full || unset || status.code() == StatusCode::kDeviceLost || plan_.faulty;
     check(expected, status.to_string(), k);
-    if (status.code() == StatusCode::kInvalidArgument || full) signal(k);
+    if (passed || full || unset) signal(k);
     return false;
   }
   record.handle = std::move(handle);
@@ -176,6 +183,7 @@ bool World::take_for_submission(std::uint32_t k, Handles& handles) const {
     case NodeKind::kDispatch:
       if (!take(k, {Handle::kCells, Handle::kTokens}, handles)) return false;
       if (handles.queue.kind() == hal::QueueKind::kCompute) {
+        (void)take(k, {Handle::kDevice}, handles);  // it can do without
         return take(k, {Handle::kKernel}, handles);
       }
       return take(k, {Handle::kLook}, handles);
