@@ -30,7 +30,17 @@ struct Frontier {
 struct PoolSlab {
   Ref<Memory> memory;
   struct PoolBlock* first;
+#ifdef HALYARD_SIMULATION
+  std::uint64_t used_to = 0;  // what lies above was never given
+#endif
 };
+
+#ifdef HALYARD_SIMULATION
+// What came back is filled with this: by its deallocation, in the order of the device's work, or
+// where there is none, by who gave it back. Who reads it afterwards finds that, and whoever has
+// written to it is found.
+inline constexpr std::uint32_t kGivenBack = 0xdd;
+#endif
 
 struct FreeTag {};
 
