@@ -16,32 +16,33 @@ using Order = timeline::IssueSite::Order;
 namespace {
 
 #ifdef HALYARD_SIMULATION
-std::byte* data(const PoolBlock& block) noexcept {
+std::byte* block_bytes(const PoolBlock& block) noexcept {
   return block.slab->memory->host_pointer() + block.offset;
 }
 
-void fill(const PoolBlock& block) noexcept {
-  std::memset(data(block), static_cast<int>(kGivenBack), block.size);
+void fill_given_back(const PoolBlock& block) noexcept {
+  std::memset(block_bytes(block), static_cast<int>(kGivenBack), block.size);
 }
 
 // Precondition: it is free, and what it waited for has passed.
-void check(const PoolBlock& block) noexcept {
+void check_given_back(const PoolBlock& block) noexcept {
   // The deallocation has ended with its device, which had not come to it.
   if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
-    return fill(block);
+    return fill_given_back(block);
   }
   const std::uint64_t used_to = block.slab->used_to;
   if (block.offset >= used_to) return;
-  const std::byte* const bytes = data(block);
+  const std::byte* const bytes = block_bytes(block);
   const std::size_t size = std::min(block.size, used_to - block.offset);
   assert(bytes[0] == std::byte{kGivenBack} && std::memcmp(bytes, bytes + 1, size - 1) == 0 &&
          "somebody has written to memory that was given back to its pool");
   (void)bytes, (void)size;
 }
 
-void begin_use(const PoolBlock& block) noexcept {
+void begin_block_use(const PoolBlock& block) noexcept {
   const Frontier& frontier = block.frontier;
-  if (frontier.lane == nullptr || frontier.lane->retired() >= frontier.sequence) check(block);
+  if (frontier.lane == nullptr || frontier.lane->retired() >= frontier.sequence)
+    check_given_back(block);
   std::uint64_t& used_to = block.slab->used_to;
   const std::uint64_t end = block.offset + block.size;
   if (end <= used_to) return;
@@ -50,9 +51,9 @@ void begin_use(const PoolBlock& block) noexcept {
   used_to = end;
 }
 #else
-void fill(const PoolBlock&) noexcept {}
-void begin_use(const PoolBlock&) noexcept {}
-void check(const PoolBlock&) noexcept {}
+void fill_given_back(const PoolBlock&) noexcept {}
+void begin_block_use(const PoolBlock&) noexcept {}
+void check_given_back(const PoolBlock&) noexcept {}
 #endif
 
 }  // namespace
@@ -61,7 +62,7 @@ PoolSpace::~PoolSpace() {
   assert(statistics_.blocks == 0 && "who has a block keeps the pool");
   for (const auto& slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
-      if (block->linked() && block->frontier.lane == nullptr) check(*block);
+      if (block->linked() && block->frontier.lane == nullptr) check_given_back(*block);
       if (block->linked()) free_.erase(*block);
       delete std::exchange(block, block->above);
     }
@@ -119,7 +120,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
     free_.push_back(*rest);
   }
   free_.erase(*best);
-  begin_use(*best);
+  begin_block_use(*best);
   if (best->was_used) ++statistics_.reuses;
   ++statistics_.blocks;
   statistics_.used_bytes += best->size;
@@ -128,7 +129,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
 }
 
 void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
-  if (frontier.lane == nullptr) fill(block);
+  if (frontier.lane == nullptr) fill_given_back(block);
   block.frontier = frontier;
   block.was_used = true;
   free(block);
@@ -171,7 +172,7 @@ void PoolSpace::settle(const timeline::Lane* lane) noexcept {
   free_.for_each([](PoolBlock& block) {
     Frontier& frontier = block.frontier;
     if (frontier.lane == nullptr || frontier.lane->retired() < frontier.sequence) return;
-    check(block);
+    check_given_back(block);
     frontier = {};
   });
   for (const auto& slab : slabs_) {
@@ -211,7 +212,7 @@ std::vector<Ref<Memory>> PoolSpace::take_free_slabs(std::uint64_t keep) noexcept
   std::erase_if(slabs_, [&](std::unique_ptr<PoolSlab>& slab) {
     if (statistics_.reserved_bytes <= keep || !is_free_slab(*slab)) return false;
     PoolBlock& block = *slab->first;
-    check(block);
+    check_given_back(block);
     statistics_.reserved_bytes -= block.size;
     --statistics_.slabs;
     free_.erase(block);
