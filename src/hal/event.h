@@ -9,6 +9,7 @@
 //
 // Lifetime: events belong to one device, and who can reach one keeps that device: user handles and
 // recordings by theirs, submissions as the device ends after them. So setters may lie in its pool.
+// The last handle lets the device close before it lets the event go: so that has a reference, too.
 #pragma once
 
 #include <cstddef>
@@ -62,7 +63,7 @@ class EventObject final : public RefCounted {
  public:
   static Result<Event> create(DeviceObject& device);
 
-  DeviceObject& device() const noexcept { return device_; }
+  DeviceObject& device() const noexcept { return *device_; }
 
   // --- under DeviceObject::event_mutex
   // -----------------------------------------------------------
@@ -76,10 +77,10 @@ class EventObject final : public RefCounted {
   void take_back(EventChange& change) noexcept;
 
  private:
-  explicit EventObject(DeviceObject& device) noexcept : device_(device), keeps_open_(&device) {}
+  explicit EventObject(DeviceObject& device) noexcept : device_(&device), keeps_open_(&device) {}
   void on_last_handle() noexcept override { keeps_open_ = {}; }
 
-  DeviceObject& device_;
+  const Ref<DeviceObject> device_;
   HandleRef<DeviceObject> keeps_open_;
   Ref<EventSetter> setter_;
   std::uint64_t current_ = 0;  // the change that made it so

@@ -171,6 +171,8 @@ class PoolMemory final : public Memory {
   // By the issuer of its allocation, before anybody hears of it, and of its deallocation.
   void commit(PoolBlock& block, const Frontier& at) noexcept;
   PoolBlock& release_block() noexcept;
+  // Precondition: committed.
+  const PoolBlock& block() const noexcept { return *block_; }
   // Where its allocation was issued. Precondition: committed.
   const Frontier& allocated_at() const noexcept { return allocated_at_; }
 

@@ -2,6 +2,8 @@
 #include "hal/pool_space.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -12,9 +14,56 @@ namespace halyard::inline v0::hal {
 
 using Order = timeline::IssueSite::Order;
 
+namespace {
+
+#ifdef HALYARD_SIMULATION
+std::byte* block_bytes(const PoolBlock& block) noexcept {
+  return block.slab->memory->host_pointer() + block.offset;
+}
+
+void fill_given_back(const PoolBlock& block) noexcept {
+  std::memset(block_bytes(block), static_cast<int>(kGivenBack), block.size);
+}
+
+// Precondition: it is free, and what it waited for has passed.
+void check_given_back(const PoolBlock& block) noexcept {
+  // The deallocation has ended with its device, which had not come to it.
+  if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
+    return fill_given_back(block);
+  }
+  const std::uint64_t used_to = block.slab->used_to;
+  if (block.offset >= used_to) return;
+  const std::byte* const bytes = block_bytes(block);
+  const std::size_t size = std::min(block.size, used_to - block.offset);
+  assert(bytes[0] == std::byte{kGivenBack} && std::memcmp(bytes, bytes + 1, size - 1) == 0 &&
+         "somebody has written to memory that was given back to its pool");
+  (void)bytes, (void)size;
+}
+
+void begin_block_use(const PoolBlock& block) noexcept {
+  const Frontier& frontier = block.frontier;
+  if (frontier.lane == nullptr || frontier.lane->retired() >= frontier.sequence)
+    check_given_back(block);
+  std::uint64_t& used_to = block.slab->used_to;
+  const std::uint64_t end = block.offset + block.size;
+  if (end <= used_to) return;
+  std::memset(block.slab->memory->host_pointer() + used_to, static_cast<int>(kGivenBack),
+              end - used_to);
+  used_to = end;
+}
+#else
+void fill_given_back(const PoolBlock&) noexcept {}
+void begin_block_use(const PoolBlock&) noexcept {}
+void check_given_back(const PoolBlock&) noexcept {}
+#endif
+
+}  // namespace
+
 PoolSpace::~PoolSpace() {
+  assert(statistics_.blocks == 0 && "who has a block keeps the pool");
   for (PoolSlab* slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
+      if (block->linked() && block->frontier.lane == nullptr) check_given_back(*block);
       if (block->linked()) free_.erase(*block);
       delete std::exchange(block, block->above);
     }
@@ -73,6 +122,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
     free_.push_back(*rest);
   }
   free_.erase(*best);
+  begin_block_use(*best);
   if (best->was_used) ++statistics_.reuses;
   ++statistics_.blocks;
   statistics_.used_bytes += best->size;
@@ -81,6 +131,7 @@ PoolBlock* PoolSpace::take(std::uint64_t size, bool hidden_waits,
 }
 
 void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
+  if (frontier.lane == nullptr) fill_given_back(block);
   block.frontier = frontier;
   block.was_used = true;
   free(block);
@@ -122,7 +173,9 @@ void PoolSpace::join(PoolBlock& low, PoolBlock& high) noexcept {
 void PoolSpace::settle(const timeline::Lane* lane) noexcept {
   free_.for_each([](PoolBlock& block) {
     Frontier& frontier = block.frontier;
-    if (frontier.lane != nullptr && frontier.lane->retired() >= frontier.sequence) frontier = {};
+    if (frontier.lane == nullptr || frontier.lane->retired() < frontier.sequence) return;
+    check_given_back(block);
+    frontier = {};
   });
   for (const auto& slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
@@ -165,6 +218,7 @@ PoolSlabs PoolSpace::take_free_slabs(std::uint64_t keep) noexcept {
       continue;
     }
     PoolBlock& block = *slab->first;
+    check_given_back(block);
     statistics_.reserved_bytes -= block.size;
     --statistics_.slabs;
     free_.erase(block);

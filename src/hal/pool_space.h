@@ -31,6 +31,9 @@ struct PoolSlab {
   Ref<Memory> memory;
   struct PoolBlock* first = nullptr;
   PoolSlab* next = nullptr;  // in PoolSlabs
+#ifdef HALYARD_SIMULATION
+  std::uint64_t used_to = 0;  // what lies above was never given
+#endif
 };
 
 // Slabs that were taken out of a pool. Their memory goes with this: not under the pool's lock.
@@ -52,6 +55,13 @@ class PoolSlabs {
  private:
   PoolSlab* first_ = nullptr;
 };
+
+#ifdef HALYARD_SIMULATION
+// What came back is filled with this: by its deallocation, in the order of the device's work, or
+// where there is none, by who gave it back. Who reads it afterwards finds that, and whoever has
+// written to it is found.
+inline constexpr std::uint32_t kGivenBack = 0xdd;
+#endif
 
 struct FreeTag {};
 

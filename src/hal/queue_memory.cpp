@@ -69,7 +69,8 @@ struct DeallocatePayload {
 // The frontier of the block will be this submission. So it stands behind the allocation, and with
 // that behind who had the block before, whatever the caller waits for.
 Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& cause) noexcept {
-  const PoolMemory& memory = *static_cast<DeallocatePayload*>(payload)->memory;
+  auto& self = *static_cast<DeallocatePayload*>(payload);
+  const PoolMemory& memory = *self.memory;
   if (!can_issue(&memory, cause)) return Gate::Answer::kFail;
   using Order = timeline::IssueSite::Order;
   const Frontier& at = memory.allocated_at();
@@ -81,6 +82,12 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
     return Gate::Answer::kFail;
   }
   if (order == Order::kEdge) site.wait_for(*at.lane, at.sequence);
+#ifdef HALYARD_SIMULATION
+  const PoolBlock& block = memory.block();
+  self.operation.kind = OperationKind::kCommand;
+  self.operation.command =
+      Command(FillCommand{{block.slab->memory.get(), 0, block.offset, block.size}, kGivenBack, 1});
+#endif
   return Gate::Answer::kGo;
 }
 

@@ -62,23 +62,39 @@ void CommandBuffer::run(const hal::BoundRange* table) const noexcept {
     return edge == recording_.edges.end() ? command : edge->before;
   };
   std::vector<std::uint32_t> left;
-  const auto run_left = [&] {
-    while (!left.empty()) {
-      std::uint32_t next = left[random.below(left.size())];
+  const auto run_left = [&](std::uint32_t end) {
+    for (;;) {
+      const auto due =
+          std::ranges::partition(left, [&](std::uint32_t each) { return each >= end; });
+      if (due.empty()) return;
+      std::uint32_t next = due[random.below(due.size())];
       while (before(next) != next) next = before(next);
       run_command(recording_.commands[next], table);
       done[next] = true;
       std::erase(left, next);
     }
   };
-  for (std::uint32_t i = 0; i < recording_.commands.size(); ++i) {
-    if (hal::does_work(recording_.commands[i].kind)) {
-      left.push_back(i);
-    } else {
-      run_left();
+  const auto count = static_cast<std::uint32_t>(recording_.commands.size());
+  std::vector<std::uint32_t> set(recording_.event_count);  // where it was set last
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const hal::Command& command = recording_.commands[i];
+    switch (command.kind) {
+      case hal::CommandKind::kBarrier:
+        run_left(i);
+        break;
+      case hal::CommandKind::kSetEvent:
+        set[command.event.event] = i;
+        break;
+      case hal::CommandKind::kWaitEvent:
+        run_left(set[command.event.event]);
+        break;
+      case hal::CommandKind::kResetEvent:
+        break;
+      default:
+        left.push_back(i);
     }
   }
-  run_left();
+  run_left(count);
 }
 
 void run(const hal::Operation& operation) noexcept {

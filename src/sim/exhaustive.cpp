@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "sim/explore_scenarios.h"
 #include "sim/explorer.h"
@@ -31,24 +32,48 @@ struct Operations {
   OperationOptions options;
 };
 
-std::vector<OperationProgram> small() {
+std::vector<OperationProgram> all_up_to(int most, bool both) {
   std::vector<OperationProgram> all;
-  for (const int count : {1, 2, 3}) {
-    for (OperationProgram& program : all_programs(count)) all.push_back(std::move(program));
+  for (int count = 1; count <= most; ++count) {
+    for (OperationProgram& program : all_programs(count, both)) all.push_back(std::move(program));
   }
   return all;
 }
-std::vector<OperationProgram> three_by_four() { return drawn_programs(1, 2, 3, 4); }
-std::vector<OperationProgram> one_of_them() { return drawn_programs(1, 1, 3, 4); }
-std::vector<OperationProgram> three_by_two() { return drawn_programs(2, 40, 3, 2); }
+std::vector<OperationProgram> up_to_3() { return all_up_to(3, false); }
+std::vector<OperationProgram> up_to_2_of_both() { return all_up_to(2, true); }
+std::vector<OperationProgram> up_to_3_of_both() { return all_up_to(3, true); }
+template <int queues, int length, int count>
+std::vector<OperationProgram> drawn() {
+  return drawn_programs(1, count, queues, length);
+}
+// The first of each of these seeds.
+template <int queues, int length, std::uint64_t... seeds>
+std::vector<OperationProgram> first_of() {
+  std::vector<OperationProgram> all;
+  (all.push_back(drawn_programs(seeds, 1, queues, length)[0]), ...);
+  return all;
+}
 
+constexpr OperationOptions kFaults{.looks = false, .faults = true};
+constexpr OperationOptions kReached{.native_edges = false};
+constexpr OperationOptions kNoLooks{.looks = false};
+constexpr OperationOptions kReachedNoLooks{.native_edges = false, .looks = false};
+
+// Programs of one size differ a thousandfold in what there is to explore: seeds are named where
+// they are those of the first 40 that have all sorts of waits and take no more than some seconds.
 constexpr Operations kOperations[] = {
-    {"operations_up_to_3", &small, {}},
-    {"operations_up_to_3_reached", &small, {.native_edges = false}},
-    {"operations_up_to_3_and_faults", &small, {.looks = false, .faults = true}},
-    {"operations_3x2_and_faults", &three_by_two, {.looks = false, .faults = true}},
-    {"operations_3x4", &three_by_four, {.looks = false}},
-    {"operations_3x4_reached", &one_of_them, {.native_edges = false, .looks = false}},
+    {"operations_up_to_3", &up_to_3_of_both, {}},
+    {"operations_up_to_3_reached", &up_to_3_of_both, kReached},
+    {"operations_up_to_3_and_faults", &up_to_3, kFaults},
+    {"operations_up_to_2_and_faults", &up_to_2_of_both, kFaults},
+    {"operations_1x4_and_faults", &drawn<1, 4, 500>, kFaults},
+    {"operations_2x3_and_faults", &drawn<2, 3, 50>, kFaults},
+    {"operations_3x2_and_faults", &drawn<3, 2, 80>, kFaults},
+    {"operations_2x4_and_faults", &drawn<2, 4, 10>, kFaults},
+    {"operations_3x3_and_faults", &first_of<3, 3, 3, 9, 11>, kFaults},
+    {"operations_3x4", &first_of<3, 4, 14, 18, 21, 25, 26, 29>, kNoLooks},
+    {"operations_3x4_reached", &first_of<3, 4, 14, 18, 25, 29>, kReachedNoLooks},
+    {"operations_3x4_and_faults", &first_of<3, 4, 3, 37>, kFaults},
 };
 
 // True if it ended well.

@@ -17,26 +17,44 @@ bool sound(const Operation& operation) {
   return true;
 }
 
-// One point of one semaphore, or none: 0 none, then 1 to `values` of the first, of the second ...
-std::array<std::uint8_t, kOperationSemaphores> point(int number, int values) {
-  std::array<std::uint8_t, kOperationSemaphores> result{};
-  if (number != 0) {
-    result[static_cast<std::size_t>((number - 1) / values)] =
-        static_cast<std::uint8_t>((number - 1) % values + 1);
-  }
-  return result;
+// 0 is none.
+bool names_both(const std::array<std::uint8_t, kOperationSemaphores>& values) {
+  return std::ranges::find(values, 0) == values.end();
 }
 
-std::vector<Operation> all_operations(int values) {
+std::vector<Operation> all_operations(std::uint8_t values, bool both) {
   std::vector<Operation> all;
-  const int points = 1 + kOperationSemaphores * values;
-  for (int wait = 0; wait < points; ++wait) {
-    for (int signal = 0; signal < points; ++signal) {
-      const Operation operation{point(wait, values), point(signal, values)};
-      if (sound(operation)) all.push_back(operation);
-    }
+  std::array<std::uint8_t*, std::size_t{2} * kOperationSemaphores> numbers;
+  Operation operation;
+  for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
+    numbers[2 * s] = &operation.wait[s];
+    numbers[2 * s + 1] = &operation.signal[s];
   }
+  const auto set = [&](auto& self, std::size_t at) -> void {
+    if (at == numbers.size()) {
+      const bool wanted = both || !(names_both(operation.wait) || names_both(operation.signal));
+      if (wanted && sound(operation)) all.push_back(operation);
+      return;
+    }
+    for (std::uint8_t value = 0; value <= values; ++value) {
+      *numbers[at] = value;
+      self(self, at + 1);
+    }
+  };
+  set(set, 0);
   return all;
+}
+
+Operation draw_operation(Random& random, std::uint8_t values) {
+  Operation operation;
+  const auto draw = [&](std::uint8_t& number) {
+    number = random.one_in(2) ? 0 : static_cast<std::uint8_t>(random.between(1, values));
+  };
+  do {
+    std::ranges::for_each(operation.wait, draw);
+    std::ranges::for_each(operation.signal, draw);
+  } while (!sound(operation));
+  return operation;
 }
 
 // The one that stands for all that differ only in numbers: the largest.
@@ -54,8 +72,8 @@ bool stands_for_its_like(const OperationProgram& program) {
 
 }  // namespace
 
-std::vector<OperationProgram> all_programs(int count) {
-  const std::vector<Operation> operations = all_operations(2);
+std::vector<OperationProgram> all_programs(int count, bool both) {
+  const std::vector<Operation> operations = all_operations(2, both);
   std::vector<OperationProgram> all;
   // What is drawn is a queue and an operation for each place; queues fill from the first.
   const auto extend = [&](auto& self, OperationProgram& program, int left,
@@ -79,15 +97,12 @@ std::vector<OperationProgram> all_programs(int count) {
 
 std::vector<OperationProgram> drawn_programs(std::uint64_t seed, int count, int queues,
                                              int length) {
-  constexpr int kValues = 4;
-  const std::vector<Operation> operations = all_operations(kValues);
   Random random(seed);
   std::vector<OperationProgram> all(static_cast<std::size_t>(count));
   for (OperationProgram& program : all) {
     for (int q = 0; q < queues; ++q) {
       for (int i = 0; i < length; ++i) {
-        program.queues[static_cast<std::size_t>(q)].push_back(
-            operations[random.below(operations.size())]);
+        program.queues[static_cast<std::size_t>(q)].push_back(draw_operation(random, 4));
       }
     }
   }

@@ -26,7 +26,7 @@ namespace halyard::inline v0::sim {
 inline constexpr int kOperationQueues = 3;
 inline constexpr int kOperationSemaphores = 2;
 
-// Waits for at most one value and signals at most one; 0 is none.
+// What it waits for and signals of each semaphore; 0 is none.
 struct Operation {
   std::array<std::uint8_t, kOperationSemaphores> wait{};
   std::array<std::uint8_t, kOperationSemaphores> signal{};
@@ -56,9 +56,11 @@ void explore_operations(const OperationProgram& program, const OperationOptions&
                         OperationResult& result);
 
 // All programs of `count` operations with the values 1 and 2, but one out of those that differ only
-// in the numbers of queues and semaphores.
-std::vector<OperationProgram> all_programs(int count);
-// `count` programs of `queues` times `length`, drawn from the seed, with values up to 4.
+// in the numbers of queues and semaphores. An operation waits for and signals at most one semaphore
+// each, or `both`.
+std::vector<OperationProgram> all_programs(int count, bool both);
+// `count` programs of `queues` times `length`, drawn from the seed, with values up to 4; operations
+// wait for and signal none, one or both semaphores.
 std::vector<OperationProgram> drawn_programs(std::uint64_t seed, int count, int queues, int length);
 
 }  // namespace halyard::inline v0::sim

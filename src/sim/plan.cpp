@@ -8,24 +8,33 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-constexpr const char* kNames[] = {
-    "barrier", "fill",   "update", "execute",        "dispatch",        "host call",  "file",
-    "pool",    "signal", "wait",   "query",          "on_reach",        "wait idle",  "flush",
-    "renew",   "fail",   "cancel", "drop semaphore", "drop submission", "lose device"};
+constexpr const char* kNames[] = {"barrier",      "fill",           "update",
+                                  "execute",      "dispatch",       "host call",
+                                  "file",         "event",          "pool",
+                                  "signal",       "wait",           "query",
+                                  "on_reach",     "wait idle",      "flush",
+                                  "renew",        "drop handle",    "fail",
+                                  "cancel",       "drop semaphore", "drop submission",
+                                  "close device", "lose device"};
+constexpr const char* kHandleNames[] = {"the device", "the pool",   "the cells",
+                                        "the tokens", "the look",   "the stage",
+                                        "the event",  "the kernel", "the file"};
+static_assert(std::size(kHandleNames) == kHandles);
 constexpr const char* kDrivers[] = {"sim", "cpu", "serial"};
 
 NodeKind pick_kind(Random& random, bool faulty, bool sim) {
   static constexpr NodeKind kCommon[] = {
       NodeKind::kBarrier, NodeKind::kFill,     NodeKind::kUpdate,   NodeKind::kExecute,
       NodeKind::kExecute, NodeKind::kDispatch, NodeKind::kHostCall, NodeKind::kPool,
-      NodeKind::kFile,    NodeKind::kSignal,   NodeKind::kSignal,   NodeKind::kWait,
-      NodeKind::kWait,    NodeKind::kQuery,    NodeKind::kOnReach,
+      NodeKind::kFile,    NodeKind::kEvent,    NodeKind::kSignal,   NodeKind::kSignal,
+      NodeKind::kWait,    NodeKind::kWait,     NodeKind::kQuery,    NodeKind::kOnReach,
   };
-  static constexpr NodeKind kRare[] = {NodeKind::kWaitIdle, NodeKind::kFlush,
-                                       NodeKind::kRenewQueue};
+  static constexpr NodeKind kRare[] = {NodeKind::kWaitIdle, NodeKind::kFlush, NodeKind::kRenewQueue,
+                                       NodeKind::kDropHandle};
   static constexpr NodeKind kFaults[] = {NodeKind::kFail,           NodeKind::kCancel,
                                          NodeKind::kCancel,         NodeKind::kDropSemaphore,
-                                         NodeKind::kDropSubmission, NodeKind::kLoseDevice};
+                                         NodeKind::kDropSubmission, NodeKind::kCloseDevice,
+                                         NodeKind::kLoseDevice};
   if (random.one_in(10)) return kRare[random.below(std::size(kRare))];
   if (faulty && random.one_in(6)) {
     return kFaults[random.below(std::size(kFaults) - (sim ? 0 : 1))];
@@ -113,9 +122,11 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       node.signals.push_back({s, last + random.between(last == 0 ? 1 : 0, 2)});
       producers[s].push_back({node.signals.back().value, k});
     }
-    node.other = node.kind == NodeKind::kLoseDevice
-                     ? static_cast<std::uint32_t>(random.below(devices))
-                     : static_cast<std::uint32_t>(random.below(k + 1));
+    const bool of_device =
+        node.kind == NodeKind::kLoseDevice || node.kind == NodeKind::kCloseDevice;
+    node.handle = static_cast<Handle>(random.below(kHandles));
+    node.other = of_device ? static_cast<std::uint32_t>(random.below(devices))
+                           : static_cast<std::uint32_t>(random.below(k + 1));
     loses_devices |= node.kind == NodeKind::kLoseDevice;
     nodes.push_back(std::move(node));
   }
@@ -154,10 +165,13 @@ std::string Plan::describe() const {
     const Node& node = nodes[k];
     text += fmt::format("  {:2} thread {} {}", k, node.thread, kNames[static_cast<int>(node.kind)]);
     if (is_submission(node) ||
-        (node.kind >= NodeKind::kWaitIdle && node.kind <= NodeKind::kRenewQueue))
+        (node.kind >= NodeKind::kWaitIdle && node.kind <= NodeKind::kDropHandle))
       text += fmt::format(" on queue {}", node.queue);
+    if (node.kind == NodeKind::kDropHandle) {
+      text += fmt::format(": {}", kHandleNames[static_cast<int>(node.handle)]);
+    }
     if (node.kind == NodeKind::kCancel || node.kind == NodeKind::kDropSubmission ||
-        node.kind == NodeKind::kLoseDevice) {
+        node.kind == NodeKind::kCloseDevice || node.kind == NodeKind::kLoseDevice) {
       text += fmt::format(" {}", node.other);
     }
     points("waits", node.waits);

@@ -35,7 +35,8 @@ enum class NodeKind : std::uint8_t {
   kDispatch,  // the same by a kernel, in any order; on a copy queue as kExecute
   kHostCall,  // looks at what its producers wrote, then writes
   kFile,      // writes to a file, and reads that again: two submissions
-  kPool,      // allocates from a pool, uses the buffer, gives it back: three submissions
+  kEvent,     // sets an event in one recording, and waits for it in another: two submissions
+  kPool,  // allocates from a pool, uses the buffer, mostly gives it back: up to three submissions
   // By the host.
   kSignal,
   // They signal nothing, and nobody waits for them.
@@ -45,13 +46,29 @@ enum class NodeKind : std::uint8_t {
   kWaitIdle,
   kFlush,
   kRenewQueue,  // its handle goes, and a queue of the same sort is created; not a device's own
+  kDropHandle,  // one of its device; who comes later has none
   // Faults.
   kFail,
   kCancel,
   kDropSemaphore,
   kDropSubmission,
+  kCloseDevice,  // all of its handles go, those of its semaphores too
   kLoseDevice,
 };
+
+// What nodes work with. A device has one of each; the file is for all.
+enum class Handle : std::uint8_t {
+  kDevice,
+  kPool,
+  kCells,
+  kTokens,
+  kLook,  // recordings
+  kStage,
+  kEvent,
+  kKernel,
+  kFile,
+};
+inline constexpr std::size_t kHandles = 9;
 
 struct Node {
   NodeKind kind = NodeKind::kBarrier;
@@ -59,13 +76,17 @@ struct Node {
   std::uint32_t queue = 0;
   std::vector<PlannedPoint> waits;
   std::vector<PlannedPoint> signals;
-  std::uint32_t other = 0;      // kCancel, kDropSubmission: the node; kLoseDevice: the device
-  Nanoseconds patience = 0;     // waits: the deadline; kOnReach: how long it stays registered
-  Nanoseconds delay = 0;        // before it
-  bool any = false;             // kWait: wait_any
-  bool fails = false;           // kHostCall: it answers an error
-  bool and_wait = false;        // kBarrier: barrier_and_wait
-  bool chained = false;         // kOnReach: the callback submits and signals; kDispatch: indirect
+  // kCancel, kDropSubmission: the node; kLoseDevice, kCloseDevice: the device
+  std::uint32_t other = 0;
+  Handle handle = Handle::kDevice;  // kDropHandle
+  Nanoseconds patience = 0;         // waits: the deadline; kOnReach: how long it stays registered
+  Nanoseconds delay = 0;            // before it
+  bool any = false;                 // kWait: wait_any
+  bool fails = false;               // kHostCall: it answers an error
+  bool and_wait = false;            // kBarrier: barrier_and_wait
+  // kOnReach: the callback submits and signals; kDispatch: indirect; kPool: the buffer is dropped
+  // instead of being given back; kEvent: it is that of all nodes of the device; kWait: for a fence
+  bool chained = false;
   bool waits_for_room = false;  // submissions: where the backlog is full
 };
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/format.h"
+#include "halyard/hal/fence.h"
 #include "halyard/hal/pool.h"
 #include "sim/hosts.h"
 #include "timeline/engine.h"
@@ -14,6 +16,18 @@ namespace halyard::inline v0::sim {
 namespace {
 
 Scheduler& scheduler() { return *Scheduler::current(); }
+
+// What is reached is not pending afterwards.
+Status wait_for_fence(hal::Points points, Deadline deadline) {
+  HALYARD_ASSIGN_OR_RETURN(const hal::Fence part,
+                           hal::Fence::create({points.data() + 1, points.size() - 1}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Fence fence, hal::Fence::create({points.data(), 1}));
+  HALYARD_RETURN_IF_ERROR(fence.extend(part));
+  HALYARD_RETURN_IF_ERROR(fence.wait(deadline));
+  HALYARD_ASSIGN_OR_RETURN(const bool reached, fence.query());
+  if (!reached) scheduler().fail("a fence that was waited for is pending");
+  return {};
+}
 
 }  // namespace
 
@@ -85,7 +99,7 @@ bool World::open() {
     queues_.push_back(device.queue(hal::QueueKind::kCompute));
     queues_.push_back(device.queue(hal::QueueKind::kCopy));
     while (queues_.size() % plan_.queues_per_device() != 0) {
-      Result<hal::Queue> queue = create_queue(static_cast<std::uint32_t>(queues_.size()));
+      Result<hal::Queue> queue = create_queue(device, static_cast<std::uint32_t>(queues_.size()));
       if (!queue.ok()) {
         check(may_fail, queue.status().to_string());
         return false;
@@ -118,14 +132,11 @@ bool World::open() {
     for (std::uint32_t i = 0; i < kInputs; ++i)
       look.copy(hal::slot(2 * i), hal::slot(2 * i + 1, 0, 4));
     look.copy(hal::slot(2 * kInputs), hal::slot(2 * kInputs + 1, 0, 4));
-    hal::Recorder stage{device};
-    stage.copy(hal::slot(0), hal::slot(1, 0, 4))
-        .barrier()
-        .copy(hal::slot(1, 0, 4), hal::slot(2, 0, 4));
-    Result<hal::CommandBuffer> recorded_look = look.finish(), recorded_stage = stage.finish();
+    Result<hal::CommandBuffer> recorded_look = look.finish(), recorded_stage = record_stage(device);
     check(recorded_look.ok() && recorded_stage.ok(), "recording");
     looks_.push_back(std::move(*recorded_look));
     stages_.push_back(std::move(*recorded_stage));
+    events_.push_back(device.create_event().value());
   }
   for (std::uint32_t s = 0; s < plan_.semaphores; ++s) {
     semaphores_.push_back(
@@ -179,6 +190,9 @@ void World::perform(std::uint32_t k) {
       break;
     case NodeKind::kFile:
       use_file(k);
+      break;
+    case NodeKind::kEvent:
+      use_event(k);
       break;
     case NodeKind::kPool:
       use_pool(k);
@@ -244,196 +258,19 @@ void World::perform(std::uint32_t k) {
         break;
       }
       break;
+    case NodeKind::kDropHandle:
+      drop_handle(plan_.device_of(node.queue), node.handle);
+      break;
+    case NodeKind::kCloseDevice:
+      close_device(node.other);
+      break;
     case NodeKind::kLoseDevice:
+      if (natives_[node.other] == nullptr) break;  // closed
       ++faults_;
       may_be_lost_[node.other] = true;
       natives_[node.other]->fault("by the plan");
       break;
   }
-}
-
-// By the host; also for a submission that was refused because one of its values is passed already,
-// so that others do not wait for the rest in vain.
-void World::signal(std::uint32_t k) {
-  by_host_[k] = true;
-  shared_->cells[k].written = token(k);
-  for (const PlannedPoint& point : plan_.nodes[k].signals) {
-    const hal::Semaphore semaphore = semaphores_[point.semaphore];
-    if (semaphore) (void)semaphore.signal(point.value);
-  }
-}
-
-template <class F>
-bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
-                 std::vector<PlannedPoint> waits, std::vector<PlannedPoint> signals,
-                 hal::Point extra_wait, hal::Point extra_signal, F&& call) {
-  std::vector<hal::Semaphore> keep;
-  std::vector<hal::Point> wait_points, signal_points;
-  const auto convert = [&](const std::vector<PlannedPoint>& planned,
-                           std::vector<hal::Point>& points) {
-    for (const PlannedPoint& point : planned) {
-      keep.push_back(semaphores_[point.semaphore]);
-      if (!keep.back()) return false;
-      points.emplace_back(keep.back(), point.value);
-    }
-    return true;
-  };
-  if (!convert(waits, wait_points) || !convert(signals, signal_points)) return false;
-  if (extra_wait.semaphore() != nullptr) wait_points.push_back(extra_wait);
-  if (extra_signal.semaphore() != nullptr) signal_points.push_back(extra_signal);
-
-  Record& record = *records_.emplace_back(std::make_unique<Record>());
-  record.node = k;
-  record.queue = queue.object();
-  record.writes = writes;
-  record.waits = std::move(waits);
-  record.signals = std::move(signals);
-  record.after_node = extra_wait.semaphore() != nullptr;
-  hal::Submission handle;
-  const Status status = call(hal::Points(wait_points.data(), wait_points.size()),
-                             hal::Points(signal_points.data(), signal_points.size()), &handle);
-  record.accepted = handle.object() != nullptr;
-  if (!record.accepted) {
-    note(k, "refused", status);
-    check(!status.ok(), "accepted, but there is no handle", k);
-    const bool full = status.code() == StatusCode::kResourceExhausted && plan_.small_backlog();
-    const Node& node = plan_.nodes[k];
-    if (full) check(!node.waits_for_room || node.and_wait, status.to_string(), k);
-    const bool expected = status.code() == StatusCode::kInvalidArgument || full ||
-                          status.code() == StatusCode::kDeviceLost || plan_.faulty;
-    check(expected, status.to_string(), k);
-    if (status.code() == StatusCode::kInvalidArgument || full) signal(k);
-    return false;
-  }
-  record.handle = std::move(handle);
-  record.lives = true;
-  return true;
-}
-
-void World::submit(std::uint32_t k) {
-  submitted_[k] = true;
-  const Node& node = plan_.nodes[k];
-  const std::uint32_t device = plan_.device_of(node.queue);
-  const hal::Queue queue = queues_[node.queue];
-  if (!queue) return signal(k);  // it is being renewed
-  const std::uint32_t value = token(k);
-  const bool writes = node.kind != NodeKind::kBarrier;
-  (void)send(
-      k, queue, writes, node.waits, node.signals, {}, {},
-      [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-        const Deadline room = node.waits_for_room ? kForever : kNow;
-        const hal::SubmitInfo info{
-            .wait = waits, .signal = signals, .submission = handle, .room = room};
-        switch (node.kind) {
-          case NodeKind::kBarrier:
-            if (node.and_wait) {
-              using std::chrono::nanoseconds;
-              return queue.barrier_and_wait(info, nanoseconds(node.patience));
-            }
-            return queue.barrier(info);
-          case NodeKind::kFill:
-            return queue.fill(cell(device, k, 0), value, 4, info);
-          case NodeKind::kUpdate:
-            return queue.update(cells_of_[2 * device], k * sizeof(Cell),
-                                {reinterpret_cast<const std::byte*>(&value), 4}, info);
-          case NodeKind::kDispatch:
-            if (queue.kind() == hal::QueueKind::kCompute) return dispatch(k, queue, info);
-            [[fallthrough]];
-          case NodeKind::kExecute: {
-            const std::vector<std::uint32_t> from = inputs(k);
-            std::vector<hal::BufferRange> table;
-            for (std::size_t i = 0; i < kInputs; ++i) {
-              table.push_back(i < from.size() ? cell(device, from[i], 0) : token_range(device, k));
-              table.push_back(cell(device, k, 1 + i));
-            }
-            table.push_back(token_range(device, k));
-            table.push_back(cell(device, k, 0));
-            return queue.execute(looks_[device], {.bindings = table,
-                                                  .wait = waits,
-                                                  .signal = signals,
-                                                  .submission = handle,
-                                                  .room = room});
-          }
-          default:
-            return queue.host_call(
-                [this, k] { return host_call(k); }, info,
-                node.any ? hal::HostCallMode::kMayBlock : hal::HostCallMode::kShort);
-        }
-      });
-}
-
-Status World::host_call(std::uint32_t k) {
-  for (const PlannedPoint& point : plan_.nodes[k].waits) {
-    check(justified(point), "a host call runs before what it waits for", k);
-  }
-  check(shared_->cells[k].written == 0, "a host call runs twice", k);
-  shared_->cells[k].written = token(k);
-  if (!plan_.nodes[k].fails) return {};
-  ++faults_;
-  return Status(StatusCode::kDataLoss, fmt::format("planted by node {}", k));
-}
-
-// A buffer of the pool: allocated when the node's waits hold, written and read, given back.
-void World::use_pool(std::uint32_t k) {
-  const Node& node = plan_.nodes[k];
-  const std::uint32_t device = plan_.device_of(node.queue);
-  const hal::Queue queue = queues_[node.queue];
-  if (!queue) return signal(k);
-  const Deadline room = node.waits_for_room ? kForever : kNow;
-  const hal::Semaphore own = devices_[device].create_semaphore(0, "pool").value();
-  hal::Buffer buffer;
-  const bool allocated =
-      send(k, queue, false, node.waits, {}, {}, {own, 1},
-           [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-             Result<hal::Buffer> result = queue.allocate(
-                 pools_[device], {.size = 64 + 1024 * (k % 4)},
-                 {.wait = waits, .signal = signals, .submission = handle, .room = room});
-             if (!result.ok()) return result.status();
-             buffer = std::move(*result);
-             return {};
-           });
-  if (!allocated) return;
-  if (node.any) scheduler().sleep_for(1'000);
-  const bool used =
-      send(k, queue, true, {}, {}, {own, 1}, {own, 2},
-           [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-             const hal::BufferRange table[] = {token_range(device, k), buffer, cell(device, k, 0)};
-             return queue.execute(stages_[device], {.bindings = table,
-                                                    .wait = waits,
-                                                    .signal = signals,
-                                                    .submission = handle,
-                                                    .room = room});
-           });
-  if (!used) return;
-  (void)send(k, queue, false, {}, node.signals, {own, 2}, {},
-             [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-               return queue.deallocate(
-                   buffer, {.wait = waits, .signal = signals, .submission = handle, .room = room});
-             });
-}
-
-// The node's token goes to its place in the file when its waits hold, and from there to its cell.
-void World::use_file(std::uint32_t k) {
-  const Node& node = plan_.nodes[k];
-  const std::uint32_t device = plan_.device_of(node.queue);
-  const hal::Queue queue = queues_[node.queue];
-  if (!queue) return signal(k);
-  const Deadline room = node.waits_for_room ? kForever : kNow;
-  const hal::Semaphore own = devices_[device].create_semaphore(0, "file").value();
-  const std::uint64_t offset = std::uint64_t{4} * k;
-  const bool written = send(
-      k, queue, false, node.waits, {}, {}, {own, 1},
-      [&](hal::Points waits, hal::Points signals, hal::Submission* handle) {
-        return queue.write(token_range(device, k), file_, offset,
-                           {.wait = waits, .signal = signals, .submission = handle, .room = room});
-      });
-  if (!written) return;
-  (void)send(k, queue, true, {}, node.signals, {own, 1}, {},
-             [&](hal::Points waits, hal::Points signals, hal::Submission* handle) {
-               return queue.read(
-                   file_, offset, cell(device, k, 0),
-                   {.wait = waits, .signal = signals, .submission = handle, .room = room});
-             });
 }
 
 void World::wait(std::uint32_t k) {
@@ -446,8 +283,10 @@ void World::wait(std::uint32_t k) {
     points.emplace_back(keep.back(), point.value);
   }
   const Deadline deadline = std::chrono::nanoseconds(node.patience);
-  const Status status = points.size() == 1 ? keep[0].wait(node.waits[0].value, deadline)
-                        : node.any         ? hal::wait_any({points.data(), points.size()}, deadline)
+  const Status status = node.chained && !node.any
+                            ? wait_for_fence({points.data(), points.size()}, deadline)
+                        : points.size() == 1 ? keep[0].wait(node.waits[0].value, deadline)
+                        : node.any ? hal::wait_any({points.data(), points.size()}, deadline)
                                    : hal::wait_all({points.data(), points.size()}, deadline);
   note(k, "ends", status);
   if (status.ok()) {
@@ -487,17 +326,18 @@ void World::wait_idle(std::uint32_t k) {
 
 void World::renew_queue(std::uint32_t k) {
   const std::uint32_t queue = plan_.nodes[k].queue;
-  if (queue % plan_.queues_per_device() < 2 || !queues_[queue]) return;
+  const hal::Device device = devices_[plan_.device_of(queue)];
+  if (queue % plan_.queues_per_device() < 2 || !queues_[queue] || !device) return;
   {
     const hal::Queue last = std::move(queues_[queue]);
   }
-  Result<hal::Queue> fresh = create_queue(queue);
+  Result<hal::Queue> fresh = create_queue(device, queue);
   check(fresh.ok() || plan_.faulty, fresh.status().to_string(), k);
   if (fresh.ok()) queues_[queue] = std::move(*fresh);
 }
 
-Result<hal::Queue> World::create_queue(std::uint32_t queue) {
-  return devices_[plan_.device_of(queue)].create_queue(
+Result<hal::Queue> World::create_queue(const hal::Device& device, std::uint32_t queue) {
+  return device.create_queue(
       {.kind = queue % 2 == 0 ? hal::QueueKind::kCompute : hal::QueueKind::kCopy,
        .priority = static_cast<hal::QueuePriority>(queue % 3),
        .name = "created"});
@@ -508,7 +348,9 @@ void World::observe(std::uint32_t k) {
   Observer& observer = observers_[k];
   const hal::Semaphore semaphore = semaphores_[node.waits[0].semaphore];
   if (!semaphore) return;
-  if (node.chained) observer.own = devices_[0].create_semaphore(0, "callback").value();
+  if (const hal::Device device = devices_[0]; device && node.chained) {
+    observer.own = device.create_semaphore(0, "callback").value();
+  }
   observer.registered = true;
   Result<hal::Registration> registration = semaphore.on_reach(
       node.waits[0].value, [this, k](const Status& status) { reached(k, status); });
@@ -558,29 +400,6 @@ void World::cancel(std::uint32_t k) {
     note(k, cancelled ? "cancelled" : "not cancelled");
     return;
   }
-}
-
-// Who can satisfy its waits, as far as there is room.
-std::vector<std::uint32_t> World::inputs(std::uint32_t k) const {
-  std::vector<std::uint32_t> from;
-  for (const PlannedPoint& point : plan_.nodes[k].waits) {
-    for (const Plan::Producer& producer : plan_.producers[point.semaphore]) {
-      if (producer.value >= point.value && from.size() < kInputs) from.push_back(producer.node);
-    }
-  }
-  return from;
-}
-
-hal::BufferRange World::cell(std::uint32_t device, std::uint32_t k) const {
-  return {cells_of_[2 * device], k * sizeof(Cell), sizeof(Cell)};
-}
-
-hal::BufferRange World::cell(std::uint32_t device, std::uint32_t k, std::size_t word) const {
-  return {cells_of_[2 * device], k * sizeof(Cell) + 4 * word, 4};
-}
-
-hal::BufferRange World::token_range(std::uint32_t device, std::uint32_t k) const {
-  return {cells_of_[2 * device + 1], k * std::uint64_t{4}, 4};
 }
 
 }  // namespace halyard::inline v0::sim

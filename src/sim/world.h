@@ -23,8 +23,10 @@
 // Where two things race, either order is accepted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -106,38 +108,59 @@ class World {
     hal::Semaphore own;
   };
 
+  // What a node works with, of the device of its queue.
+  struct Handles {
+    hal::Device device;
+    hal::Queue queue;
+    hal::Buffer cells, tokens;
+    hal::CommandBuffer recording;
+    hal::Event event;
+    hal::Function kernel;
+    hal::Pool pool;
+    hal::File file;
+  };
+
   bool open();
   void live(std::uint32_t thread);
   void perform(std::uint32_t node);
   void signal(std::uint32_t node);
   void submit(std::uint32_t node);
   Status load_kernels(const hal::Device& device);
-  Status dispatch(std::uint32_t node, const hal::Queue& queue, const hal::SubmitInfo& info);
+  using LookConstants = std::array<std::uint32_t, 1 + kInputs>;
+  Status dispatch(std::uint32_t node, const Handles& handles, const hal::SubmitInfo& info);
+  Status dispatch_by_sets(std::uint32_t node, const Handles& handles,
+                          const LookConstants& constants, const hal::SubmitInfo& info);
+  Result<hal::CommandBuffer> record_stage(const hal::Device& device);
   void use_pool(std::uint32_t node);
   void use_file(std::uint32_t node);
+  void use_event(std::uint32_t node);
   void wait(std::uint32_t node);
   void observe(std::uint32_t node);
   void wait_idle(std::uint32_t node);
   void renew_queue(std::uint32_t node);
-  Result<hal::Queue> create_queue(std::uint32_t queue);
+  Result<hal::Queue> create_queue(const hal::Device& device, std::uint32_t queue);
+  bool take(std::uint32_t node, std::initializer_list<Handle> wanted, Handles& handles) const;
+  bool take_for_submission(std::uint32_t node, Handles& handles) const;
+  void drop_handle(std::uint32_t device, Handle handle);
+  void close_device(std::uint32_t device);
   void cancel(std::uint32_t node);
   void reached(std::uint32_t node, const Status& status);
   Status host_call(std::uint32_t node);
 
-  // Submits through `call(info)`, which returns a Status, and keeps the record.
-  template <class F>
+  // Submits through `call`, and keeps the record.
+  using Call = std::function<Status(hal::Points waits, hal::Points signals, hal::Submission*)>;
   bool send(std::uint32_t node, const hal::Queue& queue, bool writes,
             std::vector<PlannedPoint> waits, std::vector<PlannedPoint> signals,
-            hal::Point extra_wait, hal::Point extra_signal, F&& call);
+            hal::Point extra_wait, hal::Point extra_signal, const Call& call);
 
   std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
   bool happened(std::uint32_t node) const noexcept;
   bool signalled(const PlannedPoint& point) const noexcept;
   bool justified(const PlannedPoint& point);
   std::vector<std::uint32_t> inputs(std::uint32_t node) const;
-  hal::BufferRange cell(std::uint32_t device, std::uint32_t node) const;
-  hal::BufferRange cell(std::uint32_t device, std::uint32_t node, std::size_t word) const;
-  hal::BufferRange token_range(std::uint32_t device, std::uint32_t node) const;
+  static hal::BufferRange cell(const Handles& handles, std::uint32_t node);
+  static hal::BufferRange cell(const Handles& handles, std::uint32_t node, std::size_t word);
+  static hal::BufferRange token_range(const Handles& handles, std::uint32_t node);
 
   void end_all();
   void drop_handles();
@@ -173,6 +196,7 @@ class World {
   std::vector<bool> by_host_;          // nodes that the host has signalled
   std::vector<hal::Buffer> cells_of_;  // of each device: the same memory
   std::vector<hal::CommandBuffer> looks_, stages_;
+  std::vector<hal::Event> events_;
   std::vector<hal::Function> kernel_looks_;  // of each device, if the plan has dispatches
   std::vector<hal::Pool> pools_;
   hal::File file_;

@@ -101,6 +101,7 @@ void World::drop_handles() {
         break;
       case 1:
         drop(stages_);
+        drop(events_);
         break;
       case 2:
         drop(cells_of_);
@@ -147,6 +148,10 @@ void World::find_lossy_queues() {
     return std::ranges::find(lossy_queues_, queue) != lossy_queues_.end();
   };
   const auto waits_for_loss = [&](const Record& record) {
+    const auto before = [&](const auto& other) {
+      return other->node == record.node && is_lossy(other->queue);
+    };
+    if (record.after_node && std::ranges::any_of(records_, before)) return true;
     return std::ranges::any_of(record.waits, [&](const PlannedPoint& point) {
       return std::ranges::any_of(records_, [&](const auto& other) {
         return is_lossy(other->queue) &&

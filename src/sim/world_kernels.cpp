@@ -16,20 +16,21 @@ Status World::load_kernels(const hal::Device& device) {
   return {};
 }
 
-// As many groups as are given, or as stand behind the tokens.
-Status World::dispatch(std::uint32_t k, const hal::Queue& queue, const hal::SubmitInfo& info) {
+// As many groups as are given, or as stand behind the tokens; or by a recording.
+Status World::dispatch(std::uint32_t k, const Handles& handles, const hal::SubmitInfo& info) {
   const Node& node = plan_.nodes[k];
-  const std::uint32_t device = plan_.device_of(node.queue);
-  std::array<std::uint32_t, kInputs> from;
-  from.fill(k);
-  std::ranges::copy(inputs(k), from.begin());
-  const hal::BufferRange bindings[] = {cells_of_[2 * device], cell(device, k)};
-  const hal::Constant constants[] = {token(k), from[0], from[1], from[2], from[3]};
-  const hal::Function& look = kernel_looks_[device];
+  const hal::Queue& queue = handles.queue;
+  LookConstants with;  // the token, then nodes
+  with.fill(k);
+  with[0] = token(k);
+  std::ranges::copy(inputs(k), with.begin() + 1);
+  if (node.any && handles.device) return dispatch_by_sets(k, handles, with, info);
+  const hal::BufferRange bindings[] = {handles.cells, cell(handles, k)};
+  const hal::Constant constants[] = {with[0], with[1], with[2], with[3], with[4]};
   if (!node.chained)
-    return queue.dispatch(look, {.groups = kLookGroups}, bindings, constants, info);
-  const hal::BufferRange groups{cells_of_[2 * device + 1], plan_.nodes.size() * 4, 12};
-  return queue.dispatch_indirect(look, groups, bindings, constants, info);
+    return queue.dispatch(handles.kernel, {.groups = kLookGroups}, bindings, constants, info);
+  const hal::BufferRange groups{handles.tokens, plan_.nodes.size() * 4, 12};
+  return queue.dispatch_indirect(handles.kernel, groups, bindings, constants, info);
 }
 
 }  // namespace halyard::inline v0::sim

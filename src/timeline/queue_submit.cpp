@@ -11,7 +11,13 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-constexpr std::size_t kSlabSize = 64;  // submissions
+// Submissions that are allocated at a time; in a simulation, whose programs are small, so few that
+// some need several.
+#ifdef HALYARD_SIMULATION
+constexpr std::size_t kSlabSize = 4;
+#else
+constexpr std::size_t kSlabSize = 64;
+#endif
 
 // Grows a node array to at least `count`; keeps nothing.
 template <class Node>

@@ -147,5 +147,34 @@ TEST_F(Events, MayBeDroppedWithAllElseWhileWorkIsInFlight) {
   EXPECT_EQ(control->live_recordings, 0);
 }
 
+// As if the reclaim shell were so fast that the device is gone before wake() comes back.
+class FastReclaim final : public testing::StepSource {
+ public:
+  void wake(base::Shell shell) noexcept override {
+    if (shell == base::Shell::kReclaim && registry != nullptr) {
+      while (registry->next_step(shell) != Deadline::kForeverTime) (void)registry->step(shell);
+    }
+  }
+  DriverRegistry* registry = nullptr;
+};
+
+TEST(LastEvent, LetsGoOfWhatHasSetItThoughTheDeviceClosesAtOnce) {
+  const auto control = std::make_shared<testing::Control>();
+  FastReclaim source;
+  DriverRegistry registry(source);
+  source.registry = &registry;
+  ASSERT_TRUE(registry.add(std::make_unique<testing::FakeDriver>(control)).ok());
+  Event event;
+  {
+    const Device device = registry.open("fake://").value();
+    event = device.create_event().value();
+    const CommandBuffer set = Recorder(device).set_event(event).finish().value();
+    ASSERT_TRUE(device.queue().execute_and_wait(set, {}, 20s).ok());
+  }
+  EXPECT_EQ(control->open_devices, 1);
+  event = {};
+  EXPECT_EQ(control->open_devices, 0);
+}
+
 }  // namespace
 }  // namespace halyard::hal

@@ -443,7 +443,7 @@ class FakeWorld : public ::testing::Test {
 };
 
 // Counts wake-ups; the test steps.
-class StepSource final : public base::WorkSource {
+class StepSource : public base::WorkSource {
  public:
   struct ShiftedClock final : Clock {
     Nanoseconds now() noexcept override { return Clock::steady().now() + ahead.load(); }

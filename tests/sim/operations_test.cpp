@@ -44,9 +44,37 @@ TEST(Operations, ThatRunBeforeWhatTheyWaitForAreFound) {
               "runs before what it waits for(.|\n)*submit 0, submit 1, run 1");
 }
 
+// Not submitted, or parked: its second wait is never reached.
+TEST(Operations, WaitForBothSemaphores) {
+  const OperationProgram one{.queues = {{{kSignal}, {{.wait = {1, 1}}}}}};
+  const OperationProgram ran{.queues = {{{{.signal = {1, 1}}}, {{.wait = {1, 1}}}}}};
+  EXPECT_EQ(states(one, {.looks = false}), 3u * 2u);
+  EXPECT_EQ(states(ran, {.looks = false}), 2u + 2u + 5u);
+}
+
 // 5 waits and 5 signals, without 6 that wait for what they signal; all but the empty one twice.
 TEST(Operations, ThatDifferInNumbersOnlyStandForEachOther) {
-  EXPECT_EQ(all_programs(1).size(), 10u);
+  EXPECT_EQ(all_programs(1, false).size(), 10u);
+}
+
+// For each semaphore 6 of the 9 pairs of a wait and a signal; 6 of the 36 are the same for both.
+TEST(Operations, OfBothSemaphoresAreAllPairsOfWhatOneCanHave) {
+  EXPECT_EQ(all_programs(1, true).size(), (36u + 6u) / 2u);
+}
+
+TEST(Operations, ThatAreDrawnWaitForAndSignalNoneOneAndBoth) {
+  int waits[3] = {}, signals[3] = {};
+  for (const OperationProgram& program : drawn_programs(1, 10, 3, 4)) {
+    for (const auto& queue : program.queues) {
+      EXPECT_EQ(queue.size(), 4u);
+      for (const Operation& each : queue) {
+        ++waits[(each.wait[0] != 0) + (each.wait[1] != 0)];
+        ++signals[(each.signal[0] != 0) + (each.signal[1] != 0)];
+      }
+    }
+  }
+  for (const int count : waits) EXPECT_GT(count, 10);
+  for (const int count : signals) EXPECT_GT(count, 10);
 }
 
 }  // namespace
