@@ -33,10 +33,15 @@ class Nursery {
   Nursery& operator=(const Nursery&) = delete;
 
   // Awaited, starts `task` and goes on when that waits for the first time, or has ended.
-  [[nodiscard]] auto spawn(Task<> task) noexcept { return Spawn{*this, std::move(task)}; }
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<> task) noexcept {
+    return Spawn{*this, std::move(task)};
+  }
 
   // Awaited, goes on when at most `leave` have not ended. Throws what the first threw that threw.
-  [[nodiscard]] auto join(std::size_t leave = 0) noexcept { return Join{*this, leave}; }
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
+      std::size_t leave = 0) noexcept {
+    return Join{*this, leave};
+  }
 
   // How many have not ended.
   std::size_t size() const noexcept { return size_; }
