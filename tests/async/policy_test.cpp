@@ -120,6 +120,9 @@ TEST_F(AsyncPolicy, OfOnesOwnIsAClassWithPick) {
 #include "guide_policy.inc"  // as it stands in docs/async.md: BySize
 
 TEST_F(AsyncPolicy, TheGuidesTakesLargeTreesToTheLastQueue) {
+  const auto part = run(ones<float>({1 << 18}) | share);
+  EXPECT_EQ(run(zip(part, Where()) | last).device(), runtime.device());
+  EXPECT_EQ(run(zip(part, Where()) | last | schedule(BySize())), queue(2, 1));
   runtime = open(BySize());
   const auto small = run(ones<float>({4}) | share), large = run(ones<float>({1 << 18}) | share);
   EXPECT_EQ(run(zip(small, Where()) | last), queue(0, 0));
