@@ -61,7 +61,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
 
   Result<Output> execute(Context& whole) && {
     if (!what_.once.take()) return detail::runs_once();
-    return detail::execute_part(whole, what_.queue, std::move(what_.operation));
+    return detail::execute_part(whole, std::move(what_.queue), std::move(what_.operation));
   }
 
   detail::CallbackAwaiter<Op, detail::Errors::kThrown> operator co_await() && {

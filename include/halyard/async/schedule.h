@@ -36,8 +36,8 @@ class [[nodiscard("an operation does nothing until it is awaited")]] ScheduledOp
       return Status(StatusCode::kFailedPrecondition,
                     "schedule: awaited on a device; a policy needs a runtime: on(runtime)");
     }
-    const QueueRef queue = detail::pick_queue(*whole.runtime(), policy_, operation_);
-    return detail::execute_part(whole, queue, std::move(operation_));
+    QueueRef queue = detail::pick_queue(*whole.runtime(), policy_, operation_);
+    return detail::execute_part(whole, std::move(queue), std::move(operation_));
   }
 
  private:
@@ -56,9 +56,9 @@ class JoinedPart {
 
   Result<Output> execute(Context& whole) && {
     const Runtime* const runtime = whole.runtime();
-    const QueueRef queue = runtime != nullptr ? pick_queue(*runtime, runtime->policy(), operation_)
-                                              : whole.queue().device().next_queue();
-    return execute_part(whole, queue, std::move(operation_));
+    QueueRef queue = runtime != nullptr ? pick_queue(*runtime, runtime->policy(), operation_)
+                                        : whole.queue().device().next_queue();
+    return execute_part(whole, std::move(queue), std::move(operation_));
   }
 
  private:
