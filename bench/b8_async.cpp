@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "halyard/async.h"
+#include "peers.h"
+#include "steps.h"
 #include "world.h"
 
 namespace halyard::bench {
@@ -27,17 +29,6 @@ struct Fixture {
   std::uint32_t input = 1;  // read through opaque(): nothing is computed beforehand
 };
 
-template <class T>
-T opaque(T value) {
-  asm volatile("" : "+r"(value));
-  return value;
-}
-
-// The steps differ by nothing that the compiler can fold into fewer.
-struct Step {
-  std::uint32_t operator()(std::uint32_t x) const { return opaque(x) * 3 + 1; }
-};
-
 std::uint32_t eight_steps(std::uint32_t x) {
   for (std::uint64_t i = 0; i < kSteps; ++i) x = Step()(x);
   return x;
@@ -51,10 +42,19 @@ Sample timed(int loops, std::uint64_t count, F&& fn) {
   return sample;
 }
 
+std::vector<ComposePeers> compose_peers() {
+#if defined(HALYARD_BENCH_STDEXEC)
+  return {stdexec_peers()};
+#else
+  return {};
+#endif
+}
+
 // `tree(x)`, an operation of eight steps, built and run without a submission; against `calls(x)`,
-// which computes the same without operations. Both give the next x.
+// which computes the same without operations, and the peers. All give the next x.
 template <class Tree, class Calls>
-Arms compose(World& world, const char* name, Tree tree, Calls calls) {
+Arms compose(World& world, const char* name, Tree tree, Calls calls,
+             ComposePeers::Run ComposePeers::* peer) {
   const auto fixture = std::make_shared<Fixture>(world);
   const int loops = world.turns(kLoops);
   constexpr std::uint64_t kTrees = 100;
@@ -84,7 +84,18 @@ Arms compose(World& world, const char* name, Tree tree, Calls calls) {
                     expect(x);
                     return sample;
                   }};
-  return {halyard, limit, {}};
+  std::vector<Arm> peers;
+  for (const ComposePeers& each : compose_peers()) {
+    if (peer == nullptr) break;
+    peers.push_back({each.name, [fixture, loops, expect, run = each.*peer] {
+                       std::uint32_t x = fixture->input;
+                       Sample sample =
+                           timed(loops, kTrees * kSteps, [&] { x = run(kTrees, opaque(x)); });
+                       expect(x);
+                       return sample;
+                     }});
+  }
+  return {halyard, limit, std::move(peers)};
 }
 
 Arms map_row(World& world) {
@@ -94,7 +105,7 @@ Arms map_row(World& world) {
         return value(x) | map(Step()) | map(Step()) | map(Step()) | map(Step()) | map(Step()) |
                map(Step()) | map(Step()) | map(Step());
       },
-      eight_steps);
+      eight_steps, &ComposePeers::map);
 }
 
 Arms and_then_row(World& world) {
@@ -105,7 +116,7 @@ Arms and_then_row(World& world) {
         return value(x) | and_then(kNext) | and_then(kNext) | and_then(kNext) | and_then(kNext) |
                and_then(kNext) | and_then(kNext) | and_then(kNext) | and_then(kNext);
       },
-      eight_steps);
+      eight_steps, &ComposePeers::and_then);
 }
 
 // Nothing says that it submits nothing.
@@ -136,7 +147,7 @@ Arms zip_row(World& world) {
                    Leaf{x + 6}, Leaf{x + 7}) |
                map(Sum());
       },
-      sum_of_eight);
+      sum_of_eight, &ComposePeers::zip);
 }
 
 // Each part is on a queue that the runtime's policy picks.
@@ -148,7 +159,7 @@ Arms join_row(World& world) {
                     Leaf{x + 6}, Leaf{x + 7}) |
                map(Sum());
       },
-      sum_of_eight);
+      sum_of_eight, nullptr);
 }
 
 Task<> await_values(std::uint32_t& sum) {
