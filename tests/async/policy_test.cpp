@@ -3,11 +3,13 @@
 // Which queue a tree runs on.
 #include "halyard/async/policy.h"
 
+#include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "async/async_test_util.h"
+#include "async/stepped_world.h"
 
 namespace halyard::async {
 namespace {
@@ -144,6 +146,21 @@ TEST_F(AsyncPolicy, AForeignCoroutineMayLeaveTheQueueToTheRuntime) {
   runtime = open(SingleQueue(queue(1, 1)));
   // The policy's queue is of the first runtime: it is kept by the policy.
   EXPECT_EQ(sync_wait(Where() | on(runtime)).index(), 1u);
+}
+
+// Where it ran, and where a part of it did that is left to the runtime.
+TEST_F(AsyncPolicy, AForeignCoroutineAwaitsWhatAPolicyOfItsChoicePicks) {
+  runtime = open(SingleQueue(queue(2, 1)));  // of the first runtime: the policy keeps it
+  auto future = schedule(zip(Where(), join(Where())), SingleQueue(queue(1, 0)), runtime);
+  static_assert(std::is_same_v<decltype(future.queue()), const QueueRef&>, "a DeviceFuture");
+  EXPECT_EQ(future.queue(), queue(1, 0));
+  const auto [where, part] = sync_wait(std::move(future));
+  EXPECT_EQ(where, queue(1, 0));
+  EXPECT_EQ(std::get<0>(part).index(), 1u);
+  EXPECT_EQ(sync_wait(Where() | schedule(global_policy(1), runtime)).device(), runtime.device(1));
+  std::optional<Result<QueueRef>> awaited;
+  const auto coroutine = testing::await_into(awaited, schedule(Where(), global_policy(2), runtime));
+  EXPECT_EQ(awaited->value().device(), runtime.device(2));
 }
 
 }  // namespace
