@@ -25,6 +25,12 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair("async_owners", "two owners, 3")),
     [](const auto& test) { return std::string(test.param.first); });
 
+#if __has_include(<boost/asio.hpp>)
+INSTANTIATE_TEST_SUITE_P(WithBoost, AsyncExample,
+                         ::testing::Values(std::pair("async_boost_server", "3888000")),
+                         [](const auto& test) { return std::string(test.param.first); });
+#endif
+
 #if __has_include(<asio.hpp>)
 INSTANTIATE_TEST_SUITE_P(WithAsio, AsyncExample,
                          ::testing::Values(std::pair("async_server", "3888000")),
