@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "halyard/async.h"
+#include "peers.h"
+#include "steps.h"
 #include "world.h"
 
 namespace halyard::bench {
@@ -27,17 +29,6 @@ struct Fixture {
   std::uint32_t input = 1;  // read through opaque(): nothing is computed beforehand
 };
 
-template <class T>
-T opaque(T value) {
-  asm volatile("" : "+r"(value));
-  return value;
-}
-
-// The steps differ by nothing that the compiler can fold into fewer.
-struct Step {
-  std::uint32_t operator()(std::uint32_t x) const { return opaque(x) * 3 + 1; }
-};
-
 std::uint32_t eight_steps(std::uint32_t x) {
   for (std::uint64_t i = 0; i < kSteps; ++i) x = Step()(x);
   return x;
@@ -51,37 +42,124 @@ Sample timed(int loops, std::uint64_t count, F&& fn) {
   return sample;
 }
 
-// Built and run as a tree, without a submission.
-Arms compose_row(World& world) {
+std::vector<ComposePeers> compose_peers() {
+#if defined(HALYARD_BENCH_STDEXEC)
+  return {stdexec_peers()};
+#else
+  return {};
+#endif
+}
+
+// `tree(x)`, an operation of eight steps, built and run without a submission; against `calls(x)`,
+// which computes the same without operations, and the peers. All give the next x.
+template <class Tree, class Calls>
+Arms compose(World& world, const char* name, Tree tree, Calls calls,
+             ComposePeers::Run ComposePeers::* peer) {
   const auto fixture = std::make_shared<Fixture>(world);
   const int loops = world.turns(kLoops);
   constexpr std::uint64_t kTrees = 100;
-  const Arm halyard{
-      "value | map, 8 times", [fixture, loops] {
-        Context context(fixture->runtime.device());
-        std::uint32_t x = fixture->input;
-        const auto tree = [&] {
-          for (std::uint64_t i = 0; i < kTrees; ++i) {
-            auto operation = value(opaque(x)) | map(Step()) | map(Step()) | map(Step()) |
-                             map(Step()) | map(Step()) | map(Step()) | map(Step()) | map(Step());
-            x = *std::move(operation).execute(context);
-          }
-        };
-        Sample sample = timed(loops, kTrees * kSteps, tree);
-        std::uint32_t expected = fixture->input;
-        for (std::uint64_t i = 0; i < kTrees * static_cast<std::uint64_t>(loops); ++i) {
-          expected = eight_steps(expected);
-        }
-        verify(x == expected, "a chain of functions");
-        return sample;
-      }};
-  const Arm limit{"8 calls", [fixture, loops] {
+  const auto expect = [fixture, loops, calls](std::uint32_t x) {
+    std::uint32_t expected = fixture->input;
+    for (std::uint64_t i = 0; i < kTrees * static_cast<std::uint64_t>(loops); ++i) {
+      expected = calls(expected);
+    }
+    verify(x == expected, "eight steps");
+  };
+  const Arm halyard{name, [fixture, loops, tree, expect] {
+                      Context context(fixture->runtime.device(), &fixture->runtime);
+                      std::uint32_t x = fixture->input;
+                      Sample sample = timed(loops, kTrees * kSteps, [&] {
+                        for (std::uint64_t i = 0; i < kTrees; ++i) {
+                          x = *tree(opaque(x)).execute(context);
+                        }
+                      });
+                      expect(x);
+                      return sample;
+                    }};
+  const Arm limit{"8 calls", [fixture, loops, calls, expect] {
                     std::uint32_t x = fixture->input;
-                    return timed(loops, kTrees * kSteps, [&] {
-                      for (std::uint64_t i = 0; i < kTrees; ++i) x = opaque(eight_steps(opaque(x)));
+                    Sample sample = timed(loops, kTrees * kSteps, [&] {
+                      for (std::uint64_t i = 0; i < kTrees; ++i) x = opaque(calls(opaque(x)));
                     });
+                    expect(x);
+                    return sample;
                   }};
-  return {halyard, limit, {}};
+  std::vector<Arm> peers;
+  for (const ComposePeers& each : compose_peers()) {
+    if (peer == nullptr) break;
+    peers.push_back({each.name, [fixture, loops, expect, run = each.*peer] {
+                       std::uint32_t x = fixture->input;
+                       Sample sample =
+                           timed(loops, kTrees * kSteps, [&] { x = run(kTrees, opaque(x)); });
+                       expect(x);
+                       return sample;
+                     }});
+  }
+  return {halyard, limit, std::move(peers)};
+}
+
+Arms map_row(World& world) {
+  return compose(
+      world, "value | map, 8 times",
+      [](std::uint32_t x) {
+        return value(x) | map(Step()) | map(Step()) | map(Step()) | map(Step()) | map(Step()) |
+               map(Step()) | map(Step()) | map(Step());
+      },
+      eight_steps, &ComposePeers::map);
+}
+
+Arms and_then_row(World& world) {
+  return compose(
+      world, "value | and_then, 8 times",
+      [](std::uint32_t x) {
+        constexpr auto kNext = [](std::uint32_t y) { return value(Step()(y)); };
+        return value(x) | and_then(kNext) | and_then(kNext) | and_then(kNext) | and_then(kNext) |
+               and_then(kNext) | and_then(kNext) | and_then(kNext) | and_then(kNext);
+      },
+      eight_steps, &ComposePeers::and_then);
+}
+
+// Nothing says that it submits nothing.
+struct Leaf {
+  using Output = std::uint32_t;
+  Result<std::uint32_t> execute(Context&) && { return Step()(x); }
+  std::uint32_t x;
+};
+
+struct Sum {
+  template <class... T>
+  std::uint32_t operator()(std::tuple<T...> parts) const {
+    return std::apply([](auto... part) { return (part + ...); }, parts);
+  }
+};
+
+std::uint32_t sum_of_eight(std::uint32_t x) {
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < kSteps; ++i) sum += Step()(x + i);
+  return sum;
+}
+
+Arms zip_row(World& world) {
+  return compose(
+      world, "zip of 8",
+      [](std::uint32_t x) {
+        return zip(Leaf{x}, Leaf{x + 1}, Leaf{x + 2}, Leaf{x + 3}, Leaf{x + 4}, Leaf{x + 5},
+                   Leaf{x + 6}, Leaf{x + 7}) |
+               map(Sum());
+      },
+      sum_of_eight, &ComposePeers::zip);
+}
+
+// Each part is on a queue that the runtime's policy picks.
+Arms join_row(World& world) {
+  return compose(
+      world, "join of 8",
+      [](std::uint32_t x) {
+        return join(Leaf{x}, Leaf{x + 1}, Leaf{x + 2}, Leaf{x + 3}, Leaf{x + 4}, Leaf{x + 5},
+                    Leaf{x + 6}, Leaf{x + 7}) |
+               map(Sum());
+      },
+      sum_of_eight, nullptr);
 }
 
 Task<> await_values(std::uint32_t& sum) {
@@ -100,6 +178,65 @@ Arms await_row(World& world) {
              });
            }},
           {},
+          {}};
+}
+
+// `shared` gives a T, from which `count` makes 1.
+template <class T, class F>
+Task<> await_finished(SharedOperation<T> shared, std::uint64_t& sum, F count) {
+  for (std::uint64_t i = 0; i < kAwaits; ++i) {
+    const T given = co_await shared;
+    sum += count(given);
+  }
+}
+
+template <class F>
+Arm finished_arm(std::shared_ptr<Fixture> fixture, int loops, auto shared, F count) {
+  for (int i = 0; i < 2; ++i) {  // it runs, and is found to have ended
+    (void)sync_wait(auto(shared), fixture->runtime);
+  }
+  verify(shared.finished() != nullptr, "it has run");
+  return {"co_await shared", [fixture, loops, shared, count] {
+            std::uint64_t sum = 0;
+            return timed(loops, kAwaits, [&] {
+              sum = 0;
+              sync_wait(await_finished(shared, sum, count), fixture->runtime);
+              verify(sum == kAwaits, "a sum of ones");
+            });
+          }};
+}
+
+auto ran_on_device() { return ones<float>({16, 16}); }
+
+Arms finished_row(World& world) {
+  const auto fixture = std::make_shared<Fixture>(world);
+  constexpr auto kSize = [](const Tensor<float>& x) { return x.shape()[0]; };
+  return {finished_arm(fixture, world.turns(kLoops),
+                       SharedOperation(ran_on_device() | map(kSize) | share),
+                       [](std::uint64_t size) { return size / 16; }),
+          {},
+          {}};
+}
+
+// Beside it the owner that each await gives, made and dropped by hand.
+Arms finished_tensor_row(World& world) {
+  const auto fixture = std::make_shared<Fixture>(world);
+  const int loops = world.turns(kLoops);
+  const auto one = [](const Shared<Tensor<float>>& x) { return x.shape()[0] / 16; };
+  const auto tensor = sync_wait(ran_on_device() | share, fixture->runtime);
+  return {finished_arm(fixture, loops, ran_on_device() | share, one),
+          Arm{"a copy",
+              [fixture, loops, tensor, one] {
+                std::uint64_t sum = 0;
+                return timed(loops, kAwaits, [&] {
+                  sum = 0;
+                  for (std::uint64_t i = 0; i < kAwaits; ++i) {
+                    const Shared<Tensor<float>> copy = tensor;
+                    sum += one(copy);
+                  }
+                  verify(sum == kAwaits, "a sum of ones");
+                });
+              }},
           {}};
 }
 
@@ -172,18 +309,39 @@ Arms call_row(World& world) {
 
 std::vector<Row> async_rows() {
   using Kind = Target::Kind;
-  return {{"B8.compose",
-           "value | map, eight times, built and run; per step",
-           {{Kind::kMetric, 20, "ns"}},
-           compose_row},
-          {"B8.await",
-           "co_await of an operation that has nothing to wait for, in a Task",
-           {{Kind::kMetric, 10, "ns"}},
-           await_row},
-          {"B8.call",
-           "a kernel call with three arguments in a tree of 64; submission only",
-           {{Kind::kMetric, 50, "ns over dispatch"}},
-           call_row}};
+  return {
+      {"B8.compose",
+       "value | map, eight times, built and run; per step",
+       {{Kind::kMetric, 20, "ns"}},
+       map_row},
+      {"B8.compose.and_then",
+       "value | and_then, eight times, built and run; per step",
+       {{Kind::kMetric, 20, "ns"}},
+       and_then_row},
+      {"B8.compose.zip",
+       "a zip of eight operations, built and run; per part",
+       {{Kind::kMetric, 20, "ns"}},
+       zip_row},
+      {"B8.compose.join",
+       "a join of eight operations, built and run; per part",
+       {{Kind::kMetric, 20, "ns"}},
+       join_row},
+      {"B8.await",
+       "co_await of an operation that has nothing to wait for, in a Task",
+       {{Kind::kMetric, 10, "ns"}},
+       await_row},
+      {"B8.await.finished",
+       "co_await of a shared operation that has run on the device, in a Task; it gives a number",
+       {{Kind::kMetric, 10, "ns"}},
+       finished_row},
+      {"B8.await.finished.tensor",
+       "the same of one that gives a tensor, of which each await makes one more owner",
+       {{Kind::kMetric, 10, "ns"}},
+       finished_tensor_row},
+      {"B8.call",
+       "a kernel call with three arguments in a tree of 64; submission only",
+       {{Kind::kMetric, 50, "ns over dispatch"}},
+       call_row}};
 }
 
 }  // namespace halyard::bench

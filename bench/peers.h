@@ -46,6 +46,16 @@ struct TaskPeer {
 };
 std::vector<TaskPeer> tbb_peers();
 std::vector<TaskPeer> openmp_peers();
+std::vector<TaskPeer> taskflow_peers();
+
+// Trees of eight steps (steps.h) on one thread, each from what the one before gave, beginning with
+// x; the last one's is the result.
+struct ComposePeers {
+  std::string name;
+  using Run = std::uint32_t (*)(std::uint64_t trees, std::uint32_t x);
+  Run map, and_then, zip;
+};
+ComposePeers stdexec_peers();  // in the build where HALYARD_BENCH_STDEXEC is defined
 
 // Loops over all cores by OpenMP; in the build where HALYARD_BENCH_OPENMP is defined. Their team
 // spins for milliseconds after the end.

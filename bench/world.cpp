@@ -38,6 +38,19 @@ World::World(bool quick) : quick_(quick) {
 #else
   add(missing, "TBB");
 #endif
+#if defined(HALYARD_BENCH_TASKFLOW)
+  for (TaskPeer& peer : taskflow_peers()) {
+    add(peers_text_, peer.name);
+    task_peers_.push_back(std::move(peer));
+  }
+#else
+  add(missing, "Taskflow");
+#endif
+#if defined(HALYARD_BENCH_STDEXEC)
+  add(peers_text_, "stdexec");
+#else
+  add(missing, "stdexec");
+#endif
 #if defined(HALYARD_BENCH_OPENMP)
   for (TaskPeer& peer : openmp_peers()) task_peers_.push_back(std::move(peer));
   add(peers_text_, "OpenMP");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sum twice: with three awaits, and as one operation, for which the host waits once.
+// A sum twice: with three awaits, and as one operation, for which the host waits once. Then two
+// that join: each on a queue of its own, and still one wait.
 #include <halyard/async.h>
 
 #include <cstdio>
@@ -15,8 +16,9 @@ Task<> run() {
   auto sum = add(ones<float>({16, 16}), ones<float>({16, 16}));
   Tensor<float> same = co_await std::move(sum);
 
-  auto difference = co_await to_host(sub(std::move(z), std::move(same)));
-  std::printf("%g\n", difference[0]);
+  Shared<Tensor<float>> a = std::move(z) | share, b = std::move(same) | share;
+  auto [difference, quotient] = co_await join(to_host(sub(a, b)), to_host(div(a, b)));
+  std::printf("%g %g\n", difference[0], quotient[0]);
 }
 
-int main() { sync_wait(run(), Runtime::open("cpu://").value()); }
+int main() { sync_wait(run(), Runtime::open("cpu://", {.queues = 2}).value()); }

@@ -12,7 +12,8 @@ constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy
 Task<> run() {
   auto x0 = ones<float>({16, 16}) | share;
   auto y0 = ones<float>({16, 16}) | partition(4, 4);
-  auto [a, x, y] = unzip(saxpy(2.0f, x0, std::move(y0)));
+  auto op = zip(2.0f, x0, std::move(y0)) | apply(saxpy);
+  auto [a, x, y] = unzip(std::move(op));
   Shared<Tensor<float>> z = co_await (std::move(y) | unpartition | share);
   auto result = co_await to_host(add(z, x0));  // x0 has run, and is what it was
   std::printf("%g\n", result[0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments that are zipped and applied to a kernel; only y is kept, and shared by two that read
-// it.
+// Arguments that are zipped and applied to a kernel, which gives them back; and the same where only
+// y is kept, and shared by two that read it.
 #include <halyard/async.h>
 
 #include <cstdio>
@@ -11,12 +11,15 @@ using namespace halyard::async;
 constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy{"saxpy_tile"};
 
 Task<> run() {
+  float a = 2.0f;
   auto x = ones<float>({16, 16}) | share;
   auto y = ones<float>({16, 16}) | partition(4, 4);
-  auto op = zip(2.0f, std::move(x), std::move(y)) | apply(saxpy) | last | unpartition | share;
+  auto [a1, x1, y1] = co_await (zip(a, x, std::move(y)) | apply(saxpy));
+
+  auto op = zip(a1, x1, std::move(y1)) | apply(saxpy) | last | unpartition | share;
   Shared<Tensor<float>> z = co_await std::move(op);
   auto [sum, product] = co_await zip(to_host(add(z, z)), to_host(mul(z, z)));
-  std::printf("%g %g\n", sum[0], product[0]);  // 3 + 3, 3 * 3
+  std::printf("%g %g\n", sum[0], product[0]);  // 5 + 5, 5 * 5
 }
 
 int main() { sync_wait(run(), Runtime::open("cpu://").value()); }

@@ -19,7 +19,8 @@
  *
  * A kernel that indexes one tensor by what another holds states which sizes are equal, as further
  * entries of its list, before or behind the tensors. They are no parameters: the kernel is given
- * nothing for them and its code is the same, but a launch on other sizes is refused.
+ * nothing for them and its code is the same, but a launch on other sizes is refused, and so is one
+ * in which two outputs that have equal sizes by these statements have other tiles there.
  *   HY_SAME_SHAPE(x, y)           x and y, of one rank, have equal sizes in all dimensions
  *   HY_SAME_SIZE(x, d, y, e)      size d of x equals size e of y; d and e are digits
  *

@@ -2,6 +2,7 @@
 #include "halyard/async/cell.h"
 
 #include "async/recording.h"
+#include "async/timeline.h"
 #include "base/format.h"
 #include "base/mutex.h"
 
@@ -47,6 +48,10 @@ Status Cell::run(Context& context) {
   HALYARD_RETURN_IF_ERROR(state_->status);  // nothing of it changes any more
   if (state_->recording && state_->recording.get() != context.recording()) {
     return Status(StatusCode::kFailedPrecondition, "an operation that is part of a recording");
+  }
+  if (!state_->recording && progress_of(state_->end) == Progress::kReached) {
+    finished_.store(true, std::memory_order_release);
+    return {};
   }
   return context.join(state_->end);
 }

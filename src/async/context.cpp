@@ -43,12 +43,12 @@ bool is_memory_of(const DeviceState& device, const Storage* storage) noexcept {
 Context::Context(QueueRef queue, const Runtime* runtime)
     : queue_(std::move(queue)), runtime_(runtime), status_(queue_.status()) {}
 
-Context::Context(Context& whole, const QueueRef& queue)
-    : queue_(queue),
+Context::Context(Context& whole, QueueRef queue)
+    : queue_(std::move(queue)),
       runtime_(whole.runtime_),
       whole_(&whole),
       status_(whole.recording_ == nullptr
-                  ? queue.status()
+                  ? queue_.status()
                   : Status(StatusCode::kFailedPrecondition, "a recording is on one queue")) {
   if (queue_.device() == whole.queue_.device()) pool_ = whole.pool_;
 }

@@ -374,6 +374,19 @@ void statistics_count_what_is_used_and_its_peak(Context& t) {
   VERIFY_EQ(pool.statistics().reserved_bytes, 4 * kSize);
 }
 
+void peak_is_counted_anew_from_what_is_used(Context& t) {
+  const Pool pool = make_pool(t);
+  const Semaphore s = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  const Buffer y = allocate_now(t.queue(), pool, 2 * kSize, s, 2);
+  t.finish([&](const SubmitInfo& info) { return t.queue().deallocate(y, info); });
+  VERIFY_OK(pool.reset_peak());
+  VERIFY_EQ(pool.statistics().peak_used_bytes, kSize);
+  const Buffer z = allocate_now(t.queue(), pool, kSize, s, 3);
+  VERIFY_EQ(pool.statistics().peak_used_bytes, 2 * kSize);
+  VERIFY_CODE(Pool().reset_peak(), StatusCode::kInvalidArgument);
+}
+
 void alignment_holds_in_a_pool(Context& t) {
   const Pool pool = make_pool(t);
   const Semaphore s = t.semaphore();
@@ -496,6 +509,7 @@ constexpr Case kCases[] = {
     CASE_ON_EVERY_QUEUE(dropped_handles_return_the_memory),
     CASE_ON_EVERY_QUEUE(trim_leaves_what_is_used),
     CASE_ON_EVERY_QUEUE(statistics_count_what_is_used_and_its_peak),
+    CASE_ON_EVERY_QUEUE(peak_is_counted_anew_from_what_is_used),
     CASE_ON_EVERY_QUEUE(alignment_holds_in_a_pool),
     CASE_ON_EVERY_QUEUE(buffer_of_no_bytes_comes_and_goes),
     CASE_ON_EVERY_QUEUE(peer_device_uses_pool_memory),

@@ -313,6 +313,12 @@ Status Pool::trim(std::uint64_t keep_bytes) const {
   return {};
 }
 
+Status Pool::reset_peak() const {
+  if (!object_) return empty_handle("pool", "reset_peak");
+  object()->reset_peak();
+  return {};
+}
+
 namespace {
 
 Result<Executable> load_file(DeviceObject& device, Result<kernel::Hyx> file) {

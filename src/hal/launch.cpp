@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -282,6 +283,53 @@ Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* cons
   return {};
 }
 
+// What follows for tiles: outputs of equal sizes, be it that each equals an input's, are cut alike.
+// A kernel goes over two of them by the tile of one, and equal grids alone do not make that safe: 8
+// elements are two tiles of 4, and two of 5.
+Status check_equal_tiles(const kernel::KernelInfo& kernel, const std::byte* constants) {
+  constexpr std::size_t kRank = kernel::kMaxRank;
+  // By binding and dimension, the first one of equal size.
+  std::array<std::uint8_t, kernel::kMaxBindings * kRank> first;
+  static_assert(first.size() <= 256);
+  std::iota(first.begin(), first.end(), std::uint8_t{0});
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const kernel::EqualSizes& each : kernel.equal_sizes) {
+      std::uint8_t& one = first[each.binding * kRank + each.dimension];
+      std::uint8_t& other = first[each.other_binding * kRank + each.other_dimension];
+      changed |= one != other;
+      one = other = std::min(one, other);
+    }
+  }
+  const auto tile_at = [&](std::size_t place) {
+    const kernel::BindingInfo& info = kernel.bindings[place / kRank];
+    std::uint32_t tile = info.tile[place % kRank];
+    if (info.chooses_tile()) {
+      const std::size_t index = info.first_constant + 2 * info.rank - 1 + place % kRank;
+      std::memcpy(&tile, constants + kernel.constants[index].offset, sizeof tile);
+    }
+    return tile;
+  };
+  constexpr std::uint8_t kNone = first.size();
+  std::array<std::uint8_t, first.size()> outputs;  // the first one of that size
+  outputs.fill(kNone);
+  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+    const kernel::BindingInfo& info = kernel.bindings[i];
+    if (info.access == kernel::Access::kRead) continue;
+    for (std::size_t place = i * kRank; place < i * kRank + info.rank; ++place) {
+      std::uint8_t& output = outputs[first[place]];
+      if (output == kNone) output = static_cast<std::uint8_t>(place);
+      if (tile_at(output) == tile_at(place)) continue;
+      return error(StatusCode::kInvalidArgument,
+                   "tile{} of {} is {}, tile{} of {} is {}; the kernel takes equal sizes there, "
+                   "in equal tiles",
+                   output % kRank, kernel.bindings[output / kRank].name, tile_at(output),
+                   place % kRank, info.name, tile_at(place));
+    }
+  }
+  return {};
+}
+
 std::string text_of(const Groups& groups) { return text_of(Extents(View<std::uint64_t>(groups))); }
 
 // Writes the tensor's constants. `slot`: where its memory is noted, if it may be a slot; one
@@ -331,6 +379,7 @@ Status Launch::pack(const Function& function, View<Argument> arguments, View<Con
   std::byte* const constants = constants_.items();
   if (kernel.constants_bytes != 0) std::memset(constants, 0, kernel.constants_bytes);
   const kernel::BindingInfo* output = nullptr;
+  bool several_outputs = false;
   Groups groups = {};
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const kernel::BindingInfo& info = kernel.bindings[i];
@@ -349,7 +398,8 @@ Status Launch::pack(const Function& function, View<Argument> arguments, View<Con
     if (!status.ok()) [[unlikely]]
       return failed(status);
     if (info.rank == 0 || info.access == kernel::Access::kRead) continue;
-    if (output != nullptr && own != groups) {
+    several_outputs = output != nullptr;
+    if (several_outputs && own != groups) {
       return failed(error(StatusCode::kInvalidArgument,
                           "{} needs {} workgroups, {} needs {}; its outputs share a grid",
                           output->name, text_of(groups), info.name, text_of(own)));
@@ -359,6 +409,9 @@ Status Launch::pack(const Function& function, View<Argument> arguments, View<Con
   }
   if (Status status = check_equal_sizes(kernel, constants); !status.ok()) [[unlikely]]
     return failed(status);
+  if (several_outputs && !kernel.equal_sizes.empty()) {
+    if (Status status = check_equal_tiles(kernel, constants); !status.ok()) return failed(status);
+  }
   if (Status status = put_scalars(kernel, scalars, constants); !status.ok()) [[unlikely]]
     return failed(status);
   if (output != nullptr) grid_.groups = {groups[0], groups[1], groups[2]};

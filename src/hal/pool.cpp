@@ -64,6 +64,11 @@ PoolStatistics PoolObject::statistics() noexcept {
   return space_.statistics();
 }
 
+void PoolObject::reset_peak() noexcept {
+  base::LockGuard lock(mutex_);
+  space_.reset_peak();
+}
+
 // Under the lock, as everything up to ask(). What comes back is for the first that waits: whoever
 // took it from under it might never give it back.
 bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {

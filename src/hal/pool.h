@@ -73,6 +73,7 @@ class PoolObject final : public RefCounted,
   std::uint64_t max_size() const noexcept { return info_.max_size; }
   const std::string& name() const noexcept { return name_; }
   PoolStatistics statistics() noexcept;
+  void reset_peak() noexcept;
   void trim(std::uint64_t keep_bytes) noexcept;
 
   // For the gate of an allocation (timeline/gate.h).

@@ -109,6 +109,7 @@ class PoolSpace {
   }
 
   const PoolStatistics& statistics() const noexcept { return statistics_; }
+  void reset_peak() noexcept { statistics_.peak_used_bytes = statistics_.used_bytes; }
 
  private:
   void free(PoolBlock& block) noexcept;

@@ -2,13 +2,13 @@
 #include "timeline/registration.h"
 
 #include <new>
+#include <utility>
 
 #include "base/format.h"
 #include "base/thread.h"
 #include "timeline/engine.h"
 
 namespace halyard::inline v0::timeline {
-
 Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback callback,
                            bool on_shell) noexcept
     : semaphore_(&semaphore), on_shell_(on_shell), callback_(callback) {
@@ -20,15 +20,21 @@ Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback c
 
 Result<Registration*> Registration::create(Semaphore& semaphore, std::uint64_t value,
                                            Callback callback, bool on_shell) {
-  Registration* registration =
-      value > kMaxValue ? nullptr
-                        : new (std::nothrow) Registration(semaphore, value, callback, on_shell);
-  if (registration == nullptr) {
+  // Who waits for one semaphore does so again and again, once at a time: one spare is enough.
+  void* memory = nullptr;
+  if (value <= kMaxValue) {
+    memory = kSparesRegistrations
+                 ? semaphore.spare_registration_.exchange(nullptr, std::memory_order_acquire)
+                 : nullptr;
+    if (memory == nullptr) memory = ::operator new(sizeof(Registration), std::nothrow);
+  }
+  if (memory == nullptr) {
     callback.destroy(callback.state);
     if (value <= kMaxValue) return Status(StatusCode::kResourceExhausted, "on_reach: no memory");
     return error(StatusCode::kInvalidArgument, "{}: on_reach of {} above 2^63-1",
                  semaphore.describe(), value);
   }
+  auto* const registration = ::new (memory) Registration(semaphore, value, callback, on_shell);
   registration->references_.store(2, std::memory_order_relaxed);  // the user's and the node's
   EffectScope scope(semaphore.engine(), EffectScope::Mode::kRun);
   switch (semaphore.park(registration->node_, false, nullptr)) {
@@ -83,7 +89,13 @@ void Registration::destroy_callback() noexcept {
 void Registration::release() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   destroy_callback();
-  delete this;
+  const Ref<Semaphore> semaphore = std::move(semaphore_);
+  this->~Registration();
+  void* memory = this;
+  if (kSparesRegistrations) {
+    memory = semaphore->spare_registration_.exchange(memory, std::memory_order_acq_rel);
+  }
+  ::operator delete(memory);
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -42,7 +42,7 @@ class Registration final : public WorkItem {
   void destroy_callback() noexcept;
   void release() noexcept;
 
-  const Ref<Semaphore> semaphore_;
+  Ref<Semaphore> semaphore_;
   const bool on_shell_;
   Callback callback_;
   Status outcome_;

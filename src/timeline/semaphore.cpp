@@ -61,6 +61,9 @@ Semaphore::~Semaphore() {
   // Dropped by the last signaller, so it has failed, and failing popped every waiter.
   assert(least_.load(std::memory_order_relaxed) == kNobody);
   (void)Status::adopt_record(failure_.load(std::memory_order_acquire));
+  if constexpr (kSparesRegistrations) {
+    ::operator delete(spare_registration_.load(std::memory_order_acquire));
+  }
 }
 
 void Semaphore::on_last_handle() noexcept {

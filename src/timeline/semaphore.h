@@ -22,6 +22,7 @@
 
 #include "base/atomic.h"
 #include "base/mutex.h"
+#include "base/sanitizers.h"
 #include "base/treap.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
@@ -40,6 +41,13 @@ class Lane;
 class Registration;
 class Semaphore;
 class Submission;
+
+// Whether a semaphore keeps memory for the next one. Not where the use of a freed one is to show.
+#if HALYARD_ASAN || defined(HALYARD_SIMULATION) || defined(HALYARD_RELACY)
+inline constexpr bool kSparesRegistrations = false;
+#else
+inline constexpr bool kSparesRegistrations = true;
+#endif
 
 inline constexpr std::uint64_t kFailedBit = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kMaxValue = kFailedBit - 1;
@@ -166,6 +174,7 @@ class Semaphore final : public RefCounted {
   std::string describe_promise(std::uint64_t value) noexcept;
 
  private:
+  friend class Registration;
   Semaphore(Engine& engine, std::uint64_t initial, std::string_view name, RefCounted* owner);
   ~Semaphore() override;
   void on_last_handle() noexcept override;
@@ -212,6 +221,7 @@ class Semaphore final : public RefCounted {
   std::string name_;
   const trace::Name trace_name_;
   HandleRef<RefCounted> owner_;
+  base::Atomic<void*> spare_registration_{nullptr};  // memory of one that is gone
 };
 
 // Contracts in halyard/hal/semaphore.h.

@@ -1,46 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What an await costs in a steady state, counted by a malloc of our own, on all threads.
-#include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <stop_token>
 #include <vector>
 
-#include "async/async_test_util.h"
-#include "counts/allocations.h"
+#include "async/allocation_test_util.h"
 
 namespace halyard::async {
 namespace {
 
 using testing::saxpy;
 
-class AsyncAllocation : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
-  }
-
-  // The least that 1000 calls of `body` allocated. Pools grow up to what was ever in flight at
-  // once, which a loaded machine sees rarely and late; threads of the runtime start late.
-  template <class F>
-  static std::uint64_t least_allocations(F&& body) {
-    std::uint64_t least = ~std::uint64_t{0};
-    for (int i = 0; i < 100 && least != 0; ++i) {
-      const std::uint64_t before = counts::allocations();
-      for (int k = 0; k < 1000; ++k) body();
-      least = std::min(least, counts::allocations() - before);
-    }
-    return least;
-  }
-
-  Runtime runtime = Runtime::open("cpu://?workers=1").value();
-};
+using AsyncAllocation = testing::AllocationTest;
 
 TEST_F(AsyncAllocation, TheCountIsReal) {
-  EXPECT_EQ(least_allocations([] {
-              int* volatile number = new int;  // volatile: or the compiler leaves the pair out
-              delete number;
-            }),
+  EXPECT_EQ(least_allocations(
+                [] {
+                  int* volatile number = new int;  // volatile: or the compiler leaves the pair out
+                  delete number;
+                },
+                1000),
             1000u);
 }
 
@@ -151,7 +131,8 @@ TEST_F(AsyncAllocation, ANurseryWithTasksAllocatesNothing) {
 
 // hal's own two: the buffer and what it refers to (Queue::allocate).
 TEST_F(AsyncAllocation, ANewTensorAllocatesTwice) {
-  EXPECT_LE(least_allocations([&] { (void)sync_wait(zeros<float>({16, 16}), runtime); }), 2000u);
+  EXPECT_LE(least_allocations([&] { (void)sync_wait(zeros<float>({16, 16}), runtime); }, 2000),
+            2000u);
 }
 
 }  // namespace

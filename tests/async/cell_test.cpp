@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <type_traits>
 
@@ -147,6 +148,47 @@ TEST_F(AsyncCell, ATaskAwaitsASharedOperationWithoutAMove) {
     co_return a.storage() == b.storage();
   };
   EXPECT_TRUE(run(twice(ones<float>({4}) | share)));
+}
+
+class AsyncFinishedCell : public AsyncCell {
+ protected:
+  AsyncFinishedCell() {
+    (void)elements(x);
+    (void)run(SharedOperation(x));  // which finds that it has ended
+  }
+  SharedOperation<Shared<Tensor<float>>> x = ones<float>({4}) | share;
+};
+
+TEST_F(AsyncFinishedCell, GivesATaskItsValueAgainAndAgain) {
+  ASSERT_NE(x.finished(), nullptr);
+  const auto task = [](auto shared) -> Task<bool> {
+    const auto a = co_await shared;
+    const auto b = co_await as_result(SharedOperation(shared));
+    const auto c = co_await std::move(shared);
+    co_return a.storage() == b.value().storage() && a.storage() == c.storage();
+  };
+  EXPECT_TRUE(run(task(x)));
+  EXPECT_THAT(elements(add(x, x)), Each(2.0f));
+}
+
+TEST_F(AsyncFinishedCell, IsGoneOnceItWasMovedFrom) {
+  const auto task = [](auto shared) -> Task<Status> {
+    (void)co_await std::move(shared);
+    const auto again = co_await as_result(std::move(shared));
+    co_return again.status();
+  };
+  EXPECT_THAT(run(task(x)), refused_with(StatusCode::kFailedPrecondition, "was moved from"));
+}
+
+TEST_F(AsyncFinishedCell, IsNotGivenOnceAStopIsRequested) {
+  std::stop_source stop;
+  const auto task = [](auto shared, std::stop_source& source) -> Task<Status> {
+    source.request_stop();
+    const auto given = co_await as_result(std::move(shared));
+    co_return given.status();
+  };
+  EXPECT_THAT(sync_wait(task(x, stop), runtime, stop.get_token()),
+              refused_with(StatusCode::kCancelled, "a stop was requested"));
 }
 
 }  // namespace

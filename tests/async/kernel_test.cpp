@@ -28,6 +28,9 @@ constexpr Kernel<Signature> of_tests(const char* name) {
   return {name, "async_kernels"};
 }
 
+constexpr auto copies =
+    of_tests<void(const Tensor<float>&, Tensor<float>&, Tensor<float>&)>("two_copies");
+
 TEST_F(AsyncKernel, ComputesOverThePartitionAndGivesItsArgumentsBack) {
   auto [a, x, y] = run(
       saxpy(2.0f, ones<float>({16, 16}) | share, full<float>({16, 16}, 3.0f) | partition(4, 4)));
@@ -141,6 +144,27 @@ TEST_F(AsyncKernel, SizesOtherThanTheKernelStatesAreRefusedAndWhatFollowsRuns) {
   EXPECT_THAT(
       elements(saxpy(2.0f, ones<float>({16, 16}), ones<float>({16, 16}) | partition(4, 4)) | last),
       Each(3.0f));
+}
+
+// Both partitions of 8 x 8 are 2 x 2 tiles; also where the call is one that was made before, and in
+// a recording.
+TEST_F(AsyncKernel, TwoOutputsOfEqualSizesArePartitionedAlike) {
+  const auto x = run(ones<float>({8, 8}) | share);
+  const auto tiles = [&](std::uint64_t extent) {
+    return run(zeros<float>({8, 8}) | partition(extent, extent));
+  };
+  const auto refused = refused_with(
+      StatusCode::kInvalidArgument,
+      "kernel two_copies: tile0 of y is 4, tile0 of z is 5; the kernel takes equal sizes there");
+  EXPECT_THAT(failure(copies(x, tiles(4), tiles(5))), refused);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(elements(copies(x, tiles(4), tiles(4)) | last), Each(1.0f));
+    EXPECT_THAT(failure(copies(x, tiles(4), tiles(5))), refused);
+  }
+  EXPECT_THAT(failure(record(copies(x, tiles(4), tiles(5)))), refused);
+  auto recorded = run(record(copies(x, tiles(5), tiles(5))));
+  run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host<2>()), Each(1.0f));
 }
 
 TEST_F(AsyncKernel, AFlatArrayIsWrittenOnlyUnchecked) {
@@ -310,8 +334,6 @@ TEST_F(AsyncKernelAgain, ThreadsCallOneKernelOnArraysOfTheirOwnShapes) {
 }
 
 TEST_F(AsyncKernel, APartitionIsGivenOnce) {
-  constexpr Kernel<void(const Tensor<float>&, Tensor<float>&, Tensor<float>&)> copies{
-      "two_copies", "async_kernels"};
   const auto x = run(ones<float>({4, 4}) | share);
   auto y = run(zeros<float>({4, 4}) | partition(2, 2));
   EXPECT_THAT(

@@ -128,6 +128,8 @@ class AsyncNurserySteps : public testing::SteppedTest {
  public:
   using SteppedTest::run_all;
   using SteppedTest::run_queue;
+  using SteppedTest::runtime;
+  using SteppedTest::tensor;
 
   static Task<> fill_on(QueueRef queue, Tensor<float> x) {
     (void)co_await (fill(std::move(x), 1.0f) | on(std::move(queue)));
@@ -151,6 +153,43 @@ TEST_F(AsyncNurserySteps, JoinGoesOnWhenAsManyAreLeftAsItMayLeave) {
     EXPECT_TRUE(nursery.empty());
   };
   sync_wait(body(*this, tasks), runtime);
+}
+
+TEST_F(AsyncNurserySteps, AFutureIsSpawnedAsATaskIs) {
+  const Shared<Tensor<float>> x = tensor(2.0f) | share;
+  const auto body = [](AsyncNurserySteps& self, Shared<Tensor<float>> from) -> Task<> {
+    std::vector<float> numbers;
+    Tensor<float> copied = self.tensor(0.0f);
+    Nursery nursery;
+    co_await nursery.spawn(to_host(from) | on(self.runtime.device()), numbers);
+    co_await nursery.spawn(async::copy(from, std::move(copied)) |
+                           on(self.runtime.device().queue(1)));
+    EXPECT_EQ(nursery.size(), 2u) << "both are submitted, and wait";
+    EXPECT_THAT(numbers, ::testing::IsEmpty());
+    EXPECT_GT(self.run_queue(1), 0);
+    co_await nursery.join(1);
+    EXPECT_EQ(nursery.size(), 1u);
+    self.run_all();
+    co_await nursery.join();
+    EXPECT_EQ(numbers, std::vector<float>(8, 2.0f));
+  };
+  sync_wait(body(*this, x), runtime);
+}
+
+TEST_F(AsyncNurserySteps, TheFailureOfAFutureIsThrownByJoin) {
+  const auto body = [](AsyncNurserySteps& self) -> Task<Status> {
+    Nursery nursery;
+    auto wrong = add(self.tensor(1.0f, {4}), self.tensor(1.0f, {5}));
+    co_await nursery.spawn(std::move(wrong) | on(self.runtime.device()));
+    try {
+      co_await nursery.join();
+    } catch (const Error& error) {
+      co_return error.status();
+    }
+    co_return Status();
+  };
+  EXPECT_THAT(sync_wait(body(*this), runtime),
+              testing::refused_with(StatusCode::kInvalidArgument, "4 and 5"));
 }
 
 }  // namespace

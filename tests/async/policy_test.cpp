@@ -3,11 +3,13 @@
 // Which queue a tree runs on.
 #include "halyard/async/policy.h"
 
+#include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "async/async_test_util.h"
+#include "async/stepped_world.h"
 
 namespace halyard::async {
 namespace {
@@ -120,6 +122,9 @@ TEST_F(AsyncPolicy, OfOnesOwnIsAClassWithPick) {
 #include "guide_policy.inc"  // as it stands in docs/async.md: BySize
 
 TEST_F(AsyncPolicy, TheGuidesTakesLargeTreesToTheLastQueue) {
+  const auto part = run(ones<float>({1 << 18}) | share);
+  EXPECT_EQ(run(zip(part, Where()) | last).device(), runtime.device());
+  EXPECT_EQ(run(zip(part, Where()) | last | schedule(BySize())), queue(2, 1));
   runtime = open(BySize());
   const auto small = run(ones<float>({4}) | share), large = run(ones<float>({1 << 18}) | share);
   EXPECT_EQ(run(zip(small, Where()) | last), queue(0, 0));
@@ -141,6 +146,21 @@ TEST_F(AsyncPolicy, AForeignCoroutineMayLeaveTheQueueToTheRuntime) {
   runtime = open(SingleQueue(queue(1, 1)));
   // The policy's queue is of the first runtime: it is kept by the policy.
   EXPECT_EQ(sync_wait(Where() | on(runtime)).index(), 1u);
+}
+
+// Where it ran, and where a part of it did that is left to the runtime.
+TEST_F(AsyncPolicy, AForeignCoroutineAwaitsWhatAPolicyOfItsChoicePicks) {
+  runtime = open(SingleQueue(queue(2, 1)));  // of the first runtime: the policy keeps it
+  auto future = schedule(zip(Where(), join(Where())), SingleQueue(queue(1, 0)), runtime);
+  static_assert(std::is_same_v<decltype(future.queue()), const QueueRef&>, "a DeviceFuture");
+  EXPECT_EQ(future.queue(), queue(1, 0));
+  const auto [where, part] = sync_wait(std::move(future));
+  EXPECT_EQ(where, queue(1, 0));
+  EXPECT_EQ(std::get<0>(part).index(), 1u);
+  EXPECT_EQ(sync_wait(Where() | schedule(global_policy(1), runtime)).device(), runtime.device(1));
+  std::optional<Result<QueueRef>> awaited;
+  const auto coroutine = testing::await_into(awaited, schedule(Where(), global_policy(2), runtime));
+  EXPECT_EQ(awaited->value().device(), runtime.device(2));
 }
 
 }  // namespace

@@ -60,6 +60,12 @@ TEST_F(AsyncTensor, AShareIsUnwrappedByItsOnlyOwner) {
   EXPECT_THAT(elements(*std::move(tensor)), Each(1.0f));
 }
 
+TEST_F(AsyncTensor, AShareInNoVariableGoesWhereItIsNotTheOnlyOne) {
+  Shared<Tensor<float>> a = run(ones<float>({4}) | share);
+  EXPECT_FALSE(Shared<Tensor<float>>(a).try_unwrap().has_value());
+  EXPECT_TRUE(std::move(a).try_unwrap().has_value()) << "it is the only one now";
+}
+
 TEST_F(AsyncTensor, ItsMemoryGoesBackWithTheLastOwner) {
   settle();
   const std::uint64_t before = pool().used_bytes;

@@ -80,6 +80,12 @@ class Tensors : public testing::FakeWorld {
     compiler::Kernel& product = contents.kernels.emplace_back(
         kernel_of("product", {{"a", kRead, 2}, {"b", kRead, 3}, {"c", kWrite, 2, {4, 8}}}, {"f"}));
     product.equal_sizes = {{0, 1, 1, 2}, {2, 0, 2, 1}};
+    compiler::Kernel& copies = contents.kernels.emplace_back(kernel_of(
+        "copies", {{"x", kRead, 1}, {"y", kWrite, 1}, {"z", kWrite, 1}, {"w", kWrite, 1}}));
+    copies.equal_sizes = {{1, 0, 2, 0}, {2, 0, 0, 0}};
+    compiler::Kernel& rows = contents.kernels.emplace_back(
+        kernel_of("rows", {{"y", kWrite, 2, {4, 8}}, {"sums", kWrite, 2}}));
+    rows.equal_sizes = {{1, 0, 0, 0}};
     contents.images = {{"x86-64-v1", "hy-cpu-1", "code"}};
     return compiler::write_hyx(contents);
   }
@@ -359,6 +365,26 @@ TEST_F(Tensors, SizesThatTheKernelTakesEqualAreCompared) {
                  "size 1 of a is 2, size 2 of b is 7", {1.0f});
   expect_refused("product", {of({2, 7}), of({1, 2, 7}), of({3, 4})}, kInvalid,
                  "size 0 of c is 3, size 1 of c is 4", {1.0f});
+}
+
+TEST_F(Tensors, TilesOfOutputsAreComparedWhereTheirSizesAreEqual) {
+  const auto of = [&](const Extents& sizes, const Extents& tile = {}) {
+    return Tensor{.memory = big_, .sizes = sizes, .tile = tile};
+  };
+  // w's size is nobody's, and so is its tile.
+  EXPECT_TRUE(
+      Launch::create(function("copies"), {of({8}), of({8}, {4}), of({8}, {4}), of({8}, {7})}).ok());
+  expect_refused("copies", {of({8}), of({8}, {4}), of({8}, {5}), of({8}, {4})},
+                 StatusCode::kInvalidArgument,
+                 "tile0 of y is 4, tile0 of z is 5; the kernel takes equal sizes there");
+
+  const Tensor y = of({10, 10});
+  EXPECT_TRUE(Launch::create(function("rows"), {y, of({10, 2}, {4, 1})}).ok());
+  expect_refused("rows", {y, of({10, 2}, {5, 1})}, StatusCode::kInvalidArgument,
+                 "y needs 2 x 3 x 1 workgroups, sums needs 2 x 2 x 1");
+  const Tensor short_y = of({8, 10});
+  expect_refused("rows", {short_y, of({8, 2}, {7, 1})}, StatusCode::kInvalidArgument,
+                 "tile0 of y is 4, tile0 of sums is 7");
 }
 
 // Tensors that are not dense, in slots, or empty are packed another way.

@@ -10,8 +10,13 @@
 // executor, never within async_wait(), and the executor has work until then. A handler's
 // cancellation slot, where Asio has them, stops the await: kCancelled. What a function of the
 // operation throws is thrown by the initiation.
+//
+// The await lies in memory of the handler's allocator: where it has none but the standard one, in
+// what the thread keeps for later awaits. Asio's own post to a polymorphic executor, as of
+// use_awaitable, allocates what it allocates.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -25,6 +30,7 @@
 #endif
 
 #include "halyard/async/await.h"
+#include "halyard/async/frame_pool.h"
 #include "halyard/async/future.h"
 #include "halyard/base/result.h"
 
@@ -38,13 +44,70 @@ namespace asio_api = boost::asio;
 namespace asio_api = ::asio;
 #endif
 
+// Of what lives as long as an await.
+template <class T>
+struct FrameAllocator {
+  using value_type = T;
+  FrameAllocator() = default;
+  template <class U>
+  FrameAllocator(const std::allocator<U>&) noexcept {}
+  T* allocate(std::size_t count) {
+    if constexpr (alignof(T) > alignof(std::max_align_t))
+      return std::allocator<T>().allocate(count);
+    return static_cast<T*>(new_frame(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) const noexcept {
+    if constexpr (alignof(T) > alignof(std::max_align_t)) {
+      std::allocator<T>().deallocate(memory, count);
+    } else {
+      free_frame(memory, count * sizeof(T));
+    }
+  }
+};
+template <class T, class Given>
+struct AwaitAllocator {
+  using Type = typename std::allocator_traits<Given>::template rebind_alloc<T>;
+};
+template <class T, class U>
+struct AwaitAllocator<T, std::allocator<U>> {
+  using Type = FrameAllocator<T>;
+};
+
+// For one object at a time that is not too large, in `place`; others come from the heap.
+struct Place {
+  static constexpr std::size_t kSize = 128;  // what Asio posts, with a Call in it, is 64
+  alignas(std::max_align_t) std::byte bytes[kSize];
+};
+template <class T>
+struct PlaceAllocator {
+  using value_type = T;
+  explicit PlaceAllocator(Place& in) noexcept : place(&in) {}
+  template <class U>
+  PlaceAllocator(const PlaceAllocator<U>& other) noexcept : place(other.place) {}
+  T* allocate(std::size_t count) {
+    if constexpr (sizeof(T) <= Place::kSize && alignof(T) <= alignof(std::max_align_t)) {
+      if (count == 1) return reinterpret_cast<T*>(place->bytes);
+    }
+    return std::allocator<T>().allocate(count);
+  }
+  void deallocate(T* memory, std::size_t count) const noexcept {
+    if (static_cast<void*>(memory) == place->bytes) return;
+    std::allocator<T>().deallocate(memory, count);
+  }
+  template <class U>
+  bool operator==(const PlaceAllocator<U>& other) const noexcept {
+    return place == other.place;
+  }
+  Place* place;
+};
+
 // An await and its handler, in memory of the handler's allocator.
 template <class Op, class Handler>
 class AsioAwait {
   using Value = typename Await<Op>::Value;
   using Executor = asio_api::associated_executor_t<Handler>;
-  using Allocator = typename std::allocator_traits<
-      asio_api::associated_allocator_t<Handler>>::template rebind_alloc<AsioAwait>;
+  using Given = asio_api::associated_allocator_t<Handler>;
+  using Allocator = typename AwaitAllocator<AsioAwait, Given>::Type;
   using Traits = std::allocator_traits<Allocator>;
 
   struct Delete {
@@ -66,8 +129,11 @@ class AsioAwait {
     }
     AsioAwait* self;
   };
-  // On the executor. The memory goes before the handler runs, as Asio has it.
+  // On the executor. The memory goes before the handler runs, as Asio has it; until then what Asio
+  // posts lies in it.
   struct Call {
+    using allocator_type = PlaceAllocator<void>;
+    allocator_type get_allocator() const noexcept { return allocator_type(owner->posted_); }
     void operator()() {
       Handler handler = std::move(owner->handler_);
       Result<Value> result = *std::move(owner->result_);
@@ -114,6 +180,7 @@ class AsioAwait {
   asio_api::executor_work_guard<Executor> work_;
   std::optional<Result<Value>> result_;
   std::optional<AwaitThen<Op, Done>> await_;
+  Place posted_;
 };
 
 }  // namespace detail

@@ -12,6 +12,7 @@
 // One that was recorded is part of that recording, and of nothing else.
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <exception>
@@ -39,6 +40,8 @@ class Cell : public RefCounted {
  public:
   // Runs it unless it has run; `context` waits for its end as for its own.
   HALYARD_EXPORT Status run(Context& context);
+  // Whether a run() has found that it has ended, and well: then it is not waited for any more.
+  bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
  protected:
   Cell() : state_(create_state()) {}
@@ -51,6 +54,7 @@ class Cell : public RefCounted {
   virtual Status execute(Context& own) = 0;  // once
 
   State* const state_;
+  std::atomic<bool> finished_{false};
 };
 
 template <class T>
@@ -58,6 +62,7 @@ class CellOf : public Cell {
  public:
   // run(), which throws what its functions threw. Ok: there is a value.
   Status evaluate(Context& context) {
+    if (finished()) return {};
     Status status = run(context);
 #if HALYARD_EXCEPTIONS
     if (exception_ != nullptr) std::rethrow_exception(exception_);
@@ -65,6 +70,7 @@ class CellOf : public Cell {
     return status;
   }
   T& value() noexcept { return *value_; }
+  const T* finished_value() const noexcept { return finished() ? &*value_ : nullptr; }
 
  protected:
   std::optional<T> value_;
@@ -127,6 +133,8 @@ class [[nodiscard("an operation does nothing until it is awaited")]] SharedOpera
     if (Status status = cell_->evaluate(context); !status.ok()) return status;
     return cell_->value();
   }
+  // What it gave, if it is known to have ended (task.h).
+  const T* finished() const noexcept { return cell_ ? cell_->finished_value() : nullptr; }
 
  private:
   friend class SharedOperation<T, false>;

@@ -93,7 +93,7 @@ class HALYARD_EXPORT Context {
   explicit Context(ForNothing) noexcept : runtime_(nullptr) {}
   // A part of the tree `whole`, on a queue of its choice and not in whole's chain. Who awaits the
   // whole awaits the part. Ends before `whole`.
-  Context(Context& whole, const QueueRef& queue);
+  Context(Context& whole, QueueRef queue);
   // Records what it is given instead of submitting it (recorded.h), but for allocate(), which is
   // kFailedPrecondition. What has to be done once for it is `whole`'s to do.
   Context(Context& whole, RefCounted& recording);

@@ -55,13 +55,16 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
   using Output = typename Op::Output;
 
   DeviceFuture(Op&& operation, QueueRef queue) : what_{std::move(operation), std::move(queue)} {}
-  DeviceFuture(Op&& operation, const Runtime& runtime) : what_{std::move(operation), {}, runtime} {
-    what_.queue = detail::pick_queue(runtime, runtime.policy(), what_.operation);
+  DeviceFuture(Op&& operation, const Runtime& runtime)
+      : DeviceFuture(std::move(operation), runtime, runtime.policy()) {}
+  DeviceFuture(Op&& operation, const Runtime& runtime, const Policy& policy)
+      : what_{std::move(operation), {}, runtime} {
+    what_.queue = detail::pick_queue(runtime, policy, what_.operation);
   }
 
   Result<Output> execute(Context& whole) && {
     if (!what_.once.take()) return detail::runs_once();
-    return detail::execute_part(whole, what_.queue, std::move(what_.operation));
+    return detail::execute_part(whole, std::move(what_.queue), std::move(what_.operation));
   }
 
   detail::CallbackAwaiter<Op, detail::Errors::kThrown> operator co_await() && {

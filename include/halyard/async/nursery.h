@@ -4,7 +4,8 @@
 //
 //   Nursery nursery;
 //   for (const Device& device : runtime.devices()) co_await nursery.spawn(train(device));
-//   co_await nursery.join();
+//   co_await nursery.spawn(to_host(x) | on(device), numbers);    // an operation, and for what it
+//   gives co_await nursery.join();
 //
 // All run on the thread of that Task, each while the others wait for a device. The term and the
 // rule, that no task outlives its scope, are of Nathaniel J. Smith, "Notes on structured
@@ -33,16 +34,42 @@ class Nursery {
   Nursery& operator=(const Nursery&) = delete;
 
   // Awaited, starts `task` and goes on when that waits for the first time, or has ended.
-  [[nodiscard]] auto spawn(Task<> task) noexcept { return Spawn{*this, std::move(task)}; }
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<> task) noexcept {
+    return Spawn{*this, std::move(task)};
+  }
+  // Awaited, submits the future's operation, whose end join() waits for; what it gives is dropped.
+  template <class Op>
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(
+      DeviceFuture<Op> future) {
+    return spawn(await_and_drop(std::move(future)));
+  }
+  // The same, and assigns what it gives to `into`, which lives until then or until this goes.
+  template <class Op, class T>
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(DeviceFuture<Op> future,
+                                                                           T& into) {
+    return spawn(await_into(std::move(future), into));
+  }
 
   // Awaited, goes on when at most `leave` have not ended. Throws what the first threw that threw.
-  [[nodiscard]] auto join(std::size_t leave = 0) noexcept { return Join{*this, leave}; }
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
+      std::size_t leave = 0) noexcept {
+    return Join{*this, leave};
+  }
 
   // How many have not ended.
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
  private:
+  template <class Op>
+  static Task<> await_and_drop(DeviceFuture<Op> future) {
+    (void)co_await std::move(future);
+  }
+  template <class Op, class T>
+  static Task<> await_into(DeviceFuture<Op> future, T& into) {
+    into = co_await std::move(future);
+  }
+
   // A task, in the list of those that have not ended.
   struct Child final : detail::Spawned {
     Child(Nursery& of, Task<>&& from) noexcept

@@ -78,8 +78,8 @@ QueueRef pick_queue(const Runtime& runtime, const Policy& policy, const Op& oper
 
 // `operation` as a part of the tree `whole` on a queue of its own.
 template <class Op>
-Result<typename Op::Output> execute_part(Context& whole, const QueueRef& queue, Op&& operation) {
-  Context part(whole, queue);
+Result<typename Op::Output> execute_part(Context& whole, QueueRef queue, Op&& operation) {
+  Context part(whole, std::move(queue));
   if (!part.status().ok()) return part.status();
   return std::move(operation).execute(part);
 }

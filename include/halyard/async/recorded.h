@@ -168,7 +168,7 @@ class Recorded {
     static_assert(sizeof...(I) <= 1, "output<I>(), to_host<I>(): one part");
     if constexpr (sizeof...(I) == 0) {
       return detail::AsOutput()(value_);
-    } else {
+    } else if constexpr (sizeof...(I) == 1) {
       return detail::AsOutput()(std::get<I...>(value_));
     }
   }

@@ -4,11 +4,13 @@
 // alone:
 //
 //   schedule(a, policy), a | schedule(policy)   a on the queue that `policy` picks
+//   schedule(a, policy, runtime)                the same as a DeviceFuture, for any coroutine
 //   join(a, b, ...)                             as zip, each on the queue that the runtime's policy
 //                                               picks for it
 //
 // Without a runtime (future.h: on(device) in another coroutine than a Task), join() takes the
-// queues of the tree's device one after another, and schedule() is kFailedPrecondition.
+// queues of the tree's device one after another, and schedule() that names none is
+// kFailedPrecondition.
 #pragma once
 
 #include <tuple>
@@ -17,8 +19,10 @@
 
 #include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
+#include "halyard/async/future.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/policy.h"
+#include "halyard/async/runtime.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
@@ -36,8 +40,8 @@ class [[nodiscard("an operation does nothing until it is awaited")]] ScheduledOp
       return Status(StatusCode::kFailedPrecondition,
                     "schedule: awaited on a device; a policy needs a runtime: on(runtime)");
     }
-    const QueueRef queue = detail::pick_queue(*whole.runtime(), policy_, operation_);
-    return detail::execute_part(whole, queue, std::move(operation_));
+    QueueRef queue = detail::pick_queue(*whole.runtime(), policy_, operation_);
+    return detail::execute_part(whole, std::move(queue), std::move(operation_));
   }
 
  private:
@@ -56,9 +60,9 @@ class JoinedPart {
 
   Result<Output> execute(Context& whole) && {
     const Runtime* const runtime = whole.runtime();
-    const QueueRef queue = runtime != nullptr ? pick_queue(*runtime, runtime->policy(), operation_)
-                                              : whole.queue().device().next_queue();
-    return execute_part(whole, queue, std::move(operation_));
+    QueueRef queue = runtime != nullptr ? pick_queue(*runtime, runtime->policy(), operation_)
+                                        : whole.queue().device().next_queue();
+    return execute_part(whole, std::move(queue), std::move(operation_));
   }
 
  private:
@@ -74,12 +78,31 @@ struct Schedule {
   Policy policy;
 };
 
+struct ScheduleOn {
+  using IsCombinator = void;
+  template <DeviceOperation Op>
+  DeviceFuture<Op> operator()(Op&& operation) && {
+    return {std::move(operation), runtime, policy};
+  }
+  Policy policy;
+  Runtime runtime;
+};
+
 }  // namespace detail
 
 inline detail::Schedule schedule(Policy policy) noexcept { return {std::move(policy)}; }
 template <class Op>
 auto schedule(Op&& operation, Policy policy) {
   return std::forward<Op>(operation) | schedule(std::move(policy));
+}
+
+// The policy picks now.
+inline detail::ScheduleOn schedule(Policy policy, Runtime runtime) noexcept {
+  return {std::move(policy), std::move(runtime)};
+}
+template <class Op>
+auto schedule(Op&& operation, Policy policy, Runtime runtime) {
+  return std::forward<Op>(operation) | schedule(std::move(policy), std::move(runtime));
 }
 
 template <class... Args>

@@ -92,9 +92,65 @@ class ValueAwaiter {
   const TaskRunner& runner_;
 };
 
+// Of an operation whose value may be there (cell.h).
+template <class Op>
+concept MayHaveRun = requires(const Op& operation) {
+  { operation.finished() } -> std::same_as<const typename Op::Output*>;
+};
+
+// Where the value is there, it is copied, and that is all.
 template <class Op, Errors kErrors>
-using OperationAwaiter =
-    std::conditional_t<SubmitsNothing<Op>, ValueAwaiter<Op, kErrors>, TaskAwaiter<Op, kErrors>>;
+class SharedAwaiter {
+ public:
+  using Value = typename Delivery<typename Op::Output>::Type;
+  using Given = std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>>;
+
+  SharedAwaiter(Op&& operation, TaskRunner& runner) {
+    Op own(std::move(operation));
+    if (!take(own, runner)) rest_.emplace(std::move(own), runner);
+  }
+  SharedAwaiter(const Op& operation, TaskRunner& runner) {
+    if (!take(operation, runner)) rest_.emplace(Op(operation), runner);
+  }
+  bool await_ready() { return value_.has_value() || rest_->await_ready(); }
+  void await_suspend(std::coroutine_handle<> coroutine) noexcept {
+    rest_->await_suspend(coroutine);
+  }
+  Given await_resume() {
+    if (!value_.has_value()) return rest_->await_resume();
+    if constexpr (std::is_same_v<Value, typename Op::Output>) {
+      return *std::move(value_);
+    } else {
+      auto delivered = Delivery<typename Op::Output>::deliver(*std::move(value_));
+      if constexpr (kErrors == Errors::kThrown)
+        return std::move(delivered).value();
+      else
+        return delivered;
+    }
+  }
+
+ private:
+  bool take(const Op& operation, const TaskRunner& runner) {
+    const typename Op::Output* const value = operation.finished();
+    if (value == nullptr || runner.stop().stop_requested()) return false;
+    value_.emplace(*value);
+    return true;
+  }
+  std::optional<typename Op::Output> value_;
+  std::optional<TaskAwaiter<Op, kErrors>> rest_;
+};
+
+template <class Op, Errors kErrors>
+struct AwaiterOf {
+  using Type =
+      std::conditional_t<SubmitsNothing<Op>, ValueAwaiter<Op, kErrors>, TaskAwaiter<Op, kErrors>>;
+};
+template <MayHaveRun Op, Errors kErrors>
+struct AwaiterOf<Op, kErrors> {
+  using Type = SharedAwaiter<Op, kErrors>;
+};
+template <class Op, Errors kErrors>
+using OperationAwaiter = typename AwaiterOf<Op, kErrors>::Type;
 
 // Who is told when a Task that nobody awaits has ended. Destroys it.
 class Spawned {
@@ -148,7 +204,12 @@ class TaskPromiseBase {
   template <class Op>
     requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
   auto await_transform(Op& shared) {
-    return await_transform(std::decay_t<Op>(shared));
+    using Own = std::decay_t<Op>;
+    if constexpr (MayHaveRun<Own>) {
+      return SharedAwaiter<Own, Errors::kThrown>(std::as_const(shared), *runner_);
+    } else {
+      return await_transform(Own(shared));
+    }
   }
   template <class Op>
   auto await_transform(AsResultOf<Op>&& as_result) {

@@ -139,8 +139,10 @@ class Shared<Tensor<T>> {
   }
 
   // The tensor, if this is its only owner and no part of it, and empty then. Otherwise nothing
-  // changes.
-  std::optional<Tensor<T>> try_unwrap() && noexcept {
+  // changes: std::move(x).try_unwrap() leaves x a share. A temporary, which is nobody's then, goes:
+  // who may have to keep the share has it in a variable.
+  [[nodiscard("what it gives is the tensor's only owner")]] std::optional<Tensor<T>>
+  try_unwrap() && noexcept {
     if (is_part_ || !storage_ || !storage_->unique()) return std::nullopt;
     return Tensor<T>(std::move(storage_), shape_);
   }

@@ -96,8 +96,9 @@ class HALYARD_EXPORT Launch {
   // type; a last stride that is not 1; strides by which two elements of an output share a place; a
   // tile that is missing, has an extent of 0, or is not the launch's to choose; outputs that need
   // different grids; sizes that differ where the kernel states that they are equal (HY_SAME_SHAPE,
-  // HY_SAME_SIZE); an empty buffer. kOutOfRange: elements beyond the end of the buffer, range or
-  // slot; a size, stride or tile of 2^32 or more. kResourceExhausted. Of scalars as dispatch().
+  // HY_SAME_SIZE), and tiles of outputs that differ there; an empty buffer. kOutOfRange: elements
+  // beyond the end of the buffer, range or slot; a size, stride or tile of 2^32 or more.
+  // kResourceExhausted. Of scalars as dispatch().
   static Result<Launch> create(const Function& function, View<Argument> arguments,
                                View<Constant> scalars = {});
 

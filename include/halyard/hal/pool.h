@@ -53,7 +53,7 @@ struct PoolInfo {
 struct PoolStatistics {
   std::uint64_t reserved_bytes = 0;   // in slabs
   std::uint64_t used_bytes = 0;       // in blocks given out
-  std::uint64_t peak_used_bytes = 0;  // since the pool was made
+  std::uint64_t peak_used_bytes = 0;  // since the pool was made, or reset_peak()
   std::uint64_t slabs = 0;
   std::uint64_t blocks = 0;  // given out
   std::uint64_t reuses = 0;  // blocks given that had been given before
@@ -72,6 +72,9 @@ class HALYARD_EXPORT Pool {
   // Gives free slabs back to the device until at most `keep_bytes` are reserved, or none is free.
   // Returns at once; a thread of the runtime does it. kInvalidArgument: empty.
   Status trim(std::uint64_t keep_bytes = 0) const;
+
+  // The most that was used is counted anew, from what is used now. kInvalidArgument: empty.
+  Status reset_peak() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
   friend bool operator==(const Pool& a, const Pool& b) noexcept { return a.object_ == b.object_; }

@@ -16,8 +16,11 @@
 // (VK_KHR_timeline_semaphore), with wait-before-signal on every queue, and failure added.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -103,6 +106,20 @@ class HALYARD_EXPORT Semaphore {
   [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn,
                                               CallbackThread thread = CallbackThread::kAny) const {
     using Fn = std::decay_t<F>;
+    if constexpr (sizeof(Fn) <= sizeof(void*) && std::is_trivially_copyable_v<Fn>) {
+      // One pointer, as [this] is: it needs no memory of its own.
+      void* state = nullptr;
+      const Fn small(std::forward<F>(fn));
+      std::memcpy(&state, &small, sizeof small);
+      return on_reach_erased(
+          value, state,
+          [](void* copy, const Status& status) {
+            alignas(Fn) std::byte bytes[sizeof copy];
+            std::memcpy(bytes, &copy, sizeof copy);
+            (*std::launder(reinterpret_cast<Fn*>(bytes)))(status);
+          },
+          [](void*) {}, thread);
+    }
     return on_reach_erased(
         value, new Fn(std::forward<F>(fn)),
         [](void* state, const Status& status) { (*static_cast<Fn*>(state))(status); },

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: fill: a Tensor<T> or a Partition<Tensor<T>>, and a T
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+auto f(Shared<Tensor<float>> x) { return fill(x, 1.0f); }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: a Nursery does nothing until this is awaited
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+Task<> f() { co_return; }
+
+Task<> g(Nursery& nursery) {
+  nursery.join();
+  co_return;
+}

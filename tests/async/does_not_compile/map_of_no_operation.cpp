@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: what stands before | is no operation
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+auto f(Tensor<float> x) {
+  return std::move(x) | map([](Tensor<float> y) { return y; });
+}

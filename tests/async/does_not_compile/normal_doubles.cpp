@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: rand, randn: numbers of float
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+auto f() { return randn<double>({4}, 1); }

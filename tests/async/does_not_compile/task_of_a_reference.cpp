@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: a Task gives a value
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+Task<int&> f(int& x) { co_return x; }

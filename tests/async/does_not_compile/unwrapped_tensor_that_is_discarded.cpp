@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: what it gives is the tensor's only owner
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+void f(Shared<Tensor<float>> x) { std::move(x).try_unwrap(); }
