@@ -25,7 +25,10 @@ SignalObject::~SignalObject() { assert(first_ == nullptr && "a signal must outli
 
 bool SignalObject::arm(Waiter& waiter, std::uint64_t value) noexcept {
   base::LockGuard lock(mutex_);
-  if (waiter.linked) remove(waiter);
+  if (waiter.linked) {
+    if (waiter.value <= value && value_.load(std::memory_order_seq_cst) < waiter.value) return true;
+    remove(waiter);
+  }
   Waiter** at = &first_;
   while (*at != nullptr && (*at)->value <= value) at = &(*at)->next;
   waiter.value = value;

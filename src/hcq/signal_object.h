@@ -57,7 +57,8 @@ class alignas(64) SignalObject final : public RefCounted {
   void reset() noexcept { value_.store(0, std::memory_order_seq_cst); }
 
   // Links `waiter`: one notify() will come when the value is at least `value`. False if it is
-  // already: nothing is linked and no call will come. Arming an armed waiter moves it.
+  // already: nothing is linked and no call will come. An armed waiter stays where it is if it waits
+  // for less, and that is not reached yet; else it is moved.
   bool arm(Waiter& waiter, std::uint64_t value) noexcept;
 
   // Unlinks `waiter`: true, and no notify() of it will come. False if it was not linked: then one

@@ -91,8 +91,9 @@ class NativeQueue {
   virtual Status probe() noexcept = 0;
 
   // Calls notify.notify() once soon after the lane has reached `sequence` (at once if it has). May
-  // call early, never late. `notify` is never freed; a stale call is harmless. One arming per
-  // (notify, sequence); a later one for the same notify may replace or add to it.
+  // call early besides, never late. `notify` is never freed; a stale call is harmless. Of two
+  // armings of one notify the lower may stand for both, unless it is reached by the second: then
+  // the second is one of its own, and may replace the first, whose caller has looked since.
   virtual Status arm(std::uint64_t sequence, base::Notify& notify) noexcept = 0;
 
   // A host thread waits for `sequence` of this lane and offers its time. Runs one small piece of

@@ -174,6 +174,24 @@ TEST(CpuLane, ArmNotifiesWhenTheSequenceIsReached) {
   EXPECT_EQ(notify.count, 2);
 }
 
+// One thread may wait for two values that one lane brings, whichever comes first.
+TEST(CpuLane, OfTwoArmingsTheLowerIsNotifiedInTime) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  CountingNotify notify;
+  ASSERT_TRUE(lane.arm(1, notify).ok());
+  ASSERT_TRUE(lane.arm(3, notify).ok());
+  ASSERT_EQ(issue(lane, barrier, 1).count, 1u);
+  help_all(lane);
+  EXPECT_EQ(notify.count, 1);
+  ASSERT_TRUE(lane.arm(3, notify).ok());
+  ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
+  ASSERT_EQ(issue(lane, barrier, 3).count, 1u);
+  help_all(lane);
+  EXPECT_EQ(notify.count, 2);
+}
+
 TEST(CpuLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   auto device = stepped_device();
   auto& lane = lane_of(*device);

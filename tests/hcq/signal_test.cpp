@@ -74,16 +74,20 @@ TEST(Signal, ArmingForAReachedValueLinksNothing) {
   EXPECT_EQ(notify.count, 0);
 }
 
-TEST(Signal, RearmingMovesTheWaiter) {
+TEST(Signal, AnArmedWaiterStaysForTheLowerValueAndMovesFromAReachedOne) {
   SignalObject signal(0);
   CountingNotify notify;
   SignalObject::Waiter waiter(notify);
-  EXPECT_TRUE(signal.arm(waiter, 2));
   EXPECT_TRUE(signal.arm(waiter, 4));
-  signal.advance(3);
-  EXPECT_EQ(notify.count, 0);
-  signal.advance(4);
+  EXPECT_TRUE(signal.arm(waiter, 2));
+  EXPECT_TRUE(signal.arm(waiter, 6));
+  signal.advance(2);
   EXPECT_EQ(notify.count, 1);
+  EXPECT_TRUE(signal.arm(waiter, 6));
+  signal.advance(5);
+  EXPECT_EQ(notify.count, 1);
+  signal.advance(6);
+  EXPECT_EQ(notify.count, 2);
 }
 
 TEST(Signal, NotifiesExactlyThoseWhoseValueIsReached) {

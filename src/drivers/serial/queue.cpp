@@ -79,7 +79,10 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
         return armed.notify == &notify;
       });
       if (known != armed_.end()) {
-        known->sequence = std::min(known->sequence, sequence);  // early is allowed, late is not
+        // The lower one: early is allowed, late is not. But what is reached already is about to be
+        // told, or was just now seen by who arms: that would be no call for the later one.
+        const bool is_due = known->sequence <= sequence_.load(std::memory_order_relaxed);
+        known->sequence = is_due ? sequence : std::min(known->sequence, sequence);
         return {};
       }
       if (armed_.push_back({&notify, sequence})) return {};
