@@ -222,7 +222,7 @@ class Queue final : public RefCounted, public WorkItem {
   // Under the role.
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
-  Submission* held_ = nullptr;  // a gate is closed for these; newest first
+  Submission* held_ = nullptr;  // for a gate, or a marker on another lane; newest first
   bool held_back_ = false;      // the last drain left some: the lane was full, or at its bound
   Submission* batch_[kBound];
   Issue issues_[kBound];

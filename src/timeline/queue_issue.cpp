@@ -175,7 +175,6 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   if (retry_.load(std::memory_order_relaxed)) unhold();
   std::size_t done = 0;
   held_back_ = false;
-  Submission* stuck = nullptr;  // needs a marker on another lane; newest first
   while (done < bound && (carry_ != nullptr || inbox_.load(std::memory_order_relaxed) != nullptr)) {
     const std::size_t fits = std::min(bound - done, room());
     if (fits == 0) {
@@ -198,12 +197,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           (void)submission->end(Submission::State::kIssuing, Submission::State::kFailed, cause);
           submission->release();
           break;
-        case Resolve::kNeedsMarker:
-          put_back(*submission);
-          next();  // off the carry list again, until this drain is over
-          submission->next_ = stuck;
-          stuck = submission;
-          break;
+        case Resolve::kNeedsMarker:  // who records it, says so by retry() (Engine::kick_marked)
         case Resolve::kHeld:
           hold(*submission);
           break;
@@ -224,12 +218,6 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
     if (count != 0) issue(count);
   }
   if (done >= bound && carry_ != nullptr) held_back_ = true;
-  while (stuck != nullptr) {
-    Submission* submission = stuck;
-    stuck = submission->next_;
-    push_front(*submission);
-    backlog_.fetch_add(1, std::memory_order_relaxed);
-  }
   serve_marks();
   // Who waits for room counts itself before it reads the backlog; we lowered that before this.
   if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
