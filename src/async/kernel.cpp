@@ -11,16 +11,16 @@ namespace halyard::inline v0::async::detail {
 namespace {
 
 using kernel::Access;
-using Kind = KernelParameter::Kind;
+using ParameterKind = KernelParameter::Kind;
 
 std::string describe(const KernelParameter& parameter) {
   const std::string_view type = to_string(parameter.type);
   switch (parameter.kind) {
-    case Kind::kScalar:
+    case ParameterKind::kScalar:
       return std::string(type);
-    case Kind::kInput:
+    case ParameterKind::kInput:
       return base::format("const Tensor<{}>&", type);
-    case Kind::kOutput:
+    case ParameterKind::kOutput:
       if (parameter.tile.rank() == 0) return base::format("Tensor<{}>&", type);
       return base::format("Partition<Tensor<{}>, {}>&", type, text_of(parameter.tile, ", "));
   }
@@ -52,7 +52,7 @@ std::vector<hal::ConstantInfo> scalars_of(const hal::Function& function) {
 
 Status check_tensor(const KernelSignature& signature, const KernelParameter& parameter,
                     const hal::BindingInfo& binding) {
-  const bool output = parameter.kind == Kind::kOutput;
+  const bool output = parameter.kind == ParameterKind::kOutput;
   if (parameter.type != binding.element || output == (binding.access == Access::kRead)) {
     return error(StatusCode::kInvalidArgument, "declared with '{}' for its {}", describe(parameter),
                  describe(binding));
@@ -76,7 +76,7 @@ Status compare(const KernelSignature& signature, const hal::Function& function) 
   const std::vector<hal::ConstantInfo> scalars = scalars_of(function);
   std::size_t tensor = 0, scalar = 0;
   for (const KernelParameter& parameter : signature.parameters) {
-    if (parameter.kind != Kind::kScalar) {
+    if (parameter.kind != ParameterKind::kScalar) {
       if (tensor < function.binding_count()) {
         HALYARD_RETURN_IF_ERROR(check_tensor(signature, parameter, function.binding(tensor)));
       }

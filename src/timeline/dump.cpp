@@ -97,7 +97,7 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
   };
   if (lane_ != nullptr) show(*lane_, "lane");
   for (auto& lane : quarantined_) show(*lane, "quarantined lane");
-  if (release_role()) schedule();
+  if (release_role(/*may_retire=*/false)) schedule();  // queues_mutex_ is held
 }
 
 std::string Engine::describe_unissued(const Point& point) noexcept {

@@ -162,8 +162,9 @@ class Queue final : public RefCounted, public WorkItem {
   // Issuing, under the role: queue_issue.cpp.
   void run(bool shell) noexcept override;  // WorkItem
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
-  // True if something came in meanwhile.
-  [[nodiscard]] bool release_role() noexcept;
+  // True if something came in meanwhile. `may_retire`: what was overtaken is retired here, in which
+  // a loss may be found; not under a lock of the engine.
+  [[nodiscard]] bool release_role(bool may_retire = true) noexcept;
   // Drains and releases; with `direct`, that one first if nothing stands before it.
   void work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept;
   std::size_t drain(std::size_t bound) noexcept;

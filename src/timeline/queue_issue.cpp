@@ -71,12 +71,13 @@ IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   return lane_->issued_ == sequence ? IssuedAt{lane_.get(), sequence} : IssuedAt{};
 }
 
-bool Queue::release_role() noexcept {
+bool Queue::release_role(bool may_retire) noexcept {
   Lane* lane = lane_.get();
   const bool held_back = held_back_;
   role_.store(false, std::memory_order_seq_cst);
   // A device that was faster than its issuer: nobody has retired what we published late.
   if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (!may_retire) return true;
     lane->overtaken_.store(false, std::memory_order_seq_cst);
     lane->retire();  // not try_retire(): who is at it may have looked before we published
   }
