@@ -197,8 +197,13 @@ void add_verify(CLI::App& app, Action& action) {
 }
 #endif
 
+// Where that cannot be written either, the exit code says it alone: fmt::print would throw.
+void complain(const std::string& text) {
+  (void)std::fputs(("halyard: " + text + "\n").c_str(), stderr);
+}
+
 int report(const Status& status) {
-  fmt::print(stderr, "halyard: {}\n", status.to_string());
+  complain(status.to_string());
   return kFailed;
 }
 
@@ -222,8 +227,12 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::ParseError& problem) {
     if (problem.get_exit_code() == 0) return app.exit(problem);  // --help, --version
     const auto named = app.get_subcommands();
-    fmt::print(stderr, "halyard: {}; see halyard {}--help\n", problem.what(),
-               named.empty() ? "" : named.front()->get_name() + " ");
+    std::string what = problem.what();
+    if (named.empty() && argc > 1 && argv[1][0] != '-') {
+      what = fmt::format("there is no command '{}'", argv[1]);
+    }
+    complain(fmt::format("{}; see halyard {}--help", what,
+                         named.empty() ? "" : named.front()->get_name() + " "));
     return kUsage;
   }
   const Result<int> code = action();

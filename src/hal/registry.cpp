@@ -2,6 +2,7 @@
 #include "hal/registry.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -226,6 +227,12 @@ void DriverRegistry::flush_trace(const trace::DeviceClock* clock) noexcept {
   if (trace_) trace_->flush();
 }
 
+namespace {
+
+std::atomic<DriverRegistry*> process_registry_made{nullptr};
+
+}  // namespace
+
 DriverRegistry& process_registry() {
   static DriverRegistry* const registry = [] {
     auto* made = new DriverRegistry(trace::from_environment());
@@ -233,6 +240,7 @@ DriverRegistry& process_registry() {
     if (made->trace() != nullptr) std::atexit([] { process_registry().trace()->close(); });
     // Two drivers of one name would be a defect of the build; the first one serves.
     (void)register_all_drivers(*made);
+    process_registry_made.store(made, std::memory_order_release);
     return made;
   }();
   return *registry;
@@ -246,6 +254,10 @@ Result<std::vector<Device>> open_all(std::string_view uri) {
 
 Result<std::vector<DeviceInfo>> enumerate() { return process_registry().enumerate(); }
 
-Status shutdown(Deadline deadline) { return process_registry().shutdown(deadline); }
+// A program that has opened nothing has nothing to shut down.
+Status shutdown(Deadline deadline) {
+  DriverRegistry* const registry = process_registry_made.load(std::memory_order_acquire);
+  return registry != nullptr ? registry->shutdown(deadline) : Status();
+}
 
 }  // namespace halyard::inline v0::hal

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,6 +59,21 @@ TEST_F(Command, AWrongCommandLineIsOneLineAndCodeTwo) {
     EXPECT_THAT(outcome.err, StartsWith("halyard: "));
     EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
   }
+}
+
+TEST_F(Command, TheCodeSaysItWhereStandardErrorCannot) {
+  const auto code = [&](const std::string& words) {
+    return WEXITSTATUS(std::system((HALYARD_TOOL " " + words).c_str()));
+  };
+  for (const std::string to : {"2>&-", "2>/dev/full"}) {
+    EXPECT_EQ(code("nonsense " + to), 2);
+    EXPECT_EQ(code("inspect missing.hyx " + to), 1);
+  }
+}
+
+TEST_F(Command, AnUnknownCommandIsNamed) {
+  EXPECT_EQ(halyard({"nonsense"}).err,
+            "halyard: there is no command 'nonsense'; see halyard --help\n");
 }
 
 TEST_F(Command, DevicesListsWhatAUriOpens) {
