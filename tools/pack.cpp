@@ -15,6 +15,7 @@
 #include "file.h"
 #include "json.h"
 #include "kernel/cpu_abi.h"
+#include "kernel/cpu_image.h"
 #include "kernel/device_abi.h"
 #include "kernel/hyx.h"
 
@@ -47,6 +48,15 @@ Status check_image(const compiler::Image& image, std::string_view file,
   if (target.starts_with("ptx-")) return compiler::fit_to_ptx(file, image.bytes, kernels);
   if (target.starts_with("hsaco-")) return compiler::check_code_object(image.bytes, file, kernels);
   if (target.starts_with("spirv-")) return compiler::fit_to_spirv(file, image.bytes, kernels);
+  if (image.convention == kernel::kCpuConvention) {
+    for (const compiler::Kernel& kernel : kernels) {
+      if (kernel.dynamic_shared_bytes == 0) continue;
+      return error(StatusCode::kUnimplemented,
+                   "{}: kernel {} has dynamic_shared_bytes, for which {} has no place", file,
+                   kernel.name, image.convention);
+    }
+    return kernel::CpuImage::check(std::as_bytes(std::span(image.bytes)), target, file);
+  }
   return {};
 }
 

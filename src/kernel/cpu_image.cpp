@@ -38,13 +38,13 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #endif
 
 // The dynamic linker trusts what it maps, so what cheaply can be checked is checked here.
-const char* elf_fault(std::span<const std::byte> image) {
+const char* elf_fault(std::span<const std::byte> image, Elf64_Half machine) {
   Elf64_Ehdr header;
   if (image.size() < sizeof(header)) return "too short for an ELF header";
   std::memcpy(&header, image.data(), sizeof(header));
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "no ELF file";
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-      header.e_machine != kMachine) {
+      header.e_machine != machine) {
     return "for another machine";
   }
   if (header.e_type != ET_DYN) return "no shared object";
@@ -104,7 +104,7 @@ Result<Ref<CpuImage>> CpuImage::load(const Hyx& hyx) {
 }
 
 Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::string_view name) {
-  if (const char* fault = elf_fault(image); fault != nullptr) {
+  if (const char* fault = elf_fault(image, kMachine); fault != nullptr) {
     return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, fault);
   }
   base::Descriptor file(
@@ -128,9 +128,23 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
   loaded->library_ =
       native_call(kLink, [&] { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
   if (loaded->library_ == nullptr) {
-    return error(StatusCode::kDataLoss, "{}: cannot be loaded: {}", name, link_error());
+    const std::string_view text = link_error();
+    // As glibc's dynamic linker says it (elf/dl-load.c, elf/dl-map-segments.h).
+    const bool exhausted = text.find("failed to map segment") != text.npos ||
+                           text.find("cannot allocate") != text.npos;
+    return error(exhausted ? StatusCode::kResourceExhausted : StatusCode::kDataLoss,
+                 "{}: cannot be loaded: {}", name, text);
   }
   return loaded;
+}
+
+Status CpuImage::check(std::span<const std::byte> image, std::string_view target,
+                       std::string_view name) {
+  const Elf64_Half machine = target == "aarch64" ? EM_AARCH64 : EM_X86_64;
+  if (const char* fault = elf_fault(image, machine); fault != nullptr) {
+    return error(StatusCode::kInvalidArgument, "{}: no image for {}: {}", name, target, fault);
+  }
+  return {};
 }
 
 Result<CpuEntry> CpuImage::entry(std::string_view kernel) const {

@@ -30,9 +30,14 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
   // The best image of `hyx` for this CPU. kUnavailable: there is none; other errors as below.
   static Result<Ref<CpuImage>> load(const Hyx& hyx);
   // kDataLoss: not an ELF shared object for this machine, or the dynamic linker refuses it, with
-  // its text. kResourceExhausted, kUnavailable: the system gives no memory file. `name` is for
-  // messages.
+  // its text. kResourceExhausted: there is no memory to map it. That, or kUnavailable: the system
+  // gives no memory file. `name` is for messages.
   static Result<Ref<CpuImage>> load(std::span<const std::byte> image, std::string_view name);
+
+  // Whether it is a shared object for the processors of `target`, also others than this one:
+  // kInvalidArgument. Not what is in it.
+  static Status check(std::span<const std::byte> image, std::string_view target,
+                      std::string_view name);
 
   // The entry of a kernel; kNotFound if the image lacks it. Valid while this image is referenced.
   Result<CpuEntry> entry(std::string_view kernel) const;

@@ -69,7 +69,7 @@ void saxpy(const struct workgroup* g, void* const* buffers, const void* constant
 
 TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
   std::ofstream(path("image")) << "bytes";
-  const std::string image = "x86-64=" + path("image");
+  const std::string image = "x86-64:own-1=" + path("image");
   const auto message = [&](const std::string& manifest, const Words& images) {
     std::ofstream(path("k.json")) << manifest;
     Words words = {"pack", "--manifest", path("k.json"), "-o", path("k.hyx")};
@@ -105,6 +105,13 @@ TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
   EXPECT_THAT(message(good, {"x86-64"}), HasSubstr("is expected"));
   EXPECT_THAT(message(good, {"vax-11=" + path("image")}), HasSubstr("TARGET:CONVENTION=FILE"));
   EXPECT_THAT(message(good, {"x86-64=" + path("none")}), HasSubstr("none"));
+  EXPECT_THAT(message(good, {"x86-64=" + path("image")}),
+              HasSubstr("no image for x86-64: too short for an ELF header"));
+  EXPECT_THAT(message(good, {"x86-64-v3=" HALYARD_SAXPY_HYX}), HasSubstr("no ELF file"));
+  const std::string other = std::string_view(HALYARD_CPU) == "aarch64" ? "x86-64" : "aarch64";
+  EXPECT_THAT(message(good, {other + "=" HALYARD_TOOL}), HasSubstr("for another machine"));
+  EXPECT_THAT(message(kernel(R"(, "dynamic_shared_bytes": 64)"), {HALYARD_CPU "=" HALYARD_TOOL}),
+              HasSubstr("kernel k has dynamic_shared_bytes"));
 }
 
 TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
