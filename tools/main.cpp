@@ -243,11 +243,14 @@ int main(int argc, char** argv) {
   int code = kFailed;
   try {
     code = parse_and_run(argc, argv);
+    // All handles are gone. A device that does not close now is a defect of Halyard or of a driver.
+    const Status status = hal::shutdown(std::chrono::seconds(60));
+    if (!status.ok()) return report(status);
   } catch (const std::system_error& problem) {  // from fmt::print
     return report(Status(StatusCode::kUnavailable, problem.what()));
   } catch (const std::bad_alloc&) {
     return report(Status(StatusCode::kResourceExhausted, "no memory"));
-  } catch (const std::length_error&) {
+  } catch (const std::length_error&) {  // a size that no memory could hold
     return report(Status(StatusCode::kResourceExhausted, "no memory"));
   } catch (const std::exception& problem) {
     return report(Status(StatusCode::kInternal, problem.what()));
@@ -265,8 +268,5 @@ int main(int argc, char** argv) {
 int main(int argc, char** argv) {
   // What is too large for the limit of a file's size is an error here, and in the compiler.
   std::signal(SIGXFSZ, SIG_IGN);
-  const int code = halyard::tools::main(argc, argv);
-  // All handles are gone. A device that does not close now is a defect of Halyard or of a driver.
-  const halyard::Status status = halyard::hal::shutdown(std::chrono::seconds(60));
-  return status.ok() ? code : halyard::tools::report(status);
+  return halyard::tools::main(argc, argv);
 }

@@ -2,7 +2,6 @@
 #include "hal/registry.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <new>
 
@@ -227,12 +226,6 @@ void DriverRegistry::flush_trace(const trace::DeviceClock* clock) noexcept {
   if (trace_) trace_->flush();
 }
 
-namespace {
-
-std::atomic<DriverRegistry*> process_registry_made{nullptr};
-
-}  // namespace
-
 DriverRegistry& process_registry() {
   static DriverRegistry* const registry = [] {
     auto* made = new DriverRegistry(trace::from_environment());
@@ -240,7 +233,6 @@ DriverRegistry& process_registry() {
     if (made->trace() != nullptr) std::atexit([] { process_registry().trace()->close(); });
     // Two drivers of one name would be a defect of the build; the first one serves.
     (void)register_all_drivers(*made);
-    process_registry_made.store(made, std::memory_order_release);
     return made;
   }();
   return *registry;
@@ -254,10 +246,6 @@ Result<std::vector<Device>> open_all(std::string_view uri) {
 
 Result<std::vector<DeviceInfo>> enumerate() { return process_registry().enumerate(); }
 
-// A program that has opened nothing has nothing to shut down.
-Status shutdown(Deadline deadline) {
-  DriverRegistry* const registry = process_registry_made.load(std::memory_order_acquire);
-  return registry != nullptr ? registry->shutdown(deadline) : Status();
-}
+Status shutdown(Deadline deadline) { return process_registry().shutdown(deadline); }
 
 }  // namespace halyard::inline v0::hal

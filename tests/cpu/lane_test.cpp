@@ -9,7 +9,7 @@
 
 #include "cpu_test_util.h"
 #include "drivers/cpu/queue.h"
-#include "trace/tracer.h"
+#include "trace/ticking_clock.h"
 
 namespace halyard::cpu {
 namespace {
@@ -301,15 +301,8 @@ TEST(CpuLane, NoArmedSequenceIsMissedUnderConcurrency) {
   issuer.join();
 }
 
-// A reading is a tick, and so is a track that is added, as a thread's first note does. The tick of
-// that is not between the begin and the end of what the thread runs.
-struct TickingClock final : Clock {
-  trace::Tracer* tracer = nullptr;
-  Nanoseconds now() noexcept override { return tracer->add_track("a reading"); }
-};
-
 TEST(CpuLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
-  TickingClock clock;
+  trace::testing::TickingClock clock;
   trace::Tracer tracer(clock);
   clock.tracer = &tracer;
   trace::Stamps stamps;

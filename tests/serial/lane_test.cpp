@@ -16,6 +16,7 @@
 #include "drivers/serial/command_buffer.h"
 #include "hal/command.h"
 #include "halyard/base/clock.h"
+#include "trace/ticking_clock.h"
 
 namespace halyard::serial {
 namespace {
@@ -265,15 +266,8 @@ TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
-// A reading is a tick, and so is a track that is added, as a thread's first note does. The tick of
-// that is not between the begin and the end of what the thread runs.
-struct TickingClock final : Clock {
-  trace::Tracer* tracer = nullptr;
-  Nanoseconds now() noexcept override { return tracer->add_track("a reading"); }
-};
-
 TEST(SerialLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
-  TickingClock clock;
+  trace::testing::TickingClock clock;
   trace::Tracer tracer(clock);
   clock.tracer = &tracer;
   trace::Stamps stamps;

@@ -4,8 +4,8 @@
 //
 //   Nursery nursery;
 //   for (const Device& device : runtime.devices()) co_await nursery.spawn(train(device));
-//   co_await nursery.spawn(to_host(x) | on(device), numbers);    // an operation, and for what it
-//   gives co_await nursery.join();
+//   co_await nursery.spawn(to_host(x) | on(device), numbers);  // numbers: what it gives
+//   co_await nursery.join();
 //
 // All run on the thread of that Task, each while the others wait for a device. The term and the
 // rule, that no task outlives its scope, are of Nathaniel J. Smith, "Notes on structured
