@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -15,10 +16,10 @@ namespace halyard::inline v0::base {
 // realloc(3), which allocates where `memory` is null.
 [[nodiscard]] void* resize(void* memory, std::size_t size) noexcept;
 
-// Of trivially copyable elements.
 template <class T>
 class Array {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_nothrow_move_constructible_v<T> && alignof(T) <= alignof(std::max_align_t));
+  static constexpr bool kIsTrivial = std::is_trivially_copyable_v<T>;
 
  public:
   Array() noexcept = default;
@@ -27,31 +28,44 @@ class Array {
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
   Array& operator=(Array&&) = delete;
-  ~Array() { std::free(static_cast<void*>(data_)); }
+  ~Array() {
+    shrink(0);
+    std::free(static_cast<void*>(data_));
+  }
 
-  [[nodiscard]] bool push_back(const T& element) noexcept {
-    const T copy = element;  // which may be one of these
+  [[nodiscard]] bool push_back(T element) noexcept {
     if (size_ == capacity_ && !make_room(1)) return false;
-    data_[size_++] = copy;
+    ::new (static_cast<void*>(data_ + size_++)) T(std::move(element));
     return true;
   }
   // Adds default elements up to `size`.
   [[nodiscard]] bool grow(std::size_t size) noexcept {
     if (size > size_ && !make_room(size - size_)) return false;
-    while (size_ < size) data_[size_++] = T{};
+    while (size_ < size) ::new (static_cast<void*>(data_ + size_++)) T{};
     return true;
   }
   // So many can be added without more memory.
   [[nodiscard]] bool make_room(std::size_t count) noexcept {
     if (count <= capacity_ - size_) return true;
     const std::size_t capacity = std::max({size_ + count, 2 * size_, std::size_t{8}});
-    void* data = resize(static_cast<void*>(data_), capacity * sizeof(T));
+    void* const old = kIsTrivial ? static_cast<void*>(data_) : nullptr;
+    auto* const data = static_cast<T*>(resize(old, capacity * sizeof(T)));
     if (data == nullptr) return false;
-    data_ = static_cast<T*>(data);
+    if constexpr (!kIsTrivial) {
+      for (std::size_t i = 0; i < size_; ++i) {
+        ::new (static_cast<void*>(data + i)) T(std::move(data_[i]));
+        data_[i].~T();
+      }
+      std::free(static_cast<void*>(data_));
+    }
+    data_ = data;
     capacity_ = capacity;
     return true;
   }
-  void shrink(std::size_t size) noexcept { size_ = size; }
+  void shrink(std::size_t size) noexcept {
+    while (!kIsTrivial && size_ > size) data_[--size_].~T();
+    size_ = size;
+  }
 
   T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstring>
+#include <new>
+#include <string>
 #include <string_view>
 
 #include "hal/bound_state.h"
@@ -115,14 +117,13 @@ Status RecorderState::dispatch(const Launch& launch) {
   const std::size_t count = launch.bindings().size();
   BindingRef bindings[kernel::kMaxBindings];
   for (std::size_t i = 0; i < count; ++i) bindings[i] = launch.binding(i);
-  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count},
-                      [&](std::byte* packed) {
-                        const Bytes given = launch.constants();
-                        // There are none, or the launch was moved from.
-                        if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
-                        std::memcpy(packed, given.data(), given.size());
-                        return Status();
-                      });
+  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count}, [&](std::byte* packed) {
+    const Bytes given = launch.constants();
+    // There are none, or the launch was moved from.
+    if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
+    std::memcpy(packed, given.data(), given.size());
+    return Status();
+  });
 }
 
 Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
@@ -288,7 +289,8 @@ void RecorderState::name_group() {
   commands_->set_group(tracer->add_name(path));
 }
 
-Recorder::Recorder(const Device& device) : state_(std::make_unique<RecorderState>(device)) {}
+Recorder::Recorder(const Device& device)
+    : state_(new(std::nothrow) RecorderState(device)), has_no_memory_(state_ == nullptr) {}
 Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
 Recorder::~Recorder() = default;
@@ -421,6 +423,7 @@ Recorder& Recorder::end_debug_group() {
 }
 
 Result<CommandBuffer> Recorder::finish() {
+  if (has_no_memory_) return no_memory(sizeof(RecorderState));
   if (!state_) {
     return Status(StatusCode::kFailedPrecondition, "recorder: finish of a finished recorder");
   }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string>
 
@@ -111,7 +112,7 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
       native_call(kCreate, [] { return ::memfd_create("halyard-kernels", MFD_CLOEXEC); }));
   const int fd = file.get();
   if (fd < 0) return memory_file_error(name, "memfd_create");
-  CpuImage* object = new (std::nothrow) CpuImage(std::move(file), name);
+  CpuImage* object = new (std::nothrow) CpuImage(std::move(file), base::format("{}", name));
   if (object == nullptr) {
     return error(StatusCode::kResourceExhausted, "{}: no memory to load it", name);
   }
@@ -124,14 +125,17 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
     if (count < 0) return memory_file_error(name, "write to the memory file");
     done += static_cast<std::size_t>(count);
   }
-  const std::string path = base::format("/proc/self/fd/{}", fd);
-  loaded->library_ =
-      native_call(kLink, [&] { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
+  char path[32];
+  *base::write_packed(path, std::end(path) - 1, "/proc/self/fd/{}", fmt::make_format_args(fd)) = 0;
+  loaded->library_ = native_call(kLink, [&] { return ::dlopen(path, RTLD_NOW | RTLD_LOCAL); });
   if (loaded->library_ == nullptr) {
     const std::string_view text = link_error();
-    // As glibc's dynamic linker says it (elf/dl-load.c, elf/dl-map-segments.h).
+    // As glibc's dynamic linker says it (elf/dl-load.c, elf/dl-map-segments.h). The file is open
+    // here: where it gives no cause why it could not open it too, it has no memory for that.
     const bool exhausted = text.find("failed to map segment") != text.npos ||
-                           text.find("cannot allocate") != text.npos;
+                           text.find("cannot create shared object descriptor") != text.npos ||
+                           text.find("annot allocate") != text.npos ||
+                           text.ends_with("cannot open shared object file");
     return error(exhausted ? StatusCode::kResourceExhausted : StatusCode::kDataLoss,
                  "{}: cannot be loaded: {}", name, text);
   }
@@ -148,20 +152,23 @@ Status CpuImage::check(std::span<const std::byte> image, std::string_view target
 }
 
 Result<CpuEntry> CpuImage::entry(std::string_view kernel) const {
-  const std::string symbol_name(kernel);
-  void* symbol = native_call(kEntry, [&] { return ::dlsym(library_, symbol_name.c_str()); });
+  char name[kMaxNameLength + 1] = {};
+  if (kernel.size() < std::size(name)) kernel.copy(name, kernel.size());
+  void* symbol = native_call(kEntry, [&] { return ::dlsym(library_, name); });
   if (symbol == nullptr) {
     return error(StatusCode::kNotFound, "{}: has no entry '{}'", name_, kernel);
   }
   return reinterpret_cast<CpuEntry>(symbol);
 }
 
-Result<std::vector<CpuEntry>> CpuImage::entries(const Hyx& hyx) const {
-  std::vector<CpuEntry> all;
+Result<base::Array<CpuEntry>> CpuImage::entries(const Hyx& hyx) const {
+  base::Array<CpuEntry> all;
   for (const KernelInfo& kernel : hyx.kernels()) {
     const Result<CpuEntry> found = entry(kernel.name);
     if (!found.ok()) return Status(StatusCode::kDataLoss, found.status().message());
-    all.push_back(*found);
+    if (!all.push_back(*found)) {
+      return error(StatusCode::kResourceExhausted, "{}: no memory for its entries", name_);
+    }
   }
   return all;
 }

@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
@@ -41,11 +41,13 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
 
   // The entry of a kernel; kNotFound if the image lacks it. Valid while this image is referenced.
   Result<CpuEntry> entry(std::string_view kernel) const;
-  // Those of all kernels of `hyx`, in its order. kDataLoss: it promises one that the image lacks.
-  Result<std::vector<CpuEntry>> entries(const Hyx& hyx) const;
+  // Those of all kernels of `hyx`, in its order. kDataLoss: it promises one that the image lacks;
+  // kResourceExhausted.
+  Result<base::Array<CpuEntry>> entries(const Hyx& hyx) const;
 
  private:
-  CpuImage(base::Descriptor file, std::string_view name) : file_(std::move(file)), name_(name) {}
+  CpuImage(base::Descriptor file, std::string name)
+      : file_(std::move(file)), name_(std::move(name)) {}
   ~CpuImage() override;
 
   // Open until the end: the dynamic linker knows a library by its path, and a new image under a

@@ -30,6 +30,14 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
+// Whether a constant is named "<binding>.<field><d>", with d of one digit.
+bool is_of_tensor(std::string_view name, std::string_view binding, std::string_view field,
+                  std::uint32_t d) noexcept {
+  return name.size() == binding.size() + field.size() + 2 && name.starts_with(binding) &&
+         name[binding.size()] == '.' && name.substr(binding.size() + 1).starts_with(field) &&
+         name.back() == static_cast<char>('0' + d);
+}
+
 // A list of names, cut where a message would become unreadable.
 template <class Range, class Name>
 std::string join(const Range& range, Name name) {
@@ -37,9 +45,11 @@ std::string join(const Range& range, Name name) {
   std::string text;
   std::size_t count = 0;
   for (const auto& item : range) {
-    if (count == kMost) return text + ", ...";
-    if (count++ != 0) text += ", ";
-    text += name(item);
+    if (count == kMost) {
+      base::append(text, ", ...");
+      break;
+    }
+    base::append(text, "{}{}", count++ != 0 ? ", " : "", name(item));
   }
   return text;
 }
@@ -246,17 +256,18 @@ class Hyx::Reader {
     auto at = constants.begin();
     for (BindingInfo& binding : bindings) {
       if (binding.rank == 0) continue;
-      const std::string first = base::format("{}.size0", binding.name);
-      at = std::find_if(at, constants.end(), [&](const auto& each) { return each.name == first; });
+      at = std::find_if(at, constants.end(), [&](const auto& each) {
+        return is_of_tensor(each.name, binding.name, "size", 0);
+      });
       binding.first_constant = static_cast<std::uint32_t>(at - constants.begin());
       for (const auto& [field, count] :
            {std::pair("size", binding.rank), std::pair("stride", binding.rank - 1),
             std::pair("tile", binding.chooses_tile() ? binding.rank : 0)}) {
         for (std::uint32_t d = 0; d < count; ++d, ++at) {
-          const std::string name = base::format("{}.{}{}", binding.name, field, d);
-          if (at == constants.end() || at->name != name || at->type != ElementType::kUint32) {
-            return damaged("{}binding {}: a tensor, but {} is no uint32 constant in its place",
-                           owner, binding.name, name);
+          if (at == constants.end() || !is_of_tensor(at->name, binding.name, field, d) ||
+              at->type != ElementType::kUint32) {
+            return damaged("{}binding {}: a tensor, but {}.{}{} is no uint32 constant in its place",
+                           owner, binding.name, binding.name, field, d);
           }
         }
       }
@@ -392,7 +403,7 @@ class Hyx::Reader {
 Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
                        std::string_view name) {
   Hyx hyx;
-  hyx.name_ = name;
+  base::append(hyx.name_, "{}", name);
   hyx.bytes_ = std::move(bytes);
   hyx.size_ = size;
   const auto* data = reinterpret_cast<const std::uint8_t*>(hyx.bytes_.get());

@@ -15,11 +15,32 @@
 
 namespace {
 constinit std::atomic<std::uint64_t> count{0};
+
+// Of this thread: how many are left until one fails, and whether those behind it do.
+struct Plan {
+  std::uint64_t left = 0;  // 0: none fails, or it has failed
+  bool later = false;
+  bool has_failed = false;
+};
+constinit thread_local Plan plan;
+
+[[maybe_unused]] bool fails() noexcept {
+  ++count;
+  if (plan.left == 0) return plan.has_failed && plan.later;
+  if (--plan.left != 0) return false;
+  return plan.has_failed = true;
+}
 }  // namespace
 
 namespace halyard::counts {
 bool counts_allocations() noexcept { return HALYARD_COUNTS_MALLOC != 0; }
 std::uint64_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
+
+FailingAllocation::FailingAllocation(std::uint64_t n, bool later) noexcept {
+  plan = {.left = n, .later = later};
+}
+FailingAllocation::~FailingAllocation() { plan = {}; }
+bool FailingAllocation::has_failed() const noexcept { return plan.has_failed; }
 }  // namespace halyard::counts
 
 #if HALYARD_COUNTS_MALLOC
@@ -30,24 +51,19 @@ void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
 void* malloc(std::size_t size) {
-  ++count;
-  return __libc_malloc(size);
+  return fails() ? nullptr : __libc_malloc(size);
 }
 void* calloc(std::size_t items, std::size_t size) {
-  ++count;
-  return __libc_calloc(items, size);
+  return fails() ? nullptr : __libc_calloc(items, size);
 }
 void* realloc(void* memory, std::size_t size) {
-  ++count;
-  return __libc_realloc(memory, size);
+  return fails() ? nullptr : __libc_realloc(memory, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) {
-  ++count;
-  return __libc_memalign(alignment, size);
+  return fails() ? nullptr : __libc_memalign(alignment, size);
 }
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
-  ++count;
-  *memory = __libc_memalign(alignment, size);
+  *memory = fails() ? nullptr : __libc_memalign(alignment, size);
   return *memory != nullptr ? 0 : ENOMEM;
 }
 }

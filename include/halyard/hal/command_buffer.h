@@ -64,6 +64,7 @@ class HALYARD_EXPORT CommandBuffer {
 class CommandId {
  public:
   CommandId() noexcept = default;  // no command
+  friend bool operator==(const CommandId&, const CommandId&) noexcept = default;
 
  private:
   friend class RecorderState;
@@ -154,6 +155,7 @@ class HALYARD_EXPORT Recorder {
 
  private:
   std::unique_ptr<RecorderState> state_;
+  bool has_no_memory_ = false;  // for a state: finish() says so
 };
 
 }  // namespace halyard::inline v0::hal

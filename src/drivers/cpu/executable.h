@@ -9,8 +9,8 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include "base/array.h"
 #include "hal/driver.h"
 #include "halyard/base/result.h"
 #include "halyard/hcq/program.h"
@@ -36,11 +36,11 @@ class Executable final : public hal::ExecutableImpl {
 
  private:
   Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,
-             std::vector<kernel::CpuEntry> entries) noexcept
+             base::Array<kernel::CpuEntry> entries) noexcept
       : ExecutableImpl(std::move(file)), image_(std::move(image)), entries_(std::move(entries)) {}
 
   const Ref<kernel::CpuImage> image_;
-  const std::vector<kernel::CpuEntry> entries_;  // in the order of file().kernels()
+  const base::Array<kernel::CpuEntry> entries_;  // in the order of file().kernels()
 };
 
 }  // namespace halyard::inline v0::cpu
