@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "async/device_state.h"
 #include "async/launch_cache.h"
 #include "async/recording.h"
 #include "async/stop_request.h"
 #include "base/format.h"
+#include "halyard/async/frame_pool.h"
 
 namespace halyard::inline v0::async {
 
@@ -61,14 +61,42 @@ Context::Context(Context& whole, RefCounted& recording)
       pool_(whole.pool_),
       status_(whole.status_) {}
 
+// Which queue has one more tree until the whole has ended (QueueRef::load).
+struct Context::Part {
+  QueueRef queue;
+  Part* next;
+};
+
 Context::~Context() {
-  // What cannot be joined is lost with its device: then nobody waits for it.
-  if (whole_ != nullptr && chain_.timeline) (void)whole_->join(chain_);
-  for (std::size_t i = 0; whole_ != nullptr && i < joined_count_; ++i) {
-    (void)whole_->join(joined_[i]);
+  if (whole_ != nullptr) end_part();
+  for (Part* part = parts_; part != nullptr;) {
+    part->queue.state()->trees.fetch_sub(1, std::memory_order_relaxed);
+    Part* const next = part->next;
+    part->~Part();
+    detail::free_frame(std::exchange(part, next), sizeof(Part));
   }
+  if (!chain_.timeline) return;
+  if (whole_ == nullptr) queue_.state()->trees.fetch_sub(1, std::memory_order_relaxed);
+  queue_.state()->timelines.give(Ref<Timeline>(&timeline_of(chain_)));
+}
+
+void Context::end_part() noexcept {
+  const auto hand_on = [&](Status status) {
+    if (whole_->lost_.ok()) whole_->lost_ = std::move(status);
+  };
+  hand_on(std::move(lost_));
+  hand_on(whole_->join(chain_));
+  for (std::size_t i = 0; i < joined_count_; ++i) hand_on(whole_->join(joined_[i]));
   if (chain_.timeline) {
-    DeviceState::give_timeline(*queue_.state(), Ref<Timeline>(&timeline_of(chain_)));
+    if (void* const frame = detail::allocate_frame(sizeof(Part))) {
+      parts_ = ::new (frame) Part{queue_, parts_};
+    } else {
+      queue_.state()->trees.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  while (parts_ != nullptr) {
+    Part* const next = std::exchange(parts_->next, whole_->parts_);
+    whole_->parts_ = std::exchange(parts_, next);
   }
 }
 
@@ -86,6 +114,7 @@ Result<Timeline*> Context::start_chain() {
   HALYARD_RETURN_IF_ERROR(status_);
   HALYARD_ASSIGN_OR_RETURN(Ref<Timeline> timeline,
                            queue_.device().state()->take_timeline(*queue_.state()));
+  queue_.state()->trees.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t reached = timeline->last();
   chain_ = {std::move(timeline), reached};
   return &timeline_of(chain_);
@@ -102,14 +131,16 @@ Status Context::submit_behind(Waits& waits, F&& call) {
     chain_.value = timeline.take_value();
     return {};
   };
-  for (const hal::Queue& queue : waits.queues()) {
+  for (const hal::Queue* const queue : waits.queues()) {
     Waits tail;
     tail.add(chain_);
-    const Status status = submit_next(queue, tail, &barrier);
+    const Status status = submit_next(*queue, tail, &barrier);
     // Nothing of a lost device is waited for.
     if (!status.ok() && status.code() != StatusCode::kDeviceLost) return status;
   }
   waits.add(chain_);
+  if (!waits.is_complete()) [[unlikely]]
+    return detail::no_memory();
   return submit_next(timeline.queue(), waits, std::forward<F>(call));
 }
 
@@ -217,16 +248,16 @@ Status Context::update(Storage* target, hal::Bytes source) {
       [&](hal::Recorder& recorder) { recorder.update(recording_->binding(target), source); });
 }
 
-Status Context::copy(const StorageRange& source, Storage* target) {
+Status Context::copy(const StorageRange& source, const StorageRange& target) {
   HALYARD_RETURN_IF_ERROR(check_usable(source.storage, "copy"));
-  HALYARD_RETURN_IF_ERROR(check_usable(target, "copy"));
+  HALYARD_RETURN_IF_ERROR(check_usable(target.storage, "copy"));
   return do_next(
       [&](auto&& use) {
         use(source.storage, Use::kRead);
-        use(target, Use::kWrite);
+        use(target.storage, Use::kWrite);
       },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.copy(source.of_buffer(), target->buffer(), info);
+        return queue.copy(source.of_buffer(), target.of_buffer(), info);
       },
       [&](hal::Recorder& recorder) {
         recorder.copy(recording_->binding(source), recording_->binding(target));
@@ -249,11 +280,13 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<KernelAr
   };
   if (recording_ != nullptr) {
     HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device.bind(kernel));
-    std::vector<hal::Argument> arguments;
+    base::Array<hal::Argument> arguments;
+    if (!arguments.make_room(arrays.size())) return detail::no_memory();
     for (const KernelArray& array : arrays) {
-      arguments.push_back(argument_of(array, recording_->binding(array.memory)));
+      (void)arguments.push_back(argument_of(array, recording_->binding(array.memory)));
     }
-    HALYARD_ASSIGN_OR_RETURN(hal::Launch launch, bound->launch(arguments, scalars));
+    HALYARD_ASSIGN_OR_RETURN(hal::Launch launch,
+                             bound->launch({arguments.data(), arguments.size()}, scalars));
     if (grid != nullptr) launch.over(*grid);
     return recording_->add(uses, [&](hal::Recorder& recorder) { recorder.dispatch(launch); });
   }
@@ -308,6 +341,7 @@ Status Context::join_chain() {
 }
 
 Result<Moment> Context::end() {
+  HALYARD_RETURN_IF_ERROR(lost_);
   if (joined_count_ == 1 && !chain_.timeline) return joined_[0];
   if (joined_count_ != 0) HALYARD_RETURN_IF_ERROR(join_chain());
   return chain_;
@@ -317,10 +351,12 @@ bool Context::finished() const {
   const auto ended = [](const Moment& moment) {
     return progress_of(moment) != detail::Progress::kPending;
   };
-  return ended(chain_) && std::all_of(joined_.begin(), joined_.begin() + joined_count_, ended);
+  return !lost_.ok() ||
+         (ended(chain_) && std::all_of(joined_.begin(), joined_.begin() + joined_count_, ended));
 }
 
 Status Context::wait() const {
+  HALYARD_RETURN_IF_ERROR(lost_);
   const auto wait = [](const Moment& moment) {
     return moment.timeline ? semaphore(moment).wait(moment.value) : Status();
   };
@@ -329,15 +365,16 @@ Status Context::wait() const {
   return {};
 }
 
-Status Context::wait(const std::stop_token& stop) {
+Status Context::wait(const detail::StopTokens& stop) {
+  const auto stopped = [] { return Status(StatusCode::kCancelled, "a stop was requested"); };
   if (!stop.stop_possible() || finished()) return wait();
-  if (stop.stop_requested()) return Status(StatusCode::kCancelled, "a stop was requested");
+  if (stop.stop_requested()) return stopped();
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   detail::StopRequest request;
   HALYARD_RETURN_IF_ERROR(request.open(queue_));
-  request.watch(stop);
+  if (!request.watch(stop)) return detail::no_memory();
   (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // failures are found below
-  return finished() ? wait() : Status(StatusCode::kCancelled, "a stop was requested");
+  return !finished() && stop.stop_requested() ? stopped() : wait();
 }
 
 }  // namespace halyard::inline v0::async

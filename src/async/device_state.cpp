@@ -29,15 +29,10 @@ Result<Ref<Timeline>> DeviceState::take_timeline(QueueState& queue) {
   Ref<Timeline> timeline = queue.timelines.take();
   if (!timeline) {
     HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device_.create_semaphore(0, "async"));
-    timeline = Ref<Timeline>::adopt(new Timeline(std::move(semaphore), queue.queue));
+    timeline = Ref<Timeline>::adopt(new (std::nothrow) Timeline(std::move(semaphore), queue.queue));
+    if (!timeline) return no_memory();
   }
-  queue.trees.fetch_add(1, std::memory_order_relaxed);
   return timeline;
-}
-
-void DeviceState::give_timeline(QueueState& queue, Ref<Timeline> timeline) noexcept {
-  queue.trees.fetch_sub(1, std::memory_order_relaxed);
-  queue.timelines.give(std::move(timeline));
 }
 
 Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
@@ -51,7 +46,7 @@ Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
     object->retain();  // it has the one reference of a new object again
   } else {
     object = new (std::nothrow) TrackedStorage();
-    if (object == nullptr) return Status(StatusCode::kResourceExhausted, "no memory for a tensor");
+    if (object == nullptr) return no_memory();
   }
   auto storage = Ref<TrackedStorage>::adopt(object);
   storage->home_ = home;
@@ -83,7 +78,10 @@ void DeviceState::give_back(TrackedStorage& storage) noexcept {
     storage.add_uses(waits);
     // If a use has failed, so does this, and changes nothing: then the memory returns, as what is
     // refused here and what is not of a pool does, with the end of the last submission that has it.
-    (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
+    // So too if there is no memory for the waits.
+    if (waits.is_complete()) {
+      (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
+    }
   }
   storage.after(Use::kWrite, {});
   base::LockGuard lock(mutex_);

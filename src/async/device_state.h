@@ -12,6 +12,7 @@
 
 #include "async/storage.h"
 #include "async/timeline.h"
+#include "base/array.h"
 #include "base/atomic.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
@@ -26,7 +27,6 @@ struct BoundKernel {
 
   const KernelSignature signature;
   const hal::Function function;
-  const std::vector<hal::BindingInfo> bindings;  // of the function
 
   // Changes `arguments` to what hal::Launch wants: an array that is flat in the kernel without its
   // shape, an output whose tile is static without a tile, which is to be the same.
@@ -48,7 +48,7 @@ inline std::size_t scatter(std::uintptr_t hash) noexcept { return hash * 0x9e377
 struct QueueState {
   hal::Queue queue;
   TimelinePool timelines;
-  base::Atomic<std::size_t> trees{0};  // that have a timeline
+  base::Atomic<std::size_t> trees{0};  // that have a timeline, and parts of trees (Context)
 };
 
 // Which device of its runtime, and with how many queues. What is under way on one device may wait
@@ -74,9 +74,8 @@ class DeviceState final : public RefCounted {
   }
   QueueState& queue(std::size_t index) noexcept { return queues_[index]; }
 
-  // For one tree on that queue, until it gives it back.
+  // For one tree on that queue, until it gives it back to the queue's pool.
   Result<Ref<Timeline>> take_timeline(QueueState& queue);
-  static void give_timeline(QueueState& queue, Ref<Timeline> timeline) noexcept;
 
   // Errors of Queue::allocate.
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::Pool& pool,
@@ -109,7 +108,7 @@ class DeviceState final : public RefCounted {
 
   base::Mutex mutex_;  // guards the rest
   TrackedStorage* free_ = nullptr;
-  std::vector<std::unique_ptr<BoundKernel>> kernels_;
+  base::Array<std::unique_ptr<BoundKernel>> kernels_;
 };
 
 }  // namespace halyard::inline v0::async::detail

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels of a DeviceState: found, loaded, compared with what was declared.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
 #include <string>
+#include <string_view>
 
 #include "async/device_state.h"
 #include "async/shape.h"
@@ -30,8 +35,9 @@ std::string describe(const KernelParameter& parameter) {
 // The kernel's own tile, or none.
 hal::Extents tile_of(const hal::BindingInfo& binding) {
   if (binding.rank == 0 || binding.tile[0] == 0) return {};
-  const std::vector<std::uint64_t> tile(binding.tile.begin(), binding.tile.begin() + binding.rank);
-  return {tile};
+  std::array<std::uint64_t, hal::kMaxTensorRank> tile;
+  std::ranges::copy(binding.tile, tile.begin());
+  return {hal::View<std::uint64_t>(tile.data(), binding.rank)};
 }
 
 std::string describe(const hal::BindingInfo& binding) {
@@ -40,14 +46,14 @@ std::string describe(const hal::BindingInfo& binding) {
                       binding.name);
 }
 
-// The constants that the caller gives: a tensor's own have a dot in their names (kernel_tensor.h).
-std::vector<hal::ConstantInfo> scalars_of(const hal::Function& function) {
-  std::vector<hal::ConstantInfo> scalars;
-  for (std::size_t i = 0; i < function.constant_count(); ++i) {
-    const hal::ConstantInfo constant = function.constant(i);
-    if (constant.name.find('.') == std::string_view::npos) scalars.push_back(constant);
-  }
-  return scalars;
+// The first constant from `index` on that the caller gives: a tensor's own have a dot in their
+// names (kernel_tensor.h).
+std::size_t next_scalar(const hal::Function& function, std::size_t index) {
+  const auto is_own = [&] {
+    return function.constant(index).name.find('.') != std::string_view::npos;
+  };
+  while (index < function.constant_count() && is_own()) ++index;
+  return index;
 }
 
 Status check_tensor(const KernelSignature& signature, const KernelParameter& parameter,
@@ -73,8 +79,8 @@ Status check_tensor(const KernelSignature& signature, const KernelParameter& par
 
 // Tensors in the order of the bindings, scalars in that of the constants.
 Status compare(const KernelSignature& signature, const hal::Function& function) {
-  const std::vector<hal::ConstantInfo> scalars = scalars_of(function);
   std::size_t tensor = 0, scalar = 0;
+  std::size_t constant = next_scalar(function, 0), scalars = 0;
   for (const KernelParameter& parameter : signature.parameters) {
     if (parameter.kind != ParameterKind::kScalar) {
       if (tensor < function.binding_count()) {
@@ -82,17 +88,24 @@ Status compare(const KernelSignature& signature, const hal::Function& function) 
       }
       ++tensor;
     } else {
-      if (scalar < scalars.size() && scalars[scalar].type != parameter.type) {
-        return error(StatusCode::kInvalidArgument, "declared with '{}' for its {} '{}'",
-                     describe(parameter), to_string(scalars[scalar].type), scalars[scalar].name);
-      }
       ++scalar;
+      if (constant == function.constant_count()) continue;
+      const hal::ConstantInfo info = function.constant(constant);
+      if (info.type != parameter.type) {
+        return error(StatusCode::kInvalidArgument, "declared with '{}' for its {} '{}'",
+                     describe(parameter), to_string(info.type), info.name);
+      }
+      ++scalars;
+      constant = next_scalar(function, constant + 1);
     }
   }
-  if (tensor == function.binding_count() && scalar == scalars.size()) return {};
+  for (; constant < function.constant_count(); constant = next_scalar(function, constant + 1)) {
+    ++scalars;
+  }
+  if (tensor == function.binding_count() && scalar == scalars) return {};
   return error(StatusCode::kInvalidArgument,
                "declared with {} tensors and {} scalars; it has {} and {}", tensor, scalar,
-               function.binding_count(), scalars.size());
+               function.binding_count(), scalars);
 }
 
 Status named(const KernelSignature& signature, const Status& status) {
@@ -104,13 +117,7 @@ Status named(const KernelSignature& signature, const Status& status) {
 }  // namespace
 
 BoundKernel::BoundKernel(const KernelSignature& signature_, hal::Function function_)
-    : signature(signature_), function(std::move(function_)), bindings([&] {
-        std::vector<hal::BindingInfo> infos;
-        for (std::size_t i = 0; i < function.binding_count(); ++i) {
-          infos.push_back(function.binding(i));
-        }
-        return infos;
-      }()) {}
+    : signature(signature_), function(std::move(function_)) {}
 
 hal::Argument argument_of(const KernelArray& array, const hal::BindingRef& memory) noexcept {
   if (array.shape == nullptr) return memory;
@@ -122,7 +129,7 @@ hal::Argument argument_of(const KernelArray& array, const hal::BindingRef& memor
 Result<hal::Launch> BoundKernel::launch(std::span<hal::Argument> arguments,
                                         hal::View<hal::Constant> scalars) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const hal::BindingInfo& binding = bindings[i];
+    const hal::BindingInfo binding = function.binding(i);
     hal::Tensor& tensor = arguments[i].value;
     if (binding.rank == 0) {
       arguments[i] = hal::Argument(tensor.memory);
@@ -139,12 +146,15 @@ Result<hal::Launch> BoundKernel::launch(std::span<hal::Argument> arguments,
 }
 
 Result<hal::Executable> DeviceState::load(const KernelSignature& signature) const {
-  std::string file = signature.file;
-  if (!file.ends_with(".hyx")) file += ".hyx";
+  const std::string_view name = signature.file;
+  const bool is_absolute = name.starts_with('/');
   std::string folders;
   for (const std::string& folder : folders_) {
-    Result<hal::Executable> kernels =
-        device_.load(file.starts_with('/') ? file : folder + '/' + file);
+    const std::string file =
+        base::format("{}{}{}{}", is_absolute ? std::string_view() : folder, is_absolute ? "" : "/",
+                     name, name.ends_with(".hyx") ? "" : ".hyx");
+    if (!file.ends_with(".hyx")) return no_memory();  // the text is as long as there was memory for
+    Result<hal::Executable> kernels = device_.load(file);
     if (kernels.ok() || kernels.status().code() != StatusCode::kNotFound) return kernels;
     base::append(folders, "{}{}", folders.empty() ? "" : ", ", folder);
   }
@@ -185,7 +195,9 @@ Result<const BoundKernel*> DeviceState::bind(const KernelSignature& signature) {
   if (!function.ok()) return named(signature, function.status());
   base::LockGuard lock(mutex_);
   if (const BoundKernel* const kernel = find()) return kernel;
-  kernels_.push_back(std::make_unique<BoundKernel>(signature, *std::move(function)));
+  std::unique_ptr<BoundKernel> bound(new (std::nothrow)
+                                         BoundKernel(signature, *std::move(function)));
+  if (!bound || !kernels_.push_back(std::move(bound))) return no_memory();
   return kernels_.back().get();
 }
 

@@ -2,6 +2,7 @@
 #include "async/launch_cache.h"
 
 #include <algorithm>
+#include <new>
 
 #include "async/device_state.h"
 #include "base/format.h"
@@ -46,20 +47,23 @@ Result<hal::Launch*> LaunchCache::make(DeviceState& device, const KernelSignatur
                                        hal::View<KernelArray> arrays,
                                        hal::View<hal::Constant> scalars) {
   HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device.bind(kernel));
-  arguments_.clear();
-  for (const KernelArray& array : arrays) {
-    arguments_.push_back(argument_of(array, array.memory.of_buffer()));
-  }
   std::unique_ptr<Entry>& entry = place_of(kernel, arrays);
-  if (entry == nullptr) entry = std::make_unique<Entry>();
+  if (entry == nullptr) entry.reset(new (std::nothrow) Entry);
+  if (entry == nullptr) return no_memory();
   entry->kernel = nullptr;  // of none, if there is no launch
-  HALYARD_ASSIGN_OR_RETURN(entry->launch, bound->launch(arguments_, scalars));
-  entry->kernel = bound;
-  entry->arrays.clear();
+  entry->arrays.shrink(0);
+  arguments_.shrink(0);
   for (const KernelArray& array : arrays) {
-    entry->arrays.push_back({array.shape != nullptr ? *array.shape : hal::Extents(),
-                             array.tile != nullptr ? *array.tile : hal::Extents()});
+    const Geometry geometry{array.shape != nullptr ? *array.shape : hal::Extents(),
+                            array.tile != nullptr ? *array.tile : hal::Extents()};
+    if (!arguments_.push_back(argument_of(array, array.memory.of_buffer())) ||
+        !entry->arrays.push_back(geometry)) {
+      return no_memory();
+    }
   }
+  HALYARD_ASSIGN_OR_RETURN(entry->launch,
+                           bound->launch({arguments_.data(), arguments_.size()}, scalars));
+  entry->kernel = bound;
   return &entry->launch;
 }
 

@@ -12,8 +12,8 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <vector>
 
+#include "base/array.h"
 #include "halyard/async/context.h"
 #include "halyard/hal/launch.h"
 
@@ -28,7 +28,7 @@ class LaunchCache {
   // caller's to set where it is not that of tiles.
   hal::Launch* find(const KernelSignature& kernel, hal::View<KernelArray> arrays,
                     hal::View<hal::Constant> scalars);
-  // Errors of DeviceState::bind() and BoundKernel::launch().
+  // Errors of DeviceState::bind() and BoundKernel::launch(); kResourceExhausted.
   Result<hal::Launch*> make(DeviceState& device, const KernelSignature& kernel,
                             hal::View<KernelArray> arrays, hal::View<hal::Constant> scalars);
 
@@ -42,7 +42,7 @@ class LaunchCache {
               hal::View<hal::Constant> scalars);
 
     const BoundKernel* kernel = nullptr;
-    std::vector<Geometry> arrays;
+    base::Array<Geometry> arrays;
     hal::Launch launch;
   };
   // The kernels of a training step and their shapes; one place for each. 10 KB if all are used.
@@ -51,7 +51,7 @@ class LaunchCache {
                                    hal::View<KernelArray> arrays) noexcept;
 
   std::array<std::unique_ptr<Entry>, kEntries> entries_;
-  std::vector<hal::Argument> arguments_;  // of one call; kept for its memory
+  base::Array<hal::Argument> arguments_;  // of one call; kept for its memory
 };
 
 }  // namespace halyard::inline v0::async::detail

@@ -2,6 +2,7 @@
 #include "async/recording.h"
 
 #include <algorithm>
+#include <new>
 
 #include "async/shape.h"
 #include "base/format.h"
@@ -11,8 +12,8 @@ namespace halyard::inline v0::async::detail {
 
 Result<Ref<Storage>> Recording::add_slot(const hal::Extents& shape, std::uint64_t size) {
   HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, device_->create_slot());
-  slots_.push_back({shape, size});
-  histories_.push_back({.storage = storage});
+  if (!slots_.make_room(1) || !histories_.push_back({.storage = storage})) return no_memory();
+  (void)slots_.push_back({shape, size});
   return Ref<Storage>(std::move(storage));
 }
 
@@ -30,25 +31,31 @@ hal::BindingRef Recording::binding(const StorageRange& memory) const {
                    memory.length == hal::kWholeSize ? rest : memory.length);
 }
 
-Recording::History& Recording::history_of(Storage* storage) {
+Recording::History* Recording::history_of(const Storage* storage) const noexcept {
   const auto found = std::ranges::find_if(
       histories_, [&](const History& history) { return history.storage.get() == storage; });
-  if (found != histories_.end()) return *found;
-  return histories_.emplace_back(History{.storage = Ref<Storage>(storage)});
+  return found != histories_.end() ? found : nullptr;
 }
 
-void Recording::add_order(const History& history, Use use) {
-  if (history.is_written) after_.push_back(history.written);
-  if (use == Use::kWrite) after_.insert(after_.end(), history.reads.begin(), history.reads.end());
+bool Recording::add_order(Storage* storage, Use use) {
+  History* history = history_of(storage);
+  if (history == nullptr) {
+    if (!histories_.push_back(History{.storage = Ref<Storage>(storage)})) return false;
+    history = &histories_.back();
+  }
+  if (history->is_written && !after_.push_back(history->written)) return false;
+  if (use == Use::kRead) return history->reads.make_room(1);
+  return std::ranges::all_of(history->reads,
+                             [&](hal::CommandId read) { return after_.push_back(read); });
 }
 
 void Recording::note(History& history, Use use, hal::CommandId command) {
-  if (use == Use::kRead) {
-    history.reads.push_back(command);
-  } else {
+  if (use == Use::kWrite) {
     history.is_written = true;
     history.written = command;
-    history.reads.clear();
+    history.reads.shrink(0);
+  } else if (history.reads.empty() || history.reads.back() != command) {  // it may read it twice
+    (void)history.reads.push_back(command);
   }
 }
 
@@ -78,7 +85,10 @@ Status Recording::check(hal::View<ArrayRef> slots) const {
 
 Result<Ref<RefCounted>> start_recording(const Context& context) {
   HALYARD_RETURN_IF_ERROR(context.queue().status());
-  return Ref<RefCounted>::adopt(new Recording(Ref<DeviceState>(context.queue().device().state())));
+  auto* const recording =
+      new (std::nothrow) Recording(Ref<DeviceState>(context.queue().device().state()));
+  if (recording == nullptr) return no_memory();
+  return Ref<RefCounted>::adopt(recording);
 }
 
 Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape, kernel::ElementType type) {

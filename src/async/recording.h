@@ -9,10 +9,10 @@
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 #include "async/device_state.h"
 #include "async/storage.h"
+#include "base/array.h"
 #include "halyard/async/context.h"
 #include "halyard/async/tensor.h"
 #include "halyard/hal/command_buffer.h"
@@ -33,12 +33,14 @@ class Recording final : public RefCounted {
   // As Context::submit. An error of the recorder is finish()'s.
   template <class Uses, class F>
   Status add(Uses&& uses, F&& record) {
-    after_.clear();
-    uses([&](Storage* storage, Use use) { add_order(history_of(storage), use); });
-    recorder_.after(after_);
+    after_.shrink(0);
+    bool has_room = true;
+    uses([&](Storage* storage, Use use) { has_room = has_room && add_order(storage, use); });
+    if (!has_room) return no_memory();
+    recorder_.after({after_.data(), after_.size()});
     record(recorder_);
     const hal::CommandId command = recorder_.last();
-    uses([&](Storage* storage, Use use) { note(history_of(storage), use, command); });
+    uses([&](Storage* storage, Use use) { note(*history_of(storage), use, command); });
     return {};
   }
   Status finish();
@@ -69,20 +71,21 @@ class Recording final : public RefCounted {
     Ref<Storage> storage;
     bool is_written = false;
     hal::CommandId written{};
-    std::vector<hal::CommandId> reads{};
+    base::Array<hal::CommandId> reads{};
   };
   // slots_.size() if it is none.
   std::size_t slot_of(const Storage* storage) const noexcept;
-  History& history_of(Storage* storage);
-  void add_order(const History& history, Use use);
+  History* history_of(const Storage* storage) const noexcept;  // null: it has none yet
+  // And makes the room that note() needs. False: no memory.
+  bool add_order(Storage* storage, Use use);
   static void note(History& history, Use use, hal::CommandId command);
 
   const Ref<DeviceState> device_;
   hal::Recorder recorder_;
   hal::CommandBuffer commands_;
-  std::vector<Slot> slots_;
-  std::vector<History> histories_;  // those of the slots first
-  std::vector<hal::CommandId> after_;
+  base::Array<Slot> slots_;
+  base::Array<History> histories_;  // those of the slots first
+  base::Array<hal::CommandId> after_;
 };
 
 }  // namespace halyard::inline v0::async::detail

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "async/stop_request.h"
 
+#include <new>
+
 #include "base/format.h"
 
 namespace halyard::inline v0::async::detail {
+
+struct StopRequest::Watch {
+  std::stop_callback<Signal> callback;
+  Watch* next;
+};
 
 Status StopRequest::open(const QueueRef& queue) {
   queue_ = queue;
@@ -11,13 +18,18 @@ Status StopRequest::open(const QueueRef& queue) {
   return {};
 }
 
-void StopRequest::watch(const std::stop_token& token) {
+bool StopRequest::watch(const std::stop_token& token) {
+  if (!token.stop_possible()) return true;
   if (!first_) {
     watched_ = token;
     first_.emplace(token, Signal{this});
   } else if (token != watched_) {
-    more_.emplace_front(token, Signal{this});
+    auto* const watch =
+        new (std::nothrow) Watch{std::stop_callback<Signal>(token, Signal{this}), more_};
+    if (watch == nullptr) return false;
+    more_ = watch;
   }
+  return true;
 }
 
 void StopRequest::Signal::operator()() const noexcept {
@@ -29,10 +41,10 @@ void StopRequest::Signal::operator()() const noexcept {
 StopRequest::~StopRequest() {
   // No callback runs from here on.
   first_.reset();
-  more_.clear();
+  while (more_ != nullptr) delete std::exchange(more_, more_->next);
   if (!timeline_) return;
   if (requested_.load(std::memory_order_relaxed)) (void)timeline_->take_value();
-  DeviceState::give_timeline(*queue_.state(), std::move(timeline_));
+  queue_.state()->timelines.give(std::move(timeline_));
 }
 
 }  // namespace halyard::inline v0::async::detail

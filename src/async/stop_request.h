@@ -3,7 +3,6 @@
 // StopRequest: stop tokens as a point that a thread can wait for beside others.
 #pragma once
 
-#include <forward_list>
 #include <optional>
 #include <stop_token>
 
@@ -22,8 +21,9 @@ class StopRequest {
   Status open(const QueueRef& queue);
   explicit operator bool() const noexcept { return static_cast<bool>(timeline_); }  // is open
   hal::Point point() const noexcept { return {timeline_->semaphore(), timeline_->last() + 1}; }
-  // Any request of one of the tokens that were watched reaches the point.
-  void watch(const std::stop_token& token);
+  // Any request of one of the tokens that were watched reaches the point. False: no memory for them
+  // all; there is for a first.
+  bool watch(const StopTokens& tokens) { return watch(tokens.own) && watch(tokens.outer); }
 
  private:
   struct Signal {
@@ -36,7 +36,9 @@ class StopRequest {
   base::Atomic<bool> requested_{false};
   std::stop_token watched_;  // by first_; Tasks that wait side by side have one token as a rule
   std::optional<std::stop_callback<Signal>> first_;
-  std::forward_list<std::stop_callback<Signal>> more_;  // of others
+  struct Watch;
+  bool watch(const std::stop_token& token);
+  Watch* more_ = nullptr;  // of others
 };
 
 }  // namespace halyard::inline v0::async::detail

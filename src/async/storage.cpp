@@ -30,6 +30,7 @@ void TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
   // The values of one timeline wait for each other.
   if (written_.timeline.get() != &timeline) waits.add(written_);
   if (use == Use::kRead) return;
+  if (is_read_unnoted_) waits.set_incomplete();
   for_each_read([&](const Moment& read) {
     if (read.timeline.get() == &timeline) return;
     // A reader's fault is none of the writer's. But a timeline fails at once, and a submission in
@@ -47,10 +48,12 @@ void TrackedStorage::set_write(const Moment& moment) {
   for (Moment& read : reads_) {
     if (read.timeline) read = {};
   }
-  more_reads_.clear();
+  more_reads_.shrink(0);
+  is_read_unnoted_ = false;
 }
 
 void TrackedStorage::add_uses(Waits& waits) {
+  if (is_read_unnoted_) waits.set_incomplete();
   waits.add(written_);
   for_each_read([&](const Moment& read) { waits.add(read); });
 }
@@ -58,6 +61,7 @@ void TrackedStorage::add_uses(Waits& waits) {
 Status TrackedStorage::join_to(Context& context, Use use) {
   Status status = context.join(written_);
   if (use == Use::kRead) return status;
+  if (is_read_unnoted_) return no_memory();
   for_each_read([&](const Moment& read) {
     // A reader's fault is none of the writer's; what of it still runs reads for nobody.
     if (status.ok() && progress_of(read) != Progress::kFailed) status = context.join(read);
@@ -75,11 +79,15 @@ void TrackedStorage::add_read(const Moment& moment) {
   std::ranges::for_each(more_reads_, consider);
   if (place == nullptr) {
     const auto over = [](const Moment& read) { return progress_of(read) == Progress::kReached; };
-    std::erase_if(more_reads_, over);
+    const auto left = std::remove_if(more_reads_.begin(), more_reads_.end(), over);
+    more_reads_.shrink(static_cast<std::size_t>(left - more_reads_.begin()));
     if (const auto read = std::ranges::find_if(reads_, over); read != reads_.end()) place = &*read;
   }
-  if (place == nullptr) place = &more_reads_.emplace_back();
-  put(*place, moment);
+  if (place != nullptr) {
+    put(*place, moment);
+  } else if (!more_reads_.push_back(moment)) {
+    is_read_unnoted_ = true;
+  }
 }
 
 QueueRef TrackedStorage::last_queue() const {

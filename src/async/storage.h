@@ -8,13 +8,15 @@
 //   a write   waits for the write and the reads, and replaces them      WAW, WAR
 //   the free  as a write
 //
-// There is one read per timeline that is under way, so the list does not grow with use.
+// There is one read per timeline that is under way, so the list does not grow with use. Where there
+// is no memory to note a read, nothing can be ordered behind all of them any more: the tensor can
+// be read, but not written, and its memory returns without a submission (DeviceState::give_back).
 #pragma once
 
 #include <array>
-#include <vector>
 
 #include "async/timeline.h"
+#include "base/array.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
 
@@ -64,7 +66,8 @@ class TrackedStorage final : public Storage {
   Moment written_;
   base::Mutex mutex_;  // guards the reads against each other
   std::array<Moment, kInlineReads> reads_;
-  std::vector<Moment> more_reads_;
+  base::Array<Moment> more_reads_;
+  bool is_read_unnoted_ = false;
   TrackedStorage* next_ = nullptr;  // while it is free
 };
 

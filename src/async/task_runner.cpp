@@ -3,9 +3,9 @@
 
 #include <array>
 #include <span>
-#include <vector>
 
 #include "async/stop_request.h"
+#include "base/array.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -55,14 +55,15 @@ void TaskRunner::wait_for_any() {
     ++most;
   }
   std::array<hal::Point, 8> few;  // what hal::wait_any, too, takes without an allocation
-  std::vector<hal::Point> many;
-  if (most > few.size()) many.resize(most);
-  const std::span<hal::Point> points = many.empty() ? std::span<hal::Point>(few) : many;
+  base::Array<hal::Point> many;
+  const bool has_room = most <= few.size() || many.grow(most);
+  const std::span<hal::Point> points =
+      many.empty() ? std::span(few) : std::span(many.data(), many.size());
   std::size_t count = 0;
   StopRequest request;
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
     Result<Moment> end = waiter->context_->end();
-    if (!end.ok()) {  // nothing tells of its end: its awaiter waits for it
+    if (!end.ok() || !has_room) {  // nothing tells of its end: its awaiter waits for it
       waiter->unlink();
       return waiter->link_before(ready_);
     }
@@ -70,7 +71,7 @@ void TaskRunner::wait_for_any() {
     points[count++] = {timeline_of(waiter->end_).semaphore(), waiter->end_.value};
     if (!waiter->stop_->stop_possible()) continue;
     if (!request && !request.open(waiter->context_->queue()).ok()) continue;
-    request.watch(*waiter->stop_);
+    (void)request.watch(*waiter->stop_);  // without memory: noticed when the first one ends
   }
   if (request) points[count++] = request.point();
   (void)hal::wait_any({points.data(), count});

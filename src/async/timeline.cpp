@@ -47,7 +47,7 @@ void Waits::add(const Timeline& timeline, std::uint64_t value) {
   const hal::Point point(timeline.semaphore(), value);
   // A replay uses many arrays that the one before wrote: of a timeline the last value is enough.
   const std::span<hal::Point> others =
-      all_.empty() ? std::span(inline_.data(), count_) : std::span(all_);
+      all_.empty() ? std::span(inline_.data(), count_) : std::span(all_.data(), all_.size());
   for (hal::Point& other : others) {
     if (other.semaphore() != point.semaphore()) continue;
     if (other.value() < value) other = point;
@@ -55,9 +55,13 @@ void Waits::add(const Timeline& timeline, std::uint64_t value) {
   }
   if (count_ < kInline) {
     inline_[count_++] = point;
+  } else if (all_.make_room(all_.empty() ? kInline + 1 : 1)) {
+    if (all_.empty()) {
+      for (const hal::Point& first : inline_) (void)all_.push_back(first);
+    }
+    (void)all_.push_back(point);
   } else {
-    if (all_.empty()) all_.assign(inline_.begin(), inline_.end());
-    all_.push_back(point);
+    set_incomplete();
   }
 }
 

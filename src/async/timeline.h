@@ -13,15 +13,19 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "async/launch_cache.h"
+#include "base/array.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
 
 namespace halyard::inline v0::async::detail {
+
+inline Status no_memory() {
+  return Status(StatusCode::kResourceExhausted, "no memory for an operation");
+}
 
 class Timeline final : public RefCounted {
  public:
@@ -71,7 +75,8 @@ class TimelinePool {
   Timeline* last_ = nullptr;
 };
 
-// What a submission waits for. Allocates beyond kInline timelines.
+// What a submission waits for. Allocates beyond kInline timelines; without memory it is incomplete,
+// and nothing may be submitted behind it.
 class Waits {
  public:
   static constexpr std::size_t kInline = 8;
@@ -89,12 +94,18 @@ class Waits {
       return point.semaphore() == semaphore && point.value() >= moment.value;
     });
   }
-  // All that has been issued to `queue`.
-  void add_issued(const hal::Queue& queue) { queues_.push_back(queue); }
+  // All that has been issued to `queue`, which outlives this.
+  void add_issued(const hal::Queue& queue) { is_complete_ &= queues_.push_back(&queue); }
+  // Something is missing, which there was no memory to note.
+  void set_incomplete() noexcept { is_complete_ = false; }
 
-  const std::vector<hal::Queue>& queues() const noexcept { return queues_; }
+  bool is_complete() const noexcept { return is_complete_; }
+  std::span<const hal::Queue* const> queues() const noexcept {
+    return {queues_.data(), queues_.size()};
+  }
   hal::Points points() const noexcept {
-    return all_.empty() ? hal::Points(inline_.data(), count_) : hal::Points(all_);
+    return all_.empty() ? hal::Points(inline_.data(), count_)
+                        : hal::Points(all_.data(), all_.size());
   }
 
  private:
@@ -102,8 +113,9 @@ class Waits {
     std::array<hal::Point, kInline> inline_;  // the first count_
   };
   std::size_t count_ = 0;
-  std::vector<hal::Point> all_;
-  std::vector<hal::Queue> queues_;
+  bool is_complete_ = true;
+  base::Array<hal::Point> all_;
+  base::Array<const hal::Queue*> queues_;
 };
 
 }  // namespace halyard::inline v0::async::detail

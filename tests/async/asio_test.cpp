@@ -120,13 +120,14 @@ TEST_F(AsyncAsio, ACoroutineOfAsioAwaitsAnOperation) {
     defined(BOOST_ASIO_VERSION) && BOOST_ASIO_VERSION >= 101900
 class AsyncAsioStop : public testing::SteppedTest {};
 
-TEST_F(AsyncAsioStop, ACancellationSlotStopsTheAwait) {
+TEST_F(AsyncAsioStop, ACancellationSlotStopsTheAwaitWhateverTokenTheFutureHas) {
+  std::stop_source other;
   const Shared<Tensor<float>> x = tensor(1.0f) | share;
   asio::io_context context;
   asio::cancellation_signal signal;
   std::optional<Status> status;
   async_wait(
-      to_host(x) | on(runtime.device()),
+      to_host(x) | on(runtime.device()) | stop_with(other.get_token()),
       asio::bind_cancellation_slot(
           signal.slot(), asio::bind_executor(context, [&](Result<std::vector<float>> result) {
             status = result.status();

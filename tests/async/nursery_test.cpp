@@ -15,6 +15,7 @@ namespace {
 using testing::AsyncTest;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using testing::refused_with;
 
 class AsyncNursery : public AsyncTest {
  public:
@@ -26,6 +27,14 @@ class AsyncNursery : public AsyncTest {
     order.push_back(number);
     (void)co_await (ones<float>({64}) | on(device));
     order.push_back(number + 10);
+  }
+  Status error_of(Task<> task) {
+    try {
+      run(std::move(task));
+    } catch (const Error& error) {
+      return error.status();
+    }
+    return {};
   }
   static Task<> throwing() {
     throw std::runtime_error("on purpose");
@@ -68,6 +77,33 @@ TEST_F(AsyncNursery, JoinOfNothingGoesOn) {
     Nursery nursery;
     co_await nursery.join();
   }());
+}
+
+Task<> joining(Nursery& nursery) { co_await nursery.join(); }
+
+TEST_F(AsyncNursery, IsJoinedByOneTaskAtATime) {
+  const auto body = []() -> Task<> {
+    Nursery nursery;
+    co_await nursery.spawn(joining(nursery));  // which waits for itself
+    co_await nursery.join();
+  };
+  EXPECT_THAT(error_of(body()),
+              refused_with(StatusCode::kFailedPrecondition, "another Task joins"));
+}
+
+// Never goes on.
+struct Never {
+  struct Awaiter {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    void await_resume() const noexcept {}
+  };
+  Awaiter awaiter(detail::TaskRunner&) && { return {}; }
+};
+
+TEST_F(AsyncNursery, ATaskThatNobodyMakesGoOnFails) {
+  const auto body = []() -> Task<> { co_await Never(); };
+  EXPECT_THAT(error_of(body()), refused_with(StatusCode::kFailedPrecondition, "nobody ends"));
 }
 
 TEST_F(AsyncNursery, JoinThrowsTheFirstErrorOnceAllHaveEnded) {

@@ -112,6 +112,11 @@ TEST_F(AsyncOperation, ZipRunsItsOperationsInOrderAndGivesATuple) {
 
 TEST_F(AsyncOperation, MapAndThenAndApplyCallTheirFunctionWithWhatWasGiven) {
   EXPECT_EQ(run(value(20) | map([](int x) { return x + 1; })), 21);
+  EXPECT_EQ(run(value(20) | map([](int x) -> Result<float> { return x / 2.0f; })), 10.0f);
+  EXPECT_THAT(failure(value(1) | map([](int) -> Result<int> {
+                        return Status(StatusCode::kOutOfRange, "on purpose");
+                      })),
+              refused_with(StatusCode::kOutOfRange, "on purpose"));
   EXPECT_EQ(run(value(20) | and_then([&](int x) { return noting(x + 2); })), 22);
   EXPECT_EQ(run(zip(20, 3) | apply([&](int x, int y) { return noting(x + y); })), 23);
   EXPECT_THAT(order, ElementsAre(22, 23));

@@ -104,6 +104,37 @@ TEST_F(AsyncPolicy, LeastLoadedGoesWhereFewestTreesAreUnderWay) {
   EXPECT_EQ(run(Where()), queue(0, 1));
 }
 
+// Where it ran, with something of it under way there.
+struct Allocate {
+  using Output = QueueRef;
+  Result<QueueRef> execute(Context& context) && {
+    const auto memory = context.allocate(64);
+    if (!memory.ok()) return memory.status();
+    return context.queue();
+  }
+};
+
+TEST_F(AsyncPolicy, LeastLoadedCountsThePartsOfATreeUntilTheTreeHasEnded) {
+  runtime = open(LeastLoaded());
+  const auto [a, b, c, d] = run(join(Allocate(), Allocate(), zip(Allocate(), 1), Allocate()));
+  EXPECT_EQ(std::tuple(a, b, std::get<0>(c), d),
+            std::tuple(queue(0, 0), queue(0, 1), queue(1, 0), queue(1, 1)));
+  for (const QueueRef& each : runtime.queues()) EXPECT_EQ(each.load(), 0u);
+}
+
+TEST_F(AsyncPolicy, AFutureThatATaskAwaitsHasTheTasksRuntime) {
+  runtime = open(RoundRobin());
+  const auto where = [](const Device& first,
+                        const Device& second) -> Task<std::tuple<QueueRef, QueueRef>> {
+    QueueRef one = co_await (schedule(Where(), global_policy(2)) | on(first));
+    auto [other] = co_await (join(Where()) | on(second));
+    co_return std::tuple(std::move(one), std::move(other));
+  };
+  const auto [one, other] = sync_wait(where(runtime.device(1), runtime.device(2)), runtime);
+  EXPECT_EQ(one.device(), runtime.device(2));
+  EXPECT_EQ(other, queue(0, 0)) << "as the runtime's policy says";
+}
+
 // Trees without inputs here, all others there.
 struct Sources {
   QueueRef pick(const OpInfo& info) const noexcept {

@@ -75,6 +75,20 @@ TEST_F(AsyncRecorded, FillAndCopyWriteWhatIsThere) {
               refused_with(StatusCode::kInvalidArgument, ""));
 }
 
+// arange() writes whole words, so its memory is longer than its elements.
+TEST_F(AsyncRecorded, CopyTakesAsManyBytesAsTheTargetHasElements) {
+  const auto copied = [](auto source, auto target) {
+    return async::copy(std::move(source), std::move(target)) | last;
+  };
+  const auto bytes = run(from_host<std::uint8_t>({9, 8, 7, 6, 5}) | share);
+  EXPECT_THAT(elements(copied(bytes, arange<std::uint8_t>(5))), ElementsAre(9, 8, 7, 6, 5));
+  auto target = run(arange<std::uint16_t>(3));
+  const auto words = run(from_host<std::uint16_t>({9, 8, 7}) | share);
+  auto recorded = run(record([&] { return copied(words, std::move(target)); }));
+  run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host()), ElementsAre(9, 8, 7));
+}
+
 TEST_F(AsyncRecorded, AFillOfEightBytesIsRecordedAsOthers) {
   auto recorded = run(record(fill(run(zeros<double>({3})), 0.1)));
   run(recorded.replay());

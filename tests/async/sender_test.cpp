@@ -79,9 +79,9 @@ TEST_F(AsyncSender, GivesWhatAFunctionThrows) {
   EXPECT_THROW(std::rethrow_exception(std::get<std::exception_ptr>(thrown)), std::runtime_error);
 }
 
-TEST_F(AsyncSender, AStopRequestOfTheReceiverStopsIt) {
-  std::stop_source stop;
-  auto operation = as_sender(to_host(x) | on(runtime.device()))
+TEST_F(AsyncSender, AStopRequestOfTheReceiverStopsItWhateverTokenTheFutureHas) {
+  std::stop_source stop, other;
+  auto operation = as_sender(to_host(x) | on(runtime.device()) | stop_with(other.get_token()))
                        .connect(Receiver<std::vector<float>>{&outcome, stop.get_token()});
   operation.start();
   stop.request_stop();

@@ -105,6 +105,35 @@ TEST_F(AsyncStop, ARequestReachesAllTasksOfARunner) {
   EXPECT_EQ(cancelled, 2);
 }
 
+// A future with a token of its own, awaited in a Task that has one too.
+TEST_F(AsyncStop, OfTwoTokensEitherStopsTheAwait) {
+  for (const bool by_task : {true, false}) {
+    std::stop_source other;
+    const auto read = [](auto future) -> Task<Status> {
+      const auto result = co_await as_result(std::move(future));
+      co_return result.status();
+    };
+    std::jthread waiter([&] {
+      EXPECT_THAT(sync_wait(read(reading()), runtime, other.get_token()),
+                  refused_with(StatusCode::kCancelled, "a stop was requested"));
+    });
+    await_submission();
+    (by_task ? other : source).request_stop();
+    waiter.join();
+    source = std::stop_source();
+    run_all();
+  }
+}
+
+TEST_F(AsyncStop, APartOfAnOperationLooksAtItsTokenAsItIsSubmitted) {
+  source.request_stop();
+  std::optional<Result<std::tuple<std::vector<float>, int>>> both;
+  const Handmade coroutine = await_into(both, zip(reading(), 1) | on(runtime.device()));
+  ASSERT_TRUE(coroutine.done());
+  EXPECT_THAT(both->status(), refused_with(StatusCode::kCancelled, "a stop was requested"));
+  EXPECT_EQ(run_queue(0), 0);
+}
+
 class AsyncStopOnThreads : public testing::AsyncTest {};
 
 Task<int> counting(std::stop_source& source, int until) {

@@ -119,9 +119,10 @@ class AsioAwait {
   };
   using Owner = std::unique_ptr<AsioAwait, Delete>;
 
-  // At the end, on any thread.
+  // At the end, on any thread. What is posted lies in posted_, so that posting has no cause to
+  // throw.
   struct Done {
-    void operator()(Result<Value>&& result) const {
+    void operator()(Result<Value>&& result) const noexcept {
       Owner owner(self);
       owner->result_.emplace(std::move(result));
       const Executor executor = owner->work_.get_executor();
@@ -168,7 +169,7 @@ class AsioAwait {
     auto slot = asio_api::get_associated_cancellation_slot(handler_);
     if (!slot.is_connected()) return;
     std::stop_source source;
-    if (!what.stop.stop_possible()) what.stop = source.get_token();
+    what.stop.outer = source.get_token();
     slot.assign([source](asio_api::cancellation_type) mutable { source.request_stop(); });
 #else
     (void)what;

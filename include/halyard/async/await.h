@@ -61,7 +61,7 @@ struct Awaited {
   Op operation;
   QueueRef queue;
   Runtime runtime{};  // may be empty
-  std::stop_token stop{};
+  StopTokens stop{};
   Once once{};
 };
 
@@ -73,9 +73,10 @@ class Await {
   Await(Awaited<Op>&& what)
       : what_(std::move(what)),
         context_(std::move(what_.queue), what_.runtime ? &what_.runtime : nullptr) {}
-  // `runtime` lives longer, and what.runtime is empty.
+  // `runtime`, where `what` has none, lives longer.
   Await(Awaited<Op>&& what, const Runtime& runtime)
-      : what_(std::move(what)), context_(std::move(what_.queue), &runtime) {}
+      : what_(std::move(what)),
+        context_(std::move(what_.queue), what_.runtime ? &what_.runtime : &runtime) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 
@@ -107,7 +108,7 @@ class Await {
   // Ends it without the device: nobody is told when that is done. After await_ready().
   void fail(Status status) { output_.emplace(std::move(status)); }
   Context& context() noexcept { return context_; }
-  const std::stop_token& stop() const noexcept { return what_.stop; }
+  const StopTokens& stop() const noexcept { return what_.stop; }
 
  private:
   Result<Value> result() {
@@ -140,7 +141,10 @@ class CallbackAwait : public Await<Op, kErrors> {
       return false;
     }
     registration_ = *std::move(registration);
-    if (this->stop().stop_possible()) on_stop_.emplace(this->stop(), OnStop{this});
+    if (this->stop().own.stop_possible()) on_own_stop_.emplace(this->stop().own, OnStop{this});
+    if (this->stop().outer.stop_possible()) {
+      on_outer_stop_.emplace(this->stop().outer, OnStop{this});
+    }
     State seen = State::kSuspending;
     return state_.compare_exchange_strong(seen, State::kSuspended, std::memory_order_acq_rel);
   }
@@ -152,8 +156,8 @@ class CallbackAwait : public Await<Op, kErrors> {
     CallbackAwait* self;
   };
 
-  // Of the two callbacks the first counts. It calls if suspend() has nothing left to do; what
-  // destroys this then waits for the other.
+  // Of the callbacks the first counts. It calls if suspend() has nothing left to do; what destroys
+  // this then waits for the others.
   void end() {
     if (state_.exchange(State::kEnded, std::memory_order_acq_rel) == State::kSuspended) {
       call_(argument_);
@@ -164,7 +168,7 @@ class CallbackAwait : public Await<Op, kErrors> {
   void* argument_ = nullptr;
   std::atomic<State> state_{State::kSuspending};
   hal::Registration registration_;
-  std::optional<std::stop_callback<OnStop>> on_stop_;
+  std::optional<std::stop_callback<OnStop>> on_own_stop_, on_outer_stop_;
 };
 
 // Calls `done(Result<Value>)` at the end, from start() or as CallbackAwait does. `done` may destroy

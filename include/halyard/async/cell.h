@@ -10,6 +10,10 @@
 // while it is submitted. It is a tree of its own: its failure reaches those who hold it, and
 // theirs does not reach it. Its functions must not await another part: that would sleep for ever.
 // One that was recorded is part of that recording, and of nothing else.
+//
+// Copies may be awaited and dropped by several threads at once. A chain in which each is made of
+// the one before runs, and is dropped, by recursion: some thousands deep is what a thread's stack
+// holds; await in between.
 #pragma once
 
 #include <atomic>

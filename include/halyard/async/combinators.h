@@ -3,7 +3,8 @@
 // Combinators: operations of operations.
 //
 //   zip(a, b, ...)                 a tuple of what they give; a, b, ... are operations or values
-//   a | map(f)                     f(what a gives); f runs on the host as a is submitted
+//   a | map(f)                     f(what a gives); f runs on the host as a is submitted. Where it
+//                                  gives a Result, its failure is the operation's
 //   a | and_then(f)                what the operation f(what a gives) gives
 //   zip(a, b) | apply(f)           what the operation f(what a gives, what b gives) gives
 //   a | inspect(f)                 what a gives, after f(const what a gives&)
@@ -41,6 +42,11 @@ struct GiveTuple {
   }
 };
 
+template <class T>
+inline constexpr bool kIsResult = false;
+template <class T>
+inline constexpr bool kIsResult<Result<T>> = true;
+
 template <class F>
 struct CallMap {
   static constexpr bool kRecordable = true;
@@ -49,7 +55,10 @@ struct CallMap {
   auto operator()(Context&, T&& value) && {
     using Value = std::invoke_result_t<F, T&&>;
     static_assert(!std::is_void_v<Value>, "map: the function gives a value");
-    return Result<Value>(std::invoke(std::move(fn), std::move(value)));
+    static_assert(!std::is_reference_v<Value> && !std::is_same_v<Value, Status>,
+                  "map: the function gives a value or a Result, no reference and no Status");
+    using Given = std::conditional_t<kIsResult<Value>, Value, Result<Value>>;
+    return Given(std::invoke(std::move(fn), std::move(value)));
   }
   [[no_unique_address]] F fn;
 };

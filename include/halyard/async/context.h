@@ -76,6 +76,15 @@ struct KernelArray {
   bool is_written = false;
 };
 
+// Who may stop an await: who has built the future, and who awaits it.
+struct StopTokens {
+  bool stop_possible() const noexcept { return own.stop_possible() || outer.stop_possible(); }
+  bool stop_requested() const noexcept { return own.stop_requested() || outer.stop_requested(); }
+
+  std::stop_token own{};    // stop_with()'s, or what the Task has whose operation it is
+  std::stop_token outer{};  // of the Task, the Asio slot or the receiver that awaits the future
+};
+
 // The most arrays that a replay brings.
 inline constexpr std::size_t kMaxSlots = 16;
 
@@ -117,8 +126,8 @@ class HALYARD_EXPORT Context {
   const hal::Pool* set_pool(const hal::Pool* pool) noexcept { return std::exchange(pool_, pool); }
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
-  // Of equal sizes. One of them may be of another device of the same hal runtime.
-  Status copy(const detail::StorageRange& source, detail::Storage* target);
+  // Of equal lengths. One of them may be of another device of the same hal runtime.
+  Status copy(const detail::StorageRange& source, const detail::StorageRange& target);
 
   // Over `grid`, or, where there is none, over the tiles of the arrays that are written.
   Status launch(const detail::KernelSignature& kernel, hal::View<detail::KernelArray> arrays,
@@ -136,7 +145,7 @@ class HALYARD_EXPORT Context {
   bool finished() const;
   Status wait() const;
   // kCancelled as soon as a stop is requested; what was submitted goes on.
-  Status wait(const std::stop_token& stop);
+  Status wait(const detail::StopTokens& stop);
   // As Semaphore::on_reach, of end(), on a thread of the runtime: the caller of a submission may be
   // in the midst of a tree, and hold what the callback wants.
   template <class F>
@@ -163,6 +172,7 @@ class HALYARD_EXPORT Context {
   void forget_joined(const detail::Waits& waits) noexcept;
   Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;
+  void end_part() noexcept;
 
   const QueueRef queue_;
   const Runtime* const runtime_;
@@ -173,6 +183,9 @@ class HALYARD_EXPORT Context {
   detail::Moment chain_;  // its last submission
   std::array<detail::Moment, kMaxJoined> joined_;
   std::size_t joined_count_ = 0;
+  Status lost_;  // why a part could not be joined: then this does not know how it ends
+  struct Part;
+  Part* parts_ = nullptr;  // that have ended, but are awaited with this
 };
 
 }  // namespace halyard::inline v0::async

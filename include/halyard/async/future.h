@@ -17,7 +17,7 @@
 // A coroutine that is no Task (task.h) goes on on a thread of the runtime, where it must not block,
 // or on its own if there was nothing to wait for, or on the one that requests a stop. An awaiting
 // coroutine may be destroyed, on the thread that would resume it or while none does: the work goes
-// on to its end, and its memory is given back behind that.
+// on to its end, and its memory is given back behind that. One thread at a time.
 #pragma once
 
 #include <coroutine>
@@ -55,6 +55,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
   using Output = typename Op::Output;
 
   DeviceFuture(Op&& operation, QueueRef queue) : what_{std::move(operation), std::move(queue)} {}
+  // Where the runtime's policy, or this one, says now, not when it is awaited.
   DeviceFuture(Op&& operation, const Runtime& runtime)
       : DeviceFuture(std::move(operation), runtime, runtime.policy()) {}
   DeviceFuture(Op&& operation, const Runtime& runtime, const Policy& policy)
@@ -64,6 +65,9 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
 
   Result<Output> execute(Context& whole) && {
     if (!what_.once.take()) return detail::runs_once();
+    if (what_.stop.stop_requested()) {
+      return Status(StatusCode::kCancelled, "a stop was requested");
+    }
     return detail::execute_part(whole, std::move(what_.queue), std::move(what_.operation));
   }
 
@@ -71,9 +75,11 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
     return std::move(what_);
   }
 
-  // A token that it has already counts.
+  // A token that it has already counts. Who awaits it may stop the await too (a Task's token, an
+  // Asio slot, a receiver's). As a part of another operation it looks at its token once, when it is
+  // submitted; the await is then the whole's.
   DeviceFuture stop_with(std::stop_token stop) && {
-    if (!what_.stop.stop_possible()) what_.stop = std::move(stop);
+    if (!what_.stop.own.stop_possible()) what_.stop.own = std::move(stop);
     return std::move(*this);
   }
 

@@ -194,7 +194,8 @@ struct UncheckedKernel {
 template <class... P>
 class Kernel<void(P...)> {
  public:
-  // `file` is a name in one of the runtime's folders, or a path; ".hyx" may be left out.
+  // `file` is a name, or a path, in one of the runtime's folders, or an absolute path; ".hyx" may
+  // be left out.
   constexpr explicit Kernel(const char* name) noexcept : Kernel(name, name) {}
   constexpr Kernel(const char* name, const char* file) noexcept : name_(name), file_(file) {}
 

@@ -7,8 +7,9 @@
 //   co_await nursery.spawn(to_host(x) | on(device), numbers);  // numbers: what it gives
 //   co_await nursery.join();
 //
-// All run on the thread of that Task, each while the others wait for a device. The term and the
-// rule, that no task outlives its scope, are of Nathaniel J. Smith, "Notes on structured
+// All run on the thread of that Task, each while the others wait for a device. What one throws
+// stops none of the others, and is thrown by join(); without a join() it is dropped. The term and
+// the rule, that no task outlives its scope, are of Nathaniel J. Smith, "Notes on structured
 // concurrency" (2018).
 #pragma once
 
@@ -51,6 +52,7 @@ class Nursery {
   }
 
   // Awaited, goes on when at most `leave` have not ended. Throws what the first threw that threw.
+  // kFailedPrecondition: another Task is at it.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
     return Join{*this, leave};
@@ -126,13 +128,21 @@ class Nursery {
 
   struct Join {
     struct Awaiter {
-      ~Awaiter() { nursery.joining_ = nullptr; }
+      ~Awaiter() {
+        if (nursery.joining_ == this) nursery.joining_ = nullptr;
+      }
       bool await_ready() const noexcept { return nursery.size() <= leave; }
-      void await_suspend(std::coroutine_handle<> waiting) noexcept {
+      bool await_suspend(std::coroutine_handle<> waiting) noexcept {
+        is_second = nursery.joining_ != nullptr;
+        if (is_second) return false;
         coroutine = waiting;
         nursery.joining_ = this;
+        return true;
       }
       void await_resume() const {
+        if (is_second) {
+          check(Status(StatusCode::kFailedPrecondition, "a Nursery that another Task joins"));
+        }
 #if HALYARD_EXCEPTIONS
         if (nursery.exception_ != nullptr) {
           std::rethrow_exception(std::exchange(nursery.exception_, nullptr));
@@ -145,6 +155,7 @@ class Nursery {
       detail::TaskRunner& runner;
       std::coroutine_handle<> coroutine{};
       detail::TaskWaiter waiter{};
+      bool is_second = false;
     };
     Awaiter awaiter(detail::TaskRunner& runner) && { return {nursery, leave, runner}; }
     Nursery& nursery;

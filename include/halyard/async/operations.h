@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -115,7 +116,16 @@ class Readback {
   using Delivered = std::vector<T>;
   Readback(Ref<Storage> storage, std::size_t size) : storage_(std::move(storage)), size_(size) {}
   Result<std::vector<T>> deliver() && {
-    std::vector<T> values(size_);
+    std::vector<T> values;
+#if HALYARD_EXCEPTIONS
+    try {  // it may be a thread of the runtime that delivers
+      values.resize(size_);
+    } catch (const std::bad_alloc&) {
+      return Status(StatusCode::kResourceExhausted, "no memory for what to_host() gives");
+    }
+#else
+    values.resize(size_);
+#endif
     if (Status status = read_back(*storage_, std::as_writable_bytes(std::span(values)));
         !status.ok()) {
       return status;
@@ -132,7 +142,7 @@ template <class T>
 Result<Readback<T>> read(Context& context, const StorageRange& memory) {
   Result<Ref<Storage>> copy = context.allocate(memory.length, hal::MemoryType::kHostLocal);
   if (!copy.ok()) return copy.status();
-  if (Status status = context.copy(memory, copy->get()); !status.ok()) return status;
+  if (Status status = context.copy(memory, StorageRange(copy->get())); !status.ok()) return status;
   return Readback<T>(*std::move(copy), memory.length / sizeof(T));
 }
 
@@ -160,7 +170,7 @@ struct CallCopy {
   static constexpr bool kRecordable = true;
   template <class From, class To>
   Result<std::tuple<From, To>> operator()(Context& context, From&& from, To&& to) const {
-    Status status = context.copy(from.memory(), to.storage());
+    Status status = context.copy(from.memory(), to.memory());
     if (!status.ok()) return status;
     return std::tuple<From, To>(std::move(from), std::move(to));
   }
@@ -191,7 +201,7 @@ struct CallCopyTo {
     Context there(context, queue);
     auto copy = allocate_tensor<typename Array::value_type>(there, array.shape());
     if (!copy.ok()) return copy;
-    if (Status status = there.copy(array.memory(), copy->storage()); !status.ok()) return status;
+    if (Status status = there.copy(array.memory(), copy->memory()); !status.ok()) return status;
     return copy;
   }
   QueueRef queue;

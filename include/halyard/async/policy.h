@@ -31,7 +31,8 @@ namespace halyard::inline v0::async {
 
 class Runtime;
 
-// A tensor that the tree is given as a value, not by an operation.
+// A tensor that the tree is given as a value, not by an operation; nor one of a future, a shared
+// operation or a part with a queue of its own.
 struct OpInput {
   QueueRef queue;  // of its last write, or where it was allocated
   std::uint64_t bytes = 0;

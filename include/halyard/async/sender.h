@@ -102,8 +102,7 @@ class SenderOperation {
 
  private:
   void submit() {
-    std::stop_token stop = bridge_.open(stop_token_of(receiver_));
-    if (!what_.stop.stop_possible()) what_.stop = std::move(stop);
+    what_.stop.outer = bridge_.open(stop_token_of(receiver_));
     await_.emplace(std::move(what_), Done{this}).start();
   }
 

@@ -45,7 +45,8 @@ class TaskAwaiter : public Await<Op, kErrors> {
       : Await<Op, kErrors>(place(std::move(operation), runner), runner.runtime()),
         runner_(runner) {}
   TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
-      : Await<Op, kErrors>(std::move(future).stop_with(runner.stop()).take()), runner_(runner) {}
+      : Await<Op, kErrors>(awaited_by(std::move(future).take(), runner), runner.runtime()),
+        runner_(runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_for(waiter_, coroutine, this->context(), this->stop());
   }
@@ -54,7 +55,11 @@ class TaskAwaiter : public Await<Op, kErrors> {
   static Awaited<Op> place(Op&& operation, const TaskRunner& runner) {
     const Runtime& runtime = runner.runtime();
     QueueRef queue = pick_queue(runtime, runtime.policy(), operation);
-    return {std::move(operation), std::move(queue), {}, runner.stop()};
+    return {std::move(operation), std::move(queue), {}, {runner.stop(), {}}};
+  }
+  static Awaited<Op> awaited_by(Awaited<Op>&& what, const TaskRunner& runner) {
+    what.stop.outer = runner.stop();
+    return std::move(what);
   }
   TaskRunner& runner_;
   TaskWaiter waiter_;
@@ -254,7 +259,7 @@ template <class T>
 class TaskPromise : public TaskPromiseBase {
  public:
   Task<T> get_return_object() noexcept;
-  template <class U>
+  template <class U = T>
     requires std::is_constructible_v<T, U&&>
   void return_value(U&& value) {
     value_.emplace(std::forward<U>(value));
@@ -301,6 +306,9 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
     detail::TaskPromise<T>& promise = prepare(runner);
     runner.start(coroutine_);
     runner.run();
+    if (!coroutine_.done()) {
+      check(Status(StatusCode::kFailedPrecondition, "a Task waits for what nobody ends"));
+    }
     return promise.take();
   }
 
@@ -350,7 +358,8 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 }  // namespace detail
 
 // Runs it to its end on this thread, which runs work of a cpu device while it waits for it.
-// Once a stop is requested, what it awaits is kCancelled, at once.
+// Once a stop is requested, what it awaits is kCancelled, at once. kFailedPrecondition: nothing
+// will make it go on (its Nursery is joined by one of its own tasks).
 template <class T>
 T sync_wait(Task<T>&& task, const Runtime& runtime, std::stop_token stop = {}) {
   return std::move(task).run(runtime, std::move(stop));

@@ -41,7 +41,7 @@ class TaskWaiter {
   TaskWaiter* previous_ = this;
   std::coroutine_handle<> coroutine_{};
   Context* context_ = nullptr;
-  const std::stop_token* stop_ = nullptr;
+  const StopTokens* stop_ = nullptr;
   Moment end_{};  // of the context, once it is waited for beside others
 };
 
@@ -62,7 +62,7 @@ class HALYARD_EXPORT TaskRunner {
   }
   // Goes on when `context` has ended, or a stop is requested.
   void wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Context& context,
-                const std::stop_token& stop) noexcept {
+                const StopTokens& stop) noexcept {
     waiter.coroutine_ = coroutine;
     waiter.context_ = &context;
     waiter.stop_ = &stop;

@@ -17,6 +17,9 @@
 // queue's timeline at which it has been written, and what uses it is ordered behind that. Dropping
 // the last owner gives the memory back behind the last use: it blocks for nothing, and frees
 // nothing early. Shapes are dense and row-major, dimension 0 the slowest.
+//
+// A Tensor or Partition is one thread's at a time; the copies of a Shared may be used, and dropped,
+// by several threads at once.
 #pragma once
 
 #include <concepts>
