@@ -30,8 +30,9 @@
  *      address writes there, unless it is one of constants. What is read or written is named: an
  *      address that is one of two, or that a function or statement returns, is refused.
  *   6. Within one block no item reads or writes what another writes, except both by atomics. From
- *      block to block items exchange data through shared arrays only, never through buffers. What
- *      is read outside blocks, the next block does not write: on a GPU an item may be there before.
+ *      block to block items exchange data through shared arrays only, never through buffers.
+ *      What is read outside blocks, the next block does not write: on a GPU an item may be there
+ *      already.
  *   7. Two parameters never refer to the same memory.
  * They are checked once, in the form that the source has for x86-64: what stands under a condition
  * such as `#ifdef __NVPTX__` is its author's to check.

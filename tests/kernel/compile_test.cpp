@@ -264,9 +264,9 @@ TEST(Compile, NamesAMissingCompiler) {
 
 TEST(Compile, CharIsSignedOnEveryTarget) {
   for (const std::string_view target : compiler::known_targets()) {
-    EXPECT_EQ(message(compile_text("_Static_assert((char)-1 < 0, \"as on x86-64\");\n" +
-                                       std::string(kSmall),
-                                   std::string(target))),
+    EXPECT_EQ(message(compile_text(
+                  "_Static_assert((char)-1 < 0, \"as on x86-64\");\n" + std::string(kSmall),
+                  std::string(target))),
               "ok")
         << target;
   }

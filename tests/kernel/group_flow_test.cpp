@@ -276,6 +276,17 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
     HY_ITEMS { s[HY_X] /= 2; }
   }
   HY_ITEMS { s[HY_X] = rounds; }
+  while (1) {
+    HY_ITEMS { y[HY_X] += s[HY_X]; }
+    if (rounds == 9) break;
+    rounds = s[5];
+  }
+  HY_ITEMS { s[HY_X] = rounds; }
+  do {
+    HY_ITEMS { s[HY_X] += rounds; }
+    rounds = s[6];
+  } while (0);
+  HY_ITEMS {}
   uint sum = 0;
   for (uint i = 0; i < n; ++i) {
     switch (s[i]) {
