@@ -26,6 +26,8 @@ constexpr std::array kMeanings = {
             "return leaves a block; `continue` ends one item's part (rule 1)"},
     Meaning{"use of undeclared label",
             "no label '{}' here: no goto leaves or enters a block (rule 1)"},
+    Meaning{"statement not in switch statement",
+            "'{}' without its switch: none outside leads into a block (rule 1)"},
     Meaning{"unknown type name 'HY_FIELD_",
             "a parameter of no kind that halyard/kernel.h or halyard/kernel_tensor.h names"},
     Meaning{"read-only variable is not assignable",
@@ -106,6 +108,14 @@ std::string meaning_of(std::string_view name, std::string_view source) {
   return {};
 }
 
+// Of an enumerator hy$<key>$<kernel>$<parameter>.
+std::string meaning_of_second(std::string_view enumerator) {
+  if (!enumerator.starts_with("hy$") || std::ranges::count(enumerator, '$') < 3) return {};
+  const std::size_t key = enumerator.find('$', 3);
+  return fmt::format("a second parameter '{}'",
+                     enumerator.substr(enumerator.find('$', key + 1) + 1));
+}
+
 // Of an operand that has none of the types that the header selects among.
 std::string meaning_of_type(std::string_view type) {
   return type.ends_with('*')
@@ -144,7 +154,16 @@ std::string in_our_words(std::string_view diagnostics, std::string_view source) 
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const std::size_t at = line.find(kError);
     if (at == line.npos) continue;
-    const std::string sentence = meaning_of_message(line.substr(at + kError.size()), source);
+    const std::string_view message = line.substr(at + kError.size());
+    std::string sentence = meaning_of_message(message, source);
+    // The parameters of a second kernel are not meant.
+    if (message.starts_with("redefinition of enumerator") && ours.empty()) {
+      sentence = meaning_of_second(quoted(message));
+    }
+    // Where the macros' scans end, before anything has counted.
+    if (message.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
+      sentence = "more than 40 parameters and statements on sizes";
+    }
     if (sentence.empty()) continue;
     const std::string said = fmt::format("{}{}{}\n", line.substr(0, at), kError, sentence);
     if (ours.find(said) == std::string::npos) ours += said;

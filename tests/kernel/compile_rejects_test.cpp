@@ -50,6 +50,13 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) {\n#ifdef HY_DEVICE\n  return;\n#endif\n"
                  "  HY_ITEMS { y[HY_X] = 1; }\n}\n",
                  2, "a name of the header's own: one source is for all targets"},
+        Rejected{"a_case_in_a_block",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(int, y), HY_SCALAR(int, n)) {\n  switch (n) {\n"
+                 "    HY_ITEMS {\n      case 1: y[HY_X] = 1;\n    }\n  }\n}\n",
+                 4, "'case' without its switch: none outside leads into a block (rule 1)"},
+        Rejected{"two_parameters_of_one_name",
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_IN(int, y), HY_IN(int, y)) { HY_ITEMS {} }\n", 2,
+                 "a second parameter 'y'"},
         Rejected{"nested_blocks",
                  "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    HY_ITEMS {}\n  }\n}\n", 3,
                  "a block stands inside another (rule 2)"},

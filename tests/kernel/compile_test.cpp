@@ -295,6 +295,8 @@ TEST(Compile, TakesFortyParametersAndSaysThatItDoesNotTakeMore) {
   EXPECT_EQ(message(compile_text(with(40))), "ok");
   EXPECT_THAT(message(compile_text(with(41))),
               HasSubstr("41 parameters and statements on sizes; 40 are the most"));
+  EXPECT_THAT(message(compile_text(with(60))),
+              HasSubstr("more than 40 parameters and statements on sizes"));
 }
 
 }  // namespace
