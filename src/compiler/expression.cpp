@@ -44,16 +44,18 @@ const Json* behind(const Json& expression, const std::string& kind) {
 
 }  // namespace
 
-std::string written_type(const Json& node) {
-  const auto type = node.find("type");
-  return type == node.end() ? std::string() : text_of(*type, "qualType");
-}
-
 std::string resolved_type(const Json& node) {
   const auto type = node.find("type");
   if (type == node.end()) return {};
   std::string resolved = text_of(*type, "desugaredQualType");
   return resolved.empty() ? text_of(*type, "qualType") : resolved;
+}
+
+bool is_pointer(std::string_view type) {
+  std::size_t at = type.find('*');
+  // A vector is __attribute__((__vector_size__(4 * sizeof(int)))) int.
+  while (at != type.npos && type.substr(at).starts_with("* sizeof(")) at = type.find('*', at + 1);
+  return at != type.npos;
 }
 
 const Json& without_parentheses(const Json& expression) {

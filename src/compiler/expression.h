@@ -10,13 +10,12 @@
 
 namespace halyard::inline v0::compiler {
 
-// The type of a declaration or expression as it was written, and with the names of typedef and
-// typeof resolved. Clang resolves none of an array's element: that is for who knows the names.
-std::string written_type(const Json& node);
+// The type of a declaration or expression, with the names of typedef and typeof resolved. Clang
+// resolves none of an array's element: that is for who knows the names.
 std::string resolved_type(const Json& node);
-inline bool has_pointer_type(const Json& node) {
-  return resolved_type(node).find('*') != std::string::npos;
-}
+// Whether a type so printed is a pointer, or has one in it.
+bool is_pointer(std::string_view type);
+inline bool has_pointer_type(const Json& node) { return is_pointer(resolved_type(node)); }
 
 // Below parentheses, and implicit conversions.
 const Json& without_parentheses(const Json& expression);

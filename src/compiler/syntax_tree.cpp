@@ -180,7 +180,7 @@ class Analyzer {
   }
 
   void check_pointer(const Json& declaration) {
-    if (declared_type(declaration).find('*') == std::string::npos) return;
+    if (!is_pointer(declared_type(declaration))) return;
     complain(declaration,
              fmt::format("'{}' is a pointer; {}", text_of(declaration, "name"), kIndexParameter));
   }
@@ -188,7 +188,7 @@ class Analyzer {
   void check_constant(const Json& variable, std::string_view what) {
     const std::string type = declared_type(variable);
     // Of a pointer more is said elsewhere.
-    if (type.starts_with("const ") || type.find('*') != std::string::npos) return;
+    if (type.starts_with("const ") || is_pointer(type)) return;
     complain(variable, fmt::format("{} is not a constant", what));
   }
 

@@ -464,6 +464,8 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SHARED2(int, s, 2, 2))
     0[own] += tables[0].a[1];
     *(1 + own) += 1;
     (own[0])++;
+    int four __attribute__((vector_size(16))) = {own[0]};
+    four[1] = four[0];
     add(&own[1], 0);
     add(&own[1], (const int[2]){1, 2});
     y[HY_X] = last(own) + group[1] + x[HY_X];
