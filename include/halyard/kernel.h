@@ -17,17 +17,29 @@
  *   HY_ITEMS_FIRST(n) { }     the same, for the items with HY_X < n
  *
  * Rules. `halyard compile` rejects what breaks the first five, and the last part of the sixth.
- *   1. No break, return or goto leaves a block; `continue` ends one item's part.
- *   2. Blocks do not nest, and item indices exist only inside them.
- *   3. Buffers and shared arrays are written only inside blocks; inputs and scalars never.
+ *   1. No break, return or goto leaves a block; `continue` ends one item's part. Outside blocks
+ *      there is no goto: the group's control flow is loops, if and switch.
+ *   2. Blocks do not nest and stand in no expression. Item indices and HY_MY exist only inside
+ *      them, and nothing but the block itself changes an index.
+ *   3. Buffers and shared arrays are written only inside blocks; inputs and scalars never. A buffer
+ *      is indexed; it does not become another.
  *   4. A block does not write a local that is declared outside it. What an item keeps from block to
  *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
  *   5. No variables at file scope or `static`, except constants; no pointers but parameters of
- *      functions. Who gives a function an address writes there, unless it is one of constants.
- *   6. Within one block no item reads what another writes, except both by atomics. From block to
- *      block items exchange data through shared arrays only, never through buffers. What is read
- *      outside blocks, the next block does not write: on a GPU an item may be there already.
+ *      functions, none of them made of an integer or read from memory. Who gives a function an
+ *      address writes there, unless it is one of constants. What is read or written is named: an
+ *      address that is one of two, or that a function or statement returns, is refused.
+ *   6. Within one block no item reads or writes what another writes, except both by atomics. From
+ *      block to block items exchange data through shared arrays only, never through buffers.
+ *      What is read outside blocks, the next block does not write: on a GPU an item may be there
+ *      already.
  *   7. Two parameters never refer to the same memory.
+ * They are checked once, in the form that the source has for x86-64: what stands under a condition
+ * such as `#ifdef __NVPTX__` is its author's to check.
+ *
+ * Indices are unsigned, with 32 bits or 64 as the target likes: none goes below 0 or reaches 2^32.
+ * `char` is signed. Refused are assembly, and types that are others on each target: `long double`,
+ * `_Float16` and `__bf16`.
  *
  * Parameters, T being float, int or uint, or double, which spirv-1.5 and msl-3.0 lack. Bindings and
  * constants number in list order, each from 0.
@@ -216,5 +228,11 @@ struct hy_wg {
 #endif
 #include "halyard/kernel_math.h"
 #include "halyard/kernel_tensor.h"
+
+/* How a target runs a kernel is none of the kernel's business. */
+#undef HY_DEVICE
+#undef HY_TEXT
+#undef HY_RULES
+#pragma GCC poison HY_DEVICE HY_TEXT HY_RULES
 
 #endif /* HALYARD_KERNEL_H_ */

@@ -18,9 +18,9 @@
 #define HY_ITEMS HY_LOOP(hy_nx)
 #define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx))
 #define HY_ITEMS_FIRST(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, 0, hy_nx))
-#define HY_LOOP(end)                                           \
-  for (size_t hy_z = 0, hy_end = (end); hy_z < hy_nz; ++hy_z)  \
-    for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y)                \
+#define HY_LOOP(end)                                          \
+  for (size_t hy_z = 0, hy_end = (end); hy_z < hy_nz; ++hy_z) \
+    for (size_t hy_y = 0; hy_y < hy_ny; ++hy_y)               \
   HY_SIMD for (size_t hy_x = 0; hy_x != hy_end; ++hy_x)
 #ifdef HY_RULES
 #define HY_SIMD _Pragma("omp simd")
@@ -30,7 +30,8 @@
 
 /* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY: next to those of the other
  * items, so that blocks are vectorised. */
-#define HY_MY(x, ...) (x[0 __VA_OPT__(+(__VA_ARGS__))][HY_L])
+#define HY_MY(x, ...) HY_MY_OF(x __VA_OPT__(, ) __VA_ARGS__)
+#define HY_MY_OF(x, ...) (hy_my_##x[0 __VA_OPT__(+(__VA_ARGS__))][HY_L])
 
 /* ---- Entry --------------------------------------------------------------------------------- */
 
@@ -50,7 +51,7 @@
 #define HY_LOCAL_hy_private(k, T, x, n) _Alignas(64) T hy_v_##x[n][hy$items$##k];
 
 #define HY_FORMAL_hy_shared(k, T, x, n, rest) , T x[__restrict n] rest
-#define HY_FORMAL_hy_private(k, T, x, n) , T x[__restrict n][hy$items$##k]
+#define HY_FORMAL_hy_private(k, T, x, n) , T hy_my_##x[__restrict n][hy$items$##k]
 
 /* A freestanding compiler may still call these for copies and fills. */
 #define HY_MEMORY __attribute__((weak, visibility("hidden"), no_builtin))

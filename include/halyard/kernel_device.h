@@ -28,7 +28,8 @@
 #define HY_ITEMS_BELOW(n) HY_ITEMS if ((n) > 0 && HY_GLOBAL_X < (hy_index)(n))
 #define HY_ITEMS_FIRST(n) HY_ITEMS if ((n) > 0 && HY_X < (hy_index)(n))
 
-#define HY_MY(x, ...) (x[0 __VA_OPT__(+(__VA_ARGS__))])
+#define HY_MY(x, ...) HY_MY_OF(x __VA_OPT__(, ) __VA_ARGS__)
+#define HY_MY_OF(x, ...) (hy_my_##x[0 __VA_OPT__(+(__VA_ARGS__))])
 
 #if defined(HY_TEXT)
 hy_index hy_local_x(void);
@@ -119,7 +120,7 @@ void hy_barrier(void);
 #define HY_LOCAL_hy_private(k, T, x, n) T hy_v_##x[n];
 
 #define HY_FORMAL_hy_shared(k, T, x, n, rest) , HY_GROUP_MEMORY T(*__restrict x) rest
-#define HY_FORMAL_hy_private(k, T, x, n) , T* __restrict x
+#define HY_FORMAL_hy_private(k, T, x, n) , T* __restrict hy_my_##x
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
 

@@ -23,6 +23,14 @@ class LocationFiller {
   Json line_ = 0;
 };
 
+// The node's own location, else where it begins; null if it has neither.
+const Json* place_of(const Json& node) {
+  const auto loc = node.find("loc");
+  if (loc != node.end() && !loc->empty()) return &*loc;
+  const auto range = node.find("range");
+  return range != node.end() ? &range->at("begin") : nullptr;
+}
+
 }  // namespace
 
 std::string text_of(const Json& node, const char* key) {
@@ -31,16 +39,19 @@ std::string text_of(const Json& node, const char* key) {
 }
 
 Location location_of(const Json& node) {
-  const auto loc = node.find("loc");
-  const auto range = node.find("range");
-  const Json* place = loc != node.end() && !loc->empty() ? &*loc
-                      : range != node.end()              ? &range->at("begin")
-                                                         : nullptr;
+  const Json* place = place_of(node);
   if (place == nullptr) return {};
   if (place->contains("expansionLoc")) place = &place->at("expansionLoc");
   if (!place->contains("line")) return {};
   return {text_of(*place, "file"), place->at("line").get<std::uint32_t>(),
           place->at("col").get<std::uint32_t>()};
+}
+
+std::string spelling_file(const Json& node) {
+  const Json* place = place_of(node);
+  if (place == nullptr) return {};
+  if (place->contains("spellingLoc")) place = &place->at("spellingLoc");
+  return text_of(*place, "file");
 }
 
 Json parse_tree(std::string_view json) {

@@ -30,5 +30,8 @@ struct Location {
 
 // Where the user wrote it: for what comes from a macro, where the macro was used.
 Location location_of(const Json& node);
+// The file that holds its first word: for what comes from a macro, where the macro was defined;
+// "<scratch space>" for what a macro put together.
+std::string spelling_file(const Json& node);
 
 }  // namespace halyard::inline v0::compiler

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "compiler/clang_words.h"
 #include "compiler/code_object.h"
 #include "compiler/device_ir.h"
 #include "compiler/foreign.h"
@@ -91,31 +92,26 @@ Status check_options(const CompileOptions& options) {
 // One compilation, step by step.
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, const Toolchain& tools,
+  Compilation(const CompileOptions& options, const std::string& source, const Toolchain& tools,
               const TemporaryDirectory& scratch)
-      : options_(options), tools_(tools), scratch_(scratch) {}
+      : options_(options), source_(source), tools_(tools), scratch_(scratch) {}
 
   // Diagnostics, rules and reflection.
   Result<std::vector<Kernel>> check() const {
-    const std::string rule = (scratch_.path() / "rule").string();
+    if (options_.inputs != nullptr) options_.inputs->clear();
     HALYARD_ASSIGN_OR_RETURN(
         const ProcessOutput output,
         compile({kHostTriple, "-DHY_RULES", "-fopenmp-simd", "-fsyntax-only", "-Wall", "-Wextra",
-                 "-Wno-unused-parameter", "-Wshadow", "-Werror=shadow", "-Werror=cast-qual",
-                 "-Werror=vla", "-Xclang", "-ast-dump=json", "-MD", "-MT", "inputs", "-MF", rule}));
-    if (output.exit_code != 0) return rejected("does not compile", output.err);
-    HALYARD_ASSIGN_OR_RETURN(Analysis analysis, analyze(output.out));
+                 "-Wno-unused-parameter", "-Wshadow", "-Werror=cast-qual", "-Werror=vla",
+                 "-Werror=incompatible-pointer-types-discards-qualifiers", "-Xclang",
+                 "-ast-dump=json"}));
+    if (output.exit_code != 0) {
+      return rejected("does not compile", in_our_words(output.err, source_));
+    }
+    HALYARD_ASSIGN_OR_RETURN(Analysis analysis, analyze(output.out, headers()));
     if (!analysis.diagnostics.empty()) return rejected("breaks a rule", analysis.diagnostics);
     if (analysis.kernels.empty()) return rejected("has no kernel", "no HY_KERNEL in this file\n");
     if (options_.warnings != nullptr) *options_.warnings += output.err;
-    if (options_.inputs != nullptr) {
-      HALYARD_ASSIGN_OR_RETURN(const std::string text, read_file(rule, kMaxSourceBytes));
-      *options_.inputs = parse_rule(text);
-      // This pass reads the CPU's form of the language; GPUs have the other.
-      if (has_device_target()) {
-        options_.inputs->push_back(tools_.include_dir + "/halyard/kernel_device.h");
-      }
-    }
     return std::move(analysis.kernels);
   }
 
@@ -215,8 +211,9 @@ class Compilation {
     return Image{std::string(target.name), std::string(convention), std::move(bytes)};
   }
 
-  // Clang over the source. Kernels see no system header, and no errno, contraction or library call:
-  // results are the same on every target.
+  // Clang over the source, whose headers are noted: a target may have others than the rest. Kernels
+  // see no system header, and no errno, contraction or library call: results are the same on every
+  // target.
   Result<ProcessOutput> compile(Arguments arguments) const {
     Arguments all = {tools_.clang,
                      "-x",
@@ -225,6 +222,7 @@ class Compilation {
                      "-ffreestanding",
                      "-nostdinc",
                      "-ffp-contract=off",
+                     "-fsigned-char",  // C leaves it open, and aarch64 would differ
                      "-fno-math-errno",
                      "-fno-color-diagnostics",
                      "-fmacro-backtrace-limit=1",
@@ -235,15 +233,24 @@ class Compilation {
     for (const std::string& directory : options_.include_dirs) all.push_back("-I" + directory);
     all.insert(all.end(), std::make_move_iterator(arguments.begin()),
                std::make_move_iterator(arguments.end()));
-    all.insert(all.end(), {"--", options_.source});
-    return run_process(all, scratch_);
+    const std::string rule = (scratch_.path() / "rule").string();
+    all.insert(all.end(), {"-MD", "-MT", "inputs", "-MF", rule, "--", options_.source});
+    HALYARD_ASSIGN_OR_RETURN(ProcessOutput output, run_process(all, scratch_));
+    if (output.exit_code == 0) HALYARD_RETURN_IF_ERROR(note_inputs(rule));
+    return output;
   }
 
-  bool has_device_target() const {
-    return std::ranges::any_of(options_.targets, [](const std::string& name) {
-      return find_target(name)->family != Family::kCpu;
-    });
+  Status note_inputs(const std::string& rule) const {
+    if (options_.inputs == nullptr) return {};
+    HALYARD_ASSIGN_OR_RETURN(const std::string text, read_file(rule, kMaxSourceBytes));
+    std::vector<std::string>& inputs = *options_.inputs;
+    for (std::string& input : parse_rule(text)) {
+      if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(std::move(input));
+    }
+    return {};
   }
+
+  std::string headers() const { return tools_.include_dir + "/halyard/"; }
 
   Status cannot_be_built(const Target& target, const ProcessOutput& output) const {
     return rejected(fmt::format("cannot be built for {}", target.name), output.err);
@@ -256,6 +263,7 @@ class Compilation {
   }
 
   const CompileOptions& options_;
+  const std::string& source_;  // its text
   const Toolchain& tools_;
   const TemporaryDirectory& scratch_;
 };
@@ -272,7 +280,7 @@ Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const Toolchain tools, find_toolchain(options));
   HALYARD_ASSIGN_OR_RETURN(const TemporaryDirectory scratch, TemporaryDirectory::create());
 
-  const Compilation compilation(options, tools, scratch);
+  const Compilation compilation(options, contents.sources[0].text, tools, scratch);
   HALYARD_ASSIGN_OR_RETURN(contents.kernels, compilation.check());
   for (const std::string& target : options.targets) {
     HALYARD_ASSIGN_OR_RETURN(Image image,

@@ -24,8 +24,8 @@ struct CachedResult {
   Status not_stored;  // why it will run again; ok if it will not
 };
 
-// Errors: those of compile(), never the cache's. Errors are not kept. Warnings and inputs come as if
-// clang had run.
+// Errors: those of compile(), never the cache's. Errors are not kept. Warnings and inputs come as
+// if clang had run.
 Result<CachedResult> compile_cached(const CompileOptions& options, const base::DiskCache& cache);
 
 }  // namespace halyard::inline v0::compiler

@@ -60,7 +60,10 @@ class KernelWriter {
   }
 
  private:
-  Emitter::Parameter parameter(const Json& part, const std::string& name, Outside& result) {
+  Emitter::Parameter parameter(const Json& part, std::string name, Outside& result) {
+    // Of HY_PRIVATE; nothing else has the name p itself.
+    constexpr std::string_view kOwn = "hy_my_";
+    if (name.starts_with(kOwn)) name.erase(0, kOwn.size());
     const std::string own_name = shader_name(NameKind::kParameter, name);
     if (name.starts_with("hy_")) {
       // hy_gx, hy_cy, hy_nz: group, number of groups, items.

@@ -186,8 +186,6 @@ void Emitter::statement(const Json& node) {
     reject(node, "a case within another statement than its switch");
   } else if (kind == "GotoStmt" || kind == "LabelStmt" || kind == "IndirectGotoStmt") {
     reject(node, "goto");
-  } else if (kind == "GCCAsmStmt") {
-    reject(node, "assembly");
   } else if (node.contains("type")) {
     if (!has_effects(node)) return;  // "(void)x;"
     text_->line(expression(node).text + ";");

@@ -3,321 +3,254 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <exception>
+#include <map>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include "base/format.h"
-#include "compiler/clang_tree.h"
+#include "compiler/diagnostics.h"
+#include "compiler/expression.h"
+#include "compiler/group_flow.h"
+#include "compiler/reflection.h"
 
 namespace halyard::inline v0::compiler {
 namespace {
 
-constexpr std::string_view kReflectPrefix = "hy_reflect_";
 constexpr std::string_view kBodyPrefix = "hy_body_";
-constexpr std::size_t kMaxParameters = 40;  // halyard/kernel.h
+constexpr std::string_view kIndexParameter = "index the parameter itself";
+
+// The parts of a ForStmt, behind its start and a variable of its condition, which C lacks.
+constexpr std::size_t kForStart = 0, kForBody = 4;
+
+// Where a part of a function stands.
+struct Place {
+  bool in_block = false;
+  bool in_expression = false;
+};
 
 class Analyzer {
  public:
+  explicit Analyzer(std::string_view headers) : headers_(headers) {}
+
   Analysis run(const Json& unit) {
     for (const Json& node : unit.at("inner")) {
       const std::string kind = text_of(node, "kind");
       const std::string name = text_of(node, "name");
       if (kind == "EnumDecl" && name.starts_with(kReflectPrefix)) {
-        reflect(node, name.substr(kReflectPrefix.size()));
-      } else if (kind == "FunctionDecl") {
+        Reflected reflected = reflect(node, diagnostics_);
+        analysis_.kernels.push_back(std::move(reflected.kernel));
+        privates_ = std::move(reflected.privates);
+      } else if (kind == "FunctionDecl" && !is_entry(name)) {
         in_body_ = name.starts_with(kBodyPrefix);
         outside_.clear();
-        walk(node, false);
-        Elements read;
-        if (in_body_) follow(node, read);
-      } else if (kind == "VarDecl" && !is_constant(node)) {
-        complain(node, fmt::format("variable '{}' at file scope is not a constant", name));
-      } else if (kind == "RecordDecl" && !name.starts_with("hy_")) {
-        walk(node, false);
+        indices_.clear();
+        walk(node, {});
+        if (in_body_) check_group_flow(node, diagnostics_);
+        in_body_ = false;
+      } else if (kind == "FileScopeAsmDecl") {
+        complain(node, kAssembly);
+      } else if (kind == "VarDecl" || kind == "RecordDecl" || kind == "TypedefDecl" ||
+                 kind == "EnumDecl") {
+        if (kind == "VarDecl") {
+          check_constant(node, fmt::format("variable '{}' at file scope", name));
+        }
+        walk(node, {});
       }
     }
+    analysis_.diagnostics = diagnostics_.take();
     return std::move(analysis_);
   }
 
  private:
-  void complain(const Json& node, std::string_view what) {
-    const Location at = location_of(node);
-    analysis_.diagnostics +=
-        fmt::format("{}:{}:{}: error: {}\n", at.file, at.line, at.column, what);
+  static constexpr std::string_view kAssembly = "assembly, which is another on each target";
+
+  void complain(const Json& node, std::string_view what) { diagnostics_.complain(node, what); }
+
+  // Whether it is the function that a driver calls: the header's own, down to the last word.
+  bool is_entry(const std::string& name) const {
+    return std::ranges::any_of(analysis_.kernels,
+                               [&](const Kernel& kernel) { return kernel.name == name; });
   }
 
-  // A kernel, from the enumerators that HY_KERNEL leaves behind.
-  void reflect(const Json& node, const std::string& name) {
-    Kernel kernel{.name = name, .workgroup_size = {}, .bindings = {}, .constants = {}};
-    kernel.line = location_of(node).line;
-    check_name(node, name);
-    privates_.clear();
-    std::vector<Statement> statements;
-    std::set<std::string> parameters;
-    for (const Json& enumerator : node.at("inner")) {
-      const std::string whole = text_of(enumerator, "name");
-      const std::uint32_t value = value_of(enumerator);
-      // hy$<key>$<kernel>, or hy$<key>$<kernel>$<parameter>
-      const std::string_view rest = std::string_view(whole).substr(3);
-      const std::string_view key = rest.substr(0, rest.find('$'));
-      const std::string parameter(
-          rest.substr(std::min(rest.size(), key.size() + 1 + name.size() + 1)));
-      if (!parameter.empty()) check_name(node, parameter);
-      const auto type = static_cast<kernel::ElementType>(value);
-      if (key == "x" || key == "y" || key == "z") {
-        kernel.workgroup_size[static_cast<std::size_t>(key[0] - 'x')] = value;
-      } else if (key == "constants") {
-        kernel.constants_bytes = value;
-      } else if (key == "shared") {
-        kernel.static_shared_bytes = value;
-      } else if (key == "in") {
-        kernel.bindings.push_back({parameter, kernel::Access::kRead, type});
-      } else if (key == "out") {
-        kernel.bindings.push_back({parameter, kernel::Access::kWrite, type});
-      } else if (key == "inout") {
-        kernel.bindings.push_back({parameter, kernel::Access::kReadWrite, type});
-      } else if (key == "own") {
-        privates_.insert(parameter);
-      } else if (key == "scalar") {
-        add_constant(kernel, parameter, type);
-      } else if (key == "same_shape" || key == "same_size") {
-        statements.push_back(statement_of(key == "same_shape", parameter, value));
-        continue;
-      } else if (key.starts_with("tile")) {
-        std::vector<std::uint32_t>& tile = kernel.bindings.back().tile;
-        if (tile.size() < kernel.bindings.back().rank) tile.push_back(value);
-      } else if (key.starts_with("in_tensor") || key.starts_with("hy_")) {
-        add_tensor(kernel, key, parameter, type);
-      }
-      if (!parameter.empty()) parameters.insert(parameter);
-    }
-    if (const std::size_t count = parameters.size() + statements.size(); count > kMaxParameters) {
-      complain(node,
-               fmt::format("kernel {}: {} parameters and statements on sizes; {} are the most",
-                           name, count, kMaxParameters));
-    }
-    // Tensors may stand behind what is said of them.
-    for (const Statement& statement : statements) equate(node, statement, kernel);
-    analysis_.kernels.push_back(std::move(kernel));
+  bool is_users(const Json& node) const {
+    const std::string file = spelling_file(node);
+    return !file.empty() && !file.starts_with('<') && !file.starts_with(headers_);
   }
 
-  // HY_SAME_SHAPE(x, y), or HY_SAME_SIZE(x, d, y, e).
-  struct Statement {
-    std::string text() const {
-      return of_shapes ? fmt::format("HY_SAME_SHAPE({}, {})", x, y)
-                       : fmt::format("HY_SAME_SIZE({}, {}, {}, {})", x, d, y, e);
-    }
-
-    bool of_shapes;
-    std::string x = {}, y = {}, d = {}, e = {};
-  };
-
-  // From x$y or d$e$x$y, x having so many characters: there may be a $ in a name.
-  static Statement statement_of(bool of_shapes, std::string_view text, std::size_t length) {
-    Statement statement{.of_shapes = of_shapes};
-    const auto take = [&](std::size_t count) {
-      const std::string_view taken = text.substr(0, count);
-      text.remove_prefix(std::min(text.size(), taken.size() + 1));
-      return std::string(taken);
-    };
-    if (!of_shapes) {
-      statement.d = take(text.find('$'));
-      statement.e = take(text.find('$'));
-    }
-    statement.x = take(length);
-    statement.y = text;
-    return statement;
-  }
-
-  // Adds what the statement says to the kernel, or says why it cannot be.
-  void equate(const Json& node, const Statement& statement, Kernel& kernel) {
-    const auto refuse = [&](std::string_view what) {
-      complain(node, fmt::format("kernel {}: {}: {}", kernel.name, statement.text(), what));
-    };
-    std::array<const Binding*, 2> tensors = {};
-    std::array<std::uint32_t, 2> index = {}, dimension = {};
-    for (std::size_t i = 0; i < 2; ++i) {
-      const std::string& name = i == 0 ? statement.x : statement.y;
-      const auto found = std::ranges::find(kernel.bindings, name, &Binding::name);
-      if (found == kernel.bindings.end() || found->rank == 0) {
-        return refuse(fmt::format("'{}' is no tensor of the kernel", name));
-      }
-      tensors[i] = &*found;
-      index[i] = static_cast<std::uint32_t>(found - kernel.bindings.begin());
-      if (statement.of_shapes) continue;
-      const std::string& digits = i == 0 ? statement.d : statement.e;
-      const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), dimension[i]);
-      if (end.ec != std::errc() || end.ptr != digits.data() + digits.size() ||
-          dimension[i] >= found->rank) {
-        return refuse(fmt::format("'{}' is no dimension of '{}', which has rank {}", digits, name,
-                                  found->rank));
-      }
-    }
-    if (statement.of_shapes && tensors[0]->rank != tensors[1]->rank) {
-      return refuse(fmt::format("'{}' has rank {}, '{}' rank {}", statement.x, tensors[0]->rank,
-                                statement.y, tensors[1]->rank));
-    }
-    if (index[0] == index[1] && dimension[0] == dimension[1]) {
-      return refuse("compares a size with itself");
-    }
-    const std::uint32_t count = statement.of_shapes ? tensors[0]->rank : 1;
-    for (std::uint32_t d = 0; d < count; ++d) {
-      kernel.equal_sizes.push_back({index[0], dimension[0] + d, index[1], dimension[1] + d});
-    }
-  }
-
-  static void add_constant(Kernel& kernel, std::string name, kernel::ElementType type) {
-    const auto size = static_cast<std::uint32_t>(kernel::size_of(type));
-    std::uint32_t end = 0;
-    if (!kernel.constants.empty()) {
-      const Constant& last = kernel.constants.back();
-      end = last.offset + static_cast<std::uint32_t>(kernel::size_of(last.type));
-    }
-    kernel.constants.push_back({std::move(name), type, (end + size - 1) / size * size});
-  }
-
-  // A key ends with the rank: in_tensor2, hy_out_tensor3, hy_inout_tile1.
-  static void add_tensor(Kernel& kernel, std::string_view key, const std::string& name,
-                         kernel::ElementType type) {
-    const int rank = key.back() - '0';
-    const bool in = key.starts_with("in");
-    const auto access = in                            ? kernel::Access::kRead
-                        : key.starts_with("hy_inout") ? kernel::Access::kReadWrite
-                                                      : kernel::Access::kWrite;
-    kernel.bindings.push_back({name, access, type, static_cast<std::uint8_t>(rank)});
-    for (const auto& [field, count] :
-         {std::pair("size", rank), std::pair("stride", rank - 1),
-          std::pair("tile", !in && key.find("tensor") != key.npos ? rank : 0)}) {
-      for (int d = 0; d < count; ++d) {
-        add_constant(kernel, fmt::format("{}.{}{}", name, field, d), kernel::ElementType::kUint32);
-      }
-    }
-  }
-
-  void check_name(const Json& node, const std::string& name) {
-    if (name.starts_with("hy_") || name.starts_with("HY_")) {
-      complain(node, fmt::format("'{}': names that begin with hy_ or HY_ are taken", name));
-    }
-  }
-
-  // The value of an enumerator: clang folds it into the first ConstantExpr below it.
-  static std::uint32_t value_of(const Json& node) {
-    for (const Json* at = &node; at->contains("inner") && !at->at("inner").empty();) {
-      at = &at->at("inner").at(0);
-      if (text_of(*at, "kind") != "ConstantExpr") continue;
-      const std::string value = text_of(*at, "value");
-      std::uint32_t number = 0;
-      const auto end = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (end.ec == std::errc() && end.ptr == value.data() + value.size()) return number;
-    }
-    throw std::runtime_error("no value for enumerator " + text_of(node, "name"));
-  }
-
-  static bool is_constant(const Json& variable) {
-    const std::string type = text_of(variable.at("type"), "qualType");
-    // `const T x`, `const T x[n]`, and a pointer only if it is itself constant.
-    return type.find('*') == std::string::npos ? type.starts_with("const ")
-                                               : type.ends_with("*const");
-  }
-
-  void walk(const Json& node, bool in_block) {
+  void walk(const Json& node, Place place) {
     const std::string kind = text_of(node, "kind");
-    if (kind == "OMPSimdDirective") {
-      if (in_block) complain(node, "a block stands inside another");
-      in_block = true;
-    }
-    if (kind == "VarDecl") {
-      if (text_of(node, "storageClass") == "static" && !is_constant(node)) {
-        complain(node,
-                 fmt::format("static variable '{}' is not a constant", text_of(node, "name")));
-      }
-      if (in_body_ && text_of(node.at("type"), "qualType").ends_with('*')) {
-        complain(node, fmt::format("'{}' is a pointer; index the parameter itself",
-                                   text_of(node, "name")));
-      }
-      if (!in_block) outside_.insert(text_of(node, "id"));
-    }
-    if (kind == "FieldDecl" &&
-        text_of(node.at("type"), "qualType").find('*') != std::string::npos) {
-      complain(node,
-               fmt::format("'{}' is a pointer; index the parameter itself", text_of(node, "name")));
+    if (kind.starts_with("OMP") && kind.ends_with("Directive")) return walk_block(node, place);
+    if (kind == "ForStmt" && is_head_of_block(node)) return walk_head(node, place);
+    check_names(node, kind);
+    check_types(node, kind, place);
+    if (kind == "GCCAsmStmt" || kind == "MSAsmStmt") complain(node, kAssembly);
+    if (in_body_ && !place.in_block && (kind == "GotoStmt" || kind == "IndirectGotoStmt")) {
+      complain(node, "goto outside blocks; the control flow of the group is loops, if and switch");
     }
     if (in_body_) {
-      for_each_written(node, kind,
-                       [&](const Json& target) { check_write(node, target, in_block); });
+      if (is_write(node)) check_target(node.at("inner").at(0));
+      for_each_written(node, [&](const Json& target) { check_write(node, target, place); });
     }
-    if (const Json* element = atomic_operand(node, kind)) check_atomic(node, *element, in_block);
+    if (const Json* element = atomic_operand(node)) check_atomic(node, *element, place);
+    if (kind == "StmtExpr") place.in_expression = true;
     const auto inner = node.find("inner");
     if (inner == node.end()) return;
-    for (const Json& child : *inner) walk(child, in_block);
+    for (const Json& child : *inner) walk(child, place);
   }
 
-  static bool is_write(const Json& node, const std::string& kind) {
-    if (kind == "CompoundAssignOperator") return true;
-    const std::string opcode = text_of(node, "opcode");
-    return (kind == "BinaryOperator" && opcode == "=") ||
-           (kind == "UnaryOperator" && (opcode == "++" || opcode == "--"));
+  // ---- Blocks ----------------------------------------------------------------------------------
+
+  void walk_block(const Json& node, Place place) {
+    const Json* loop = loop_of_block(node);
+    if (loop == nullptr || is_users(*loop)) {
+      return complain(node, "a loop of OpenMP; what items do stands in HY_ITEMS");
+    }
+    if (place.in_block) complain(node, "a block stands inside another (rule 2)");
+    if (place.in_expression) complain(node, "a block stands in an expression");
+    place.in_block = true;
+    note_indices(*loop);
+    walk(loop->at("inner").at(kForBody), place);
   }
 
-  // fn(expression) for what the expression `node` assigns to, and for what it gives a function the
-  // address of, unless that may only read.
-  template <class F>
-  static void for_each_written(const Json& node, const std::string& kind, F&& fn) {
-    if (is_write(node, kind)) fn(node.at("inner").at(0));
-    for_each_address(node, kind, [&](const Json& argument, bool may_write) {
-      if (may_write) fn(argument);
-    });
+  // Whether it is one of the loops round the innermost one of a block.
+  bool is_head_of_block(const Json& loop) const {
+    const Json* at = &loop;
+    while (is_kind(*at, "ForStmt")) at = &at->at("inner").at(kForBody);
+    return is_kind(*at, "OMPSimdDirective") && !is_users(loop);
   }
 
-  // fn(argument, may_write) for the addresses, also of arrays, that a call gives away.
-  template <class F>
-  static void for_each_address(const Json& node, const std::string& kind, F&& fn) {
-    if (kind != "CallExpr" || atomic_operand(node, kind) != nullptr) return;
-    const Json& inner = node.at("inner");  // the function, and its arguments
-    for (std::size_t i = 1; i < inner.size(); ++i) {
-      const std::string type = text_of(inner[i].at("type"), "qualType");
-      if (type.find('*') != std::string::npos) fn(inner[i], !type.starts_with("const "));
+  void walk_head(const Json& loop, Place place) {
+    note_indices(loop);
+    // How many items there are, is found by each item itself on a GPU.
+    walk(loop.at("inner").at(kForStart), {true, place.in_expression});
+    walk(loop.at("inner").at(kForBody), place);
+  }
+
+  void note_indices(const Json& loop) {
+    for (const Json& variable : loop.at("inner").at(kForStart).at("inner")) {
+      indices_.insert(text_of(variable, "id"));
     }
   }
 
-  void check_write(const Json& node, const Json& target, bool in_block) {
-    const Json* declaration = written_variable(target);
-    if (declaration == nullptr) return;
+  // ---- Names and types -------------------------------------------------------------------------
+
+  // What the header calls its own, only the header's macros name.
+  void check_names(const Json& node, const std::string& kind) {
+    static constexpr std::array<std::string_view, 8> kDeclarations = {
+        "VarDecl",     "ParmVarDecl", "FunctionDecl", "RecordDecl",
+        "TypedefDecl", "FieldDecl",   "EnumDecl",     "EnumConstantDecl"};
+    if (kind == "DeclRefExpr") {
+      const Json& declaration = node.at("referencedDecl");
+      const std::string name = text_of(declaration, "name");
+      // Functions of such names are there for all to call, but for the bodies of kernels.
+      const bool callable = is_kind(declaration, "FunctionDecl") && !name.starts_with(kBodyPrefix);
+      if (!callable && is_users(node)) check_name(node, name, diagnostics_);
+    } else if (std::ranges::find(kDeclarations, kind) != kDeclarations.end() && is_users(node)) {
+      check_name(node, text_of(node, "name"), diagnostics_);
+    }
+  }
+
+  void check_types(const Json& node, const std::string& kind, Place place) {
+    static constexpr std::array<std::string_view, 3> kElsewhereAnother = {"long double", "_Float16",
+                                                                          "__bf16"};
+    const std::string type = resolved_type(node);
+    for (const std::string_view another : kElsewhereAnother) {
+      if (type.find(another) == std::string::npos) continue;
+      complain(node, fmt::format("'{}' is another type on each target", another));
+    }
+    const std::string cast = text_of(node, "castKind");
+    if (kind == "TypedefDecl") {
+      typedefs_[text_of(node, "name")] = declared_type(node);
+    } else if (kind == "VarDecl") {
+      if (const std::string storage = text_of(node, "storageClass");
+          storage == "static" || storage == "extern") {
+        check_constant(node, fmt::format("{} variable '{}'", storage, text_of(node, "name")));
+      }
+      check_pointer(node);
+      if (!place.in_block) outside_.insert(text_of(node, "id"));
+    } else if (kind == "FieldDecl") {
+      check_pointer(node);
+    } else if (cast == "IntegralToPointer") {
+      complain(node, fmt::format("an address is made of an integer; {}", kIndexParameter));
+    } else if (cast == "LValueToRValue" && has_pointer_type(node) &&
+               !is_kind(without_parentheses(node.at("inner").at(0)), "DeclRefExpr")) {
+      complain(node, fmt::format("a pointer is read from memory; {}", kIndexParameter));
+    }
+  }
+
+  void check_pointer(const Json& declaration) {
+    if (!is_pointer(declared_type(declaration))) return;
+    complain(declaration,
+             fmt::format("'{}' is a pointer; {}", text_of(declaration, "name"), kIndexParameter));
+  }
+
+  void check_constant(const Json& variable, std::string_view what) {
+    const std::string type = declared_type(variable);
+    // Of a pointer more is said elsewhere.
+    if (type.starts_with("const ") || is_pointer(type)) return;
+    complain(variable, fmt::format("{} is not a constant", what));
+  }
+
+  // With the name resolved that an array's element has: `place[2]`, of typedef int* place.
+  std::string declared_type(const Json& declaration) const {
+    const std::string type = resolved_type(declaration);
+    const std::size_t end = std::min(type.find('['), type.size());
+    std::size_t begin = type.rfind(' ', end);
+    begin = begin == std::string::npos ? 0 : begin + 1;
+    const auto found = typedefs_.find(type.substr(begin, end - begin));
+    if (found == typedefs_.end() || end == type.size()) return type;
+    return type.substr(0, begin) + found->second + type.substr(end);
+  }
+
+  // ---- Writes ----------------------------------------------------------------------------------
+
+  // What is assigned to is no parameter itself: it would refer to something else from there on, on
+  // a CPU for the whole group.
+  void check_target(const Json& target) {
+    const Json* declaration = referent(target);
+    if (!has_pointer_type(target) || declaration == nullptr) return;
+    complain(target,
+             fmt::format("'{}' is a pointer; {}", user_name(*declaration), kIndexParameter));
+  }
+
+  void check_write(const Json& node, const Json& target, Place place) {
+    const Json* declaration = referent(target);
+    if (declaration == nullptr) {
+      return complain(node, fmt::format("cannot tell what this writes; {}", kIndexParameter));
+    }
     const std::string kind = text_of(*declaration, "kind");
+    const std::string id = text_of(*declaration, "id");
     const std::string name = user_name(*declaration);
-    if (in_block && kind == "VarDecl" && outside_.contains(text_of(*declaration, "id"))) {
+    if (indices_.contains(id)) {
+      complain(node,
+               fmt::format("'{}' is the index of this block, which only the block itself moves",
+                           index_name(name)));
+    } else if (kind == "VarDecl" && place.in_block && outside_.contains(id)) {
       complain(node,
                fmt::format("a block writes '{}', which is declared outside it; use HY_PRIVATE "
                            "or HY_SHARED",
                            name));
-    } else if (!in_block && kind == "ParmVarDecl") {
+    } else if (kind == "ParmVarDecl" && resolved_type(*declaration).starts_with("const ")) {
+      complain(node, fmt::format("'{}' is only read: inputs and scalars are never written", name));
+    } else if (kind == "ParmVarDecl" && !place.in_block) {
       complain(node, fmt::format("'{}' is written outside a block; write it in HY_ITEMS", name));
     }
   }
 
-  // The pointer of an output tensor y is called hy_out<rank>_y.
-  static std::string user_name(const Json& declaration) {
-    const std::string name = text_of(declaration, "name");
-    return name.starts_with("hy_out") ? name.substr(name.find('_', 3) + 1) : name;
+  // HY_X is hy_x.
+  static std::string index_name(std::string name) {
+    if (!name.starts_with("hy_")) return name;
+    for (char& c : name) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    return name;
   }
 
-  // What an atomic operation works on; null if the expression is none.
-  static const Json* atomic_operand(const Json& node, const std::string& kind) {
-    if (kind == "AtomicExpr") return &node.at("inner").at(0);
-    if (kind != "CallExpr" || node.at("inner").size() < 2) return nullptr;
-    const Json* callee = written_variable(node.at("inner").at(0));
-    const bool atomic = callee != nullptr && text_of(*callee, "name").starts_with("__sync_");
-    return atomic ? &node.at("inner").at(1) : nullptr;
-  }
-
-  void check_atomic(const Json& node, const Json& element, bool in_block) {
-    const Json* declaration = written_variable(element);
+  void check_atomic(const Json& node, const Json& element, Place place) {
+    const Json* declaration = referent(element);
     const std::string name = declaration == nullptr ? "?" : user_name(*declaration);
-    if (!in_body_ || !in_block) {
+    if (!in_body_ || !place.in_block) {
       complain(node, fmt::format("an atomic on '{}' outside the blocks of a kernel", name));
-    } else if (declaration == nullptr || text_of(*declaration, "kind") != "ParmVarDecl" ||
+    } else if (declaration == nullptr || !is_kind(*declaration, "ParmVarDecl") ||
                privates_.contains(name)) {
       complain(node, fmt::format("an atomic on '{}', which is neither a buffer nor a shared array",
                                  name));
@@ -329,130 +262,22 @@ class Analyzer {
     }
   }
 
-  // The variable that an assignable expression is part of or points through; null if not known.
-  static const Json* written_variable(const Json& expression) {
-    static constexpr std::array<std::string_view, 8> kTransparent = {
-        "ParenExpr",  "ImplicitCastExpr", "CStyleCastExpr", "ArraySubscriptExpr",
-        "MemberExpr", "UnaryOperator",    "BinaryOperator", "GenericSelectionExpr"};
-    for (const Json* at = &expression;;) {
-      const std::string kind = text_of(*at, "kind");
-      if (kind == "DeclRefExpr") return &at->at("referencedDecl");
-      if (std::find(kTransparent.begin(), kTransparent.end(), kind) == kTransparent.end() ||
-          !at->contains("inner")) {
-        return nullptr;
-      }
-      at = &at->at("inner").at(0);
-    }
-  }
-
-  // An element of a parameter: clang's id of the parameter, and the index if it is a number.
-  using Elements = std::set<std::pair<std::string, std::string>>;
-
-  static const Json& without_casts(const Json& expression) {
-    const Json* at = &expression;
-    while (text_of(*at, "kind") == "ImplicitCastExpr" || text_of(*at, "kind") == "ParenExpr") {
-      at = &at->at("inner").at(0);
-    }
-    return *at;
-  }
-
-  // Whether it is parameter[index], and not an array's array.
-  static bool is_plain_element(const Json& expression) {
-    return text_of(expression, "kind") == "ArraySubscriptExpr" &&
-           text_of(without_casts(expression.at("inner").at(0)), "kind") == "DeclRefExpr";
-  }
-
-  static std::pair<std::string, std::string> element_of(const Json& expression,
-                                                        const Json& declaration) {
-    const Json& element = without_casts(expression);
-    std::string index;
-    if (is_plain_element(element)) {
-      const Json& number = without_casts(element.at("inner").at(1));
-      if (text_of(number, "kind") == "IntegerLiteral") index = text_of(number, "value");
-    }
-    return {text_of(declaration, "id"), index};
-  }
-
-  // Rule 6: what is read outside blocks, the next block does not write. Follows the control flow of
-  // the group; `read` is what was read since the latest block. Loops are taken to run, twice at
-  // least: what their end reads meets the blocks at their start.
-  void follow(const Json& node, Elements& read) {
-    const std::string kind = text_of(node, "kind");
-    const auto inner = node.find("inner");
-    if (kind == "OMPSimdDirective") {
-      check_block(node, read);
-      read.clear();
-    } else if (kind == "ArraySubscriptExpr" ||
-               (kind == "UnaryOperator" && text_of(node, "opcode") == "*")) {
-      const Json* declaration = written_variable(node);
-      if (declaration != nullptr && text_of(*declaration, "kind") == "ParmVarDecl") {
-        read.insert(element_of(node, *declaration));
-      }
-      for (const Json& child : *inner) follow(child, read);
-    } else if (inner == node.end()) {
-      return;
-    } else if (kind == "CallExpr") {
-      for_each_address(node, kind, [&](const Json& argument, bool) {
-        const Json* declaration = written_variable(argument);
-        if (declaration != nullptr && text_of(*declaration, "kind") == "ParmVarDecl") {
-          read.insert({text_of(*declaration, "id"), ""});
-        }
-      });
-      for (const Json& child : *inner) follow(child, read);
-    } else if (kind == "IfStmt") {
-      follow(inner->at(0), read);
-      Elements otherwise = read;
-      follow(inner->at(1), read);
-      if (inner->size() > 2) follow(inner->at(2), otherwise);
-      read.merge(otherwise);
-    } else if (kind == "ForStmt") {  // start, a variable of the condition, condition, step, body
-      follow(inner->at(0), read);
-      for (const std::size_t part : {2, 4, 3, 2, 4, 3, 2}) follow(inner->at(part), read);
-    } else {
-      const bool loop = kind == "WhileStmt" || kind == "DoStmt";
-      for (int round = 0; round < (loop ? 2 : 1); ++round) {
-        for (const Json& child : *inner) follow(child, read);
-      }
-      if (kind == "WhileStmt") follow(inner->at(0), read);
-    }
-  }
-
-  void check_block(const Json& node, const Elements& read) {
-    const std::string kind = text_of(node, "kind");
-    const auto check = [&](const Json& target) {
-      const Json* declaration = written_variable(target);
-      if (declaration == nullptr) return;
-      const auto [id, index] = element_of(target, *declaration);
-      const bool race = std::any_of(read.begin(), read.end(), [&](const auto& element) {
-        return element.first == id &&
-               (element.second == index || element.second.empty() || index.empty());
-      });
-      if (race && raced_.insert(text_of(node, "id")).second) {
-        complain(node, fmt::format("a block writes '{}', which is read between it and the block "
-                                   "before; on a GPU an item may still be reading: put HY_ITEMS "
-                                   "{{}} behind what reads",
-                                   user_name(*declaration)));
-      }
-    };
-    if (const Json* element = atomic_operand(node, kind)) check(*element);
-    for_each_written(node, kind, check);
-    const auto inner = node.find("inner");
-    if (inner == node.end()) return;
-    for (const Json& child : *inner) check_block(child, read);
-  }
-
+  const std::string headers_;  // what precedes the names of the header's own files
+  Diagnostics diagnostics_;
   Analysis analysis_;
-  bool in_body_ = false;
-  std::set<std::string> raced_;     // writes that were complained of
-  std::set<std::string> outside_;   // locals of this body that no block contains, by clang's id
+  std::map<std::string, std::string> typedefs_;
   std::set<std::string> privates_;  // parameters of this kernel that each item has for itself
+  bool in_body_ = false;
+  // By clang's id, of this function:
+  std::set<std::string> outside_;  // locals that no block contains
+  std::set<std::string> indices_;  // what blocks count by
 };
 
 }  // namespace
 
-Result<Analysis> analyze(std::string_view json) {
+Result<Analysis> analyze(std::string_view json, std::string_view headers) {
   try {
-    return Analyzer().run(parse_tree(json));
+    return Analyzer(headers).run(parse_tree(json));
   } catch (const std::exception& exception) {
     return error(StatusCode::kInternal, "clang's syntax tree was not understood: {}",
                  exception.what());

@@ -18,8 +18,9 @@ struct Analysis {
   std::string diagnostics;      // "file:line:column: error: ..." lines; empty if all rules hold
 };
 
-// `json` is the output of clang -ast-dump=json for the CPU form of the dialect. kInternal if it is
-// not what halyard/kernel.h and the supported clang versions produce.
-Result<Analysis> analyze(std::string_view json);
+// `json` is the output of clang -ast-dump=json for the CPU form of the dialect, `headers` what the
+// paths of the dialect's own headers begin with. kInternal if it is not what halyard/kernel.h and
+// the supported clang versions produce.
+Result<Analysis> analyze(std::string_view json, std::string_view headers);
 
 }  // namespace halyard::inline v0::compiler

@@ -111,6 +111,27 @@ TEST_F(CompileCached, AHeaderOfAHeaderCounts) {
   EXPECT_EQ(size_of(compile()), 32u);
 }
 
+TEST_F(CompileCached, AHeaderThatOnlyOneTargetIncludesCounts) {
+  write("a/size.h",
+        "#define SIZE 4\n#if defined(__NVPTX__) || defined(__aarch64__)\n#include \"value.h\"\n"
+        "#else\n#define VALUE 0\n#endif\n");
+  write("k.hyk",
+        "#include \"size.h\"\n"
+        "HY_KERNEL(k, SIZE, 1, 1, HY_OUT(int, y)) { HY_ITEMS { y[HY_X] = VALUE; } }\n");
+  std::vector<std::string> inputs;
+  options_.inputs = &inputs;
+  for (const char* const target : {"ptx-sm_80", "aarch64"}) {
+    options_.targets = {target};
+    write("a/value.h", "#define VALUE 1\n");
+    const CachedResult first = compile();
+    EXPECT_THAT(inputs, ::testing::Contains(path("a/value.h"))) << target;
+    write("a/value.h", "#define VALUE 77\n");
+    const CachedResult second = compile();
+    EXPECT_FALSE(second.hit) << target;
+    EXPECT_NE(second.bytes, first.bytes) << target;
+  }
+}
+
 TEST_F(CompileCached, ANewHeaderThatIsFoundFirstCounts) {
   EXPECT_EQ(size_of(compile()), 4u);
   write("b/size.h", "#define SIZE 2\n");

@@ -131,9 +131,6 @@ TEST(ShaderLanguage, NamesTheLineOfWhatATargetCannotSay) {
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
        "  switch (y[0]) {\n"
        "    case 1 ... 3: y[2] = 1; } } }"},
-      {"assembly",
-       "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n\n"
-       "  __asm__(\"nop\"); y[0] = 1; } }"},
       {"a call of '__builtin_clz'",
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n\n"
        "  y[0] = (uint)__builtin_clz(y[1]); } }"},

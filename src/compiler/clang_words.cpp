@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/clang_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::compiler {
+namespace {
+
+constexpr std::string_view kError = ": error: ";
+
+// What clang's message holds, and what it means; {} is what clang has put in quotes.
+struct Meaning {
+  std::string_view words;
+  std::string_view sentence;
+};
+
+constexpr std::array kMeanings = {
+    Meaning{"'break' statement cannot be used in OpenMP",
+            "break leaves a block; `continue` ends one item's part (rule 1)"},
+    Meaning{"cannot return from OpenMP region",
+            "return leaves a block; `continue` ends one item's part (rule 1)"},
+    Meaning{"use of undeclared label",
+            "no label '{}' here: no goto leaves or enters a block (rule 1)"},
+    Meaning{"statement not in switch statement",
+            "'{}' without its switch: none outside leads into a block (rule 1)"},
+    Meaning{"unknown type name 'HY_FIELD_",
+            "a parameter of no kind that halyard/kernel.h or halyard/kernel_tensor.h names"},
+    Meaning{"read-only variable is not assignable",
+            "this is a constant: inputs and scalars are never written (rule 3)"},
+    Meaning{"with const-qualified type",
+            "'{}' is a constant: inputs and scalars are never written (rule 3)"},
+    Meaning{"drops const qualifier",
+            "this takes away that it is a constant: inputs are never written (rule 3)"},
+    Meaning{"discards qualifiers",
+            "this takes away that it is a constant: inputs are never written (rule 3)"},
+    Meaning{"variable length array used", "the length of an array is a constant"},
+    Meaning{"attempt to use a poisoned identifier",
+            "a name of the header's own: one source is for all targets"},
+    Meaning{"call to undeclared function",
+            "no function '{}'; there is no library but halyard/kernel_math.h"},
+};
+
+std::string_view quoted(std::string_view text) {
+  const std::size_t begin = text.find('\'');
+  if (begin == text.npos) return {};
+  text.remove_prefix(begin + 1);
+  return text.substr(0, text.find('\''));
+}
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// How the source declares a parameter: "HY_PRIVATE" of HY_PRIVATE(T, name); empty if it does not.
+std::string_view declared_by(std::string_view source, std::string_view name) {
+  for (std::size_t at = source.find("HY_"); at != source.npos; at = source.find("HY_", at + 3)) {
+    std::size_t end = at;
+    while (end < source.size() && is_word(source[end])) ++end;
+    const std::string_view macro = source.substr(at, end - at);
+    if (end == source.size() || source[end] != '(') continue;
+    std::size_t begin = source.find_first_of(",)", end);
+    if (begin == source.npos || source[begin] == ')') continue;
+    begin = source.find_first_not_of(" \n\t", begin + 1);
+    if (begin == source.npos || !source.substr(begin).starts_with(name)) continue;
+    const std::size_t behind = begin + name.size();
+    if (behind < source.size() && is_word(source[behind])) continue;
+    if (macro.starts_with("HY_PRIVATE") || macro.find("_TENSOR") != macro.npos ||
+        macro.find("_TILE") != macro.npos) {
+      return macro;
+    }
+  }
+  return {};
+}
+
+// Of a name that is not declared where it stands.
+std::string meaning_of(std::string_view name, std::string_view source) {
+  const auto is_axis = [&](std::string_view before) {
+    return name.size() == before.size() + 1 && name.starts_with(before) &&
+           std::string_view("xyz").find(name.back()) != std::string_view::npos;
+  };
+  if (is_axis("hy_")) {
+    return "indices of items, and HY_MY, are only in HY_ITEMS, HY_ITEMS_BELOW and HY_ITEMS_FIRST "
+           "(rule 2)";
+  }
+  if (is_axis("hy_n") || is_axis("hy_g") || is_axis("hy_c")) {
+    return "blocks and indices of groups are only in the body of a kernel (rule 2)";
+  }
+  for (const auto& [prefix, what] :
+       {std::pair("hy_in", "input tensor"), std::pair("hy_out", "output tensor")}) {
+    if (!name.starts_with(prefix) || name.find('_', 3) == name.npos) continue;
+    const std::size_t end = name.find('_', 3);
+    return fmt::format("'{}' is no {} of rank {}", name.substr(end + 1), what, name[end - 1]);
+  }
+  if (name.starts_with("hy_t_")) return fmt::format("'{}' is no tensor", name.substr(5));
+  if (name.starts_with("hy_my_")) {
+    return fmt::format("'{}' is neither HY_PRIVATE nor HY_PRIVATE_ARRAY", name.substr(6));
+  }
+  const std::string_view macro = declared_by(source, name);
+  if (macro.starts_with("HY_PRIVATE")) {
+    return fmt::format("'{}' is each item's own: HY_MY({}), in a block", name, name);
+  }
+  if (!macro.empty()) {
+    return fmt::format("'{}' is a tensor: HY_AT or HY_Y, with its rank, gives an element", name);
+  }
+  return {};
+}
+
+// Of an enumerator hy$<key>$<kernel>$<parameter>.
+std::string meaning_of_second(std::string_view enumerator) {
+  if (!enumerator.starts_with("hy$") || std::ranges::count(enumerator, '$') < 3) return {};
+  const std::size_t key = enumerator.find('$', 3);
+  return fmt::format("a second parameter '{}'",
+                     enumerator.substr(enumerator.find('$', key + 1) + 1));
+}
+
+// Of an operand that has none of the types that the header selects among.
+std::string meaning_of_type(std::string_view type) {
+  return type.ends_with('*')
+             ? std::string("an atomic is on an element of int or uint that may be written")
+             : fmt::format("'{}' is no type of elements; float, int, uint and double are", type);
+}
+
+std::string meaning_of_message(std::string_view message, std::string_view source) {
+  if (message.starts_with("use of undeclared identifier")) {
+    return meaning_of(quoted(message), source);
+  }
+  constexpr std::string_view kSecondKernel = "redefinition of 'hy_constants_";
+  if (message.starts_with(kSecondKernel)) {
+    return fmt::format("a second kernel '{}'", quoted(message).substr(std::size("hy_constants")));
+  }
+  if (message.starts_with("controlling expression type") &&
+      message.find("not compatible") != message.npos) {
+    return meaning_of_type(quoted(message));
+  }
+  for (const Meaning& meaning : kMeanings) {
+    if (message.find(meaning.words) == message.npos) continue;
+    std::string sentence(meaning.sentence);
+    const std::size_t gap = sentence.find("{}");
+    if (gap != sentence.npos) sentence.replace(gap, 2, quoted(message));
+    return sentence;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string in_our_words(std::string_view diagnostics, std::string_view source) {
+  std::string ours;
+  for (std::string_view rest = diagnostics; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::size_t at = line.find(kError);
+    if (at == line.npos) continue;
+    const std::string_view message = line.substr(at + kError.size());
+    std::string sentence = meaning_of_message(message, source);
+    // The parameters of a second kernel are not meant.
+    if (message.starts_with("redefinition of enumerator") && ours.empty()) {
+      sentence = meaning_of_second(quoted(message));
+    }
+    // Where the macros' scans end, before anything has counted.
+    if (message.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
+      sentence = "more than 40 parameters and statements on sizes";
+    }
+    if (sentence.empty()) continue;
+    const std::string said = fmt::format("{}{}{}\n", line.substr(0, at), kError, sentence);
+    if (ours.find(said) == std::string::npos) ours += said;
+  }
+  return ours + std::string(diagnostics);
+}
+
+}  // namespace halyard::inline v0::compiler

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/expression.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace halyard::inline v0::compiler {
+namespace {
+
+template <std::size_t kCount>
+bool is_one_of(std::string_view kind, const std::array<std::string_view, kCount>& kinds) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+// The operand that a selection has, which is decided when it is compiled.
+const Json* selected(const Json& selection) {
+  for (const Json& part : selection.at("inner")) {
+    const auto found = part.find("selected");
+    if (found != part.end() && found->get<bool>()) return &part.at("inner").back();
+  }
+  return nullptr;
+}
+
+// One step from an expression to the variable behind it; null where there is none to take.
+const Json* behind(const Json& expression, const std::string& kind) {
+  static constexpr std::array<std::string_view, 6> kTransparent = {
+      "ParenExpr",  "ImplicitCastExpr",     "CStyleCastExpr",
+      "MemberExpr", "ExtVectorElementExpr", "UnaryOperator"};
+  const auto inner = expression.find("inner");
+  if (inner == expression.end() || inner->empty()) return nullptr;
+  if (is_one_of(kind, kTransparent)) return &inner->at(0);
+  if (kind == "GenericSelectionExpr") return selected(expression);
+  if (kind == "ArraySubscriptExpr") {  // y[0], and 0[y]
+    return &inner->at(has_pointer_type(inner->at(1)) ? 1 : 0);
+  }
+  if (kind == "CompoundAssignOperator") return &inner->at(0);
+  if (kind != "BinaryOperator") return nullptr;
+  const std::string opcode = text_of(expression, "opcode");
+  if (opcode == ",") return &inner->at(1);
+  if (opcode == "=") return &inner->at(0);
+  return &inner->at(has_pointer_type(inner->at(1)) ? 1 : 0);  // y + 1, and 1 + y
+}
+
+}  // namespace
+
+std::string resolved_type(const Json& node) {
+  const auto type = node.find("type");
+  if (type == node.end()) return {};
+  std::string resolved = text_of(*type, "desugaredQualType");
+  return resolved.empty() ? text_of(*type, "qualType") : resolved;
+}
+
+bool is_pointer(std::string_view type) {
+  std::size_t at = type.find('*');
+  // A vector is __attribute__((__vector_size__(4 * sizeof(int)))) int.
+  while (at != type.npos && type.substr(at).starts_with("* sizeof(")) at = type.find('*', at + 1);
+  return at != type.npos;
+}
+
+const Json& without_parentheses(const Json& expression) {
+  const Json* at = &expression;
+  while (is_kind(*at, "ParenExpr")) at = &at->at("inner").at(0);
+  return *at;
+}
+
+const Json& without_casts(const Json& expression) {
+  const Json* at = &expression;
+  while (is_kind(*at, "ImplicitCastExpr") || is_kind(*at, "ParenExpr")) {
+    at = &at->at("inner").at(0);
+  }
+  return *at;
+}
+
+const Json* referent(const Json& expression) {
+  static constexpr std::array<std::string_view, 3> kLiterals = {"CompoundLiteralExpr",
+                                                                "StringLiteral", "PredefinedExpr"};
+  for (const Json* at = &expression; at != nullptr;) {
+    const std::string kind = text_of(*at, "kind");
+    if (kind == "DeclRefExpr") return &at->at("referencedDecl");
+    // A null pointer refers to nothing.
+    if (is_one_of(kind, kLiterals) || text_of(*at, "castKind") == "NullToPointer") return at;
+    at = behind(*at, kind);
+  }
+  return nullptr;
+}
+
+std::string user_name(const Json& declaration) {
+  const std::string name = text_of(declaration, "name");
+  const bool own = name.starts_with("hy_out") || name.starts_with("hy_in") ||
+                   name.starts_with("hy_t_") || name.starts_with("hy_my_");
+  return own ? name.substr(name.find('_', 3) + 1) : name;
+}
+
+bool is_write(const Json& node) {
+  const std::string kind = text_of(node, "kind");
+  if (kind == "CompoundAssignOperator") return true;
+  const std::string opcode = text_of(node, "opcode");
+  return (kind == "BinaryOperator" && opcode == "=") ||
+         (kind == "UnaryOperator" && (opcode == "++" || opcode == "--"));
+}
+
+const Json* atomic_operand(const Json& node) {
+  const std::string kind = text_of(node, "kind");
+  if (kind == "AtomicExpr") return &node.at("inner").at(0);
+  if (kind != "CallExpr" || node.at("inner").size() < 2) return nullptr;
+  const Json* callee = referent(node.at("inner").at(0));
+  const bool atomic = callee != nullptr && text_of(*callee, "name").starts_with("__sync_");
+  return atomic ? &node.at("inner").at(1) : nullptr;
+}
+
+const Json* loop_of_block(const Json& directive) {
+  // Each holds the next, and, behind it, what the tree has elsewhere too.
+  const Json* at = &directive;
+  for (const std::string_view kind : {"CapturedStmt", "CapturedDecl", "ForStmt"}) {
+    const auto inner = at->find("inner");
+    if (inner == at->end()) return nullptr;
+    const auto found = std::ranges::find_if(
+        *inner, [&](const Json& child) { return text_of(child, "kind") == kind; });
+    if (found == inner->end()) return nullptr;
+    at = &*found;
+  }
+  return at;
+}
+
+}  // namespace halyard::inline v0::compiler

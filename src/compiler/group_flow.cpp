@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/group_flow.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+#include "compiler/expression.h"
+
+namespace halyard::inline v0::compiler {
+namespace {
+
+// An element of a parameter: clang's id of the parameter, and the index if it is a number.
+using Elements = std::set<std::pair<std::string, std::string>>;
+
+void add(Elements& to, const Elements& from) { to.insert(from.begin(), from.end()); }
+
+bool is_parameter(const Json& declaration) { return is_kind(declaration, "ParmVarDecl"); }
+
+// Whether it is parameter[index], and not an array's array.
+bool is_plain_element(const Json& expression) {
+  return is_kind(expression, "ArraySubscriptExpr") &&
+         is_kind(without_casts(expression.at("inner").at(0)), "DeclRefExpr");
+}
+
+std::pair<std::string, std::string> element_of(const Json& expression, const Json& declaration) {
+  const Json& element = without_casts(expression);
+  std::string index;
+  if (is_plain_element(element)) {
+    const Json& number = without_casts(element.at("inner").at(1));
+    if (is_kind(number, "IntegerLiteral")) index = text_of(number, "value");
+  }
+  return {text_of(declaration, "id"), index};
+}
+
+// Whether the condition of a loop always holds.
+bool is_endless(const Json& condition) {
+  if (condition.empty()) return true;
+  const Json& number = without_casts(condition);
+  return is_kind(number, "IntegerLiteral") && text_of(number, "value") != "0";
+}
+
+bool is_never(const Json& condition) {
+  const Json& number = without_casts(condition);
+  return is_kind(number, "IntegerLiteral") && text_of(number, "value") == "0";
+}
+
+class Flow {
+ public:
+  explicit Flow(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  // Goes through a statement or expression. `read` is what may have been read since the latest
+  // block: nothing where no way leads.
+  void follow(const Json& node, Elements& read) {
+    const std::string kind = text_of(node, "kind");
+    const auto inner = node.find("inner");
+    if (kind == "BreakStmt") {
+      if (at_break_ != nullptr) add(*at_break_, std::exchange(read, {}));
+    } else if (kind == "ContinueStmt") {
+      if (at_continue_ != nullptr) add(*at_continue_, std::exchange(read, {}));
+    } else if (inner == node.end()) {
+      if (kind == "ReturnStmt") read.clear();
+    } else if (kind == "OMPSimdDirective") {
+      if (const Json* loop = loop_of_block(node)) check_block(*loop, read);
+      read.clear();
+    } else if (kind == "IfStmt") {
+      follow(inner->at(0), read);
+      Elements otherwise = read;
+      follow(inner->at(1), read);
+      if (inner->size() > 2) follow(inner->at(2), otherwise);
+      add(read, otherwise);
+    } else if (kind == "ForStmt") {  // start, a variable of the condition, condition, step, body
+      follow(inner->at(0), read);
+      follow_loop({inner->at(2), inner->at(4), inner->at(3), is_endless(inner->at(2))}, read);
+    } else if (kind == "WhileStmt") {
+      follow_loop({inner->at(0), inner->at(1), nothing_, is_endless(inner->at(0))}, read);
+    } else if (kind == "DoStmt") {
+      const Json& again = inner->at(1);
+      follow_loop({nothing_, inner->at(0), again, is_endless(again), is_never(again) ? 1 : 2},
+                  read);
+    } else if (kind == "SwitchStmt") {
+      follow_switch(inner->at(0), inner->at(1), read);
+    } else if (kind == "CaseStmt" || kind == "DefaultStmt") {
+      if (kind == "DefaultStmt") switch_->has_default = true;
+      add(read, switch_->start);
+      follow(inner->back(), read);
+    } else if (kind != "UnaryExprOrTypeTraitExpr") {  // sizeof reads nothing
+      note_reads(node, kind, read);
+      for (const Json& child : *inner) follow(child, read);
+      if (kind == "ReturnStmt") read.clear();
+    }
+  }
+
+ private:
+  struct Switch {
+    const Elements& start;
+    bool& has_default;
+  };
+
+  struct Loop {
+    const Json& condition;  // before each round
+    const Json& body;
+    const Json& step;  // behind each round
+    bool is_endless = false;
+    int rounds = 2;
+  };
+
+  // Loops are taken to run twice at least, but for `do` once by a 0: what their end reads meets the
+  // blocks at their start.
+  void follow_loop(const Loop& loop, Elements& read) {
+    Elements left, continued;
+    Elements* const outer_break = std::exchange(at_break_, &left);
+    Elements* const outer_continue = std::exchange(at_continue_, &continued);
+    for (int round = 0; round < loop.rounds; ++round) {
+      follow(loop.condition, read);
+      follow(loop.body, read);
+      add(read, std::exchange(continued, {}));
+      follow(loop.step, read);
+    }
+    follow(loop.condition, read);
+    at_break_ = outer_break;
+    at_continue_ = outer_continue;
+    if (loop.is_endless) read.clear();
+    add(read, left);
+  }
+
+  void follow_switch(const Json& condition, const Json& body, Elements& read) {
+    follow(condition, read);
+    const Elements start = std::exchange(read, {});
+    Elements left;
+    bool has_default = false;
+    const Switch here{start, has_default};
+    const Switch* const outer = std::exchange(switch_, &here);
+    Elements* const outer_break = std::exchange(at_break_, &left);
+    follow(body, read);
+    at_break_ = outer_break;
+    switch_ = outer;
+    if (!has_default) add(read, start);
+    add(read, left);
+  }
+
+  void note_reads(const Json& node, const std::string& kind, Elements& read) {
+    const auto note = [&](const Json& expression, bool may_write) {
+      const Json* declaration = referent(expression);
+      if (declaration == nullptr) {
+        if (!may_write) {
+          diagnostics_.complain(node, "cannot tell what this reads; index the parameter itself");
+        }
+      } else if (is_parameter(*declaration)) {
+        read.insert(element_of(expression, *declaration));
+      }
+    };
+    const auto arrow = node.find("isArrow");
+    if (kind == "ArraySubscriptExpr" ||
+        (kind == "UnaryOperator" && text_of(node, "opcode") == "*") ||
+        (arrow != node.end() && arrow->get<bool>())) {
+      note(node, false);
+    }
+    for_each_address(node, note);  // that of what may be written is looked at elsewhere
+  }
+
+  void check_block(const Json& node, const Elements& read) {
+    const auto check = [&](const Json& target) {
+      const Json* declaration = referent(target);
+      if (declaration == nullptr) return;
+      const auto [id, index] = element_of(target, *declaration);
+      const bool race = std::any_of(read.begin(), read.end(), [&](const auto& element) {
+        return element.first == id &&
+               (element.second == index || element.second.empty() || index.empty());
+      });
+      if (!race) return;
+      diagnostics_.complain(node,
+                            fmt::format("a block writes '{}', which is read between it and the "
+                                        "block before; on a GPU an item may still be reading: put "
+                                        "HY_ITEMS {{}} behind what reads",
+                                        user_name(*declaration)));
+    };
+    if (const Json* element = atomic_operand(node)) check(*element);
+    for_each_written(node, check);
+    const auto inner = node.find("inner");
+    if (inner == node.end()) return;
+    for (const Json& child : *inner) check_block(child, read);
+  }
+
+  const Json nothing_;
+  Diagnostics& diagnostics_;
+  // Of the loop or switch that is being followed; null outside.
+  Elements* at_break_ = nullptr;
+  Elements* at_continue_ = nullptr;
+  const Switch* switch_ = nullptr;
+};
+
+}  // namespace
+
+void check_group_flow(const Json& body, Diagnostics& diagnostics) {
+  Elements read;
+  Flow(diagnostics).follow(body, read);
+}
+
+}  // namespace halyard::inline v0::compiler

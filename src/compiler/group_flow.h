@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rule 6 of halyard/kernel.h: what is read outside blocks, the next block does not write, whichever
+// way the control flow of the group takes to it.
+#pragma once
+
+#include "compiler/diagnostics.h"
+
+namespace halyard::inline v0::compiler {
+
+// `body` is the function of a kernel's body, in the form for CPUs.
+void check_group_flow(const Json& body, Diagnostics& diagnostics);
+
+}  // namespace halyard::inline v0::compiler
