@@ -165,6 +165,7 @@ class World {
   bool justified(const PlannedPoint& point);
   // Somebody has signalled that value.
   bool exact(const PlannedPoint& point);
+  // Whether it holds once it is known which barriers have happened.
   template <class F>
   bool find_out(const F& holds);
   std::vector<std::uint32_t> inputs(std::uint32_t node) const;
@@ -177,6 +178,7 @@ class World {
   bool ended(const Record& record) const;
   bool waits(const Record& record) const;
   bool left_behind(const Record& record) const;
+  // What does not hold, and of which node.
   std::pair<std::string, std::int64_t> find_left_behind();
   void check_left_behind();
   void drop_handles();

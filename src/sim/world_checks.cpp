@@ -320,8 +320,17 @@ void World::check_refusal(const Record& record) {
   const std::string what = record.cause.to_string();
   const bool lossy = std::ranges::find(lossy_queues_, record.queue) != lossy_queues_.end();
   switch (record.cause.code()) {
-    case StatusCode::kInvalidArgument:  // one of its values is passed already
-      return check(!record.signals.empty(), what, record.node);
+    case StatusCode::kInvalidArgument: {
+      const auto is_late = [&](const PlannedPoint& signal) {
+        const auto waits_for_it = [&](const PlannedPoint& wait) {
+          return wait.semaphore == signal.semaphore && wait.value >= signal.value;
+        };
+        // What it has come to without a handle of the world's nobody has seen.
+        return dropped_[signal.semaphore] || words_[signal.semaphore].value >= signal.value ||
+               std::ranges::any_of(record.waits, waits_for_it);
+      };
+      return check(std::ranges::any_of(record.signals, is_late), what, record.node);
+    }
     case StatusCode::kResourceExhausted:
       return check(plan_.small_backlog() || may_be_lost_[plan_.device_of(node.queue)], what,
                    record.node);
