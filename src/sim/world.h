@@ -186,6 +186,7 @@ class World {
   void find_lossy_queues();
   void check_records();
   void check_inputs(std::uint32_t node);
+  bool has_failing_call(const Record& record) const;
   void check_refusal(const Record& record);
   bool explained(const Record& record, const Status& cause);
   bool caused(std::uint32_t semaphore, std::string_view message);

@@ -314,6 +314,12 @@ void World::find_lossy_queues() {
   }
 }
 
+bool World::has_failing_call(const Record& record) const {
+  const SimDriverOptions& options = plan_.options;
+  return options.native.failing_call != 0 &&
+         plan_.device_of(plan_.nodes[record.node].queue) == options.faulty_device;
+}
+
 // Without looking at when.
 void World::check_refusal(const Record& record) {
   const Node& node = plan_.nodes[record.node];
@@ -332,8 +338,7 @@ void World::check_refusal(const Record& record) {
       return check(std::ranges::any_of(record.signals, is_late), what, record.node);
     }
     case StatusCode::kResourceExhausted:
-      return check(plan_.small_backlog() || may_be_lost_[plan_.device_of(node.queue)], what,
-                   record.node);
+      return check(plan_.small_backlog() || has_failing_call(record), what, record.node);
     case StatusCode::kFailedPrecondition:
       // Another node has set or reset the event that they have in common.
       return check(node.kind == NodeKind::kEvent && node.chained && record.after_node, what,
@@ -417,7 +422,6 @@ void World::check_inputs(std::uint32_t k) {
 // Why a submission may have failed like this, without looking at when.
 bool World::explained(const Record& record, const Status& cause) {
   const Node& node = plan_.nodes[record.node];
-  const auto& options = plan_.options;
   switch (cause.code()) {
     case StatusCode::kDeviceLost:
     case StatusCode::kUnavailable:
@@ -426,10 +430,7 @@ bool World::explained(const Record& record, const Status& cause) {
     case StatusCode::kResourceExhausted:
       // The pool is too small.
       if (node.kind == NodeKind::kPool && !record.after_node && plan_.faulty) return true;
-      if (options.native.failing_call != 0 &&
-          plan_.device_of(node.queue) == options.faulty_device) {
-        return true;
-      }
+      if (has_failing_call(record)) return true;
       break;
     case StatusCode::kCancelled:
       if (record.cancelled) return true;
