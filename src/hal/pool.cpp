@@ -268,6 +268,9 @@ void PoolObject::end(PoolReturn& deallocation) noexcept {
     base::LockGuard lock(mutex_);
     if (deallocation.linked()) {
       returns_.erase(deallocation);
+      // Who is told below may ask before the lane says that it is retired, and nobody tells again.
+      const Frontier& at = deallocation.frontier;
+      if (!at.lane->is_dead(at.sequence)) space_.pass(at);
     } else {
       --unissued_returns_;
     }

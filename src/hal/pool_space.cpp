@@ -137,6 +137,14 @@ void PoolSpace::give(PoolBlock& block, const Frontier& frontier) noexcept {
   free(block);
 }
 
+void PoolSpace::pass(const Frontier& frontier) noexcept {
+  free_.for_each([&](PoolBlock& block) {
+    if (block.frontier.lane != frontier.lane || block.frontier.sequence > frontier.sequence) return;
+    check_given_back(block);
+    block.frontier = {};
+  });
+}
+
 void PoolSpace::put_back(PoolBlock& block) noexcept {
   if (block.was_used) --statistics_.reuses;
   free(block);

@@ -90,6 +90,8 @@ class PoolSpace {
   PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
   // Back from who used it, up to `frontier`.
   void give(PoolBlock& block, const Frontier& frontier) noexcept;
+  // The device has passed `frontier`, though its lane may be about to retire it only.
+  void pass(const Frontier& frontier) noexcept;
   // Back as if it had not been taken.
   void put_back(PoolBlock& block) noexcept;
 

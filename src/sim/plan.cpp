@@ -130,6 +130,17 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     loses_devices |= node.kind == NodeKind::kLoseDevice;
     nodes.push_back(std::move(node));
   }
+  if (!faulty) {
+    // Without faults nobody needs a handle of what he has submitted, and pools may be small where
+    // everything can be given back.
+    Random more(Random::mix(seed ^ 0x6d6f7265));
+    tight_pools = !small_backlog() && more.one_in(2);
+    pool_size = 4096 * more.between(1, 2);
+    for (Node& node : nodes) {
+      if (tight_pools && node.kind == NodeKind::kPool) node.chained = false;
+      if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
+    }
+  }
   loses_devices |= options.native.failing_call != 0;
 }
 
@@ -147,11 +158,11 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
 
 std::string Plan::describe() const {
   std::string text = fmt::format(
-      "{} device(s) of {}, {} queue(s), {} semaphore(s), {} thread(s){}{}{}{}{}\n", devices,
+      "{} device(s) of {}, {} queue(s), {} semaphore(s), {} thread(s){}{}{}{}{}{}\n", devices,
       kDrivers[static_cast<int>(driver)], queues(), semaphores, threads,
       small_backlog() ? fmt::format(", backlog of {}", options.max_backlog) : "",
-      spurious ? ", spurious wake-ups" : "", options.marks_every_submission ? "" : ", markers",
-      options.own_domains ? ", own domains" : "",
+      spurious ? ", spurious wake-ups" : "", tight_pools ? ", small pools" : "",
+      options.marks_every_submission ? "" : ", markers", options.own_domains ? ", own domains" : "",
       options.native.failing_call != 0
           ? fmt::format(", call {} of device {} fails{}", options.native.failing_call,
                         options.faulty_device, options.native.fails_for_good ? " for good" : "")

@@ -119,11 +119,16 @@ struct Plan {
   std::uint32_t semaphores = 1;
   std::uint32_t threads = 1;
   std::uint64_t pool_size = 0;
+  // No faults: pools have room for a few blocks only. All are given back.
+  bool tight_pools = false;
   bool tight = false;     // async: there may be too little memory
   bool spurious = false;  // waits on futexes end early, weak exchanges fail
   bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;
   SimDriverOptions options;
+  // A lie, to see that it is found out: some work also waits for what the world does not know of,
+  // and never comes.
+  bool forgets = false;
   std::vector<Node> nodes;
   // producers[s]: who signals semaphore s, by value.
   struct Producer {

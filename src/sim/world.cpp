@@ -117,7 +117,8 @@ bool World::open() {
     cells_of_.push_back(std::move(*cells));
     cells_of_.push_back(std::move(*tokens));
     Result<hal::Pool> pool = device.create_pool(
-        {.slab_size = 4096, .max_size = plan_.faulty ? plan_.pool_size : hal::kWholeSize});
+        {.slab_size = 4096,
+         .max_size = plan_.faulty || plan_.tight_pools ? plan_.pool_size : hal::kWholeSize});
     check(pool.ok(), "no pool");
     pools_.push_back(std::move(*pool));
 
@@ -141,6 +142,12 @@ bool World::open() {
   for (std::uint32_t s = 0; s < plan_.semaphores; ++s) {
     semaphores_.push_back(
         devices_[s % devices_.size()].create_semaphore(0, fmt::format("s{}", s)).value());
+  }
+  if (plan_.forgets) never_ = devices_[0].create_semaphore(0, "never").value();
+  pool_nodes_ = static_cast<std::uint32_t>(std::ranges::count_if(
+      plan_.nodes, [](const Node& node) { return node.kind == NodeKind::kPool; }));
+  if (plan_.tight_pools && pool_nodes_ != 0) {
+    pools_planned_ = devices_[0].create_semaphore(0, "all pool nodes").value();
   }
   return true;
 }
@@ -196,6 +203,7 @@ void World::perform(std::uint32_t k) {
       break;
     case NodeKind::kPool:
       use_pool(k);
+      if (--pool_nodes_ == 0 && pools_planned_) (void)pools_planned_.signal(1);
       break;
     case NodeKind::kSignal:
       signal(k);
@@ -378,11 +386,11 @@ void World::reached(std::uint32_t k, const Status& status) {
   if (!node.chained) return;
   const hal::Semaphore own = observer.own;
   if (!own || node.queue >= queues_.size()) return;  // the program ends
-  const hal::Point point(own, 1);
+  const hal::Point point(own, 2);
   const hal::Queue queue = queues_[node.queue];
   if (!queue) return;
-  (void)queue.barrier({.signal = {&point, 1}});
-  (void)own.signal(2);  // refused where the barrier has failed it
+  observer.submitted = queue.barrier({.signal = {&point, 1}});
+  observer.signalled = own.signal(1);  // refused where the barrier was faster, or has failed it
 }
 
 void World::cancel(std::uint32_t k) {

@@ -6,8 +6,8 @@
 // waits for. The reference is no second engine but what happened. Wherever another thread may go
 // on:
 //
-//   - a semaphore has a value that a producer signals which has written its token; it does not go
-//     back, nor does a failure;
+//   - a semaphore has the value of a producer that has written its token; it does not go back, nor
+//     does a failure;
 //   - who has written its token had its waits satisfied so: for each (s, v) a producer of s with a
 //     value of at least v has written its own. A barrier, which writes none, has run if it was
 //     submitted and its waits are satisfied.
@@ -18,6 +18,9 @@
 //   - a submission that is complete has run; one that was cancelled, or failed for a wait, has not;
 //   - a failure has a reason: a planted fault, or a failed semaphore that it waits for;
 //   - without faults everything completes, and semaphores end at their largest value;
+//   - with faults, when time has passed, and before anything closes: what has not ended waits for
+//     what has neither been signalled nor failed, or stands behind such; who has ended has told his
+//     semaphores how, and they their callbacks;
 //   - each submission ends, each callback is called once, everything that was made is given back.
 //
 // Where two things race, either order is accepted.
@@ -30,6 +33,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hal/registry.h"
@@ -97,15 +101,17 @@ class World {
     std::vector<PlannedPoint> waits;
     std::vector<PlannedPoint> signals;
     bool after_node = false;  // it waits for an earlier one of its node, too
+    bool left = false;        // it had not ended when everything was to close
     int state = 0;            // how it ended
-    Status cause;
+    Status cause;             // or why it was refused
   };
   struct Observer {
     std::uint32_t calls = 0;
     bool registered = false;
     bool dropped = false;
     hal::Registration registration;
-    hal::Semaphore own;
+    hal::Semaphore own;  // the callback signals 1, what it submits 2
+    Status submitted, signalled;
   };
 
   // What a node works with, of the device of its queue.
@@ -155,19 +161,33 @@ class World {
 
   std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
   bool happened(std::uint32_t node) const noexcept;
-  bool signalled(const PlannedPoint& point) const noexcept;
+  // Somebody has signalled that value, or a larger one.
   bool justified(const PlannedPoint& point);
+  // Somebody has signalled that value.
+  bool exact(const PlannedPoint& point);
+  // Whether it holds once it is known which barriers have happened.
+  template <class F>
+  bool find_out(const F& holds);
   std::vector<std::uint32_t> inputs(std::uint32_t node) const;
   static hal::BufferRange cell(const Handles& handles, std::uint32_t node);
   static hal::BufferRange cell(const Handles& handles, std::uint32_t node, std::size_t word);
   static hal::BufferRange token_range(const Handles& handles, std::uint32_t node);
 
   void end_all();
+  void end_callbacks();
+  bool ended(const Record& record) const;
+  bool waits(const Record& record) const;
+  bool left_behind(const Record& record) const;
+  // What does not hold, and of which node.
+  std::pair<std::string, std::int64_t> find_left_behind();
+  void check_left_behind();
   void drop_handles();
   void check_values();
   void find_lossy_queues();
   void check_records();
   void check_inputs(std::uint32_t node);
+  bool has_failing_call(const Record& record) const;
+  void check_refusal(const Record& record);
   bool explained(const Record& record, const Status& cause);
   bool caused(std::uint32_t semaphore, std::string_view message);
   void check(bool condition, std::string_view what, std::int64_t node = -1);
@@ -177,11 +197,15 @@ class World {
   const Plan& plan_;
   Random random_;
   bool abrupt_ = false;  // handles go while work is in flight
+  bool closed_ = false;  // a device was closed by a node
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
   std::vector<hal::Device> devices_;
   std::vector<hal::Queue> queues_;
   std::vector<hal::Semaphore> semaphores_;
+  hal::Semaphore never_;          // Plan::forgets
+  hal::Semaphore pools_planned_;  // Plan::tight_pools: all that is to be given back was submitted
+  std::uint32_t pool_nodes_ = 0;  // that have not been
   std::vector<bool> dropped_;
   struct Word {
     std::uint64_t value = 0;

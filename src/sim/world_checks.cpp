@@ -14,7 +14,14 @@
 
 namespace halyard::inline v0::sim {
 
+using Look = timeline::Semaphore::Look;
 using State = timeline::Submission::State;
+
+namespace {
+
+Scheduler& scheduler() { return *Scheduler::current(); }
+
+}  // namespace
 
 void World::step() {
   for (std::uint32_t s = 0; s < semaphores_.size(); ++s) {
@@ -27,8 +34,8 @@ void World::step() {
       check(false, fmt::format("s{} was {}, is {}, failed: {}, {}", s, last.value, now.value,
                                last.failed, now.failed));
     }
-    if (now.value != last.value && !justified({s, now.value})) {
-      check(false, fmt::format("s{} is {}, which nobody has signalled", s, now.value));
+    if (now.value != last.value && !exact({s, now.value})) {
+      check(false, fmt::format("at a step: s{} is {}, which nobody has signalled", s, now.value));
     }
     last = now;
   }
@@ -36,7 +43,8 @@ void World::step() {
     if (shared_->cells[k].written != token(k)) return false;
     for (const PlannedPoint& point : plan_.nodes[k].waits) {
       if (by_host_[k] || justified(point)) continue;
-      check(false, fmt::format("ran before s{} was {}", point.semaphore, point.value), k);
+      check(false, fmt::format("at a step: has run, s{} was not {}", point.semaphore, point.value),
+            k);
     }
     return true;
   });
@@ -46,46 +54,180 @@ bool World::happened(std::uint32_t k) const noexcept {
   return passed_[k] || shared_->cells[k].written == token(k);
 }
 
-bool World::signalled(const PlannedPoint& point) const noexcept {
-  return std::ranges::any_of(plan_.producers[point.semaphore], [&](const Plan::Producer& producer) {
-    return producer.value >= point.value && happened(producer.node);
-  });
-}
-
 // Barriers may wait for barriers; in a circle of them, as for other producers of a value, one has
 // to begin. So what has happened is found from what has, and not from what is asked.
-bool World::justified(const PlannedPoint& point) {
-  for (bool more = true; more && !signalled(point);) {
+template <class F>
+bool World::find_out(const F& holds) {
+  const auto signalled = [this](const PlannedPoint& point) {
+    return std::ranges::any_of(plan_.producers[point.semaphore], [&](const auto& producer) {
+      return producer.value >= point.value && happened(producer.node);
+    });
+  };
+  for (bool more = true; more && !holds();) {
     more = false;
     for (std::uint32_t k = 0; k < plan_.nodes.size(); ++k) {
       const Node& node = plan_.nodes[k];
       if (node.kind != NodeKind::kBarrier || !submitted_[k] || passed_[k]) continue;
-      passed_[k] = std::ranges::all_of(
-          node.waits, [this](const PlannedPoint& wait) { return signalled(wait); });
+      passed_[k] = std::ranges::all_of(node.waits, signalled);
       more |= passed_[k];
     }
   }
-  return signalled(point);
+  return holds();
+}
+
+bool World::justified(const PlannedPoint& point) {
+  return find_out([&] {
+    return std::ranges::any_of(plan_.producers[point.semaphore], [&](const auto& producer) {
+      return producer.value >= point.value && happened(producer.node);
+    });
+  });
+}
+
+bool World::exact(const PlannedPoint& point) {
+  return find_out([&] {
+    return std::ranges::any_of(plan_.producers[point.semaphore], [&](const auto& producer) {
+      return producer.value == point.value && happened(producer.node);
+    });
+  });
 }
 
 // Unless this is a world where handles go while work is in flight, everything ends first. Where
 // something was planted, work may wait for what will never come, until its device closes.
 void World::end_all() {
-  if (!abrupt_) {
-    const Deadline patience =
-        plan_.faulty ? Deadline(std::chrono::microseconds(50)) : Deadline(kForever);
+  pools_planned_ = {};
+  if (!abrupt_ && plan_.faulty) {
+    check_left_behind();
+  } else if (!abrupt_) {
     for (const hal::Queue& queue : queues_) {
-      if (!queue) continue;  // it could not be renewed
-      const Status status = queue.wait_idle(patience);
-      check(status.ok() || plan_.faulty, status.to_string());
+      const Status status = queue.wait_idle(kForever);
+      check(status.ok(), status.to_string());
     }
-    if (!plan_.faulty) check_values();
+    check_values();
+    end_callbacks();
   }
   for (std::uint32_t k = 0; k < observers_.size(); ++k) {
     Observer& observer = observers_[k];
     if (observer.registered && !observer.dropped) waits_for_callback_.push_back(k);
     observer.own = {};
   }
+  never_ = {};
+}
+
+// All values are reached, so all callbacks are called, and what they submit completes.
+void World::end_callbacks() {
+  for (std::uint32_t k = 0; k < observers_.size(); ++k) {
+    const Observer& observer = observers_[k];
+    if (!observer.registered || observer.dropped) continue;
+    for (int turns = 0; observer.calls == 0 && turns < 1'000; ++turns) scheduler().sleep_for(1'000);
+    check(observer.calls == 1, "a callback was not called", k);
+  }
+  for (std::uint32_t k = 0; k < observers_.size(); ++k) {
+    const Observer& observer = observers_[k];
+    if (!observer.own || observer.calls == 0) continue;
+    const bool accepted = observer.submitted.ok();
+    const bool full =
+        observer.submitted.code() == StatusCode::kResourceExhausted && plan_.small_backlog();
+    check(accepted || full, observer.submitted.to_string(), k);
+    const std::uint64_t largest = accepted ? 2 : 1;
+    const Status reached = observer.own.wait(largest, kForever);
+    check(reached.ok(), reached.to_string(), k);
+    check(observer.own.query().value() == largest, "more than what a callback has signalled", k);
+    // What it has submitted may be faster.
+    check(observer.signalled.ok() || accepted, observer.signalled.to_string(), k);
+  }
+}
+
+// --- with faults ---------------------------------------------------------------------------------
+
+bool World::ended(const Record& record) const {
+  return record.handle.object()->state() >= State::kComplete;
+}
+
+// For what has neither come nor failed, or it stands behind what does.
+bool World::waits(const Record& record) const {
+  const Node& node = plan_.nodes[record.node];
+  // Of those whose handles were dropped nobody knows.
+  const auto may_go_on = [this](const Record& other) {
+    return other.accepted && (!other.lives || !ended(other));
+  };
+  for (const PlannedPoint& point : record.waits) {
+    if (const hal::Semaphore& semaphore = semaphores_[point.semaphore]) {
+      if (semaphore.object()->look(point.value) == Look::kPending) return true;
+      continue;
+    }
+    // Its handles are gone: it fails when nobody is left who signals it.
+    for (const auto& other : records_) {
+      const auto signals = [&](const PlannedPoint& its) {
+        return its.semaphore == point.semaphore;
+      };
+      if (may_go_on(*other) && std::ranges::any_of(other->signals, signals)) return true;
+    }
+  }
+  if (!record.after_node) return false;
+  for (const auto& other : records_) {
+    if (other.get() == &record) break;
+    const Node& its = plan_.nodes[other->node];
+    const bool event_in_common = its.kind == NodeKind::kEvent && !other->after_node &&
+                                 its.chained && node.chained && node.kind == its.kind &&
+                                 plan_.device_of(its.queue) == plan_.device_of(node.queue);
+    if ((other->node == record.node || event_in_common) && may_go_on(*other) &&
+        (!other->lives || waits(*other))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Devices and files are done soon; but what was lost may be found late, and who waits in vain for
+// memory is told late.
+void World::check_left_behind() {
+  constexpr int kMostTurns = 60;
+  constexpr Nanoseconds kShort = 50'000, kLong = 4'000'000;
+  for (int turns = 1;; ++turns) {
+    for (const hal::Queue& queue : queues_) {
+      if (queue) (void)queue.flush();
+    }
+    for (const hal::Semaphore& semaphore : semaphores_) {
+      if (semaphore) (void)semaphore.query();
+    }
+    scheduler().sleep_for(turns < 3 ? kShort : kLong);
+    if (turns < 3) continue;
+    const auto [what, node] = find_left_behind();
+    if (what.empty()) break;
+    if (turns == kMostTurns) check(false, what, node);
+  }
+  for (const auto& record : records_) record->left = record->lives && !ended(*record);
+}
+
+// Nobody asks for what is done on a queue whose handle is gone.
+bool World::left_behind(const Record& record) const {
+  if (!record.lives || ended(record) || waits(record)) return false;
+  const bool asked = std::ranges::any_of(
+      queues_, [&](const hal::Queue& queue) { return queue.object() == record.queue; });
+  return asked || record.handle.object()->state() != State::kIssued;
+}
+
+std::pair<std::string, std::int64_t> World::find_left_behind() {
+  for (const auto& record : records_) {
+    if (left_behind(*record)) {
+      return {"left behind, though nothing is left that it waits for", record->node};
+    }
+    if (!record->lives || !ended(*record)) continue;
+    for (const PlannedPoint& point : record->signals) {
+      const hal::Semaphore& semaphore = semaphores_[point.semaphore];
+      if (!semaphore || semaphore.object()->look(point.value) != Look::kPending) continue;
+      return {fmt::format("has ended, and s{} has not heard of it", point.semaphore), record->node};
+    }
+  }
+  for (std::uint32_t k = 0; k < observers_.size(); ++k) {
+    const Observer& observer = observers_[k];
+    if (!observer.registered || observer.dropped || observer.calls != 0) continue;
+    const PlannedPoint& point = plan_.nodes[k].waits[0];
+    const hal::Semaphore& semaphore = semaphores_[point.semaphore];
+    if (!semaphore || semaphore.object()->look(point.value) == Look::kPending) continue;
+    return {"a callback has not heard of what it was to hear of", k};
+  }
+  return {};
 }
 
 void World::drop_handles() {
@@ -172,8 +314,48 @@ void World::find_lossy_queues() {
   }
 }
 
+bool World::has_failing_call(const Record& record) const {
+  const SimDriverOptions& options = plan_.options;
+  return options.native.failing_call != 0 &&
+         plan_.device_of(plan_.nodes[record.node].queue) == options.faulty_device;
+}
+
+// Without looking at when.
+void World::check_refusal(const Record& record) {
+  const Node& node = plan_.nodes[record.node];
+  const std::string what = record.cause.to_string();
+  const bool lossy = std::ranges::find(lossy_queues_, record.queue) != lossy_queues_.end();
+  switch (record.cause.code()) {
+    case StatusCode::kInvalidArgument: {
+      const auto is_late = [&](const PlannedPoint& signal) {
+        const auto waits_for_it = [&](const PlannedPoint& wait) {
+          return wait.semaphore == signal.semaphore && wait.value >= signal.value;
+        };
+        // What it has come to without a handle of the world's nobody has seen.
+        return dropped_[signal.semaphore] || words_[signal.semaphore].value >= signal.value ||
+               std::ranges::any_of(record.waits, waits_for_it);
+      };
+      return check(std::ranges::any_of(record.signals, is_late), what, record.node);
+    }
+    case StatusCode::kResourceExhausted:
+      return check(plan_.small_backlog() || has_failing_call(record), what, record.node);
+    case StatusCode::kFailedPrecondition:
+      // Another node has set or reset the event that they have in common.
+      return check(node.kind == NodeKind::kEvent && node.chained && record.after_node, what,
+                   record.node);
+    case StatusCode::kDeviceLost:
+    case StatusCode::kUnavailable:
+      return check(lossy, what, record.node);
+    default:
+      return check(false, what, record.node);
+  }
+}
+
 void World::check_records() {
   find_lossy_queues();
+  for (const auto& record : records_) {
+    if (!record->accepted) check_refusal(*record);
+  }
   for (const auto& owned : records_) {
     Record& record = *owned;
     if (!record.lives) continue;
@@ -240,23 +422,22 @@ void World::check_inputs(std::uint32_t k) {
 // Why a submission may have failed like this, without looking at when.
 bool World::explained(const Record& record, const Status& cause) {
   const Node& node = plan_.nodes[record.node];
-  const auto& options = plan_.options;
   switch (cause.code()) {
     case StatusCode::kDeviceLost:
     case StatusCode::kUnavailable:
       if (std::ranges::find(lossy_queues_, record.queue) != lossy_queues_.end()) return true;
       break;
     case StatusCode::kResourceExhausted:
-      if (node.kind == NodeKind::kPool && !record.after_node) return true;  // the pool is too small
-      if (options.native.failing_call != 0 &&
-          plan_.device_of(node.queue) == options.faulty_device) {
-        return true;
-      }
+      // The pool is too small.
+      if (node.kind == NodeKind::kPool && !record.after_node && plan_.faulty) return true;
+      if (has_failing_call(record)) return true;
       break;
     case StatusCode::kCancelled:
       if (record.cancelled) return true;
-      if ((abrupt_ || plan_.faulty) && cause.message().find("closed") != std::string_view::npos)
+      if ((abrupt_ || closed_ || record.left) &&
+          cause.message().find("closed") != std::string_view::npos) {
         return true;
+      }
       break;
     default:
       break;

@@ -248,6 +248,32 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
   EXPECT_TRUE(has_memory(y));
 }
 
+// Who waits is told as the deallocation ends, and may ask before the lane has retired all that has
+// ended with it.
+TEST_F(PoolTest, WhatHasComeBackIsFreeForWhoAsksBeforeTheLaneHasRetiredIt) {
+  const Pool pool = one_slab(false);
+  const Buffer x = allocate(pool, kSlab);
+  step();
+  ASSERT_TRUE(queue.deallocate(x, {}).ok());
+  const Buffer y = allocate(copy, pool, kSlab);
+  step();
+  EXPECT_FALSE(has_memory(y));
+  alignas(4096) static std::byte page[4096];
+  bool released = false;
+  {
+    const auto ask_meanwhile = [&] {
+      std::jthread([&] { EXPECT_TRUE(copy.barrier({}).ok()); }).join();
+      released = true;
+    };
+    const Buffer next = device.import_memory(page, ask_meanwhile).value();
+    ASSERT_TRUE(queue.fill(next, 0, 4, {}).ok());
+  }
+  compute_lane.run();
+  step();
+  EXPECT_TRUE(released);
+  EXPECT_TRUE(has_memory(y));
+}
+
 TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueGetsASlabWhereThereIsRoom) {
   const Pool pool = make_pool({.max_size = 2 * kSlab, .hidden_waits = false});
   const Buffer x = allocate(pool, kSlab);

@@ -146,6 +146,37 @@ TEST(SerialLane, ArmNotifiesOnceTheEarliestIsReached) {
   EXPECT_EQ(notify.count, 2);
 }
 
+// While somebody else is told of 2, who is to be told of it next arms for 5.
+TEST(SerialLane, AnArmingThatIsReachedButNotToldYetHidesNoLaterOne) {
+  struct Blocking final : base::Notify {
+    void notify() noexcept override {
+      called.store(1);
+      called.notify_one();
+      may_return.wait(0);
+    }
+    std::atomic<int> called{0}, may_return{0};
+  } first;
+  const auto lane = make_lane();
+  CountingNotify notify;
+  ASSERT_TRUE(lane->arm(2, first).ok());
+  ASSERT_TRUE(lane->arm(2, notify).ok());
+  ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
+  ASSERT_EQ(issue(*lane, kBarrier, 2).count, 1u);
+  first.called.wait(0);
+  ASSERT_TRUE(lane->arm(5, notify).ok());
+  first.may_return.store(1);
+  first.may_return.notify_one();
+  // Who is seen to have run this one has told everybody of those before.
+  const auto run = [&](std::uint64_t sequence) {
+    ASSERT_EQ(issue(*lane, kBarrier, sequence).count, 1u);
+    wait_until(*lane, sequence);
+  };
+  run(3), run(4);
+  const int early = notify.count;
+  run(5), run(6);
+  EXPECT_EQ(notify.count, early + 1);
+}
+
 TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   const auto never = make_lane(), lane = make_lane();
   const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();

@@ -120,6 +120,33 @@ TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
   });
 }
 
+// Who was late to note that it was overtaken leaves the note behind; the next to take the role, and
+// retire, is who explains a hang.
+TEST(Rule10Overtaken, ADumpFindsTheNoteThatIsLeftAndNoLoss) {
+  int left = 0;
+  under_many_schedules([&] {
+    World world;
+    auto& device = world.device();
+    auto& queue = world.queue(device, "queue");
+    MemoryQueue& native = queue.native();
+    auto done = world.semaphore();
+    {
+      const Meanwhile looking([&] {
+        while (native.run() == 0) Scheduler::current()->pause();
+        (void)queue->in_flight();
+        while (done->query().value() == 0) Scheduler::current()->pause();
+      });
+      EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+    }
+    native.fault = Status(StatusCode::kInternal, "a fault");
+    (void)world.engine.dump_timelines();
+    EXPECT_FALSE(device.lost());
+    world.settle();
+    left += device.lost();
+  });
+  EXPECT_GT(left, 0) << "no schedule leaves the note: this shows nothing";
+}
+
 // Work of one lane is to stand behind the first of another, whose entry goes to the next just then.
 TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
   static Lane* lane;

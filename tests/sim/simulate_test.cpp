@@ -26,7 +26,7 @@ TEST(Simulate, ReplaysASeedBitForBitWhateverRanBefore) {
 TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   bool kinds[static_cast<int>(NodeKind::kLoseDevice) + 1] = {};
   bool drivers[3] = {}, markers = false, failing_calls = false, backlogs = false, queues = false,
-       spurious = false;
+       spurious = false, small_pools = false;
   int async = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     const Plan plan(seed);
@@ -35,13 +35,14 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
     backlogs |= plan.small_backlog();
     queues |= plan.created != 0;
     spurious |= plan.spurious;
+    small_pools |= plan.tight_pools;
     markers |= !plan.options.marks_every_submission;
     failing_calls |= plan.options.native.failing_call != 0;
     for (const Node& node : plan.nodes) kinds[static_cast<int>(node.kind)] = true;
   }
   EXPECT_EQ(async, 125) << "one in four is a program of async";
   EXPECT_TRUE(drivers[0] && drivers[1] && drivers[2]);
-  EXPECT_TRUE(markers && failing_calls && backlogs && queues && spurious);
+  EXPECT_TRUE(markers && failing_calls && backlogs && queues && spurious && small_pools);
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
 }
 
@@ -74,7 +75,52 @@ TEST(Simulate, FindsWorkThatRanBeforeWhatItWaitsFor) {
       (void)simulate(plan, {.seed = seed});
     }
   };
-  EXPECT_EXIT(lie(), ::testing::ExitedWithCode(1), "ran before|runs before");
+  EXPECT_EXIT(lie(), ::testing::ExitedWithCode(1), "ran before|runs before|at a step");
+}
+
+// Where no work looks at what it waits for: by what must hold at any time alone.
+void simulate_silent_work(bool skips, bool ignores) {
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    Plan plan(seed);
+    if (plan.async) continue;
+    plan.driver = Plan::Driver::kSim;
+    plan.options.native.skips_operations = skips;
+    plan.options.native.ignores_waits = ignores;
+    for (std::size_t k = 0; k < plan.nodes.size(); ++k) {
+      constexpr NodeKind kSilent[] = {NodeKind::kBarrier, NodeKind::kFill, NodeKind::kUpdate};
+      NodeKind& kind = plan.nodes[k].kind;
+      kind = plan.is_submission(plan.nodes[k]) ? kSilent[k % 3]
+             : kind == NodeKind::kSignal       ? kind
+                                               : NodeKind::kFlush;
+    }
+    (void)simulate(plan, {.seed = seed});
+  }
+}
+
+TEST(Simulate, FindsAValueAsSoonAsItIsThereAndNobodyHasSignalledIt) {
+  EXPECT_EXIT(simulate_silent_work(true, false), ::testing::ExitedWithCode(1),
+              "at a step: s[0-9]+ is [0-9]+, which nobody has signalled");
+}
+
+TEST(Simulate, FindsWorkThatRanTooEarlyAsSoonAsItHasRun) {
+  EXPECT_EXIT(simulate_silent_work(false, true), ::testing::ExitedWithCode(1),
+              "at a step: has run, s[0-9]+ was not [0-9]+");
+}
+
+TEST(Simulate, FindsNothingWrongWithSilentWorkThatRuns) { simulate_silent_work(false, false); }
+
+// As by an engine that keeps what is ready, or does not tell it of a failure. What has failed in
+// the plan, or is lost, explains none of it.
+TEST(Simulate, FindsWorkThatIsLeftBehindInPlansWithFaults) {
+  const auto forget = [] {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      Plan plan(seed);
+      if (plan.async || !plan.faulty) continue;
+      plan.forgets = true;
+      (void)simulate(plan, {.seed = seed});
+    }
+  };
+  EXPECT_EXIT(forget(), ::testing::ExitedWithCode(1), "left behind, though nothing is left");
 }
 
 }  // namespace

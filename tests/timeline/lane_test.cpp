@@ -62,6 +62,21 @@ TEST(Rule20Markers, AForeignWaiterGetsOneLate) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
+// What threads have come to.
+class Steps {
+ public:
+  void reach(int value) {
+    step_.store(value);
+    step_.notify_all();
+  }
+  void await(int value) {
+    for (int now = step_.load(); now < value; now = step_.load()) step_.wait(now);
+  }
+
+ private:
+  std::atomic<int> step_ = 0;
+};
+
 // The kick finds the consumer's role held by who has just put the work back.
 TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   World world;
@@ -71,28 +86,21 @@ TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   auto produced = world.semaphore(), start = world.semaphore(), done = world.semaphore();
   // On another thread, as no thread drains two queues at once: a's role is held, so the consumer's
   // drain finds no marker, goes on with its other work, and there the marker comes.
-  std::atomic<int> step = 0;
-  const auto reach = [&](int value) {
-    step.store(value);
-    step.notify_all();
-  };
-  const auto await = [&](int value) {
-    for (int now = step.load(); now < value; now = step.load()) step.wait(now);
-  };
+  Steps steps;
   EXPECT_TRUE(world.submit(a, {}, {{produced.get(), 1}}, 1).ok());
   a.native().on_issue = [&] {
-    reach(1);  // a's role is held
-    await(2);
+    steps.reach(1);  // a's role is held
+    steps.await(2);
   };
   b.native().on_issue = [&] {
-    reach(2);  // b has put its first submission back
-    await(3);  // and hears of the marker before it has let go of its role
+    steps.reach(2);  // b has put its first submission back
+    steps.await(3);  // and hears of the marker before it has let go of its role
   };
   std::jthread producer([&] {
     EXPECT_TRUE(world.submit(a, {}, {}, 2).ok());
-    reach(3);
+    steps.reach(3);
   });
-  await(1);
+  steps.await(1);
   EXPECT_TRUE(world.submit(b, {{start.get(), 1}, {produced.get(), 1}}, {{done.get(), 1}}, 3).ok());
   EXPECT_TRUE(world.submit(b, {{start.get(), 1}}, {}, 4).ok());
   EXPECT_TRUE(start->signal(1).ok());
@@ -100,6 +108,34 @@ TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   EXPECT_EQ(b.native().waiting(), 2u);
   world.settle();
   EXPECT_EQ(done->query().value(), 1u);
+}
+
+TEST(Rule20Markers, MoreThanATurnTakesMayLackOneAndWhatIsReadyGoesOn) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", kMarkers);
+  auto& b = world.queue(device, "b", kMarkers);
+  auto produced = world.semaphore(), done = world.semaphore();
+  Steps steps;
+  EXPECT_TRUE(world.submit(a, {}, {{produced.get(), 1}}, 1).ok());
+  a.native().on_issue = [&] {
+    steps.reach(1);  // a's role is held: no marker to be had
+    steps.await(2);
+  };
+  std::jthread producer([&] { EXPECT_TRUE(world.submit(a, {}, {}, 2).ok()); });
+  steps.await(1);
+  constexpr int kStuck = 100;
+  for (int i = 1; i <= kStuck; ++i) {
+    const std::uint64_t value = i;
+    EXPECT_TRUE(world.submit(b, {{produced.get(), 1}}, {{done.get(), value}}, 3).ok());
+  }
+  EXPECT_EQ(b.native().waiting(), 0u);
+  EXPECT_TRUE(world.submit(b, {}, {}, 4).ok());
+  EXPECT_EQ(b.native().waiting(), 1u) << "what waits for nothing";
+  steps.reach(2);
+  producer.join();
+  world.settle();
+  EXPECT_EQ(done->query().value(), std::uint64_t{kStuck});
 }
 
 TEST(Rule20Markers, WhoSleepsBeforeOneIsRecordedHasTheLaneWatched) {
