@@ -16,8 +16,7 @@
 namespace halyard::inline v0::tools {
 
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;
-inline constexpr int kUsage = 2;  // a command line that could not be understood
+inline constexpr int kFailed = 1;  // also for a command line that could not be understood
 
 struct DevicesOptions {
   std::string uri;  // empty: what this machine has

@@ -211,7 +211,7 @@ int parse_and_run(int argc, char** argv) {
   CLI::App app("Halyard runs kernels on devices, ordered by timeline semaphores.", "halyard");
   app.set_version_flag("--version", "halyard " HALYARD_VERSION);
   app.require_subcommand(1);
-  app.footer("`halyard COMMAND --help` tells more. Exit codes: 0 done, 1 error, 2 wrong usage.");
+  app.footer("`halyard COMMAND --help` tells more. Exit codes: 0 done, 1 error.");
   Action action;
   add_devices(app, action);
   add_compile(app, action);
@@ -233,7 +233,7 @@ int parse_and_run(int argc, char** argv) {
     }
     complain(fmt::format("{}; see halyard {}--help", what,
                          named.empty() ? "" : named.front()->get_name() + " "));
-    return kUsage;
+    return kFailed;
   }
   const Result<int> code = action();
   return code.ok() ? *code : report(code.status());

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "source.h"
 
+#include <algorithm>
+
 #include "base/disk_cache.h"
 #include "base/format.h"
 #include "compiler/compile_cached.h"
 #include "compiler/foreign.h"
+#include "file.h"
 
 namespace halyard::inline v0::tools {
 namespace {
@@ -18,9 +21,20 @@ Result<DiskCache> open_cache(const CacheOptions& options) {
   return DiskCache::open(folder, DiskCache::kDefaultMaxBytes);
 }
 
+// A compiler would have much to say about an image or an array, and nothing that helps.
+Status check_text(const std::string& path) {
+  const Result<std::vector<std::byte>> file = read_file(path);
+  if (!file.ok()) return {};  // the compiler says it, or has another way
+  const auto zero = std::ranges::find(*file, std::byte{0});
+  if (zero == file->end()) return {};
+  return error(StatusCode::kInvalidArgument, "{}: no text: byte {} is 0", path,
+               zero - file->begin());
+}
+
 }  // namespace
 
 Result<CompiledSource> compile_source(compiler::CompileOptions what, const CacheOptions& cache) {
+  HALYARD_RETURN_IF_ERROR(check_text(what.source));
   CompiledSource source;
   what.warnings = &source.warnings;
   if (compiler::is_foreign(what.source)) {

@@ -107,12 +107,11 @@ void run(const Options& options, Train& train) {
   const std::vector<float> initial = initial_parameters(options.seed);
   if (!options.dump_weights.empty()) write_parameters(options.dump_weights, initial);
 
-  auto devices = hal::open_all(options.device_uri).value();
-  if (devices.size() < options.devices) {
+  const auto devices = hal::open_all(options.device_uri).value();
+  if (devices.size() != options.devices) {
     throw std::runtime_error(options.device_uri + ": describes " + std::to_string(devices.size()) +
-                             " devices, not " + std::to_string(options.devices));
+                             ", but --devices is " + std::to_string(options.devices));
   }
-  devices.resize(options.devices);
 
   std::vector<double> losses;
   Progress progress(schedule.epochs, options.quiet);
@@ -171,7 +170,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--devices", options.devices, "How many devices share each batch")
       ->check(CLI::Range(std::size_t{1}, kMaxDevices))
       ->capture_default_str();
-  app.add_option("--device-uri", options.device_uri, "Which devices: default cpu://?devices=N");
+  app.add_option("--device-uri", options.device_uri,
+                 "Which devices, as many: default cpu://?devices=N");
   app.add_option("--epochs", options.schedule.epochs, "Passes through the 1,437 training rows")
       ->check(CLI::Range(std::size_t{1}, kMaxEpochs))
       ->capture_default_str();
@@ -211,8 +211,9 @@ void check_options(Options& options) {
     fail("--corrupt-reduction: one device has nothing to reduce");
   }
   const fs::path kernels = options.kernels;
-  if (kernels.filename() != "digits.hyx" || !fs::is_regular_file(kernels)) {
-    fail("--kernels " + options.kernels + ": no file digits.hyx");
+  if (!fs::is_regular_file(kernels)) fail("--kernels " + options.kernels + ": no such file");
+  if (kernels.filename() != "digits.hyx") {
+    fail("--kernels " + options.kernels + ": the file's name has to be digits.hyx");
   }
   if (options.device_uri.empty()) {
     options.device_uri = "cpu://?devices=" + std::to_string(options.devices);

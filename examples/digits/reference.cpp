@@ -44,6 +44,7 @@ struct Row {
 
 std::vector<Row> read_rows(const std::string& path) {
   std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
     std::istringstream fields(line);

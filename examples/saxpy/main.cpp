@@ -11,12 +11,16 @@
 #include <numeric>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 using namespace halyard;
 using namespace std::chrono_literals;
 
-int main() try {
+int main(int argc, char** argv) try {
+  if (argc > 1) {
+    throw std::invalid_argument(std::string("it takes no arguments, and was given ") + argv[1]);
+  }
   const std::uint32_t n = 1'000'000;
   std::vector<float> numbers(n);
   std::iota(numbers.begin(), numbers.end(), 0.0f);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/parker.h"
 
+#include <new>
 #include <utility>
 
 namespace halyard::inline v0::base {
 
 constinit Mutex ParkerPool::mutex_;
+constinit Parker ParkerPool::shared_;
 constinit Parker* ParkerPool::free_ = nullptr;
-constinit Parker* ParkerPool::made_ = nullptr;
+constinit Parker* ParkerPool::made_ = &shared_;
 
 // One hold of the lock whether one is free or not: a seed's schedule must not depend on what the
 // process has simulated before.
@@ -16,14 +18,16 @@ Parker& ParkerPool::acquire() {
   Parker* parker = free_;
   if (parker != nullptr) {
     free_ = parker->next_free_;
-  } else {
-    parker = new Parker;
-    parker->next_made_ = std::exchange(made_, parker);
+    return *parker;
   }
+  parker = new (std::nothrow) Parker;
+  if (parker == nullptr) return shared_;
+  parker->next_made_ = std::exchange(made_, parker);
   return *parker;
 }
 
 void ParkerPool::release(Parker& parker) noexcept {
+  if (&parker == &shared_) return;
   LockGuard lock(mutex_);
   parker.next_free_ = free_;
   free_ = &parker;

@@ -9,6 +9,7 @@
 // after its sleeper has gone, and then wakes nobody or a later sleeper, which re-checks.
 #pragma once
 
+#include <climits>
 #include <cstdint>
 
 #include "base/atomic.h"
@@ -44,10 +45,10 @@ class Parker final : public Notify {
     return in_time;
   }
 
-  // No system call when nobody sleeps.
+  // No system call when nobody sleeps. All who do: without memory threads share one (ParkerPool).
   void wake() noexcept {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
-    if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(epoch_, 1);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(epoch_, INT_MAX);
   }
 
  private:
@@ -62,6 +63,8 @@ class Parker final : public Notify {
 // engine and queue that a late waker may belong to, and stays reachable from here.
 class ParkerPool {
  public:
+  // Where there is no memory for one more: one that all who come to that share. What is meant for
+  // one of them wakes the others, too, which re-check.
   static Parker& acquire();
   static void release(Parker& parker) noexcept;
 
@@ -71,6 +74,7 @@ class ParkerPool {
 
  private:
   static constinit Mutex mutex_;
+  static constinit Parker shared_;
   static constinit Parker* free_;
   static constinit Parker* made_;  // all of them: only its head ever changes
 };

@@ -253,10 +253,13 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };
   Result<Buffer> buffer = import();
+  // Last: what fails before it is not to call `release`.
+  if (buffer.ok() && !buffer->object()->memory().on_release(release)) {
+    buffer = error(StatusCode::kResourceExhausted, "device {}: import_memory: no memory",
+                   object()->name());
+  }
   if (buffer.ok()) {
-    Memory& memory = buffer->object()->memory();
-    memory.on_release(release);
-    memory.count_in(object()->memory_counters());
+    buffer->object()->memory().count_in(object()->memory_counters());
   } else {
     release.destroy(release.state);
   }

@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/memory.h"
 
+#include <new>
 #include <utility>
 
+#include "timeline/effects.h"
+
 namespace halyard::inline v0::hal {
+
+// Tells who gave memory to be imported that nobody uses it any more. A lane lets go of what it has
+// done under its retire role, and the user's code may ask how far that lane has come: so it is an
+// effect, as callbacks are (rule 7).
+class MemoryOwner final : public timeline::WorkItem {
+ public:
+  explicit MemoryOwner(const detail::MemoryRelease& release) noexcept : release_(release) {}
+
+  // Its last use.
+  void tell() noexcept {
+    if (timeline::active_list != nullptr) return timeline::EffectScope::add(*this);
+    run(false);
+  }
+
+ private:
+  void run(bool) noexcept override {
+    release_.call(release_.state);
+    release_.destroy(release_.state);
+    delete this;
+  }
+
+  const detail::MemoryRelease release_;
+};
 
 void MemoryCounters::note(std::uint64_t now_bytes) noexcept {
   if (tracer == nullptr) return;
@@ -15,10 +41,15 @@ void MemoryCounters::note(std::uint64_t now_bytes) noexcept {
   trace::note(*tracer, record);
 }
 
+bool Memory::on_release(const detail::MemoryRelease& release) noexcept {
+  owner_ = new (std::nothrow) MemoryOwner(release);
+  return owner_ != nullptr;
+}
+
 void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
   if (!counters) return;  // there was no memory for them
   counters_ = std::move(counters);
-  if (release_.call != nullptr) {
+  if (owner_ != nullptr) {
     counters_->imported_bytes.fetch_add(size_, std::memory_order_relaxed);
     return;
   }
@@ -33,16 +64,13 @@ void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
 }
 
 void Memory::end() noexcept {
-  if (counters_ && release_.call != nullptr) {
+  if (counters_ && owner_ != nullptr) {
     counters_->imported_bytes.fetch_sub(size_, std::memory_order_relaxed);
   } else if (counters_) {
     counters_->count.fetch_sub(1, std::memory_order_relaxed);
     counters_->note(counters_->bytes.fetch_sub(size_, std::memory_order_relaxed) - size_);
   }
-  if (release_.call != nullptr) {
-    release_.call(release_.state);
-    release_.destroy(release_.state);
-  }
+  if (owner_ != nullptr) owner_->tell();
 }
 
 }  // namespace halyard::inline v0::hal

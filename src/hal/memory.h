@@ -33,10 +33,13 @@ struct MemoryCounters final : RefCounted {
   void note(std::uint64_t now_bytes) noexcept;
 };
 
+class MemoryOwner;
+
 class Memory : public RefCounted {
  public:
   // Calls `release` when the memory is gone: of imported memory. At most once, before it is shared.
-  void on_release(detail::MemoryRelease release) noexcept { release_ = release; }
+  // False: no memory to do so; `release` is the caller's still.
+  [[nodiscard]] bool on_release(const detail::MemoryRelease& release) noexcept;
   // Counts it in `counters` until it is gone, as imported if it is released to somebody. At most
   // once, before it is shared.
   void count_in(Ref<MemoryCounters> counters) noexcept;
@@ -85,7 +88,7 @@ class Memory : public RefCounted {
   std::byte* host_pointer_;
   std::uint64_t device_address_;
   const void* domain_;
-  detail::MemoryRelease release_;
+  MemoryOwner* owner_ = nullptr;  // of imported memory
   Ref<MemoryCounters> counters_;
   bool of_pool_ = false;
 };

@@ -254,8 +254,8 @@ void PoolObject::describe(const PoolRequest& request, std::string& text) noexcep
   base::LockGuard lock(mutex_);
   if (!request.linked()) return;
   const PoolStatistics& now = space_.statistics();
-  text += base::format("      waits for {} bytes of {} ({} of {} bytes are used)\n", request.size,
-                       name_, now.used_bytes, now.reserved_bytes);
+  base::append(text, "      waits for {} bytes of {} ({} of {} bytes are used)\n", request.size,
+               name_, now.used_bytes, now.reserved_bytes);
 }
 
 void PoolObject::begin_return() noexcept {

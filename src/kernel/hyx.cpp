@@ -21,6 +21,9 @@ constexpr flatbuffers::Verifier::Options kVerifierOptions = [] {
   return options;
 }();
 
+// Of an image's bytes, and so of the size of a file: FlatBuffers fills it up.
+constexpr std::size_t kAlignment = 16;
+
 std::string_view view(const flatbuffers::String* text) {
   return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
 }
@@ -420,6 +423,12 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
     return error(StatusCode::kDataLoss, "{}: damaged: an offset or length leaves the file", name);
   }
   HALYARD_RETURN_IF_ERROR(Reader(hyx, *schema::GetFile(data)).read());
+  // What fills it up to this stands at its end, where nothing else would miss it.
+  if (size % kAlignment != 0) {
+    return error(StatusCode::kDataLoss,
+                 "{}: damaged: {} bytes, no multiple of {}: its end is missing", name, size,
+                 kAlignment);
+  }
   return hyx;
 }
 
@@ -430,8 +439,8 @@ Result<std::unique_ptr<std::byte[]>> allocate_file(std::size_t size, std::string
     return error(StatusCode::kResourceExhausted, "{}: {} bytes; a .hyx file has at most {}", name,
                  size, kMaxHyxBytes);
   }
-  // operator new[] aligns to 16 bytes, as the schema needs.
-  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
+  // operator new[] aligns to as many bytes as the schema needs.
+  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kAlignment);
   std::unique_ptr<std::byte[]> bytes(new (std::nothrow) std::byte[size]);
   if (bytes == nullptr) {
     return error(StatusCode::kResourceExhausted, "{}: no memory for its {} bytes", name, size);

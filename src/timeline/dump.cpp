@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explaining a hang: what every submission waits for, and who was to signal it.
+// Explaining a hang: what every submission waits for, and who was to signal it. Where there is no
+// memory for all of it, the text is cut.
 #include <algorithm>
-#include <vector>
 
 #include "base/format.h"
 #include "timeline/engine.h"
@@ -27,36 +27,47 @@ std::string Semaphore::describe_promise(std::uint64_t value) noexcept {
                       promise->key);
 }
 
-void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
-                 const std::vector<const Queue*>& signallers) noexcept {
-  const auto who = [&](const WaitNode& wait) -> std::string {
+void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
+  const auto tell_who = [&](const WaitNode& wait) {
     if (std::string promise = wait.semaphore->describe_promise(wait.key); !promise.empty()) {
-      return promise;
+      return base::append(text, "{}", promise);
     }
-    for (std::size_t i = 0; i < unissued_signals.size(); ++i) {
-      if (unissued_signals[i].semaphore == wait.semaphore &&
-          unissued_signals[i].value >= wait.key) {
-        return base::format("a submission not issued yet on {}, signals {}", signallers[i]->name(),
-                            unissued_signals[i].value);
+    for (const UnissuedSignals::Signal& signal : unissued.signals) {
+      if (signal.point.semaphore == wait.semaphore && signal.point.value >= wait.key) {
+        return base::append(text, "a submission not issued yet on {}, signals {}",
+                            signal.by->name(), signal.point.value);
       }
     }
-    return "no submission: the host";
+    base::append(text, "{}", unissued.whole ? "no submission: the host" : "unknown: no memory");
   };
-  const auto describe = [&](const Submission& submission) {
+  const auto tell_waits = [&](const Submission& submission) {
     for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
       const WaitNode& wait = submission.waits_[i];
-      const char* what =
-          wait.semaphore->look(wait.key) == Semaphore::Look::kReached ? "had" : "waits for";
-      text += base::format("      {} {} >= {} (is {}", what, wait.semaphore->describe(), wait.key,
-                           wait.semaphore->value());
-      text += what[0] == 'h' ? ")\n" : base::format("), to come from {}\n", who(wait));
+      const bool reached = wait.semaphore->look(wait.key) == Semaphore::Look::kReached;
+      base::append(text, "      {} {} >= {} (is {}", reached ? "had" : "waits for",
+                   wait.semaphore->describe(), wait.key, wait.semaphore->value());
+      if (reached) {
+        base::append(text, ")\n");
+        continue;
+      }
+      base::append(text, "), to come from ");
+      tell_who(wait);
+      base::append(text, "\n");
     }
+  };
+  const auto describe = [&](const Submission& submission) {
+    tell_waits(submission);
     for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-      text += base::format("      signals {} = {}\n", submission.signals_[i].semaphore->describe(),
-                           submission.signals_[i].key);
+      base::append(text, "      signals {} = {}\n", submission.signals_[i].semaphore->describe(),
+                   submission.signals_[i].key);
     }
   };
 
+  if (const std::uint64_t late = late_signals_.load(std::memory_order_relaxed); late != 0) {
+    base::append(text, "    late signals: {}, the last one of semaphore {}, to {}\n", late,
+                 late_semaphore_.load(std::memory_order_relaxed),
+                 late_value_.load(std::memory_order_relaxed));
+  }
   std::size_t lines = 0;
   {
     base::LockGuard lock(mutex_);
@@ -68,31 +79,29 @@ void Queue::dump(std::string& text, const std::vector<Point>& unissued_signals,
                           : submission.host_call_ != nullptr       ? "host call"
                           : submission.start_host_work_ != nullptr ? "host work"
                                                                    : "being issued";
-      text += base::format("    {}\n", state);
+      base::append(text, "    {}\n", state);
       describe(submission);
       if (submission.gate_ != nullptr && submission.gate_->describe != nullptr) {
         submission.gate_->describe(submission.payload_, text);
       }
     });
   }
-  if (lines > kMaxLines) text += base::format("    ... {} more\n", lines - kMaxLines);
-  if (!take_role()) {
-    text += "    (being issued now)\n";
-    return;
-  }
+  if (lines > kMaxLines) base::append(text, "    ... {} more\n", lines - kMaxLines);
+  if (!take_role()) return base::append(text, "    (being issued now)\n");
   const auto show = [&](Lane& lane, const char* kind) {
     lane.take_retire_role();
     const std::uint64_t last = lane.published();
-    text += base::format("    {} has retired {}, issued {}\n", kind, lane.retired(), last);
-    const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end) {
+    base::append(text, "    {} has retired {}, issued {}\n", kind, lane.retired(), last);
+    const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end, auto&& tell) {
       for (std::uint64_t at = before + 1; at <= end && at <= before + kMaxLines; ++at) {
-        text += base::format("    {} as {}\n", what, at);
-        describe(*lane.entry(at).submission);
+        base::append(text, "    {} as {}\n", what, at);
+        tell(*lane.entry(at).submission);
       }
     };
     // What the lane has let go of may be another submission by now.
-    list("in flight", lane.retired(), std::min(last, lane.in_front()));
-    if (lane.quarantined()) list("failed, and held", lane.held_, last);
+    list("in flight", lane.retired(), std::min(last, lane.in_front()), describe);
+    // Not their signals: who passes the failure on does so under no role, and lets go of them.
+    if (lane.quarantined()) list("failed, and held", lane.held_, last, tell_waits);
     lane.release_retire_role();
   };
   if (lane_ != nullptr) show(*lane_, "lane");
@@ -116,8 +125,8 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
       for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
         const WaitNode& wait = submission.waits_[i];
         if (wait.semaphore->look(wait.key) == Semaphore::Look::kReached) continue;
-        text += base::format(", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
-                             wait.semaphore->value());
+        base::append(text, ", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
+                     wait.semaphore->value());
       }
     });
   }
@@ -126,22 +135,21 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
 
 std::string Engine::dump_timelines(const Queue* first) noexcept {
   EffectScope scope(*this, EffectScope::Mode::kDefer);
-  std::vector<Point> signals;
-  std::vector<const Queue*> signallers;
+  UnissuedSignals unissued;
   base::LockGuard lock(queues_mutex_);
   for (Queue* queue : queues_) {
     base::LockGuard queue_lock(queue->mutex_);
     queue->unissued_.for_each([&](Submission& submission) {
       for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
-        signals.push_back({submission.signals_[i].semaphore, submission.signals_[i].key});
-        signallers.push_back(queue);
+        const SignalNode& signal = submission.signals_[i];
+        unissued.whole &= unissued.signals.push_back({{signal.semaphore, signal.key}, queue});
       }
     });
   }
   std::string text;
   const auto dump = [&](Queue& queue) {
-    text += base::format("  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
-    queue.dump(text, signals, signallers);
+    base::append(text, "  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
+    queue.dump(text, unissued);
   };
   for (Queue* queue : queues_) {
     if (queue == first) dump(*queue);

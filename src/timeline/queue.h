@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/array.h"
 #include "base/atomic.h"
@@ -31,6 +30,7 @@ namespace halyard::inline v0::timeline {
 
 class Device;
 class Engine;
+class Queue;
 
 // Opens native lanes for a queue: one at the start, another when a lane is quarantined (rule 27).
 class LaneSource {
@@ -55,6 +55,16 @@ struct SubmitOptions {
   std::size_t signal_count = 0;
   bool ring = true;      // false: the caller helps until it is done, no doorbell is needed
   Deadline room = kNow;  // how long to wait where the backlog is full; as kNow in a callback
+};
+
+// What all submissions that are not issued will signal.
+struct UnissuedSignals {
+  struct Signal {
+    Point point;
+    const Queue* by = nullptr;
+  };
+  base::Array<Signal> signals;
+  bool whole = true;  // false: there was no memory for some
 };
 
 class Queue final : public RefCounted, public WorkItem {
@@ -87,8 +97,9 @@ class Queue final : public RefCounted, public WorkItem {
   bool idle() noexcept;
   void release_lanes(const Status& cause) noexcept;
 
-  // Another name, for another user. Precondition: nobody submits, and no submission is left that
-  // anybody could ask about; false if there is one, or if a lane was quarantined.
+  // Another name, for another user. Precondition: nobody submits, and the caller has the only
+  // reference but for those of users' submissions; false if there is one of these, as its holder
+  // could ask about it, or work, or if a lane was quarantined.
   bool reopen(std::string name);
 
   // Makes somebody drain this queue soon.
@@ -108,10 +119,8 @@ class Queue final : public RefCounted, public WorkItem {
   Domain domain() const noexcept { return options_.domain; }
   Device& device() const noexcept { return device_; }
   Engine& engine() const noexcept { return engine_; }
-  // Appends what its submissions wait for. `signals[i]` is what an unissued submission of
-  // `signallers[i]` will signal.
-  void dump(std::string& text, const std::vector<Point>& signals,
-            const std::vector<const Queue*>& signallers) noexcept;
+  // Appends what its submissions wait for, and how many signals of it came late (rule 4).
+  void dump(std::string& text, const UnissuedSignals& unissued) noexcept;
 
  private:
   friend class Engine;
@@ -219,6 +228,8 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<std::uint32_t> room_waiters_{0};  // threads that wait for room in the backlog
   base::Atomic<std::uint64_t> want_mark_{0};     // queues that need a marker here
   base::Atomic<std::uint32_t> users_{0};         // threads that have it on a list or run it
+  // Signals that advanced nothing (rule 4), and the last of them. Each of the three by itself.
+  base::Atomic<std::uint64_t> late_signals_{0}, late_semaphore_{0}, late_value_{0};
 
   // Under the role.
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
@@ -229,7 +240,7 @@ class Queue final : public RefCounted, public WorkItem {
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];
   base::Array<Edge> edges_;
-  std::unique_ptr<Lane> lane_;  // null when no fresh lane could be had
+  std::unique_ptr<Lane> lane_;      // null when no fresh lane could be had
   base::Array<Lane*> quarantined_;  // its own, with room for lane_
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
@@ -238,7 +249,7 @@ class Queue final : public RefCounted, public WorkItem {
     base::Parker* parker;
     Waiter* next;
   };
-  Waiter* waiters_ = nullptr;  // woken when unissued_ becomes empty, or the backlog shorter
+  Waiter* waiters_ = nullptr;       // woken when unissued_ becomes empty, or the backlog shorter
   base::Array<Submission*> slabs_;  // its own, of kSlabSize each
   Status closed_;
   base::Atomic<bool> refuses_{false};  // closed_ is set

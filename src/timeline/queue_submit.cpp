@@ -367,7 +367,9 @@ bool Queue::reopen(std::string name) {
   if (has_unissued() || in_flight() || !take_role()) return false;
   const bool whole = lane_ != nullptr && quarantined_.empty();
   if (release_role()) schedule();
-  if (!whole) return false;
+  // A user's submission of it keeps it.
+  if (!whole || !unique()) return false;
+  late_signals_.store(0, std::memory_order_relaxed);
   engine_.rename(*this, std::move(name));
   if (tracer_ != nullptr) track_ = tracer_->add_track(options_.name, options_.clock);
   return true;

@@ -320,8 +320,18 @@ bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
 }
 
 void Semaphore::retire(SignalNode& node) noexcept {
-  (void)raise(node.key);  // rule 4: 5 after 7 advances nothing
+  if (!raise(node.key)) [[unlikely]]
+    note_late(node);
   release_waiters(&node);
+}
+
+// Rule 4: 5 after 7 advances nothing.
+void Semaphore::note_late(const SignalNode& node) noexcept {
+  if ((word_.load(std::memory_order_relaxed) & kFailedBit) != 0) return;
+  Queue& queue = node.submission->queue();
+  queue.late_semaphore_.store(id_, std::memory_order_relaxed);
+  queue.late_value_.store(node.key, std::memory_order_relaxed);
+  queue.late_signals_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Semaphore::retire_failed(SignalNode& node, const Status& cause) noexcept {

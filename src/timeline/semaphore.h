@@ -191,6 +191,7 @@ class Semaphore final : public RefCounted {
     return true;
   }
   [[gnu::cold]] Status refuse_signal(std::uint64_t value) const;
+  [[gnu::cold]] void note_late(const SignalNode& node) noexcept;
   [[gnu::cold]] void note_signal(std::uint64_t point) noexcept;
   void set_failed(const Status& status) noexcept;
   // Pops everything reached or, once failed, everything, and removes `promise` if given; then,

@@ -5,6 +5,7 @@
 // A waiting thread looks for the lane that will signal its value and retires that lane itself, so a
 // wait with work in flight needs no other thread. Before it sleeps it is linked to the semaphore
 // (for whoever signals or retires instead) and the lane is armed with its parker (for the device).
+#include <algorithm>
 #include <new>
 
 #include "base/format.h"
@@ -181,16 +182,17 @@ Status Waiter::deadline_exceeded() const {
   for (std::size_t i = 0; i < count_; ++i) {
     const Point& point = points_[i];
     if (point.semaphore->look(point.value) != Semaphore::Look::kPending) continue;
-    text += base::format("{}{} waited for {}, is {}", text.empty() ? "" : "; ",
-                         point.semaphore->describe(), point.value, point.semaphore->value());
+    base::append(text, "{}{} waited for {}, is {}", text.empty() ? "" : "; ",
+                 point.semaphore->describe(), point.value, point.semaphore->value());
     std::string who = point.semaphore->describe_promise(point.value);
     if (who.empty()) who = engine_.describe_unissued(point);
-    if (!who.empty()) text += ", to come from " + who;
+    if (!who.empty()) base::append(text, ", to come from {}", who);
   }
   std::string dump = engine_.dump_timelines();
   constexpr std::size_t kFirstLines = 700;  // characters
-  if (dump.size() > kFirstLines) dump.erase(dump.rfind('\n', kFirstLines));
-  text += "\n" + dump;
+  // Behind a whole line, if there is one: names are as long as their users want.
+  if (dump.size() > kFirstLines) dump.erase(std::min(dump.rfind('\n', kFirstLines), kFirstLines));
+  base::append(text, "\n{}", dump);
   return Status(StatusCode::kDeadlineExceeded, text);
 }
 

@@ -115,6 +115,27 @@ Status use_memory(std::string_view uri) {
   return urgent.wait_idle(kPatience);
 }
 
+// The user's own memory, which is given back once, or was not taken.
+Status lend_memory(std::string_view uri) {
+  alignas(hal::Device::kImportAlignment) std::byte bytes[64]{};
+  bool taken = false;
+  std::atomic<int> released{0};
+  const auto use = [&]() -> Status {
+    hal::DriverRegistry registry;
+    HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+    HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
+    HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+    HALYARD_ASSIGN_OR_RETURN(hal::Buffer lent, device.import_memory(bytes, [&] { ++released; }));
+    taken = true;
+    HALYARD_RETURN_IF_ERROR(
+        device.queue().fill(std::move(lent), kPattern, 4, {.signal = {{done, 1}}}));
+    HALYARD_RETURN_IF_ERROR(done.wait(1, kPatience));
+    return all_are(bytes, kPattern) ? Status() : wrong("the bytes are others");
+  };
+  const Status status = use();
+  return released == (taken ? 1 : 0) ? status : wrong("it is not released once");
+}
+
 Status run_kernel(const Workplace& workplace, std::string_view uri) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -353,6 +374,7 @@ Status drive_queues(const Workplace&, bool) {
 constexpr Section kSections[] = {
     {"memory of a cpu device",
      [](const Workplace&, bool) { return use_memory("cpu://?workers=1"); }},
+    {"memory of the user", [](const Workplace&, bool) { return lend_memory("cpu://?workers=1"); }},
     {"memory of a serial device", [](const Workplace&, bool) { return use_memory("serial://"); }},
     {"a kernel on a cpu device",
      [](const Workplace& at, bool) { return run_kernel(at, "cpu://?workers=1"); }},

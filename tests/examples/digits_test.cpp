@@ -84,7 +84,7 @@ TEST_P(Digits, BatchOfAllTrainingRowsWorks) {
 }
 
 TEST_P(Digits, DevicesCanBeNamed) {
-  const Ended ended = run(command("--devices 2 --device-uri 'cpu://?devices=3&workers=1'"));
+  const Ended ended = run(command("--devices 3 --device-uri 'cpu://?devices=3&workers=1'"));
   EXPECT_EQ(ended.code, 0) << ended.output;
 }
 
@@ -196,6 +196,7 @@ TEST_P(Digits, WhatIsWrongIsOneLine) {
                                                              "--seed -1",
                                                              "--device-uri nothing://",
                                                              "--device-uri 'cpu://?devices=1'",
+                                                             "--device-uri 'cpu://?devices=3'",
                                                              "--device-uri 'cpu://?colour=red'",
                                                              "--corrupt-reduction 91",
                                                              "--devices 1 --corrupt-reduction 1",
@@ -221,6 +222,11 @@ TEST_P(Digits, HelpNamesTheOptions) {
     EXPECT_THAT(ended.output, HasSubstr(option));
   }
   EXPECT_EQ(ended.output.find("--corrupt"), std::string::npos);
+}
+
+TEST(DigitsReference, SaysWhatItCannotRead) {
+  EXPECT_EQ(run("digits-reference missing.csv i.npy 1 32 0.2 f.npy").output,
+            "digits-reference: missing.csv: cannot be read\n");
 }
 
 }  // namespace

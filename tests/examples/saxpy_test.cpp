@@ -12,6 +12,12 @@ TEST(Saxpy, ComputesAndChecksEveryElement) {
       << ended.output;
 }
 
+TEST(Saxpy, TakesNoArguments) {
+  const Ended ended = run("saxpy extra");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.output, "saxpy: it takes no arguments, and was given extra\n");
+}
+
 TEST(Saxpy, IsTracedWithItsTwoSubmissions) {
   const std::string file = test_path("json");
   const Ended ended = run("halyard trace -o " + file + " -- " + program_folder() + "/saxpy");

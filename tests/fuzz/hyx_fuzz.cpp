@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernel/hyx.h"
 
@@ -21,7 +22,14 @@ void touch(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halyard::kernel;
-  const auto hyx = Hyx::parse(std::as_bytes(std::span(data, size)), "fuzz.hyx");
+  const auto bytes = std::as_bytes(std::span(data, size));
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  if (size % 16 != 0) {
+    // Refused, but what stands in it is to be looked at all the same.
+    if (Hyx::parse(file, "fuzz.hyx").ok()) __builtin_trap();
+    file.resize(size + 16 - size % 16);
+  }
+  const auto hyx = Hyx::parse(file, "fuzz.hyx");
   if (!hyx.ok()) return 0;
   for (const KernelInfo& kernel : hyx->kernels()) {
     touch(kernel.name);

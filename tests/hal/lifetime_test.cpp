@@ -60,6 +60,28 @@ TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
   EXPECT_EQ(control->launches.size(), 2u);
 }
 
+// The lane that did the last work with it, and so lets go of it, is asked how far it has come: by a
+// poll, which fails and dumps, and by a queue that is created.
+TEST_F(Lifetime, WhoGaveMemoryMayAskTheRuntimeWhenItIsReleased) {
+  const Semaphore done = device.create_semaphore().value(),
+                  never = device.create_semaphore().value();
+  alignas(Device::kImportAlignment) std::byte bytes[64];
+  std::atomic<bool> released = false;
+  std::thread::id releaser;
+  const auto ask = [&] {
+    releaser = std::this_thread::get_id();
+    EXPECT_ERROR(never.wait(1, kNow), StatusCode::kDeadlineExceeded, "fake://");
+    EXPECT_TRUE(device.create_queue({}).ok());
+    EXPECT_TRUE(queue.barrier({}).ok());
+    released = true;
+  };
+  ASSERT_TRUE(
+      queue.fill(device.import_memory(bytes, ask).value(), 1, 4, {.signal = {{done, 1}}}).ok());
+  ASSERT_TRUE(done.wait(1, 20s).ok());
+  while (!released) std::this_thread::yield();
+  EXPECT_NE(releaser, std::this_thread::get_id()) << "a wait runs no callback";
+}
+
 TEST_F(Lifetime, ADeviceThatWaitsForALostOneAtWhichNobodyLooksCloses) {
   control->automatic = false;
   Device other = registry.open("fake://").value();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory_queue.h"
+#include "timeline/registration.h"
 
 namespace halyard::timeline::testing {
 namespace {
@@ -37,6 +38,46 @@ TEST(Dump, ShowsACycle) {
   expect_parts(world.engine.dump_timelines(),
                {"'x' >= 1 (is 0), to come from a submission not issued yet on ring, signals 1",
                 "'y' >= 1 (is 0), to come from a submission not issued yet on ring, signals 1"});
+}
+
+// Its signals belong to who passes the failure on, under no role of the lane's: with the last of
+// them a semaphore may go.
+TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("fine"), "b");
+  a.native().stopped = true;
+  auto edge = world.semaphore(0, "edge"), dead = world.semaphore(0, "dead");
+  EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}).ok());
+  dead = {};
+  // Runs between the sweep of b's lane and the effects of what failed in it.
+  struct Look {
+    World& world;
+    std::string text;
+  } look{world, {}};
+  const auto dump = [](void* at, const Status&) {
+    static_cast<Look*>(at)->text = static_cast<Look*>(at)->world.engine.dump_timelines();
+  };
+  auto* const registration =
+      Registration::create(*edge.get(), 1, {&look, dump, [](void*) {}}).value();
+  lost.lose(Status(StatusCode::kInternal, "gone"));
+  world.settle();
+  expect_parts(look.text, {"quarantined lane", "failed, and held as 1", "'edge' >= 1"});
+  EXPECT_EQ(look.text.find("signals"), std::string::npos) << look.text;
+  registration->drop();
+}
+
+TEST(Dump, IsCutInAMessageAlsoWhereNoLineEndsEarly) {
+  World world;
+  auto& queue = world.queue(std::string(1000, 'q').c_str());
+  auto gate = world.semaphore(0, "gate");
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {}).ok());
+  const Status status = gate->wait(1, kNow);
+  EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
+  EXPECT_LT(status.message().size(), 1000u);
+  expect_parts(std::string(status.message()), {"'gate' waited for 1, is 0", "\n  qqq"});
 }
 
 }  // namespace

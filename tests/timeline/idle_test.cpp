@@ -131,5 +131,21 @@ TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
+// Who holds it may ask, on another thread, and is answered with the queue's name.
+TEST(Idle, AQueueWhoseSubmissionSomebodyHoldsIsNotGivenToAnotherUser) {
+  World world;
+  auto& queue = world.queue("before");
+  Submission* held = nullptr;
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1, &held).ok());
+  world.settle();
+  EXPECT_TRUE(queue->wait_idle(kNow).ok());
+  EXPECT_FALSE(queue->reopen("after"));
+  EXPECT_EQ(queue->name(), "before");
+  EXPECT_FALSE(held->cancel());
+  held->release_for_user();
+  EXPECT_TRUE(queue->reopen("after"));
+  EXPECT_EQ(queue->name(), "after");
+}
+
 }  // namespace
 }  // namespace halyard::timeline::testing

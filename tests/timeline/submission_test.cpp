@@ -91,6 +91,26 @@ TEST(Rule4Signals, LandingBelowTheValueStillComplete) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
+TEST(Rule4Signals, LandingBelowTheValueAreCountedAndShown) {
+  World world;
+  auto& queue = world.queue();
+  auto shared = world.semaphore(), failed = world.semaphore();
+  for (const std::uint64_t value : {5, 6, 8}) {
+    EXPECT_TRUE(world.submit(queue, {}, {{shared.get(), value}}).ok());
+  }
+  EXPECT_TRUE(world.submit(queue, {}, {{failed.get(), 1}}).ok());
+  EXPECT_TRUE(shared->signal(7).ok());
+  failed->fail(Status(StatusCode::kDataLoss, "not late: it has failed"));
+  EXPECT_EQ(world.engine.dump_timelines().find("late"), std::string::npos);
+  world.settle();
+  EXPECT_EQ(shared->query().value(), 8u);
+  const std::string dump = world.engine.dump_timelines();
+  EXPECT_NE(dump.find("late signals: 2, the last one of semaphore 1, to 6\n"), std::string::npos)
+      << dump;
+  EXPECT_TRUE(queue->reopen("of another user"));
+  EXPECT_EQ(world.engine.dump_timelines().find("late"), std::string::npos);
+}
+
 TEST(Rule4Signals, WaitingForWhatItSignalsIsInvalid) {
   World world;
   auto& queue = world.queue();

@@ -49,15 +49,11 @@ TEST_F(Command, HelpAndVersionAreNoErrors) {
   }
 }
 
-TEST_F(Command, AWrongCommandLineIsOneLineAndCodeTwo) {
+TEST_F(Command, AWrongCommandLineIsAnErrorAsAnyOther) {
   for (const Words& words : {Words{}, Words{"nonsense"}, Words{"run"}, Words{"inspect"},
                              Words{"devices", "--nonsense"}, Words{"compile", "k.hyk", "-O", "x"},
                              saxpy() + Words{"--groups", "16"}, saxpy() + Words{"word"}}) {
-    const Outcome outcome = halyard(words);
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_THAT(outcome.err, StartsWith("halyard: "));
-    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    expect_error(halyard(words), "; see halyard ");
   }
 }
 
@@ -66,7 +62,7 @@ TEST_F(Command, TheCodeSaysItWhereStandardErrorCannot) {
     return WEXITSTATUS(std::system((HALYARD_TOOL " " + words).c_str()));
   };
   for (const std::string to : {"2>&-", "2>/dev/full"}) {
-    EXPECT_EQ(code("nonsense " + to), 2);
+    EXPECT_EQ(code("nonsense " + to), 1);
     EXPECT_EQ(code("inspect missing.hyx " + to), 1);
   }
 }
@@ -217,7 +213,17 @@ TEST_F(Command, CompileKeepsWhereItIsToldOrNowhere) {
   EXPECT_EQ(state({}), "hit");
   EXPECT_EQ(state({"--cache-dir", path("other")}), "stored");
   EXPECT_EQ(state({"--no-cache"}), "off");
-  EXPECT_EQ(halyard(words + Words{"--no-cache", "--cache-dir", "x"}).code, 2);
+  EXPECT_EQ(halyard(words + Words{"--no-cache", "--cache-dir", "x"}).code, 1);
+}
+
+// One line of ours, and not what a compiler makes of such a file.
+TEST_F(Command, WhatIsNoTextIsNotCompiled) {
+  for (const std::string name : {"k.hyk", "k.npy", "k.cl"}) {
+    std::ofstream(path(name), std::ios::binary) << "float" << '\0' << "x;\n";
+    expect_error(halyard({"compile", path(name), "-o", path("k.hyx")}),
+                 "InvalidArgument: " + path(name) + ": no text: byte 5 is 0");
+  }
+  expect_error(halyard({"run", path("k.hyk"), "k", "--items", "1"}), "no text: byte 5 is 0");
 }
 
 TEST_F(Command, AFolderThatOthersMayWriteIsRefusedOrDoneWithout) {

@@ -49,7 +49,7 @@ TEST_F(Verify, EndsWithTheCounts) {
 TEST_F(Verify, RefusesWhatMatchesNoCaseAndWhatIsNoDevice) {
   expect_error(halyard({"verify", "--filter", "nonsense.*"}), "nonsense.*");
   expect_error(halyard({"verify", "--device", "warp://"}), "warp");
-  EXPECT_EQ(halyard({"verify", "--repeat", "0"}).code, 2);
+  EXPECT_EQ(halyard({"verify", "--repeat", "0"}).code, 1);
 }
 
 TEST_F(Verify, ListsOnlyWhatTheFilterMatches) {

@@ -105,9 +105,11 @@ class HALYARD_EXPORT Device {
 
   // The caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory` starts
   // at a multiple of kImportAlignment bytes and stays valid until released() is called: once, when
-  // the last buffer, recording and submission that uses it is gone, on any thread. It must not
-  // block or throw. It is not called if the import fails: kInvalidArgument, kResourceExhausted,
-  // kUnimplemented where the device cannot. Where `released` itself is put, operator new may throw.
+  // the last buffer, recording and submission that uses it is gone; on the thread that drops the
+  // last one, or where callbacks run (Semaphore::on_reach), shortly afterwards; without locks. It
+  // must not block or throw; it may do what such a callback may. It is not called if the import
+  // fails: kInvalidArgument, kResourceExhausted, kUnimplemented where the device cannot. Where
+  // `released` itself is put, operator new may throw.
   template <class F>
     requires std::is_invocable_v<F&>
   Result<Buffer> import_memory(std::span<std::byte> memory, F&& released) const {

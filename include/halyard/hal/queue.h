@@ -158,8 +158,8 @@ class HALYARD_EXPORT Queue {
   // device. Not in a callback, nor in a host call of this queue, which would wait for itself.
   Status wait_idle(Deadline deadline = kForever) const;
   // Has ready work handed to the device and its progress reported now. Submitting does the first by
-  // itself and waiting the second; for code that does neither for a while. Waits for nothing, and
-  // may run callbacks. kDeviceLost.
+  // itself and waiting the second; for code that does neither for a while. Waits for nothing;
+  // callbacks may run in it, as in submit. kDeviceLost.
   Status flush() const;
 
   explicit operator bool() const noexcept { return object_ != nullptr; }
