@@ -38,8 +38,8 @@
  * such as `#ifdef __NVPTX__` is its author's to check.
  *
  * Indices are unsigned, with 32 bits or 64 as the target likes: none goes below 0 or reaches 2^32.
- * `char` is signed. Refused are assembly, and types that are others on each target: `long double`,
- * `_Float16` and `__bf16`.
+ * `char` is signed. Refused are assembly, a local that hides another, and types that are others on
+ * each target: `long double`, `_Float16` and `__bf16`.
  *
  * Parameters, T being float, int or uint, or double, which spirv-1.5 and msl-3.0 lack. Bindings and
  * constants number in list order, each from 0.

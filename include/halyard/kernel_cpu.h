@@ -29,7 +29,8 @@
 #endif
 
 /* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY: next to those of the other
- * items, so that blocks are vectorised. */
+ * items, so that blocks are vectorised. The parameter is not called x: without HY_MY that would be
+ * all items' values here, and the item's own on a GPU. */
 #define HY_MY(x, ...) HY_MY_OF(x __VA_OPT__(, ) __VA_ARGS__)
 #define HY_MY_OF(x, ...) (hy_my_##x[0 __VA_OPT__(+(__VA_ARGS__))][HY_L])
 

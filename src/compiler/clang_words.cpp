@@ -156,6 +156,13 @@ std::string in_our_words(std::string_view diagnostics, std::string_view source) 
     if (at == line.npos) continue;
     const std::string_view message = line.substr(at + kError.size());
     std::string sentence = meaning_of_message(message, source);
+    if (message.starts_with("declaration shadows a local variable")) {
+      // What shadows is a block's own where notes say, up to the next error, what it comes from.
+      const std::string_view notes = rest.substr(0, rest.find(kError));
+      sentence = notes.find("macro 'HY_LOOP'") != notes.npos
+                     ? "a block stands inside another (rule 2)"
+                     : "this hides a variable of that name, which not every target can";
+    }
     // The parameters of a second kernel are not meant.
     if (message.starts_with("redefinition of enumerator") && ours.empty()) {
       sentence = meaning_of_second(quoted(message));

@@ -75,14 +75,19 @@ const Json& without_casts(const Json& expression) {
 const Json* referent(const Json& expression) {
   static constexpr std::array<std::string_view, 3> kLiterals = {"CompoundLiteralExpr",
                                                                 "StringLiteral", "PredefinedExpr"};
-  for (const Json* at = &expression; at != nullptr;) {
+  for (const Json* at = &expression;;) {
     const std::string kind = text_of(*at, "kind");
     if (kind == "DeclRefExpr") return &at->at("referencedDecl");
     // A null pointer refers to nothing.
     if (is_one_of(kind, kLiterals) || text_of(*at, "castKind") == "NullToPointer") return at;
-    at = behind(*at, kind);
+    const Json* next = behind(*at, kind);
+    if (next == nullptr) {
+      // A struct that a function returns is no variable's, where an address may be anybody's.
+      const bool value = !has_pointer_type(*at) && text_of(*at, "valueCategory") == "prvalue";
+      return value ? at : nullptr;
+    }
+    at = next;
   }
-  return nullptr;
 }
 
 std::string user_name(const Json& declaration) {

@@ -22,7 +22,8 @@ const Json& without_parentheses(const Json& expression);
 const Json& without_casts(const Json& expression);
 
 // The declaration of the variable that an assignable expression is part of, or that an address
-// points into. A literal is its own. Null if it cannot be told which variable it is.
+// points into. A literal or another value is its own. Null if it cannot be told which variable it
+// is.
 const Json* referent(const Json& expression);
 
 // The name by which the user knows a parameter: the pointer of an output tensor y is called

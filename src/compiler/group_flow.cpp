@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -79,8 +80,7 @@ class Flow {
       follow_loop({inner->at(0), inner->at(1), nothing_, is_endless(inner->at(0))}, read);
     } else if (kind == "DoStmt") {
       const Json& again = inner->at(1);
-      follow_loop({nothing_, inner->at(0), again, is_endless(again), is_never(again) ? 1 : 2},
-                  read);
+      follow_loop({nothing_, inner->at(0), again, is_endless(again), is_never(again)}, read);
     } else if (kind == "SwitchStmt") {
       follow_switch(inner->at(0), inner->at(1), read);
     } else if (kind == "CaseStmt" || kind == "DefaultStmt") {
@@ -105,21 +105,28 @@ class Flow {
     const Json& body;
     const Json& step;  // behind each round
     bool is_endless = false;
-    int rounds = 2;
+    bool is_once = false;
   };
 
-  // Loops are taken to run twice at least, but for `do` once by a 0: what their end reads meets the
-  // blocks at their start.
+  // Loops are taken to run, so that their blocks count, and to run again until nothing more is
+  // read: what their end reads meets the blocks at their start.
   void follow_loop(const Loop& loop, Elements& read) {
     Elements left, continued;
     Elements* const outer_break = std::exchange(at_break_, &left);
     Elements* const outer_continue = std::exchange(at_continue_, &continued);
-    for (int round = 0; round < loop.rounds; ++round) {
+    // All that was read at its start so far: loops in loops end in linear time.
+    Elements& start = starts_[&loop.body];
+    std::size_t known = 0;
+    do {
+      add(start, read);
+      known = start.size();
+      read = start;
       follow(loop.condition, read);
       follow(loop.body, read);
       add(read, std::exchange(continued, {}));
       follow(loop.step, read);
-    }
+      if (!loop.is_once) add(start, read);
+    } while (start.size() != known);
     follow(loop.condition, read);
     at_break_ = outer_break;
     at_continue_ = outer_continue;
@@ -187,6 +194,7 @@ class Flow {
 
   const Json nothing_;
   Diagnostics& diagnostics_;
+  std::map<const Json*, Elements> starts_;  // by a loop's body
   // Of the loop or switch that is being followed; null outside.
   Elements* at_break_ = nullptr;
   Elements* at_continue_ = nullptr;

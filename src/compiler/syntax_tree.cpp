@@ -146,6 +146,9 @@ class Analyzer {
       // Functions of such names are there for all to call, but for the bodies of kernels.
       const bool callable = is_kind(declaration, "FunctionDecl") && !name.starts_with(kBodyPrefix);
       if (!callable && is_users(node)) check_name(node, name, diagnostics_);
+      if (is_kind(declaration, "FunctionDecl") && is_entry(name)) {
+        complain(node, fmt::format("'{}' is a kernel, which kernels cannot call", name));
+      }
     } else if (std::ranges::find(kDeclarations, kind) != kDeclarations.end() && is_users(node)) {
       check_name(node, text_of(node, "name"), diagnostics_);
     }

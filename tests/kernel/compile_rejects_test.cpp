@@ -50,6 +50,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) {\n#ifdef HY_DEVICE\n  return;\n#endif\n"
                  "  HY_ITEMS { y[HY_X] = 1; }\n}\n",
                  2, "a name of the header's own: one source is for all targets"},
+        Rejected{"a_local_that_hides_another",
+                 "HY_KERNEL(k, 4, 1, 1, HY_OUT(int, y)) {\n  HY_ITEMS {\n"
+                 "    for (int i = 0; i < 4; ++i) {\n      int i = 3;\n      y[i] = 1;\n    }\n"
+                 "  }\n}\n",
+                 4, "this hides a variable of that name, which not every target can"},
         Rejected{"a_case_in_a_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(int, y), HY_SCALAR(int, n)) {\n  switch (n) {\n"
                  "    HY_ITEMS {\n      case 1: y[HY_X] = 1;\n    }\n  }\n}\n",

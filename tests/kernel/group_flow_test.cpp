@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "kernel/rejected.h"
 
 namespace halyard::testing {
@@ -312,6 +314,17 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
 }
 )")),
             "ok");
+}
+
+TEST(GroupFlow, FollowsLoopsInLoopsInLinearTime) {
+  constexpr int kDepth = 40;
+  std::string text =
+      "HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {\n"
+      "  uint m = 0;\n";
+  for (int i = 0; i < kDepth; ++i) text += "while (m < n) {\n";
+  text += "m += s[m];\n" + std::string(kDepth, '}');
+  text += "\n  HY_ITEMS { s[HY_X] = y[HY_X] = m; }\n}\n";
+  EXPECT_THAT(message_of(compile_text(text)), ::testing::HasSubstr("a block writes 's'"));
 }
 
 TEST(GroupFlow, AcceptGotoThatStaysInABlockOrAFunction) {

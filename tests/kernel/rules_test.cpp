@@ -56,6 +56,14 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
 }
 )",
                                4, "cannot tell what this writes"},
+                      Rejected{"a_chosen_local", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
+  int a = 0, b = 0;
+  HY_ITEMS { __builtin_choose_expr(1, a, b) += 1; }
+  HY_ITEMS { y[HY_X] = a + b; }
+}
+)",
+                               4, "cannot tell what this writes"},
                       Rejected{"what_stands_behind_a_comma", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   int a = 0;
@@ -341,6 +349,13 @@ HY_KERNEL(k, 4, 1, 1) {
 }
 )",
                                4, "'hy_body_a': names that begin"},
+                      Rejected{"another_kernel", R"(
+HY_KERNEL(a, 4, 1, 1) { HY_ITEMS {} }
+HY_KERNEL(k, 4, 1, 1) {
+  a(0, 0, 0);
+}
+)",
+                               4, "'a' is a kernel, which kernels cannot call"},
                       Rejected{"a_tensor_by_its_own_pointer", R"(
 HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(int, y)) {
   HY_ITEMS {
@@ -452,12 +467,16 @@ typedef int pair[2];
 HY_FN void add(int* to, const int* from) {
   if (from != 0) to[0] += from[0];
 }
+struct four {
+  int v[4];
+};
+HY_FN struct four made(int a) { return (struct four){{a, a, a, a}}; }
 HY_FN int last(int* of) {
   ++of;
   return *of;
 }
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SHARED2(int, s, 2, 2)) {
-  pair group = {0, 1};
+  pair group = {made(3).v[1], 1};
   1[group] = 2;
   HY_ITEMS {
     pair own = {one, table[1]};
