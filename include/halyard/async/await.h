@@ -73,10 +73,12 @@ class Await {
   Await(Awaited<Op>&& what)
       : what_(std::move(what)),
         context_(std::move(what_.queue), what_.runtime ? &what_.runtime : nullptr) {}
-  // `runtime`, where `what` has none, lives longer.
+  // `runtime`, where `what` has none, lives longer; it may be empty.
   Await(Awaited<Op>&& what, const Runtime& runtime)
       : what_(std::move(what)),
-        context_(std::move(what_.queue), what_.runtime ? &what_.runtime : &runtime) {}
+        context_(std::move(what_.queue), what_.runtime ? &what_.runtime
+                                         : runtime     ? &runtime
+                                                       : nullptr) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 
