@@ -73,12 +73,9 @@ class Await {
   Await(Awaited<Op>&& what)
       : what_(std::move(what)),
         context_(std::move(what_.queue), what_.runtime ? &what_.runtime : nullptr) {}
-  // `runtime`, where `what` has none, lives longer; it may be empty.
+  // `runtime` lives longer, and what.runtime is empty.
   Await(Awaited<Op>&& what, const Runtime& runtime)
-      : what_(std::move(what)),
-        context_(std::move(what_.queue), what_.runtime ? &what_.runtime
-                                         : runtime     ? &runtime
-                                                       : nullptr) {}
+      : what_(std::move(what)), context_(std::move(what_.queue), &runtime) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 

@@ -8,9 +8,8 @@
 //   join(a, b, ...)                             as zip, each on the queue that the runtime's policy
 //                                               picks for it
 //
-// Without a runtime (future.h: on(device) in another coroutine than a Task), join() takes the
-// queues of the tree's device one after another, and schedule() that names none is
-// kFailedPrecondition.
+// Under on(device) or on(queue), in a Task too, there is no runtime: join() takes the queues of
+// that device one after another, and schedule() that names none is kFailedPrecondition.
 #pragma once
 
 #include <tuple>

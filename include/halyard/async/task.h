@@ -45,8 +45,7 @@ class TaskAwaiter : public Await<Op, kErrors> {
       : Await<Op, kErrors>(place(std::move(operation), runner), runner.runtime()),
         runner_(runner) {}
   TaskAwaiter(DeviceFuture<Op>&& future, TaskRunner& runner)
-      : Await<Op, kErrors>(awaited_by(std::move(future).take(), runner), runner.runtime()),
-        runner_(runner) {}
+      : Await<Op, kErrors>(awaited_by(std::move(future).take(), runner)), runner_(runner) {}
   void await_suspend(std::coroutine_handle<> coroutine) noexcept {
     runner_.wait_for(waiter_, coroutine, this->context(), this->stop());
   }
