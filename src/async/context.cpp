@@ -68,7 +68,8 @@ struct Context::Part {
 };
 
 Context::~Context() {
-  if (whole_ != nullptr) end_part();
+  const bool has_work = chain_.timeline || joined_count_ != 0 || parts_ != nullptr || !lost_.ok();
+  if (whole_ != nullptr && has_work) end_part();
   for (Part* part = parts_; part != nullptr;) {
     part->queue.state()->trees.fetch_sub(1, std::memory_order_relaxed);
     Part* const next = part->next;
