@@ -19,8 +19,9 @@ struct CompiledSource {
   std::string cache;     // "hit", "stored", or why it was not stored
 };
 
-// `what.warnings` is not used. Errors: kInvalidArgument where the source is no text; those of compiler::compile, and of a folder that was asked
-// for by name and cannot be used. Where that is the user's own folder it compiles without.
+// `what.warnings` is not used. Errors: kInvalidArgument where the source is no text; those of
+// compiler::compile, and of a folder that was asked for by name and cannot be used. Where that is
+// the user's own folder it compiles without.
 Result<CompiledSource> compile_source(compiler::CompileOptions what, const CacheOptions& cache);
 
 }  // namespace halyard::inline v0::tools

@@ -57,8 +57,7 @@ std::uint32_t merge(Node* nodes, const Point* points, std::size_t count) {
 
 Result<Ref<Queue>> Queue::create(Device& device, LaneSource& lanes, QueueOptions options) {
   HALYARD_ASSIGN_OR_RETURN(NativeQueue * native, lanes.open_lane());
-  Ref<Queue> queue =
-      Ref<Queue>::adopt(new (std::nothrow) Queue(device, lanes, std::move(options)));
+  Ref<Queue> queue = Ref<Queue>::adopt(new (std::nothrow) Queue(device, lanes, std::move(options)));
   if (queue) queue->lane_.reset(Lane::create(*queue, *native));
   if (!queue || queue->lane_ == nullptr || !queue->quarantined_.make_room(1) ||
       !queue->engine_.add_queue(*queue, queue->index_)) {

@@ -50,9 +50,7 @@ void* __libc_calloc(std::size_t items, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
-void* malloc(std::size_t size) {
-  return fails() ? nullptr : __libc_malloc(size);
-}
+void* malloc(std::size_t size) { return fails() ? nullptr : __libc_malloc(size); }
 void* calloc(std::size_t items, std::size_t size) {
   return fails() ? nullptr : __libc_calloc(items, size);
 }

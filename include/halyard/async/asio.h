@@ -119,8 +119,8 @@ class AsioAwait {
   };
   using Owner = std::unique_ptr<AsioAwait, Delete>;
 
-  // At the end, on any thread. What is posted lies in posted_, so that posting has no cause to
-  // throw.
+  // At the end, on any thread, where nobody could catch: what is posted lies in posted_, or, where
+  // that is too small for it, on the heap, and the program ends if there is no memory.
   struct Done {
     void operator()(Result<Value>&& result) const noexcept {
       Owner owner(self);

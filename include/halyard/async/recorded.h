@@ -119,8 +119,8 @@ inline constexpr bool kFitsSlot = std::same_as<S, A> || std::same_as<S, Shared<A
 }  // namespace detail
 
 // Of a tree that gives a T, with arrays of the types Slots from each replay. Move-only; one thread
-// at a time, with its replays, what reads its output() and what uses what take() gave. A replay that
-// there is when it is moved from, or taken from, still runs.
+// at a time, with its replays, what reads its output() and what uses what take() gave. A replay
+// that there is when it is moved from, or taken from, still runs.
 template <class T, class... Slots>
 class Recorded {
  public:
