@@ -190,7 +190,7 @@ void AsyncProgram::record_something(Actor& actor) {
       Array array = std::exchange(slot, {});
       own[next].tensor = std::get<Tensor>(std::move(array.handle));
       recording->own[next] = std::move(array.contents);
-      recording->users.insert(recording->users.end(), array.users->begin(), array.users->end());
+      tree.operands.insert(tree.operands.end(), array.users->begin(), array.users->end());
     } else if (std::holds_alternative<Shared>(slot.handle) && !given && random.one_in(2)) {
       recording->given = {{}, slot.contents, slot.users};
       given = std::get<Shared>(slot.handle);
