@@ -58,6 +58,24 @@ Arms signal_row(World& world) {
   return {{"halyard: Semaphore::signal", run}, fetch_add(world), {}};
 }
 
+// Meanwhile a kernel runs, until it is told to end, that will signal a larger value.
+Arms promised_row(World& world) {
+  constexpr std::uint64_t kPromised = std::uint64_t{1} << 40;
+  const auto run = [&world, open = std::make_shared<Words>(world.device(), 1),
+                    spin = world.function("spin"), count = world.turns(kLoops)] {
+    Signals state(world);
+    const std::atomic_ref word((*open)[0]);
+    word = 0;
+    check(world.device().queue().dispatch(spin, {.groups = 1}, {open->buffer()}, {},
+                                          {.signal = {{state.semaphore, kPromised}}}));
+    Sample sample = state.signal(count);
+    word = 1;
+    check(state.semaphore.wait(kPromised));
+    return sample;
+  };
+  return {{"halyard: Semaphore::signal", run}, fetch_add(world), {}};
+}
+
 Arms wait_row(World& world) {
   const auto run = [state = std::make_shared<Signals>(world), count = world.turns(kLoops)] {
     (void)state->signal(1);
@@ -111,6 +129,10 @@ std::vector<Row> timeline_rows() {
   using Kind = Target::Kind;
   return {
       {"B6.signal", "Semaphore::signal, nobody waits", {{Kind::kLimit, 2}}, signal_row},
+      {"B6.signal.promised",
+       "the same while a kernel runs that is to signal a larger value",
+       {{Kind::kLimit, 10}},
+       promised_row},
       {"B6.wait", "Semaphore::wait for a value that is reached", {{Kind::kLimit, 1.5}}, wait_row},
       {"B6.contended",
        "signal while another core waits for reached values; pinned to two cores",
