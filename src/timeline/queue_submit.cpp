@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Queue: the way of a submission up to the inbox, and the end of a queue.
+#include <algorithm>
 #include <cassert>
 #include <new>
 
@@ -31,24 +32,49 @@ bool reserve(Node*& nodes, std::uint32_t& capacity, Node* in_place, std::size_t 
   return true;
 }
 
+// Up to so many nodes are compared each with each; more are sorted by their semaphore.
+constexpr std::size_t kCompared = 32;
+
+// The node of a semaphore, of those that merge() has written; or null.
+template <class Node>
+Node* find(Node* nodes, std::size_t count, const Semaphore* semaphore) {
+  Node* const end = nodes + count;
+  Node* node;
+  if (count <= kCompared) {
+    node = std::find_if(nodes, end, [&](const Node& n) { return n.semaphore == semaphore; });
+  } else {
+    node = std::lower_bound(nodes, end, semaphore->id(),
+                            [](const Node& n, std::uint64_t id) { return n.semaphore->id() < id; });
+  }
+  return node != end && node->semaphore == semaphore ? node : nullptr;
+}
+
 // Writes the points into the nodes, one node per semaphore with its largest value.
 template <class Node>
 std::uint32_t merge(Node* nodes, const Point* points, std::size_t count) {
-  if (count == 1) {
-    nodes[0].semaphore = points[0].semaphore;
-    nodes[0].key = points[0].value;
-    return 1;
-  }
+  const auto write = [](Node& node, const Point& point) {
+    node.semaphore = point.semaphore;
+    node.key = point.value;
+  };
   std::uint32_t used = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t at = 0;
-    while (at < used && nodes[at].semaphore != points[i].semaphore) ++at;
-    if (at == used) {
-      nodes[used].semaphore = points[i].semaphore;
-      nodes[used++].key = points[i].value;
-    } else if (nodes[at].key < points[i].value) {
-      nodes[at].key = points[i].value;
+  if (count <= kCompared) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Node* const same = find(nodes, used, points[i].semaphore);
+      if (same == nullptr) {
+        write(nodes[used++], points[i]);
+      } else if (same->key < points[i].value) {
+        same->key = points[i].value;
+      }
     }
+    return used;
+  }
+  for (std::size_t i = 0; i < count; ++i) write(nodes[i], points[i]);
+  std::sort(nodes, nodes + count, [](const Node& a, const Node& b) {
+    return a.semaphore == b.semaphore ? a.key < b.key : a.semaphore->id() < b.semaphore->id();
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_last = i + 1 == count || nodes[i + 1].semaphore != nodes[i].semaphore;
+    if (is_last) nodes[used++] = nodes[i];
   }
   return used;
 }
@@ -193,12 +219,10 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
     if (const std::uint64_t value = signal.semaphore->value(); signal.key <= value) [[unlikely]] {
       return refuse_signal(signal, value);
     }
-    for (std::uint32_t k = 0; k < waits; ++k) {
-      const WaitNode& wait = submission.waits_[k];
-      if (wait.semaphore == signal.semaphore && signal.key <= wait.key) [[unlikely]] {
-        return error(StatusCode::kInvalidArgument, "{}: {}: waits for {} and signals {}", name(),
-                     wait.semaphore->describe(), wait.key, signal.key);
-      }
+    const WaitNode* const wait = find(submission.waits_, waits, signal.semaphore);
+    if (wait != nullptr && signal.key <= wait->key) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument, "{}: {}: waits for {} and signals {}", name(),
+                   wait->semaphore->describe(), wait->key, signal.key);
     }
   }
 

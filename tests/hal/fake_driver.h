@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/format.h"
@@ -61,6 +62,7 @@ struct Control {
   Status fail_prepare;
   std::function<void(const Recording&)> on_prepare;
   std::function<void()> on_load;    // before a file is loaded
+  std::function<void()> on_free;    // as memory goes; called once
   std::string builder;              // name of the devices' image builder; empty: they have none
   std::string built = "built for";  // what its images begin with
   Status fail_build;
@@ -80,7 +82,10 @@ class FakeMemory final : public Memory {
         control_(std::move(control)) {
     ++control_->live_memories;
   }
-  ~FakeMemory() override { --control_->live_memories; }
+  ~FakeMemory() override {
+    --control_->live_memories;
+    if (control_->on_free) std::exchange(control_->on_free, {})();
+  }
   Status flush(std::uint64_t offset, std::uint64_t length) noexcept override {
     control_->flushed.push_back({offset, length});
     return {};

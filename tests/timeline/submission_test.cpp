@@ -68,6 +68,37 @@ TEST(Rule4Signals, DuplicatesKeepTheLargest) {
   EXPECT_EQ(done->query().value(), 7u);
 }
 
+// So many that they are sorted: each of 100 semaphores several times, the largest value anywhere.
+TEST(Rule4Signals, ManyDuplicatesKeepTheLargest) {
+  World world;
+  auto& queue = world.queue();
+  std::vector<HandleRef<Semaphore>> starts, ends;
+  World::Points waits, signals;
+  for (int i = 0; i < 100; ++i) {
+    starts.push_back(world.semaphore());
+    ends.push_back(world.semaphore());
+  }
+  for (std::uint64_t round = 0; round < 7; ++round) {
+    for (std::size_t i = 0; i < 100; ++i) {
+      const std::uint64_t value = (round * 3 + i) % 7 + 1;  // 1 to 7 in some order
+      waits.push_back({starts[i].get(), value});
+      signals.push_back({ends[99 - i].get(), value + 10});
+    }
+  }
+  World::Points for_itself = signals;
+  for_itself[350] = {starts[5].get(), 7};
+  EXPECT_EQ(code(world.submit(queue, waits, for_itself)), StatusCode::kInvalidArgument);
+
+  EXPECT_TRUE(world.submit(queue, waits, signals).ok());
+  for (std::size_t i = 1; i < 100; ++i) EXPECT_TRUE(starts[i]->signal(7).ok());
+  EXPECT_TRUE(starts[0]->signal(6).ok());
+  world.settle();
+  for (const auto& end : ends) EXPECT_EQ(end->query().value(), 0u);
+  EXPECT_TRUE(starts[0]->signal(7).ok());
+  world.settle();
+  for (const auto& end : ends) EXPECT_EQ(end->query().value(), 17u);
+}
+
 TEST(Rule4Signals, AtOrBelowTheCurrentValueAreInvalidAndQueueNothing) {
   World world;
   auto& queue = world.queue();
