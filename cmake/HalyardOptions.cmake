@@ -54,6 +54,11 @@ function(halyard_library_options target)
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+  # What is neither exported nor called is left out, by whoever links it.
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+  if(BUILD_SHARED_LIBS)
+    target_link_options(${target} PRIVATE LINKER:--gc-sections)
+  endif()
   if(NOT HALYARD_UNITY_LIBRARY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   endif()
