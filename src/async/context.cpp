@@ -178,8 +178,9 @@ Status Context::do_next(Uses&& uses, Submit&& submit, Record&& record) {
 
 Status Context::check_usable(const Storage* storage, const char* user) const {
   if (storage == nullptr) {
-    return error(StatusCode::kInvalidArgument,
-                 "{}: a tensor that was moved from, or a part that its tensor does not have", user);
+    return error(
+        StatusCode::kInvalidArgument,
+        "{}: a tensor that was moved from, or a part or shape that its tensor does not have", user);
   }
   if (!tracked(storage)->is_slot() || (recording_ != nullptr && recording_->has_slot(storage))) {
     return {};
