@@ -368,15 +368,14 @@ Status Context::wait() const {
 }
 
 Status Context::wait(const detail::StopTokens& stop) {
-  const auto stopped = [] { return Status(StatusCode::kCancelled, "a stop was requested"); };
   if (!stop.stop_possible() || finished()) return wait();
-  if (stop.stop_requested()) return stopped();
+  if (stop.stop_requested()) return detail::stopped();
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   detail::StopRequest request;
   HALYARD_RETURN_IF_ERROR(request.open(queue_));
   if (!request.watch(stop)) return detail::no_memory();
   (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // failures are found below
-  return !finished() && stop.stop_requested() ? stopped() : wait();
+  return !finished() && stop.stop_requested() ? detail::stopped() : wait();
 }
 
 }  // namespace halyard::inline v0::async

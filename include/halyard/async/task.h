@@ -84,9 +84,7 @@ class ValueAwaiter {
 
  private:
   Result<Value> result() {
-    if (runner_.stop().stop_requested()) {
-      return Status(StatusCode::kCancelled, "a stop was requested");
-    }
+    if (runner_.stop().stop_requested()) return stopped();
     Context context(Context::ForNothing{});
     Result<typename Op::Output> output = std::move(operation_).execute(context);
     if (!output.ok()) return std::move(output).status();
