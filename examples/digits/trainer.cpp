@@ -78,13 +78,12 @@ Task<> step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas
   for (std::size_t i = 1; i < gradients.size(); ++i) {
     total = add(total, gradients[i] | copy_to(first)) | on(first) | share;
   }
-  auto sums = [](Part part) { return map([=](Floats all) { return part_of(all, part); }); };
   for (Replica& r : replicas) {
     const Later here = r.device == first ? total : total | copy_to(r.device) | share;
-    r.parameters = sub(r.parameters, here | sums({0, kParameters})) | on(r.device) | share;
+    r.parameters = sub(r.parameters, here | rows(0, kParameters)) | on(r.device) | share;
   }
-  const std::vector<float> losses = co_await to_host(total | sums({kParameters, 1}));
-  job.on_loss(losses[0] / static_cast<double>(job.schedule.batch));
+  const float loss = co_await item(total | rows(kParameters, 1));
+  job.on_loss(loss / static_cast<double>(job.schedule.batch));
 }
 
 Task<Trained> train_on(Runtime runtime, const Job& job) {

@@ -178,8 +178,9 @@ Status Context::do_next(Uses&& uses, Submit&& submit, Record&& record) {
 
 Status Context::check_usable(const Storage* storage, const char* user) const {
   if (storage == nullptr) {
-    return error(StatusCode::kInvalidArgument,
-                 "{}: a tensor that was moved from, or a part that its tensor does not have", user);
+    return error(
+        StatusCode::kInvalidArgument,
+        "{}: a tensor that was moved from, or a part or shape that its tensor does not have", user);
   }
   if (!tracked(storage)->is_slot() || (recording_ != nullptr && recording_->has_slot(storage))) {
     return {};
@@ -367,15 +368,14 @@ Status Context::wait() const {
 }
 
 Status Context::wait(const detail::StopTokens& stop) {
-  const auto stopped = [] { return Status(StatusCode::kCancelled, "a stop was requested"); };
   if (!stop.stop_possible() || finished()) return wait();
-  if (stop.stop_requested()) return stopped();
+  if (stop.stop_requested()) return detail::stopped();
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   detail::StopRequest request;
   HALYARD_RETURN_IF_ERROR(request.open(queue_));
   if (!request.watch(stop)) return detail::no_memory();
   (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // failures are found below
-  return !finished() && stop.stop_requested() ? stopped() : wait();
+  return !finished() && stop.stop_requested() ? detail::stopped() : wait();
 }
 
 }  // namespace halyard::inline v0::async

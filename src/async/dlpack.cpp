@@ -48,8 +48,8 @@ Status give(Dlpack<Managed>& target, Exporting&& exporting,
 Status join_uses(Context& context, const Exporting& exporting) {
   if (!exporting.storage) {
     return Status(StatusCode::kInvalidArgument,
-                  "to_dlpack: a tensor that was moved from, or a part that its tensor does not "
-                  "have");
+                  "to_dlpack: a tensor that was moved from, or a part or shape that its tensor "
+                  "does not have");
   }
   return tracked(exporting.storage.get())
       ->join_to(context, exporting.read_only ? Use::kRead : Use::kWrite);

@@ -71,6 +71,18 @@ Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::
   return storage;
 }
 
+Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<Storage> copy,
+                           context.allocate(memory.length, hal::MemoryType::kHostLocal));
+  HALYARD_RETURN_IF_ERROR(context.copy(memory, StorageRange(copy.get())));
+  return copy;
+}
+
+Status check_count(const char* user, std::uint64_t has, std::uint64_t wanted) {
+  if (has == wanted) return {};
+  return error(StatusCode::kInvalidArgument, "{} {} elements, and not {}", user, has, wanted);
+}
+
 Status read_back(const Storage& storage, std::span<std::byte> target) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping,
                            storage.buffer().map(0, target.size(), hal::MapMode::kRead));

@@ -101,6 +101,10 @@ QueueRef TrackedStorage::last_queue() const {
   return home;
 }
 
+QueueRef queue_of(const Storage* storage) {
+  return storage == nullptr ? QueueRef() : tracked(storage)->last_queue();
+}
+
 void OpInputs::add(const StorageRange& memory) {
   if (memory.storage == nullptr || count_ == kMost) return;
   inputs_[count_++] = {tracked(memory.storage)->last_queue(), memory.length};

@@ -212,6 +212,46 @@ TEST_F(AsyncNurserySteps, AFutureIsSpawnedAsATaskIs) {
   sync_wait(body(*this, x), runtime);
 }
 
+Task<std::vector<float>> read_from(Shared<Tensor<float>> x, Device device) {
+  auto numbers = co_await (to_host(std::move(x)) | on(device));
+  numbers.pop_back();
+  co_return numbers;
+}
+
+TEST_F(AsyncNurserySteps, WhatATaskGivesIsPutWhereItsSpawnerWantsIt) {
+  const auto body = [](AsyncNurserySteps& self, Shared<Tensor<float>> from) -> Task<> {
+    std::vector<float> numbers;
+    Nursery nursery;
+    co_await nursery.spawn(read_from(from, self.runtime.device()), numbers);
+    EXPECT_THAT(numbers, ::testing::IsEmpty()) << "it waits";
+    self.run_all();
+    co_await nursery.join();
+    EXPECT_EQ(numbers, std::vector<float>(7, 2.0f));
+  };
+  sync_wait(body(*this, tensor(2.0f) | share), runtime);
+}
+
+TEST_F(AsyncNursery, ATaskThatThrowsPutsNothingAnywhere) {
+  const auto body = []() -> Task<int> {
+    int number = 7;
+    Nursery nursery;
+    const auto failing = []() -> Task<int> {
+      throw std::runtime_error("on purpose");
+      co_return 1;
+    };
+    co_await nursery.spawn(failing(), number);
+    bool thrown = false;
+    try {
+      co_await nursery.join();
+    } catch (const std::runtime_error&) {
+      thrown = true;
+    }
+    EXPECT_TRUE(thrown);
+    co_return number;
+  };
+  EXPECT_EQ(run(body()), 7);
+}
+
 TEST_F(AsyncNurserySteps, TheFailureOfAFutureIsThrownByJoin) {
   const auto body = [](AsyncNurserySteps& self) -> Task<Status> {
     Nursery nursery;

@@ -41,6 +41,18 @@ TEST_F(AsyncPart, OfAPartCountsFromThere) {
   EXPECT_THAT(elements(x.rows(1, 4).rows(2, 2).reshape({6}).rows(1, 2)), ElementsAre(10, 11));
 }
 
+TEST_F(AsyncPart, IsTakenOfWhatAnOperationGives) {
+  EXPECT_THAT(elements(arange<float>(15) | reshape({5, 3}) | share | rows(1, 2)),
+              ElementsAre(3, 4, 5, 6, 7, 8));
+  auto later = value(x) | share;
+  EXPECT_THAT(elements(later | rows(4, 1)), ElementsAre(12, 13, 14));
+  EXPECT_THAT(elements(add(later | rows(0, 1) | reshape({3}), x | rows(1, 1) | reshape({3}))),
+              ElementsAre(3, 5, 7));
+  EXPECT_EQ(run(later | reshape({3, 5})).storage(), x.storage());
+  EXPECT_THAT(failure(to_host(later | rows(4, 2))),
+              refused_with(StatusCode::kInvalidArgument, "its tensor does not have"));
+}
+
 TEST_F(AsyncPart, MayBeTheEndOrNothingOrAll) {
   EXPECT_THAT(elements(x.rows(4, 1)), ElementsAre(12, 13, 14));
   EXPECT_THAT(elements(x.rows(5, 0)), IsEmpty());
@@ -103,6 +115,16 @@ TEST_F(AsyncPart, IsRecorded) {
   auto [written, copied, part] = std::move(step).take();
   EXPECT_THAT(elements(std::get<2>(std::move(written))), ElementsAre(9, 10, 11, 12, 13, 14));
   EXPECT_THAT(elements(std::get<1>(std::move(copied))), ElementsAre(3, 4, 5));
+}
+
+TEST_F(AsyncPart, IsRecordedOfWhatAReplayBrings) {
+  auto step = run(record(
+      [](Shared<Tensor<float>> all) {
+        return add(all | rows(1, 1) | reshape({3}), all | rows(2, 1) | reshape({3}),
+                   scratch<float>({1, 3}) | reshape({3}));
+      },
+      Shape{5, 3}));
+  EXPECT_THAT(elements(step(x)), ElementsAre(9, 11, 13));
 }
 
 TEST_F(AsyncPart, OwnsTheTensorAndGivesItToNobody) {

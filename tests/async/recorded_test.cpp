@@ -19,6 +19,7 @@ namespace {
 using testing::AsyncTest;
 using testing::await_into;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using testing::Handmade;
 using testing::refused_with;
 using testing::saxpy;

@@ -7,7 +7,9 @@
 #include <exception>
 #include <latch>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "async/async_test_util.h"
 #include "async/device_state.h"
@@ -22,6 +24,7 @@ using testing::refused_with;
 using AsyncTask = AsyncTest;
 
 Task<int> number(int n) { co_return n; }
+Task<> nothing() { co_return; }
 
 TEST_F(AsyncTask, GivesItsValue) { EXPECT_EQ(run(number(7)), 7); }
 
@@ -87,6 +90,80 @@ TEST_F(AsyncTask, AnExceptionReachesTheAwaiter) {
   };
   EXPECT_TRUE(run(body()));
   EXPECT_THROW(run(throwing()), std::out_of_range);
+}
+
+struct Named {
+  std::string name;
+  int number;
+};
+
+TEST_F(AsyncTask, GivesWhatIsSaidInBraces) {
+  const auto pair = []() -> Task<std::pair<int, std::string>> { co_return {7, "seven"}; };
+  EXPECT_EQ(run(pair()), (std::pair<int, std::string>(7, "seven")));
+  const auto aggregate = []() -> Task<Named> { co_return {"eight", 8}; };
+  const Named named = run(aggregate());
+  EXPECT_EQ(named.name, "eight");
+  EXPECT_EQ(named.number, 8);
+}
+
+Task<int> refused() {
+  (void)co_await add(ones<float>({1}), ones<float>({2}));
+  co_return 1;
+}
+Task<> refused_too() { (void)co_await refused(); }
+
+TEST_F(AsyncTask, AsResultGivesWhatATaskGivesOrWhyItGivesNothing) {
+  const auto body = []() -> Task<> {
+    const Result<int> seven = co_await as_result(number(7));
+    EXPECT_EQ(seven.value(), 7);
+    const Result<int> none = co_await as_result(refused());
+    EXPECT_THAT(none.status(), refused_with(StatusCode::kInvalidArgument, "shapes 1 and 2"));
+    const Status status = co_await as_result(refused_too());
+    EXPECT_EQ(status.message(), none.status().message());
+    EXPECT_TRUE((co_await as_result(nothing())).ok());
+  };
+  run(body());
+  EXPECT_EQ(run(as_result(number(8))).value(), 8);
+  EXPECT_EQ(run(as_result(refused())).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(run(as_result(refused_too())).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(AsyncTask, AsResultWrapsNoResult) {
+  const auto fallible = [](bool fails) -> Task<Result<int>> {
+    if (fails) co_return Status(StatusCode::kUnavailable, "not today");
+    co_return 7;
+  };
+  const auto status = []() -> Task<Status> {
+    co_return Status(StatusCode::kUnavailable, "nor then");
+  };
+  EXPECT_EQ(run(as_result(fallible(false))).value(), 7);
+  EXPECT_EQ(run(as_result(fallible(true))).status().message(), "not today");
+  EXPECT_EQ(run(as_result(status())).message(), "nor then");
+}
+
+TEST_F(AsyncTask, AsResultLetsOtherExceptionsPass) {
+  EXPECT_THROW((void)run(as_result(throwing())), std::out_of_range);
+  const auto body = []() -> Task<bool> {
+    try {
+      (void)co_await as_result(throwing());
+    } catch (const std::out_of_range&) {
+      co_return true;
+    }
+    co_return false;
+  };
+  EXPECT_TRUE(run(body()));
+}
+
+TEST_F(AsyncTask, AsResultOfATaskThatIsGoneIsAStatus) {
+  auto task = number(1);
+  const auto taken = std::move(task);
+  const auto gone = refused_with(StatusCode::kFailedPrecondition, "a Task is awaited once");
+  EXPECT_THAT(run(as_result(std::move(task))).status(), gone);
+  const auto body = [](Task<int>& of) -> Task<Status> {
+    const auto result = co_await as_result(std::move(of));
+    co_return result.status();
+  };
+  EXPECT_THAT(run(body(task)), gone);
 }
 
 TEST_F(AsyncTask, IsAwaitedOnce) {

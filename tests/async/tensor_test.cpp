@@ -12,6 +12,7 @@ namespace {
 
 using testing::AsyncTest;
 using ::testing::Each;
+using testing::refused_with;
 using testing::saxpy;
 
 class AsyncTensor : public AsyncTest {
@@ -44,6 +45,53 @@ TEST_F(AsyncTensor, AdaptorsTurnValuesAndOperationsAlike) {
   EXPECT_THAT(elements(same), Each(1.0f));
   Shared<Tensor<float>> straight = run(ones<float>({2}) | partition(2)) | share;
   EXPECT_THAT(elements(straight), Each(1.0f));
+}
+
+TEST_F(AsyncTensor, BecomesOneOfAnotherShapeWithTheSameElements) {
+  Tensor<float> x = run(arange<float>(6));
+  const detail::Storage* const memory = x.storage();
+  Tensor<float> y = std::move(x).reshape({2, 3});
+  EXPECT_EQ(x.storage(), nullptr) << "its owner is another now";
+  EXPECT_EQ(y.storage(), memory);
+  EXPECT_EQ(y.shape().rank(), 2u);
+  EXPECT_EQ(y.shape()[1], 3u);
+  Tensor<float> z = std::move(y) | reshape({3, 1, 2});
+  EXPECT_EQ(z.shape()[2], 2u);
+  EXPECT_THAT(elements(std::move(z) | reshape({6})), ::testing::ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST_F(AsyncTensor, IsEmptyInAShapeOfMoreOrFewerElements) {
+  const auto refused = refused_with(StatusCode::kInvalidArgument, "shape that its tensor");
+  for (const Shape& shape : {Shape{5}, Shape{7}, Shape{}, Shape(hal::Extents({6, 1, 1, 1}))}) {
+    EXPECT_THAT(failure(to_host(run(ones<float>({6})).reshape(shape))), refused);
+    EXPECT_THAT(failure(to_host(ones<float>({6}) | reshape(shape))), refused);
+  }
+}
+
+TEST_F(AsyncTensor, KnowsItsDeviceAndTheQueueThatHasWrittenItLast) {
+  const Runtime both = Runtime::open("cpu://?devices=2&workers=1", {.queues = 2}).value();
+  const QueueRef first = both.device(1).queue(0), second = both.device(1).queue(1);
+  Tensor<float> x = sync_wait(ones<float>({4}) | on(first));
+  EXPECT_EQ(x.queue(), first);
+  EXPECT_EQ(x.device(), both.device(1));
+  x = sync_wait(fill(std::move(x), 2.0f) | on(second));
+  EXPECT_EQ(x.queue(), second);
+  Partition<Tensor<float>> tiles = std::move(x) | partition(2);
+  EXPECT_EQ(tiles.queue(), second);
+  EXPECT_EQ(tiles.device(), both.device(1));
+  Shared<Tensor<float>> y = std::move(tiles) | share;
+  (void)sync_wait(to_host(y) | on(first));
+  EXPECT_EQ(y.rows(1, 2).queue(), second) << "a read is no write";
+  EXPECT_EQ(y.device(), both.device(1));
+  EXPECT_EQ(sync_wait(copy_to(y, both.device(0)) | on(first)).device(), both.device(0));
+}
+
+TEST_F(AsyncTensor, ThatIsEmptyIsOnNoDevice) {
+  Tensor<float> x = run(ones<float>({4}));
+  const Tensor<float> taken = std::move(x);
+  EXPECT_EQ(x.device().status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(x.queue(), QueueRef());
+  EXPECT_EQ(taken.device(), runtime.device());
 }
 
 TEST_F(AsyncTensor, AShareIsUnwrappedByItsOnlyOwner) {

@@ -86,7 +86,7 @@ class Await {
       return true;
     }
     if (what_.stop.stop_requested()) {
-      output_.emplace(Status(StatusCode::kCancelled, "a stop was requested"));
+      output_.emplace(stopped());
       return true;
     }
     if (!context_.status().ok()) {

@@ -85,6 +85,9 @@ struct StopTokens {
   std::stop_token outer{};  // of the Task, the Asio slot or the receiver that awaits the future
 };
 
+// What an await gives that was stopped.
+inline Status stopped() { return Status(StatusCode::kCancelled, "a stop was requested"); }
+
 // The most arrays that a replay brings.
 inline constexpr std::size_t kMaxSlots = 16;
 

@@ -65,9 +65,7 @@ class [[nodiscard("a future does nothing until it is awaited")]] DeviceFuture {
 
   Result<Output> execute(Context& whole) && {
     if (!what_.once.take()) return detail::runs_once();
-    if (what_.stop.stop_requested()) {
-      return Status(StatusCode::kCancelled, "a stop was requested");
-    }
+    if (what_.stop.stop_requested()) return detail::stopped();
     return detail::execute_part(whole, std::move(what_.queue), std::move(what_.operation));
   }
 

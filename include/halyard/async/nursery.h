@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "halyard/async/frame_pool.h"
@@ -51,6 +52,13 @@ class Nursery {
     return spawn(await_into(std::move(future), into));
   }
 
+  // Awaited, starts a Task that gives something, which is assigned to `into` in the same way.
+  template <class U, class T>
+    requires(!std::is_void_v<U>)
+  [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<U> task, T& into) {
+    return spawn(await_into(std::move(task), into));
+  }
+
   // Awaited, goes on when at most `leave` have not ended. Throws what the first threw that threw.
   // kFailedPrecondition: another Task is at it.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
@@ -67,9 +75,9 @@ class Nursery {
   static Task<> await_and_drop(DeviceFuture<Op> future) {
     (void)co_await std::move(future);
   }
-  template <class Op, class T>
-  static Task<> await_into(DeviceFuture<Op> future, T& into) {
-    into = co_await std::move(future);
+  template <class Awaited, class T>
+  static Task<> await_into(Awaited awaited, T& into) {
+    into = co_await std::move(awaited);
   }
 
   // A task, in the list of those that have not ended.

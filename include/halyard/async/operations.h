@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors of equal or counted elements: full, zeros, ones, arange; of none yet: empty, scratch;
-// from a std::vector and back: from_host, to_host; on another device: copy_to; over those that are
-// there: fill, copy.
+// from the host's memory and back: from_host, to_host, item; on another device: copy_to; over those
+// that are there: fill, copy.
 #pragma once
 
 #include <bit>
@@ -37,6 +37,10 @@ HALYARD_EXPORT Status fill_elements(Context& context, const StorageRange& memory
 // 0, 1, ... n - 1.
 HALYARD_EXPORT Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type,
                                               std::uint64_t n);
+// A copy of `memory` that the host sees.
+HALYARD_EXPORT Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory);
+// kInvalidArgument unless `has`, of what `user` is given, is `wanted`.
+HALYARD_EXPORT Status check_count(const char* user, std::uint64_t has, std::uint64_t wanted);
 // Copies the first bytes of a storage that the host sees. Precondition: what writes it is done.
 HALYARD_EXPORT Status read_back(const Storage& storage, std::span<std::byte> target);
 
@@ -91,7 +95,8 @@ struct CallArange {
   std::uint64_t n;
 };
 
-template <class T>
+// Values: a std::vector, or a std::span of what somebody keeps.
+template <class T, class Values>
 struct CallFromHost {
   Result<Tensor<T>> operator()(Context& context) const {
     Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
@@ -105,7 +110,7 @@ struct CallFromHost {
     }
     return tensor;
   }
-  std::vector<T> values;
+  Values values;
   Shape shape;
 };
 
@@ -138,20 +143,77 @@ class Readback {
   std::size_t size_;
 };
 
+// The same to where the host wants it. Awaited, it is that span.
 template <class T>
-Result<Readback<T>> read(Context& context, const StorageRange& memory) {
-  Result<Ref<Storage>> copy = context.allocate(memory.length, hal::MemoryType::kHostLocal);
-  if (!copy.ok()) return copy.status();
-  if (Status status = context.copy(memory, StorageRange(copy->get())); !status.ok()) return status;
-  return Readback<T>(*std::move(copy), memory.length / sizeof(T));
-}
+struct ReadbackInto {
+  using Delivered = std::span<T>;
+  Result<std::span<T>> deliver() && {
+    if (Status status = read_back(*storage, std::as_writable_bytes(into)); !status.ok()) {
+      return status;
+    }
+    return into;
+  }
+  Ref<Storage> storage;
+  std::span<T> into;
+};
+
+// The same of one element. Awaited, it is that.
+template <class T>
+struct ReadbackItem {
+  using Delivered = T;
+  Result<T> deliver() && {
+    T item{};
+    if (Status status = read_back(*storage, std::as_writable_bytes(std::span(&item, 1)));
+        !status.ok()) {
+      return status;
+    }
+    return item;
+  }
+  Ref<Storage> storage;
+};
 
 struct CallToHost {
   template <class Array>
-  auto operator()(Context& context, const Array& array) const {
-    return read<typename Array::value_type>(context, array.memory());
+  auto operator()(Context& context, const Array& array) const
+      -> Result<Readback<typename Array::value_type>> {
+    const StorageRange memory = array.memory();
+    Result<Ref<Storage>> copy = copy_for_host(context, memory);
+    if (!copy.ok()) return copy.status();
+    return Readback<typename Array::value_type>(*std::move(copy),
+                                                memory.length / sizeof(typename Array::value_type));
   }
 };
+
+template <class T>
+struct CallToHostInto {
+  template <class Array>
+  Result<ReadbackInto<T>> operator()(Context& context, const Array& array) const {
+    if (Status status = check_count("to_host: room for", into.size(), array.size()); !status.ok()) {
+      return status;
+    }
+    Result<Ref<Storage>> copy = copy_for_host(context, array.memory());
+    if (!copy.ok()) return copy.status();
+    return ReadbackInto<T>{*std::move(copy), into};
+  }
+  std::span<T> into;
+};
+
+struct CallItem {
+  template <class Array>
+  auto operator()(Context& context, const Array& array) const
+      -> Result<ReadbackItem<typename Array::value_type>> {
+    if (Status status = check_count("item: a tensor of", array.size(), 1); !status.ok()) {
+      return status;
+    }
+    Result<Ref<Storage>> copy = copy_for_host(context, array.memory());
+    if (!copy.ok()) return copy.status();
+    return ReadbackItem<typename Array::value_type>{*std::move(copy)};
+  }
+};
+
+// T of an array of Ts, or of an operation that gives one.
+template <class Array>
+using ItemOf = typename AsOperation<Array>::Output::value_type;
 
 // Over the elements of an array that is there.
 template <class T>
@@ -244,12 +306,24 @@ auto scratch(const Shape& shape) {
 // has.
 template <Element T>
 auto from_host(std::vector<T> values, const Shape& shape) {
-  return detail::operation(detail::CallFromHost<T>{std::move(values), shape});
+  return detail::operation(detail::CallFromHost<T, std::vector<T>>{std::move(values), shape});
 }
 template <Element T>
 auto from_host(std::vector<T> values) {
   const Shape shape{values.size()};
   return from_host(std::move(values), shape);
+}
+// The same of elements that somebody keeps, until they are copied as this is submitted.
+template <class T, std::size_t kCount>
+  requires Element<std::remove_const_t<T>>
+auto from_host(std::span<T, kCount> values, const Shape& shape) {
+  using Values = std::span<const T>;
+  return detail::operation(detail::CallFromHost<std::remove_const_t<T>, Values>{values, shape});
+}
+template <class T, std::size_t kCount>
+  requires Element<std::remove_const_t<T>>
+auto from_host(std::span<T, kCount> values) {
+  return from_host(values, values.size());
 }
 // 0, 1, ... n - 1, rounded to T or modulo what it holds, by a shipped kernel. kOutOfRange: more
 // than 2^31 - 1 words of 4 bytes.
@@ -264,6 +338,19 @@ auto arange(std::uint64_t n) {
 template <class Array>
 auto to_host(Array&& array) {
   return detail::operation(detail::CallToHost(), std::forward<Array>(array));
+}
+// The same to elements that somebody keeps, as many (kInvalidArgument otherwise), which it gives.
+// Who awaits it writes them, once the device is done: behind the await, be it ok or not, nobody
+// uses them.
+template <class Array>
+auto to_host(Array&& array, std::span<detail::ItemOf<Array>> into) {
+  return detail::operation(detail::CallToHostInto<detail::ItemOf<Array>>{into},
+                           std::forward<Array>(array));
+}
+// Its only element. `array` as to_host's; kInvalidArgument if it has none or more.
+template <class Array>
+auto item(Array&& array) {
+  return detail::operation(detail::CallItem(), std::forward<Array>(array));
 }
 
 // `array`, a Tensor or Partition or an operation that gives one, with all its elements `element`;

@@ -5,6 +5,7 @@
 //   Task<float> norm(Shared<Tensor<float>> x) {
 //     auto y = co_await mul(x, x);                        // on the device of who runs the Task
 //     auto z = co_await as_result(relu(std::move(y)));    // Result<Tensor<float>>
+//     auto w = co_await as_result(other(x));              // what a Task<int> gives: Result<int>
 //     ...
 //   }
 //   sync_wait(norm(x), runtime);
@@ -37,6 +38,9 @@ class Task;
 class Nursery;
 
 namespace detail {
+
+template <class T>
+struct AsResultOfTask;
 
 template <class Op, Errors kErrors>
 class TaskAwaiter : public Await<Op, kErrors> {
@@ -84,9 +88,7 @@ class ValueAwaiter {
 
  private:
   Result<Value> result() {
-    if (runner_.stop().stop_requested()) {
-      return Status(StatusCode::kCancelled, "a stop was requested");
-    }
+    if (runner_.stop().stop_requested()) return stopped();
     Context context(Context::ForNothing{});
     Result<typename Op::Output> output = std::move(operation_).execute(context);
     if (!output.ok()) return std::move(output).status();
@@ -248,10 +250,26 @@ class TaskPromiseBase {
  private:
   template <class>
   friend class async::Task;
+  template <class>
+  friend struct AsResultOfTask;
   TaskRunner* runner_ = nullptr;
   std::coroutine_handle<> continuation_{};  // who awaits it
   Spawned* spawned_ = nullptr;              // or whose it is
   std::exception_ptr exception_;
+};
+
+// A T, or why there is none. What is a Result says so itself.
+template <class T>
+struct ResultOf {
+  using Type = std::conditional_t<kIsResult<T>, T, Result<T>>;
+};
+template <>
+struct ResultOf<Status> {
+  using Type = Status;
+};
+template <>
+struct ResultOf<void> {
+  using Type = Status;
 };
 
 template <class T>
@@ -302,13 +320,15 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   // For sync_wait.
   T run(const Runtime& runtime, std::stop_token stop) && {
     detail::TaskRunner runner(runtime, std::move(stop));
-    detail::TaskPromise<T>& promise = prepare(runner);
-    runner.start(coroutine_);
-    runner.run();
-    if (!coroutine_.done()) {
-      check(Status(StatusCode::kFailedPrecondition, "a Task waits for what nobody ends"));
-    }
-    return promise.take();
+    check(end_in(runner));
+    return coroutine_.promise().take();
+  }
+  // The same.
+  typename detail::ResultOf<T>::Type run_to_result(const Runtime& runtime,
+                                                   std::stop_token stop) && {
+    detail::TaskRunner runner(runtime, std::move(stop));
+    if (Status status = end_in(runner); !status.ok()) return status;
+    return take_result();
   }
 
   // For co_await in a Task.
@@ -330,17 +350,45 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   friend class detail::TaskPromiseBase;
   friend promise_type;
   friend class async::Nursery;
+  friend detail::AsResultOfTask<T>;
   using Handle = std::coroutine_handle<promise_type>;
 
   explicit Task(Handle coroutine) noexcept : coroutine_(coroutine) {}
 
+  static Status awaited_once() {
+    return Status(StatusCode::kFailedPrecondition, "a Task is awaited once");
+  }
   // For who awaits it; it runs on what `runner` is.
   detail::TaskPromise<T>& prepare(detail::TaskRunner& runner) const {
-    if (!coroutine_) {
-      check(Status(StatusCode::kFailedPrecondition, "a Task is awaited once"));
-    }
+    if (!coroutine_) check(awaited_once());
     coroutine_.promise().runner_ = &runner;
     return coroutine_.promise();
+  }
+  // Ok: it has ended.
+  Status end_in(detail::TaskRunner& runner) const {
+    if (!coroutine_) return awaited_once();
+    (void)prepare(runner);
+    runner.start(coroutine_);
+    runner.run();
+    if (coroutine_.done()) return {};
+    return Status(StatusCode::kFailedPrecondition, "a Task waits for what nobody ends");
+  }
+  // Of one that has ended.
+  typename detail::ResultOf<T>::Type take_result() const {
+#if HALYARD_EXCEPTIONS
+    try {
+#endif
+      if constexpr (std::is_void_v<T>) {
+        coroutine_.promise().take();
+        return {};
+      } else {
+        return coroutine_.promise().take();
+      }
+#if HALYARD_EXCEPTIONS
+    } catch (const Error& error) {
+      return error.status();
+    }
+#endif
   }
 
   Handle coroutine_;
@@ -354,7 +402,36 @@ Task<T> TaskPromise<T>::get_return_object() noexcept {
 inline Task<void> TaskPromise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
 }
+
+template <class T>
+struct AsResultOfTask {
+  auto awaiter(TaskRunner& runner) && {
+    struct Awaiter {
+      bool await_ready() const noexcept { return !task.coroutine_; }
+      void await_suspend(std::coroutine_handle<> continuation) const {
+        task.prepare(runner).continuation_ = continuation;
+        runner.start(task.coroutine_);
+      }
+      typename ResultOf<T>::Type await_resume() const {
+        if (!task.coroutine_) return task.awaited_once();
+        return task.take_result();
+      }
+      Task<T> task;
+      TaskRunner& runner;
+    };
+    return Awaiter{std::move(task), runner};
+  }
+  Task<T> task;
+};
 }  // namespace detail
+
+// What the Task gives as a Result; of a Task<> a Status. Of what it throws this is only the Status
+// of a halyard::Error; another exception is thrown still. What is a Result already is given as it
+// is.
+template <class T>
+detail::AsResultOfTask<T> as_result(Task<T>&& task) {
+  return {std::move(task)};
+}
 
 // Runs it to its end on this thread, which runs work of a cpu device while it waits for it.
 // Once a stop is requested, what it awaits is kCancelled, at once. kFailedPrecondition: nothing
@@ -362,6 +439,11 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 template <class T>
 T sync_wait(Task<T>&& task, const Runtime& runtime, std::stop_token stop = {}) {
   return std::move(task).run(runtime, std::move(stop));
+}
+template <class T>
+auto sync_wait(detail::AsResultOfTask<T>&& as_result, const Runtime& runtime,
+               std::stop_token stop = {}) {
+  return std::move(as_result.task).run_to_result(runtime, std::move(stop));
 }
 
 }  // namespace halyard::inline v0::async

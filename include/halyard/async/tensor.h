@@ -7,9 +7,11 @@
 //   Tensor<T>            | partition(4, 4)   -> Partition<Tensor<T>>    edges may be uneven
 //   Tensor<T>            | partition<4, 4>() -> Partition<Tensor<T>, 4, 4>    known to the compiler
 //   Partition<Tensor<T>> | unpartition       -> Tensor<T>
-//   Shared<Tensor<T>>    .rows(32, 16)       -> Shared<Tensor<T>>       16 rows from row 32 on
-//   Shared<Tensor<T>>    .reshape({4, 4})    -> Shared<Tensor<T>>       in another shape
+//   Tensor<T>            | reshape({4, 4})   -> Tensor<T>               in another shape
+//   Shared<Tensor<T>>    | reshape({4, 4})   -> Shared<Tensor<T>>       in another shape
+//   Shared<Tensor<T>>    | rows(32, 16)      -> Shared<Tensor<T>>       16 rows from row 32 on
 //
+// The last three are members, too: std::move(x).reshape({4, 4}), x.reshape({4, 4}), x.rows(32, 16).
 // On an operation that gives the one, each is an operation that gives the other (combinators.h,
 // cell.h).
 //
@@ -87,6 +89,16 @@ class Shared;
 template <class T, std::uint64_t... kTile>
 class Partition;
 
+namespace detail {
+// Tensor::queue().
+HALYARD_EXPORT QueueRef queue_of(const Storage* storage);
+
+// Whether a tensor has the same elements in both shapes.
+constexpr bool same_elements(const Shape& a, const Shape& b) noexcept {
+  return a.elements() == b.elements() && b.rank() <= hal::kMaxTensorRank;
+}
+}  // namespace detail
+
 // Move-only. A tensor that was moved from is empty, and what is given it fails.
 template <Element T>
 class Tensor {
@@ -101,6 +113,16 @@ class Tensor {
 
   const Shape& shape() const noexcept { return shape_; }
   std::uint64_t size() const noexcept { return shape_.elements(); }
+  // The device whose memory it is; and of its queues that on which it was written last or, before
+  // that, allocated. Of an empty tensor, and of one that stands for what replays bring
+  // (recorded.h), an empty handle, whose status() is not ok.
+  Device device() const { return queue().device(); }
+  QueueRef queue() const { return detail::queue_of(storage()); }
+  // The same elements in another shape of as many; empty if they are not.
+  [[nodiscard]] Tensor reshape(const Shape& shape) && noexcept {
+    if (!detail::same_elements(shape_, shape)) storage_ = nullptr;
+    return {std::move(storage_), shape};
+  }
   // Null once it was moved from.
   detail::Storage* storage() const noexcept { return storage_.get(); }
   detail::StorageRange memory() const noexcept { return {storage(), 0, size() * sizeof(T)}; }
@@ -123,6 +145,9 @@ class Shared<Tensor<T>> {
       : storage_(std::move(tensor.storage_)), shape_(tensor.shape_) {}
 
   const Shape& shape() const noexcept { return shape_; }
+  std::uint64_t size() const noexcept { return shape_.elements(); }
+  Device device() const { return queue().device(); }  // as a Tensor's
+  QueueRef queue() const { return detail::queue_of(storage()); }
   detail::Storage* storage() const noexcept { return storage_.get(); }
   // What is read of the storage: Context::copy() takes it.
   detail::StorageRange memory() const noexcept {
@@ -137,8 +162,7 @@ class Shared<Tensor<T>> {
   }
   // The same elements in another shape of as many.
   Shared reshape(const Shape& shape) const noexcept {
-    const bool same = shape.elements() == shape_.elements() && shape.rank() <= hal::kMaxTensorRank;
-    return {same ? storage_ : nullptr, first_, shape, is_part_};
+    return {detail::same_elements(shape_, shape) ? storage_ : nullptr, first_, shape, is_part_};
   }
 
   // The tensor, if this is its only owner and no part of it, and empty then. Otherwise nothing
@@ -193,6 +217,9 @@ class Partition<Tensor<T>, kTile...> {
       return tile_;
     }
   }
+  std::uint64_t size() const noexcept { return tensor_.size(); }
+  Device device() const { return tensor_.device(); }  // as a Tensor's
+  QueueRef queue() const { return tensor_.queue(); }
   detail::Storage* storage() const noexcept { return tensor_.storage(); }
   detail::StorageRange memory() const noexcept { return tensor_.memory(); }
 
@@ -262,6 +289,28 @@ struct UnpartitionAdaptor {
   }
 };
 
+struct ReshapeAdaptor {
+  using IsAdaptor = void;
+  template <class Array>
+  auto operator()(Array&& array) const noexcept {
+    constexpr bool kFit = requires { std::forward<Array>(array).reshape(shape); };
+    static_assert(kFit, "reshape: of a Tensor or a Shared: ... | unpartition | reshape(shape)");
+    if constexpr (kFit) return std::forward<Array>(array).reshape(shape);
+  }
+  Shape shape;
+};
+
+struct RowsAdaptor {
+  using IsAdaptor = void;
+  template <class Array>
+  auto operator()(const Array& array) const noexcept {
+    constexpr bool kFit = requires { array.rows(first, count); };
+    static_assert(kFit, "rows: of a Shared: ... | share | rows(first, count)");
+    if constexpr (kFit) return array.rows(first, count);
+  }
+  std::uint64_t first, count;
+};
+
 }  // namespace detail
 
 inline constexpr detail::ShareAdaptor share{};
@@ -276,6 +325,13 @@ auto operator|(Array&& array, const detail::ShareAdaptor& adaptor) noexcept {
 }
 }  // namespace detail
 inline constexpr detail::UnpartitionAdaptor unpartition{};
+
+// On a Tensor or Shared, or an operation that gives one; a Partition is unpartitioned first.
+constexpr detail::ReshapeAdaptor reshape(const Shape& shape) noexcept { return {shape}; }
+// On a Shared, or an operation that gives one.
+constexpr detail::RowsAdaptor rows(std::uint64_t first, std::uint64_t count) noexcept {
+  return {first, count};
+}
 
 // As many extents as the tensor has dimensions, each at least 1; the kernel that is given the
 // partition answers kInvalidArgument otherwise. Without any: the kernel's own tile.
