@@ -296,18 +296,29 @@ void last_signal_wakes_wait_all(Context& t) {
 void several_threads_wait_for_the_same_list(Context& t) {
   const Semaphore a = t.semaphore();
   const Semaphore b = t.semaphore();
+  std::atomic<int> begun = 0;
+  std::atomic<int> woken = 0;
   Threads threads;
   for (int i = 0; i < 6; ++i) {
     threads.start([&, i] {
+      ++begun;
       if (i % 2 == 0) {
         VERIFY_OK(hal::wait_all({{a, 1}, {b, 1}}, kWatchdog));
       } else {
         VERIFY_OK(hal::wait_all({{b, 1}, {a, 1}}, kWatchdog));
       }
+      ++woken;
     });
   }
+  // They are asleep when the first signal comes, and again when the second does.
+  VERIFY_UNTIL(begun.load() == 6);
+  VERIFY_CODE(hal::wait_any({{a, 1}, {b, 1}}, kAWhile), StatusCode::kDeadlineExceeded);
   VERIFY_OK(a.signal(1));
+  VERIFY_CODE(b.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
+  VERIFY_EQ(woken.load(), 0);
   VERIFY_OK(b.signal(1));
+  threads.join();
+  VERIFY_EQ(woken.load(), 6);
 }
 
 // After the facts of the Vulkan suite's group `wait`.
