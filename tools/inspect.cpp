@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "inspect.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -8,8 +10,6 @@
 
 #include "base/format.h"
 #include "commands.h"
-#include "json.h"
-#include "kernel/hyx.h"
 
 namespace halyard::inline v0::tools {
 namespace {
@@ -59,24 +59,6 @@ Json to_json(const kernel::KernelInfo& info) {
           {"line", info.line}};
 }
 
-Json to_json(const kernel::Hyx& hyx) {
-  Json kernels = Json::array();
-  for (const kernel::KernelInfo& info : hyx.kernels()) kernels.push_back(to_json(info));
-  Json images = Json::array();
-  for (const kernel::ImageInfo& image : hyx.images()) {
-    images.push_back({{"target", image.target},
-                      {"convention", image.convention},
-                      {"bytes", image.bytes.size()}});
-  }
-  Json sources = Json::array();
-  for (const kernel::SourceInfo& source : hyx.sources()) sources.push_back(source.name);
-  return {{"file", hyx.name()},
-          {"bytes", hyx.bytes().size()},
-          {"kernels", std::move(kernels)},
-          {"images", std::move(images)},
-          {"sources", std::move(sources)}};
-}
-
 void print(const kernel::KernelInfo& info) {
   const auto [x, y, z] = info.workgroup_size;
   fmt::print("kernel {}: workgroup {} x {} x {}", info.name, x, y, z);
@@ -106,6 +88,24 @@ void print(const kernel::KernelInfo& info) {
 }
 
 }  // namespace
+
+Json to_json(const kernel::Hyx& hyx) {
+  Json kernels = Json::array();
+  for (const kernel::KernelInfo& info : hyx.kernels()) kernels.push_back(to_json(info));
+  Json images = Json::array();
+  for (const kernel::ImageInfo& image : hyx.images()) {
+    images.push_back({{"target", image.target},
+                      {"convention", image.convention},
+                      {"bytes", image.bytes.size()}});
+  }
+  Json sources = Json::array();
+  for (const kernel::SourceInfo& source : hyx.sources()) sources.push_back(source.name);
+  return {{"file", hyx.name()},
+          {"bytes", hyx.bytes().size()},
+          {"kernels", std::move(kernels)},
+          {"images", std::move(images)},
+          {"sources", std::move(sources)}};
+}
 
 Result<int> inspect(const InspectOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const kernel::Hyx hyx, kernel::Hyx::read(options.file));

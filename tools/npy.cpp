@@ -21,8 +21,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are copied as they are");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-// Where NumPy starts an array's bytes: at a multiple of this.
-constexpr std::size_t kAlignment = 64;
 // numpy.lib.format writes version 2 beyond this; 64 dimensions of 20 digits stay far below.
 constexpr std::size_t kMaxHeaderV1 = 0xffff;
 
@@ -244,23 +242,28 @@ Result<NpyArray> read_npy(const std::string& path) {
   return parse_npy(std::move(file), path);
 }
 
-Status write_npy(const std::string& path, const NpyArray& array) {
+Result<std::string> npy_head(const NpyArray& array, std::string_view name) {
   const auto needed = npy_bytes(array.element, array.shape);
   if (!needed.ok() || *needed != array.bytes.size() || array.shape.size() > kMaxNpyDimensions) {
-    return error(StatusCode::kInvalidArgument, "{}: {} bytes do not fill ({}) {}", path,
+    return error(StatusCode::kInvalidArgument, "{}: {} bytes do not fill ({}) {}", name,
                  array.bytes.size(), fmt::join(array.shape, ", "), to_string(array.element));
   }
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    descr_of(array.element), fmt::join(array.shape, ", "),
                                    array.shape.size() == 1 ? "," : "");
   const std::size_t start = kMagic.size() + 4;
-  header.append(kAlignment - 1 - (start + header.size()) % kAlignment, ' ').push_back('\n');
+  header.append(kNpyAlignment - 1 - (start + header.size()) % kNpyAlignment, ' ').push_back('\n');
   static_assert(kMaxNpyDimensions * 22 + 128 < kMaxHeaderV1);
 
   std::string head(kMagic);
   head +=
       {'\1', '\0', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
   head += header;
+  return head;
+}
+
+Status write_npy(const std::string& path, const NpyArray& array) {
+  HALYARD_ASSIGN_OR_RETURN(const std::string head, npy_head(array, path));
   return write_file(path, {std::as_bytes(std::span(head)), array.bytes});
 }
 

@@ -6,7 +6,7 @@
 // dimension may call itself Fortran's). Contents are as foreign as a file can be: every length is
 // checked against the file's size before it is used, and nothing is allocated beyond that size.
 //
-// All functions block on the file system and may be called from any thread.
+// Reading and writing blocks on the file system. All functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,8 @@ using kernel::ElementType;
 
 // NumPy's own limit.
 inline constexpr std::size_t kMaxNpyDimensions = 64;
+// Where NumPy starts an array's bytes: at a multiple of this.
+inline constexpr std::size_t kNpyAlignment = 64;
 
 struct NpyArray {
   ElementType element = ElementType::kFloat32;
@@ -58,6 +60,10 @@ Result<NpyArray> read_npy(const std::string& path);
 
 // The same for the bytes of a file; `name` stands for it in messages.
 Result<NpyArray> parse_npy(std::vector<std::byte> file, std::string_view name);
+
+// What stands before the array's bytes in a file of version 1.0. kInvalidArgument, naming it
+// `name`, if the bytes do not fill the shape.
+Result<std::string> npy_head(const NpyArray& array, std::string_view name);
 
 // Writes version 1.0. The file appears at once, in place of one that was there, or not at all, save
 // where `path` is a device or a link: that is written to. kInvalidArgument if the bytes do not fill

@@ -22,12 +22,16 @@ struct Binding {
   kernel::ElementType type;
   std::uint8_t rank = 0;                 // of a tensor
   std::vector<std::uint32_t> tile = {};  // of a tensor with a static tile
+
+  friend bool operator==(const Binding&, const Binding&) = default;
 };
 
 struct Constant {
   std::string name;
   kernel::ElementType type;
   std::uint32_t offset;
+
+  friend bool operator==(const Constant&, const Constant&) = default;
 };
 
 struct Kernel {
@@ -40,23 +44,31 @@ struct Kernel {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t line = 0;  // in sources[0]
   std::vector<kernel::EqualSizes> equal_sizes = {};
+
+  friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
 struct Image {
   std::string target;
   std::string convention;
   std::string bytes;
+
+  friend bool operator==(const Image&, const Image&) = default;
 };
 
 struct Source {
   std::string name;
   std::string text;
+
+  friend bool operator==(const Source&, const Source&) = default;
 };
 
 struct Contents {
   std::vector<Kernel> kernels;
   std::vector<Image> images;
   std::vector<Source> sources;
+
+  friend bool operator==(const Contents&, const Contents&) = default;
 };
 
 // Equal contents give equal bytes.

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "conformance/context.h"
 #include "halyard/halyard.h"
 
 namespace halyard::inline v0::conformance {
@@ -58,6 +59,21 @@ inline ByteVector contents(const hal::Buffer& buffer) {
 
 inline void set_contents(const hal::Buffer& buffer, std::span<const std::byte> bytes) {
   std::ranges::copy(bytes, buffer.map().value().bytes().begin());
+}
+
+// Each round has a part of `all` to itself, of so many bytes, where no later one hides what it has
+// missed: the first has left the value 1 all over it, the next 2.
+template <class T>
+void verify_rounds(Context& t, const hal::Buffer& all, std::uint64_t size) {
+  const hal::Mapping mapping = all.map().value();
+  const std::uint64_t length = size / sizeof(T);
+  const std::span<const T> values = mapping.as<T>();
+  for (std::uint64_t round = 0; round < values.size() / length; ++round) {
+    const auto part = values.subspan(length * round, length);
+    const auto expected = static_cast<T>(round + 1);
+    const auto other = std::ranges::find_if(part, [&](T value) { return value != expected; });
+    if (other != part.end()) VERIFY_EQ(*other, expected);
+  }
 }
 
 }  // namespace halyard::inline v0::conformance

@@ -164,30 +164,40 @@ void recorded_subspan_counts_from_its_offset(Context& t) {
 
 // ---- Barriers
 
+constexpr std::uint32_t kRounds = 20;
+constexpr std::uint64_t kRoundBytes = 64 << 10;
+
 void barrier_orders_the_commands_around_it(Context& t) {
-  const Buffer a = t.buffer(64 << 10);
-  const Buffer b = t.buffer(64 << 10);
+  const Buffer a = t.buffer(kRoundBytes);
+  const Buffer there = t.buffer(kRoundBytes * kRounds);
+  const Buffer back = t.buffer(kRoundBytes * kRounds);
   Recording recording(t);
-  for (std::uint32_t i = 1; i <= 20; ++i) {
-    recording->fill(recording.ref(a), i, 1).barrier();
-    recording->copy(recording.whole(a), recording.ref(b)).barrier();
+  for (std::uint32_t i = 0; i < kRounds; ++i) {
+    const auto part = [&](const Buffer& all) {
+      return recording.ref(all, kRoundBytes * i, kRoundBytes);
+    };
+    recording->fill(recording.ref(a), i + 1, 1).barrier();
+    recording->copy(recording.whole(a), part(there)).barrier();
     recording->fill(recording.ref(a), 0xee, 1).barrier();
-    recording->copy(recording.whole(b), recording.ref(a)).barrier();
+    recording->copy(part(there), recording.ref(a)).barrier();
+    recording->copy(recording.whole(a), part(back)).barrier();
   }
   recording.run();
-  VERIFY(contents(a) == ByteVector(64 << 10, std::byte{20}));
+  verify_rounds<std::uint8_t>(t, there, kRoundBytes);
+  verify_rounds<std::uint8_t>(t, back, kRoundBytes);
 }
 
 void two_barriers_in_a_row_order_like_one(Context& t) {
-  const Buffer a = t.buffer(64 << 10);
-  const Buffer b = t.buffer(64 << 10);
+  const Buffer a = t.buffer(kRoundBytes);
+  const Buffer all = t.buffer(kRoundBytes * kRounds);
   Recording recording(t);
-  for (std::uint32_t i = 1; i <= 20; ++i) {
-    recording->fill(recording.ref(a), i, 1).barrier().barrier().barrier();
-    recording->copy(recording.whole(a), recording.ref(b)).barrier().barrier();
+  for (std::uint32_t i = 0; i < kRounds; ++i) {
+    recording->fill(recording.ref(a), i + 1, 1).barrier().barrier().barrier();
+    recording->copy(recording.whole(a), recording.ref(all, kRoundBytes * i, kRoundBytes));
+    recording->barrier().barrier();
   }
   recording.run();
-  VERIFY(contents(b) == ByteVector(64 << 10, std::byte{20}));
+  verify_rounds<std::uint8_t>(t, all, kRoundBytes);
 }
 
 void leading_and_trailing_barriers_are_harmless(Context& t) {

@@ -218,14 +218,16 @@ void device_closes_over_a_blocked_queue(Context& t) {
     std::atomic<std::uint64_t>& count = outer.cell();
     const Signal gate = outer.signal();
     const Signal started = outer.signal();
+    const Signal ended = outer.signal();
     {
       const Hardware h(t);
       auto q = make();
-      q.signal(started, 1).wait(gate, 1).custom(kCount, {address_of(count)});
+      q.signal(started, 1).wait(gate, 1).custom(kCount, {address_of(count)}).signal(ended, 1);
       VERIFY_OK(h.submit(q));
       VERIFY_SIGNALLED(started, 1);
     }
     gate.set(1);
+    VERIFY_CODE(ended.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
     VERIFY_EQ(count.load(), 0u);
   });
 }

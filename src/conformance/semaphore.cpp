@@ -296,18 +296,29 @@ void last_signal_wakes_wait_all(Context& t) {
 void several_threads_wait_for_the_same_list(Context& t) {
   const Semaphore a = t.semaphore();
   const Semaphore b = t.semaphore();
+  std::atomic<int> begun = 0;
+  std::atomic<int> woken = 0;
   Threads threads;
   for (int i = 0; i < 6; ++i) {
     threads.start([&, i] {
+      ++begun;
       if (i % 2 == 0) {
         VERIFY_OK(hal::wait_all({{a, 1}, {b, 1}}, kWatchdog));
       } else {
         VERIFY_OK(hal::wait_all({{b, 1}, {a, 1}}, kWatchdog));
       }
+      ++woken;
     });
   }
+  // They are asleep when the first signal comes, and again when the second does.
+  VERIFY_UNTIL(begun.load() == 6);
+  VERIFY_CODE(hal::wait_any({{a, 1}, {b, 1}}, kAWhile), StatusCode::kDeadlineExceeded);
   VERIFY_OK(a.signal(1));
+  VERIFY_CODE(b.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
+  VERIFY_EQ(woken.load(), 0);
   VERIFY_OK(b.signal(1));
+  threads.join();
+  VERIFY_EQ(woken.load(), 6);
 }
 
 // After the facts of the Vulkan suite's group `wait`.
@@ -318,7 +329,7 @@ void hundred_semaphores_at_random_values(Context& t, bool by_device, bool all) {
   for (const Semaphore& each : s) points.emplace_back(each, random() % 10000 + 1);
   const auto signal = [&](std::size_t i) {
     if (by_device) {
-      VERIFY_OK(t.compute().barrier({.signal = {points[i]}}));
+      VERIFY_OK(t.queue().barrier({.signal = {points[i]}}));
     } else {
       VERIFY_OK(s[i].signal(points[i].value()));
     }
@@ -433,6 +444,7 @@ void signals_racing_a_failure_stay_below_it(Context& t) {
 }
 
 #define CASE(name) {"semaphore", #name, name}
+#define CASE_ON_EVERY_QUEUE(name) {"semaphore", #name, name, Vary::kQueueKinds}
 constexpr Case kCases[] = {
     CASE(initial_value_is_queried_back),
     CASE(initial_value_beyond_the_greatest_is_refused),
@@ -464,9 +476,9 @@ constexpr Case kCases[] = {
     CASE(last_signal_wakes_wait_all),
     CASE(several_threads_wait_for_the_same_list),
     CASE(hundred_host_signals_satisfy_wait_all),
-    CASE(hundred_device_signals_satisfy_wait_all),
+    CASE_ON_EVERY_QUEUE(hundred_device_signals_satisfy_wait_all),
     CASE(one_host_signal_of_a_hundred_satisfies_wait_any),
-    CASE(one_device_signal_of_a_hundred_satisfies_wait_any),
+    CASE_ON_EVERY_QUEUE(one_device_signal_of_a_hundred_satisfies_wait_any),
     CASE(failure_keeps_code_message_and_origin),
     CASE(first_failure_wins),
     CASE(ok_status_fails_nothing),
@@ -478,6 +490,7 @@ constexpr Case kCases[] = {
     CASE(signals_racing_a_failure_stay_below_it),
 };
 #undef CASE
+#undef CASE_ON_EVERY_QUEUE
 
 }  // namespace
 }  // namespace semaphore

@@ -3,10 +3,12 @@
 // Many of everything, from many threads, and handles dropped at every moment.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
 #include <set>
+#include <stop_token>
 
 #include "conformance/bytes.h"
 #include "conformance/context.h"
@@ -48,17 +50,34 @@ void rapid_fills_leave_the_last_pattern(Context& t) {
   VERIFY_EQ(word(buffer, 1023), 2 * count);
 }
 
+// Each lap carries a pattern of its own and ends in a place of its own, so that every copy brings
+// something new and no later lap hides what an earlier one missed. First each submission may run as
+// soon as it can, then all are submitted before the first may.
 void rapid_copies_carry_a_pattern_round(Context& t) {
-  std::vector<Buffer> ring;
-  for (int i = 0; i < 8; ++i) ring.push_back(t.buffer(4096, i == 0 ? 0x5a : 0));
-  const Semaphore s = t.semaphore();
-  const std::uint64_t count = t.rounds(200);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    check(
-        t.queue().copy(ring[i % 8], ring[(i + 1) % 8], {.wait = {{s, i}}, .signal = {{s, i + 1}}}));
+  constexpr std::uint64_t kSize = 4096;
+  const std::uint32_t laps = t.rounds(25);
+  for (const bool open : {true, false}) {
+    std::vector<Buffer> ring;
+    for (int i = 0; i < 8; ++i) ring.push_back(t.buffer(kSize));
+    const Buffer ends = t.buffer(kSize * laps);
+    const Semaphore s = t.semaphore(open ? 1 : 0);
+    std::uint64_t at = 1;
+    const auto next = [&](auto submit) {
+      check(submit(hal::SubmitInfo{.wait = {{s, at}}, .signal = {{s, at + 1}}}));
+      ++at;
+    };
+    const auto copy = [&](const Buffer& from, const hal::BufferRange& to) {
+      next([&](const hal::SubmitInfo& info) { return t.queue().copy(from, to, info); });
+    };
+    for (std::uint32_t lap = 0; lap < laps; ++lap) {
+      next([&](const auto& info) { return t.queue().fill(ring[0], lap + 1, 4, info); });
+      for (int i = 1; i < 8; ++i) copy(ring[i - 1], ring[i]);
+      copy(ring[7], {ends, kSize * lap, kSize});
+    }
+    if (!open) VERIFY_OK(s.signal(1));
+    VERIFY_OK(s.wait(at, kWatchdog));
+    verify_rounds<std::uint32_t>(t, ends, kSize);
   }
-  VERIFY_OK(s.wait(count, kWatchdog));
-  for (const Buffer& each : ring) VERIFY(contents(each) == ByteVector(4096, std::byte{0x5a}));
 }
 
 void bursts_of_copies_all_arrive(Context& t) {
@@ -291,29 +310,33 @@ void failure_races_release(Context& t) {
 }
 
 void recording_survives_queries_of_other_threads(Context& t) {
-  std::atomic<bool> done = false;
+  std::atomic<std::uint64_t> looks = 0;
   const Semaphore s = t.semaphore();
   const hal::Pool pool = t.device().create_pool({}).value();
+  const Buffer buffer = t.buffer(4096);
   Threads threads;
-  threads.start([&] {
-    while (!done) {
+  threads.start([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); ++looks) {
       VERIFY_OK(t.device().status());
       VERIFY_OK(s.query());
+      VERIFY_OK(buffer.map());
       VERIFY_OK(t.device().allocate({.size = 64}));
       VERIFY(t.device().memory_statistics().total_allocations != 0);
       VERIFY(pool.statistics().used_bytes == 0);
+      VERIFY(!t.device().dump_timelines().empty());
     }
   });
-  const Buffer buffer = t.buffer(4096);
   for (std::uint32_t i = 0; i < t.rounds(50); ++i) {
     Recorder recorder(t.device());
+    const std::uint64_t before = looks;
     for (std::uint32_t n = 0; n < 64; ++n) {
+      // In some rounds all of them come for sure while it is being recorded.
+      if (n == 32 && i % 8 == 0) VERIFY_UNTIL(looks > before + 1);
       recorder.fill(hal::BufferRange(buffer, 64 * n, 64), n + i);
     }
     VERIFY_OK(t.compute().execute_and_wait(recorder.finish().value(), {}, kWatchdog));
     for (std::uint32_t n = 0; n < 64; ++n) VERIFY_EQ(word(buffer, 16 * n + 15), n + i);
   }
-  done = true;
 }
 
 // ---- Handles dropped at every moment
@@ -383,28 +406,10 @@ void handles_are_dropped_in_every_order(Context& t) {
     recorder.fill(buffer, 1);
     CommandBuffer commands = recorder.finish().value();
     VERIFY_OK(queue.execute(commands, {.signal = {{s, 1}, {done, 1}}}));
-    for (int i = 0; i < 6; ++i) {
-      switch ((first + i) % 6) {
-        case 0:
-          device = {};
-          break;
-        case 1:
-          queue = {};
-          break;
-        case 2:
-          s = {};
-          break;
-        case 3:
-          buffer = {};
-          break;
-        case 4:
-          executable = {};
-          break;
-        case 5:
-          commands = {};
-          break;
-      }
-    }
+    const std::function<void()> drops[] = {[&] { device = {}; },     [&] { queue = {}; },
+                                           [&] { s = {}; },          [&] { buffer = {}; },
+                                           [&] { executable = {}; }, [&] { commands = {}; }};
+    for (int i = 0; i < 6; ++i) drops[(first + i) % 6]();
     VERIFY_OK(done.wait(1, kWatchdog));
   }
 }

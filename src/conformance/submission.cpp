@@ -242,12 +242,21 @@ void fan_out_over_all_queues_waits_for_different_values(Context& t) {
   const Semaphore gate = t.semaphore();
   const std::vector<Queue> queues = t.queues();
   const std::vector<Semaphore> done = t.semaphores(queues.size() * 4);
+  std::vector<Point> waiting[8];  // by the value that releases them
   for (std::size_t i = 0; i < done.size(); ++i) {
+    const std::uint64_t value = i % 7 + 1;
+    waiting[value].emplace_back(done[i], 1);
     VERIFY_OK(
-        queues[i % queues.size()].barrier({.wait = {{gate, i % 7 + 1}}, .signal = {{done[i], 1}}}));
+        queues[i % queues.size()].barrier({.wait = {{gate, value}}, .signal = {{done[i], 1}}}));
   }
-  for (std::uint64_t value = 1; value <= 7; ++value) VERIFY_OK(gate.signal(value));
-  for (const Semaphore& each : done) VERIFY_OK(each.wait(1, kWatchdog));
+  for (std::uint64_t value = 1; value <= 7; ++value) {
+    VERIFY_CODE(hal::wait_any(waiting[value], kAWhile), StatusCode::kDeadlineExceeded);
+    VERIFY_OK(gate.signal(value));
+    VERIFY_OK(hal::wait_all(waiting[value], kWatchdog));
+    for (std::uint64_t larger = value + 1; larger <= 7; ++larger) {
+      VERIFY_CODE(hal::wait_any(waiting[larger], kNow), StatusCode::kDeadlineExceeded);
+    }
+  }
 }
 
 // ---- Host and device

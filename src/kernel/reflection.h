@@ -47,6 +47,8 @@ struct EqualSizes {
   std::uint32_t dimension;
   std::uint32_t other_binding;
   std::uint32_t other_dimension;
+
+  friend bool operator==(const EqualSizes&, const EqualSizes&) = default;
 };
 
 struct KernelInfo {

@@ -119,6 +119,16 @@ TEST_F(AsyncRecorded, WhatAllocatesIsNotRecorded) {
               refused_with(StatusCode::kFailedPrecondition, "a recording allocates nothing"));
 }
 
+TEST_F(AsyncRecorded, TwoOfOneFunctionHaveScratchOfTheirOwn) {
+  const auto into_scratch = [](Shared<Tensor<float>> a) { return copy(a, scratch<float>({8})); };
+  const auto one = run(record(into_scratch, Shape{8}));
+  const auto other = run(record(into_scratch, Shape{8}));
+  run(one.replay(run(full<float>({8}, 1.0f) | share)));
+  run(other.replay(run(full<float>({8}, 2.0f) | share)));
+  EXPECT_THAT(elements(one.output<1>()), Each(1.0f));
+  EXPECT_THAT(elements(other.output<1>()), Each(2.0f));
+}
+
 TEST_F(AsyncRecorded, WhatWasMovedOrTakenFromIsNotReplayed) {
   const auto gone = refused_with(StatusCode::kFailedPrecondition, "was moved or taken from");
   auto first = run(record(fill(run(zeros<float>({8})), 2.0f)));

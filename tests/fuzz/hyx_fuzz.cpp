@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as a .hyx file: parsed or refused, and every view of what was accepted can be read.
+// Any bytes as a .hyx file: parsed or refused. Every view of what was accepted can be read, and a
+// file that is written of it says the same.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "compiler/hyx_writer.h"
+#include "hyx_contents.h"
 #include "kernel/hyx.h"
 
 namespace {
@@ -54,6 +57,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const SourceInfo& source : hyx->sources()) {
     touch(source.name);
     touch(source.text);
+  }
+  const halyard::compiler::Contents contents = halyard::contents_of(*hyx);
+  const auto again = Hyx::parse(write_hyx(contents), "again.hyx");
+  if (!again.ok() || halyard::contents_of(*again) != contents) __builtin_trap();
+  // The writer's kernels are all of the first source.
+  const auto sources = hyx->sources();
+  const std::string_view source = sources.empty() ? "" : sources[0].name;
+  for (const KernelInfo& kernel : again->kernels()) {
+    if (kernel.source != source) __builtin_trap();
   }
   return 0;
 }
