@@ -48,7 +48,7 @@ void add_folders_beside(const fs::path& file, std::vector<std::string>& folders)
 }
 
 // See RuntimeInfo.
-std::vector<std::string> kernel_folders(std::vector<std::string> folders) {
+std::vector<std::string> kernel_folders(std::vector<std::string> folders, const fs::path& header) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   add_folders_beside(program, folders);
@@ -56,6 +56,10 @@ std::vector<std::string> kernel_folders(std::vector<std::string> folders) {
   if (::dladdr(reinterpret_cast<const void*>(&kernel_folders), &info) != 0) {
     const fs::path library = fs::canonical(info.dli_fname, ignored);
     if (library != program) add_folders_beside(library, folders);
+  }
+  if (header.is_absolute()) {  // <prefix>/include/halyard/async/runtime.h
+    const fs::path include = header.parent_path().parent_path().parent_path();
+    folders.push_back(include.parent_path() / "share/halyard/kernels");
   }
   return folders;
 }
@@ -106,7 +110,8 @@ Result<Runtime> Runtime::create(std::vector<hal::Device> devices, RuntimeInfo in
   if (info.queues == 0) {
     return Status(StatusCode::kInvalidArgument, "a runtime whose devices have no queues");
   }
-  const std::vector<std::string> folders = detail::kernel_folders(std::move(info.kernels));
+  const std::vector<std::string> folders =
+      detail::kernel_folders(std::move(info.kernels), info.header);
   std::vector<Ref<detail::DeviceState>> states;
   for (const hal::Device& device : devices) {
     if (!device) return Status(StatusCode::kInvalidArgument, "a runtime with an empty device");

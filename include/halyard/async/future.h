@@ -145,6 +145,12 @@ template <DeviceOperation Op>
 detail::AsResultOf<Op> as_result(Op&& operation) {
   return {std::move(operation)};
 }
+// Of one that others have, too.
+template <class Op>
+  requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
+auto as_result(Op& shared) {
+  return async::as_result(std::decay_t<Op>(shared));
+}
 
 // No awaiter, so that whoever asks whether an operation can be awaited is told that it cannot.
 template <DeviceOperation Op>
@@ -168,6 +174,11 @@ auto sync_wait(detail::AsResult<Op>&& as_result) {
 template <DeviceOperation Op>
 auto sync_wait(Op&& operation, const Runtime& runtime, std::stop_token stop = {}) {
   return sync_wait(std::move(operation) | on(runtime) | stop_with(std::move(stop)));
+}
+template <class Op>
+  requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
+auto sync_wait(Op& shared, const Runtime& runtime, std::stop_token stop = {}) {
+  return sync_wait(std::decay_t<Op>(shared), runtime, std::move(stop));
 }
 template <class Op>
 auto sync_wait(detail::AsResultOf<Op>&& as_result, const Runtime& runtime,

@@ -22,10 +22,11 @@ namespace halyard::inline v0::async {
 struct RuntimeInfo {
   // Folders with .hyx files, searched in this order. Behind them come: `kernels` beside the
   // program, where halyard_add_kernels() puts them, and ../share/halyard/kernels, seen from the
-  // program and from Halyard's shared library: what is installed.
+  // program and from Halyard's shared library; then what is installed with this header.
   std::vector<std::string> kernels{};
   std::size_t queues = 1;  // of each device, at least 1
   Policy policy = global_policy(0);
+  const char* header = __FILE__;  // this one, as the program was compiled with it
 };
 
 // A handle: the last of its copies and of its tensors closes the devices. Safe from any thread.
