@@ -163,11 +163,12 @@ TEST_F(AsyncFinishedCell, GivesATaskItsValueAgainAndAgain) {
   ASSERT_NE(x.finished(), nullptr);
   const auto task = [](auto shared) -> Task<bool> {
     const auto a = co_await shared;
-    const auto b = co_await as_result(SharedOperation(shared));
+    const auto b = co_await as_result(shared);
     const auto c = co_await std::move(shared);
     co_return a.storage() == b.value().storage() && a.storage() == c.storage();
   };
   EXPECT_TRUE(run(task(x)));
+  EXPECT_EQ(sync_wait(x, runtime).storage(), sync_wait(as_result(x), runtime).value().storage());
   EXPECT_THAT(elements(add(x, x)), Each(2.0f));
 }
 

@@ -20,8 +20,10 @@
 // on to its end, and its memory is given back behind that. One thread at a time.
 #pragma once
 
+#include <concepts>
 #include <coroutine>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
 #include "halyard/async/await.h"
