@@ -123,6 +123,16 @@ std::string meaning_of_type(std::string_view type) {
              : fmt::format("'{}' is no type of elements; float, int, uint and double are", type);
 }
 
+// Of a macro with too few or too many arguments: behind the message stands its definition.
+std::string meaning_of_invocation(std::string_view message, std::string_view behind) {
+  constexpr std::string_view kDefine = "#define ";
+  const std::string_view amount = message.substr(0, message.find(" arguments"));
+  const std::size_t define = behind.substr(0, behind.find(kError)).find(kDefine);
+  if (define == behind.npos) return fmt::format("a macro with {} arguments", amount);
+  const std::string_view macro = behind.substr(define + kDefine.size());
+  return fmt::format("{} arguments for {}", amount, macro.substr(0, macro.find(')') + 1));
+}
+
 std::string meaning_of_message(std::string_view message, std::string_view source) {
   if (message.starts_with("use of undeclared identifier")) {
     return meaning_of(quoted(message), source);
@@ -155,6 +165,12 @@ std::string in_our_words(std::string_view diagnostics, std::string_view source) 
     const std::size_t at = line.find(kError);
     if (at == line.npos) continue;
     const std::string_view message = line.substr(at + kError.size());
+    if (message.ends_with("arguments provided to function-like macro invocation")) {
+      // What else clang says follows from that.
+      ours =
+          fmt::format("{}{}{}\n", line.substr(0, at), kError, meaning_of_invocation(message, rest));
+      break;
+    }
     std::string sentence = meaning_of_message(message, source);
     if (message.starts_with("declaration shadows a local variable")) {
       // What shadows is a block's own where notes say, up to the next error, what it comes from.

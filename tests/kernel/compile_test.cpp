@@ -19,7 +19,9 @@ namespace {
 
 using kernel::Access;
 using kernel::ElementType;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view kSmall = "HY_KERNEL(k, 4, 1, 1) { HY_ITEMS {} }\n";
 
@@ -297,6 +299,19 @@ TEST(Compile, TakesFortyParametersAndSaysThatItDoesNotTakeMore) {
               HasSubstr("41 parameters and statements on sizes; 40 are the most"));
   EXPECT_THAT(message(compile_text(with(60))),
               HasSubstr("more than 40 parameters and statements on sizes"));
+}
+
+// And says nothing of its own about what follows from that.
+TEST(Compile, SaysFirstThatAMacroLacksAnArgument) {
+  const auto with = [](const std::string& parameter) {
+    return message(compile_text("HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), " + parameter +
+                                ") { HY_ITEMS { y[HY_X] = n; } }\n"));
+  };
+  EXPECT_THAT(with("HY_SCALAR(uint n)"),
+              AllOf(HasSubstr("error: too few arguments for HY_SCALAR(T, x)"),
+                    Not(HasSubstr("more than 40 parameters"))));
+  EXPECT_THAT(with("HY_SCALAR(uint, n, m)"),
+              HasSubstr("error: too many arguments for HY_SCALAR(T, x)"));
 }
 
 }  // namespace
