@@ -22,6 +22,13 @@
 //                       passed
 //   kDeviceLost         the device is lost
 //
+// Not checked: that bindings of one dispatch do not overlap where one is written, which is wrong
+// (rule 7 in halyard/kernel.h), and whether a flat buffer has the elements that a kernel indexes
+// (docs/kernels.md, "Checked builds"; halyard/hal/launch.h checks tensors).
+//
+// A semaphore that has failed may be signalled: the work runs, the other signals advance, and that
+// one keeps its failure.
+//
 // Duplicate waits or signals of one semaphore keep the largest. Safe from any thread.
 #pragma once
 
