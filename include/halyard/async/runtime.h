@@ -17,6 +17,12 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
 
+// Where this header is. Compilers are given relative paths at times, by ccache for one: then the
+// package for CMake knows better.
+#ifndef HALYARD_RUNTIME_HEADER
+#define HALYARD_RUNTIME_HEADER __FILE__
+#endif
+
 namespace halyard::inline v0::async {
 
 struct RuntimeInfo {
@@ -26,7 +32,7 @@ struct RuntimeInfo {
   std::vector<std::string> kernels{};
   std::size_t queues = 1;  // of each device, at least 1
   Policy policy = global_policy(0);
-  const char* header = __FILE__;  // this one, as the program was compiled with it
+  const char* header = HALYARD_RUNTIME_HEADER;
 };
 
 // A handle: the last of its copies and of its tensors closes the devices. Safe from any thread.
