@@ -66,10 +66,17 @@ Arms promised_row(World& world) {
     Signals state(world);
     const std::atomic_ref word((*open)[0]);
     word = 0;
+    struct Open {  // it ends also where the loops throw
+      std::atomic_ref<std::uint32_t> word;
+      ~Open() { word = 1; }
+    };
     check(world.device().queue().dispatch(spin, {.groups = 1}, {open->buffer()}, {},
                                           {.signal = {{state.semaphore, kPromised}}}));
-    Sample sample = state.signal(count);
-    word = 1;
+    Sample sample;
+    {
+      const Open at_the_end{word};
+      sample = state.signal(count);
+    }
     check(state.semaphore.wait(kPromised));
     return sample;
   };

@@ -50,7 +50,7 @@
  *   HY_PRIVATE(T, x)                              HY_MY(x): one value per item
  *   HY_PRIVATE_ARRAY(T, x, count)                 HY_MY(x, i): count values per item
  *
- * Shared and private storage is not initialised. Elements of an OUT that no item writes keep their
+ * Shared and private storage is not initialised. Elements of an HY_OUT that no item writes keep their
  * values.
  *
  * Atomics, on an element e of a buffer or shared array of int or uint. Each returns what was there

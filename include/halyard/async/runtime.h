@@ -32,7 +32,7 @@ struct RuntimeInfo {
   std::vector<std::string> kernels{};
   std::size_t queues = 1;  // of each device, at least 1
   Policy policy = global_policy(0);
-  const char* header = HALYARD_RUNTIME_HEADER;
+  const char* header = HALYARD_RUNTIME_HEADER;  // not looked at where it is relative
 };
 
 // A handle: the last of its copies and of its tensors closes the devices. Safe from any thread.
