@@ -50,8 +50,8 @@
  *   HY_PRIVATE(T, x)                              HY_MY(x): one value per item
  *   HY_PRIVATE_ARRAY(T, x, count)                 HY_MY(x, i): count values per item
  *
- * Shared and private storage is not initialised. Elements of an HY_OUT that no item writes keep their
- * values.
+ * Shared and private storage is not initialised. Elements of an HY_OUT that no item writes keep
+ * their values.
  *
  * Atomics, on an element e of a buffer or shared array of int or uint. Each returns what was there
  * before, and orders nothing else. By them items of one block, and on buffers all groups of a
