@@ -16,6 +16,7 @@
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/types.h"
+#include "timeline/native_queue.h"
 #include "trace/record.h"
 
 namespace halyard::inline v0::hal {
@@ -121,6 +122,7 @@ struct CommandEdge {
   std::uint32_t after;  // > before
 };
 
+// How often the caller expects to submit a recording. It decides cost, never results.
 // A finished recording, before the driver has seen it. Without barriers, events and edges its
 // commands may run in any order and overlap; in the order they have here they all are respected.
 struct Recording {
@@ -162,7 +164,7 @@ enum class OperationKind : std::uint8_t {
 };
 
 // What NativeQueue::issue finds behind Issue::operation.
-struct Operation {
+struct Operation : timeline::Operation {
   Operation() noexcept {}  // no aggregate, which would be cleared for each submission
 
   OperationKind kind = OperationKind::kBarrier;

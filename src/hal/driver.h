@@ -68,10 +68,19 @@ class DeviceImpl {
   virtual ~DeviceImpl() = default;
 
   virtual const DeviceInfo& info() const noexcept = 0;
+
+  // Entered around every other call to this device, its builder and its recordings. Null: a calling
+  // thread needs no preparation. Asked once, when the device is opened.
+  virtual timeline::EntryGuard* entry_guard() const noexcept { return nullptr; }
+
   // Devices of equal domain may use each other's Memory and wait on each other's lanes natively.
   // One for each group of peers, the same for the whole process: a runtime takes 5
   // (timeline/domain.h).
   virtual const void* domain() const noexcept = 0;
+
+  // True: freeing memory, unloading an executable or destroying a recording may block or call the
+  // native library, so the HAL has the last reference of each dropped on the reclaim thread.
+  virtual bool frees_may_block() const noexcept { return false; }
 
   // `size` may be 0; `alignment` is a power of two up to 4096, or 0.
   virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,

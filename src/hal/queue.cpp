@@ -89,7 +89,7 @@ Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
                                   .wait_count = waits.size(),
                                   .signals = signals.data(),
                                   .signal_count = signals.size(),
-                                  .ring = submit.ring,
+                                  .doorbell = submit.doorbell,
                                   .room = submit.room},
                                  submit.submission != nullptr ? &handle : nullptr, submit.issued);
   if (handle != nullptr) [[unlikely]]
@@ -124,7 +124,7 @@ Status QueueObject::submit_and_wait(Submit& submit, Deadline deadline, F&& submi
   timeline::IssuedAt issued;
   deadline = Deadline::at(deadline.resolve(device_.engine().clock()));  // one for both waits
   submit.room = deadline;
-  submit.ring = false;
+  submit.doorbell = timeline::Doorbell::kDefer;
   submit.issued = &issued;
   if (!submit.signal.empty()) {
     HALYARD_RETURN_IF_ERROR(submit_it());

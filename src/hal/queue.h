@@ -26,7 +26,7 @@ struct Submit {
   Points signal;
   Submission* submission = nullptr;
   Deadline room;
-  bool ring = true;  // false: the caller waits for it at once, and helps
+  timeline::Doorbell doorbell = timeline::Doorbell::kRing;
   timeline::IssuedAt* issued = nullptr;
 
   Submit(const SubmitInfo& info) noexcept

@@ -89,7 +89,7 @@ class SimDevice final : public hal::DeviceImpl {
     return lanes_.emplace_back(std::make_unique<Lane>(native_, options_)).get();
   }
   void close() override {
-    for (const auto& lane : lanes_) lane->abandon({});
+    for (const auto& lane : lanes_) (void)lane->abandon({});
     lanes_.clear();
     native_.close();
   }

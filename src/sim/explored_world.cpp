@@ -15,7 +15,8 @@ constexpr timeline::Domain kDomain = 1;
 
 }  // namespace
 
-timeline::IssueResult ExploredLane::issue(std::span<const timeline::Issue> batch, bool) noexcept {
+timeline::IssueResult ExploredLane::issue(std::span<const timeline::Issue> batch,
+                                          timeline::Doorbell) noexcept {
   expect(!abandoned_, "work is issued to a native queue that was abandoned");
   timeline::IssueResult result;
   for (const timeline::Issue& issue : batch) {

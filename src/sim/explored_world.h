@@ -24,7 +24,10 @@ namespace halyard::inline v0::sim {
 
 // What a submission executes: it reads what its submitter has written for it, and what else it is
 // told to. Once it is let go of, the device does not touch it.
-struct Payload {
+struct Payload : timeline::Operation {
+  Payload() = default;
+  Payload(int the_number, const Plain* to_read, Plain* to_write)
+      : number(the_number), reads(to_read), writes(to_write) {}
   ~Payload() { arguments.write(0); }
   int number = 0;  // in a log
   const Plain* reads = nullptr;
@@ -42,13 +45,15 @@ class ExploredLane final : public timeline::NativeQueue {
   const timeline::QueueCapabilities& capabilities() const noexcept override {
     return capabilities_;
   }
-  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell doorbell) noexcept override;
   Status mark() noexcept override;
   timeline::Progress poll() noexcept override { return {visible(), {}}; }
-  Status probe() noexcept override { return {}; }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
-  bool help(std::uint64_t) noexcept override { return false; }
-  void abandon(const Status&) noexcept override { abandoned_ = true; }
+  timeline::Abandoned abandon(const Status&) noexcept override {
+    abandoned_ = true;
+    return timeline::Abandoned::kStopped;
+  }
 
   // The device runs the next entry. False: none stands there, or what it waits for has not run.
   bool step();

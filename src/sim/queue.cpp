@@ -16,7 +16,8 @@ Lane::Lane(NativeDevice& device, const SimDriverOptions& options)
       device_(device),
       stream_(device) {}
 
-timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool) noexcept {
+timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
+                                  timeline::Doorbell) noexcept {
   timeline::IssueResult result;
   for (const timeline::Issue& issue : batch) {
     // An empty lane has room.
@@ -35,11 +36,11 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool) 
 Status Lane::push(const timeline::Issue& issue) {
   assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
   for (const timeline::Edge& edge : issue.waits) HALYARD_RETURN_IF_ERROR(wait(edge));
-  const auto run = [](void* operation) {
-    sim::run(*static_cast<const hal::Operation*>(operation));
-  };
+  const auto run = [](void* operation) { sim::run(*static_cast<hal::Operation*>(operation)); };
+  auto* const operation =
+      const_cast<hal::Operation*>(static_cast<const hal::Operation*>(issue.operation));
   HALYARD_RETURN_IF_ERROR(
-      stream_.launch(run, issue.operation, options_.marks_every_submission ? issue.sequence : 0));
+      stream_.launch(run, operation, options_.marks_every_submission ? issue.sequence : 0));
   ++issued_;
   // The operation is in the stream: from here on only the loss of the device ends it.
   if (issue.want_marker && !record(issued_).ok()) device_.fault("marker");
@@ -80,9 +81,9 @@ timeline::Progress Lane::poll() noexcept {
   return progress;
 }
 
-void Lane::abandon(const Status&) noexcept {
-  if (std::exchange(abandoned_, true)) return;
-  stream_.abandon();
+timeline::Abandoned Lane::abandon(const Status&) noexcept {
+  if (!std::exchange(abandoned_, true)) stream_.abandon();
+  return timeline::Abandoned::kStopped;
 }
 
 }  // namespace halyard::inline v0::sim

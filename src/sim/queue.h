@@ -18,15 +18,15 @@ class Lane final : public timeline::NativeQueue {
   const timeline::QueueCapabilities& capabilities() const noexcept override {
     return capabilities_;
   }
-  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell doorbell) noexcept override;
   Status mark() noexcept override;
   timeline::Progress poll() noexcept override;
   Status probe() noexcept override { return stream_.query(); }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
     return stream_.notify_at(sequence, notify);
   }
-  bool help(std::uint64_t) noexcept override { return false; }
-  void abandon(const Status&) noexcept override;
+  timeline::Abandoned abandon(const Status&) noexcept override;
 
  private:
   struct Marker {

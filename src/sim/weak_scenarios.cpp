@@ -45,7 +45,8 @@ struct LaneWorld {
   void issue(std::uint64_t sequence) {
     const timeline::Issue issue{
         .waits = {}, .operation = &barrier, .sequence = sequence, .want_marker = false};
-    expect(lane->issue({&issue, 1}, true).count == 1, "a ring with room is busy");
+    expect(lane->issue({&issue, 1}, timeline::Doorbell::kRing).count == 1,
+           "a ring with room is busy");
   }
   // Sleeps until the sequence is reached; `help`: works for it before.
   void wait(std::uint64_t sequence, bool help) {

@@ -75,6 +75,7 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
       if (++lines > kMaxLines) return;
       const Submission::State in = submission.state();
       const char* state = in == Submission::State::kParked         ? "parked"
+                          : in == Submission::State::kIssued       ? "being issued in parts"
                           : in != Submission::State::kIssuing      ? "ending"
                           : submission.host_call_ != nullptr       ? "host call"
                           : submission.start_host_work_ != nullptr ? "host work"
@@ -94,12 +95,16 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
     base::append(text, "    {} has retired {}, issued {}\n", kind, lane.retired(), last);
     const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end, auto&& tell) {
       for (std::uint64_t at = before + 1; at <= end && at <= before + kMaxLines; ++at) {
+        if (lane.entry(at).is_part) continue;
         base::append(text, "    {} as {}\n", what, at);
         tell(*lane.entry(at).submission);
       }
     };
     // What the lane has let go of may be another submission by now.
-    list("in flight", lane.retired(), std::min(last, lane.in_front()), describe);
+    list("in flight", lane.retired(), std::min(last, lane.in_front()),
+         [&](const Submission& submission) {
+           submission.held_ ? tell_waits(submission) : describe(submission);
+         });
     // Not their signals: who passes the failure on does so under no role, and lets go of them.
     if (lane.quarantined()) list("failed, and held", lane.held_, last, tell_waits);
     lane.release_retire_role();
@@ -147,6 +152,10 @@ std::string Engine::dump_timelines(const Queue* first) noexcept {
     });
   }
   std::string text;
+  if (const std::uint32_t kept = kept_.load(std::memory_order_relaxed); kept != 0) {
+    base::append(text, "  {} submissions are kept for good: their device may still run them\n",
+                 kept);
+  }
   const auto dump = [&](Queue& queue) {
     base::append(text, "  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
     queue.dump(text, unissued);

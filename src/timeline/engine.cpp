@@ -164,7 +164,7 @@ bool Engine::look_at(Lane& lane) noexcept {
   lane.make_visible(next);
   Status status;
   if (lane.armed_ != next && lane.visible(next)) {
-    status = lane.native().arm(next, completion_notify_);
+    status = lane.native()->arm(next, completion_notify_);
     if (status.ok()) lane.armed_ = next;
   }
   const Nanoseconds now = clock().now();
@@ -173,7 +173,7 @@ bool Engine::look_at(Lane& lane) noexcept {
     lane.last_retired_ = retired;
     lane.last_progress_ = now;
   } else if (status.ok() && now - lane.last_progress_ >= kLookInterval) {
-    status = lane.native().probe();
+    status = lane.native()->probe();
     if (status.ok()) lane.watch_edges();
     const Nanoseconds limit = device.hang_timeout();
     if (status.ok() && limit != 0 && now - lane.last_progress_ >= limit) {
@@ -203,6 +203,19 @@ void Engine::remove_queue(Queue& queue) noexcept {
 void Engine::rename(Queue& queue, std::string name) {
   base::LockGuard lock(queues_mutex_);
   queue.options_.name = std::move(name);
+}
+
+void Engine::keep_for_good(Queue& queue, std::uint32_t count) noexcept {
+  kept_.fetch_add(count, std::memory_order_relaxed);
+  // Reachable for tools that look for leaks. Not of this engine: the device may outlive it.
+  static base::SpinLock lock;
+  static Queue* kept = nullptr;
+  lock.lock();
+  if (!std::exchange(queue.kept_, true)) {
+    queue.retain();
+    queue.next_kept_ = std::exchange(kept, &queue);
+  }
+  lock.unlock();
 }
 
 void Engine::kick_marked(std::uint64_t bits) noexcept {

@@ -98,6 +98,10 @@ class Engine {
   const DomainMatrix& domains() const noexcept { return domains_; }
   trace::Tracer* tracer() const noexcept { return tracer_; }
 
+  // `count` submissions of `queue` may be touched by a device that cannot be stopped: they and the
+  // queue stay for the rest of the process. The dump counts them.
+  void keep_for_good(Queue& queue, std::uint32_t count) noexcept;
+
   // A driver's notice about any lane; never freed before the engine.
   base::Notify& completion_notify() noexcept { return completion_notify_; }
 
@@ -150,6 +154,7 @@ class Engine {
   Lane* watched_ = nullptr;
   unsigned missed_roles_ = 0;  // the completion shell's: in a row
 
+  base::Atomic<std::uint32_t> kept_{0};            // submissions that stay for good
   base::Atomic<std::uint32_t> held_{0};            // submissions that gates hold back
   Nanoseconds retry_at_ = Deadline::kForeverTime;  // the completion shell's
 

@@ -58,7 +58,8 @@ class IssueSite {
 struct Gate {
   enum class Answer : std::uint8_t { kGo, kLater, kFail };
   Answer (*ask)(void* payload, IssueSite& site, Status& cause) noexcept;
-  // May be null, as may those that follow.
+  // May be null, as may those that follow. Also if it failed after native calls had been made for
+  // it (IssueResult::started): it has its place in the lane then.
   void (*issued)(void* payload, Lane& lane, std::uint64_t sequence) noexcept = nullptr;
   // Also if ask() has not been called: takes back what it gave, if anything.
   void (*undo)(void* payload) noexcept = nullptr;

@@ -23,6 +23,7 @@ Lane* Lane::create(Queue& queue, NativeQueue& native) noexcept {
 Lane::Lane(Queue& queue, NativeQueue& native) noexcept
     : queue_(queue),
       native_(native),
+      guard_(native.entry_guard()),
       mask_(std::bit_ceil(std::max<std::uint64_t>(native.capabilities().max_in_flight, 1)) - 1),
       limit_(std::max<std::uint32_t>(native.capabilities().max_in_flight, 1)),
       marks_all_(native.capabilities().marks_every_submission) {}
@@ -50,7 +51,7 @@ void Lane::retire_in_role() noexcept {
 void Lane::tell_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
   // this. Who was refused at a smaller depth is not to ask again before something has ended.
-  if (queue_.busy_.load(std::memory_order_seq_cst) && issued_depth() <= limit_ / 2 &&
+  if (queue_.busy_.load(std::memory_order_seq_cst) && depth_in_flight() <= limit_ / 2 &&
       queue_.refused_at_.load(std::memory_order_relaxed) != retired() &&
       queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
@@ -66,7 +67,7 @@ void Lane::take_retire_role() noexcept {
 
 Status Lane::advance() noexcept {
   if (closed_) return {};
-  Progress progress = native_.poll();
+  Progress progress = native()->poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
   if (progress.sequence > end) [[unlikely]] {
     // The device was faster than the issuer, who looks at this note after it has let go of its
@@ -80,17 +81,31 @@ Status Lane::advance() noexcept {
   const std::uint64_t through = std::min({progress.sequence, end, alive});
   std::uint64_t at = retired_.load(std::memory_order_relaxed);
   while (at < through) {
-    Submission& submission = *entry(++at).submission;
+    const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
-    submission.complete();
+    if (passed.is_part) continue;
+    if (passed.submission->held_) [[unlikely]] {
+      release_held(at);  // its issue failed after native calls had been made (rule 10)
+    } else {
+      passed.submission->complete();
+    }
   }
-  retired_.store(at, std::memory_order_seq_cst);
+  set_retired(at);
   // Quarantined: what the native queue has passed after all lets go of its payloads.
   while (quarantined() && held_ < progress.sequence && held_ < end) release_held(++held_);
   return std::move(progress.fault);
 }
 
+// In this order: the issuer reads the depth after it has stored `busy` (rule 16).
+void Lane::set_retired(std::uint64_t sequence) noexcept {
+  if (sequence != retired_.load(std::memory_order_relaxed)) {
+    retired_depth_.store(entry(sequence).depth, std::memory_order_seq_cst);
+  }
+  retired_.store(sequence, std::memory_order_seq_cst);
+}
+
 void Lane::release_held(std::uint64_t sequence) noexcept {
+  if (entry(sequence).is_part) return;
   Submission& submission = *entry(sequence).submission;
   submission.let_go();
   submission.release();
@@ -98,15 +113,45 @@ void Lane::release_held(std::uint64_t sequence) noexcept {
 
 void Lane::close(const Status& cause) noexcept {
   take_retire_role();
-  if (!closed_) abandon(cause);
+  if (!closed_) (void)abandon(cause);
   release_retire_role();
 }
 
-void Lane::abandon(const Status& cause) noexcept {
+bool Lane::abandon(const Status& cause) noexcept {
   closed_ = true;
-  native_.abandon(cause);
+  still_running_ = native()->abandon(cause) == Abandoned::kStillRunning;
   const std::uint64_t end = published_.load(std::memory_order_acquire);
+  if (quarantined() && still_running_) {
+    keep_in_flight(held_ + 1, end);
+    held_ = end;
+  }
   while (quarantined() && held_ < end) release_held(++held_);
+  return !still_running_;
+}
+
+// The device may touch the payloads of these entries at any time: they are never let go of, nor is
+// the queue that has them in its memory.
+void Lane::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
+  std::uint32_t kept = 0;
+  for (std::uint64_t at = first; at <= last; ++at) {
+    if (entry(at).is_part) continue;
+    Submission& submission = *entry(at).submission;
+    if (submission.state() == Submission::State::kIssued) submission.held_ = true;
+    submission.unbind();
+    ++kept;
+  }
+  if (kept != 0) queue_.engine().keep_for_good(queue_, kept);
+}
+
+std::uint64_t Lane::sequence_leaving(std::uint64_t left) const noexcept {
+  std::uint64_t first = retired_.load(std::memory_order_relaxed) + 1;
+  std::uint64_t last = issued_;
+  while (first < last) {  // entries in flight have ascending depths
+    const std::uint64_t middle = first + (last - first) / 2;
+    const bool enough = issued_depth_ - entries_[middle & mask_].depth <= left;
+    (enough ? last : first) = enough ? middle : middle + 1;
+  }
+  return last;
 }
 
 Status Lane::why_dead(std::uint64_t sequence) const noexcept {
@@ -156,7 +201,7 @@ void Lane::make_visible(std::uint64_t sequence) noexcept {
 
 bool Lane::help(std::uint64_t sequence) noexcept {
   make_visible(sequence);
-  return native_.help(sequence);
+  return native()->help(sequence);
 }
 
 void Lane::watch(std::uint64_t sequence) noexcept {

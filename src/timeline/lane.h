@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/atomic.h"
+#include "halyard/base/ref.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::timeline {
@@ -65,10 +66,13 @@ class Lane {
   void pin() noexcept { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() noexcept { pins_.fetch_sub(1, std::memory_order_release); }
 
-  // Abandons the native queue. Nothing of the lane is touched by the driver afterwards.
+  // Abandons the native queue, unless that has been done. What the driver may still touch
+  // afterwards is kept for good (keep_in_flight).
   void close(const Status& cause) noexcept;
 
-  NativeQueue& native() const noexcept { return native_; }
+  // Every call to the driver goes through this; edges name native_queue().
+  Entered<NativeQueue> native() const noexcept { return {native_, guard_.get()}; }
+  NativeQueue& native_queue() const noexcept { return native_; }
   Queue& queue() const noexcept { return queue_; }
 
  private:
@@ -80,22 +84,40 @@ class Lane {
 
   struct Entry {
     Submission* submission = nullptr;
+    std::uint64_t depth = 0;  // native commands issued to this lane, this entry's included
+    bool is_part = false;     // further entries of its submission follow: it does not end with this
     base::Atomic<bool> wanted{false};  // the completion shell is to look when this one is done
     base::Atomic<bool> marked{false};  // a marker stands behind this one
   };
   Entry& entry(std::uint64_t sequence) noexcept { return entries_[sequence & mask_]; }
-  std::uint64_t issued_depth() const noexcept {
-    return published_.load(std::memory_order_relaxed) - retired_.load(std::memory_order_relaxed);
+  // Native commands in flight, as any thread may ask; the issuer's own count is free_depth().
+  std::uint64_t depth_in_flight() const noexcept {
+    return published_depth_.load(std::memory_order_relaxed) -
+           retired_depth_.load(std::memory_order_relaxed);
   }
+  // By the issuer: how many native commands more the lane takes.
+  std::uint64_t free_depth() const noexcept {
+    return limit_ - (issued_depth_ - retired_depth_.load(std::memory_order_seq_cst));
+  }
+  // By the issuer: the first sequence with which at most `left` native commands remain in flight.
+  std::uint64_t sequence_leaving(std::uint64_t left) const noexcept;
 
+  // By the issuer: from here on a retirer may end what has `sequence`.
+  void publish(std::uint64_t sequence) noexcept {
+    published_depth_.store(issued_depth_, std::memory_order_relaxed);
+    published_.store(sequence, std::memory_order_release);
+  }
   void retire_in_role() noexcept;    // and lets go of it
   void tell_room() noexcept;         // after the depth was lowered: the queue may be busy no more
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
   // Under the retire role. Polls, and completes what has passed; the fault, if there is one.
   Status advance() noexcept;
+  void set_retired(std::uint64_t sequence) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
-  void abandon(const Status& cause) noexcept;
+  // Under the retire role: false if the driver may still touch the operations in flight.
+  bool abandon(const Status& cause) noexcept;
+  void keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept;
   bool quarantined() const noexcept {
     return quarantined_from_.load(std::memory_order_acquire) != kAlive;
   }
@@ -115,6 +137,7 @@ class Lane {
 
   Queue& queue_;
   NativeQueue& native_;
+  const Ref<EntryGuard> guard_;  // may be null
   std::unique_ptr<Entry[]> entries_;
   const std::uint64_t mask_;
   const std::uint32_t limit_;
@@ -122,7 +145,9 @@ class Lane {
 
   // Written under the issuer role.
   std::uint64_t issued_ = 0;
+  std::uint64_t issued_depth_ = 0;
   base::Atomic<std::uint64_t> published_{0};
+  base::Atomic<std::uint64_t> published_depth_{0};
   base::Atomic<std::uint64_t> marked_{0};  // the last sequence a marker stands behind
   struct Waited {
     const Lane* lane = nullptr;
@@ -133,6 +158,7 @@ class Lane {
 
   alignas(64) base::Atomic<bool> retire_role_{false};
   base::Atomic<std::uint64_t> retired_{0};
+  base::Atomic<std::uint64_t> retired_depth_{0};
   base::Atomic<bool> overtaken_{false};
   base::Atomic<std::uint32_t> pins_{0};
 
@@ -144,7 +170,8 @@ class Lane {
   base::Atomic<std::uint64_t> quarantined_from_{kAlive};
   Status quarantine_cause_;  // the first one, written before quarantined_from_
   std::uint64_t held_ = 0;
-  bool closed_ = false;  // the native queue is abandoned
+  bool closed_ = false;         // the native queue is abandoned
+  bool still_running_ = false;  // and may go on touching what it was given
 
   // The completion shell's.
   base::Atomic<std::uint64_t> watch_target_{0};

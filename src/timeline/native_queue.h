@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NativeQueue: what a driver supplies to the timeline engine. One NativeQueue is one lane: a native
-// FIFO (a ring, a CUDA stream, a Metal queue) with one 64-bit sequence that only the lane writes.
+// FIFO (a ring, a CUDA stream, a Metal queue) with a 64-bit sequence that only the lane advances.
 //
 //      engine                                   driver                         device
 //   issue {1}{2}{3}  ── one doorbell ──>   wait edges, operation,   ──>   executes in order,
 //                                          "sequence := n" each            stores 1, 2, 3
 //   poll()           <──────────────────   reads the sequence       <──
 //
-// The engine numbers the submissions of a lane 1, 2, 3 ... without gaps. It never issues work that
+// The engine numbers what it issues to a lane 1, 2, 3 ... without gaps. It never issues work that
 // waits for something not yet issued, so native queues cannot deadlock (timelines.md, rule 14).
 //
 // Obligations of the driver:
-//   - issue() and mark() are called by the holder of the queue's issuer role only: one thread at a
-//     time, not always the same. poll() by one poller at a time, beside the issuer; probe(), arm()
-//     and help() by any thread.
-//   - nothing here blocks on the device, calls back into the engine, or throws.
+//   - issue() and mark() are called by the holder of the queue's issuer role: one thread at a time,
+//     not always the same. poll() is called by one poller at a time, beside the issuer; probe(),
+//     arm() and help() by any thread.
+//   - Nothing here blocks on the device, calls back into the engine, or throws.
 //   - `Issue::operation` and what it refers to stay alive until the lane has passed its sequence,
-//     or until abandon() has returned.
-//   - an operation that faults is loss of the device: poll() reports it as a fault. kDeviceLost
-//     from issue(), and any error from mark(), probe() or arm(), is loss of the device, too.
+//     or until abandon() has returned kStopped.
+//   - An operation that faults is loss of the device: poll() reports it as a fault. kDeviceLost
+//     from any function here, and any error from probe() or arm(), is loss of the device, too.
 #pragma once
 
 #include <cstddef>
@@ -28,33 +28,58 @@
 
 #include "base/work_source.h"
 #include "halyard/base/status.h"
+#include "timeline/entry_guard.h"
 #include "trace/tracer.h"
 
 namespace halyard::inline v0::timeline {
 
 class NativeQueue;
 
-// A point in a lane: reached when the lane's sequence is at least `sequence`.
+// Base of what a driver executes: hal::Operation.
+struct Operation {};
+
+// A point in a lane: reached when the lane's sequence is at least `sequence`. On a lane that does
+// not mark every submission, a marker was recorded behind exactly this sequence. The driver may
+// have recycled that marker since, because the lane has passed it: a sequence that has no marker
+// any more is reached, and needs no native wait.
 struct Edge {
   NativeQueue* queue = nullptr;
   std::uint64_t sequence = 0;
 };
 
-// One submission to be put into the lane.
+// Native commands [first, first + count) of an operation.
+struct CommandSpan {
+  std::uint32_t first = 0;
+  std::uint32_t count = 1;
+};
+
+// One submission, or a part of one, to be put into the lane. A submission has more than one part
+// only if it needs more native commands than an empty lane takes
+// (QueueCapabilities::max_in_flight); its parts follow each other directly, each with a sequence of
+// its own.
 struct Issue {
-  std::span<const Edge> waits;  // edges of other lanes, of domains this queue can wait on
-  void* operation;              // the driver's own: the payload of the submission
-  std::uint64_t sequence;       // what the lane's sequence becomes when the operation is done
-  bool want_marker;             // somebody outside the lane waits for it already
-  // Not null while tracing: the driver stamps begin and end of the operation, before the lane's
-  // sequence says that it is done, and notes its commands.
+  std::span<const Edge> waits;  // edges of lanes that this queue can wait on; first part only
+  const Operation* operation;   // the payload of the submission
+  std::uint64_t sequence;       // what the lane's sequence becomes when this is done
+  bool want_marker;             // something outside the lane already waits for it
+  CommandSpan commands = {};
+  // Not null while tracing: the driver stamps begin and end of the operation before the lane's
+  // sequence says that it is done, and notes its commands. Null for all parts but the last.
   trace::Stamps* stamps = nullptr;
 };
 
 struct IssueResult {
   std::size_t count = 0;  // how many of the batch are in the lane now, from the front
-  bool busy = false;      // batch[count] did not fit; issue it again later
-  Status status;          // not ok: batch[count] failed, nothing of it runs
+  bool busy = false;      // batch[count] did not fit; it is issued again later
+  Status status;          // not ok: batch[count] failed
+  // Only with a status that is not ok. False: nothing of batch[count] runs, and its sequence is
+  // given to the next one. True: native calls of it were made and cannot be undone. It keeps its
+  // sequence, the lane passes that when what was queued is done, and nothing waits for it before.
+  // A driver that cannot promise this reports kDeviceLost.
+  bool started = false;
+  // A wanted marker could not be recorded. The engine counts no submission of this batch as marked,
+  // and calls mark() when a marker is needed.
+  bool unmarked = false;
 };
 
 // How far a lane has come. `sequence` is cumulative and never goes back.
@@ -63,12 +88,22 @@ struct Progress {
   Status fault;  // not ok: the device is lost; nothing beyond `sequence` completes
 };
 
+enum class Doorbell : std::uint8_t {
+  kRing,   // the device starts without further calls
+  kDefer,  // may be left out: the caller calls help() until the work is done
+};
+
+enum class Abandoned : std::uint8_t {
+  kStopped,       // nothing of the lane runs or will run; operations are not touched any more
+  kStillRunning,  // native work cannot be stopped, and may touch what it was given at any time
+};
+
 struct QueueCapabilities {
   // Every submission writes the lane's sequence where the host and peers see it, so that mark() is
   // never needed (hcq). Otherwise progress and edges are seen through markers only (cuda, hip).
   bool marks_every_submission = true;
-  // Submissions in flight beyond which the engine holds work back. Below the depth at which issue()
-  // would block or be busy.
+  // Native commands in flight beyond which the engine holds work back. Below the depth at which
+  // issue() would block or be busy.
   std::uint32_t max_in_flight = 1024;
 };
 
@@ -78,33 +113,41 @@ class NativeQueue {
 
   virtual const QueueCapabilities& capabilities() const noexcept = 0;
 
-  // Puts batch[0..count) into the lane, in order, with one doorbell. The doorbell may be left out
-  // when `ring` is false: the caller is about to help() until the work is done.
-  virtual IssueResult issue(std::span<const Issue> batch, bool ring) noexcept = 0;
+  // Entered around every other call to this lane. Null: a calling thread needs no preparation.
+  // Asked once, when the lane is opened; outlives the lane.
+  virtual EntryGuard* entry_guard() const noexcept { return nullptr; }
+
+  // Puts batch[0..count) into the lane, in order, with one doorbell.
+  virtual IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept = 0;
 
   // Records a marker behind everything issued so far. Not called where marks_every_submission.
-  virtual Status mark() noexcept = 0;
+  // kResourceExhausted: none can be had now; the engine calls again. Any other error is loss of the
+  // device.
+  virtual Status mark() noexcept { return {}; }
 
   virtual Progress poll() noexcept = 0;
 
   // Looks for a fault when nothing arrives (rule 23). Ok: none found.
-  virtual Status probe() noexcept = 0;
+  virtual Status probe() noexcept { return {}; }
 
-  // Calls notify.notify() once soon after the lane has reached `sequence` (at once if it has). May
-  // call early besides, never late. `notify` is never freed; a stale call is harmless. Of two
-  // armings of one notify the lower may stand for both, unless it is reached by the second: then
-  // the second is one of its own, and may replace the first, whose caller has looked since.
+  // Calls notify.notify() once, soon after the lane has reached `sequence`, or at once if it has.
+  // May call early as well, never late; NotifyList (timeline/notify_list.h) does this for a lane
+  // whose own threads see its progress. `notify` is never freed; a stale call is harmless.
   virtual Status arm(std::uint64_t sequence, base::Notify& notify) noexcept = 0;
 
   // A host thread waits for `sequence` of this lane and offers its time. Runs one small piece of
   // the device's work (some workgroups, a chunk of a copy; never host calls) on the calling thread.
-  // False if there is nothing it could do now. Work it runs never helps (rule 32).
-  virtual bool help(std::uint64_t sequence) noexcept = 0;
+  // False if there is nothing to run now. Work that it runs never helps (rule 32).
+  virtual bool help(std::uint64_t sequence) noexcept {
+    (void)sequence;
+    return false;
+  }
 
-  // The device is lost or closing: drops what has not run. On return nothing of the lane runs or
-  // will run, and operations are no longer touched. issue() and mark() are not called any more; the
-  // others may be, by who has just been looking at the lane.
-  virtual void abandon(const Status& cause) noexcept = 0;
+  // The device is lost or closing: drops what has not run, and stops what runs where that is
+  // possible; it may wait for that. issue() and mark() are not called any more; the others may be.
+  // After kStillRunning the engine keeps every operation that the lane has not passed, and the
+  // driver keeps the native queue and the memory it uses, for good.
+  [[nodiscard]] virtual Abandoned abandon(const Status& cause) noexcept = 0;
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -53,7 +53,7 @@ struct SubmitOptions {
   std::size_t wait_count = 0;
   const Point* signals = nullptr;
   std::size_t signal_count = 0;
-  bool ring = true;      // false: the caller helps until it is done, no doorbell is needed
+  Doorbell doorbell = Doorbell::kRing;
   Deadline room = kNow;  // how long to wait where the backlog is full; as kNow in a callback
 };
 
@@ -188,11 +188,14 @@ class Queue final : public RefCounted, public WorkItem {
   enum class Resolve { kReady, kFailed, kNeedsMarker, kHeld };
   Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
   void issue(std::size_t count) noexcept;
-  std::size_t room() noexcept;
+  std::uint64_t room(std::uint64_t wanted) noexcept;
+  bool issue_part() noexcept;
   void start_host_call(Submission& submission) noexcept;
+  void fail_issue(Lane& lane, Submission& submission, const Status& cause, bool started) noexcept;
   void publish(Lane& lane, Submission& submission) noexcept;
+  void publish_part(Lane& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
-  void mark() noexcept;
+  bool mark() noexcept;
   // From any thread: the lane gets a marker at its tail soon, and then the queue whose bit it is
   // (kHostMark: the completion shell) is kicked.
   static constexpr std::uint64_t kHostMark = std::uint64_t{1} << 63;
@@ -203,6 +206,7 @@ class Queue final : public RefCounted, public WorkItem {
   void look_for_loss() noexcept;
   void fail_unissued(const Status& cause) noexcept;
   void fail_lane(Lane& lane, const Status& cause) noexcept;
+  void end_parts(Lane& lane, const Status& cause) noexcept;
   bool sweep_lane(Lane& lane) noexcept;
   void tell_others() noexcept;
 
@@ -236,6 +240,10 @@ class Queue final : public RefCounted, public WorkItem {
   Submission* carry_tail_ = nullptr;
   Submission* held_ = nullptr;  // for a gate, or a marker on another lane; newest first
   bool held_back_ = false;      // the last drain left some: the lane was full, or at its bound
+  // Issued as far as `part_at_`: deeper than an empty lane, so it goes in parts. Nothing else is
+  // issued before its last one.
+  Submission* in_parts_ = nullptr;
+  std::uint32_t part_at_ = 0;
   Submission* batch_[kBound];
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];
@@ -256,6 +264,9 @@ class Queue final : public RefCounted, public WorkItem {
 
   base::SpinLock pool_lock_;
   Submission* free_ = nullptr;
+
+  Queue* next_kept_ = nullptr;  // Engine::keep_for_good()
+  bool kept_ = false;
 };
 
 }  // namespace halyard::inline v0::timeline

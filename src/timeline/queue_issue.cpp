@@ -24,7 +24,8 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   std::size_t budget = kBound;
   if (direct != nullptr) {
     take_inbox();
-    if (carry_ == nullptr && lane_ != nullptr && direct->gate_ == nullptr && room() != 0) {
+    if (carry_ == nullptr && in_parts_ == nullptr && lane_ != nullptr && direct->gate_ == nullptr &&
+        direct->depth_ == 1 && room(1) != 0) {
       const IssuedAt at = issue_direct(*direct);
       if (issued != nullptr) *issued = at;
       if (!release_role() || !take_role()) return;
@@ -176,17 +177,28 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   if (retry_.load(std::memory_order_relaxed)) unhold();
   std::size_t done = 0;
   held_back_ = false;
-  while (done < bound && (carry_ != nullptr || inbox_.load(std::memory_order_relaxed) != nullptr)) {
-    const std::size_t fits = std::min(bound - done, room());
-    if (fits == 0) {
+  std::uint64_t wanted = 1;  // native commands that the next one needs
+  while (done < bound && (in_parts_ != nullptr || carry_ != nullptr ||
+                          inbox_.load(std::memory_order_relaxed) != nullptr)) {
+    if (in_parts_ != nullptr ? !issue_part() : room(wanted) == 0) {
       take_inbox();  // who looks at the inbox after us is not to find work that cannot go on
       held_back_ = true;
       break;
     }
+    if (in_parts_ != nullptr) continue;
+    const std::uint64_t limit = lane_ != nullptr ? lane_->limit_ : kBound;
+    std::uint64_t fits = room(wanted);
     std::size_t count = 0;
     edges_.shrink(0);
-    for (Submission* submission;
-         count < fits && done < bound && (submission = next()) != nullptr;) {
+    wanted = 1;
+    for (Submission* submission; fits != 0 && done < bound && (submission = next()) != nullptr;) {
+      const bool in_parts = submission->depth_ > limit;
+      if (in_parts ? count != 0 : submission->depth_ > fits) {
+        wanted = in_parts ? 1 : submission->depth_;
+        push_front(*submission);
+        backlog_.fetch_add(1, std::memory_order_relaxed);
+        break;
+      }
       ++done;
       if (!submission->exchange(Submission::State::kParked, Submission::State::kIssuing)) {
         submission->release();  // ended in the inbox
@@ -212,6 +224,11 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
             submission->start_host_work_(*submission);
           } else {
             batch_[count++] = submission;
+            if (in_parts) {
+              in_parts_ = submission;
+              part_at_ = 0;
+            }
+            fits -= std::min<std::uint64_t>(fits, in_parts ? fits : submission->depth_);
           }
           break;
       }
@@ -238,27 +255,37 @@ void Queue::start_host_call(Submission& submission) noexcept {
       status.native_error()));
 }
 
-// How many submissions the lane takes now. At 0 the queue is busy and will be kicked.
-std::size_t Queue::room() noexcept {
-  if (lane_ == nullptr || device_.lost()) return kBound;  // to be failed
+// How many native commands the lane takes now, at least `wanted`. At 0 the queue is busy and will
+// be kicked.
+std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
+  if (lane_ == nullptr || device_.lost())
+    return std::max<std::uint64_t>(wanted, kBound);  // to be failed
   if (busy_.load(std::memory_order_relaxed)) return 0;
   Lane& lane = *lane_;
-  const auto free_slots = [&] {
-    return lane.limit_ - (lane.issued_ - lane.retired_.load(std::memory_order_seq_cst));
-  };
-  if (const std::size_t slots = free_slots()) return slots;
+  if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   (void)lane.try_retire();
-  if (const std::size_t slots = free_slots()) return slots;
+  if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   // Rule 16: the flag is stored before the depth is read again, and retirement lowers the depth
   // before it reads the flag.
   refused_at_.store(kNotRefused, std::memory_order_relaxed);
   busy_.store(true, std::memory_order_seq_cst);
-  if (const std::size_t slots = free_slots()) {
+  if (const std::uint64_t free = lane.free_depth(); free >= wanted) {
     busy_.store(false, std::memory_order_relaxed);
-    return slots;
+    return free;
   }
-  lane.watch(lane.issued_ - lane.limit_ / 2);
+  lane.watch(lane.sequence_leaving(std::min<std::uint64_t>(lane.limit_ / 2, lane.limit_ - wanted)));
   return 0;
+}
+
+// The next part of what goes in parts. False: the lane has no room for one now.
+bool Queue::issue_part() noexcept {
+  if (device_.lost()) return false;  // the loss ends it (look_for_loss)
+  if (room(1) == 0) return false;
+  batch_[0] = in_parts_;
+  edges_.shrink(0);
+  first_edge_[0] = first_edge_[1] = 0;
+  issue(1);
+  return !busy_.load(std::memory_order_relaxed);
 }
 
 // Every wait anew: reached, then failed, then promise; one of them holds, because a promise is
@@ -308,7 +335,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
       }
       wait.bound_lane = lane;  // stays pinned until the submission ends
       wait.bound_sequence = marker;
-      (void)edges_.push_back(Edge{&lane->native(), marker});  // there is room
+      (void)edges_.push_back(Edge{&lane->native_queue(), marker});  // there is room
       break;
     }
   }
@@ -343,19 +370,27 @@ void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
   other.pin();
   submission_.hidden_lane_ = &other;
   submission_.hidden_sequence_ = marker;
-  (void)edges_.push_back(Edge{&other.native(), marker});  // there is room
+  (void)edges_.push_back(Edge{&other.native_queue(), marker});  // there is room
 }
 
 // Hands batch_[0, count) to the lane. What it does not take is back in order, or failed.
 void Queue::issue(std::size_t count) noexcept {
   Lane& lane = *lane_;
-  bool ring = false;
+  Doorbell doorbell = Doorbell::kDefer;
+  std::uint64_t depth = lane.issued_depth_;
   for (std::size_t i = 0; i < count; ++i) {
     Submission& submission = *batch_[i];
     const std::uint64_t sequence = lane.issued_ + 1 + i;
+    CommandSpan commands{.first = 0, .count = submission.depth_};
+    if (&submission == in_parts_) [[unlikely]] {
+      const std::uint64_t room = std::max<std::uint64_t>(lane.free_depth(), 1);
+      commands.first = part_at_;
+      commands.count =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(submission.depth_ - part_at_, room));
+    }
     submission.lane_ = &lane;
     submission.sequence_ = sequence;
-    ring |= submission.ring_;
+    if (submission.doorbell_ == Doorbell::kRing) doorbell = Doorbell::kRing;
     bool want_marker = false;
     if (!lane.marks_all_) {
       want_marker = sequence - lane.marked_.load(std::memory_order_relaxed) >= kMarkEvery;
@@ -366,33 +401,52 @@ void Queue::issue(std::size_t count) noexcept {
     }
     Lane::Entry& entry = lane.entry(sequence);
     entry.submission = &submission;
+    entry.depth = depth += commands.count;
+    entry.is_part = commands.first + commands.count < submission.depth_;
     entry.wanted.store(false, std::memory_order_relaxed);
     // Who sees this sees that whoever had the entry before has been retired (Lane::marker_for).
     entry.marked.store(want_marker, std::memory_order_release);
     issues_[i] = {.waits = {edges_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]},
-                  .operation = submission.payload_,
+                  .operation = submission.operation_,
                   .sequence = sequence,
-                  .want_marker = want_marker};
+                  .want_marker = want_marker,
+                  .commands = commands};
   }
   if (tracer_ != nullptr) [[unlikely]] {
     const Nanoseconds now = tracer_->now();
     for (std::size_t i = 0; i < count; ++i) {
       batch_[i]->issued_ = now;
-      issues_[i].stamps = &batch_[i]->stamps_;
+      const bool is_part = lane.entry(issues_[i].sequence).is_part;
+      issues_[i].stamps = is_part ? nullptr : &batch_[i]->stamps_;
     }
   }
   // Before the call: afterwards what made the lane busy may have ended and be retired.
   const std::uint64_t retired = lane.retired();
   const bool was_empty = lane.issued_ == retired;
-  const IssueResult result = lane.native_.issue({issues_, count}, ring);
+  const IssueResult result = lane.native()->issue({issues_, count}, doorbell);
   assert(result.count <= count);
-  lane.issued_ += result.count;
   for (std::size_t i = 0; i < result.count; ++i) {
-    if (issues_[i].want_marker) {
-      lane.marked_.store(issues_[i].sequence, std::memory_order_release);
+    const Issue& issued = issues_[i];
+    if (!issued.want_marker) continue;
+    if (result.unmarked) [[unlikely]] {
+      lane.entry(issued.sequence).marked.store(false, std::memory_order_relaxed);
+    } else {
+      lane.marked_.store(issued.sequence, std::memory_order_release);
     }
   }
-  for (std::size_t i = 0; i < result.count; ++i) publish(lane, *batch_[i]);
+  for (std::size_t i = 0; i < result.count; ++i) {
+    lane.issued_ = issues_[i].sequence;
+    lane.issued_depth_ = lane.entry(lane.issued_).depth;
+    if (batch_[i] == in_parts_) [[unlikely]] {
+      part_at_ += issues_[i].commands.count;
+      if (part_at_ != in_parts_->depth_) {
+        publish_part(lane, *in_parts_);
+        continue;
+      }
+      in_parts_ = nullptr;
+    }
+    publish(lane, *batch_[i]);
+  }
   if (result.count == count) return;
 
   // Rule 26: a fault is loss of the device, wherever it shows.
@@ -403,30 +457,73 @@ void Queue::issue(std::size_t count) noexcept {
   }
   std::size_t first_back = result.count;
   const bool does_not_fit = result.busy && was_empty && result.count == 0;
-  if (!cause.ok() || does_not_fit) {
-    Submission& failed = *batch_[first_back++];
-    if (failed.gate_ != nullptr && failed.gate_->undo != nullptr) {
-      failed.gate_->undo(failed.payload_);
-    }
-    (void)failed.end(Submission::State::kIssuing, Submission::State::kFailed,
-                     !cause.ok() ? cause
-                                 : error(StatusCode::kResourceExhausted,
-                                         "{}: the submission does not fit an empty lane", name()));
-    failed.release();
+  if (does_not_fit) {
+    cause = error(StatusCode::kResourceExhausted, "{}: the submission does not fit an empty lane",
+                  name());
   }
-  for (std::size_t i = count; i-- > first_back;) put_back(*batch_[i]);
+  if (!cause.ok()) fail_issue(lane, *batch_[first_back++], cause, result.started);
+  for (std::size_t i = count; i-- > first_back;) {
+    if (batch_[i] == in_parts_) {
+      if (part_at_ != 0) continue;  // it stays in front of everything else
+      in_parts_ = nullptr;
+    }
+    put_back(*batch_[i]);
+  }
   if (result.busy && !does_not_fit) {
     held_back_ = true;
     refused_at_.store(retired, std::memory_order_relaxed);
     busy_.store(true, std::memory_order_seq_cst);
     // As in room(): who retired the last one before the flag stood will not come again.
-    const std::uint64_t depth = lane.issued_ - lane.retired_.load(std::memory_order_seq_cst);
-    if (depth == 0) {
+    const std::uint64_t in_flight = lane.issued_ - lane.retired_.load(std::memory_order_seq_cst);
+    if (in_flight == 0) {
       busy_.store(false, std::memory_order_relaxed);
     } else {
-      lane.watch(lane.issued_ - depth / 2);
+      lane.watch(lane.issued_ - in_flight / 2);
     }
   }
+}
+
+// batch_[i] failed as it was handed over. `started`: after native calls that cannot be undone.
+void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
+                       bool started) noexcept {
+  const bool has_parts = &submission == in_parts_ && part_at_ != 0;
+  if (&submission == in_parts_) in_parts_ = nullptr;
+  if (started) {
+    // Rule 10: it takes its place in the lane, never covers, and keeps what it touches until the
+    // lane has passed it. Ended before it is published: a retirer releases it then.
+    const std::uint64_t sequence = lane.issued_ + 1;
+    Lane::Entry& entry = lane.entry(sequence);
+    entry.is_part = false;
+    entry.marked.store(false, std::memory_order_relaxed);
+    lane.issued_ = sequence;
+    lane.issued_depth_ = entry.depth;
+    if (submission.gate_ != nullptr && submission.gate_->issued != nullptr) {
+      submission.gate_->issued(submission.payload_, lane, sequence);
+    }
+    lane.note_waits(submission);
+    submission.held_ = true;
+    (void)submission.end(has_parts ? Submission::State::kIssued : Submission::State::kIssuing,
+                         Submission::State::kFailed, cause);
+    lane.publish(sequence);
+    return;
+  }
+  if (has_parts) {
+    lane.take_retire_role();
+    const bool passed = lane.retired() == lane.issued_;
+    if (!passed) {
+      lane.entry(lane.issued_).is_part = false;
+      submission.held_ = true;
+    }
+    (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
+    lane.release_retire_role();
+    if (passed) submission.release();
+    return;
+  }
+  if (submission.gate_ != nullptr && submission.gate_->undo != nullptr) {
+    submission.gate_->undo(submission.payload_);
+  }
+  (void)submission.end(Submission::State::kIssuing, Submission::State::kFailed, cause);
+  submission.release();
 }
 
 void Queue::publish(Lane& lane, Submission& submission) noexcept {
@@ -442,28 +539,41 @@ void Queue::publish(Lane& lane, Submission& submission) noexcept {
     foreign |= submission.signals_[i].semaphore->publish(submission.signals_[i], lane);
   }
   // Another lane's work was released just now and will look for a marker.
-  if (foreign && !lane.visible(sequence)) mark();
+  if (foreign && !lane.visible(sequence)) (void)mark();
   // From here on a retirer may end the submission.
-  lane.published_.store(sequence, std::memory_order_release);
+  lane.publish(sequence);
   if (device_.hang_timeout() != 0) lane.watch(sequence);
 }
 
-void Queue::mark() noexcept {
-  if (device_.lost()) return;  // the native queue may be abandoned
+// Parts will follow: it covers nothing yet, and is listed, as what is not issued is.
+void Queue::publish_part(Lane& lane, Submission& submission) noexcept {
+  if (submission.state() == Submission::State::kIssuing) {
+    if (!submission.listed_) list(submission);
+    lane.note_waits(submission);
+    submission.store(Submission::State::kIssued);
+  }
+  lane.publish(submission.sequence_);
+}
+
+// False: no marker can be had now, or the device is lost. Those that need one ask again: held
+// submissions and the completion shell every Engine::kLookInterval.
+bool Queue::mark() noexcept {
+  if (device_.lost()) return false;  // the native queue may be abandoned
   Lane& lane = *lane_;
-  if (Status status = lane.native_.mark(); !status.ok()) {
-    device_.lose(status);
-    return;
+  if (Status status = lane.native()->mark(); !status.ok()) {
+    if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
+    return false;
   }
   lane.entry(lane.issued_).marked.store(true, std::memory_order_relaxed);
   lane.marked_.store(lane.issued_, std::memory_order_release);
+  return true;
 }
 
 void Queue::serve_marks() noexcept {
   if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
   if (device_.lost()) return;  // no marker: the end of the lane tells everybody (tell_others)
-  if (lane_ != nullptr && !lane_->visible(lane_->issued_)) mark();
+  if (lane_ != nullptr && !lane_->visible(lane_->issued_) && !mark()) return;
   engine_.kick_marked(bits);
 }
 

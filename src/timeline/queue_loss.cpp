@@ -31,8 +31,8 @@ void Queue::look_for_loss() noexcept {
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
   if (lane_ == nullptr) return;
   if (!sweep_lane(*lane_)) return lane_->tell_room();  // it has retired what was done
-  (void)quarantined_.push_back(lane_.release());  // there is room
-  busy_.store(false, std::memory_order_relaxed);  // of the old lane
+  (void)quarantined_.push_back(lane_.release());       // there is room
+  busy_.store(false, std::memory_order_relaxed);       // of the old lane
   if (refuses_.load(std::memory_order_relaxed)) return;
   // Without a fresh lane, later submissions fail Unavailable (resolve).
   if (!quarantined_.make_room(1)) return;
@@ -55,20 +55,40 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   lane.take_retire_role();
   if (lane.closed_) return lane.release_retire_role();
   (void)lane.advance();  // what the device has finished is complete
-  lane.abandon(cause);
+  end_parts(lane, cause);
+  const bool stopped = lane.abandon(cause);
   // In a quarantined lane: what stands in front of the dead wait. The rest has failed before.
   const std::uint64_t first = lane.retired() + 1;
   const std::uint64_t last =
       lane.quarantined() ? lane.dead_from_.load(std::memory_order_relaxed) - 1 : lane.published();
   lane.dead_from_.store(first, std::memory_order_release);
+  if (!stopped) lane.keep_in_flight(first, last);
   for (std::uint64_t at = first; at <= last; ++at) {
+    if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
-    submission.release();
+    if (!stopped) continue;
+    if (submission.held_) {
+      lane.release_held(at);
+    } else {
+      submission.release();
+    }
   }
-  lane.retired_.store(last, std::memory_order_seq_cst);
+  lane.set_retired(last);
   lane.release_retire_role();
   tell_others();
+}
+
+// Under the retire role: what was being issued to this lane in parts ends with its latest part.
+void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
+  if (in_parts_ == nullptr || &lane != lane_.get()) return;
+  Submission& submission = *std::exchange(in_parts_, nullptr);
+  if (lane.retired() != lane.published()) {
+    lane.entry(lane.published()).is_part = false;
+    return;
+  }
+  (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
+  submission.release();
 }
 
 // True if the lane is dead from some wait on since now.
@@ -101,6 +121,8 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   if (lost == nullptr) return lane.release_retire_role(), false;
 
   const Status cause = lost->why_dead(lost_sequence);
+  const Submission* const first_dead = lane.entry(dead).submission;
+  end_parts(lane, cause);
   const Status behind =
       error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
             name(), lost->queue().name(), cause.message());
@@ -115,10 +137,13 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   lane.held_ = from - 1;
   lane.dead_from_.store(from, std::memory_order_release);
   for (std::uint64_t at = from; at <= last; ++at) {
+    if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    submission.held_ = true;  // the native queue may still touch what it uses
+    // The native queue may still touch what it uses. One that failed as it was issued is held
+    // already, and its failure may be read now.
+    if (submission.state() == Submission::State::kIssued) submission.held_ = true;
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
-                         at == dead ? cause : behind);
+                         &submission == first_dead ? cause : behind);
   }
   lane.release_retire_role();
   tell_others();

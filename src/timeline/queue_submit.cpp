@@ -162,6 +162,7 @@ void Queue::recycle(Submission& submission) noexcept {
   submission.start_host_work_ = nullptr;
   submission.gate_ = nullptr;
   submission.held_ = false;
+  submission.depth_ = 1;
   pool_lock_.lock();
   submission.next_ = free_;
   free_ = &submission;
@@ -240,7 +241,7 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
     submission.signals_[i].submission = &submission;
     submission.signals_[i].semaphore->add_signaller();
   }
-  submission.ring_ = options.ring;
+  submission.doorbell_ = options.doorbell;
   submission.unmet_.store(1, std::memory_order_relaxed);
   submission.store(Submission::State::kParked);
   return {};
@@ -338,7 +339,7 @@ void Queue::schedule() noexcept {
 void Queue::list(Submission& submission) noexcept {
   // From now on others may issue it, when its submitter no longer waits to help: it gets a
   // doorbell.
-  submission.ring_ = true;
+  submission.doorbell_ = Doorbell::kRing;
   base::LockGuard lock(mutex_);
   submission.listed_ = true;
   unissued_.push_back(submission);
@@ -354,10 +355,10 @@ void Queue::unlist(Submission& submission) noexcept {
 bool Queue::in_flight() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (!take_role()) return true;
-  bool busy = carry_ != nullptr;
+  bool busy = carry_ != nullptr || in_parts_ != nullptr;
   if (lane_ != nullptr) {
     // Nobody may wait for the last ones, and without a marker their end would never be seen.
-    if (!device_.lost() && !lane_->visible(lane_->issued_)) mark();
+    if (!device_.lost() && !lane_->visible(lane_->issued_)) (void)mark();
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }

@@ -71,7 +71,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     // Where nothing has moved for long, the completion shell looks for a fault.
     if (running && !moved && turns >= spin_turns &&
         (now >= look_at ||
-         !(lane->visible(sequence) && lane->native().arm(sequence, parker).ok()))) {
+         !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
     if (lane != nullptr) lane->unpin();

@@ -45,12 +45,18 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     kCancelled
   };
 
-  // Where the caller builds what the driver executes; destroyed by `destroy` once, at the end.
+  // Where the caller builds its payload, destroyed once, at the end. What the driver executes is
+  // the payload itself if that is an Operation, or its member `operation`.
   static constexpr std::size_t kPayloadSize = 256;
   template <class T, class... Args>
   T& emplace(Args&&... args) noexcept {
     static_assert(sizeof(T) <= kPayloadSize && alignof(T) <= 16);
     T* payload = ::new (payload_) T{static_cast<Args&&>(args)...};
+    if constexpr (requires { payload->operation; }) {
+      operation_ = &payload->operation;
+    } else if constexpr (std::is_base_of_v<Operation, T>) {
+      operation_ = payload;
+    }
     if constexpr (!std::is_trivially_destructible_v<T>) {
       destroy_ = [](void* memory) { static_cast<T*>(memory)->~T(); };
     }
@@ -75,6 +81,10 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
 
   // What stands between its waits and the lane. `gate` outlives it.
   void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
+
+  // How many native commands the lane takes for it (QueueCapabilities::max_in_flight). At least 1,
+  // which it is unless set.
+  void set_depth(std::uint32_t depth) noexcept { depth_ = depth; }
 
   // What it is called in a trace.
   void set_name(trace::Name name) noexcept { name_ = name; }
@@ -138,10 +148,11 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   Lane* lane_ = nullptr;
   std::uint64_t sequence_ = 0;
   Submission* next_ = nullptr;  // inbox, carry list or free list
-  bool ring_ = true;
+  Doorbell doorbell_ = Doorbell::kRing;
   bool listed_ = false;      // among the queue's unissued; changed by whoever owns its progress
   bool own_thread_ = false;  // of a host call
-  bool held_ = false;        // a quarantined lane may still touch what it uses
+  bool held_ = false;        // it has failed, but its lane may still touch what it uses
+  std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;
 
   WaitNode* waits_ = inline_waits_;
@@ -151,6 +162,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   std::uint32_t signal_count_ = 0;
   std::uint32_t signal_capacity_ = kInlineSignals;
 
+  const Operation* operation_ = nullptr;
   const Gate* gate_ = nullptr;
   Lane* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
   std::uint64_t hidden_sequence_ = 0;

@@ -142,7 +142,7 @@ void Waiter::arm(bool stalled) {
     }
     lane->make_visible(sequence);
     // Without a marker yet, or when arming fails, the completion shell looks after it.
-    if (stalled || !lane->visible(sequence) || !lane->native().arm(sequence, *parker_).ok()) {
+    if (stalled || !lane->visible(sequence) || !lane->native()->arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
     point.semaphore->watch_others(point.value, lane);

@@ -51,7 +51,7 @@ TEST(CpuCounts, IssueHelpAndPollAllocateNothing) {
   for (std::uint64_t i = 1; i <= 1000; ++i) {
     const timeline::Issue issue{
         .waits = {&edge, 1}, .operation = &barrier, .sequence = i, .want_marker = false};
-    ASSERT_EQ(lane.issue({&issue, 1}, true).count, 1u);
+    ASSERT_EQ(lane.issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
     ASSERT_TRUE(lane.help(i));
     ASSERT_EQ(lane.poll().sequence, i);
   }
@@ -106,7 +106,7 @@ TEST(CpuCounts, BurstToASleepingWorkerMakesOneSystemCallAtMost) {
   hal::Operation barrier;
   std::vector<timeline::Issue> batch(64);
   for (std::uint64_t i = 0; i < 64; ++i) batch[i] = {{}, &barrier, i + 1, false};
-  EXPECT_EQ(lane.issue(batch, true).count, 64u);
+  EXPECT_EQ(lane.issue(batch, timeline::Doorbell::kRing).count, 64u);
   while (lane.poll().sequence < 64) base::spin_pause();
   EXPECT_LE(device->group().wakes(), 1u);
 }

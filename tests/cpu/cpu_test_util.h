@@ -38,10 +38,10 @@ inline void help_all(timeline::NativeQueue& lane) {
 // Issues one operation, numbered `sequence`.
 inline timeline::IssueResult issue(timeline::NativeQueue& lane, hal::Operation& operation,
                                    std::uint64_t sequence, std::vector<timeline::Edge> waits = {},
-                                   bool ring = true) {
+                                   timeline::Doorbell doorbell = timeline::Doorbell::kRing) {
   const timeline::Issue issue{
       .waits = waits, .operation = &operation, .sequence = sequence, .want_marker = false};
-  return lane.issue({&issue, 1}, ring);
+  return lane.issue({&issue, 1}, doorbell);
 }
 
 inline Ref<hal::Memory> allocate(Device& device, std::uint64_t size) {

@@ -59,7 +59,7 @@ TEST(CpuLane, TakesAWholeBatchWithOneDoorbell) {
   hal::Operation barrier;
   std::vector<timeline::Issue> batch(64);
   for (std::uint64_t i = 0; i < 64; ++i) batch[i] = {{}, &barrier, i + 1, false};
-  EXPECT_EQ(lane.issue(batch, true).count, 64u);
+  EXPECT_EQ(lane.issue(batch, timeline::Doorbell::kRing).count, 64u);
   help_all(lane);
   EXPECT_EQ(lane.poll().sequence, 64u);
 }
@@ -201,7 +201,7 @@ TEST(CpuLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   help_all(lane);
   ASSERT_EQ(issue(lane, barrier, 2, {Edge{&other, 1}}).count, 1u);
   help_all(lane);
-  lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
   ASSERT_EQ(issue(other, barrier, 1).count, 1u);
   help_all(other);
   EXPECT_EQ(lane.poll().sequence, 1u);
@@ -220,7 +220,7 @@ TEST(CpuLane, AbandonWaitsForTheWorkThatRuns) {
   operation.kind = hal::OperationKind::kCommand;
   operation.command = fill(whole(memory), 7);
   for (std::uint64_t i = 1; i <= 20; ++i) ASSERT_EQ(issue(lane, operation, i).count, 1u);
-  lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
   const std::uint64_t reached = lane.poll().sequence;
   operation = {};  // no longer touched
   EXPECT_EQ(lane.poll().sequence, reached);
@@ -230,7 +230,7 @@ TEST(CpuLane, SilentIssueIsRungForByArm) {
   auto device = device_with(1);
   auto& lane = lane_of(*device);
   hal::Operation barrier;
-  ASSERT_EQ(issue(lane, barrier, 1, {}, /*ring=*/false).count, 1u);
+  ASSERT_EQ(issue(lane, barrier, 1, {}, timeline::Doorbell::kDefer).count, 1u);
   static base::Parker parker;  // a worker may still be in wake() when the test ends
   for (;;) {
     const std::uint32_t epoch = parker.prepare();
@@ -247,7 +247,7 @@ TEST(CpuLane, HelperThatLeavesHandsOnWhatWasRungForMeanwhile) {
   hal::Operation large, barrier;
   large.kind = hal::OperationKind::kCommand;
   large.command = fill(whole(memory), 7);
-  ASSERT_EQ(issue(lane, large, 1, {}, /*ring=*/false).count, 1u);
+  ASSERT_EQ(issue(lane, large, 1, {}, timeline::Doorbell::kDefer).count, 1u);
   lane.help(1);  // one chunk: the lane is attended to, so the next doorbell wakes nobody
   ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
   lane.help(1);
@@ -313,8 +313,9 @@ TEST(CpuLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
   hal::Operation operation;
   operation.kind = hal::OperationKind::kCommand;
   operation.command = fill(whole(memory), 1);
-  const timeline::Issue one{{}, &operation, 1, false, &stamps};
-  ASSERT_EQ(lane.issue({&one, 1}, true).count, 1u);
+  const timeline::Issue one{
+      .operation = &operation, .sequence = 1, .want_marker = false, .stamps = &stamps};
+  ASSERT_EQ(lane.issue({&one, 1}, timeline::Doorbell::kRing).count, 1u);
   help_all(lane);
   EXPECT_EQ(stamps.end - stamps.begin, 3) << "its command's begin and end, the submission's end";
 }

@@ -165,7 +165,8 @@ class FakeLane final : public timeline::NativeQueue {
   const timeline::QueueCapabilities& capabilities() const noexcept override {
     return capabilities_;
   }
-  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool) noexcept override {
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell) noexcept override {
     std::size_t count = 0;
     Status failure;
     {
@@ -189,7 +190,6 @@ class FakeLane final : public timeline::NativeQueue {
     if (control_.automatic) run();
     return {.count = count, .busy = failure.ok() && count != batch.size(), .status = failure};
   }
-  Status mark() noexcept override { return {}; }
   timeline::Progress poll() noexcept override { return {done_.load(), {}}; }
   Status probe() noexcept override {
     std::lock_guard lock(mutex_);
@@ -207,9 +207,10 @@ class FakeLane final : public timeline::NativeQueue {
     return {};
   }
   bool help(std::uint64_t) noexcept override { return control_.automatic && run() != 0; }
-  void abandon(const Status&) noexcept override {
+  timeline::Abandoned abandon(const Status&) noexcept override {
     std::lock_guard lock(mutex_);
     pending_.clear();
+    return timeline::Abandoned::kStopped;
   }
 
   // Runs what stands in the lane, up to an edge that is not reached. Returns how many.
@@ -242,7 +243,7 @@ class FakeLane final : public timeline::NativeQueue {
  private:
   struct Entry {
     std::vector<timeline::Edge> waits;
-    const void* operation;
+    const timeline::Operation* operation;
   };
   static bool is_dispatch(const timeline::Issue& issue) {
     const auto& operation = *static_cast<const Operation*>(issue.operation);

@@ -34,11 +34,11 @@ std::unique_ptr<Lane> make_lane() { return Lane::create().value(); }
 timeline::IssueResult issue(Lane& lane, const hal::Operation& operation, std::uint64_t sequence,
                             const std::vector<Edge>& waits = {}, trace::Stamps* stamps = nullptr) {
   const timeline::Issue issue{.waits = waits,
-                              .operation = const_cast<hal::Operation*>(&operation),
+                              .operation = &operation,
                               .sequence = sequence,
                               .want_marker = false,
                               .stamps = stamps};
-  return lane.issue({&issue, 1}, /*ring=*/true);
+  return lane.issue({&issue, 1}, timeline::Doorbell::kRing);
 }
 
 // Sleeps as a waiter of the engine does.
@@ -185,7 +185,7 @@ TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
   wait_until(*lane, 1);
   ASSERT_EQ(issue(*lane, write, 2, {Edge{never.get(), 1}}).count, 1u);
-  lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
   ASSERT_EQ(issue(*never, kBarrier, 1).count, 1u);
   wait_until(*never, 1);
   EXPECT_EQ(lane->poll().sequence, 1u);
@@ -206,7 +206,7 @@ TEST(SerialLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
     ASSERT_EQ(issue(*lane, operations[i - 1], i).count, 1u);
   }
   wait_until(*lane, 1);
-  lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
   const std::uint64_t reached = lane->poll().sequence;
   operations = {};
   std::fill_n(memory->host_pointer(), memory->size(), std::byte{0});
@@ -218,10 +218,10 @@ TEST(SerialLane, AbandonedProducerLeavesItsConsumerToTheEngine) {
   auto producer = make_lane();
   const auto consumer = make_lane();
   ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
-  producer->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)producer->abandon(Status(StatusCode::kDeviceLost, "gone"));
   EXPECT_EQ(consumer->poll().sequence, 0u);
   EXPECT_TRUE(consumer->probe().ok());
-  consumer->abandon(Status(StatusCode::kCancelled, "closed"));
+  (void)consumer->abandon(Status(StatusCode::kCancelled, "closed"));
   producer.reset();  // from now on the edge leads nowhere, and nobody follows it
   EXPECT_EQ(consumer->poll().sequence, 0u);
 }
@@ -244,8 +244,8 @@ TEST(SerialLane, AllocatesNothingOnceItsSlotsHaveHeldAnEdge) {
                                          .operation = const_cast<hal::Operation*>(&kBarrier),
                                          .sequence = next,
                                          .want_marker = false}};
-      ASSERT_EQ(first->issue({&issues[0], 1}, true).count, 1u);
-      ASSERT_EQ(second->issue({&issues[1], 1}, true).count, 1u);
+      ASSERT_EQ(first->issue({&issues[0], 1}, timeline::Doorbell::kRing).count, 1u);
+      ASSERT_EQ(second->issue({&issues[1], 1}, timeline::Doorbell::kRing).count, 1u);
       wait_until(*second, next);
     }
   };

@@ -239,20 +239,17 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
   // A native queue that runs everything within issue().
   struct Eager final : NativeQueue {
     const QueueCapabilities& capabilities() const noexcept override { return caps; }
-    IssueResult issue(std::span<const Issue> batch, bool) noexcept override {
+    IssueResult issue(std::span<const Issue> batch, Doorbell) noexcept override {
       sequence = batch.back().sequence;
       if (retire != nullptr) (void)retire->try_retire();  // a poller comes in between
       return {batch.size(), false, {}};
     }
-    Status mark() noexcept override { return {}; }
     Progress poll() noexcept override { return {sequence, {}}; }
-    Status probe() noexcept override { return {}; }
     Status arm(std::uint64_t, base::Notify& notify) noexcept override {
       notify.notify();
       return {};
     }
-    bool help(std::uint64_t) noexcept override { return false; }
-    void abandon(const Status&) noexcept override {}
+    Abandoned abandon(const Status&) noexcept override { return Abandoned::kStopped; }
     QueueCapabilities caps;
     std::uint64_t sequence = 0;
     Lane* retire = nullptr;

@@ -75,7 +75,10 @@ class StepWorkSource final : public base::WorkSource {
 };
 
 // What the test's submissions do: append their number to a log, in the order they ran.
-struct Operation {
+struct Operation : timeline::Operation {
+  Operation() = default;
+  Operation(std::vector<int>* the_log, int the_number, std::shared_ptr<int> the_resource)
+      : log(the_log), number(the_number), resource(std::move(the_resource)) {}
   std::vector<int>* log = nullptr;
   int number = 0;
   std::shared_ptr<int> resource;
@@ -89,11 +92,11 @@ class MemoryQueue final : public NativeQueue {
 
   const QueueCapabilities& capabilities() const noexcept override { return capabilities_; }
 
-  IssueResult issue(std::span<const Issue> batch, bool ring) noexcept override {
+  IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept override {
     if (on_issue) std::exchange(on_issue, {})();
     std::unique_lock lock(mutex_);
     ++issue_calls;
-    doorbells += ring;
+    doorbells += doorbell == Doorbell::kRing;
     IssueResult result;
     for (const Issue& issue : batch) {
       if (!fail_next.ok()) {
@@ -143,10 +146,11 @@ class MemoryQueue final : public NativeQueue {
     return {};
   }
   bool help(std::uint64_t) noexcept override { return helps && run(1) == 1; }
-  void abandon(const Status&) noexcept override {
+  Abandoned abandon(const Status&) noexcept override {
     std::lock_guard lock(mutex_);
-    entries_.clear();
+    if (!still_running) entries_.clear();
     abandoned = true;
+    return still_running ? Abandoned::kStillRunning : Abandoned::kStopped;
   }
 
   // Executes up to `count` entries whose edges are reached; returns how many.
@@ -156,7 +160,7 @@ class MemoryQueue final : public NativeQueue {
     {
       std::lock_guard lock(mutex_);
       while (ran < count && !entries_.empty() && !stopped && runnable(entries_.front())) {
-        auto& operation = *static_cast<Operation*>(entries_.front().operation);
+        const auto& operation = *static_cast<const Operation*>(entries_.front().operation);
         if (operation.log != nullptr) operation.log->push_back(operation.number);
         entries_.pop_front();
         progress_.fetch_add(1);
@@ -194,6 +198,7 @@ class MemoryQueue final : public NativeQueue {
   bool lose_notices = false;
   bool ignores_waits = false;  // as a library that lets pass who waits for a lost queue
   bool abandoned = false;
+  bool still_running = false;  // as a device whose work cannot be stopped
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
   std::atomic<int> poll_calls{0};
   std::vector<Edge> last_waits;
@@ -201,7 +206,7 @@ class MemoryQueue final : public NativeQueue {
  private:
   struct Entry {
     std::vector<Edge> waits;
-    void* operation;
+    const timeline::Operation* operation;
   };
   struct Armed {
     std::uint64_t sequence;

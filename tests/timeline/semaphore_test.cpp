@@ -277,7 +277,8 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   submission->emplace<Operation>();
   IssuedAt issued;
   ASSERT_TRUE(queue
-                  ->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false},
+                  ->submit(*submission,
+                           {.signals = &signal, .signal_count = 1, .doorbell = Doorbell::kDefer},
                            nullptr, &issued)
                   .ok());
   ASSERT_EQ(issued.sequence, 1u);
@@ -299,7 +300,8 @@ TEST(Wait, SilentWorkIsNotLeftBehindWhenOthersDecideTheWait) {
   submission->emplace<Operation>();
   IssuedAt issued;
   ASSERT_TRUE(queue
-                  ->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false},
+                  ->submit(*submission,
+                           {.signals = &signal, .signal_count = 1, .doorbell = Doorbell::kDefer},
                            nullptr, &issued)
                   .ok());
   ASSERT_TRUE(done->signal(2).ok());
@@ -322,7 +324,7 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
                             .wait_count = 1,
                             .signals = &signal,
                             .signal_count = 1,
-                            .ring = false},
+                            .doorbell = Doorbell::kDefer},
                            nullptr)
                   .ok());
   ASSERT_TRUE(start->signal(1).ok());
@@ -339,7 +341,8 @@ TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
   submission->emplace<Operation>(&world.log, 7, world.resource);
   IssuedAt issued;
   ASSERT_TRUE(queue
-                  ->submit(*submission, {.signals = &signal, .signal_count = 1, .ring = false},
+                  ->submit(*submission,
+                           {.signals = &signal, .signal_count = 1, .doorbell = Doorbell::kDefer},
                            nullptr, &issued)
                   .ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());

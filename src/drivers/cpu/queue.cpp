@@ -66,7 +66,8 @@ const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
   return kCapabilities;
 }
 
-timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool ring) noexcept {
+timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
+                                  timeline::Doorbell doorbell) noexcept {
   timeline::IssueResult result;
   if (abandoned_.load(std::memory_order_acquire)) {
     result.status = cause_;
@@ -88,7 +89,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool r
     }
     ++result.count;
   }
-  if (ring && result.count != 0) {
+  if (doorbell == timeline::Doorbell::kRing && result.count != 0) {
     rung_.store(batch[result.count - 1].sequence, std::memory_order_relaxed);
     group_.bell(*ring_);
   }
@@ -175,8 +176,6 @@ void Lane::push(const hal::Operation& operation, std::uint64_t sequence) noexcep
   }
 }
 
-Status Lane::mark() noexcept { return {}; }
-
 timeline::Progress Lane::poll() noexcept {
   timeline::Progress progress{.sequence = sequence_.value(), .fault = {}};
   if (abandoned_.load(std::memory_order_acquire)) [[unlikely]]
@@ -223,11 +222,12 @@ bool Lane::help(std::uint64_t sequence) noexcept {
   return true;
 }
 
-void Lane::abandon(const Status& cause) noexcept {
-  if (abandoned_.load(std::memory_order_relaxed)) return;
+timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
+  if (abandoned_.load(std::memory_order_relaxed)) return timeline::Abandoned::kStopped;
   cause_ = cause;
   abandoned_.store(true, std::memory_order_release);
   ring_->close();
+  return timeline::Abandoned::kStopped;
 }
 
 }  // namespace halyard::inline v0::cpu

@@ -32,13 +32,13 @@ class Lane final : public timeline::NativeQueue {
   ~Lane() override;
 
   const timeline::QueueCapabilities& capabilities() const noexcept override;
-  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
-  Status mark() noexcept override;
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell doorbell) noexcept override;
   timeline::Progress poll() noexcept override;
   Status probe() noexcept override;
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
   bool help(std::uint64_t sequence) noexcept override;
-  void abandon(const Status& cause) noexcept override;
+  timeline::Abandoned abandon(const Status& cause) noexcept override;
 
  private:
   // What somebody asked to be told. One for each Notify that was ever armed here: they are few,

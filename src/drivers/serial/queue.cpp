@@ -23,7 +23,7 @@ Result<std::unique_ptr<Lane>> Lane::create() {
 }
 
 Lane::~Lane() {
-  abandon(Status(StatusCode::kCancelled, "serial: the lane is closed"));
+  (void)abandon(Status(StatusCode::kCancelled, "serial: the lane is closed"));
   if (thread_.started()) thread_.join();
   base::ParkerPool::release(parker_);
 }
@@ -34,7 +34,8 @@ const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
   return kCapabilities;
 }
 
-timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch, bool) noexcept {
+timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
+                                  timeline::Doorbell) noexcept {
   timeline::IssueResult result;
   if (abandoned()) {
     result.status = cause_;
@@ -107,12 +108,13 @@ base::Notify* Lane::take_reached() noexcept {
   return notify;
 }
 
-void Lane::abandon(const Status& cause) noexcept {
-  if (abandoned()) return;
+timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
+  if (abandoned()) return timeline::Abandoned::kStopped;
   cause_ = cause;
   abandoned_.store(true, std::memory_order_seq_cst);
   parker_.wake();
   base::LockGuard until_the_thread_lets_go(turn_);
+  return timeline::Abandoned::kStopped;
 }
 
 void Lane::serve() noexcept {

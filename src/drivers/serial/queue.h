@@ -35,13 +35,12 @@ class Lane final : public timeline::NativeQueue {
   ~Lane() override;
 
   const timeline::QueueCapabilities& capabilities() const noexcept override;
-  timeline::IssueResult issue(std::span<const timeline::Issue> batch, bool ring) noexcept override;
-  Status mark() noexcept override { return {}; }  // marks_every_submission
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell doorbell) noexcept override;
   timeline::Progress poll() noexcept override;
   Status probe() noexcept override;
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
-  bool help(std::uint64_t) noexcept override { return false; }  // the thread does it all
-  void abandon(const Status& cause) noexcept override;
+  timeline::Abandoned abandon(const Status& cause) noexcept override;
 
  private:
   struct Slot {

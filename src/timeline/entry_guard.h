@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// EntryGuard: what a thread must set up before it calls into a driver and put back afterwards: the
+// current CUDA context, the thread's stream capture mode, an autorelease pool.
+//
+// The threads that call a driver belong to its users: what a call changes on them would change
+// their own native calls. A driver supplies one guard, and every call to it from the engine and the
+// HAL goes through Entered: there is no second place to forget.
+//
+//     Entered(device, guard)->allocate(size, alignment, type);     // enter, allocate, leave
+#pragma once
+
+#include <utility>
+
+#include "halyard/base/ref.h"
+
+namespace halyard::inline v0::timeline {
+
+// Kept alive by what may still call the driver, so it may outlive its device.
+class EntryGuard : public RefCounted {
+ public:
+  // What enter() found on this thread, for leave().
+  struct Saved {
+    void* words[4];
+  };
+  // From any thread; calls nest. Neither fails: a call into the driver then reports the fault.
+  virtual void enter(Saved& saved) noexcept = 0;
+  virtual void leave(const Saved& saved) noexcept = 0;
+};
+
+// Access to a driver's object within its guard, which may be null. A temporary: the guard is left
+// at the end of the full expression.
+template <class T>
+class [[nodiscard]] Entered {
+ public:
+  Entered(T& object, EntryGuard* guard) noexcept : object_(object), guard_(guard) {
+    if (guard_ != nullptr) [[unlikely]]
+      guard_->enter(saved_);
+  }
+  ~Entered() {
+    if (guard_ != nullptr) [[unlikely]]
+      guard_->leave(saved_);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+  T* operator->() const noexcept { return &object_; }
+  T& operator*() const noexcept { return object_; }
+
+ private:
+  T& object_;
+  EntryGuard* const guard_;
+  EntryGuard::Saved saved_;
+};
+
+}  // namespace halyard::inline v0::timeline
