@@ -104,7 +104,7 @@ class Lane {
 
   // By the issuer: from here on a retirer may end what has `sequence`.
   void publish(std::uint64_t sequence) noexcept {
-    published_depth_.store(issued_depth_, std::memory_order_relaxed);
+    published_depth_.store(entry(sequence).depth, std::memory_order_relaxed);
     published_.store(sequence, std::memory_order_release);
   }
   void retire_in_role() noexcept;    // and lets go of it

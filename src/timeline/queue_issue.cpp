@@ -434,9 +434,11 @@ void Queue::issue(std::size_t count) noexcept {
       lane.marked_.store(issued.sequence, std::memory_order_release);
     }
   }
-  for (std::size_t i = 0; i < result.count; ++i) {
-    lane.issued_ = issues_[i].sequence;
+  if (result.count != 0) {  // all of them, as a marker from now on stands behind all
+    lane.issued_ = issues_[result.count - 1].sequence;
     lane.issued_depth_ = lane.entry(lane.issued_).depth;
+  }
+  for (std::size_t i = 0; i < result.count; ++i) {
     if (batch_[i] == in_parts_) [[unlikely]] {
       part_at_ += issues_[i].commands.count;
       if (part_at_ != in_parts_->depth_) {
