@@ -11,6 +11,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -91,8 +93,10 @@ class MemoryQueue final : public NativeQueue {
   explicit MemoryQueue(QueueCapabilities capabilities = {}) : capabilities_(capabilities) {}
 
   const QueueCapabilities& capabilities() const noexcept override { return capabilities_; }
+  EntryGuard* entry_guard() const noexcept override { return guard.get(); }
 
   IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept override {
+    note("issue");
     if (on_issue) std::exchange(on_issue, {})();
     std::unique_lock lock(mutex_);
     ++issue_calls;
@@ -101,6 +105,11 @@ class MemoryQueue final : public NativeQueue {
     for (const Issue& issue : batch) {
       if (!fail_next.ok()) {
         result.status = std::exchange(fail_next, {});
+        result.started = fails_started;
+        if (!fails_started) return result;
+        // Something of it is in the queue, and runs as any other; what it was, the test knows.
+        ++issued_;
+        entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
         return result;
       }
       if (entries_.size() >= capacity) {
@@ -113,27 +122,33 @@ class MemoryQueue final : public NativeQueue {
       ++issued_;
       entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
       last_waits.assign(issue.waits.begin(), issue.waits.end());
-      if (issue.want_marker) add_marker();
+      parts.push_back(issue.commands);
+      if (issue.want_marker && !(result.unmarked = !fail_mark.ok())) add_marker();
       ++result.count;
     }
     return result;
   }
   Status mark() noexcept override {
+    note("mark");
     std::lock_guard lock(mutex_);
     ++mark_calls;
+    if (!fail_mark.ok()) return fail_mark;
     add_marker();
     return {};
   }
   Progress poll() noexcept override {
+    note("poll");
     std::lock_guard lock(mutex_);
     ++poll_calls;
     return {visible(), fault};
   }
   Status probe() noexcept override {
+    note("probe");
     ++probes;
     return probe_result;
   }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
+    note("arm");
     if (!fail_arm.ok()) return std::exchange(fail_arm, {});
     {
       std::lock_guard lock(mutex_);
@@ -145,8 +160,13 @@ class MemoryQueue final : public NativeQueue {
     notify.notify();
     return {};
   }
-  bool help(std::uint64_t) noexcept override { return helps && run(1) == 1; }
+  bool help(std::uint64_t) noexcept override {
+    note("help");
+    return helps && run(1) == 1;
+  }
   Abandoned abandon(const Status&) noexcept override {
+    note("abandon");
+    if (on_abandon) on_abandon();
     std::lock_guard lock(mutex_);
     if (!still_running) entries_.clear();
     abandoned = true;
@@ -188,9 +208,15 @@ class MemoryQueue final : public NativeQueue {
 
   std::size_t capacity = 1 << 20;
   Status fail_next;
+  bool fails_started = false;  // fail_next comes after a native call
+  Status fail_mark;
+  Ref<EntryGuard> guard;
   Status fail_arm;
   // Called once: as the issuer comes in, and before it hears that the queue is busy.
   std::function<void()> on_issue, on_busy;
+  std::function<void()> on_abandon;
+  std::function<void()> inside;  // called in every call of the engine, whose names are in `seen`
+  std::set<std::string> seen;
   Status fault;
   Status probe_result;
   bool helps = false;
@@ -202,8 +228,14 @@ class MemoryQueue final : public NativeQueue {
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
   std::atomic<int> poll_calls{0};
   std::vector<Edge> last_waits;
+  std::vector<CommandSpan> parts;  // of all that was issued
 
  private:
+  void note(const char* call) {
+    if (!inside) return;
+    inside();
+    seen.insert(call);
+  }
   struct Entry {
     std::vector<Edge> waits;
     const timeline::Operation* operation;
@@ -257,6 +289,7 @@ struct QueueUnderTest final : LaneSource {
   Result<NativeQueue*> open_lane() override {
     if (!open_error.ok()) return open_error;
     lanes.push_back(std::make_unique<MemoryQueue>(capabilities));
+    lanes.back()->guard = guard;
     return static_cast<NativeQueue*>(lanes.back().get());
   }
   MemoryQueue& native() { return *lanes.back(); }
@@ -264,6 +297,7 @@ struct QueueUnderTest final : LaneSource {
 
   QueueCapabilities capabilities;
   Status open_error;
+  Ref<EntryGuard> guard;  // of the lanes that are opened
   std::vector<std::unique_ptr<MemoryQueue>> lanes;
   Ref<Queue> queue;
 };
@@ -315,9 +349,10 @@ class World {
 
   using Points = std::vector<Point>;
   Status submit(QueueUnderTest& queue, Points waits, Points signals, int number = 0,
-                Submission** out = nullptr) {
+                Submission** out = nullptr, std::uint32_t depth = 1) {
     Submission* submission = queue->allocate().value();
     submission->emplace<Operation>(&log, number, resource);
+    submission->set_depth(depth);
     return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
                          out);
   }

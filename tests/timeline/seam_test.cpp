@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a lane of a GPU may answer: failures that cannot be undone, markers that cannot be had, work
+// that cannot be stopped; submissions deeper than the lane; calls within an entry guard.
+#include "memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+const Status kNoMemory(StatusCode::kResourceExhausted, "no memory", "CUDA_ERROR_2");
+const Status kIllegalAddress(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
+
+bool failed_with(const HandleRef<Semaphore>& semaphore, StatusCode expected) {
+  return code(semaphore->query().status()) == expected;
+}
+
+// ---- rule 10: a failure behind the first native call
+
+TEST(Rule10StartedFailure, FailsItsSignalsAtOnceAndKeepsWhatItTouchesUntilTheLanePasses) {
+  World world;
+  auto& queue = world.queue();
+  auto failed = world.semaphore(), later = world.semaphore();
+  queue.native().stopped = true;
+  queue.native().fail_next = kNoMemory;
+  queue.native().fails_started = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{failed.get(), 1}}, 1).ok());
+  EXPECT_TRUE(failed_with(failed, StatusCode::kResourceExhausted));
+  EXPECT_EQ(world.resource.use_count(), 2) << "the device may still touch it";
+  EXPECT_TRUE(world.submit(queue, {}, {{later.get(), 1}}, 2).ok()) << "the lane goes on";
+  queue.native().stopped = false;
+  world.settle();
+  EXPECT_EQ(later->query().value(), 1u);
+  EXPECT_EQ(world.resource.use_count(), 1);
+  EXPECT_TRUE(queue->wait_idle(kNow).ok());
+}
+
+TEST(Rule10StartedFailure, NeverCovers) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a");
+  auto& b = world.queue(device, "b");
+  auto between = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2).ok());
+  a.native().fail_next = kNoMemory;
+  a.native().fails_started = true;
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
+  EXPECT_EQ(b.native().waiting(), 0u);
+  EXPECT_TRUE(failed_with(done, StatusCode::kResourceExhausted));
+}
+
+TEST(Rule10StartedFailure, OnALaneWithMarkersIsKeptUntilTheNextMarkerHasPassed) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  auto failed = world.semaphore();
+  queue.native().fail_next = kNoMemory;
+  queue.native().fails_started = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{failed.get(), 1}}, 1).ok());
+  EXPECT_EQ(queue.native().run(), 1);
+  (void)failed->query();
+  EXPECT_EQ(world.resource.use_count(), 2) << "no marker stands behind it";
+  EXPECT_FALSE(queue->in_flight()) << "has one recorded, which has passed";
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+TEST(Rule10StartedFailure, EndsWithItsDevice) {
+  World world;
+  auto& device = world.device();
+  auto& queue = world.queue(device, "q");
+  queue.native().stopped = true;
+  queue.native().fail_next = kNoMemory;
+  queue.native().fails_started = true;
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1).ok());
+  EXPECT_EQ(world.resource.use_count(), 2);
+  device.lose(kIllegalAddress);
+  world.settle();
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+TEST(Rule10StartedFailure, ThatIsALossKeepsWhatItTouchesUntilTheLaneIsAbandoned) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  queue.native().stopped = true;
+  queue.native().fail_next = Status(StatusCode::kDeviceLost, "gone");
+  queue.native().fails_started = true;
+  long kept_as_it_is_abandoned = 0;
+  queue.native().on_abandon = [&] { kept_as_it_is_abandoned = world.resource.use_count(); };
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+  world.settle();
+  EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
+  EXPECT_EQ(kept_as_it_is_abandoned, 2);
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+// ---- rule 16: depth in native commands, parts
+
+constexpr QueueCapabilities kFour{.max_in_flight = 4};
+
+TEST(Rule16Depth, CountsNativeCommandsAndNotSubmissions) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 3).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2, nullptr, 2).ok());
+  EXPECT_EQ(queue.native().waiting(), 1u) << "3 + 2 are more than 4";
+  queue.native().stopped = false;
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
+}
+
+TEST(Rule16Depth, WhatIsDeeperThanAnEmptyLaneGoesInParts) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  auto done = world.semaphore(), behind = world.semaphore();
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 10).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{behind.get(), 1}}, 2).ok());
+  EXPECT_EQ(queue.native().waiting(), 1u) << "the first part";
+  queue.native().stopped = false;
+  world.settle();
+  const auto& parts = queue.native().parts;
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].first, 0u);
+  EXPECT_EQ(parts[0].count, 4u);
+  EXPECT_EQ(parts[1].first, 4u);
+  EXPECT_EQ(parts[1].count, 4u);
+  EXPECT_EQ(parts[2].first, 8u);
+  EXPECT_EQ(parts[2].count, 2u);
+  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 1, 2})) << "nothing comes between";
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(behind->query().value(), 1u);
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+TEST(Rule16Depth, PartsSignalWithTheLastOneAndCoverNothingBefore) {
+  World world;
+  auto& device = world.device();
+  auto& queue = world.queue(device, "q", kFour);
+  auto& other = world.queue(device, "other");
+  auto done = world.semaphore();
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(other, {{done.get(), 1}}, {}, 2).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 6).ok());
+  EXPECT_EQ(other.native().waiting(), 0u);
+  queue.native().stopped = false;
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_EQ(done->query().value(), 0u);
+  EXPECT_NE(world.engine.dump_timelines().find("in parts"), std::string::npos);
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 2}));
+}
+
+TEST(Rule16Depth, PartsGoOnBehindMarkers) {
+  World world;
+  auto& queue =
+      world.queue(world.device(), "q", {.marks_every_submission = false, .max_in_flight = 4});
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 100).ok());
+  world.settle();
+  EXPECT_TRUE(queue->wait_idle(kNow).ok());
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(queue.native().parts.size(), 25u);
+}
+
+TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
+  for (const bool some_have_run : {false, true}) {
+    World world;
+    auto& device = world.device();
+    auto& queue = world.queue(device, "q", kFour);
+    auto done = world.semaphore();
+    queue.native().stopped = true;
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 10).ok());
+    if (some_have_run) {
+      queue.native().stopped = false;
+      EXPECT_EQ(queue.native().run(), 1);
+      queue.native().stopped = true;
+    }
+    device.lose(kIllegalAddress);
+    world.settle();
+    EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
+    EXPECT_EQ(world.resource.use_count(), 1);
+    EXPECT_TRUE(queue->wait_idle(kNow).ok());
+  }
+}
+
+TEST(Rule16Depth, APartThatFailsFailsTheSubmissionWhichIsKeptUntilTheOthersHavePassed) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  auto done = world.semaphore(), behind = world.semaphore();
+  queue.native().capacity = 1;  // so that the second part is offered while the first is in flight
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 6).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{behind.get(), 1}}, 2).ok());
+  queue.native().capacity = 10;
+  queue.native().fail_next = kNoMemory;
+  queue.native().stopped = false;
+  EXPECT_EQ(queue.native().run(1), 1);
+  (void)done->query();
+  world.settle();
+  EXPECT_TRUE(failed_with(done, StatusCode::kResourceExhausted));
+  EXPECT_EQ(behind->query().value(), 1u);
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+TEST(Rule27Parts, BehindADeadWaitAreHeldWithTheirLane) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("alive"), "b", kFour);
+  auto between = world.semaphore(), done = world.semaphore(), fresh = world.semaphore();
+  a.native().stopped = true;
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2, nullptr, 10).ok());
+  EXPECT_EQ(b.native().waiting(), 1u);
+  MemoryQueue& old = b.native();
+  lost.lose(kIllegalAddress);
+  while (world.step_shells()) {
+  }
+  EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
+  EXPECT_EQ(world.resource.use_count(), 2) << "the old lane may still touch it";
+  EXPECT_TRUE(world.submit(b, {}, {{fresh.get(), 1}}, 3).ok());
+  world.settle();
+  EXPECT_EQ(fresh->query().value(), 1u) << "a fresh lane has taken over";
+  old.ignores_waits = true;
+  EXPECT_EQ(old.run(), 1);
+  EXPECT_FALSE(b->in_flight());
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+// ---- rule 20: a marker that cannot be had
+
+TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  auto done = world.semaphore(), ended = world.semaphore();
+  EXPECT_TRUE(
+      world.host_call(queue, [] { return Status(); }, {{done.get(), 1}}, {{ended.get(), 1}}).ok());
+  queue.native().fail_mark = kNoMemory;
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+  world.settle();
+  EXPECT_EQ(done->query().value(), 0u) << "it has run, but nothing says so";
+  EXPECT_TRUE(queue->device().status().ok()) << "no loss";
+  queue.native().fail_mark = {};
+  world.settle();
+  world.settle();  // woken by the notice
+  EXPECT_EQ(ended->query().value(), 1u);
+}
+
+TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", kMarkers);
+  auto& b = world.queue(device, "b", kMarkers);
+  auto between = world.semaphore(), done = world.semaphore();
+  a.native().fail_mark = kNoMemory;
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2).ok());
+  for (int i = 0; i < 5; ++i) (void)world.step_shells();
+  EXPECT_EQ(b.native().waiting(), 0u);
+  EXPECT_LE(a.native().mark_calls, 8) << "not in a loop";
+  a.native().fail_mark = {};
+  world.work_source.clock_.time += 2 * Engine::kLookInterval;
+  world.settle();
+  EXPECT_TRUE(b->wait_idle(kNow).ok());
+  EXPECT_EQ(done->query().value(), 1u);
+}
+
+TEST(Rule20NoMarker, AnyOtherErrorIsLossOfTheDevice) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1).ok());
+  queue.native().fail_mark = kIllegalAddress;
+  (void)queue->in_flight();
+  EXPECT_TRUE(queue->device().lost());
+}
+
+// ---- work that cannot be stopped
+
+TEST(Abandon, WhatMayStillRunIsKeptForGoodAndCounted) {
+  std::weak_ptr<int> touched;
+  std::string dump;
+  {
+    World world;
+    touched = world.resource;
+    auto& device = world.device("gpu");
+    auto& queue = world.queue(device, "q");
+    auto done = world.semaphore();
+    queue.native().stopped = queue.native().still_running = true;
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+    EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
+    device.lose(kIllegalAddress);
+    world.settle();
+    EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost)) << "it fails as any other";
+    dump = world.engine.dump_timelines();
+    EXPECT_EQ(world.resource.use_count(), 3);
+  }
+  EXPECT_NE(dump.find("2 submissions are kept for good"), std::string::npos) << dump;
+  EXPECT_EQ(touched.use_count(), 2) << "also when everything else is gone";
+}
+
+TEST(Abandon, AQuarantinedLaneThatStillRunsKeepsWhatItHolds) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("alive"), "b");
+  auto between = world.semaphore();
+  a.native().stopped = true;
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {}, 2).ok());
+  b.native().still_running = true;
+  lost.lose(kIllegalAddress);
+  while (world.step_shells()) {
+  }
+  b->close(Status(StatusCode::kCancelled, "closed"));
+  for (int i = 0; i < 3 && !b->idle(); ++i) world.settle();
+  EXPECT_TRUE(b->idle()) << "it does not wait for what does not end";
+  EXPECT_EQ(world.resource.use_count(), 2);
+}
+
+// ---- entry guards
+
+// Counts, and checks that calls happen within.
+struct CountingGuard final : EntryGuard {
+  void enter(Saved& saved) noexcept override {
+    saved.words[0] = this;
+    ++depth;
+    ++entered;
+  }
+  void leave(const Saved& saved) noexcept override {
+    EXPECT_EQ(saved.words[0], this);
+    --depth;
+  }
+  int depth = 0, entered = 0;
+};
+
+TEST(EntryGuards, EveryCallToALaneIsMadeWithin) {
+  World world;
+  const auto guard = Ref<CountingGuard>::adopt(new CountingGuard);
+  auto& device = world.device();
+  auto& made = *world.queues.emplace_back(std::make_unique<QueueUnderTest>());
+  made.capabilities = kMarkers;
+  made.guard = guard;
+  made.queue = Queue::create(device, made, {.name = "q", .domain = kDomain}).value();
+  MemoryQueue& native = made.native();
+  native.inside = [&] { EXPECT_EQ(guard->depth, 1); };
+  auto done = world.semaphore();
+  native.stopped = true;
+  EXPECT_TRUE(world.submit(made, {}, {{done.get(), 1}}, 1).ok());
+  const Status status = world.sleeping_wait(*done.get(), 1);
+  EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
+  made->watch();
+  world.work_source.clock_.time += 2 * Engine::kLookInterval;
+  world.step_shells();
+  native.stopped = false;
+  world.settle();
+  (void)done->query();
+  made->close(Status(StatusCode::kCancelled, "closed"));
+  world.settle();
+  EXPECT_TRUE(made->idle());
+  made->release_lanes(Status(StatusCode::kCancelled, "closed"));
+  EXPECT_EQ(native.seen,
+            (std::set<std::string>{"issue", "mark", "poll", "probe", "arm", "help", "abandon"}));
+  EXPECT_EQ(guard->depth, 0);
+  native.inside = nullptr;
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing
