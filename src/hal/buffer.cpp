@@ -76,9 +76,10 @@ Status synchronize(const Buffer& buffer, const std::byte* data, std::size_t size
   if (Status status = resolve_length(offset, length, size); !status.ok()) {
     return at(status, "mapping: {}", operation);
   }
-  Memory& memory = buffer.object()->memory();
-  const auto first = static_cast<std::uint64_t>(data - memory.host_pointer());
-  return (memory.*run)(first + offset, length);
+  const BufferObject& object = *buffer.object();
+  const auto first = static_cast<std::uint64_t>(data - object.memory().host_pointer());
+  const timeline::Entered memory(object.memory(), object.device().entry_guard());
+  return ((*memory).*run)(first + offset, length);
 }
 
 }  // namespace

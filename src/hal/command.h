@@ -15,6 +15,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "halyard/hal/command_buffer.h"
 #include "halyard/hal/types.h"
 #include "timeline/native_queue.h"
 #include "trace/record.h"
@@ -131,6 +132,7 @@ struct Recording {
   std::uint32_t slot_count = 0;
   std::uint32_t event_count = 0;
   std::span<const trace::Label> labels;  // one for each command; empty when nobody traces
+  RecordingUse use = RecordingUse::kOften;
 };
 
 // One entry of a binding table, resolved and bounds-checked.
@@ -150,11 +152,26 @@ inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexc
           to_the_end ? entry.length - range.offset : range.length};
 }
 
-// A recording in the driver's own form. Immutable; any number of submissions use it at once. It may
-// keep pointing into the Recording it was made from, which lives as long.
+// When the native form of a recording may be used by the next submission.
+enum class InstanceReuse : std::uint8_t {
+  kInOrder,  // once that one is behind the previous use on the device: a CUDA graph
+  kRetired,  // once the host has seen the previous use end: memory that the issuer writes
+};
+
+struct InstanceInfo {
+  std::uint32_t count = 0;  // at most Instances::kMost; 0: any number of submissions use it at once
+  InstanceReuse reuse = InstanceReuse::kInOrder;
+};
+
+// A recording in the driver's own form. Immutable, except for what belongs to one of its instances.
+// It may keep pointing into the Recording it was made from, which lives as long.
 class NativeCommands {
  public:
   virtual ~NativeCommands() = default;
+  // Native commands that one replay puts into a lane (timeline::QueueCapabilities::max_in_flight).
+  virtual std::uint32_t depth() const noexcept { return 1; }
+  // Its native forms of which one submission at a time uses each (Operation::instance). Constant.
+  virtual InstanceInfo instances() const noexcept { return {}; }
 };
 
 enum class OperationKind : std::uint8_t {
@@ -171,6 +188,7 @@ struct Operation : timeline::Operation {
   Command command;                         // kCommand
   const NativeCommands* native = nullptr;  // kExecute
   const BoundRange* table = nullptr;       // kExecute: slot i is table[i]
+  std::uint32_t instance = 0;              // kExecute: one of native->instances(), for this alone
 };
 
 }  // namespace halyard::inline v0::hal

@@ -36,8 +36,15 @@ trace::Name name_of(const Command& command) noexcept {
   return trace::kBarrier;
 }
 
-Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device) noexcept {
-  return Ref<CommandBufferObject>::adopt(new (std::nothrow) CommandBufferObject(device));
+Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device,
+                                                     RecordingUse use) noexcept {
+  return Ref<CommandBufferObject>::adopt(new (std::nothrow) CommandBufferObject(device, use));
+}
+
+CommandBufferObject::CommandBufferObject(DeviceObject& device, RecordingUse use) noexcept
+    : device_(device), keeps_open_(&device) {
+  recording_.use = use;
+  reclaim_by(device.reclaimer());
 }
 
 CommandBufferObject::~CommandBufferObject() {
@@ -234,7 +241,8 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   recording_.labels = {labels_.data(), labels_.size()};
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
   recording_.slot_count = static_cast<std::uint32_t>(table_size());
-  HALYARD_ASSIGN_OR_RETURN(native_, device_.impl().prepare(recording_));
+  HALYARD_ASSIGN_OR_RETURN(native_, device_.driver()->prepare(recording_));
+  instances_.reset(native_->instances());
   return CommandBuffer(this);
 }
 

@@ -14,6 +14,7 @@
 #include "hal/command.h"
 #include "hal/device.h"
 #include "hal/event.h"
+#include "hal/instances.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/command_buffer.h"
@@ -30,13 +31,14 @@ struct SlotNeed {
 
 class PoolMemory;
 
-class CommandBufferObject final : public RefCounted {
+class CommandBufferObject final : public Reclaimed {
  public:
   // Null when memory is exhausted.
-  static Ref<CommandBufferObject> create(DeviceObject& device) noexcept;
+  static Ref<CommandBufferObject> create(DeviceObject& device, RecordingUse use) noexcept;
 
   DeviceObject& device() const noexcept { return device_; }
   const NativeCommands& native() const noexcept { return *native_; }
+  Instances& instances() noexcept { return instances_; }
   std::size_t command_count() const noexcept { return commands_.size(); }
   std::size_t slot_count() const noexcept { return slots_.size(); }
   // Behind the slots the table has the pool memory that the recording refers to directly: its
@@ -74,8 +76,7 @@ class CommandBufferObject final : public RefCounted {
   Result<CommandBuffer> finish();
 
  private:
-  explicit CommandBufferObject(DeviceObject& device) noexcept
-      : device_(device), keeps_open_(&device) {}
+  CommandBufferObject(DeviceObject& device, RecordingUse use) noexcept;
   ~CommandBufferObject() override;
   void on_last_handle() noexcept override { keeps_open_ = {}; }
   Status no_open_edges() const;
@@ -98,6 +99,7 @@ class CommandBufferObject final : public RefCounted {
   bool needs_compute_ = false;
   Recording recording_;
   std::unique_ptr<NativeCommands> native_;  // may point into what stands above
+  Instances instances_;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -40,6 +40,7 @@ DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl>
                            timeline::Domain domain)
     : registry_(registry),
       impl_(std::move(impl)),
+      guard_(impl_->entry_guard()),
       memory_domain_(impl_->domain()),
       limits_(impl_->info().limits),
       timeline_(registry.engine(), impl_->info().uri),
@@ -56,7 +57,8 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
                                     timeline::Domain domain) {
   auto* object = new (std::nothrow) DeviceObject(registry, std::move(impl), domain);
   if (object == nullptr) {
-    impl->close();
+    const Ref<timeline::EntryGuard> guard(impl->entry_guard());
+    timeline::Entered(*impl, guard.get())->close();
     return Status(StatusCode::kResourceExhausted, "device: no memory for its object");
   }
   if (MemoryCounters* const counters = object->memory_counters_.get()) {
@@ -66,6 +68,13 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   registry.device_opened();
   // From here on the handle's end is the device's end, also half-way.
   Device device(object);
+  if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
+    object->reclaimer_ = Ref<Reclaimer>::adopt(
+        new (std::nothrow) Reclaimer(registry.engine(), object->guard_, may_block));
+    if (!object->reclaimer_) {
+      return error(StatusCode::kResourceExhausted, "device {}: no memory", object->name());
+    }
+  }
   for (QueueObject& queue : object->queues_) {
     if (Status status = queue.open(domain, {}); !status.ok()) {
       return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
@@ -109,6 +118,11 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
   Queue queue(HandleRef<RefCounted>(handle_base(lease)), &created->queue);
   lease->release();  // what it starts with: the handles have it now
   return queue;
+}
+
+void DeviceObject::adopt(Memory& memory) noexcept {
+  memory.count_in(memory_counters_);
+  memory.reclaim_by(reclaimer_);
 }
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
@@ -178,9 +192,13 @@ bool DeviceObject::step_retire() noexcept {
   if (!idle) return false;
   const Status cause = closed(name());
   for_each_queue([&](QueueObject& queue) { queue.release(cause); });
-  registry_.flush_trace(impl_->clock());
-  impl_->close();
-  impl_.reset();
+  if (reclaimer_ && !reclaimer_->close()) return false;
+  registry_.flush_trace(driver()->clock());
+  {
+    const auto entered = driver();
+    entered->close();
+    impl_.reset();
+  }
   release();  // the reference a new object starts with
   return true;
 }
@@ -189,7 +207,7 @@ Device::Device(DeviceObject* object) noexcept : object_(handle_base(object)) {}
 
 const DeviceInfo& Device::info() const noexcept {
   assert(object_);
-  return object()->impl().info();
+  return object()->info();
 }
 
 Status Device::status() const {
@@ -233,9 +251,9 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   if (Status status = check_buffer_info(object()->limits(), info); !status.ok()) {
     return at(status, "device {}: allocate", self.name());
   }
-  Result<Ref<Memory>> memory = self.impl().allocate(info.size, info.alignment, info.memory);
+  Result<Ref<Memory>> memory = self.driver()->allocate(info.size, info.alignment, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
-  (*memory)->count_in(self.memory_counters());
+  self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
 }
 
@@ -248,7 +266,7 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                    "device {}: import_memory: address {} is no multiple of {}", object()->name(),
                    static_cast<const void*>(data), kImportAlignment);
     }
-    Result<Ref<Memory>> memory = object()->impl().import_memory(data, size);
+    Result<Ref<Memory>> memory = object()->driver()->import_memory(data, size);
     if (!memory.ok()) return at(memory.status(), "device {}: import_memory", object()->name());
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };
@@ -259,7 +277,7 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                    object()->name());
   }
   if (buffer.ok()) {
-    buffer->object()->memory().count_in(object()->memory_counters());
+    object()->adopt(buffer->object()->memory());
   } else {
     release.destroy(release.state);
   }
@@ -326,7 +344,7 @@ namespace {
 
 Result<Executable> load_file(DeviceObject& device, Result<kernel::Hyx> file) {
   if (!file.ok()) return at(file.status(), "device {}: load", device.name());
-  Result<Ref<ExecutableImpl>> impl = device.impl().load(std::move(*file));
+  Result<Ref<ExecutableImpl>> impl = device.driver()->load(std::move(*file));
   if (!impl.ok()) return at(impl.status(), "device {}: load", device.name());
   return ExecutableObject::create(device, std::move(*impl));
 }

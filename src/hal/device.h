@@ -23,6 +23,7 @@
 #include "hal/driver.h"
 #include "hal/pool.h"
 #include "hal/queue.h"
+#include "hal/reclaim.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
@@ -41,7 +42,14 @@ class DeviceObject final : public RefCounted {
                                timeline::Domain domain);
 
   std::string_view name() const noexcept { return timeline_.name(); }
-  DeviceImpl& impl() const noexcept { return *impl_; }
+  // Every call to the driver's device goes through this.
+  timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }
+  timeline::EntryGuard* entry_guard() const noexcept { return guard_.get(); }
+  const DeviceInfo& info() const noexcept { return impl_->info(); }
+  // Null where native objects are freed by whichever thread drops them.
+  const Ref<Reclaimer>& reclaimer() const noexcept { return reclaimer_; }
+  // Counts memory that the driver has made, and has it freed where that is allowed.
+  void adopt(Memory& memory) noexcept;
   const void* memory_domain() const noexcept { return memory_domain_; }
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
@@ -105,6 +113,8 @@ class DeviceObject final : public RefCounted {
 
   DriverRegistry& registry_;
   std::unique_ptr<DeviceImpl> impl_;
+  const Ref<timeline::EntryGuard> guard_;  // may be null
+  Ref<Reclaimer> reclaimer_;               // may be null
   const void* const memory_domain_;
   const DeviceLimits limits_;
   timeline::Device timeline_;

@@ -17,6 +17,7 @@
 #include "base/work_source.h"
 #include "hal/command.h"
 #include "hal/memory.h"
+#include "hal/reclaim.h"
 #include "hal/uri.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
@@ -31,7 +32,7 @@ namespace halyard::inline v0::hal {
 
 // The kernels of one .hyx prepared for one device. Retained by functions, recordings and
 // submissions; like Memory it may outlive its device.
-class ExecutableImpl : public RefCounted {
+class ExecutableImpl : public Reclaimed {
  public:
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }

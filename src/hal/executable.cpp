@@ -23,6 +23,7 @@ void ExecutableObject::on_last_handle() noexcept {
 Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<ExecutableImpl> impl,
                                             ExecutableCacheObject* cache) {
   if (trace::Tracer* const tracer = device.engine().tracer()) impl->add_names(*tracer);
+  impl->reclaim_by(device.reclaimer());
   auto* object = new (std::nothrow) ExecutableObject(device, std::move(impl), cache);
   if (object == nullptr) {
     return error(StatusCode::kResourceExhausted, "device {}: no memory for an executable object",

@@ -33,7 +33,7 @@ Result<std::optional<DiskCache>> open_disk(DeviceImpl& device, const ExecutableC
 
 Result<ExecutableCache> ExecutableCacheObject::create(DeviceObject& device,
                                                       const ExecutableCacheInfo& info) {
-  Result<std::optional<DiskCache>> disk = open_disk(device.impl(), info);
+  Result<std::optional<DiskCache>> disk = open_disk(*device.driver(), info);
   if (!disk.ok()) return at(disk.status(), "device {}: create_executable_cache", device.name());
   auto* object = new (std::nothrow) ExecutableCacheObject(device, std::move(*disk));
   if (object == nullptr) {
@@ -92,8 +92,9 @@ void ExecutableCacheObject::forget(ExecutableObject& executable) noexcept {
 
 Result<Ref<ExecutableImpl>> ExecutableCacheObject::prepare(kernel::Hyx file,
                                                            const ContentHash& content) {
-  ImageBuilder* const builder = device_.impl().image_builder();
-  if (builder == nullptr) return device_.impl().load(std::move(file));
+  const auto driver = device_.driver();  // the builder's calls, too, are made within its guard
+  ImageBuilder* const builder = driver->image_builder();
+  if (builder == nullptr) return driver->load(std::move(file));
   const ContentHash key = base::content_hash(
       {"image", builder->name(), base::text_of(std::as_bytes(std::span(&content, 1)))});
   if (disk_) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/atomic.h"
+#include "hal/reclaim.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"
@@ -35,7 +36,7 @@ struct MemoryCounters final : RefCounted {
 
 class MemoryOwner;
 
-class Memory : public RefCounted {
+class Memory : public Reclaimed {
  public:
   // Calls `release` when the memory is gone: of imported memory. At most once, before it is shared.
   // False: no memory to do so; `release` is the caller's still.

@@ -356,14 +356,14 @@ void PoolObject::run(bool) noexcept {
 
 void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   const auto allocate = [&](std::uint64_t bytes) {
-    return device_->impl().allocate(bytes, PoolSpace::kSlabAlignment, info_.memory);
+    return device_->driver()->allocate(bytes, PoolSpace::kSlabAlignment, info_.memory);
   };
   Result<Ref<Memory>> memory = allocate(size);
   if (!memory.ok() && size > wanted) memory = allocate(wanted);
   // A fault is loss of the device, wherever it shows (rule 26): what waits here is not to hear that
   // memory is exhausted.
   if (memory.status().code() == StatusCode::kDeviceLost) device_->timeline().lose(memory.status());
-  if (memory.ok()) (*memory)->count_in(device_->memory_counters());
+  if (memory.ok()) device_->adopt(**memory);
   base::LockGuard lock(mutex_);
   Status status = memory.status();
   if (status.ok() && !space_.add(std::move(*memory))) {

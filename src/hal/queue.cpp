@@ -27,7 +27,7 @@ Status QueueObject::open(timeline::Domain domain, std::string_view name) {
       queue_, timeline::Queue::create(device_.timeline(), *this,
                                       {.name = full_name(name),
                                        .domain = domain,
-                                       .clock = device_.impl().clock(),
+                                       .clock = device_.driver()->clock(),
                                        .backlog_limit = device_.limits().max_backlog}));
   return {};
 }
@@ -37,7 +37,7 @@ std::string QueueObject::full_name(std::string_view name) const {
 }
 
 Result<timeline::NativeQueue*> QueueObject::open_lane() {
-  return device_.impl().open_lane(kind_, priority_);
+  return device_.driver()->open_lane(kind_, priority_);
 }
 
 void QueueObject::refuse(const Status& cause) noexcept {

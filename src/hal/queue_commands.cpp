@@ -58,6 +58,9 @@ constexpr std::size_t kInlineTable = 4;
 struct ExecutePayload {
   ExecutePayload() noexcept {}
   ~ExecutePayload() {
+    if (!commands->instances().empty() && commands->instances().end()) {
+      commands->device().retry_queues();
+    }
     for (std::size_t i = 0; i < commands->table_size(); ++i) {
       if (Memory* memory = operation.table[i].memory; memory != nullptr) memory->release();
     }
@@ -69,7 +72,8 @@ struct ExecutePayload {
 
   Operation operation;
   Ref<CommandBufferObject> commands;
-  Ref<EventSetter> setter;  // so that its end, reached by then, can be used again
+  Ref<EventSetter> setter;    // so that its end, reached by then, can be used again
+  bool has_instance = false;  // and was not issued with it yet
   union {
     BoundRange inline_table[kInlineTable];  // as far as it is used
   };
@@ -84,13 +88,45 @@ constexpr timeline::Gate kMemoryGate{
                                                               : timeline::Gate::Answer::kFail;
     }};
 
+// The same, and an instance of a recording that has some.
+constexpr timeline::Gate kExecuteGate{
+    .ask =
+        [](void* payload, timeline::IssueSite& site, Status& cause) noexcept {
+          auto& self = *static_cast<ExecutePayload*>(payload);
+          if (!self.can_issue(cause)) return timeline::Gate::Answer::kFail;
+          Instances& instances = self.commands->instances();
+          if (instances.empty()) return timeline::Gate::Answer::kGo;
+          const timeline::Gate::Answer answer =
+              instances.take(site, self.operation.instance, cause);
+          self.has_instance = answer == timeline::Gate::Answer::kGo;
+          return answer;
+        },
+    .issued =
+        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
+          auto& self = *static_cast<ExecutePayload*>(payload);
+          if (!std::exchange(self.has_instance, false)) return;
+          self.commands->instances().issued(self.operation.instance, {&lane, sequence});
+        },
+    .undo =
+        [](void* payload) noexcept {
+          auto& self = *static_cast<ExecutePayload*>(payload);
+          if (!std::exchange(self.has_instance, false)) return;
+          self.commands->instances().undo(self.operation.instance);
+        },
+};
+
 // `memory` (may be null) stays until the payload lets go of it.
 template <class Payload>
 void keep(timeline::Submission& submission, Memory* memory) noexcept {
   if (memory == nullptr) return;
   memory->retain();
-  if (memory->of_pool()) [[unlikely]]
+  if (!memory->of_pool()) [[likely]]
+    return;
+  if constexpr (std::is_same_v<Payload, ExecutePayload>) {
+    submission.set_gate(kExecuteGate);
+  } else {
     submission.set_gate(kMemoryGate<Payload>);
+  }
 }
 
 // The same for one that is kept as a Ref.
@@ -276,6 +312,8 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   submission->set_name(trace::kExecute);
   payload.operation.kind = OperationKind::kExecute;
   payload.operation.native = &recording.native();
+  submission->set_depth(recording.native().depth());
+  if (!recording.instances().empty()) submission->set_gate(kExecuteGate);
   if (block) {
     payload.operation.table = reinterpret_cast<const BoundRange*>(block.data());
     payload.table = std::move(block);

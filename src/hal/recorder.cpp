@@ -18,13 +18,13 @@ namespace halyard::inline v0::hal {
 // The recording so far, or the first error.
 class RecorderState {
  public:
-  explicit RecorderState(const Device& device) : bound_(device.object()) {
+  RecorderState(const Device& device, RecordingUse use) : bound_(device.object()) {
     if (!device) {
       first_error_ = empty_handle("recorder", "creation with a device");
       return;
     }
     device_ = device;
-    commands_ = CommandBufferObject::create(*device.object());
+    commands_ = CommandBufferObject::create(*device.object(), use);
     if (!commands_) first_error_ = Status(StatusCode::kResourceExhausted, "recorder: no memory");
   }
 
@@ -289,8 +289,8 @@ void RecorderState::name_group() {
   commands_->set_group(tracer->add_name(path));
 }
 
-Recorder::Recorder(const Device& device)
-    : state_(new(std::nothrow) RecorderState(device)), has_no_memory_(state_ == nullptr) {}
+Recorder::Recorder(const Device& device, RecordingUse use)
+    : state_(new(std::nothrow) RecorderState(device, use)), has_no_memory_(state_ == nullptr) {}
 Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
 Recorder::~Recorder() = default;

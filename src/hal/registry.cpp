@@ -23,6 +23,12 @@ timeline::DomainMatrix edges_within_domains() {
   return matrix;
 }
 
+// A device that was opened, and that nothing uses.
+void close(DeviceImpl& impl) {
+  const Ref<timeline::EntryGuard> guard(impl.entry_guard());
+  timeline::Entered(impl, guard.get())->close();
+}
+
 }  // namespace
 
 DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
@@ -83,7 +89,7 @@ Result<timeline::Domain> DriverRegistry::domain_for(const void* memory_domain) {
 Result<Device> DriverRegistry::create(std::unique_ptr<DeviceImpl> impl) {
   Result<timeline::Domain> domain = domain_for(impl->domain());
   if (domain.ok()) return DeviceObject::create(*this, std::move(impl), *domain);
-  impl->close();
+  close(*impl);
   return domain.status();
 }
 
@@ -95,7 +101,7 @@ Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
   Status status;
   for (auto& impl : impls) {
     if (!status.ok()) {
-      impl->close();
+      close(*impl);
       continue;
     }
     Result<Device> device = create(std::move(impl));

@@ -47,6 +47,10 @@ class IssueSite {
   // now. Once; where order_after() said kEdge.
   void wait_for(Lane& other, std::uint64_t sequence) noexcept;
 
+  // Has the queue ask again once `other` has passed `sequence` or has a marker behind it. Before
+  // kLater.
+  void watch(Lane& other, std::uint64_t sequence) noexcept;
+
   Lane& lane() const noexcept { return lane_; }
 
  private:

@@ -124,6 +124,7 @@ class Queue final : public RefCounted, public WorkItem {
 
  private:
   friend class Engine;
+  friend class IssueSite;
   friend class Lane;
   friend class Semaphore;
   friend class Submission;
@@ -193,6 +194,7 @@ class Queue final : public RefCounted, public WorkItem {
   void start_host_call(Submission& submission) noexcept;
   void fail_issue(Lane& lane, Submission& submission, const Status& cause, bool started) noexcept;
   void publish(Lane& lane, Submission& submission) noexcept;
+  void note_issued_to_gate(Lane& lane, Submission& submission) noexcept;
   void publish_part(Lane& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
   bool mark() noexcept;

@@ -373,6 +373,11 @@ void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
   (void)edges_.push_back(Edge{&other.native_queue(), marker});  // there is room
 }
 
+void IssueSite::watch(Lane& other, std::uint64_t sequence) noexcept {
+  if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit());
+  other.watch(sequence);
+}
+
 // Hands batch_[0, count) to the lane. What it does not take is back in order, or failed.
 void Queue::issue(std::size_t count) noexcept {
   Lane& lane = *lane_;
@@ -485,6 +490,12 @@ void Queue::issue(std::size_t count) noexcept {
   }
 }
 
+// It has its place in the lane, whatever becomes of it.
+void Queue::note_issued_to_gate(Lane& lane, Submission& submission) noexcept {
+  if (submission.gate_ == nullptr || submission.gate_->issued == nullptr) return;
+  submission.gate_->issued(submission.payload_, lane, submission.sequence_);
+}
+
 // batch_[i] failed as it was handed over. `started`: after native calls that cannot be undone.
 void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
                        bool started) noexcept {
@@ -499,9 +510,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
     entry.marked.store(false, std::memory_order_relaxed);
     lane.issued_ = sequence;
     lane.issued_depth_ = entry.depth;
-    if (submission.gate_ != nullptr && submission.gate_->issued != nullptr) {
-      submission.gate_->issued(submission.payload_, lane, sequence);
-    }
+    note_issued_to_gate(lane, submission);
     lane.note_waits(submission);
     submission.held_ = true;
     (void)submission.end(has_parts ? Submission::State::kIssued : Submission::State::kIssuing,
@@ -510,6 +519,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
     return;
   }
   if (has_parts) {
+    note_issued_to_gate(lane, submission);
     lane.take_retire_role();
     const bool passed = lane.retired() == lane.issued_;
     if (!passed) {
@@ -530,9 +540,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
 
 void Queue::publish(Lane& lane, Submission& submission) noexcept {
   const std::uint64_t sequence = submission.sequence_;
-  if (submission.gate_ != nullptr && submission.gate_->issued != nullptr) {
-    submission.gate_->issued(submission.payload_, lane, sequence);
-  }
+  note_issued_to_gate(lane, submission);
   lane.note_waits(submission);
   submission.store(Submission::State::kIssued);
   if (submission.listed_) unlist(submission);

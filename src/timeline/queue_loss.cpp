@@ -83,6 +83,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
 void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
   if (in_parts_ == nullptr || &lane != lane_.get()) return;
   Submission& submission = *std::exchange(in_parts_, nullptr);
+  note_issued_to_gate(lane, submission);
   if (lane.retired() != lane.published()) {
     lane.entry(lane.published()).is_part = false;
     return;

@@ -39,6 +39,13 @@ class RecorderState;
 // Slots have indices below this.
 inline constexpr std::uint32_t kMaxSlots = 4096;
 
+// How often a recording will be submitted, as its author expects. It decides what preparing and
+// submitting it cost, never what it does.
+enum class RecordingUse : std::uint8_t {
+  kOnce,   // cheap to finish()
+  kOften,  // cheap to submit: drivers may prepare native graphs or command buffers
+};
+
 // A handle; safe from any thread. Keeps alive what was recorded.
 class HALYARD_EXPORT CommandBuffer {
  public:
@@ -79,7 +86,7 @@ class CommandId {
 // constants and bindings copied.
 class HALYARD_EXPORT Recorder {
  public:
-  explicit Recorder(const Device& device);
+  explicit Recorder(const Device& device, RecordingUse use = RecordingUse::kOften);
   Recorder(Recorder&&) noexcept;
   Recorder& operator=(Recorder&&) noexcept;
   ~Recorder();

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reclaimer: frees a device's native objects where that is allowed. Native frees may synchronize
+// with the device (cuMemFree) and need its entry guard, but the last reference of an object may be
+// dropped on any thread, also in a callback or while a lane is retired.
+//
+//     last reference dropped ──> frees may block?  yes: posted to the reclaim thread ──> freed
+//                                                  no:  freed here
+//     device closed          ──> freed here, in either case
+#pragma once
+
+#include "base/mutex.h"
+#include "halyard/base/ref.h"
+#include "timeline/effects.h"
+#include "timeline/engine.h"
+#include "timeline/entry_guard.h"
+
+namespace halyard::inline v0::hal {
+
+class Reclaimed;
+
+// One for each device whose frees may block or that has an entry guard. Lives as long as the last
+// of its objects, so it may outlive its device.
+class Reclaimer final : public RefCounted {
+ public:
+  Reclaimer(timeline::Engine& engine, Ref<timeline::EntryGuard> guard,
+            bool frees_may_block) noexcept
+      : guard_(std::move(guard)), engine_(frees_may_block ? &engine : nullptr) {}
+
+  // By the reclaim thread, before the device is closed. False: posted objects are not freed yet.
+  bool close() noexcept;
+
+ private:
+  friend class Reclaimed;
+  // True if `object` was posted; else the caller frees it.
+  bool post(timeline::WorkItem& object) noexcept;
+  void posted_one_is_freed() noexcept;
+
+  const Ref<timeline::EntryGuard> guard_;
+  base::Mutex mutex_;         // guards the rest
+  timeline::Engine* engine_;  // null: objects are freed where they are dropped
+  std::size_t posted_ = 0;
+};
+
+// Memory, executables and recordings: what a driver made and frees in its destructor.
+class Reclaimed : public RefCounted, private timeline::WorkItem {
+ public:
+  // Once, before the object is shared. Null: the thread that drops the last reference frees it.
+  void reclaim_by(Ref<Reclaimer> reclaimer) noexcept { reclaimer_ = std::move(reclaimer); }
+
+ protected:
+  Reclaimed() noexcept = default;
+  ~Reclaimed() override = default;
+
+ private:
+  void destroy() noexcept override {
+    if (reclaimer_ && reclaimer_->post(*this)) return;
+    free();
+  }
+  // On the reclaim thread.
+  void run(bool) noexcept override {
+    const Ref<Reclaimer> reclaimer = reclaimer_;
+    free();
+    reclaimer->posted_one_is_freed();
+  }
+  void free() noexcept {
+    const Ref<Reclaimer> reclaimer = std::move(reclaimer_);
+    const timeline::Entered entered(*this, reclaimer ? reclaimer->guard_.get() : nullptr);
+    delete this;
+  }
+
+  Ref<Reclaimer> reclaimer_;
+};
+
+}  // namespace halyard::inline v0::hal
