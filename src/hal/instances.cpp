@@ -25,9 +25,11 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
     Order order =
         latest.lane == nullptr ? Order::kReached : site.order_after(*latest.lane, latest.sequence);
     all_dead &= order == Order::kNone && latest.lane->is_dead(latest.sequence);
-    if (info_.reuse == InstanceReuse::kRetired && order != Order::kReached) order = Order::kNone;
-    // kSameLane is the first of them, and an instance that was never used is only as good as one
-    // that has ended.
+    if (info_.reuse == InstanceReuse::kRetired && latest.lane != nullptr) {
+      const bool retired = latest.lane->retired() >= latest.sequence;
+      order = retired ? Order::kReached : Order::kNone;
+    }
+    // One in the same lane is the best: the others stay for other lanes.
     if (order < best) best = order, index = i;
   }
   if (best != Order::kNone) {

@@ -67,6 +67,16 @@ struct Control {
   std::string built = "built for";  // what its images begin with
   Status fail_build;
   std::atomic<int> builds{0};
+  Ref<timeline::EntryGuard> guard;          // of devices and lanes that are opened
+  std::function<void(const char*)> inside;  // called in every call to a device, builder or lane
+  bool frees_may_block = false;
+  InstanceInfo instances;               // of recordings that are prepared
+  std::uint32_t depth = 1;              // and how many native commands they are
+  std::vector<std::uint32_t> replayed;  // the instances of recordings as they were issued
+  RecordingUse last_use = RecordingUse::kOften;
+  void note(const char* call) const {
+    if (inside) inside(call);
+  }
 };
 
 class FakeMemory final : public Memory {
@@ -83,14 +93,17 @@ class FakeMemory final : public Memory {
     ++control_->live_memories;
   }
   ~FakeMemory() override {
+    control_->note("free memory");
     --control_->live_memories;
     if (control_->on_free) std::exchange(control_->on_free, {})();
   }
   Status flush(std::uint64_t offset, std::uint64_t length) noexcept override {
+    control_->note("flush");
     control_->flushed.push_back({offset, length});
     return {};
   }
   Status invalidate(std::uint64_t offset, std::uint64_t length) noexcept override {
+    control_->note("invalidate");
     control_->invalidated.push_back({offset, length});
     return {};
   }
@@ -115,7 +128,10 @@ class FakeExecutable final : public ExecutableImpl {
       : ExecutableImpl(std::move(file)), control_(std::move(control)) {
     ++control_->live_executables;
   }
-  ~FakeExecutable() override { --control_->live_executables; }
+  ~FakeExecutable() override {
+    control_->note("unload");
+    --control_->live_executables;
+  }
 
  private:
   std::shared_ptr<Control> control_;
@@ -127,6 +143,7 @@ class FakeBuilder final : public ImageBuilder {
   explicit FakeBuilder(std::shared_ptr<Control> control) : control_(std::move(control)) {}
   std::string_view name() const noexcept override { return control_->builder; }
   Result<std::vector<std::byte>> build(const kernel::Hyx& file) override {
+    control_->note("build");
     ++control_->builds;
     if (!control_->fail_build.ok()) return control_->fail_build;
     const std::string image = image_of(file);
@@ -153,7 +170,12 @@ struct FakeCommands final : NativeCommands {
   FakeCommands(Control& c, const Recording& r) : control(c), recording(r) {
     ++control.live_recordings;
   }
-  ~FakeCommands() override { --control.live_recordings; }
+  ~FakeCommands() override {
+    control.note("destroy recording");
+    --control.live_recordings;
+  }
+  std::uint32_t depth() const noexcept override { return control.depth; }
+  InstanceInfo instances() const noexcept override { return control.instances; }
   Control& control;
   const Recording& recording;
 };
@@ -165,6 +187,7 @@ class FakeLane final : public timeline::NativeQueue {
   const timeline::QueueCapabilities& capabilities() const noexcept override {
     return capabilities_;
   }
+  timeline::EntryGuard* entry_guard() const noexcept override { return control_.guard.get(); }
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell) noexcept override {
     std::size_t count = 0;
@@ -176,6 +199,7 @@ class FakeLane final : public timeline::NativeQueue {
           failure = std::exchange(control_.fail_dispatch, {});
           break;
         }
+        note_replay(issue);
         if (control_.automatic && pending_.empty() && reached(issue.waits)) {
           execute(*static_cast<const Operation*>(issue.operation));
           ++done_;
@@ -245,6 +269,10 @@ class FakeLane final : public timeline::NativeQueue {
     std::vector<timeline::Edge> waits;
     const timeline::Operation* operation;
   };
+  void note_replay(const timeline::Issue& issue) {
+    const auto& operation = *static_cast<const Operation*>(issue.operation);
+    if (operation.kind == OperationKind::kExecute) control_.replayed.push_back(operation.instance);
+  }
   static bool is_dispatch(const timeline::Issue& issue) {
     const auto& operation = *static_cast<const Operation*>(issue.operation);
     return operation.kind == OperationKind::kCommand &&
@@ -337,11 +365,15 @@ class FakeDevice final : public DeviceImpl {
 
   const DeviceInfo& info() const noexcept override { return info_; }
   const void* domain() const noexcept override { return domain_; }
+  timeline::EntryGuard* entry_guard() const noexcept override { return control_->guard.get(); }
+  bool frees_may_block() const noexcept override { return control_->frees_may_block; }
   Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
+    control_->note("allocate");
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, size, type, domain_)));
   }
   Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) override {
+    control_->note("import");
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, data, size, domain_)));
   }
@@ -349,16 +381,20 @@ class FakeDevice final : public DeviceImpl {
     return control_->builder.empty() ? nullptr : &builder_;
   }
   Result<Ref<ExecutableImpl>> load(kernel::Hyx file) override {
+    control_->note("load");
     if (control_->on_load) control_->on_load();
     return Ref<ExecutableImpl>(
         Ref<FakeExecutable>::adopt(new FakeExecutable(control_, std::move(file))));
   }
   Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) override {
+    control_->note("prepare");
+    control_->last_use = recording.use;
     if (!control_->fail_prepare.ok()) return control_->fail_prepare;
     if (control_->on_prepare) control_->on_prepare(recording);
     return std::unique_ptr<NativeCommands>(std::make_unique<FakeCommands>(*control_, recording));
   }
   Result<timeline::NativeQueue*> open_lane(QueueKind, QueuePriority) override {
+    control_->note("open lane");
     if (!control_->fail_open_lane.ok()) return control_->fail_open_lane;
     lanes_.push_back(std::make_unique<FakeLane>(*control_));
     std::lock_guard lock(control_->mutex);
@@ -366,6 +402,7 @@ class FakeDevice final : public DeviceImpl {
     return lanes_.back().get();
   }
   void close() override {
+    control_->note("close");
     EXPECT_FALSE(closed_);
     for (const auto& lane : lanes_) EXPECT_EQ(lane->pending(), 0u);
     closed_ = true;
