@@ -49,8 +49,8 @@ void Lane::retire_in_role() noexcept {
 }
 
 void Lane::tell_room() noexcept {
-  // Rule 16: the issuer stored `busy` before it re-read the depth; we lowered the depth before
-  // this. Who was refused at a smaller depth is not to ask again before something has ended.
+  // Rule 16: the issuer stored `busy` before it re-read the depth; this thread lowered the depth
+  // before this load. A native queue that was busy is asked again only after something has ended.
   if (queue_.busy_.load(std::memory_order_seq_cst) && depth_in_flight() <= limit_ / 2 &&
       queue_.refused_at_.load(std::memory_order_relaxed) != retired() &&
       queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
@@ -70,9 +70,9 @@ Status Lane::advance() noexcept {
   Progress progress = native()->poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
   if (progress.sequence > end) [[unlikely]] {
-    // The device was faster than the issuer, who looks at this note after it has let go of its
-    // role. If it has looked already, the role as it left it is what we read here, and with it
-    // comes what it has published: a release store that no order of seq_cst accesses knows of.
+    // The device was faster than the issuer, which reads `overtaken` after it has released its
+    // role. If it has read it already, the load of the role acquires what the issuer published:
+    // `published_` is a release store, outside the order of seq_cst accesses.
     overtaken_.store(true, std::memory_order_seq_cst);
     (void)queue_.role_.load(std::memory_order_seq_cst);
     end = published_.load(std::memory_order_acquire);
@@ -91,12 +91,12 @@ Status Lane::advance() noexcept {
     }
   }
   set_retired(at);
-  // Quarantined: what the native queue has passed after all lets go of its payloads.
+  // Quarantined entries that the native queue has passed after all release their payloads.
   while (quarantined() && held_ < progress.sequence && held_ < end) release_held(++held_);
   return std::move(progress.fault);
 }
 
-// In this order: the issuer reads the depth after it has stored `busy` (rule 16).
+// The depth is lowered before tell_room() reads `busy` (rule 16).
 void Lane::set_retired(std::uint64_t sequence) noexcept {
   if (sequence != retired_.load(std::memory_order_relaxed)) {
     retired_depth_.store(entry(sequence).depth, std::memory_order_seq_cst);
@@ -129,8 +129,8 @@ bool Lane::abandon(const Status& cause) noexcept {
   return !still_running_;
 }
 
-// The device may touch the payloads of these entries at any time: they are never let go of, nor is
-// the queue that has them in its memory.
+// The device may touch the payloads of these entries at any time: neither they nor the queue whose
+// memory they lie in are ever released.
 void Lane::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
   std::uint32_t kept = 0;
   for (std::uint64_t at = first; at <= last; ++at) {
@@ -164,7 +164,7 @@ std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {
   const std::uint64_t last = marked_.load(std::memory_order_acquire);
   for (std::uint64_t at = sequence; at <= last; ++at) {
     if (!entry(at).marked.load(std::memory_order_acquire)) continue;
-    // An entry is used again once it has been retired: the mark may be its successor's.
+    // A retired entry is reused: the mark may be its successor's.
     return retired() < sequence ? at : 0;
   }
   return 0;
@@ -181,7 +181,7 @@ void Lane::note_waits(const Submission& submission) noexcept {
 }
 
 void Lane::note_wait(const Lane* other, std::uint64_t sequence) noexcept {
-  // Lanes of one device end together; another device's could end, and its address come again.
+  // Lanes of one device end together; another device's could end, and its address be reused.
   if (&other->queue_.device() != &queue_.device()) return;
   Waited* at = waited_;
   while (at != std::end(waited_) && at->lane != nullptr && at->lane != other) ++at;
@@ -212,7 +212,7 @@ void Lane::watch(std::uint64_t sequence) noexcept {
   }
   make_visible(sequence);
   if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
-  // Also if it was watched before: the shell may be armed for a later sequence.
+  // Also if it was watched before: the completion thread may be armed for a later sequence.
   queue_.engine().work_source().wake(base::Shell::kCompletion);
 }
 
@@ -221,7 +221,7 @@ void Lane::watch_edges() noexcept {
   const std::uint64_t first = retired() + 1;
   if (first <= published() && first < dead_from_.load(std::memory_order_relaxed)) {
     const auto watch = [](Lane* lane, std::uint64_t sequence) {
-      // Each only once, and only while there is something to see: it wakes the shell that asks.
+      // Each only once and only while it is in flight: watch() wakes the calling thread.
       if (lane != nullptr && lane->retired() < sequence &&
           !lane->watched_.load(std::memory_order_acquire)) {
         lane->watch(sequence);

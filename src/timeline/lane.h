@@ -7,9 +7,9 @@
 //                  retired   published   issued
 //
 // The issuer writes the entry, hands it to the native queue, publishes its promises, then moves
-// `published`. The retirer, whoever holds the retire role, takes entries the native queue has
-// passed, never beyond `published`; if the device was faster than the issuer it leaves a note
-// (`overtaken`), and the issuer retires after it has let go of its role (rule 10).
+// `published`. The retirer holds the retire role; it completes entries that the native queue has
+// passed, never beyond `published`. If the device was faster than the issuer, the retirer sets
+// `overtaken`, and the issuer retires after it has released its own role (rule 10).
 #pragma once
 
 #include <cstdint>
@@ -31,33 +31,33 @@ class Lane {
   static Lane* create(Queue& queue, NativeQueue& native) noexcept;
   ~Lane();
 
-  // False when another thread is retiring this lane now. Opens no scope: callers do.
+  // False when another thread is retiring this lane now. The caller opens an EffectScope.
   bool try_retire() noexcept;
-  // Waits for that thread's turn to end, and then retires.
+  // Waits until no other thread retires this lane, then retires.
   void retire() noexcept;
 
-  // Where progress is seen through markers only: has one recorded behind `sequence`.
+  // On a lane that does not mark every submission: has a marker recorded behind `sequence`.
   void make_visible(std::uint64_t sequence) noexcept;
 
   bool visible(std::uint64_t sequence) const noexcept {
     return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
   }
 
-  // A host thread that waits for `sequence` offers its time (NativeQueue::help). False: nothing to
-  // do. The caller keeps the lane pinned, or its queue.
+  // Offers the calling thread's time to the device (NativeQueue::help). False: nothing to run now.
+  // The caller keeps the lane pinned, or its queue alive.
   bool help(std::uint64_t sequence) noexcept;
 
-  // The completion shell will retire this lane when it reaches `sequence`.
+  // Has the completion thread retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
 
-  // Has the lanes watched for which its first submission waits: where nobody waits for them, nobody
-  // would see that they are lost (rule 23).
+  // Watches the lanes that its first submission waits for natively. Without a waiter of their own
+  // their loss would not be seen (rule 23).
   void watch_edges() noexcept;
 
   std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }
   std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
 
-  // It will not complete: its device is lost, or it stands behind a dead wait.
+  // True if `sequence` will not complete: its device is lost, or it is behind a dead wait.
   bool is_dead(std::uint64_t sequence) const noexcept {
     return sequence >= dead_from_.load(std::memory_order_acquire);
   }
@@ -86,8 +86,8 @@ class Lane {
     Submission* submission = nullptr;
     std::uint64_t depth = 0;  // native commands issued to this lane, this entry's included
     bool is_part = false;     // further entries of its submission follow: it does not end with this
-    base::Atomic<bool> wanted{false};  // the completion shell is to look when this one is done
-    base::Atomic<bool> marked{false};  // a marker stands behind this one
+    base::Atomic<bool> wanted{false};  // the completion thread must see this one end
+    base::Atomic<bool> marked{false};  // a marker was recorded behind this one
   };
   Entry& entry(std::uint64_t sequence) noexcept { return entries_[sequence & mask_]; }
   // Native commands in flight, as any thread may ask; the issuer's own count is free_depth().
@@ -107,11 +107,11 @@ class Lane {
     published_depth_.store(entry(sequence).depth, std::memory_order_relaxed);
     published_.store(sequence, std::memory_order_release);
   }
-  void retire_in_role() noexcept;    // and lets go of it
-  void tell_room() noexcept;         // after the depth was lowered: the queue may be busy no more
+  void retire_in_role() noexcept;    // and releases the role
+  void tell_room() noexcept;         // after the depth was lowered: issuing may go on
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
-  // Under the retire role. Polls, and completes what has passed; the fault, if there is one.
+  // Under the retire role. Polls, completes what has passed, returns the fault, if any.
   Status advance() noexcept;
   void set_retired(std::uint64_t sequence) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
@@ -121,15 +121,15 @@ class Lane {
   bool quarantined() const noexcept {
     return quarantined_from_.load(std::memory_order_acquire) != kAlive;
   }
-  // Of a quarantined lane: the last one in front of the dead wait, or of the loss of its device.
+  // Of a quarantined lane: the last sequence in front of the dead wait, or of its device's loss.
   std::uint64_t in_front() const noexcept { return dead_from_.load(std::memory_order_acquire) - 1; }
   // Precondition: `sequence` is dead.
   Status why_dead(std::uint64_t sequence) const noexcept;
-  // The first sequence >= `sequence` that a marker stands behind; 0 if none, or if `sequence` has
-  // been retired. Which of the two, retired() says afterwards.
+  // The first sequence >= `sequence` with a marker behind it. 0 if there is none or `sequence` has
+  // been retired; the caller distinguishes the two by retired().
   std::uint64_t marker_for(std::uint64_t sequence) noexcept;
 
-  // Under the issuer role: what its last entry waits for, of lanes of its own device.
+  // Under the issuer role: remembers which lanes of its own device the last entry waits for.
   void note_waits(const Submission& submission) noexcept;
   void note_wait(const Lane* other, std::uint64_t sequence) noexcept;
   // True only if an entry waits for `sequence` of `other`, or for more.
@@ -148,12 +148,12 @@ class Lane {
   std::uint64_t issued_depth_ = 0;
   base::Atomic<std::uint64_t> published_{0};
   base::Atomic<std::uint64_t> published_depth_{0};
-  base::Atomic<std::uint64_t> marked_{0};  // the last sequence a marker stands behind
+  base::Atomic<std::uint64_t> marked_{0};  // the last sequence with a marker behind it
   struct Waited {
     const Lane* lane = nullptr;
     std::uint64_t sequence = 0;
   };
-  // For the two queues that every device has. Of further lanes some are forgotten.
+  // Enough for the two queues of every device; waits for further lanes replace older ones.
   Waited waited_[2];
 
   alignas(64) base::Atomic<bool> retire_role_{false};
@@ -162,18 +162,18 @@ class Lane {
   base::Atomic<bool> overtaken_{false};
   base::Atomic<std::uint32_t> pins_{0};
 
-  // From here on nothing completes: the device is lost, or a wait is dead. It only ever falls.
+  // From this sequence on nothing completes: the device is lost, or a wait is dead. Only falls.
   static constexpr std::uint64_t kAlive = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> dead_from_{kAlive};
-  // From here on because of a dead wait: entries keep their payloads (rule 27), those behind
-  // `held_`. Both are written before dead_from_.
+  // From this sequence on entries failed because of a dead wait; those behind `held_` keep their
+  // payloads (rule 27). Both are written before dead_from_.
   base::Atomic<std::uint64_t> quarantined_from_{kAlive};
   Status quarantine_cause_;  // the first one, written before quarantined_from_
   std::uint64_t held_ = 0;
-  bool closed_ = false;         // the native queue is abandoned
-  bool still_running_ = false;  // and may go on touching what it was given
+  bool closed_ = false;         // the native queue was abandoned
+  bool still_running_ = false;  // and may still touch what it was given
 
-  // The completion shell's.
+  // Of the completion thread.
   base::Atomic<std::uint64_t> watch_target_{0};
   base::Atomic<bool> watched_{false};
   Lane* next_watched_ = nullptr;

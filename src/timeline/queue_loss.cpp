@@ -2,14 +2,14 @@
 //
 // Queue: when a device is lost (timelines.md, section 5). Everything runs under the issuer role.
 //
-// On the lost device everything fails. On the others, what waits on it natively will never run, nor
-// will what stands behind that in the same lane:
+// On the lost device everything fails. On other devices, work that waits on it natively never runs,
+// nor does what is behind that work in the same lane:
 //
 //     lane of device B    1   2   3(waits on lost A)   4   5
 //                         └───┘   └────────────────────────┘
 //                       completes   fails now; the lane is quarantined, a fresh one takes over
 //
-// Lanes that wait on 3, 4 or 5 are dead from that wait on as well, so every queue looks again.
+// Lanes that wait on 3, 4 or 5 are dead from that wait on as well, so every queue checks again.
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/queue.h"
@@ -17,20 +17,20 @@
 namespace halyard::inline v0::timeline {
 
 void Queue::look_for_loss() noexcept {
-  // An exchange: with the flag comes what whoever set it wrote before, as often as it was set.
+  // An exchange acquires what each thread that set the flag wrote before.
   (void)sweep_.exchange(false, std::memory_order_seq_cst);
   if (device_.lost()) {
     const Status cause = device_.status();
     if (lane_ != nullptr) fail_lane(*lane_, cause);
     for (auto& lane : quarantined_) fail_lane(*lane, cause);
     fail_unissued(cause);
-    // What is held goes its way to the end.
+    // Held submissions have ended; the next drain releases them.
     if (held_ != nullptr) retry_.store(true, std::memory_order_relaxed);
     return;
   }
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
   if (lane_ == nullptr) return;
-  if (!sweep_lane(*lane_)) return lane_->tell_room();  // it has retired what was done
+  if (!sweep_lane(*lane_)) return lane_->tell_room();  // sweep_lane() has retired some
   (void)quarantined_.push_back(lane_.release());       // there is room
   busy_.store(false, std::memory_order_relaxed);       // of the old lane
   if (refuses_.load(std::memory_order_relaxed)) return;
@@ -46,7 +46,7 @@ void Queue::fail_unissued(const Status& cause) noexcept {
   const auto state = cause.code() == StatusCode::kCancelled ? Submission::State::kCancelled
                                                             : Submission::State::kFailed;
   unissued_.for_each([&](Submission& submission) {
-    // Not those that run now (host calls): they end by themselves.
+    // Not host calls that run now: they end by themselves.
     (void)submission.end(Submission::State::kParked, state, cause);
   });
 }
@@ -57,7 +57,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   (void)lane.advance();  // what the device has finished is complete
   end_parts(lane, cause);
   const bool stopped = lane.abandon(cause);
-  // In a quarantined lane: what stands in front of the dead wait. The rest has failed before.
+  // In a quarantined lane: what is in front of the dead wait. The rest has failed before.
   const std::uint64_t first = lane.retired() + 1;
   const std::uint64_t last =
       lane.quarantined() ? lane.dead_from_.load(std::memory_order_relaxed) - 1 : lane.published();
@@ -79,7 +79,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   tell_others();
 }
 
-// Under the retire role: what was being issued to this lane in parts ends with its latest part.
+// Under the retire role: a submission of which parts are in this lane ends with the latest one.
 void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
   if (in_parts_ == nullptr || &lane != lane_.get()) return;
   Submission& submission = *std::exchange(in_parts_, nullptr);
@@ -92,7 +92,7 @@ void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
   submission.release();
 }
 
-// True if the lane is dead from some wait on since now.
+// True if the lane has become dead from some wait on.
 bool Queue::sweep_lane(Lane& lane) noexcept {
   lane.take_retire_role();
   (void)lane.advance();
@@ -127,7 +127,7 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   const Status behind =
       error(StatusCode::kUnavailable, "{}: behind a wait for {} that will never be reached: {}",
             name(), lost->queue().name(), cause.message());
-  // Where progress is seen through markers only, nothing after the last marker will be seen.
+  // Progress behind the last marker in front of the dead wait will never be seen.
   std::uint64_t from = dead;
   while (!lane.marks_all_ && from > lane.retired() + 1 &&
          !lane.entry(from - 1).marked.load(std::memory_order_relaxed)) {
@@ -140,8 +140,8 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   for (std::uint64_t at = from; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    // The native queue may still touch what it uses. One that failed as it was issued is held
-    // already, and its failure may be read now.
+    // The native queue may still touch its payload. A submission that failed as it was issued is
+    // held already, and another thread may read the flag now.
     if (submission.state() == Submission::State::kIssued) submission.held_ = true;
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
                          &submission == first_dead ? cause : behind);
@@ -151,9 +151,9 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   return true;
 }
 
-// A lane has died.
+// After a lane became dead: the other queues check their edges to it.
 void Queue::tell_others() noexcept {
-  engine_.work_source().wake(base::Shell::kCompletion);  // which may watch it
+  engine_.work_source().wake(base::Shell::kCompletion);  // it may watch the lane
   engine_.for_each_queue([this](Queue& queue) {
     if (&queue != this) queue.schedule_after_loss();
   });
