@@ -103,6 +103,30 @@ TEST_F(Seam, FreesThatMayBlockAreNotMadeOnTheThreadThatDrops) {
   EXPECT_EQ(control->live_memories, 0) << "the device closes behind its frees";
 }
 
+TEST(Reclaimer, ClosesBehindWhatItHasPostedAndThenFreesAtOnce) {
+  struct Object final : Reclaimed {
+    explicit Object(int& live) : live_(live) { ++live_; }
+    ~Object() override { --live_; }
+    int& live_;
+  };
+  testing::StepSource source;
+  timeline::Engine engine(source, {});
+  const auto reclaimer = Ref<Reclaimer>::adopt(new Reclaimer(engine, {}, true));
+  int live = 0;
+  const auto drop_one = [&] {
+    const auto object = Ref<Object>::adopt(new Object(live));
+    object->reclaim_by(reclaimer);
+  };
+  drop_one();
+  EXPECT_EQ(live, 1) << "posted";
+  EXPECT_FALSE(reclaimer->close());
+  EXPECT_TRUE(engine.step_reclaim());
+  EXPECT_EQ(live, 0);
+  EXPECT_TRUE(reclaimer->close());
+  drop_one();
+  EXPECT_EQ(live, 0);
+}
+
 TEST_F(Seam, ARecordingSaysHowOftenItWillBeUsed) {
   open();
   (void)recording(RecordingUse::kOnce);
