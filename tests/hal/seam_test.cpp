@@ -206,6 +206,48 @@ TEST_F(Rule19Instances, ThatMustBeRetiredAreNotUsedAgainBefore) {
   finish();
 }
 
+TEST_F(Rule19Instances, ASubmissionThatDoesNotFitTheLaneGivesItsInstanceBack) {
+  open_with({.count = 1, .reuse = InstanceReuse::kInOrder});
+  control->lane_capacity = 1;
+  for (int i = 0; i < 3; ++i) replay(queue);
+  EXPECT_EQ(lane(0).pending(), 1u);
+  control->replayed.clear();
+  replays = 2;
+  control->lane_capacity = 1024;
+  finish();
+}
+
+TEST(Rule19InstancesStepped, TheEndOfAUseAsksForWhatIsHeld) {
+  const auto control = std::make_shared<testing::Control>();
+  control->automatic = false;
+  control->instances = {.count = 1, .reuse = InstanceReuse::kRetired};
+  testing::StepSource source;
+  DriverRegistry registry(source);
+  check(registry.add(std::make_unique<testing::FakeDriver>(control)));
+  {
+    const Device device = registry.open("fake://").value();
+    const Queue queue = device.queue();
+    Recorder recorder(device);
+    recorder.fill(slot(0), 1);
+    const CommandBuffer commands = recorder.finish().value();
+    const Buffer target = device.allocate({.size = 64, .memory = MemoryType::kHostVisible}).value();
+    const Semaphore done = device.create_semaphore().value();
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+      ASSERT_TRUE(queue.execute(commands, {.bindings = {target}, .signal = {{done, i}}}).ok());
+    }
+    testing::FakeLane& lane = *control->lanes.at(0);
+    ASSERT_EQ(lane.pending(), 1u);
+    EXPECT_EQ(lane.run(), 1);
+    EXPECT_EQ(done.query().value(), 1u);
+    (void)registry.step(base::Shell::kCompletion);  // once: the next one may ask by the clock
+    EXPECT_EQ(lane.pending(), 1u) << "the second is issued";
+    EXPECT_EQ(lane.run(), 1);
+    EXPECT_EQ(done.query().value(), 2u);
+  }
+  while (registry.step_reclaim()) {
+  }
+}
+
 TEST_F(Rule19Instances, WhatIsHeldForOneCanBeCancelled) {
   open_with({.count = 1, .reuse = InstanceReuse::kRetired});
   replay(queue);
