@@ -57,7 +57,8 @@ class SimDevice final : public hal::DeviceImpl {
   }
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
-  const void* domain() const noexcept override { return domain_; }
+  const void* wait_domain() const noexcept override { return domain_; }
+  const void* memory_domain() const noexcept override { return domain_; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t,
                                     hal::MemoryType type) override {
     if (options_.allocations_fail || native_.faulted()) {

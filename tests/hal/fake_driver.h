@@ -336,7 +336,8 @@ class FakeDevice final : public DeviceImpl {
   }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  const void* domain() const noexcept override { return domain_; }
+  const void* wait_domain() const noexcept override { return domain_; }
+  const void* memory_domain() const noexcept override { return domain_; }
   Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, size, type, domain_)));

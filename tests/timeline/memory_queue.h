@@ -318,8 +318,7 @@ class World {
                 Submission** out = nullptr) {
     Submission* submission = queue->allocate().value();
     submission->emplace<Operation>(&log, number, resource);
-    return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
-                         out);
+    return queue->submit(*submission, {waits, signals}, out);
   }
   Status host_call(QueueUnderTest& queue, std::function<Status()> call, Points waits,
                    Points signals, bool own_thread = false) {
@@ -328,8 +327,7 @@ class World {
     submission->set_host_call(
         [](void* payload) { return (*static_cast<std::function<Status()>*>(payload))(); },
         own_thread);
-    return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
-                         nullptr);
+    return queue->submit(*submission, {waits, signals}, nullptr);
   }
 
   // A wait that sleeps once, and then finds its deadline passed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeviceLimits: the most that a device takes. What is alike on every device is a constant of the
+// DeviceLimits: the most that a device takes, and what it cannot. What is alike on every device is a constant of the
 // object that it concerns (kMaxSlots, kMaxRank, kImportAlignment).
 #pragma once
 
@@ -28,6 +28,10 @@ struct DeviceLimits {
   // SubmitInfo::room says. How many wait for their points is not limited.
   std::uint32_t max_in_flight = 0;
   std::uint32_t max_backlog = 1u << 20;
+
+  // Whether the device reads the group counts of a dispatch from its memory. Without it
+  // dispatch_indirect answers kUnimplemented: the host never reads them in its place.
+  bool indirect_dispatch = true;
 };
 
 }  // namespace halyard::inline v0::hal
