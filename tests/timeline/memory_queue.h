@@ -91,6 +91,7 @@ class MemoryQueue final : public NativeQueue {
   explicit MemoryQueue(QueueCapabilities capabilities = {}) : capabilities_(capabilities) {}
 
   const QueueCapabilities& capabilities() const noexcept override { return capabilities_; }
+  EntryGuard* entry_guard() const noexcept override { return guard; }
 
   IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept override {
     if (on_issue) std::exchange(on_issue, {})();
@@ -186,6 +187,7 @@ class MemoryQueue final : public NativeQueue {
     return entries_.size();
   }
 
+  EntryGuard* guard = nullptr;  // before the lane is opened
   std::size_t capacity = 1 << 20;
   Status fail_next;
   Status fail_arm;
@@ -257,12 +259,14 @@ struct QueueUnderTest final : LaneSource {
   Result<NativeQueue*> open_lane() override {
     if (!open_error.ok()) return open_error;
     lanes.push_back(std::make_unique<MemoryQueue>(capabilities));
+    lanes.back()->guard = guard;
     return static_cast<NativeQueue*>(lanes.back().get());
   }
   MemoryQueue& native() { return *lanes.back(); }
   Queue* operator->() { return queue.get(); }
 
   QueueCapabilities capabilities;
+  EntryGuard* guard = nullptr;
   Status open_error;
   std::vector<std::unique_ptr<MemoryQueue>> lanes;
   Ref<Queue> queue;
@@ -302,6 +306,7 @@ class World {
                         Domain domain = kDomain, std::uint32_t backlog = 1u << 20) {
     auto& queue = *queues.emplace_back(std::make_unique<QueueUnderTest>());
     queue.capabilities = capabilities;
+    queue.guard = guard;
     queue.queue =
         Queue::create(on, queue, {.name = name, .domain = domain, .backlog_limit = backlog})
             .value();
@@ -363,6 +368,7 @@ class World {
 
   StepWorkSource work_source;
   Engine engine;
+  EntryGuard* guard = nullptr;  // of the lanes of queues made from now on
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<QueueUnderTest>> queues;
   std::vector<int> log;
