@@ -8,8 +8,8 @@
 //   devices=N   how many devices there are: 1 to 64, default 1
 //   peers=N     1, the default: devices wait on each other's lanes and use each other's memory,
 //   also
-//               those of different opens. 0: neither, as of GPUs that know nothing of each other; a
-//               runtime takes up to 14 such devices beside the others
+//               those of different opens. 0: they do neither, and each is a wait domain of its own,
+//               of which a runtime takes 15
 #pragma once
 
 #include "halyard/base/status.h"
