@@ -35,7 +35,8 @@ Json to_json(const hal::DeviceInfo& info) {
             {"max_bindings", info.limits.max_bindings},
             {"max_constants_bytes", info.limits.max_constants_bytes},
             {"max_in_flight", info.limits.max_in_flight},
-            {"max_backlog", info.limits.max_backlog}}}};
+            {"max_backlog", info.limits.max_backlog},
+            {"indirect_dispatch", info.limits.indirect_dispatch}}}};
 }
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;

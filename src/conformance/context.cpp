@@ -60,6 +60,17 @@ std::string Context::failures() const {
   return fmt::format("{}\nand {} more", failures_, failure_count_ - kMaxFailuresShown);
 }
 
+void Context::needs_access(std::size_t user, std::size_t owner) const {
+  if (devices_[user].can_access(devices_[owner])) return;
+  throw Skip{fmt::format("{} (device {} of the case) cannot use memory of {} (device {})",
+                         devices_[user].info().uri, user, devices_[owner].info().uri, owner)};
+}
+
+void Context::needs_indirect_dispatch() const {
+  if (devices_[0].info().limits.indirect_dispatch) return;
+  throw Skip{fmt::format("{} does not read group counts from memory", devices_[0].info().uri)};
+}
+
 std::string Context::dump() const {
   if (devices_.empty()) return {};
   std::string text = devices_[0].dump_timelines();

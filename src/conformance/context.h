@@ -57,6 +57,14 @@ class Context {
   // At least two, of one runtime.
   const hal::Device& device(std::size_t index = 0) const { return devices_[index]; }
   const std::string& uri() const noexcept { return options_.uri; }
+  // Whether both devices use each other's memory.
+  bool shares_memory() const noexcept {
+    return devices_[0].can_access(devices_[1]) && devices_[1].can_access(devices_[0]);
+  }
+  // Skips the case where device `user` cannot use memory of device `owner`.
+  void needs_access(std::size_t user, std::size_t owner) const;
+  // Skips it where dispatches do not read their counts from memory.
+  void needs_indirect_dispatch() const;
   // Gives up the case's handles of its devices.
   void drop_devices() {
     executables_.clear();

@@ -126,6 +126,7 @@ void slots_and_memory_mix_in_a_set(Context& t) {
 }
 
 void indirect_dispatch_takes_what_is_bound(Context& t) {
+  t.needs_indirect_dispatch();
   constexpr std::uint32_t kGroups[] = {2, 1, 1};
   const Buffer counts = t.buffer_of(std::span<const std::uint32_t>(kGroups));
   const Buffer x = numbers(t, 1);

@@ -271,6 +271,7 @@ void counts_of_an_earlier_submission_on_another_queue(Context& t) {
 }
 
 void counts_in_memory_of_another_device_written_there(Context& t) {
+  t.needs_access(0, 1);
   const Buffer counts = counts_of(t, {0, 0, 0}, 1);
   const Buffer out = t.buffer(4 * 30);
   const Semaphore written = t.semaphore();
@@ -415,8 +416,15 @@ void copy_queue_dispatches_nothing_indirectly(Context& t) {
   VERIFY(holds(out, {0}));
 }
 
-#define CASE(name) {"indirect", #name, name}
-#define CASE_BY_EVERY_BINDING(name) {"indirect", #name, name, Vary::kBindings}
+template <void (*kRun)(Context& t)>
+void where_counts_are_read(Context& t) {
+  t.needs_indirect_dispatch();
+  kRun(t);
+}
+
+#define CASE(name) {"indirect", #name, where_counts_are_read<name>}
+#define CASE_BY_EVERY_BINDING(name) \
+  {"indirect", #name, where_counts_are_read<name>, Vary::kBindings}
 constexpr Case kCases[] = {
     CASE(queue_reads_the_counts_of_every_shape),
     CASE_BY_EVERY_BINDING(recording_reads_the_counts_of_every_shape),

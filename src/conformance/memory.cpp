@@ -129,6 +129,26 @@ void same_memory_can_be_imported_by_two_devices(Context& t) {
   VERIFY_UNTIL(host.released == 2);
 }
 
+// Whose memory a device can use is the hardware's affair; what it says of it holds.
+void device_uses_the_memory_that_it_can_access_and_refuses_other(Context& t) {
+  for (const std::size_t user : {0u, 1u}) {
+    VERIFY(t.device(user).can_access(t.device(user)));
+    VERIFY(!t.device(user).can_access({}));
+    const std::size_t owner = 1 - user;
+    const Buffer theirs = t.buffer(64, 0, owner);
+    if (t.device(user).can_access(t.device(owner))) {
+      t.finish([&](const hal::SubmitInfo& i) { return t.queue(user).fill(theirs, 7, 1, i); });
+      VERIFY(contents(theirs) == ByteVector(64, std::byte{7}));
+      continue;
+    }
+    const Buffer own = t.buffer(64, 0, user);
+    VERIFY_CODE(t.queue(user).fill(theirs, 7, 1, {}), StatusCode::kPermissionDenied);
+    VERIFY_CODE(t.queue(user).copy(theirs, own, {}), StatusCode::kPermissionDenied);
+    VERIFY_CODE(hal::Recorder(t.device(user)).fill(theirs, 7).finish(),
+                StatusCode::kPermissionDenied);
+  }
+}
+
 void memory_can_be_imported_again_after_its_release(Context& t) {
   Host host;
   for (std::uint8_t i = 1; i <= 3; ++i) {
@@ -264,6 +284,7 @@ constexpr Case kCases[] = {
     CASE(import_that_fails_releases_nothing),
     CASE(callable_of_a_failed_import_is_destroyed),
     CASE(same_memory_can_be_imported_by_two_devices),
+    CASE_ON_EVERY_QUEUE(device_uses_the_memory_that_it_can_access_and_refuses_other),
     CASE_ON_EVERY_QUEUE(memory_can_be_imported_again_after_its_release),
     CASE(statistics_count_what_lives),
     CASE_ON_EVERY_QUEUE(statistics_count_memory_that_only_a_submission_uses),

@@ -22,6 +22,7 @@ constexpr Variation kVariations[] = {
     {"cpu", "four devices of one worker", "devices=4&workers=1"},
     {"cpu", "placed on cores", "affinity=core&workers=1"},
     {"cpu", "placed on nodes", "affinity=node"},
+    {"serial", "two devices that are no peers", "devices=2&peers=0"},
     {"", "queues of high priority", "", hal::QueuePriority::kHigh},
     {"", "queues of low priority", "", hal::QueuePriority::kLow},
     {"", "traced", "", hal::QueuePriority::kNormal, true},

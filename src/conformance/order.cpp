@@ -36,13 +36,16 @@ void host_signal_starts_a_chain_of_twelve(Context& t) {
   VERIFY_OK(s.wait(13, kWatchdog));
 }
 
-// Copies a word from buffer to buffer; the last link is submitted first.
+// Copies a word from buffer to buffer; the last link is submitted first. Over both devices where
+// they share memory.
 void chain_submitted_in_reverse_carries_memory(Context& t) {
   constexpr std::size_t kLinks = 12;
-  const std::vector<Queue> queues = t.queues();
+  const std::size_t devices = t.shares_memory() ? 2 : 1;
+  std::vector<Queue> queues = t.queues();
+  queues.resize(2 * devices);
   const Semaphore s = t.semaphore();
   std::vector<Buffer> buffers;
-  for (std::size_t i = 0; i <= kLinks; ++i) buffers.push_back(t.buffer(4096, 0, i % 2));
+  for (std::size_t i = 0; i <= kLinks; ++i) buffers.push_back(t.buffer(4096, 0, i % devices));
   for (std::size_t i = kLinks; i-- > 0;) {
     VERIFY_OK(queues[i % queues.size()].copy(buffers[i], buffers[i + 1],
                                              {.wait = {{s, i + 1}}, .signal = {{s, i + 2}}}));
@@ -105,6 +108,7 @@ void edges_between_queues_order_memory(Context& t) {
 }
 
 void edges_between_devices_order_memory(Context& t) {
+  t.needs_access(1, 0);
   const hal::Function increment[2] = {t.kernel("increment", 0), t.kernel("increment", 1)};
   const Buffer counter = t.buffer(4);
   const Semaphore s = t.semaphore();

@@ -411,6 +411,7 @@ void buffer_of_no_bytes_comes_and_goes(Context& t) {
 }
 
 void peer_device_uses_pool_memory(Context& t) {
+  t.needs_access(1, 0);
   const Semaphore s = t.semaphore();
   const Buffer x = allocate_now(t.queue(), make_pool(t), kSize, s, 1);
   VERIFY_OK(t.queue(1).fill(x, 4, 1, {.wait = {{s, 1}}, .signal = {{s, 2}}}));

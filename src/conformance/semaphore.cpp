@@ -76,6 +76,49 @@ void signal_beyond_the_greatest_value_is_refused(Context& t) {
   VERIFY_VALUE(s, 0);
 }
 
+// post() is for threads that may neither call a driver nor run a callback.
+void posted_value_releases_what_waits_on_threads_of_the_runtime(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Semaphore done = t.semaphore();
+  std::atomic<bool> called = false;
+  const std::thread::id self = std::this_thread::get_id();
+  const auto registration = s.on_reach(3, [&](const Status& status) {
+    VERIFY_OK(status);
+    VERIFY(std::this_thread::get_id() != self);
+    called = true;
+  });
+  VERIFY_OK(registration);
+  for (const std::size_t device : {0u, 1u}) {
+    VERIFY_OK(t.queue(device).barrier(
+        {.wait = {{s, 2 + device}, {done, device}}, .signal = {{done, 1 + device}}}));
+  }
+  VERIFY_OK(s.post(3));
+  VERIFY_VALUE(s, 3);
+  VERIFY_UNTIL(called.load());
+  VERIFY_OK(done.wait(2, kWatchdog));
+}
+
+void post_is_refused_as_a_signal_is(Context& t) {
+  const Semaphore s = t.semaphore(7);
+  for (const std::uint64_t value : {std::uint64_t{7}, std::uint64_t{6}, kMaxValue + 1}) {
+    VERIFY_CODE(s.post(value), StatusCode::kInvalidArgument);
+  }
+  VERIFY_CODE(Semaphore().post(1), StatusCode::kInvalidArgument);
+  s.fail(cause());
+  VERIFY_CODE(s.post(8), StatusCode::kDataLoss);
+}
+
+void posts_and_signals_play_ping_pong(Context& t) {
+  const Semaphore s = t.semaphore();
+  const Semaphore back = t.semaphore();
+  const std::uint64_t rounds = t.rounds(100);
+  for (std::uint64_t i = 1; i <= rounds; ++i) {
+    VERIFY_OK(t.queue(i % 2).barrier({.wait = {{s, i}}, .signal = {{back, i}}}));
+    VERIFY_OK(i % 3 != 0 ? s.post(i) : s.signal(i));
+    VERIFY_OK(back.wait(i, kWatchdog));
+  }
+}
+
 void values_never_go_back(Context& t) {
   const Semaphore s = t.semaphore();
   std::atomic<bool> done = false;
@@ -454,6 +497,9 @@ constexpr Case kCases[] = {
     CASE(signal_of_an_earlier_value_is_refused),
     CASE(greatest_value_can_be_signalled),
     CASE(signal_beyond_the_greatest_value_is_refused),
+    CASE_ON_EVERY_QUEUE(posted_value_releases_what_waits_on_threads_of_the_runtime),
+    CASE(post_is_refused_as_a_signal_is),
+    CASE_ON_EVERY_QUEUE(posts_and_signals_play_ping_pong),
     CASE(values_never_go_back),
     CASE(concurrent_signals_leave_the_largest),
     CASE(observed_value_never_exceeds_the_signalled_one),

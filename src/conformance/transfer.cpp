@@ -193,8 +193,10 @@ void memory_of_every_type_takes_part_in_every_transfer(Context& t) {
 }
 
 void copy_crosses_devices_in_both_directions(Context& t) {
+  if (!t.device(0).can_access(t.device(1))) t.needs_access(1, 0);
   const ByteVector source = ramp(70000);
   for (const std::size_t on : {0u, 1u}) {
+    if (!t.device(on).can_access(t.device(1 - on))) continue;
     const Buffer here = t.buffer_of(std::span<const std::byte>(source), 0);
     const Buffer there = t.buffer(70000, 0, 1);
     const Buffer back = t.buffer(70000, 0, 0);

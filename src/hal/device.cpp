@@ -37,15 +37,16 @@ class QueueLease final : public RefCounted {
 };
 
 DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
-                           timeline::Domain domain)
+                           const Peers::Domains& domains)
     : registry_(registry),
       impl_(std::move(impl)),
       guard_(impl_->entry_guard()),
-      memory_domain_(impl_->domain()),
+      memory_domain_(impl_->memory_domain()),
+      peers_(registry.peers()),
+      domains_(domains),
       limits_(impl_->info().limits),
       timeline_(registry.engine(), impl_->info().uri),
       memory_counters_(Ref<MemoryCounters>::adopt(new(std::nothrow) MemoryCounters)),
-      domain_(domain),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
 
 DeviceObject::~DeviceObject() {
@@ -54,8 +55,8 @@ DeviceObject::~DeviceObject() {
 }
 
 Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
-                                    timeline::Domain domain) {
-  auto* object = new (std::nothrow) DeviceObject(registry, std::move(impl), domain);
+                                    const Peers::Domains& domains) {
+  auto* object = new (std::nothrow) DeviceObject(registry, std::move(impl), domains);
   if (object == nullptr) {
     const Ref<timeline::EntryGuard> guard(impl->entry_guard());
     timeline::Entered(*impl, guard.get())->close();
@@ -65,7 +66,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     counters->tracer = object->engine().tracer();
     if (counters->tracer != nullptr) counters->device = counters->tracer->add_name(object->name());
   }
-  registry.device_opened();
+  registry.device_opened(*object->impl_, domains);
   // From here on the handle's end is the device's end, also half-way.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
@@ -76,7 +77,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     }
   }
   for (QueueObject& queue : object->queues_) {
-    if (Status status = queue.open(domain, {}); !status.ok()) {
+    if (Status status = queue.open(domains.wait, {}); !status.ok()) {
       return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
     }
   }
@@ -104,7 +105,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
   if (created == nullptr) {
     std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info));
     if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "no memory for a queue");
-    HALYARD_RETURN_IF_ERROR(fresh->queue.open(domain_, info.name));
+    HALYARD_RETURN_IF_ERROR(fresh->queue.open(domains_.wait, info.name));
     created = fresh.release();
     created->next = created_.load(std::memory_order_relaxed);
     while (!created_.compare_exchange_weak(created->next, created, std::memory_order_acq_rel)) {
@@ -194,6 +195,7 @@ bool DeviceObject::step_retire() noexcept {
   for_each_queue([&](QueueObject& queue) { queue.release(cause); });
   if (reclaimer_ && !reclaimer_->close()) return false;
   registry_.flush_trace(driver()->clock());
+  registry_.device_closing(*impl_);
   {
     const auto entered = driver();
     entered->close();
@@ -213,6 +215,10 @@ const DeviceInfo& Device::info() const noexcept {
 Status Device::status() const {
   if (!object_) return empty_handle("device", "status");
   return object()->timeline().status();
+}
+
+bool Device::can_access(const Device& owner) const noexcept {
+  return object_ && owner.object_ && object()->can_access(*owner.object());
 }
 
 Queue Device::queue(QueueKind kind) const noexcept {

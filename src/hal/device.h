@@ -21,13 +21,13 @@
 #include "base/mutex.h"
 #include "hal/block_pool.h"
 #include "hal/driver.h"
+#include "hal/peers.h"
 #include "hal/pool.h"
 #include "hal/queue.h"
 #include "hal/reclaim.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
-#include "timeline/domain.h"
 #include "timeline/engine.h"
 
 namespace halyard::inline v0::hal {
@@ -39,7 +39,7 @@ class DeviceObject final : public RefCounted {
  public:
   // Takes `impl`, and closes it on error.
   static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
-                               timeline::Domain domain);
+                               const Peers::Domains& domains);
 
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
@@ -51,6 +51,10 @@ class DeviceObject final : public RefCounted {
   // Counts memory that the driver has made, and has it freed where that is allowed.
   void adopt(Memory& memory) noexcept;
   const void* memory_domain() const noexcept { return memory_domain_; }
+  // Whether its work can use memory of `owner`.
+  bool can_access(const DeviceObject& owner) const noexcept {
+    return &peers_ == &owner.peers_ && peers_.can_access(domains_.memory, owner.domains_.memory);
+  }
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
@@ -95,7 +99,8 @@ class DeviceObject final : public RefCounted {
     base::Atomic<bool> spare{false};  // nobody has a handle of it; who sets it false has it
   };
 
-  DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl, timeline::Domain domain);
+  DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
+               const Peers::Domains& domains);
   ~DeviceObject() override;
   Created* find_spare(const QueueInfo& info);
   template <class F>
@@ -116,12 +121,13 @@ class DeviceObject final : public RefCounted {
   const Ref<timeline::EntryGuard> guard_;  // may be null
   Ref<Reclaimer> reclaimer_;               // may be null
   const void* const memory_domain_;
+  const Peers& peers_;
+  const Peers::Domains domains_;
   const DeviceLimits limits_;
   timeline::Device timeline_;
   BlockPool blocks_;
   const Ref<MemoryCounters> memory_counters_;
   base::Mutex event_mutex_;  // guards who has set which event
-  const timeline::Domain domain_;
   QueueObject queues_[std::size(kQueueKinds)];
   base::Atomic<Created*> created_{nullptr};
   base::Mutex pools_mutex_;

@@ -74,10 +74,21 @@ class DeviceImpl {
   // thread needs no preparation. Asked once, when the device is opened.
   virtual timeline::EntryGuard* entry_guard() const noexcept { return nullptr; }
 
-  // Devices of equal domain may use each other's Memory and wait on each other's lanes natively.
-  // One for each group of peers, the same for the whole process: a runtime takes 5
-  // (timeline/domain.h).
-  virtual const void* domain() const noexcept = 0;
+  // Devices of equal wait domain can wait on each other's lanes natively, devices of equal memory
+  // domain can use each other's Memory. The same for the whole process: an address of the driver's,
+  // not of a device that is opened anew. A runtime takes 15 wait domains (timeline/domain.h) and 64
+  // memory domains (hal/peers.h).
+  virtual const void* wait_domain() const noexcept = 0;
+  virtual const void* memory_domain() const noexcept = 0;
+  // What else its lanes can wait on, and what other devices' Memory it can use: devices of any
+  // driver. Asked once for two domains, with any device of each, in both directions; the answer is
+  // for all devices of the two, for the whole process. Not asked within a domain.
+  virtual bool can_wait_on(const DeviceImpl& producer) const noexcept {
+    return wait_domain() == producer.wait_domain();
+  }
+  virtual bool can_access(const DeviceImpl& owner) const noexcept {
+    return memory_domain() == owner.memory_domain();
+  }
 
   // True: freeing memory, unloading an executable or destroying a recording may block or call the
   // native library, so the HAL has the last reference of each dropped on the reclaim thread.

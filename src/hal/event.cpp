@@ -7,7 +7,6 @@
 
 #include "hal/command_buffer.h"
 #include "hal/object.h"
-#include "hal/points.h"
 #include "hal/queue.h"
 #include "timeline/submission.h"
 
@@ -15,13 +14,13 @@ namespace halyard::inline v0::hal {
 
 // ---- EventSetter
 
-static_assert(sizeof(EventSetter) % alignof(timeline::Point) == 0, "its signals stand behind it");
+static_assert(sizeof(EventSetter) % alignof(Point) == 0, "its signals stand behind it");
 
 Result<Ref<EventSetter>> EventSetter::create(QueueObject& queue, Points signals) {
   HALYARD_ASSIGN_OR_RETURN(HandleRef<timeline::Semaphore> end, queue.take_semaphore());
   Block block;
   HALYARD_RETURN_IF_ERROR(
-      queue.allocate_block(sizeof(EventSetter) + signals.size() * sizeof(timeline::Point), block));
+      queue.allocate_block(sizeof(EventSetter) + signals.size() * sizeof(Point), block));
   auto* setter = ::new (block.data()) EventSetter(queue, std::move(end), signals);
   setter->block_ = std::move(block);
   return Ref<EventSetter>::adopt(setter);
@@ -33,15 +32,15 @@ EventSetter::EventSetter(QueueObject& queue, HandleRef<timeline::Semaphore> end,
       end_(std::move(end)),
       end_value_(end_->value() + 1),
       signal_count_(signals.size()) {
-  copy_points(signals, this->signals().data());
-  for (const timeline::Point& signal : this->signals()) {
-    if (signal.semaphore != nullptr) signal.semaphore->retain();
+  std::ranges::uninitialized_copy(signals, this->signals());
+  for (const Point& signal : signals) {
+    if (signal.semaphore() != nullptr) signal.semaphore()->retain();
   }
 }
 
 void EventSetter::destroy() noexcept {
-  for (const timeline::Point& signal : signals()) {
-    if (signal.semaphore != nullptr) signal.semaphore->release();
+  for (const Point& signal : signals()) {
+    if (signal.semaphore() != nullptr) signal.semaphore()->release();
   }
   // Else it has failed, or somebody may still wait for it.
   if (end_->look(end_value_) == timeline::Semaphore::Look::kReached) {
@@ -52,9 +51,9 @@ void EventSetter::destroy() noexcept {
 }
 
 bool EventSetter::waited_on_by(Points waits) const noexcept {
-  for (const timeline::Point& signal : signals()) {
+  for (const Point& signal : signals()) {
     for (const Point& wait : waits) {
-      if (wait.semaphore() == signal.semaphore && wait.value() >= signal.value) return true;
+      if (wait.semaphore() == signal.semaphore() && wait.value() >= signal.value()) return true;
     }
   }
   return false;
@@ -109,7 +108,7 @@ Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
 namespace {
 
 // Finds the ends that the submission must wait for. kFailedPrecondition: one is not to be had.
-Status find_ends(std::span<const EventUse> uses, Points waits, timeline::Point*& ends) {
+Status find_ends(std::span<const EventUse> uses, Points waits, Point*& ends) {
   for (const EventUse& use : uses) {
     if (use.first_wait == EventUse::kNone) continue;
     const EventSetter* const setter = use.event->setter().get();
@@ -133,7 +132,7 @@ Status find_ends(std::span<const EventUse> uses, Points waits, timeline::Point*&
 
 Status QueueObject::send_with_events(timeline::Submission& submission,
                                      const CommandBufferObject& recording, Ref<EventSetter>& kept,
-                                     const Submit& submit) {
+                                     const SubmitInfo& info, timeline::IssuedAt* issued) {
   using After = EventUse::After;
   const std::span<const EventUse> uses = recording.events();
   const auto refuse = [&](const Status& status) {
@@ -141,28 +140,27 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
     return refused(status, "execute");
   };
   // Waits, an end for each event, signals, the own end.
-  const std::size_t point_count = submit.wait.size() + uses.size() + submit.signal.size() + 1;
-  static_assert(alignof(EventChange) <= alignof(timeline::Point));
+  const std::size_t point_count = info.wait.size() + uses.size() + info.signal.size() + 1;
+  static_assert(alignof(EventChange) <= alignof(Point));
   Block block;
-  Status status = allocate_block(
-      point_count * sizeof(timeline::Point) + uses.size() * sizeof(EventChange), block);
+  Status status =
+      allocate_block(point_count * sizeof(Point) + uses.size() * sizeof(EventChange), block);
   Ref<EventSetter> setter;
   if (status.ok() &&
       std::ranges::any_of(uses, [](const EventUse& use) { return use.after == After::kSet; })) {
-    Result<Ref<EventSetter>> created = EventSetter::create(*this, submit.signal);
+    Result<Ref<EventSetter>> created = EventSetter::create(*this, info.signal);
     status = created.status();
     if (created.ok()) setter = *std::move(created);
   }
   if (!status.ok()) return refuse(status);
 
-  auto* const waits = reinterpret_cast<timeline::Point*>(block.data());
-  copy_points(submit.wait, waits);
-  timeline::Point* waits_end = waits + submit.wait.size();
+  auto* const waits = reinterpret_cast<Point*>(block.data());
+  Point* waits_end = std::uninitialized_copy(info.wait.begin(), info.wait.end(), waits);
   auto* const changes = reinterpret_cast<EventChange*>(waits + point_count);
   {
     // Before it is submitted: who sees it complete may at once submit what waits for its events.
     base::LockGuard lock(device_.event_mutex());
-    status = find_ends(uses, submit.wait, waits_end);
+    status = find_ends(uses, info.wait, waits_end);
     if (status.ok()) {
       for (std::size_t i = 0; i < uses.size(); ++i) {
         // Also keeps the end that is waited for.
@@ -174,12 +172,14 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
   }
   if (!status.ok()) return refuse(status);
 
-  timeline::Point* const signals = waits_end;
-  copy_points(submit.signal, signals);
-  timeline::Point* signals_end = signals + submit.signal.size();
+  Point* const signals = waits_end;
+  Point* signals_end = std::uninitialized_copy(info.signal.begin(), info.signal.end(), signals);
   if (setter) *signals_end++ = setter->end();
   kept = setter;
-  status = send(submission, submit, {waits, waits_end}, {signals, signals_end});
+  SubmitInfo with_ends = info;
+  with_ends.wait = Points(waits, static_cast<std::size_t>(waits_end - waits));
+  with_ends.signal = Points(signals, static_cast<std::size_t>(signals_end - signals));
+  status = send(submission, with_ends, issued);
   {
     base::LockGuard lock(device_.event_mutex());
     for (std::size_t i = 0; i < uses.size(); ++i) {
@@ -188,7 +188,7 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
     }
   }
   // Whoever has found the event set meanwhile must not wait for ever.
-  if (!status.ok() && setter) setter->end().semaphore->fail(status);
+  if (!status.ok() && setter) setter->end().semaphore()->fail(status);
   std::destroy_n(changes, uses.size());
   return status;
 }

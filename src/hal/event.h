@@ -34,14 +34,14 @@ class EventSetter final : public RefCounted {
 
   // Whether one of `waits` waits for one of its signals.
   bool waited_on_by(Points waits) const noexcept;
-  timeline::Point end() const noexcept { return {end_.get(), end_value_}; }
+  Point end() const noexcept { return {end_.get(), end_value_}; }
 
  private:
   EventSetter(QueueObject& queue, HandleRef<timeline::Semaphore> end, Points signals) noexcept;
   void destroy() noexcept override;
-  std::span<timeline::Point> signals() const noexcept {
+  std::span<Point> signals() const noexcept {
     auto* const behind = const_cast<EventSetter*>(this) + 1;
-    return {reinterpret_cast<timeline::Point*>(behind), signal_count_};
+    return {reinterpret_cast<Point*>(behind), signal_count_};
   }
 
   QueueObject& queue_;

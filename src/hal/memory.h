@@ -56,7 +56,7 @@ class Memory : public Reclaimed {
   std::byte* host_pointer() const noexcept { return host_pointer_; }
   // Where the device sees it.
   std::uint64_t device_address() const noexcept { return device_address_; }
-  // Memories of equal domain can be used by each other's devices (one driver's peer group).
+  // Of the device that it belongs to: DeviceImpl::memory_domain().
   const void* domain() const noexcept { return domain_; }
   // Whether this is a PoolMemory.
   bool of_pool() const noexcept { return of_pool_; }

@@ -3,7 +3,6 @@
 
 #include "hal/device.h"
 #include "hal/object.h"
-#include "hal/points.h"
 #include "halyard/hal/launch.h"
 #include "timeline/semaphore.h"
 #include "timeline/submission.h"
@@ -53,59 +52,26 @@ Status QueueObject::refused(const Status& status, const char* operation) const {
   return at(status, "queue {}: {}", name(), operation);
 }
 
-Status QueueObject::send(timeline::Submission& submission, const Submit& submit) {
-  if (submit.wait.size() > kInlinePoints || submit.signal.size() > kInlinePoints) [[unlikely]] {
-    return send_many(submission, submit);
-  }
-  const InlinePoints waits(submit.wait);
-  const InlinePoints signals(submit.signal);
-  return send(submission, submit, {waits.data, submit.wait.size()},
-              {signals.data, submit.signal.size()});
-}
-
-Status QueueObject::send_many(timeline::Submission& submission, const Submit& submit) {
-  const std::size_t count = submit.wait.size() + submit.signal.size();
-  constexpr std::size_t kLimit = std::size_t{1} << 48;  // so that the product does not overflow
-  Block block;
-  if (count < kLimit) block = device_.blocks().allocate(count * sizeof(timeline::Point));
-  if (!block) {
-    queue_->discard(submission);
-    return error(StatusCode::kResourceExhausted, "queue {}: no memory for {} points", name(),
-                 count);
-  }
-  auto* const points = reinterpret_cast<timeline::Point*>(block.data());
-  copy_points(submit.wait, points);
-  copy_points(submit.signal, points + submit.wait.size());
-  return send(submission, submit, {points, submit.wait.size()},
-              {points + submit.wait.size(), submit.signal.size()});
-}
-
-Status QueueObject::send(timeline::Submission& submission, const Submit& submit,
-                         std::span<const timeline::Point> waits,
-                         std::span<const timeline::Point> signals) {
+Status QueueObject::send(timeline::Submission& submission, const SubmitInfo& info,
+                         timeline::IssuedAt* issued) {
   timeline::Submission* handle = nullptr;
-  Status status = queue_->submit(submission,
-                                 {.waits = waits.data(),
-                                  .wait_count = waits.size(),
-                                  .signals = signals.data(),
-                                  .signal_count = signals.size(),
-                                  .doorbell = submit.doorbell,
-                                  .room = submit.room},
-                                 submit.submission != nullptr ? &handle : nullptr, submit.issued);
+  Status status =
+      queue_->submit(submission, {.waits = info.wait, .signals = info.signal, .room = info.room},
+                     info.submission != nullptr ? &handle : nullptr, issued);
   if (handle != nullptr) [[unlikely]]
-    *submit.submission = Submission(handle);
+    *info.submission = Submission(handle);
   return status;
 }
 
-Status QueueObject::barrier(const Submit& submit) {
+Status QueueObject::barrier(const SubmitInfo& info, timeline::IssuedAt* issued) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   submission->emplace<Operation>();
   submission->set_name(trace::kBarrier);
-  return send(*submission, submit);
+  return send(*submission, info, issued);
 }
 
 Status QueueObject::host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
-                              const Submit& submit) {
+                              const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<CallPayload>();
   type.move(payload.callable, callable);
@@ -116,39 +82,40 @@ Status QueueObject::host_call(const detail::CallableType& type, void* callable, 
   };
   submission->set_host_call(run, mode == HostCallMode::kMayBlock);
   submission->set_name(trace::kHostCall);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
 template <class F>
-Status QueueObject::submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it) {
+Status QueueObject::submit_and_wait(SubmitInfo info, Deadline deadline, F&& submit) {
   timeline::IssuedAt issued;
   deadline = Deadline::at(deadline.resolve(device_.engine().clock()));  // one for both waits
-  submit.room = deadline;
-  submit.doorbell = timeline::Doorbell::kDefer;
-  submit.issued = &issued;
-  if (!submit.signal.empty()) {
-    HALYARD_RETURN_IF_ERROR(submit_it());
-    const Point last = submit.signal[submit.signal.size() - 1];
+  info.room = deadline;
+  if (!info.signal.empty()) {
+    HALYARD_RETURN_IF_ERROR(submit(info, &issued));
+    const Point last = info.signal[info.signal.size() - 1];
     return last.semaphore()->wait(last.value(), deadline, issued);
   }
   HALYARD_ASSIGN_OR_RETURN(HandleRef<timeline::Semaphore> semaphore, take_semaphore());
-  const Semaphore handle(semaphore.get());
-  const Point point(handle, semaphore->value() + 1);
-  submit.signal = {&point, 1};
-  HALYARD_RETURN_IF_ERROR(submit_it());
+  const Point point(semaphore.get(), semaphore->value() + 1);
+  info.signal = {&point, 1};
+  HALYARD_RETURN_IF_ERROR(submit(info, &issued));
   HALYARD_RETURN_IF_ERROR(semaphore->wait(point.value(), deadline, issued));
   // Not after an error: it has failed, or will still be signalled.
   give_back(std::move(semaphore));
   return {};
 }
 
-Status QueueObject::barrier_and_wait(Submit submit, Deadline deadline) {
-  return submit_and_wait(submit, deadline, [&] { return barrier(submit); });
+Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) {
+  return submit_and_wait(info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
+    return barrier(with, issued);
+  });
 }
 
 Status QueueObject::execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings,
-                                     Submit submit, Deadline deadline) {
-  return submit_and_wait(submit, deadline, [&] { return execute(commands, bindings, submit); });
+                                     const SubmitInfo& info, Deadline deadline) {
+  return submit_and_wait(info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
+    return execute(commands, bindings, with, issued);
+  });
 }
 
 Result<HandleRef<timeline::Semaphore>> QueueObject::take_semaphore() {

@@ -20,21 +20,6 @@ class CommandBufferObject;
 class DeviceObject;
 class EventSetter;
 
-// What all operations have in common.
-struct Submit {
-  Points wait;
-  Points signal;
-  Submission* submission = nullptr;
-  Deadline room;
-  timeline::Doorbell doorbell = timeline::Doorbell::kRing;
-  timeline::IssuedAt* issued = nullptr;
-
-  Submit(const SubmitInfo& info) noexcept
-      : wait(info.wait), signal(info.signal), submission(info.submission), room(info.room) {}
-  Submit(const ExecuteInfo& info) noexcept
-      : wait(info.wait), signal(info.signal), submission(info.submission), room(info.room) {}
-};
-
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
 // The constants one by one, or, where there are none of these, as the kernel's struct.
 struct DispatchRequest {
@@ -75,26 +60,28 @@ class QueueObject final : public timeline::LaneSource {
   std::string_view name() const noexcept { return queue_->name(); }
 
   // Contracts in halyard/hal/queue.h.
-  Status barrier(const Submit& submit);
-  Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const Submit& submit);
-  Status dispatch(const DispatchRequest& launch, const Submit& submit);
+  // With `issued` the caller waits for it itself: timeline::Queue::submit().
+  Status barrier(const SubmitInfo& info, timeline::IssuedAt* issued = nullptr);
+  Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const SubmitInfo& info,
+                 timeline::IssuedAt* issued = nullptr);
+  Status dispatch(const DispatchRequest& launch, const SubmitInfo& info);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
-              const Submit& submit);
-  Status update(const BufferRange& target, Bytes source, const Submit& submit);
-  Status copy(const BufferRange& source, const BufferRange& target, const Submit& submit);
-  Result<Buffer> allocate(const Pool& pool, const BufferInfo& info, const Submit& submit);
-  Status deallocate(const Buffer& buffer, const Submit& submit);
+              const SubmitInfo& info);
+  Status update(const BufferRange& target, Bytes source, const SubmitInfo& info);
+  Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info);
+  Result<Buffer> allocate(const Pool& pool, const BufferInfo& info, const SubmitInfo& submit);
+  Status deallocate(const Buffer& buffer, const SubmitInfo& info);
   Status transfer(const File& file, std::uint64_t offset, const BufferRange& range, bool write,
-                  const Submit& submit);
+                  const SubmitInfo& info);
   Status host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
-                   const Submit& submit);
+                   const SubmitInfo& info);
 
   Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }
   Status flush();
 
-  Status barrier_and_wait(Submit submit, Deadline deadline);
-  Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings, Submit submit,
-                          Deadline deadline);
+  Status barrier_and_wait(const SubmitInfo& info, Deadline deadline);
+  Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings,
+                          const SubmitInfo& info, Deadline deadline);
 
   Status allocate_block(std::size_t bytes, Block& block);
   // A semaphore that nobody else refers to, for the end of a submission. To be given back once it
@@ -106,27 +93,25 @@ class QueueObject final : public timeline::LaneSource {
   Result<timeline::NativeQueue*> open_lane() override;
   std::string full_name(std::string_view name) const;
 
-  // Submits what `submission` holds; takes it in every case.
-  Status send(timeline::Submission& submission, const Submit& submit);
-  Status send_many(timeline::Submission& submission, const Submit& submit);
-  Status send(timeline::Submission& submission, const Submit& submit,
-              std::span<const timeline::Point> waits, std::span<const timeline::Point> signals);
+  // Submits what `submission` holds; takes it in every case. `issued`: timeline::Queue::submit().
+  Status send(timeline::Submission& submission, const SubmitInfo& info,
+              timeline::IssuedAt* issued = nullptr);
   // For a recording with events, which change as it is submitted, or not at all. `kept`, a part of
   // the submission, keeps the setter, if it is one.
   Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
-                          Ref<EventSetter>& kept, const Submit& submit);
+                          Ref<EventSetter>& kept, const SubmitInfo& info,
+                          timeline::IssuedAt* issued);
   // What is wrong with an operation, with queue and operation in front. The engine's own errors
   // name the queue, or are the cause that others see too.
   Status refused(const Status& status, const char* operation) const;
 
-  Status build(const CommandBuffer& commands, View<BufferRange> bindings, BoundRange* inline_table,
-               Block& block);
+  Status check(const CommandBuffer& commands, View<BufferRange> bindings) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
   Status check_kernels_allowed() const;
 
-  // Waits for the last signal of what submit_it(submit) submits without a doorbell.
+  // Waits for the last signal of what submit(info, issued) submits.
   template <class F>
-  Status submit_and_wait(Submit& submit, Deadline deadline, F&& submit_it);
+  Status submit_and_wait(SubmitInfo info, Deadline deadline, F&& submit);
 
   DeviceObject& device_;
   const QueueKind kind_;

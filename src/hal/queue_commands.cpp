@@ -58,6 +58,7 @@ constexpr std::size_t kInlineTable = 4;
 struct ExecutePayload {
   ExecutePayload() noexcept {}
   ~ExecutePayload() {
+    if (!commands) return;  // refused before anything was kept
     if (!commands->instances().empty() && commands->instances().end()) {
       commands->device().retry_queues();
     }
@@ -138,7 +139,7 @@ Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noex
 }  // namespace
 
 Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
-                         std::uint32_t pattern_size, const Submit& submit) {
+                         std::uint32_t pattern_size, const SubmitInfo& info) {
   BoundRange range;
   Status status = resolve(device_, target, range);
   if (status.ok()) status = check_fill(pattern_size, range.offset, range.length);
@@ -151,10 +152,10 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
   payload.target = keep_transfer(*submission, range.memory);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
-Status QueueObject::update(const BufferRange& target, Bytes source, const Submit& submit) {
+Status QueueObject::update(const BufferRange& target, Bytes source, const SubmitInfo& info) {
   BoundRange range;
   Block data;
   Status status = resolve(device_, target, range);
@@ -170,11 +171,11 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
   payload.operation.command = Command(UpdateCommand{as_command_range(range), data.data()});
   payload.target = keep_transfer(*submission, range.memory);
   payload.data = std::move(data);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
 Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
-                         const Submit& submit) {
+                         const SubmitInfo& info) {
   BoundRange from;
   BoundRange to;
   Status status = resolve(device_, source, from);
@@ -195,7 +196,7 @@ Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
   payload.operation.command = Command(command);
   payload.source = keep_transfer(*submission, from.memory);
   payload.target = keep_transfer(*submission, to.memory);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
 // Checks everything and writes bindings, counts and constants to `arguments`.
@@ -221,7 +222,7 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
     BoundRange resolved;
     Status status = resolve(device_, *counts, resolved);
     range = as_command_range(resolved);
-    if (status.ok()) status = check_counts(range);
+    if (status.ok()) status = check_counts(device_.limits(), range);
     if (!status.ok()) [[unlikely]]
       return status;
     command.counts = &range;
@@ -250,7 +251,7 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
   return {};
 }
 
-Status QueueObject::dispatch(const DispatchRequest& launch, const Submit& submit) {
+Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& info) {
   DispatchCommand command{};
   Block arguments;
   if (Status status = build(launch, command, arguments); !status.ok()) [[unlikely]] {
@@ -271,12 +272,10 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const Submit& submit
     keep<DispatchPayload>(*submission, command.bindings[i].memory);
   }
   if (command.counts != nullptr) keep<DispatchPayload>(*submission, command.counts->memory);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
-// Checks everything and writes the table: to `inline_table`, or, if it is longer, to `block`.
-Status QueueObject::build(const CommandBuffer& commands, View<BufferRange> bindings,
-                          BoundRange* inline_table, Block& block) {
+Status QueueObject::check(const CommandBuffer& commands, View<BufferRange> bindings) const {
   if (!commands) [[unlikely]]
     return Status(StatusCode::kInvalidArgument, "empty command buffer");
   const CommandBufferObject& recording = *commands.object();
@@ -290,43 +289,40 @@ Status QueueObject::build(const CommandBuffer& commands, View<BufferRange> bindi
     return error(StatusCode::kOutOfRange, "{} bindings given, the recording has {} slots",
                  bindings.size(), slots);
   }
-  const std::size_t size = recording.table_size();
-  if (size <= kInlineTable) return recording.bind(bindings, inline_table);
-  HALYARD_RETURN_IF_ERROR(allocate_block(size * sizeof(BoundRange), block));
-  return recording.bind(bindings, reinterpret_cast<BoundRange*>(block.data()));
+  return {};
 }
 
 Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bindings,
-                            const Submit& submit) {
-  BoundRange inline_table[kInlineTable];
-  Block block;
-  Status status = build(commands, bindings, inline_table, block);
-  if (!status.ok()) [[unlikely]]
+                            const SubmitInfo& info, timeline::IssuedAt* issued) {
+  if (Status status = check(commands, bindings); !status.ok()) [[unlikely]]
     return refused(status, "execute");
+  CommandBufferObject& recording = *commands.object();
+  const std::size_t size = recording.table_size();
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<ExecutePayload>();
-  CommandBufferObject& recording = *commands.object();
-  const std::size_t size = recording.table_size();
+  BoundRange* table = payload.inline_table;
+  Status status;
+  if (size > kInlineTable) {
+    status = allocate_block(size * sizeof(BoundRange), payload.table);
+    table = reinterpret_cast<BoundRange*>(payload.table.data());
+  }
+  if (status.ok()) status = recording.bind(bindings, table);
+  if (!status.ok()) [[unlikely]] {
+    queue_->discard(*submission);
+    return refused(status, "execute");
+  }
   payload.commands = Ref<CommandBufferObject>(&recording);
   submission->set_name(trace::kExecute);
   payload.operation.kind = OperationKind::kExecute;
   payload.operation.native = &recording.native();
   submission->set_depth(recording.native().depth());
   if (!recording.instances().empty()) submission->set_gate(kExecuteGate);
-  if (block) {
-    payload.operation.table = reinterpret_cast<const BoundRange*>(block.data());
-    payload.table = std::move(block);
-  } else {
-    std::memcpy(payload.inline_table, inline_table, size * sizeof(BoundRange));
-    payload.operation.table = payload.inline_table;
-  }
-  for (std::size_t i = 0; i < size; ++i) {
-    keep<ExecutePayload>(*submission, payload.operation.table[i].memory);
-  }
+  payload.operation.table = table;
+  for (std::size_t i = 0; i < size; ++i) keep<ExecutePayload>(*submission, table[i].memory);
   if (!recording.events().empty()) [[unlikely]]
-    return send_with_events(*submission, recording, payload.setter, submit);
-  return send(*submission, submit);
+    return send_with_events(*submission, recording, payload.setter, info, issued);
+  return send(*submission, info, issued);
 }
 
 Status QueueObject::allocate_block(std::size_t bytes, Block& block) {

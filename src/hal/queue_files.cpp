@@ -88,7 +88,7 @@ Status check_file(const File& file, bool write, std::uint64_t offset, std::uint6
 }  // namespace
 
 Status QueueObject::transfer(const File& file, std::uint64_t offset, const BufferRange& range,
-                             bool write, const Submit& submit) {
+                             bool write, const SubmitInfo& info) {
   BoundRange bound;
   Status status = resolve(device_, range, bound);
   if (status.ok()) status = check_file(file, write, offset, bound.length);
@@ -111,7 +111,7 @@ Status QueueObject::transfer(const File& file, std::uint64_t offset, const Buffe
   submission->set_host_work(&start);
   submission->set_name(write ? trace::kWrite : trace::kRead);
   if (bound.memory->of_pool()) submission->set_gate(kFileGate);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
 Status Queue::read(const File& file, std::uint64_t offset, const BufferRange& target,

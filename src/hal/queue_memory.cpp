@@ -107,7 +107,7 @@ constexpr Gate kDeallocateGate{
 }  // namespace
 
 Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
-                                     const Submit& submit) {
+                                     const SubmitInfo& submit) {
   if (!pool) return refused(empty_handle("pool", "use"), "allocate");
   PoolObject& from = *pool.object();
   Status status = check_buffer_info(device_.limits(), info);
@@ -138,7 +138,7 @@ Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
   return buffer;
 }
 
-Status QueueObject::deallocate(const Buffer& buffer, const Submit& submit) {
+Status QueueObject::deallocate(const Buffer& buffer, const SubmitInfo& info) {
   if (!buffer) return refused(empty_handle("buffer", "use"), "deallocate");
   const BufferObject& object = *buffer.object();
   if (!object.memory().of_pool()) {
@@ -165,7 +165,7 @@ Status QueueObject::deallocate(const Buffer& buffer, const Submit& submit) {
   submission->emplace<DeallocatePayload>(memory);
   submission->set_gate(kDeallocateGate);
   submission->set_name(trace::kDeallocate);
-  return send(*submission, submit);
+  return send(*submission, info);
 }
 
 Result<Buffer> Queue::allocate(const Pool& pool, const BufferInfo& buffer,

@@ -167,7 +167,7 @@ Status RecorderState::add_dispatch(const Function& function, const Grid* grid,
   if (counts != nullptr) {
     CommandRange& range = ranges[bindings.size()];
     HALYARD_RETURN_IF_ERROR(commands_->range_of(*counts, range));
-    HALYARD_RETURN_IF_ERROR(check_counts(range));
+    HALYARD_RETURN_IF_ERROR(check_counts(commands_->device().limits(), range));
     HALYARD_RETURN_IF_ERROR(commands_->need(range, sizeof(std::uint32_t), 1));
     command.counts = &range;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/registry.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -12,16 +11,6 @@
 
 namespace halyard::inline v0::hal {
 namespace {
-
-// Devices of one domain wait on each other natively; across domains, by reached values.
-timeline::DomainMatrix edges_within_domains() {
-  timeline::DomainMatrix matrix;
-  for (timeline::Domain domain = timeline::kHostDomain + 1; domain < timeline::kDomainCount;
-       ++domain) {
-    matrix.allow(domain, domain);
-  }
-  return matrix;
-}
 
 // A device that was opened, and that nothing uses.
 void close(DeviceImpl& impl) {
@@ -35,15 +24,13 @@ DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
     : trace_(std::move(trace)),
       threads_(std::make_unique<shells::ThreadShells>()),
       work_source_(*threads_),
-      engine_(work_source_, edges_within_domains(), trace_ ? &trace_->tracer() : nullptr),
+      engine_(work_source_, {}, trace_ ? &trace_->tracer() : nullptr),
       files_(work_source_) {
   threads_->start(*this);
 }
 
 DriverRegistry::DriverRegistry(base::WorkSource& work_source, trace::Tracer* tracer)
-    : work_source_(work_source),
-      engine_(work_source_, edges_within_domains(), tracer),
-      files_(work_source_) {}
+    : work_source_(work_source), engine_(work_source_, {}, tracer), files_(work_source_) {}
 
 DriverRegistry::~DriverRegistry() {
   (void)shutdown(kForever);
@@ -73,24 +60,11 @@ Result<Driver*> DriverRegistry::find(std::string_view name) {
                names.empty() ? "none" : names);
 }
 
-Result<timeline::Domain> DriverRegistry::domain_for(const void* memory_domain) {
-  base::LockGuard lock(mutex_);
-  auto at = std::find(domains_.begin(), domains_.end(), memory_domain);
-  if (at == domains_.end()) {
-    if (domains_.size() + 1 == timeline::kDomainCount) {
-      return error(StatusCode::kResourceExhausted,
-                   "registry: a runtime has at most {} groups of peer devices", domains_.size());
-    }
-    at = domains_.insert(at, memory_domain);
-  }
-  return static_cast<timeline::Domain>(at - domains_.begin() + 1);
-}
-
 Result<Device> DriverRegistry::create(std::unique_ptr<DeviceImpl> impl) {
-  Result<timeline::Domain> domain = domain_for(impl->domain());
-  if (domain.ok()) return DeviceObject::create(*this, std::move(impl), *domain);
+  const Result<Peers::Domains> domains = peers_.domains_of(*impl);
+  if (domains.ok()) return DeviceObject::create(*this, std::move(impl), *domains);
   close(*impl);
-  return domain.status();
+  return domains.status();
 }
 
 Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
@@ -132,7 +106,8 @@ Result<std::vector<DeviceInfo>> DriverRegistry::enumerate() {
   return all;
 }
 
-void DriverRegistry::device_opened() noexcept {
+void DriverRegistry::device_opened(const DeviceImpl& device, const Peers::Domains& domains) {
+  peers_.add(device, domains);
   base::LockGuard lock(mutex_);
   ++open_devices_;
 }

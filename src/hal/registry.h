@@ -18,6 +18,7 @@
 #include "base/work_source.h"
 #include "hal/driver.h"
 #include "hal/file_transfers.h"
+#include "hal/peers.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
@@ -64,19 +65,21 @@ class DriverRegistry final : private shells::Work {
   bool step_reclaim() noexcept;
 
   timeline::Engine& engine() noexcept { return engine_; }
+  const Peers& peers() const noexcept { return peers_; }
   FileTransfers& files() noexcept { return files_; }
   trace::FileTrace* trace() noexcept { return trace_.get(); }  // or null
 
  private:
   friend class DeviceObject;
-  void device_opened() noexcept;
+  // Before its first queue is opened.
+  void device_opened(const DeviceImpl& device, const Peers::Domains& domains);
+  void device_closing(const DeviceImpl& device) noexcept { peers_.remove(device); }
   void device_closed() noexcept;
   // A device closes: `clock` (may be null), its own, ends, and what is noted goes to the file.
   void flush_trace(const trace::DeviceClock* clock) noexcept;
   // Hands over a device whose last handle is gone.
   void retire(DeviceObject& device) noexcept;
 
-  Result<timeline::Domain> domain_for(const void* memory_domain);
   Result<Device> create(std::unique_ptr<DeviceImpl> impl);
   Result<Driver*> find(std::string_view name);
 
@@ -84,11 +87,11 @@ class DriverRegistry final : private shells::Work {
   std::unique_ptr<shells::ThreadShells> threads_;  // null when stepped
   base::WorkSource& work_source_;
   timeline::Engine engine_;
+  Peers peers_{engine_};
   FileTransfers files_;
 
   base::Mutex mutex_;  // guards the rest
   std::vector<std::unique_ptr<Driver>> drivers_;
-  std::vector<const void*> domains_;  // [i] is timeline domain i + 1
   DeviceObject* retiring_ = nullptr;
   std::size_t open_devices_ = 0;
   bool shut_down_ = false;

@@ -3,11 +3,9 @@
 // The public face of timeline::Semaphore, which is itself the object behind the handle.
 #include "halyard/hal/semaphore.h"
 
-#include <memory>
-#include <new>
+#include <span>
 
 #include "hal/object.h"
-#include "hal/points.h"
 #include "timeline/registration.h"
 #include "timeline/semaphore.h"
 
@@ -27,6 +25,11 @@ Result<std::uint64_t> Semaphore::query() const {
 Status Semaphore::signal(std::uint64_t value) const {
   if (!object_) return empty_handle("semaphore", "signal");
   return object()->signal(value);
+}
+
+Status Semaphore::post(std::uint64_t value) const {
+  if (!object_) return empty_handle("semaphore", "post");
+  return object()->post(value);
 }
 
 void Semaphore::fail(const Status& status) const {
@@ -55,7 +58,7 @@ Result<Registration> Semaphore::on_reach_erased(std::uint64_t value, void* state
 
 namespace {
 
-using WaitMany = Status (*)(timeline::Engine&, const timeline::Point*, std::size_t, Deadline);
+using WaitMany = Status (*)(timeline::Engine&, std::span<const Point>, Deadline);
 
 Status wait_many(Points points, Deadline deadline, const char* name, WaitMany wait) {
   if (points.empty()) return {};
@@ -69,18 +72,7 @@ Status wait_many(Points points, Deadline deadline, const char* name, WaitMany wa
                    name, i, semaphore->describe(), points[0].semaphore()->describe());
     }
   }
-  timeline::Engine& engine = points[0].semaphore()->engine();
-  if (points.size() <= kInlinePoints) {
-    return wait(engine, InlinePoints(points).data, points.size(), deadline);
-  }
-  const std::unique_ptr<timeline::Point[]> copies(new (std::nothrow)
-                                                      timeline::Point[points.size()]);
-  if (copies == nullptr) {
-    return error(StatusCode::kResourceExhausted, "{}: no memory for {} points", name,
-                 points.size());
-  }
-  copy_points(points, copies.get());
-  return wait(engine, copies.get(), points.size(), deadline);
+  return wait(points[0].semaphore()->engine(), points, deadline);
 }
 
 }  // namespace

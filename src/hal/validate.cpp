@@ -48,8 +48,8 @@ Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange&
     return Status(StatusCode::kInvalidArgument, "empty buffer");
   }
   Memory& memory = buffer->memory();
-  if (kValidation && (memory.domain() != device.memory_domain() ||
-                      &buffer->device().engine() != &device.engine())) [[unlikely]] {
+  if (kValidation && &buffer->device() != &device && !device.can_access(buffer->device()))
+      [[unlikely]] {
     return error(StatusCode::kPermissionDenied, "memory of {} cannot be used by {}",
                  buffer->device().name(), device.name());
   }
@@ -161,7 +161,11 @@ Status resolve_grid(const DeviceLimits& limits, const kernel::KernelInfo& kernel
   return {};
 }
 
-Status check_counts(CommandRange& counts) {
+Status check_counts(const DeviceLimits& limits, CommandRange& counts) {
+  if (!limits.indirect_dispatch) [[unlikely]] {
+    return Status(StatusCode::kUnimplemented,
+                  "group counts: the device does not read them from memory");
+  }
   constexpr std::uint64_t kBytes = 3 * sizeof(std::uint32_t);
   if (counts.offset % sizeof(std::uint32_t) != 0) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "group counts: offset {} is no multiple of {}",

@@ -61,7 +61,8 @@ Status resolve_grid(const DeviceLimits& limits, const kernel::KernelInfo& kernel
 
 // The three uint32 of an indirect dispatch; offset as the allocation or the slot counts it. Cuts
 // the range down to them. kInvalidArgument: misaligned; kOutOfRange: shorter than three.
-Status check_counts(CommandRange& counts);
+// kUnimplemented: a device without indirect dispatches.
+Status check_counts(const DeviceLimits& limits, CommandRange& counts);
 
 Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
 // `offset` counts from the start of the allocation.

@@ -42,7 +42,8 @@ class DeviceMemory final : public hal::Memory {
 class SimDevice final : public hal::DeviceImpl {
  public:
   SimDevice(unsigned ordinal, const SimDriverOptions& options, const void* domain)
-      : options_(options),
+      : ordinal_(ordinal),
+        options_(options),
         domain_(domain != nullptr ? domain : this),
         native_(fmt::format("sim{}", ordinal), native_options(ordinal, options)) {
     info_.uri = fmt::format("sim://{}", ordinal);
@@ -57,7 +58,11 @@ class SimDevice final : public hal::DeviceImpl {
   }
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
-  const void* domain() const noexcept override { return domain_; }
+  const void* wait_domain() const noexcept override { return domain_; }
+  const void* memory_domain() const noexcept override { return domain_; }
+  bool can_wait_on(const hal::DeviceImpl& producer) const noexcept override {
+    return options_.one_way && static_cast<const SimDevice&>(producer).ordinal_ < ordinal_;
+  }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t,
                                     hal::MemoryType type) override {
     if (options_.allocations_fail || native_.faulted()) {
@@ -101,6 +106,7 @@ class SimDevice final : public hal::DeviceImpl {
     return native;
   }
 
+  const unsigned ordinal_;
   const SimDriverOptions& options_;
   const void* const domain_;
   NativeDevice native_;

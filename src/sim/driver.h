@@ -15,7 +15,8 @@ namespace halyard::inline v0::sim {
 
 struct SimDriverOptions {
   bool marks_every_submission = true;
-  bool own_domains = false;  // no two devices wait for each other natively
+  bool own_domains = false;  // no two devices wait for each other natively, nor share memory
+  bool one_way = false;      // but those of higher ordinals wait natively for those of lower ones
   std::uint32_t max_in_flight = 64;
   std::uint32_t max_backlog = 1u << 20;
   std::uint32_t busy = 0;  // in 256: issue() takes a part of its batch, although there is room

@@ -104,7 +104,7 @@ void wait_any_and_two_signals(Program& program) {
   auto& w = program.keep<World>();
   program.thread("waiter", [&w] {
     const Point points[] = {{w.s.get(), 1}, {w.t.get(), 1}};
-    expect(timeline::wait_any(w.engine, points, 2, kForever).ok(), "no wait for any");
+    expect(timeline::wait_any(w.engine, points, kForever).ok(), "no wait for any");
     expect(w.s->value() + w.t->value() != 0, "a wait for any ends before any");
     (void)w.data[w.s->value() == 0].read();
   });
@@ -116,7 +116,7 @@ void wait_all_and_two_signals(Program& program) {
   auto& w = program.keep<World>();
   program.thread("waiter", [&w] {
     const Point points[] = {{w.s.get(), 1}, {w.t.get(), 1}};
-    expect(timeline::wait_all(w.engine, points, 2, kForever).ok(), "no wait for all");
+    expect(timeline::wait_all(w.engine, points, kForever).ok(), "no wait for all");
     expect(w.s->value() + w.t->value() == 2, "a wait for all ends before all");
     (void)(w.data[0].read() + w.data[1].read());
   });
@@ -373,7 +373,7 @@ void loss_and_submit(Program& program) {
     Submission* submission = queue->allocate().value();
     submission->emplace<Payload>();
     const Point signal{w.s.get(), 1};
-    (void)queue->submit(*submission, {.signals = &signal, .signal_count = 1}, nullptr);
+    (void)queue->submit(*submission, {.signals = {&signal, 1}}, nullptr);
     w.s = {};
   });
   program.thread("loser", [&] { w.lose(queue); });

@@ -200,12 +200,7 @@ Submission* ExploredWorld::try_submit(Lane& queue, const std::vector<Point>& wai
   Submission* submission = queue->allocate().value();
   submission->emplace<Payload>(number, reads, writes);
   Submission* out = nullptr;
-  const Status status = queue->submit(*submission,
-                                      {.waits = waits.data(),
-                                       .wait_count = waits.size(),
-                                       .signals = signals.data(),
-                                       .signal_count = signals.size()},
-                                      &out);
+  const Status status = queue->submit(*submission, {.waits = waits, .signals = signals}, &out);
   if (!status.ok()) return nullptr;
   submissions_.push_back(out);  // without a lock: nobody runs between two accesses
   return out;

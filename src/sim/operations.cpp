@@ -128,7 +128,7 @@ void Run::submit(int queue) {
   }
   // Rule 4, and a lost device's refusal: nothing is queued.
   const bool late = std::ranges::any_of(
-      signals, [](const Point& point) { return point.semaphore->value() >= point.value; });
+      signals, [](const Point& point) { return point.semaphore()->value() >= point.value(); });
   const bool lost = world_.queues[at]->device->lost();
   const int number = static_cast<int>(submitted_.size());
   const Submission* const submission =

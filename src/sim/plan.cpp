@@ -58,6 +58,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
 
   options.marks_every_submission = random.one_in(2);
   options.own_domains = random.one_in(4);
+  options.one_way = options.own_domains && devices == 2;
   options.max_in_flight = random.one_in(2) ? 64 : static_cast<std::uint32_t>(random.between(1, 4));
   options.busy = random.one_in(4) ? 64 : 0;
   if (random.one_in(4)) options.max_backlog = static_cast<std::uint32_t>(random.between(1, 4));
@@ -162,7 +163,10 @@ std::string Plan::describe() const {
       kDrivers[static_cast<int>(driver)], queues(), semaphores, threads,
       small_backlog() ? fmt::format(", backlog of {}", options.max_backlog) : "",
       spurious ? ", spurious wake-ups" : "", tight_pools ? ", small pools" : "",
-      options.marks_every_submission ? "" : ", markers", options.own_domains ? ", own domains" : "",
+      options.marks_every_submission ? "" : ", markers",
+      options.one_way       ? ", one waits"
+      : options.own_domains ? ", own domains"
+                            : "",
       options.native.failing_call != 0
           ? fmt::format(", call {} of device {} fails{}", options.native.failing_call,
                         options.faulty_device, options.native.fails_for_good ? " for good" : "")

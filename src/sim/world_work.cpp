@@ -122,7 +122,9 @@ void World::signal(std::uint32_t k) {
   shared_->cells[k].written = token(k);
   for (const PlannedPoint& point : plan_.nodes[k].signals) {
     const hal::Semaphore semaphore = semaphores_[point.semaphore];
-    if (semaphore) (void)semaphore.signal(point.value);
+    if (!semaphore) continue;
+    const bool posts = (k + point.value) % 3 == 0;  // as a native callback has to
+    (void)(posts ? semaphore.post(point.value) : semaphore.signal(point.value));
   }
 }
 

@@ -33,9 +33,9 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
       return base::append(text, "{}", promise);
     }
     for (const UnissuedSignals::Signal& signal : unissued.signals) {
-      if (signal.point.semaphore == wait.semaphore && signal.point.value >= wait.key) {
+      if (signal.point.semaphore() == wait.semaphore && signal.point.value() >= wait.key) {
         return base::append(text, "a submission not issued yet on {}, signals {}",
-                            signal.by->name(), signal.point.value);
+                            signal.by->name(), signal.point.value());
       }
     }
     base::append(text, "{}", unissued.whole ? "no submission: the host" : "unknown: no memory");
@@ -123,7 +123,7 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
       bool signals = false;
       for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
         const SignalNode& signal = submission.signals_[i];
-        signals |= signal.semaphore == point.semaphore && signal.key >= point.value;
+        signals |= signal.semaphore == point.semaphore() && signal.key >= point.value();
       }
       if (!signals || !text.empty()) return;
       text = base::format("a submission on {} that is not issued", queue->name());

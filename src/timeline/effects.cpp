@@ -10,7 +10,7 @@ namespace halyard::inline v0::timeline {
 constinit thread_local WorkList* active_list = nullptr;
 
 void EffectScope::run_list() noexcept {
-  if (mode_ == Mode::kDefer) {
+  if (mode_ == Mode::kDefer || mode_ == Mode::kPost) {
     active_list = nullptr;
     engine_.post(base::Shell::kCompletion, list_);
     return;

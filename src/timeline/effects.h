@@ -56,20 +56,21 @@ class WorkList {
 extern constinit thread_local WorkList* active_list;
 
 // Opened by every entry into the engine. The outermost scope of a thread drains the list at its
-// end; inner ones add to it.
+// end; inner ones add to it, but for one that posts.
 class EffectScope {
  public:
   enum class Mode {
     kRun,    // signal, fail, submit, cancel: the caller runs what follows
     kDefer,  // query, wait, dropping a handle: it goes to the completion shell (rule 18)
+    kPost,   // the same, also within another scope: its thread may be in a native callback
     kShell,  // on a shell
   };
   EffectScope(Engine& engine, Mode mode) noexcept
       : engine_(engine), mode_(mode), outer_(active_list) {
-    if (outer_ == nullptr) active_list = &list_;
+    if (outer_ == nullptr || mode == Mode::kPost) active_list = &list_;
   }
   ~EffectScope() {
-    if (!list_.empty()) [[unlikely]]  // so it is the outermost one
+    if (!list_.empty()) [[unlikely]]  // so it is the outermost one, or posts
       run_list();
     active_list = outer_;
   }

@@ -95,7 +95,8 @@ class Engine {
 
   base::WorkSource& work_source() const noexcept { return work_source_; }
   Clock& clock() const noexcept { return work_source_.clock(); }
-  const DomainMatrix& domains() const noexcept { return domains_; }
+  // Grows as domains open.
+  DomainMatrix& domains() noexcept { return domains_; }
   trace::Tracer* tracer() const noexcept { return tracer_; }
 
   // `count` submissions of `queue` may be touched by a device that cannot be stopped: they and the
@@ -145,7 +146,7 @@ class Engine {
   bool retry_held() noexcept;
 
   base::WorkSource& work_source_;
-  const DomainMatrix domains_;
+  DomainMatrix domains_;
   trace::Tracer* const tracer_;
   CompletionNotify completion_notify_{*this};
   SharedList shells_[base::kShellCount];

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/array.h"
@@ -49,11 +50,8 @@ struct QueueOptions {
 };
 
 struct SubmitOptions {
-  const Point* waits = nullptr;
-  std::size_t wait_count = 0;
-  const Point* signals = nullptr;
-  std::size_t signal_count = 0;
-  Doorbell doorbell = Doorbell::kRing;
+  std::span<const Point> waits{};
+  std::span<const Point> signals{};
   Deadline room = kNow;  // how long to wait where the backlog is full; as kNow in a callback
 };
 
@@ -76,7 +74,8 @@ class Queue final : public RefCounted, public WorkItem {
   void discard(Submission& submission) noexcept;
 
   // Takes the submission in every case. On error it is gone and nothing was queued. With `out` the
-  // caller gets a user reference; with `issued` it hears where it went, if it went at once.
+  // caller gets a user reference. With `issued` the caller waits for it itself: it hears where it
+  // went, if it went at once, and then no doorbell was rung, so it helps there until it is done.
   Status submit(Submission& submission, const SubmitOptions& options, Submission** out,
                 IssuedAt* issued = nullptr) noexcept;
 

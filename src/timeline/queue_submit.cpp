@@ -51,19 +51,20 @@ Node* find(Node* nodes, std::size_t count, const Semaphore* semaphore) {
 
 // Writes the points into the nodes, one node per semaphore with its largest value.
 template <class Node>
-std::uint32_t merge(Node* nodes, const Point* points, std::size_t count) {
+std::uint32_t merge(Node* nodes, std::span<const Point> points) {
   const auto write = [](Node& node, const Point& point) {
-    node.semaphore = point.semaphore;
-    node.key = point.value;
+    node.semaphore = point.semaphore();
+    node.key = point.value();
   };
+  const std::size_t count = points.size();
   std::uint32_t used = 0;
   if (count <= kCompared) {
-    for (std::size_t i = 0; i < count; ++i) {
-      Node* const same = find(nodes, used, points[i].semaphore);
+    for (const Point& point : points) {
+      Node* const same = find(nodes, used, point.semaphore());
       if (same == nullptr) {
-        write(nodes[used++], points[i]);
-      } else if (same->key < points[i].value) {
-        same->key = points[i].value;
+        write(nodes[used++], point);
+      } else if (same->key < point.value()) {
+        same->key = point.value();
       }
     }
     return used;
@@ -170,16 +171,16 @@ void Queue::recycle(Submission& submission) noexcept {
 }
 
 Status Queue::refuse(const Point& point, const char* what, std::size_t index) const {
-  if (point.semaphore == nullptr) {
+  if (point.semaphore() == nullptr) {
     return error(StatusCode::kInvalidArgument, "{}: {} {} has an empty semaphore", name(), what,
                  index);
   }
-  if (&point.semaphore->engine() != &engine_) {
+  if (&point.semaphore()->engine() != &engine_) {
     return error(StatusCode::kPermissionDenied, "{}: {} is of another runtime", name(),
-                 point.semaphore->describe());
+                 point.semaphore()->describe());
   }
   return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
-               point.semaphore->describe(), point.value);
+               point.semaphore()->describe(), point.value());
 }
 
 Status Queue::refuse_signal(const SignalNode& signal, std::uint64_t value) const {
@@ -195,26 +196,29 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
   }
   if (device_.lost()) return device_.status();
   const auto usable = [this](const Point& point) {
-    return point.semaphore != nullptr && &point.semaphore->engine() == &engine_ &&
-           point.value <= kMaxValue;
+    return point.semaphore() != nullptr && &point.semaphore()->engine() == &engine_ &&
+           point.value() <= kMaxValue;
   };
-  for (std::size_t i = 0; i < options.wait_count; ++i) {
+  for (std::size_t i = 0; i < options.waits.size(); ++i) {
     if (!usable(options.waits[i])) [[unlikely]]
       return refuse(options.waits[i], "wait", i);
   }
-  for (std::size_t i = 0; i < options.signal_count; ++i) {
+  for (std::size_t i = 0; i < options.signals.size(); ++i) {
     if (!usable(options.signals[i])) [[unlikely]]
       return refuse(options.signals[i], "signal", i);
   }
-  if (!reserve(submission.waits_, submission.wait_capacity_, submission.inline_waits_,
-               options.wait_count) ||
-      !reserve(submission.signals_, submission.signal_capacity_, submission.inline_signals_,
-               options.signal_count)) {
+  const auto no_memory = [&] {
     return error(StatusCode::kResourceExhausted, "{}: no memory for {} waits, {} signals", name(),
-                 options.wait_count, options.signal_count);
+                 options.waits.size(), options.signals.size());
+  };
+  if (!reserve(submission.waits_, submission.wait_capacity_, submission.inline_waits_,
+               options.waits.size()) ||
+      !reserve(submission.signals_, submission.signal_capacity_, submission.inline_signals_,
+               options.signals.size())) {
+    return no_memory();
   }
-  const std::uint32_t waits = merge(submission.waits_, options.waits, options.wait_count);
-  const std::uint32_t signals = merge(submission.signals_, options.signals, options.signal_count);
+  const std::uint32_t waits = merge(submission.waits_, options.waits);
+  const std::uint32_t signals = merge(submission.signals_, options.signals);
   for (std::uint32_t i = 0; i < signals; ++i) {
     const SignalNode& signal = submission.signals_[i];
     if (const std::uint64_t value = signal.semaphore->value(); signal.key <= value) [[unlikely]] {
@@ -226,10 +230,16 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
                    wait->semaphore->describe(), wait->key, signal.key);
     }
   }
+  const Domain domain = submission.on_host() ? kHostDomain : options_.domain;
+  for (std::uint32_t i = 0; i < waits; ++i) {
+    if (!submission.waits_[i].semaphore->make_room_for_waiter(domain)) return no_memory();
+  }
+  for (std::uint32_t i = 0; i < signals; ++i) {
+    if (!submission.signals_[i].semaphore->make_room_for_promise(domain)) return no_memory();
+  }
 
   submission.wait_count_ = waits;
   submission.signal_count_ = signals;
-  const Domain domain = submission.on_host() ? kHostDomain : options_.domain;
   for (std::uint32_t i = 0; i < waits; ++i) {
     WaitNode& wait = submission.waits_[i];
     wait.owner = &submission;
@@ -241,7 +251,6 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
     submission.signals_[i].submission = &submission;
     submission.signals_[i].semaphore->add_signaller();
   }
-  submission.doorbell_ = options.doorbell;
   submission.unmet_.store(1, std::memory_order_relaxed);
   submission.store(Submission::State::kParked);
   return {};
@@ -258,6 +267,7 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
     discard(submission);
     return status;
   }
+  submission.doorbell_ = issued != nullptr ? Doorbell::kDefer : Doorbell::kRing;
   if (tracer_ != nullptr) [[unlikely]]
     submission.begin_trace(*tracer_);
   if (out != nullptr) {

@@ -98,7 +98,7 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
   // In this order: a submission leaves the list under the issuer role, which in_flight() takes, and
   // by then its lane counts it.
   if (!has_unissued() && !in_flight()) return {};
-  return traced_wait(engine_, trace::kWaitIdle, nullptr, 0, [&] {
+  return traced_wait(engine_, trace::kWaitIdle, {}, [&] {
     const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
       const bool unissued = has_unissued();
       if (!in_flight() && !unissued) return Look::kDone;

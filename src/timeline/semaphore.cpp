@@ -87,8 +87,8 @@ void Semaphore::watch_signallers() noexcept {
     base::LockGuard lock(mutex_);
     abandoned_ = true;
     if (least_.load(std::memory_order_relaxed) == kNobody) return;
-    for (const auto& set : promises_) {
-      set.for_each([&](base::TreapNode& node) {
+    for (const Domain domain : promises_.used()) {
+      promises_[domain].for_each([&](base::TreapNode& node) {
         const Submission& submission = *static_cast<SignalNode&>(node).submission;
         // Without memory for it: who waits hears when somebody else looks at that lane.
         if (lanes.push_back({submission.lane_, submission.sequence_})) submission.lane_->pin();
@@ -128,8 +128,8 @@ Result<std::uint64_t> Semaphore::query() {
   return word;
 }
 
-void Semaphore::release_signalled() noexcept {
-  EffectScope scope(engine_, EffectScope::Mode::kRun);
+void Semaphore::release_signalled(EffectScope::Mode mode) noexcept {
+  EffectScope scope(engine_, mode);
   release_waiters(nullptr);
 }
 
@@ -169,14 +169,14 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
     base::LockGuard lock(mutex_);
     if (alive != nullptr && alive->state() != Submission::State::kParked) return Park::kDead;
     if (coverable && best_promise(node.key, node.domain) != nullptr) return Park::kCovered;
-    waiters_[node.domain].insert(node);
+    waiters_.insert(node.domain, node);
     if (node.key < least_.load(std::memory_order_relaxed)) {
       least_.store(node.key, std::memory_order_seq_cst);
     }
     // Rule 3: `least` was written before the word is read.
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     if ((word & ~kFailedBit) >= node.key || (word & kFailedBit) != 0) {
-      waiters_[node.domain].erase(node);
+      waiters_.erase(node.domain, node);
       update_least();
       return (word & ~kFailedBit) >= node.key ? Park::kReached : Park::kFailed;
     }
@@ -197,17 +197,22 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
   return Park::kLinked;
 }
 
+bool Semaphore::make_room(DomainTreaps& treaps) noexcept {
+  base::LockGuard lock(mutex_);
+  return treaps.make_room();
+}
+
 bool Semaphore::unpark(WaitNode& node) noexcept {
   base::LockGuard lock(mutex_);
   if (!node.linked()) return false;
-  waiters_[node.domain].erase(node);
+  waiters_.erase(node.domain, node);
   update_least();
   return true;
 }
 
 SignalNode* Semaphore::best_promise(std::uint64_t value, Domain domain) const noexcept {
   base::TreapNode* best = nullptr;
-  for (Domain producer = 1; producer < kDomainCount; ++producer) {
+  for (const Domain producer : promises_.used()) {
     if (domain != kHostDomain && !engine_.domains().can_wait(domain, producer)) continue;
     base::TreapNode* found = promises_[producer].lower_bound(value);
     if (found != nullptr && (best == nullptr || found->key < best->key)) best = found;
@@ -241,7 +246,8 @@ std::size_t Semaphore::find_others(std::uint64_t value, const Lane* lane,
     others[count++] = {submission.lane_, submission.sequence_};
   };
   base::LockGuard lock(mutex_);
-  for (const base::Treap& set : promises_) {
+  for (const Domain domain : promises_.used()) {
+    const base::Treap& set = promises_[domain];
     const base::TreapNode* first = set.lower_bound(value);
     while (first != nullptr) {
       const base::TreapNode* at = first;
@@ -286,19 +292,19 @@ bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
     if (word_.load(std::memory_order_relaxed) >= node.key) return false;  // reached or failed
     const Domain producer = lane.queue().domain();
     if (promising_ != &lane || several_lanes_.load(std::memory_order_relaxed)) {
-      const bool is_first = std::ranges::all_of(promises_, &base::Treap::empty);
+      const bool is_first = promises_.empty();
       if (is_first) promising_ = &lane;
       several_lanes_.store(!is_first, std::memory_order_relaxed);
     }
-    promises_[producer].insert(node);
+    promises_.insert(producer, node);
     const std::uint64_t least = least_.load(std::memory_order_relaxed);
     reaches_others = abandoned_ && least != kNobody;
-    for (Domain waiter = 1; least <= node.key && waiter < kDomainCount; ++waiter) {
-      if (!engine_.domains().can_wait(waiter, producer)) continue;
+    const DomainSet waiting = least <= node.key ? waiters_.used() : DomainSet();
+    for (const Domain waiter : waiting& engine_.domains().waiters_of(producer)) {
       base::TreapNode* first;
       while ((first = waiters_[waiter].min()) != nullptr && first->key <= node.key) {
         // Only submissions wait in a domain other than the host's.
-        waiters_[waiter].erase(*first);
+        waiters_.erase(waiter, *first);
         covered.push(*first);
       }
     }
@@ -346,14 +352,14 @@ void Semaphore::release_waiters(SignalNode* promise) noexcept {
     const std::uint64_t word = word_.load(std::memory_order_seq_cst);
     const std::uint64_t through = (word & kFailedBit) != 0 ? kNobody : word;
     if (promise != nullptr && promise->linked()) {
-      promises_[promise->submission->queue().domain()].erase(*promise);
+      promises_.erase(promise->submission->queue().domain(), *promise);
     }
     const std::uint64_t least = least_.load(std::memory_order_relaxed);
     if (least > through || least == kNobody) return;
-    for (auto& set : waiters_) {
+    for (const Domain domain : waiters_.used()) {
       base::TreapNode* first;
-      while ((first = set.min()) != nullptr && first->key <= through) {
-        set.erase(*first);
+      while ((first = waiters_[domain].min()) != nullptr && first->key <= through) {
+        waiters_.erase(domain, *first);
         popped.push(*first);
       }
     }
@@ -364,8 +370,9 @@ void Semaphore::release_waiters(SignalNode* promise) noexcept {
 
 void Semaphore::update_least() noexcept {
   std::uint64_t least = kNobody;
-  for (const auto& set : waiters_) {
-    if (!set.empty() && set.min()->key < least) least = set.min()->key;
+  for (const Domain domain : waiters_.used()) {
+    const std::uint64_t smallest = waiters_[domain].min()->key;
+    if (smallest < least) least = smallest;
   }
   least_.store(least, std::memory_order_release);
 }

@@ -4,7 +4,7 @@
 //
 // The word:   bit 63 = failed, bits 0..62 = value. Host memory; only host threads write it. Devices
 //             write their lane's sequence, and retirement turns that into values (rule 1).
-// Waiters:    parked on the semaphore, ordered by value, one set per edge domain.
+// Waiters:    parked on the semaphore, ordered by value, one set per wait domain.
 // Promises:   issued submissions that will signal it, ordered by value, one set per domain of their
 // lane.
 //
@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,10 @@
 #include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
+#include "halyard/timeline/point.h"
 #include "timeline/domain.h"
+#include "timeline/domain_treaps.h"
+#include "timeline/effects.h"
 #include "trace/tracer.h"
 
 namespace halyard::inline v0::base {
@@ -51,11 +55,6 @@ inline constexpr bool kSparesRegistrations = true;
 
 inline constexpr std::uint64_t kFailedBit = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kMaxValue = kFailedBit - 1;
-
-struct Point {
-  Semaphore* semaphore = nullptr;
-  std::uint64_t value = 0;
-};
 
 // Where a submission was issued; no lane if it was not.
 struct IssuedAt {
@@ -89,16 +88,8 @@ class Semaphore final : public RefCounted {
 
   // What users call; contracts in halyard/hal/semaphore.h.
   Result<std::uint64_t> query();
-  Status signal(std::uint64_t value) {
-    if (tracer_ != nullptr) [[unlikely]]
-      note_signal(value);
-    if (value > kMaxValue || !raise(value)) [[unlikely]]
-      return refuse_signal(value);
-    // Rule 3: the word was written before `least` is read.
-    if (least_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
-      release_signalled();
-    return {};
-  }
+  Status signal(std::uint64_t value) { return advance(value, EffectScope::Mode::kRun); }
+  Status post(std::uint64_t value) { return advance(value, EffectScope::Mode::kPost); }
   void fail(const Status& status);
   Status wait(std::uint64_t value, Deadline deadline);
   // The same by who has just issued, to this lane, the submission that signals it: helps there
@@ -120,6 +111,14 @@ class Semaphore final : public RefCounted {
   }
 
   // --- for submissions, waits and registrations ------------------------------------------------
+
+  // Before a waiter, or a promise, of that domain is linked. False: no memory.
+  [[nodiscard]] bool make_room_for_waiter(Domain domain) noexcept {
+    return domain < DomainTreaps::kInPlace || make_room(waiters_);
+  }
+  [[nodiscard]] bool make_room_for_promise(Domain domain) noexcept {
+    return domain < DomainTreaps::kInPlace || make_room(promises_);
+  }
 
   enum class Park { kLinked, kReached, kFailed, kCovered, kDead };
   // Links `node` unless its value is reached, the semaphore has failed, a promise covers it (when
@@ -190,6 +189,16 @@ class Semaphore final : public RefCounted {
     }
     return true;
   }
+  Status advance(std::uint64_t value, EffectScope::Mode mode) {
+    if (tracer_ != nullptr) [[unlikely]]
+      note_signal(value);
+    if (value > kMaxValue || !raise(value)) [[unlikely]]
+      return refuse_signal(value);
+    // Rule 3: the word was written before `least` is read.
+    if (least_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
+      release_signalled(mode);
+    return {};
+  }
   [[gnu::cold]] Status refuse_signal(std::uint64_t value) const;
   [[gnu::cold]] void note_late(const SignalNode& node) noexcept;
   [[gnu::cold]] void note_signal(std::uint64_t point) noexcept;
@@ -197,10 +206,11 @@ class Semaphore final : public RefCounted {
   // Pops everything reached or, once failed, everything, and removes `promise` if given; then,
   // without the lock, delivers.
   void release_waiters(SignalNode* promise) noexcept;
-  void release_signalled() noexcept;  // release_waiters(), for the caller of signal()
+  void release_signalled(EffectScope::Mode mode) noexcept;  // release_waiters(), for advance()
   void update_least() noexcept;
   void watch_signallers() noexcept;
   void deliver(WaitNode* popped) noexcept;
+  [[gnu::cold]] bool make_room(DomainTreaps& treaps) noexcept;
   SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
 
   // A line of its own: who polls the word is not disturbed by handles and locks, nor disturbs them.
@@ -210,8 +220,8 @@ class Semaphore final : public RefCounted {
   trace::Tracer* const tracer_;  // here, as signal() looks at both
   base::Mutex mutex_;
   base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
-  base::Treap waiters_[kDomainCount];
-  base::Treap promises_[kDomainCount];
+  DomainTreaps waiters_;
+  DomainTreaps promises_;
   bool abandoned_ = false;                   // no user handle is left
   const Lane* promising_ = nullptr;          // the lane that promised first, when there was none
   base::Atomic<bool> several_lanes_{false};  // others have promised, too; set under the lock
@@ -226,7 +236,7 @@ class Semaphore final : public RefCounted {
 };
 
 // Contracts in halyard/hal/semaphore.h.
-Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline);
-Status wait_any(Engine& engine, const Point* points, std::size_t count, Deadline deadline);
+Status wait_all(Engine& engine, std::span<const Point> points, Deadline deadline);
+Status wait_any(Engine& engine, std::span<const Point> points, Deadline deadline);
 
 }  // namespace halyard::inline v0::timeline

@@ -71,16 +71,16 @@ void Semaphore::note_signal(std::uint64_t point) noexcept {
   notes.add(point_record(record, Record::Kind::kSignal, *this, point));
 }
 
-void note_wait(trace::Tracer& tracer, trace::Name name, Nanoseconds begin, const Point* points,
-               std::size_t count, bool in_time) noexcept {
+void note_wait(trace::Tracer& tracer, trace::Name name, Nanoseconds begin,
+               std::span<const Point> points, bool in_time) noexcept {
   Record record = record_of(Record::Kind::kHostWait, tracer.next_id(), tracer.now());
   record.name = name;
   record.begin = begin;
   record.outcome = in_time ? Record::Outcome::kComplete : Record::Outcome::kFailed;
   trace::Notes notes(tracer);
   notes.add(record);
-  for (std::size_t i = 0; i < count; ++i) {
-    notes.add(point_record(record, Record::Kind::kWait, *points[i].semaphore, points[i].value));
+  for (const Point& point : points) {
+    notes.add(point_record(record, Record::Kind::kWait, *point.semaphore(), point.value()));
   }
 }
 

@@ -3,7 +3,7 @@
 // How host waits are noted (trace/tracer.h). What else the engine notes are members.
 #pragma once
 
-#include <cstddef>
+#include <span>
 
 #include "timeline/engine.h"
 #include "timeline/semaphore.h"
@@ -11,19 +11,18 @@
 namespace halyard::inline v0::timeline {
 
 // The calling thread has waited since `begin`.
-void note_wait(trace::Tracer& tracer, trace::Name name, Nanoseconds begin, const Point* points,
-               std::size_t count, bool in_time) noexcept;
+void note_wait(trace::Tracer& tracer, trace::Name name, Nanoseconds begin,
+               std::span<const Point> points, bool in_time) noexcept;
 
 // wait(), noted if the engine is traced.
 template <class F>
-Status traced_wait(Engine& engine, trace::Name name, const Point* points, std::size_t count,
-                   F&& wait) {
+Status traced_wait(Engine& engine, trace::Name name, std::span<const Point> points, F&& wait) {
   trace::Tracer* const tracer = engine.tracer();
   if (tracer == nullptr) [[likely]]
     return wait();
   const Nanoseconds begin = tracer->now();
   Status status = wait();
-  note_wait(*tracer, name, begin, points, count, status.ok());
+  note_wait(*tracer, name, begin, points, status.ok());
   return status;
 }
 

@@ -20,11 +20,11 @@ namespace {
 
 class Waiter {
  public:
-  Waiter(Engine& engine, const Point* points, std::size_t count, bool any)
-      : engine_(engine), points_(points), count_(count), any_(any) {}
+  Waiter(Engine& engine, std::span<const Point> points, bool any)
+      : engine_(engine), points_(points), any_(any) {}
   ~Waiter() {
     if (linked_) {
-      for (std::size_t i = 0; i < count_; ++i) waits_[i].leave(engine_.work_source());
+      for (std::size_t i = 0; i < points_.size(); ++i) waits_[i].leave(engine_.work_source());
     }
     if (parker_ != nullptr) base::ParkerPool::release(*parker_);
     if (waits_ != inline_waits_) delete[] waits_;
@@ -43,8 +43,7 @@ class Waiter {
   Status deadline_exceeded() const;
 
   Engine& engine_;
-  const Point* points_;
-  const std::size_t count_;
+  const std::span<const Point> points_;
   const bool any_;
 
   static constexpr std::size_t kInlineWaits = 4;
@@ -56,14 +55,14 @@ class Waiter {
 
 Waiter::Outcome Waiter::look(Status& outcome) const {
   std::size_t reached = 0;
-  for (std::size_t i = 0; i < count_; ++i) {
-    switch (points_[i].semaphore->look(points_[i].value)) {
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    switch (points_[i].semaphore()->look(points_[i].value())) {
       case Semaphore::Look::kReached:
         if (any_) return outcome = {}, Outcome::kDone;
         ++reached;
         break;
       case Semaphore::Look::kFailed:
-        if (outcome.ok()) outcome = points_[i].semaphore->failure();
+        if (outcome.ok()) outcome = points_[i].semaphore()->failure();
         if (!any_) return Outcome::kDone;
         break;
       case Semaphore::Look::kPending:
@@ -71,18 +70,17 @@ Waiter::Outcome Waiter::look(Status& outcome) const {
     }
   }
   // For `any`: success before failure, so all points were looked at.
-  return !outcome.ok() || reached == count_ ? Outcome::kDone : Outcome::kPending;
+  return !outcome.ok() || reached == points_.size() ? Outcome::kDone : Outcome::kPending;
 }
 
 // Retires and helps the lanes that will signal what is pending. False: nothing moved.
 bool Waiter::make_progress() {
   bool moved = false;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const Point& point = points_[i];
+  for (const Point& point : points_) {
     Lane* lane = nullptr;
     std::uint64_t sequence = 0;
-    if (point.semaphore->look(point.value) != Semaphore::Look::kPending ||
-        !point.semaphore->find_promise(point.value, kHostDomain, lane, sequence)) {
+    if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending ||
+        !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
       continue;
     }
     const auto retire = [&] {
@@ -98,7 +96,7 @@ bool Waiter::make_progress() {
     }
     if (lane->retired() < sequence) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
-      moved |= point.semaphore->retire_others(point.value, lane);
+      moved |= point.semaphore()->retire_others(point.value(), lane);
     }
     lane->unpin();
   }
@@ -106,22 +104,22 @@ bool Waiter::make_progress() {
 }
 
 Status Waiter::link() {
-  if (count_ > kInlineWaits) {
-    HostWait* waits = new (std::nothrow) HostWait[count_];
+  if (points_.size() > kInlineWaits) {
+    HostWait* waits = new (std::nothrow) HostWait[points_.size()];
     if (waits == nullptr) {
-      return error(StatusCode::kResourceExhausted, "wait: no memory for {} points", count_);
+      return error(StatusCode::kResourceExhausted, "wait: no memory for {} points", points_.size());
     }
     waits_ = waits;
   }
   parker_ = &base::ParkerPool::acquire();
-  for (std::size_t i = 0; i < count_; ++i) {
+  for (std::size_t i = 0; i < points_.size(); ++i) {
     HostWait& wait = waits_[i];
     wait.parker = parker_;
-    wait.node.semaphore = points_[i].semaphore;
+    wait.node.semaphore = points_[i].semaphore();
     wait.node.owner = &wait;
     wait.node.kind = WaitNode::Kind::kHost;
-    wait.node.key = points_[i].value;
-    if (points_[i].semaphore->park(wait.node, false, nullptr) != Semaphore::Park::kLinked) {
+    wait.node.key = points_[i].value();
+    if (points_[i].semaphore()->park(wait.node, false, nullptr) != Semaphore::Park::kLinked) {
       wait.done.store(true, std::memory_order_relaxed);  // decided already; nobody will pop it
     }
   }
@@ -132,12 +130,11 @@ Status Waiter::link() {
 // Asks the lanes to wake this thread; where nothing has moved for long, the completion shell looks
 // for a fault.
 void Waiter::arm(bool stalled) {
-  for (std::size_t i = 0; i < count_; ++i) {
-    const Point& point = points_[i];
+  for (const Point& point : points_) {
     Lane* lane = nullptr;
     std::uint64_t sequence = 0;
-    if (point.semaphore->look(point.value) != Semaphore::Look::kPending ||
-        !point.semaphore->find_promise(point.value, kHostDomain, lane, sequence)) {
+    if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending ||
+        !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
       continue;  // none yet: who publishes one finds us linked and has the lane watched
     }
     lane->make_visible(sequence);
@@ -145,7 +142,7 @@ void Waiter::arm(bool stalled) {
     if (stalled || !lane->visible(sequence) || !lane->native()->arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
-    point.semaphore->watch_others(point.value, lane);
+    point.semaphore()->watch_others(point.value(), lane);
     lane->unpin();
   }
 }
@@ -179,12 +176,11 @@ Status Waiter::wait(Deadline deadline) {
 
 Status Waiter::deadline_exceeded() const {
   std::string text;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const Point& point = points_[i];
-    if (point.semaphore->look(point.value) != Semaphore::Look::kPending) continue;
+  for (const Point& point : points_) {
+    if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending) continue;
     base::append(text, "{}{} waited for {}, is {}", text.empty() ? "" : "; ",
-                 point.semaphore->describe(), point.value, point.semaphore->value());
-    std::string who = point.semaphore->describe_promise(point.value);
+                 point.semaphore()->describe(), point.value(), point.semaphore()->value());
+    std::string who = point.semaphore()->describe_promise(point.value());
     if (who.empty()) who = engine_.describe_unissued(point);
     if (!who.empty()) base::append(text, ", to come from {}", who);
   }
@@ -196,21 +192,21 @@ Status Waiter::deadline_exceeded() const {
   return Status(StatusCode::kDeadlineExceeded, text);
 }
 
-Status check_points(const Point* points, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (points[i].value > kMaxValue) {
+Status check_points(std::span<const Point> points) {
+  for (const Point& point : points) {
+    if (point.value() > kMaxValue) {
       return error(StatusCode::kInvalidArgument, "{}: wait for {} above 2^63-1",
-                   points[i].semaphore->describe(), points[i].value);
+                   point.semaphore()->describe(), point.value());
     }
   }
   return {};
 }
 
-Status wait(Engine& engine, const Point* points, std::size_t count, Deadline deadline, bool any) {
-  HALYARD_RETURN_IF_ERROR(check_points(points, count));
-  if (count == 0) return {};
-  return traced_wait(engine, trace::kWaitFor, points, count,
-                     [&] { return Waiter(engine, points, count, any).wait(deadline); });
+Status wait(Engine& engine, std::span<const Point> points, Deadline deadline, bool any) {
+  HALYARD_RETURN_IF_ERROR(check_points(points));
+  if (points.empty()) return {};
+  return traced_wait(engine, trace::kWaitFor, points,
+                     [&] { return Waiter(engine, points, any).wait(deadline); });
 }
 
 }  // namespace
@@ -218,18 +214,18 @@ Status wait(Engine& engine, const Point* points, std::size_t count, Deadline dea
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
   if (look(value) == Look::kReached) return {};
   const Point point{this, value};
-  return timeline::wait(engine_, &point, 1, deadline, false);
+  return timeline::wait(engine_, {&point, 1}, deadline, false);
 }
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
   const Point point{this, value};
-  return traced_wait(engine_, trace::kWaitFor, &point, 1, [&] {
+  return traced_wait(engine_, trace::kWaitFor, {&point, 1}, [&] {
     if (issued.lane != nullptr && issued.lane->help(issued.sequence)) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       (void)issued.lane->try_retire();
     }
     Status status;
-    if (look(value) != Look::kReached) status = Waiter(engine_, &point, 1, false).wait(deadline);
+    if (look(value) != Look::kReached) status = Waiter(engine_, {&point, 1}, false).wait(deadline);
     // It was issued without a doorbell, because we were to help. The deadline has passed, or others
     // have decided the wait: watching its lane arms it, and arming rings.
     if (issued.lane != nullptr && issued.lane->retired() < issued.sequence) [[unlikely]] {
@@ -239,12 +235,12 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& i
   });
 }
 
-Status wait_all(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {
-  return wait(engine, points, count, deadline, false);
+Status wait_all(Engine& engine, std::span<const Point> points, Deadline deadline) {
+  return wait(engine, points, deadline, false);
 }
 
-Status wait_any(Engine& engine, const Point* points, std::size_t count, Deadline deadline) {
-  return wait(engine, points, count, deadline, true);
+Status wait_any(Engine& engine, std::span<const Point> points, Deadline deadline) {
+  return wait(engine, points, deadline, true);
 }
 
 }  // namespace halyard::inline v0::timeline

@@ -25,6 +25,7 @@ constexpr Making kMakings[] = {
     {"one_worker", "cpu://?workers=1"},
 #if HALYARD_DRIVER_SERIAL
     {"serial", "serial://?devices=2"},
+    {"serial_apart", "serial://?devices=2&peers=0"},
 #endif
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own". Its lanes hold what is
-// issued until the test runs them, or run it at once when `automatic`. Control sees everything it
-// does.
+// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own" (of waits and memory),
+// "fake://?memory=own". Its lanes hold what is issued until the test runs them, or run it at once
+// when `automatic`. Control sees everything it does.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -77,6 +77,9 @@ struct Control {
   void note(const char* call) const {
     if (inside) inside(call);
   }
+  // How devices of different domains answer; empty: as DeviceImpl does.
+  std::function<bool(const DeviceImpl& waiter, const DeviceImpl& producer)> can_wait_on;
+  std::function<bool(const DeviceImpl& user, const DeviceImpl& owner)> can_access;
 };
 
 class FakeMemory final : public Memory {
@@ -349,8 +352,12 @@ class FakeLane final : public timeline::NativeQueue {
 
 class FakeDevice final : public DeviceImpl {
  public:
-  FakeDevice(std::shared_ptr<Control> control, unsigned ordinal, const void* domain)
-      : control_(std::move(control)), domain_(domain != nullptr ? domain : this) {
+  // A domain that is null is its own.
+  FakeDevice(std::shared_ptr<Control> control, unsigned ordinal, const void* wait_domain,
+             const void* memory_domain)
+      : control_(std::move(control)),
+        wait_domain_(wait_domain != nullptr ? wait_domain : this),
+        domain_(memory_domain != nullptr ? memory_domain : this) {
     info_.uri = "fake://" + std::to_string(ordinal);
     info_.driver = "fake";
     info_.name = "a fake";
@@ -364,9 +371,18 @@ class FakeDevice final : public DeviceImpl {
   }
 
   const DeviceInfo& info() const noexcept override { return info_; }
-  const void* domain() const noexcept override { return domain_; }
+  const void* wait_domain() const noexcept override { return wait_domain_; }
+  const void* memory_domain() const noexcept override { return domain_; }
   timeline::EntryGuard* entry_guard() const noexcept override { return control_->guard.get(); }
   bool frees_may_block() const noexcept override { return control_->frees_may_block; }
+  bool can_wait_on(const DeviceImpl& producer) const noexcept override {
+    return control_->can_wait_on ? control_->can_wait_on(*this, producer)
+                                 : DeviceImpl::can_wait_on(producer);
+  }
+  bool can_access(const DeviceImpl& owner) const noexcept override {
+    return control_->can_access ? control_->can_access(*this, owner)
+                                : DeviceImpl::can_access(owner);
+  }
   Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
     control_->note("allocate");
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
@@ -411,6 +427,7 @@ class FakeDevice final : public DeviceImpl {
 
  private:
   std::shared_ptr<Control> control_;
+  const void* const wait_domain_;
   const void* const domain_;
   FakeBuilder builder_{control_};
   DeviceInfo info_;
@@ -427,12 +444,14 @@ class FakeDriver final : public Driver {
   }
   Result<std::vector<std::unique_ptr<DeviceImpl>>> open(const Uri& uri) override {
     static const int shared_domain = 0;
+    const bool own = uri.options.contains("domain");
     const auto devices = uri.options.find("devices");
     const int count = devices == uri.options.end() ? 1 : std::stoi(devices->second);
     std::vector<std::unique_ptr<DeviceImpl>> impls;
     for (int i = 0; i < count; ++i) {
       impls.push_back(std::make_unique<FakeDevice>(
-          control_, i, uri.options.contains("domain") ? nullptr : &shared_domain));
+          control_, i, own ? nullptr : &shared_domain,
+          own || uri.options.contains("memory") ? nullptr : &shared_domain));
     }
     return impls;
   }

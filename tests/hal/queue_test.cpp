@@ -343,6 +343,22 @@ TEST_F(QueueOperation, DispatchTakesAtMostTheDevicesGroupsInEachDimension) {
   EXPECT_ERROR(dispatch({.items = {1, 1, ~0ull}}), StatusCode::kOutOfRange, "more than 1024");
 }
 
+TEST_F(QueueOperation, IndirectDispatchIsUnimplementedWhereTheDeviceDoesNotReadCounts) {
+  control->limits.indirect_dispatch = false;
+  const Device other = registry.open("fake://").value();
+  const Function function = load(other).function(0).value();
+  const Buffer x = buffer(64);
+  const Semaphore done = other.create_semaphore().value();
+  EXPECT_ERROR(
+      other.queue().dispatch_indirect(function, x, {x, x}, {1.f, 2u}, {.signal = {{done, 1}}}),
+      StatusCode::kUnimplemented,
+      "dispatch_indirect of saxpy: group counts: the device does not read them");
+  EXPECT_ERROR(Recorder(other).dispatch_indirect(function, x, {x, x}, {1.f, 2u}).finish().status(),
+               StatusCode::kUnimplemented, "dispatch_indirect");
+  EXPECT_EQ(done.query().value(), 0u);
+  EXPECT_TRUE(other.queue().dispatch(function, {.items = 1}, {x, x}, {1.f, 2u}, {}).ok());
+}
+
 TEST_F(QueueOperation, ACopyQueueRunsNoKernels) {
   const Buffer x = buffer(4);
   EXPECT_ERROR(copy_queue.dispatch(saxpy, {.items = 1}, {x, x}, {1.f, 1u}, {}),

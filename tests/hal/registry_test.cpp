@@ -92,10 +92,98 @@ TEST_F(Registry, DomainsDecideOnNativeEdges) {
 
 TEST_F(Registry, TooManyDomainsAreAnError) {
   std::vector<Device> devices;
-  for (int i = 0; i < 5; ++i) devices.push_back(registry.open("fake://?domain=own").value());
+  for (int i = 0; i < 15; ++i) devices.push_back(registry.open("fake://?domain=own").value());
   EXPECT_ERROR(registry.open("fake://?domain=own").status(), StatusCode::kResourceExhausted,
-               "at most 5 groups");
-  EXPECT_EQ(control->open_devices, 5);
+               "at most 15 groups of devices that wait on each other");
+  EXPECT_EQ(control->open_devices, 15);
+}
+
+TEST_F(Registry, TooManyMemoryDomainsAreAnError) {
+  std::vector<Device> devices;
+  for (int i = 0; i < 64; ++i) devices.push_back(registry.open("fake://?memory=own").value());
+  EXPECT_ERROR(registry.open("fake://?memory=own").status(), StatusCode::kResourceExhausted,
+               "at most 64 groups of devices that share memory");
+  EXPECT_EQ(control->open_devices, 64);
+}
+
+// As cpu queues can watch a word that a GPU writes, but not the other way round.
+TEST_F(Registry, AWaitAcrossDomainsIsNativeInTheDirectionThatTheDriverAllows) {
+  control->automatic = false;
+  const Device gpu = registry.open("fake://?domain=own").value();
+  control->can_wait_on = [&](const DeviceImpl& waiter, const DeviceImpl& producer) {
+    return &waiter != &*gpu.object()->driver() && &producer == &*gpu.object()->driver();
+  };
+  const Device cpu = registry.open("fake://?domain=own").value();
+  const Semaphore s = gpu.create_semaphore().value();
+  const Semaphore back = gpu.create_semaphore().value();
+  ASSERT_TRUE(gpu.queue().barrier({.signal = {{s, 1}}}).ok());
+  ASSERT_TRUE(cpu.queue().barrier({.wait = {{s, 1}}, .signal = {{back, 1}}}).ok());
+  EXPECT_EQ(control->lanes[2]->pending(), 1u) << "issued with an edge";
+  ASSERT_TRUE(gpu.queue().barrier({.wait = {{back, 1}}, .signal = {{s, 2}}}).ok());
+  EXPECT_EQ(control->lanes[0]->pending(), 1u) << "the second one is parked";
+  control->lanes[0]->run();
+  control->lanes[2]->run();
+  while (control->lanes[0]->pending() == 0) std::this_thread::yield();
+  control->lanes[0]->run();
+  EXPECT_TRUE(s.wait(2, 20s).ok());
+}
+
+TEST_F(Registry, APairOfDomainsIsAskedOnceInBothDirections) {
+  int waits = 0, accesses = 0;
+  control->can_wait_on = [&](const auto&, const auto&) { return ++waits, false; };
+  control->can_access = [&](const auto&, const auto&) { return ++accesses, false; };
+  const auto shared = registry.open_all("fake://?devices=3").value();
+  EXPECT_EQ(waits + accesses, 0) << "devices of one domain are peers";
+  const Device own = registry.open("fake://?domain=own").value();
+  EXPECT_EQ(waits, 2);
+  EXPECT_EQ(accesses, 2);
+  const Device again = registry.open("fake://").value();
+  EXPECT_EQ(waits + accesses, 4);
+}
+
+// What could not be asked when the second domain opened is asked once both have a device.
+TEST_F(Registry, AClosedDeviceIsNotAsked) {
+  int accesses = 0;
+  control->can_access = [&](const auto&, const auto&) { return ++accesses, true; };
+  registry.open("fake://").value();
+  while (control->open_devices != 0) std::this_thread::yield();
+  const Device own = registry.open("fake://?domain=own").value();
+  EXPECT_EQ(accesses, 0);
+  const Device shared = registry.open("fake://").value();
+  EXPECT_EQ(accesses, 2);
+  EXPECT_TRUE(own.can_access(shared));
+}
+
+// Peer access is a pair's: device 0 reaches 1, and neither 1 reaches 0 nor 0 reaches 2.
+TEST_F(Registry, MemoryIsUsedInTheDirectionThatTheDriverAllows) {
+  control->can_access = [](const DeviceImpl& user, const DeviceImpl& owner) {
+    return user.info().uri == "fake://0" && owner.info().uri == "fake://1";
+  };
+  const auto devices = registry.open_all("fake://?devices=3&memory=own").value();
+  const auto can_access = [&](int user, int owner) {
+    return devices[static_cast<std::size_t>(user)].can_access(
+        devices[static_cast<std::size_t>(owner)]);
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(can_access(i, i));
+  EXPECT_TRUE(can_access(0, 1));
+  EXPECT_FALSE(can_access(1, 0));
+  EXPECT_FALSE(can_access(0, 2));
+  const Buffer of_0 = devices[0].allocate({.size = 64}).value();
+  const Buffer of_1 = devices[1].allocate({.size = 64}).value();
+  EXPECT_TRUE(devices[0].queue().fill(of_1, 0, 4, {}).ok());
+  EXPECT_ERROR(devices[1].queue().fill(of_0, 0, 4, {}), StatusCode::kPermissionDenied,
+               "memory of fake://0 cannot be used by fake://1");
+  // These devices wait on each other as before: only their memory is their own.
+  EXPECT_TRUE(devices[0].queue().barrier({}).ok());
+}
+
+TEST_F(Registry, NoDeviceReachesMemoryOfAnotherRuntimeOrOfNothing) {
+  const Device device = registry.open("fake://").value();
+  DriverRegistry other;
+  ASSERT_TRUE(other.add(std::make_unique<testing::FakeDriver>(control)).ok());
+  EXPECT_FALSE(device.can_access(other.open("fake://").value()));
+  EXPECT_FALSE(device.can_access(Device()));
+  EXPECT_FALSE(Device().can_access(device));
 }
 
 TEST(SteppedRegistry, RunsNoThreadOfItsOwn) {

@@ -34,6 +34,8 @@ TEST_F(SerialDriver, OpensAllDevicesOrOne) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].info().uri, "serial://2?devices=3");
   EXPECT_EQ(open("serial://1?devices=2").info().uri, "serial://1?devices=2");
+  EXPECT_EQ(open("serial://1?peers=0&devices=2").info().uri, "serial://1?devices=2&peers=0");
+  EXPECT_EQ(open("serial://?peers=0").info().uri, "serial://0?peers=0");
   const auto listed = registry_.enumerate().value();
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed[0].uri, "serial://0");
@@ -42,7 +44,7 @@ TEST_F(SerialDriver, OpensAllDevicesOrOne) {
 
 TEST_F(SerialDriver, NamesWhatIsWrongWithAUri) {
   for (const char* uri : {"serial://?devices=0", "serial://?devices=65", "serial://?devices=x",
-                          "serial://?workers=1"}) {
+                          "serial://?workers=1", "serial://?peers=2"}) {
     const Status status = registry_.open(uri).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
     EXPECT_EQ(status.message().find("serial: "), 0u) << status.message();
@@ -50,6 +52,15 @@ TEST_F(SerialDriver, NamesWhatIsWrongWithAUri) {
   for (const char* uri : {"serial://1", "serial://x", "serial://2?devices=2"}) {
     EXPECT_EQ(registry_.open(uri).status().code(), StatusCode::kNotFound) << uri;
   }
+}
+
+TEST_F(SerialDriver, DevicesThatAreNoPeersReachNoMemoryButTheirOwn) {
+  const auto apart = registry_.open_all("serial://?devices=2&peers=0").value();
+  EXPECT_TRUE(apart[0].can_access(apart[0]));
+  EXPECT_FALSE(apart[0].can_access(apart[1]));
+  EXPECT_FALSE(apart[1].can_access(open()));
+  EXPECT_TRUE(apart[1].can_access(open("serial://1?devices=2&peers=0"))) << "the same device";
+  EXPECT_TRUE(open().can_access(open("serial://1?devices=2")));
 }
 
 TEST_F(SerialDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {

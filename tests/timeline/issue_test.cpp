@@ -427,7 +427,7 @@ TEST(SteadyState, ReusesSubmissionsInsteadOfAllocating) {
     EXPECT_EQ(submission, first) << "the one that just ended";
     submission->emplace<Operation>();
     const Point signal{semaphore.get(), i};
-    ASSERT_TRUE(queue->submit(*submission, {nullptr, 0, &signal, 1}, nullptr).ok());
+    ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr).ok());
     queue.native().run();
     ASSERT_EQ(semaphore->query().value(), i);
   }

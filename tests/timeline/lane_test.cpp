@@ -266,7 +266,7 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
     Submission* submission = queue->allocate().value();
     submission->emplace<Operation>();
     const Point signal{semaphore.get(), value};
-    return queue->submit(*submission, {nullptr, 0, &signal, 1}, nullptr);
+    return queue->submit(*submission, {.signals = {&signal, 1}}, nullptr);
   };
   EXPECT_TRUE(submit(1).ok());
   Lane* lane = nullptr;

@@ -336,6 +336,7 @@ class World {
                         Domain domain = kDomain, std::uint32_t backlog = 1u << 20) {
     auto& queue = *queues.emplace_back(std::make_unique<QueueUnderTest>());
     queue.capabilities = capabilities;
+    queue.guard = Ref<EntryGuard>(guard);
     queue.queue =
         Queue::create(on, queue, {.name = name, .domain = domain, .backlog_limit = backlog})
             .value();
@@ -353,8 +354,7 @@ class World {
     Submission* submission = queue->allocate().value();
     submission->emplace<Operation>(&log, number, resource);
     submission->set_depth(depth);
-    return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
-                         out);
+    return queue->submit(*submission, {waits, signals}, out);
   }
   Status host_call(QueueUnderTest& queue, std::function<Status()> call, Points waits,
                    Points signals, bool own_thread = false) {
@@ -363,8 +363,7 @@ class World {
     submission->set_host_call(
         [](void* payload) { return (*static_cast<std::function<Status()>*>(payload))(); },
         own_thread);
-    return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
-                         nullptr);
+    return queue->submit(*submission, {waits, signals}, nullptr);
   }
 
   // A wait that sleeps once, and then finds its deadline passed.
@@ -400,6 +399,7 @@ class World {
 
   StepWorkSource work_source;
   Engine engine;
+  EntryGuard* guard = nullptr;  // of the lanes of queues made from now on
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<QueueUnderTest>> queues;
   std::vector<int> log;

@@ -248,7 +248,7 @@ TEST(Rule6WaitAll, EndsAtTheFirstFailureThoughOthersArePending) {
   auto a = world.semaphore(), b = world.semaphore();
   b->fail(Status(StatusCode::kDataLoss, "x"));
   const Point points[] = {{a.get(), 1}, {b.get(), 1}};
-  EXPECT_EQ(code(wait_all(world.engine, points, 2, kForever)), StatusCode::kDataLoss);
+  EXPECT_EQ(code(wait_all(world.engine, points, kForever)), StatusCode::kDataLoss);
 }
 
 TEST(Rule6WaitAny, PrefersSuccessToFailure) {
@@ -256,15 +256,15 @@ TEST(Rule6WaitAny, PrefersSuccessToFailure) {
   auto a = world.semaphore(), b = world.semaphore(1);
   a->fail(Status(StatusCode::kDataLoss, "x"));
   const Point points[] = {{a.get(), 1}, {b.get(), 1}};
-  EXPECT_TRUE(wait_any(world.engine, points, 2, kNow).ok());
+  EXPECT_TRUE(wait_any(world.engine, points, kNow).ok());
   const Point failed[] = {{a.get(), 1}, {b.get(), 2}};
-  EXPECT_EQ(code(wait_any(world.engine, failed, 2, kNow)), StatusCode::kDataLoss);
+  EXPECT_EQ(code(wait_any(world.engine, failed, kNow)), StatusCode::kDataLoss);
 }
 
 TEST(Rule6Waits, EmptyListsAreSatisfied) {
   World world;
-  EXPECT_TRUE(wait_all(world.engine, nullptr, 0, kForever).ok());
-  EXPECT_TRUE(wait_any(world.engine, nullptr, 0, kForever).ok());
+  EXPECT_TRUE(wait_all(world.engine, {}, kForever).ok());
+  EXPECT_TRUE(wait_any(world.engine, {}, kForever).ok());
 }
 
 // The doorbell was left out because the waiter was to help; arming the lane rings it.
@@ -276,11 +276,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>();
   IssuedAt issued;
-  ASSERT_TRUE(queue
-                  ->submit(*submission,
-                           {.signals = &signal, .signal_count = 1, .doorbell = Doorbell::kDefer},
-                           nullptr, &issued)
-                  .ok());
+  ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr, &issued).ok());
   ASSERT_EQ(issued.sequence, 1u);
   EXPECT_EQ(code(done->wait(1, kNow, issued)), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(queue.native().doorbells, 0);
@@ -299,11 +295,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindWhenOthersDecideTheWait) {
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>();
   IssuedAt issued;
-  ASSERT_TRUE(queue
-                  ->submit(*submission,
-                           {.signals = &signal, .signal_count = 1, .doorbell = Doorbell::kDefer},
-                           nullptr, &issued)
-                  .ok());
+  ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr, &issued).ok());
   ASSERT_TRUE(done->signal(2).ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());
   (void)world.engine.step_completion();
@@ -318,15 +310,10 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   const Point wait{start.get(), 1}, signal{done.get(), 1};
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>();
-  ASSERT_TRUE(queue
-                  ->submit(*submission,
-                           {.waits = &wait,
-                            .wait_count = 1,
-                            .signals = &signal,
-                            .signal_count = 1,
-                            .doorbell = Doorbell::kDefer},
-                           nullptr)
-                  .ok());
+  IssuedAt issued;
+  ASSERT_TRUE(
+      queue->submit(*submission, {.waits = {&wait, 1}, .signals = {&signal, 1}}, nullptr, &issued)
+          .ok());
   ASSERT_TRUE(start->signal(1).ok());
   EXPECT_EQ(queue.native().doorbells, 1);
 }
@@ -340,11 +327,7 @@ TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
   Submission* submission = queue->allocate().value();
   submission->emplace<Operation>(&world.log, 7, world.resource);
   IssuedAt issued;
-  ASSERT_TRUE(queue
-                  ->submit(*submission,
-                           {.signals = &signal, .signal_count = 1, .doorbell = Doorbell::kDefer},
-                           nullptr, &issued)
-                  .ok());
+  ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr, &issued).ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());
   EXPECT_EQ(world.log, std::vector{7});
   EXPECT_EQ(queue.native().poll_calls, 1);
@@ -417,7 +400,7 @@ TEST(Wait, BlockedThreadGetsTheFailure) {
     a->fail(Status(StatusCode::kUnavailable, "gone"));
   });
   const Point points[] = {{a.get(), 1}, {b.get(), 5}};
-  EXPECT_EQ(code(wait_all(world.engine, points, 2, kForever)), StatusCode::kUnavailable);
+  EXPECT_EQ(code(wait_all(world.engine, points, kForever)), StatusCode::kUnavailable);
   EXPECT_EQ(b->query().value(), 4u);
 }
 
@@ -433,7 +416,7 @@ TEST(Wait, AnyOfManyWakesForOne) {
     while (world.work_source.parks == 0) std::this_thread::yield();
     EXPECT_TRUE(semaphores[33]->signal(1).ok());
   });
-  EXPECT_TRUE(wait_any(world.engine, points.data(), points.size(), kForever).ok());
+  EXPECT_TRUE(wait_any(world.engine, points, kForever).ok());
 }
 
 TEST(Rule28Waiters, OneThatWasPoppedStaysUntilThePoppersFinalStore) {

@@ -49,13 +49,7 @@ class LiveWorld {
     QueueUnderTest& on = *queues[static_cast<std::size_t>(queue)];
     Submission* submission = on->allocate().value();
     submission->emplace<Operation>(nullptr, 0, world.resource);
-    return on->submit(*submission,
-                      {.waits = waits.data(),
-                       .wait_count = waits.size(),
-                       .signals = signals.data(),
-                       .signal_count = signals.size(),
-                       .room = kForever},
-                      out);
+    return on->submit(*submission, {.waits = waits, .signals = signals, .room = kForever}, out);
   }
 
   World world;

@@ -381,8 +381,7 @@ Status host_work(QueueUnderTest& queue, Submission*& started, World::Points wait
   submission->emplace<Started>(&started);
   submission->set_host_work(
       [](Submission& self) noexcept { *static_cast<Started*>(self.payload())->at = &self; });
-  return queue->submit(*submission, {waits.data(), waits.size(), signals.data(), signals.size()},
-                       nullptr);
+  return queue->submit(*submission, {waits, signals}, nullptr);
 }
 
 TEST(HostWork, StartsWhenItsWaitsAreReachedAndSignalsWhenItIsEnded) {

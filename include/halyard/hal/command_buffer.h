@@ -99,6 +99,7 @@ class HALYARD_EXPORT Recorder {
 
   // The same over as many workgroups as `groups` says: three uint32 (x, y, z), 4-aligned, that the
   // device reads when the command runs, after what is ordered before it. Any zero runs nothing.
+  // kUnimplemented as in Queue::dispatch_indirect.
   Recorder& dispatch_indirect(const Function& function, const BindingRef& groups,
                               View<BindingRef> bindings, View<Constant> constants = {});
 

@@ -65,6 +65,10 @@ class HALYARD_EXPORT Device {
   // Ok, or the kDeviceLost failure with its native origin.
   Status status() const;
 
+  // Whether work of this device can use memory of `owner`. Always of its own, and of other devices
+  // as the hardware has it: not of devices of other runtimes. False for empty handles.
+  bool can_access(const Device& owner) const noexcept;
+
   // The device's queue of that kind; the same one every time. Empty for an unknown kind.
   Queue queue(QueueKind kind = QueueKind::kCompute) const noexcept;
 

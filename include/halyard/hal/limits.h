@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeviceLimits: the most that a device takes. What is alike on every device is a constant of the
-// object that it concerns (kMaxSlots, kMaxRank, kImportAlignment).
+// DeviceLimits: the most that a device takes, and what it cannot. What is alike on every device is
+// a constant of the object that it concerns (kMaxSlots, kMaxRank, kImportAlignment).
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,15 @@ struct DeviceLimits {
   std::uint32_t max_bindings = 0;
   std::uint32_t max_constants_bytes = 0;
 
-  // Submissions of one queue that the device holds at a time. What is ready beyond that waits in host
-  // memory, up to max_backlog of each queue; then submitting answers kResourceExhausted, or waits as
-  // SubmitInfo::room says. How many wait for their points is not limited.
+  // Submissions of one queue that the device holds at a time. What is ready beyond that waits in
+  // host memory, up to max_backlog of each queue; then submitting answers kResourceExhausted, or
+  // waits as SubmitInfo::room says. How many wait for their points is not limited.
   std::uint32_t max_in_flight = 0;
   std::uint32_t max_backlog = 1u << 20;
+
+  // Whether the device reads the group counts of a dispatch from its memory. Without it
+  // dispatch_indirect answers kUnimplemented: the host never reads them in its place.
+  bool indirect_dispatch = true;
 };
 
 }  // namespace halyard::inline v0::hal

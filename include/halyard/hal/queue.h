@@ -87,7 +87,8 @@ class HALYARD_EXPORT Queue {
   Status dispatch(const Launch& launch, const SubmitInfo& info) const;
   // Over as many workgroups as `groups` says: three uint32 (x, y, z) from a multiple of 4 on,
   // counted from the start of the allocation. The device reads them when the waits are reached; the
-  // host never does. Any zero runs nothing.
+  // host never does. Any zero runs nothing. kUnimplemented: a device that does not read them
+  // (DeviceLimits::indirect_dispatch).
   Status dispatch_indirect(const Function& function, const BufferRange& groups,
                            View<BufferRange> bindings, View<Constant> constants,
                            const SubmitInfo& info) const;

@@ -29,6 +29,7 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/types.h"
+#include "halyard/timeline/point.h"
 
 namespace halyard::inline v0 {
 
@@ -86,6 +87,11 @@ class HALYARD_EXPORT Semaphore {
   // submitted by this call; callbacks (on_reach) may run in it.
   Status signal(std::uint64_t value) const;
 
+  // As signal(), for a thread that must call neither a driver nor a callback: a host function that
+  // a CUDA stream runs, a notice of a native library. Work that this releases is submitted, and
+  // callbacks run, on a thread of the runtime, a little later.
+  Status post(std::uint64_t value) const;
+
   // Fails it, and releases as signal() does. The first failure wins; a later one, or an ok status,
   // changes nothing.
   void fail(const Status& status) const;
@@ -142,18 +148,7 @@ class HALYARD_EXPORT Semaphore {
 };
 
 // (semaphore, value): a view, valid for the call it is passed to.
-class Point {
- public:
-  Point() noexcept = default;
-  Point(const Semaphore& semaphore, std::uint64_t value) noexcept
-      : semaphore_(semaphore.object()), value_(value) {}
-  timeline::Semaphore* semaphore() const noexcept { return semaphore_; }
-  std::uint64_t value() const noexcept { return value_; }
-
- private:
-  timeline::Semaphore* semaphore_ = nullptr;
-  std::uint64_t value_ = 0;
-};
+using timeline::Point;
 using Points = View<Point>;
 
 // As Semaphore::wait, for several points. Besides: kPermissionDenied: semaphores of different

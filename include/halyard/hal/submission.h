@@ -63,6 +63,10 @@ struct ExecuteInfo {
   Points signal{};
   Submission* submission = nullptr;
   Deadline room = kNow;
+
+  operator SubmitInfo() const noexcept {  // without the bindings
+    return {.wait = wait, .signal = signal, .submission = submission, .room = room};
+  }
 };
 
 }  // namespace hal

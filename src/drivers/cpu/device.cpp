@@ -27,7 +27,9 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Place
   return device;
 }
 
-const void* Device::domain() const noexcept { return cpu::domain(); }
+const void* Device::wait_domain() const noexcept { return cpu::domain(); }
+
+const void* Device::memory_domain() const noexcept { return cpu::domain(); }
 
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {

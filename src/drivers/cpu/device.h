@@ -25,7 +25,8 @@ class Device final : public hal::DeviceImpl {
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
-  const void* domain() const noexcept override;
+  const void* wait_domain() const noexcept override;
+  const void* memory_domain() const noexcept override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;

@@ -23,9 +23,10 @@ void unmap(void* pointer, std::uint64_t size) noexcept {
 
 class HostMemory final : public hal::Memory {
  public:
-  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, std::uint64_t mapped) noexcept
+  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, std::uint64_t mapped,
+             const void* domain) noexcept
       : Memory(size, type, static_cast<std::byte*>(pointer),
-               reinterpret_cast<std::uintptr_t>(pointer), serial::domain()),
+               reinterpret_cast<std::uintptr_t>(pointer), domain),
         mapped_(mapped) {}
 
  private:
@@ -38,27 +39,22 @@ class HostMemory final : public hal::Memory {
 
 }  // namespace
 
-const void* domain() noexcept {
-  static constexpr char kDomain = 0;
-  return &kDomain;
-}
-
 // Pages, so that every alignment holds; at least one, so that nothing has an address too.
-Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type) {
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type, const void* domain) {
   const std::uint64_t mapped = std::max<std::uint64_t>(size, 1);
   void* const pointer = base::native_call(kMap, [&] {
     return mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   });
   if (pointer != MAP_FAILED) {
-    auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped);
+    auto* memory = new (std::nothrow) HostMemory(size, type, pointer, mapped, domain);
     if (memory != nullptr) return Ref<hal::Memory>(Ref<HostMemory>::adopt(memory));
     unmap(pointer, mapped);
   }
   return error(StatusCode::kResourceExhausted, "serial: no memory for {} bytes", size);
 }
 
-Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) {
-  auto* memory = new (std::nothrow) HostMemory(size, hal::MemoryType::kHostLocal, data, 0);
+Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size, const void* domain) {
+  auto* memory = new (std::nothrow) HostMemory(size, hal::MemoryType::kHostLocal, data, 0, domain);
   if (memory == nullptr) {
     return error(StatusCode::kResourceExhausted, "serial: no memory to import");
   }

@@ -12,14 +12,10 @@
 
 namespace halyard::inline v0::serial {
 
-// What all serial devices of a process have in common: each may use the others' memory, and wait
-// for their lanes.
-const void* domain() noexcept;
-
-// Aligned to a page. kResourceExhausted with the size.
-Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type);
+// Aligned to a page; of the device whose memory domain that is. kResourceExhausted with the size.
+Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type, const void* domain);
 
 // The host's [data, data + size) as it is. kResourceExhausted.
-Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size);
+Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size, const void* domain);
 
 }  // namespace halyard::inline v0::serial

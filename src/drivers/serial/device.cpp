@@ -11,18 +11,17 @@
 
 namespace halyard::inline v0::serial {
 
-Device::Device(hal::DeviceInfo info) : info_(std::move(info)) {}
+Device::Device(hal::DeviceInfo info, const void* domain)
+    : info_(std::move(info)), domain_(domain) {}
 
 Device::~Device() { close(); }
 
-const void* Device::domain() const noexcept { return serial::domain(); }
-
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
-  return serial::allocate(size, type);
+  return serial::allocate(size, type, domain_);
 }
 
 Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
-  return serial::import_memory(data, size);
+  return serial::import_memory(data, size, domain_);
 }
 
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {

@@ -15,11 +15,13 @@ inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs a thread
 
 class Device final : public hal::DeviceImpl {
  public:
-  explicit Device(hal::DeviceInfo info);
+  // `domain`: of its lanes and its memory.
+  Device(hal::DeviceInfo info, const void* domain);
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
-  const void* domain() const noexcept override;
+  const void* wait_domain() const noexcept override { return domain_; }
+  const void* memory_domain() const noexcept override { return domain_; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
@@ -32,6 +34,7 @@ class Device final : public hal::DeviceImpl {
 
  private:
   const hal::DeviceInfo info_;
+  const void* const domain_;
   base::Mutex mutex_;  // guards the rest
   std::unique_ptr<Lane> lanes_[kMaxLanes];
   unsigned lane_count_ = 0;

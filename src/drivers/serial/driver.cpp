@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/serial/driver.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,10 +31,49 @@ constexpr hal::DeviceLimits kLimits{
     .max_in_flight = kMaxInFlight,
 };
 
-hal::DeviceInfo describe(unsigned ordinal, unsigned devices) {
+struct Options {
+  unsigned devices = 1;
+  unsigned peers = 1;
+};
+
+// The wait and memory domain of a device.
+const void* domain_of(unsigned ordinal, const Options& options) {
+  static constexpr char kOfPeers = 0;
+  static constexpr char kOwn[kMaxDevices] = {};
+  return options.peers != 0 ? &kOfPeers : &kOwn[ordinal];
+}
+
+Result<Options> read_options(const hal::Uri& uri) {
+  Options options;
+  for (const auto& [name, value] : uri.options) {
+    const struct {
+      std::string_view name;
+      unsigned least, most;
+      unsigned& value;
+    } known[] = {{"devices", 1, kMaxDevices, options.devices}, {"peers", 0, 1, options.peers}};
+    const auto option =
+        std::ranges::find_if(known, [&](const auto& it) { return it.name == name; });
+    if (option == std::end(known)) {
+      return error(StatusCode::kInvalidArgument,
+                   "serial: unknown option '{}'; there are devices, peers", name);
+    }
+    const auto number = base::parse_number(value, option->least, option->most);
+    if (!number) {
+      return error(StatusCode::kInvalidArgument, "serial: option {} is '{}', not {} to {}", name,
+                   value, option->least, option->most);
+    }
+    option->value = *number;
+  }
+  return options;
+}
+
+hal::DeviceInfo describe(unsigned ordinal, const Options& options) {
   hal::DeviceInfo info;
-  info.uri = devices == 1 ? base::format("serial://{}", ordinal)
-                          : base::format("serial://{}?devices={}", ordinal, devices);
+  info.uri = base::format("serial://{}{}{}", ordinal,
+                          options.devices == 1 ? "" : base::format("?devices={}", options.devices),
+                          options.peers != 0     ? ""
+                          : options.devices == 1 ? "?peers=0"
+                                                 : "&peers=0");
   info.driver = "serial";
   info.name = base::processor_name();
   for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);
@@ -48,36 +88,25 @@ class SerialDriver final : public hal::Driver {
   std::string_view name() const noexcept override { return "serial"; }
 
   Result<std::vector<hal::DeviceInfo>> enumerate() override {
-    return std::vector<hal::DeviceInfo>{describe(0, 1)};
+    return std::vector<hal::DeviceInfo>{describe(0, {})};
   }
 
   Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
-    unsigned count = 1;
-    for (const auto& [name, value] : uri.options) {
-      if (name != "devices") {
-        return error(StatusCode::kInvalidArgument, "serial: unknown option '{}'; there is devices",
-                     name);
-      }
-      const auto number = base::parse_number(value, 1, kMaxDevices);
-      if (!number) {
-        return error(StatusCode::kInvalidArgument, "serial: option devices is '{}', not 1 to {}",
-                     value, kMaxDevices);
-      }
-      count = *number;
-    }
-    unsigned first = 0, end = count;
+    HALYARD_ASSIGN_OR_RETURN(const Options options, read_options(uri));
+    unsigned first = 0, end = options.devices;
     if (!uri.path.empty()) {
-      const auto ordinal = base::parse_number(uri.path, 0, count - 1);
+      const auto ordinal = base::parse_number(uri.path, 0, options.devices - 1);
       if (!ordinal) {
         return error(StatusCode::kNotFound, "serial: no device '{}'; there are {}, from 0",
-                     uri.path, count);
+                     uri.path, options.devices);
       }
       first = *ordinal;
       end = first + 1;
     }
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = first; ordinal < end; ++ordinal) {
-      devices.push_back(std::make_unique<Device>(describe(ordinal, count)));
+      devices.push_back(
+          std::make_unique<Device>(describe(ordinal, options), domain_of(ordinal, options)));
     }
     return devices;
   }

@@ -3,11 +3,13 @@
 // The serial driver: the smallest there is, to read and to copy (docs/add-a-driver.md). Work runs
 // on the host, on one thread for each queue, in the order of its issue.
 //
-// "serial://" names all devices, "serial://K" the one of ordinal K. One option:
+// "serial://" names all devices, "serial://K" the one of ordinal K. Options:
 //
 //   devices=N   how many devices there are: 1 to 64, default 1
-//
-// Devices share cores and memory. All of them, also of different opens, are one domain.
+//   peers=N     1, the default: devices wait on each other's lanes and use each other's memory,
+//   also
+//               those of different opens. 0: they do neither, and each is a wait domain of its own,
+//               of which a runtime takes 15
 #pragma once
 
 #include "halyard/base/status.h"

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DomainTreaps: the waiters or the promises of a semaphore, ordered by value, one treap for each
+// domain. Not thread-safe; the semaphore's lock guards it.
+#pragma once
+
+#include <new>
+
+#include "base/treap.h"
+#include "timeline/domain.h"
+
+namespace halyard::inline v0::timeline {
+
+class DomainTreaps {
+ public:
+  // Domains below this one cost no allocation: the host and what a program usually opens. In a
+  // simulation so few that some do.
+#ifdef HALYARD_SIMULATION
+  static constexpr Domain kInPlace = 2;
+#else
+  static constexpr Domain kInPlace = 4;
+#endif
+
+  DomainTreaps() noexcept = default;
+  ~DomainTreaps() { delete[] others_; }
+  DomainTreaps(const DomainTreaps&) = delete;
+  DomainTreaps& operator=(const DomainTreaps&) = delete;
+
+  // Before the first insert() of a domain that is not in place. False: no memory.
+  [[nodiscard]] bool make_room() noexcept {
+    if (others_ == nullptr) others_ = new (std::nothrow) base::Treap[kDomainCount - kInPlace];
+    return others_ != nullptr;
+  }
+
+  // The domains that have nodes.
+  DomainSet used() const noexcept { return used_; }
+  bool empty() const noexcept { return used_.empty(); }
+
+  const base::Treap& operator[](Domain domain) const noexcept {
+    return domain < kInPlace ? in_place_[domain] : others_[domain - kInPlace];
+  }
+  void insert(Domain domain, base::TreapNode& node) noexcept {
+    treap(domain).insert(node);
+    used_.add(domain);
+  }
+  void erase(Domain domain, base::TreapNode& node) noexcept {
+    base::Treap& its = treap(domain);
+    its.erase(node);
+    if (its.empty()) used_.remove(domain);
+  }
+
+ private:
+  base::Treap& treap(Domain domain) noexcept {
+    return domain < kInPlace ? in_place_[domain] : others_[domain - kInPlace];
+  }
+
+  base::Treap in_place_[kInPlace];
+  base::Treap* others_ = nullptr;
+  DomainSet used_;
+};
+
+}  // namespace halyard::inline v0::timeline
