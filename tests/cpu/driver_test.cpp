@@ -29,7 +29,8 @@ TEST(CpuDriver, OpensAllDevicesOrOne) {
   const auto one = driver->open(uri("1", {{"devices", "2"}})).value();
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0]->info().uri, "cpu://1?devices=2");
-  EXPECT_EQ(one[0]->domain(), all[0]->domain());
+  EXPECT_EQ(one[0]->wait_domain(), all[0]->wait_domain());
+  EXPECT_EQ(one[0]->memory_domain(), all[0]->memory_domain());
 }
 
 TEST(CpuDriver, BadOptionsAreInvalidArgumentsThatNameThem) {

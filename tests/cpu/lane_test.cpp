@@ -114,7 +114,7 @@ TEST(CpuLane, IsBusyWhereASubmissionFitsWithoutItsEdgesOnly) {
 
 TEST(CpuLane, WaitsForAnEdgeOfAnotherDevicesLane) {
   auto first = stepped_device(), second = stepped_device();
-  EXPECT_EQ(first->domain(), second->domain());
+  EXPECT_EQ(first->wait_domain(), second->wait_domain());
   auto& producer = lane_of(*first);
   auto& consumer = lane_of(*second);
   hal::Operation barrier;

@@ -69,8 +69,8 @@ const hal::Operation kBarrier;
 
 TEST(SerialLane, RunsWhatIsIssuedInOrder) {
   const auto lane = make_lane();
-  const auto a = allocate(64, hal::MemoryType::kDeviceLocal).value();
-  const auto b = allocate(64, hal::MemoryType::kHostVisible).value();
+  const auto a = allocate(64, hal::MemoryType::kDeviceLocal, nullptr).value();
+  const auto b = allocate(64, hal::MemoryType::kHostVisible, nullptr).value();
   const hal::CommandRange whole_a{.memory = a.get(), .length = 64};
   const hal::CommandRange whole_b{.memory = b.get(), .length = 64};
   const hal::Operation first = fill(a, 0x0403'0201);
@@ -179,7 +179,7 @@ TEST(SerialLane, AnArmingThatIsReachedButNotToldYetHidesNoLaterOne) {
 
 TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   const auto never = make_lane(), lane = make_lane();
-  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal, nullptr).value();
   std::fill_n(memory->host_pointer(), 64, std::byte{0});
   const hal::Operation write = fill(memory, ~0u);
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
@@ -200,7 +200,7 @@ TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
 
 TEST(SerialLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
   const auto lane = make_lane();
-  const auto memory = allocate(1u << 20, hal::MemoryType::kDeviceLocal).value();
+  const auto memory = allocate(1u << 20, hal::MemoryType::kDeviceLocal, nullptr).value();
   std::vector<hal::Operation> operations(kMaxInFlight, fill(memory, 7));
   for (std::uint64_t i = 1; i <= kMaxInFlight; ++i) {
     ASSERT_EQ(issue(*lane, operations[i - 1], i).count, 1u);
@@ -268,7 +268,7 @@ TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
     each.tracer = &tracer;
     each.id = tracer.next_id();
   }
-  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal, nullptr).value();
   const hal::Operation single = fill(memory, 1);
   const hal::Command commands[] = {single.command, hal::Command(), single.command};
   const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
@@ -303,7 +303,7 @@ TEST(SerialLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
   clock.tracer = &tracer;
   trace::Stamps stamps;
   stamps.tracer = &tracer;
-  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal).value();
+  const auto memory = allocate(64, hal::MemoryType::kDeviceLocal, nullptr).value();
   const hal::Operation operation = fill(memory, 1);
   const auto lane = make_lane();
   ASSERT_EQ(issue(*lane, operation, 1, {}, &stamps).count, 1u);

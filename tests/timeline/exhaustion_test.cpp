@@ -121,6 +121,28 @@ TEST_F(Exhaustion, APassedDeadlineIsAnswered) {
   EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
 }
 
+// A semaphore has room for the first few domains, and makes more as one is used with it.
+TEST(ExhaustionOfDomains, RefusesWhatBringsASemaphoreAFurtherOne) {
+  constexpr Domain kLast = kDomainCount - 1;
+  World world;
+  auto& queue = world.queue(world.device(), "queue", {}, kLast);
+  auto start = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());  // the memory for submissions
+  const auto submit = [&](World::Points waits, World::Points signals) {
+    Submission* const submission = queue->allocate().value();
+    submission->emplace<Operation>(&world.log, 1, world.resource);
+    const NoMemory none;
+    return code(queue->submit(*submission, {.waits = waits, .signals = signals}, nullptr));
+  };
+  EXPECT_EQ(submit({{start.get(), 1}}, {}), StatusCode::kResourceExhausted);
+  EXPECT_EQ(submit({}, {{done.get(), 1}}), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(world.submit(queue, {{start.get(), 1}}, {{done.get(), 1}}, 1).ok());
+  EXPECT_EQ(submit({{start.get(), 2}}, {{done.get(), 2}}), StatusCode::kOk) << "it has room now";
+  EXPECT_TRUE(start->signal(2).ok());
+  world.settle();
+  EXPECT_EQ(done->query().value(), 2u);
+}
+
 // Takes all that the pool has: afterwards whoever asks without memory gets the same one.
 class EmptyPool {
  public:

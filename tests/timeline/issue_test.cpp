@@ -44,6 +44,30 @@ TEST(Rule9Cover, AcrossDomainsOnlyWhereTheMatrixSaysSo) {
   EXPECT_EQ(done->query().value(), 1u) << "the completion shell looked after it";
 }
 
+// As many domains as there are, each of which can wait for the one before.
+TEST(Rule9Cover, ReachesThroughEveryDomain) {
+  DomainMatrix matrix;
+  for (Domain domain = 2; domain < kDomainCount; ++domain) {
+    matrix.allow(domain, static_cast<Domain>(domain - 1));
+  }
+  World world(matrix);
+  auto& device = world.device();
+  auto shared = world.semaphore();
+  std::vector<testing::QueueUnderTest*> queues;
+  for (Domain domain = 1; domain < kDomainCount; ++domain) {
+    const std::uint64_t value = domain;
+    queues.push_back(&world.queue(device, "queue", {}, domain));
+    EXPECT_TRUE(
+        world.submit(*queues.back(), {{shared.get(), value}}, {{shared.get(), value + 1}}, domain)
+            .ok());
+  }
+  EXPECT_TRUE(shared->signal(1).ok());
+  for (auto* queue : queues) EXPECT_EQ(queue->native().waiting(), 1u);
+  world.settle();
+  EXPECT_EQ(shared->query().value(), kDomainCount);
+  EXPECT_TRUE(std::ranges::is_sorted(world.log));
+}
+
 TEST(Rule9Cover, TakesTheSmallestSufficientValue) {
   World world;
   auto& device = world.device();

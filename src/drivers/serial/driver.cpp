@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,12 +69,11 @@ Result<Options> read_options(const hal::Uri& uri) {
 }
 
 hal::DeviceInfo describe(unsigned ordinal, const Options& options) {
+  std::string query;
+  if (options.devices != 1) base::append(query, "?devices={}", options.devices);
+  if (options.peers == 0) base::append(query, "{}peers=0", query.empty() ? '?' : '&');
   hal::DeviceInfo info;
-  info.uri = base::format("serial://{}{}{}", ordinal,
-                          options.devices == 1 ? "" : base::format("?devices={}", options.devices),
-                          options.peers != 0     ? ""
-                          : options.devices == 1 ? "?peers=0"
-                                                 : "&peers=0");
+  info.uri = base::format("serial://{}{}", ordinal, query);
   info.driver = "serial";
   info.name = base::processor_name();
   for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);

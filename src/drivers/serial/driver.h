@@ -6,10 +6,8 @@
 // "serial://" names all devices, "serial://K" the one of ordinal K. Options:
 //
 //   devices=N   how many devices there are: 1 to 64, default 1
-//   peers=N     1, the default: devices wait on each other's lanes and use each other's memory,
-//   also
-//               those of different opens. 0: they do neither, and each is a wait domain of its own,
-//               of which a runtime takes 15
+//   peers=N     1, the default: devices wait on each other's lanes and use each other's memory, of
+//               whatever open. 0: they do neither; each is a wait domain, of which a runtime has 15
 #pragma once
 
 #include "halyard/base/status.h"
