@@ -165,7 +165,7 @@ Status Context::submit(Uses&& uses, F&& call) {
   return {};
 }
 
-// A submission has waited for these moments, so its end, and that of the whole tree, includes them.
+// A submission has waited for these moments, so its end includes them.
 void Context::forget_joined(const WaitList& waits) noexcept {
   const auto joined = std::span(joined_).first(joined_count_);
   const auto left = std::remove_if(joined.begin(), joined.end(),

@@ -44,7 +44,7 @@ Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
     if (object != nullptr) free_ = object->next_;
   }
   if (object != nullptr) {
-    object->retain();  // as a new object, which has one reference
+    object->retain();  // one reference, as a new object has
   } else {
     object = new (std::nothrow) TrackedStorage();
     if (object == nullptr) return no_memory();

@@ -51,8 +51,8 @@ struct QueueState {
   base::Atomic<std::size_t> active_trees{0};  // trees and parts of trees with a timeline
 };
 
-// Keeps all devices of the runtime open: work in flight on one may wait for another, and a device
-// without handles cancels the work that it has not issued.
+// Holds handles of all devices of the runtime: work in flight on one may wait for another, and a
+// device without handles cancels the work that it has not issued.
 struct DeviceInfo {
   std::size_t index;                 // of this device
   std::vector<hal::Device> devices;  // of the runtime

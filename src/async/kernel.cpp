@@ -158,7 +158,7 @@ Result<hal::Executable> DeviceState::load(const KernelSignature& signature) cons
     if (kernels.ok() || kernels.status().code() != StatusCode::kNotFound) return kernels;
     base::append(folders, "{}{}", folders.empty() ? "" : ", ", folder);
   }
-  return error(StatusCode::kNotFound, "no such file in {}; RuntimeInfo::kernels names others",
+  return error(StatusCode::kNotFound, "no such file in {}; RuntimeInfo::kernels adds folders",
                folders);
 }
 

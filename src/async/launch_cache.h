@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LaunchCache: prepared launches. A call of the same kernel on arrays of the same shapes changes
-// only the memory and the scalars of its launch; all that follows from shapes stays checked and
-// computed.
+// only the memory and the scalars of its launch; the values that follow from shapes are reused.
 //
 // Belongs to a TreeTimeline, which one tree at a time owns, so it needs no lock. It keeps no object
 // alive, since a launch is a view: kernels live as long as their device, and find() replaces all

@@ -22,8 +22,8 @@ inline constexpr KernelParameter kOutput{KernelParameter::Kind::kOutput,
 inline constexpr KernelParameter kSize{KernelParameter::Kind::kScalar,
                                        kernel::ElementType::kUint32};
 
-// Parameters: kInputs arrays of `type`, one array that is written, with kNumber a scalar of `type`,
-// and kSizes sizes.
+// The parameters of a kernel: kInputs inputs and one output of `type`, with kNumber also a scalar
+// of `type`, then kSizes sizes.
 template <std::size_t kInputs, std::size_t kSizes, bool kNumber = false>
 hal::View<KernelParameter> flat_parameters(kernel::ElementType type) noexcept {
   using enum kernel::ElementType;

@@ -20,9 +20,8 @@ class StopRequest {
 
   // Acquires a timeline of `queue`. Called before the other functions.
   Status open(const QueueRef& queue);
-  explicit operator bool() const noexcept {
-    return static_cast<bool>(timeline_);
-  }  // whether it is open
+  // Whether it is open.
+  explicit operator bool() const noexcept { return static_cast<bool>(timeline_); }
   hal::Point point() const noexcept { return {timeline_->semaphore(), timeline_->last() + 1}; }
   // A request of any watched token reaches the point. Returns false without memory, which only
   // happens after the first token.

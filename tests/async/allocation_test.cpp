@@ -31,7 +31,7 @@ TEST_F(AsyncAllocation, AKernelCallOnTensorsThatAreThereAllocatesNothing) {
             0u);
 }
 
-// Both have as many bytes, so their launches take turns in one entry of the cache.
+// Both shapes have as many bytes, so their launches replace each other in one cache entry.
 TEST_F(AsyncAllocation, KernelCallsOnTwoShapesInTurnAllocateNothing) {
   const auto x = [&](const Shape& shape) { return sync_wait(ones<float>(shape) | share, runtime); };
   const auto y = [&](const Shape& shape) {

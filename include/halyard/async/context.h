@@ -7,8 +7,9 @@
 // memory, also after the reads since. So trees that use the same memory may be submitted by any
 // thread, and memory may be freed before its last use has run.
 //
-// A failure fails the rest of its tree. Outside of the tree it fails the submissions that use what
-// the tree was still to write, and earlier submitted writes over what the tree was still to read.
+// A failure fails the rest of its tree. In other trees it fails the submissions that use memory
+// which the failed tree was still to write. It also fails writes, if submitted before the failure,
+// over memory which that tree was still to read.
 #pragma once
 
 #include <array>

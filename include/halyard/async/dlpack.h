@@ -26,8 +26,8 @@ template <class Managed = hal::dlpack::ManagedTensorVersioned>
 using Dlpack = detail::DlpackOwner<Managed>;
 
 // Exports `array`: a Tensor or Shared, or an operation that returns one. Awaiting returns a Dlpack.
-// It owns the memory, or a share of it, until it is dropped or its deleter is called, on any
-// thread; that never blocks. A Shared is exported read-only. Only the versioned form can say so;
+// It owns the memory, or a share of it. Any thread may drop it or call its deleter, which never
+// blocks. A Shared is exported read-only. Only the versioned form can say so;
 // receivers of the other form must not write. kPermissionDenied if the host cannot access the
 // device's memory; use to_host() instead.
 template <class Managed = hal::dlpack::ManagedTensorVersioned, class Array>

@@ -41,7 +41,8 @@ class HostScheduler {
 
   Sender schedule() const noexcept;
 
-  // Not concurrent: host calls that share threads wait for a free one.
+  // Parallel: a host call that has started makes progress. Not concurrent: it may first wait for a
+  // free thread.
   execution::forward_progress_guarantee query(
       execution::get_forward_progress_guarantee_t) const noexcept {
     return execution::forward_progress_guarantee::parallel;

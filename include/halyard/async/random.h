@@ -4,9 +4,9 @@
 // normal distribution, from -6.34 to 6.34.
 //
 // Element i depends on i and the seed alone: it is computed from word i % 4 of Philox4x32-10
-// (Salmon et al., SC 2011) for the counter i / 4 and the key `seed` (kernels/random.hyk). So it is
-// the same on every device, queue, number of threads and target, and for every size of the tensor.
-// rand and randn use the same words: give each tensor its own seed. Not for cryptography.
+// (Salmon et al., SC 2011) for the counter i / 4 and the key `seed` (kernels/random.hyk). So it
+// depends on no device, queue, target or number of threads, nor on the size of the tensor. rand and
+// randn use the same words: use another seed for each tensor. Not for cryptography.
 //
 // kOutOfRange for more than 2^31 - 1 elements.
 #pragma once

@@ -7,9 +7,8 @@
 //   std::vector<float> y1 = co_await step.to_host<2>();     element 2 of the tree's result
 //
 // The data alone orders the commands: branches of the tree may overlap. A replay computes what the
-// tree would compute, bit for bit. The Recorded owns the tensors that the tree was given, which the
-// commands use, and the tree's result. Functions of map() and and_then() run once, while the tree
-// is recorded.
+// tree would compute, bit for bit. The Recorded owns the tree's result and the tensors that its
+// commands use. Functions of map() and and_then() run once, while the tree is recorded.
 //
 // A recording allocates nothing and is on one device: it holds kernels, fill, copy, scratch, values
 // and their combinators. Other trees do not compile.

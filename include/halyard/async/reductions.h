@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions by the shipped kernels, with their error bounds (docs/kernels.md), of float, double,
-// std::int32_t and std::uint32_t.
+// Reductions by the shipped kernels, with their error bounds (docs/kernels.md). Element types:
+// float, double, std::int32_t and std::uint32_t.
 //
 //   sum(x)  max(x)  min(x)          of all elements: a tensor without dimensions, one element
 //   sum(x, axis)  ...               along one dimension, which the result lacks; -1 is the last

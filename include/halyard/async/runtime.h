@@ -26,9 +26,11 @@
 namespace halyard::inline v0::async {
 
 struct RuntimeInfo {
-  // Folders with .hyx files, searched first and in this order. Then follow `kernels` (where
-  // halyard_add_kernels() puts files) and ../share/halyard/kernels, relative to the program and to
-  // Halyard's shared library, and last the kernels that are installed with this header.
+  // Folders with .hyx files, searched in this order. Afterwards these folders are searched:
+  //
+  //   kernels, ../share/halyard/kernels  beside the program (halyard_add_kernels() uses the first)
+  //   the same                           beside Halyard's shared library
+  //   share/halyard/kernels              in the installation of this header
   std::vector<std::string> kernels{};
   std::size_t queues = 1;  // of each device, at least 1
   Policy policy = global_policy(0);

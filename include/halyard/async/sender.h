@@ -11,10 +11,14 @@
 //   set_error(std::exception_ptr)  if a function of the operation throws
 //   set_stopped()                  after a stop request of the receiver's token
 //
-// It completes within start() if the work is done already, on the thread that requests a stop, or
-// else on a thread of the runtime, where continuations must not block. So there is no completion
-// scheduler; continues_on(HostScheduler(device)) gives it one (host_scheduler.h), as does any
-// scheduler of the program. Any thread may call start(), which never waits for a device.
+// It completes
+//
+//   within start()                   if the work is done already
+//   on the thread requesting a stop  if that ends the await
+//   on a thread of the runtime       otherwise; continuations must not block there
+//
+// So it has no completion scheduler. continues_on() sets one: a HostScheduler (host_scheduler.h) or
+// any scheduler of the program. Any thread may call start(), which never waits for a device.
 #pragma once
 
 #include <exception>

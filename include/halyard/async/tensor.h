@@ -63,9 +63,9 @@ class Tensor {
 
   const Shape& shape() const noexcept { return shape_; }
   std::uint64_t size() const noexcept { return shape_.elements(); }
-  // The device whose memory the tensor uses, and that device's queue which wrote it last (before
-  // the first write: which allocated it). The handles are empty, their status() not ok, for an
-  // empty tensor and for the argument of a recorded function (recorded.h).
+  // The device that holds the tensor, and the queue of that device that wrote it last or else
+  // allocated it. Empty handles, with a status() that is not ok, for an empty tensor and for an
+  // argument of a recorded function (recorded.h).
   Device device() const { return queue().device(); }
   QueueRef queue() const { return detail::queue_of(storage()); }
   // The same elements in another shape; empty if `shape` has more or fewer elements.

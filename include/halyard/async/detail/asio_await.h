@@ -115,8 +115,8 @@ class AsioAwait {
     }
     AsioAwait* self;
   };
-  // Runs on the executor. Frees the await's memory, in which the posted object lies, before it
-  // calls the handler, as Asio requires.
+  // Runs on the executor. Before the call of the handler it frees the await, as Asio requires; the
+  // posted object lies in the await.
   struct Call {
     using allocator_type = PostAllocator<void>;
     allocator_type get_allocator() const noexcept { return allocator_type(owner->posted_); }

@@ -46,7 +46,7 @@ class Cell : public RefCounted {
 template <class T>
 class ValueCell : public Cell {
  public:
-  // run(). Throws what the operation's functions threw. If ok, there is a value.
+  // As run(), but throws what the operation's functions threw. If ok, there is a value.
   Status evaluate(Context& context) {
     if (finished()) return {};
     Status status = run(context);

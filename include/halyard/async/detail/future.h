@@ -35,7 +35,7 @@ struct FutureAsResult {
   DeviceFuture<Op> future;
   CallbackAwaiter<Op, Errors::kReturned> operator co_await() && { return std::move(future).take(); }
 };
-// as_result() of an operation, whose queue is still to be picked.
+// as_result() of an operation without a queue.
 template <class Op>
 struct OperationAsResult {
   Op operation;
