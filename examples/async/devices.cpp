@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An operation on each of four devices, and one on a device that is not there.
+// An operation on each of four devices, and one on a device that does not exist.
 #include <halyard/async.h>
 
 #include <cstdio>

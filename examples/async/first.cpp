@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The first program of the README, as it stands there.
+// The first program of the README.
 #include <halyard/async.h>
 
 #include <cstdio>

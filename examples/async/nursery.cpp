@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Data-parallel: a Task for each device squares its part of the numbers, side by side with the
-// others; the parts are summed on the first device, where they are copied from device to device.
+// Data-parallel: Tasks run side by side, and each squares its part of the numbers on its device.
+// The parts are copied to the first device and added there.
 #include <halyard/async.h>
 
 #include <cstdio>

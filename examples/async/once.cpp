@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sum twice: with three awaits, and as one operation, for which the host waits once. Then two
-// that join: each on a queue of its own, and still one wait.
+// A sum with three awaits, and the same as one operation, for which the host waits once. Then a
+// join of two operations: each on a queue of its own, with one wait.
 #include <halyard/async.h>
 
 #include <cstdio>

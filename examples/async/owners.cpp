@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One tensor through the hands of its owners: shared, unwrapped by the last of them, partitioned
-// unevenly, written tile by tile.
+// The owners of a tensor: it is shared and unwrapped by its last owner, then partitioned unevenly
+// and written tile by tile.
 #include <halyard/async.h>
 
 #include <cstdio>

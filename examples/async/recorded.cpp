@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two kernels side by side, recorded once and replayed; and a function of arrays, recorded once and
-// called with several.
+// Two kernels side by side, recorded once and replayed. Then a function of arrays, recorded once
+// and called with different arrays.
 #include <halyard/async.h>
 
 #include <cstdio>

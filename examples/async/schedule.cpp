@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where operations run: by a policy, by name, and by a policy of one's own for all that say
-// nothing.
+// Places operations by a policy, by the name of a device, and by a user's policy for all operations
+// that name none.
 #include <halyard/async.h>
 
 #include <cstdio>
 
 using namespace halyard::async;
 
-// Trees with inputs go to the last queue, others to the first.
+// Picks the last queue for trees with inputs, the first queue for others.
 struct Sources {
   QueueRef pick(const OpInfo& info) const noexcept {
     return info.inputs.empty() ? info.queues.front() : info.queues.back();
@@ -23,7 +23,7 @@ Task<float> on_device_1(BoxedOperation<Tensor<float>> z) {
 
 Task<> run(Runtime runtime) {
   float z = co_await on_device_1(add(ones<float>({16}), ones<float>({16})) | boxed);
-  // Two parts on two devices, and their sum on the first of them; awaited once.
+  // Two parts on two devices and their sum on the first one, with one await.
   auto part = [&](std::size_t i) { return full<float>({16}, 10.0f) | on(runtime.device(i)); };
   auto sum = add(part(0), part(1) | copy_to(runtime.device(0))) | on(runtime.device(0));
   auto result = co_await to_host(std::move(sum));

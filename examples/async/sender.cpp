@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An operation as a sender, connected to a receiver as a library for std::execution would do it.
+// An operation as a sender, connected to a receiver as a std::execution library does.
 #include <halyard/async.h>
 #include <halyard/async/sender.h>
 
@@ -11,7 +11,7 @@
 using namespace halyard;
 using namespace halyard::async;
 
-// Gives what it receives to a std::promise.
+// Forwards to a std::promise.
 struct Receiver {
   using receiver_concept = execution::receiver_t;
   void set_value(std::vector<float> value) && noexcept { promise->set_value(std::move(value)); }

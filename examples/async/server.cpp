@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A TCP server on the loopback address, one thread for all its connections: while a device computes
-// what one has asked for, it serves the others. Each line is a number n; the answer is the sum of
-// the n x n ones squared, n * n * n. The clients are in this program, which ends with them. With
-// HALYARD_BOOST_ASIO it is the same with Boost.Asio.
+// A TCP server on the loopback address with one thread for all connections. While a device computes
+// for one client, the thread serves the others. A request is a line with a number n; the answer is
+// the sum of the elements of the n x n matrix of ones squared, n * n * n. The clients are part of
+// this program. With HALYARD_BOOST_ASIO it uses Boost.Asio.
 #include <halyard/async.h>
 #include <halyard/async/asio.h>
 
@@ -36,7 +36,7 @@ awaitable<void> serve(tcp::socket socket, Runtime runtime) {
               : result.status().to_string();
       co_await asio::async_write(socket, asio::buffer(answer + "\n"), use_awaitable);
     }
-  } catch (const std::exception&) {  // the client has gone, or has sent what is no number
+  } catch (const std::exception&) {  // the client has disconnected, or has sent something else
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel's arguments as operations of their own, of which only y is awaited.
+// Makes an operation of each of a kernel's arguments, and awaits only y.
 #include <halyard/async.h>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ Task<> run() {
   auto op = zip(2.0f, x0, std::move(y0)) | apply(saxpy);
   auto [a, x, y] = unzip(std::move(op));
   Shared<Tensor<float>> z = co_await (std::move(y) | unpartition | share);
-  auto result = co_await to_host(add(z, x0));  // x0 has run, and is what it was
+  auto result = co_await to_host(add(z, x0));  // x0 is shared: it has run once
   std::printf("%g\n", result[0]);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments that are zipped and applied to a kernel, which gives them back; and the same where only
-// y is kept, and shared by two that read it.
+// Zips arguments and applies a kernel to them, which returns them. Then the same, but keeps only y
+// and shares it between two readers.
 #include <halyard/async.h>
 
 #include <cstdio>

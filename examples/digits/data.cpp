@@ -43,7 +43,7 @@ Dataset parse_csv(std::string_view text, const std::string& name) {
       const char separator = is_label ? '\n' : ',';
       if (at != end && *at == separator) {
         ++at;
-      } else if (at != end || !is_label) {  // only the last line may go without its newline
+      } else if (at != end || !is_label) {  // only the last line may lack its newline
         fail_here(is_label ? "expected the end of the line behind it"
                            : "expected a comma behind it");
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The handwritten digits, read from a CSV file (DATA.md says where they come from).
+// Reads the handwritten digits from a CSV file (see DATA.md).
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct Dataset {
   std::vector<std::int32_t> labels;  // kRows, each from 0 to 9
 };
 
-// Exactly kRows lines of 64 integers from 0 to 16 and one from 0 to 9. Anything else is a
-// std::runtime_error that names the file, the row and the column, both from 1.
+// Reads exactly kRows lines of 64 integers from 0 to 16 and one from 0 to 9. For other contents
+// throws a std::runtime_error that names the file, row and column, which count from 1.
 Dataset read_csv(const std::string& path);
 Dataset parse_csv(std::string_view text, const std::string& name);
 

@@ -8,7 +8,7 @@
 namespace digits {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood 2014): what <random> distributions give differs between libraries.
+// SplitMix64 (Steele, Lea, Flood 2014), because <random> distributions differ between libraries.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -43,7 +43,7 @@ std::vector<float> initial_parameters(std::uint64_t seed) {
   std::vector<float> parameters(kParameters, 0.0f);
   Random random(seed);
   const auto fill = [&](Part layer, std::size_t inputs, std::size_t outputs) {
-    // Its square / 3 is the variance.
+    // The variance is the square of this / 3.
     const double limit = std::sqrt(6 / static_cast<double>(inputs));
     for (std::size_t i = 0; i < inputs * outputs; ++i) {
       parameters[layer.first + i] = static_cast<float>((2 * random.next() - 1) * limit);

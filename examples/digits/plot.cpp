@@ -14,12 +14,12 @@
 namespace digits {
 namespace {
 
-// Pixels; the frame is where the curves are.
+// In pixels; kLeft to kBottom are the frame of the curves.
 constexpr double kWidth = 760, kHeight = 440;
 constexpr double kLeft = 76, kRight = kWidth - 24, kTop = 68, kBottom = kHeight - 60;
 // More points than the frame has pixels would only make the file larger.
 constexpr std::size_t kMaxPoints = 1400;
-constexpr double kLeastLoss = 1e-7;  // what a logarithmic axis makes of 0
+constexpr double kLeastLoss = 1e-7;  // stands for 0 on the logarithmic axis
 
 struct Point {
   double epoch, loss;
@@ -34,7 +34,7 @@ struct Point {
   text += line.data();
 }
 
-// The means of `group` losses at a time; a diverged (infinite or NaN) one is left out.
+// The means of `group` losses at a time, without those that are infinite or NaN.
 std::vector<Point> means(std::span<const double> losses, double epochs_per_step,
                          std::size_t group) {
   std::vector<Point> points;
@@ -53,7 +53,7 @@ std::vector<Point> means(std::span<const double> losses, double epochs_per_step,
 
 class Axes {
  public:
-  // The least and the greatest loss widen to the next 1, 2 or 5 times a power of ten.
+  // Rounds the range of the losses outwards to 1, 2 or 5 times a power of ten.
   Axes(double epochs, const std::vector<Point>& points) : epochs_(epochs) {
     double least = std::numeric_limits<double>::max(), greatest = kLeastLoss;
     for (const Point& point : points) {
@@ -141,7 +141,7 @@ std::string escaped(const std::string& text) {
     } else if (static_cast<unsigned char>(c) >= ' ' && static_cast<unsigned char>(c) < 127) {
       out += c;
     } else {
-      out += '?';  // control characters have no place in XML, nor has broken UTF-8
+      out += '?';  // XML allows neither control characters nor invalid UTF-8
     }
   }
   return out;

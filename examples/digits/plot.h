@@ -10,8 +10,8 @@
 
 namespace digits {
 
-// `losses`: one per step. Draws each step, thin, and the mean of each epoch, over a logarithmic
-// axis. Throws std::runtime_error when the file cannot be written.
+// Draws `losses` (one per step) as a thin line and the means of the epochs as a thick one. The axis
+// is logarithmic. Throws std::runtime_error if the file cannot be written.
 void write_loss_svg(const std::string& path, std::span<const double> losses,
                     const Schedule& schedule, const std::string& subtitle);
 

@@ -29,10 +29,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxDevices = 16;
 constexpr std::size_t kMaxEpochs = 1000;
 
-// Between float and double, after the default 1,348 steps, the parameters differ by about 1e-6 of
-// their length. Where rounding decides on which side of 0 an input of ReLU lies, that one unit
-// differs more: up to 3.4e-4 in 9 runs with other seeds and schedules. A reduction that went wrong
-// in one early step leaves 1e-3 to 0.15.
+// After the default 1,348 steps, float and double parameters differ by about 1e-6 of their length.
+// If rounding decides on which side of 0 an input of ReLU lies, that unit differs more: up to
+// 3.4e-4 in 9 runs with other seeds and schedules. One wrong reduction in an early step leaves 1e-3
+// to 0.15.
 constexpr double kRelativeTolerance = 1e-3;
 constexpr double kAccuracyTolerance = 0.01;
 
@@ -46,13 +46,13 @@ struct Options {
   bool quiet = false;
 };
 
-// Two forms: a bar that redraws itself on a terminal, else a few lines.
+// Prints a bar that redraws itself on a terminal, or a few lines elsewhere.
 class Progress {
  public:
   Progress(std::size_t epochs, bool quiet)
       : epochs_(epochs), quiet_(quiet), terminal_(::isatty(STDOUT_FILENO) != 0) {}
 
-  // Of one more step. What is shown is the mean since the line before.
+  // Adds the loss of one step. Each line shows the mean since the previous line.
   void add(std::size_t epoch, double loss) {
     sum_ += loss;
     ++count_;
@@ -79,7 +79,7 @@ class Progress {
   bool quiet_, terminal_;
 };
 
-// Of `values`, `each` to a row: the training rows, and then the first `again` of them once more.
+// The training rows of `values`, with `each` values per row, and then the first `again` rows again.
 template <class T>
 std::vector<T> training_ring(const std::vector<T>& values, std::size_t each, std::size_t again) {
   std::vector<T> ring(values.begin(), values.begin() + kTrainRows * each);
@@ -91,7 +91,7 @@ std::vector<T> test_rows(const std::vector<T>& values, std::size_t each) {
   return {values.begin() + kTrainRows * each, values.end()};
 }
 
-// The share of the test rows whose greatest score is that of their label.
+// The fraction of the test rows whose label has the greatest score.
 double accuracy(std::span<const float> logits, std::span<const std::int32_t> labels) {
   std::size_t right = 0;
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -148,7 +148,7 @@ void run(const Options& options, Train& train) {
     std::printf("largest difference from the reference's weights: %.2g (relative, overall: %.2g)\n",
                 difference.largest, difference.relative);
   }
-  // Negated, so that NaN fails.
+  // Negated comparisons, so that NaN fails.
   if (!(difference.relative <= kRelativeTolerance) ||
       !(std::abs(right - reference.accuracy) <= kAccuracyTolerance)) {
     char text[200];
@@ -195,7 +195,7 @@ void add_options(CLI::App& app, Options& options) {
       "Write the initial weights, a NumPy array: w1[64][128] b1[128] w2[128][10] b2[10]");
   app.add_option("--save-weights", options.save_weights, "Write the trained weights, likewise");
   app.add_flag("--quiet", options.quiet, "Print the last line only");
-  // For the tests: in this step, one copy of the reduction takes the wrong source.
+  // For tests: in this step one copy of the reduction has the wrong source.
   app.add_option("--corrupt-reduction", options.corrupt_step)->check(not_negative)->group("");
 }
 
@@ -249,7 +249,7 @@ int run_program(const char* name, int argc, char** argv, Train& train) {
     std::fflush(stdout);
     std::fprintf(stderr, "%s: %s\n", name, error.what());
   }
-  // Nothing is left of the devices; a program need not ask.
+  // Checks that all devices close; a program need not do this.
   return hal::shutdown(std::chrono::seconds(10)).ok() ? code : 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `digits` is compared with: the same network, data and schedule in plain loops and double
-// precision. It shares no code with `digits` and knows nothing of Halyard.
+// The reference for `digits`: the same network, data and schedule in plain loops and double
+// precision. It shares no code with `digits` and does not use Halyard.
 //
 // usage: digits-reference DIGITS.csv INITIAL.npy EPOCHS BATCH RATE FINAL.npy
 //
@@ -66,7 +66,7 @@ std::vector<Row> read_rows(const std::string& path) {
 }
 
 // NumPy's format, version 1.0: magic and version (8 bytes), the header's length (2), the header.
-constexpr char kMagic[] = "\x93NUMPY\x01";  // with its terminator: the minor version 0
+constexpr char kMagic[] = "\x93NUMPY\x01";  // its terminator is the minor version, 0
 
 Network read_network(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -120,7 +120,7 @@ void forward(const Network& network, const Row& row, Activations& out) {
   }
 }
 
-// Adds this row's part of the batch's gradient.
+// Adds the gradient of this row to that of the batch.
 void backward(const Network& network, const Row& row, double scale, Network& gradient) {
   Activations at;
   forward(network, row, at);
@@ -152,7 +152,7 @@ void backward(const Network& network, const Row& row, double scale, Network& gra
 
 void train(Network& network, const std::vector<Row>& rows, std::size_t epochs, std::size_t batch,
            double rate) {
-  // The training rows form a ring, of which each step takes the next `batch`.
+  // The training rows form a ring; each step takes the next `batch` rows.
   const std::size_t steps = (epochs * kTrainRows + batch - 1) / batch;
   Network gradient;
   auto* const parameters = reinterpret_cast<double*>(&network);

@@ -21,7 +21,7 @@ namespace {
 using namespace halyard;
 namespace fs = std::filesystem;
 
-// A new directory, for as long as this lives.
+// A new directory, removed by the destructor.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -44,7 +44,7 @@ class TemporaryDirectory {
   fs::path path_;
 };
 
-// Runs the program with its output in a file.
+// Runs a program and writes its output to a file.
 void run(std::vector<std::string> arguments, const std::string& output) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -76,7 +76,7 @@ ReferenceResult run_reference(const std::string& program, const std::string& csv
   const std::string output = directory.file("output.txt");
   write_parameters(before, initial);
 
-  char rate[32];  // 17 digits: the very number that the devices use
+  char rate[32];  // 17 digits: exactly the number that the devices use
   std::snprintf(rate, sizeof rate, "%.17g", static_cast<double>(schedule.rate));
   run({program, csv, before, std::to_string(schedule.epochs), std::to_string(schedule.batch), rate,
        after},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the reference program, and compares with it.
+// Runs the reference program and compares results with it.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct ReferenceResult {
   std::vector<double> parameters;
 };
 
-// Trains once more with `program` (digits-reference), which gets the data and `initial` as files,
-// and blocks until it has ended. Throws std::runtime_error or halyard::Error.
+// Trains with `program` (digits-reference), passing it the data and `initial` as files. Blocks
+// until it has ended. Throws std::runtime_error or halyard::Error.
 ReferenceResult run_reference(const std::string& program, const std::string& csv,
                               std::span<const float> initial, const Schedule& schedule);
 
@@ -27,7 +27,7 @@ struct Difference {
 };
 Difference compare(std::span<const float> parameters, std::span<const double> reference);
 
-// As a NumPy array of float32, laid out as in network.h.
+// Writes a NumPy array of float32 with the layout of network.h.
 void write_parameters(const std::string& path, std::span<const float> parameters);
 
 }  // namespace digits

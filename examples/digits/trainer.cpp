@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Training as operations on tensors, all of a step (program.h), and one step behind the other,
-// ordered by the data. What each device does in every step, on other rows, is recorded once.
+// Training as operations on tensors; the data orders all operations, within a step (program.h) and
+// between steps. Each device's work in a step is recorded once and replayed on other rows.
 #include <halyard/async.h>
 
 #include "program.h"
@@ -13,11 +13,11 @@ using namespace halyard::async;
 using uint = std::uint32_t;
 using Floats = Shared<Tensor<float>>;
 using Labels = Shared<Tensor<std::int32_t>>;
-using Later = SharedOperation<Floats>;  // runs when the first that needs it does
+using Later = SharedOperation<Floats>;  // runs with the first operation that needs it
 using In = const Tensor<float>&;
 using Out = Tensor<float>&;
 
-// Of digits.hyx.
+// Kernels of digits.hyx.
 using Product = Kernel<void(In, In, Out)>;
 constexpr Product dense{"dense", "digits"}, weight_gradient{"weight_gradient", "digits"},
     input_gradient{"input_gradient", "digits"}, relu_gradient{"relu_gradient", "digits"};
@@ -26,16 +26,16 @@ constexpr Kernel<void(float, In, const Tensor<std::int32_t>&, Out, Out)> softmax
 constexpr Kernel<void(uint, uint, In, In, In, Out)> gather{"gather", "digits"};
 
 auto part_of(const auto& array, Part part) { return array.rows(part.first, part.count); }
-// What the kernel makes of these arguments: an array of that shape.
+// Calls a kernel, whose last argument is its output: an array of that shape.
 auto call(const auto& kernel, Shape shape, auto... args) {
   return kernel(std::move(args)..., scratch<float>(shape) | partition()) | last | unpartition;
 }
 
-// The network for some rows of pixels, x, with all its parameters, w.
+// The network for rows of pixels x and all its parameters w.
 struct Network {
   auto logits() const { return call(dense, {rows, kClasses}, hidden, layer2); }
 
-  // As the parameters lie, and behind them the sum of the rows' losses. Each row counts `scale`.
+  // In the layout of the parameters, then the sum of the rows' losses. Each row has weight `scale`.
   auto gradient(const Labels& labels, float scale) const {
     auto [s, scores, given, d_scores, losses] = unzip(
         softmax(scale, logits(), labels, scratch<float>({rows, kClasses}) | partition(32, kClasses),
@@ -61,7 +61,7 @@ struct Replica {
   Device device;
   Floats pixels;
   Labels labels;
-  Recorded<Tensor<float>, Floats, Labels, Floats> gradient;  // of some rows and parameters
+  Recorded<Tensor<float>, Floats, Labels, Floats> gradient;  // of rows, labels and parameters
   Later parameters;                                          // after all steps so far
 };
 
@@ -87,7 +87,7 @@ Task<> step(std::uint64_t number, const Job& job, std::vector<Replica>& replicas
 }
 
 Task<Trained> train_on(Runtime runtime, const Job& job) {
-  // A row counts 1 / batch, whatever the share, and the rate: so an update is a subtraction.
+  // Each row has weight rate / batch on every device, so an update is a subtraction.
   const float scale = job.schedule.rate / static_cast<float>(job.schedule.batch);
   auto of_rows = [=](Floats x, Labels y, Floats w) { return Network{x, w}.gradient(y, scale); };
   std::vector<Replica> replicas;

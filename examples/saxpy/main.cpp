@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// y = 2 x + y on a device. The kernel is submitted before x exists: it waits for the value 1 of a
-// timeline semaphore, which the upload of x signals afterwards.
+// y = 2 x + y on a device. The kernel is submitted before x is uploaded: it waits for the value 1
+// of a timeline semaphore, which the upload signals.
 #include <halyard/halyard.h>
 
 #include <algorithm>
@@ -38,13 +38,13 @@ int main(int argc, char** argv) try {
   hal::Mapping result = y.map().value();
   std::ranges::fill(result.as<float>(), 1.0f);
 
-  hal::Recorder recorder(device);  // record once; slot 0 is filled in with each submission
+  hal::Recorder recorder(device);  // recorded once; each submission binds slot 0
   recorder.dispatch(saxpy, {.items = n}, {hal::slot(0), y}, {2.0f, n});
   hal::CommandBuffer commands = recorder.finish().value();
 
   check(queue.execute(commands, {.bindings = {x}, .wait = {{start, 1}}, .signal = {{done, 1}}}));
   check(queue.update(x, 0, std::as_bytes(std::span(numbers)), {.signal = {{start, 1}}}));
-  check(done.wait(1, 5s));  // had nobody signalled, the error would say who was to do it
+  check(done.wait(1, 5s));  // without a signal, the error would name the missing signaller
 
   for (std::uint32_t i = 0; i < n; ++i) {
     if (result.as<float>()[i] != 2.0f * numbers[i] + 1.0f) throw std::runtime_error("y is wrong");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DAGs of device operations in one include; docs/async.md is the guide.
+// All of halyard::async but its adapters to other libraries (asio.h, dlpack.h, host_scheduler.h,
+// sender.h). The guide is docs/async.md.
 #pragma once
 
 #include "halyard/async/allocate_from.h"
@@ -21,5 +22,6 @@
 #include "halyard/async/reductions.h"
 #include "halyard/async/runtime.h"
 #include "halyard/async/schedule.h"
+#include "halyard/async/shape.h"
 #include "halyard/async/task.h"
 #include "halyard/async/tensor.h"

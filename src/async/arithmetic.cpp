@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/arithmetic.h"
+#include "halyard/async/detail/arithmetic.h"
 
 #include "async/shape.h"
 #include "async/shipped.h"
@@ -21,7 +21,7 @@ const char* elementwise_file(kernel::ElementType type) {
   return type == kernel::ElementType::kFloat64 ? "elementwise_double" : "elementwise";
 }
 
-// Of matmul.hyk's groups, which have 64 x 64 elements each.
+// The workgroups of matmul.hyk along a dimension: each has a tile of 64 x 64 elements.
 constexpr std::uint64_t tiles_in(std::uint64_t size) { return (size + 63) / 64; }
 
 }  // namespace

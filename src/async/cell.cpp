@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/cell.h"
+#include "halyard/async/detail/cell.h"
 
-#include "async/recording.h"
-#include "async/timeline.h"
+#include "async/tree_recording.h"
+#include "async/tree_timeline.h"
 #include "base/format.h"
 #include "base/mutex.h"
 
@@ -12,12 +12,12 @@ struct Cell::State {
   static void* operator new(std::size_t size) noexcept { return allocate_frame(size); }
   static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
 
-  // Held while it is submitted, also in its functions: it is what the others sleep on.
+  // Held during the submission, in which functions of the operation run. Other threads block on it.
   base::Mutex mutex;
   bool ran = false;
   Status status;
   Moment end;
-  Ref<Recording> recording;  // what it is a part of, if it was recorded
+  Ref<TreeRecording> recording;  // null unless the operation was recorded
 };
 
 Cell::State* Cell::create_state() noexcept { return new State; }
@@ -25,12 +25,11 @@ Cell::State* Cell::create_state() noexcept { return new State; }
 void Cell::destroy_state(State* state) noexcept { delete state; }
 
 Status Cell::run(Context& context) {
-  if (state_ == nullptr)
-    return Status(StatusCode::kResourceExhausted, "no memory for an operation");
+  if (state_ == nullptr) return no_memory();
   {
     base::LockGuard lock(state_->mutex);
     if (!state_->ran && context.recording() != nullptr) {
-      state_->recording = Ref<Recording>(context.recording());
+      state_->recording = Ref<TreeRecording>(context.recording());
       state_->status = execute(context);
       state_->ran = true;
     } else if (!state_->ran) {
@@ -45,11 +44,11 @@ Status Cell::run(Context& context) {
       state_->ran = true;
     }
   }
-  HALYARD_RETURN_IF_ERROR(state_->status);  // nothing of it changes any more
+  HALYARD_RETURN_IF_ERROR(state_->status);  // constant once `ran` is set
   if (state_->recording && state_->recording.get() != context.recording()) {
     return Status(StatusCode::kFailedPrecondition, "an operation that is part of a recording");
   }
-  if (!state_->recording && progress_of(state_->end) == Progress::kReached) {
+  if (!state_->recording && state_of(state_->end) == MomentState::kReached) {
     finished_.store(true, std::memory_order_release);
     return {};
   }

@@ -7,10 +7,12 @@
 
 #include "async/device_state.h"
 #include "async/launch_cache.h"
-#include "async/recording.h"
 #include "async/stop_request.h"
+#include "async/tree_recording.h"
 #include "base/format.h"
-#include "halyard/async/frame_pool.h"
+#include "halyard/async/detail/array_ref.h"
+#include "halyard/async/detail/frame_pool.h"
+#include "halyard/async/detail/record.h"
 
 namespace halyard::inline v0::async {
 
@@ -21,18 +23,18 @@ using detail::KernelArray;
 using detail::Moment;
 using detail::Storage;
 using detail::StorageRange;
-using detail::Timeline;
 using detail::timeline_of;
 using detail::tracked;
 using detail::TrackedStorage;
+using detail::TreeTimeline;
 using detail::Use;
-using detail::Waits;
+using detail::WaitList;
 
 namespace {
 
 Status barrier(const hal::Queue& queue, const hal::SubmitInfo& info) { return queue.barrier(info); }
 
-// And no slot.
+// False for a slot.
 bool is_memory_of(const DeviceState& device, const Storage* storage) noexcept {
   return storage != nullptr && tracked(storage)->device() == &device &&
          !tracked(storage)->is_slot();
@@ -57,47 +59,48 @@ Context::Context(Context& whole, RefCounted& recording)
     : queue_(whole.queue_),
       runtime_(whole.runtime_),
       whole_(&whole),
-      recording_(&static_cast<detail::Recording&>(recording)),
+      recording_(&static_cast<detail::TreeRecording&>(recording)),
       pool_(whole.pool_),
       status_(whole.status_) {}
 
-// Which queue has one more tree until the whole has ended (QueueRef::load).
-struct Context::Part {
+// Counts a destroyed part in the load of its queue until the whole tree has ended.
+struct Context::PartLoad {
   QueueRef queue;
-  Part* next;
+  PartLoad* next;
 };
 
 Context::~Context() {
-  const bool has_work = chain_.timeline || joined_count_ != 0 || parts_ != nullptr || !lost_.ok();
+  const bool has_work =
+      chain_.timeline || joined_count_ != 0 || part_loads_ != nullptr || !join_error_.ok();
   if (whole_ != nullptr && has_work) end_part();
-  for (Part* part = parts_; part != nullptr;) {
-    part->queue.state()->trees.fetch_sub(1, std::memory_order_relaxed);
-    Part* const next = part->next;
-    part->~Part();
-    detail::free_frame(std::exchange(part, next), sizeof(Part));
+  for (PartLoad* part = part_loads_; part != nullptr;) {
+    part->queue.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
+    PartLoad* const next = part->next;
+    part->~PartLoad();
+    detail::free_frame(std::exchange(part, next), sizeof(PartLoad));
   }
   if (!chain_.timeline) return;
-  if (whole_ == nullptr) queue_.state()->trees.fetch_sub(1, std::memory_order_relaxed);
-  queue_.state()->timelines.give(Ref<Timeline>(&timeline_of(chain_)));
+  if (whole_ == nullptr) queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
+  queue_.state()->timelines.release(Ref<TreeTimeline>(&timeline_of(chain_)));
 }
 
 void Context::end_part() noexcept {
-  const auto hand_on = [&](Status status) {
-    if (whole_->lost_.ok()) whole_->lost_ = std::move(status);
+  const auto keep_error = [&](Status status) {
+    if (whole_->join_error_.ok()) whole_->join_error_ = std::move(status);
   };
-  hand_on(std::move(lost_));
-  hand_on(whole_->join(chain_));
-  for (std::size_t i = 0; i < joined_count_; ++i) hand_on(whole_->join(joined_[i]));
+  keep_error(std::move(join_error_));
+  keep_error(whole_->join(chain_));
+  for (std::size_t i = 0; i < joined_count_; ++i) keep_error(whole_->join(joined_[i]));
   if (chain_.timeline) {
-    if (void* const frame = detail::allocate_frame(sizeof(Part))) {
-      parts_ = ::new (frame) Part{queue_, parts_};
+    if (void* const frame = detail::allocate_frame(sizeof(PartLoad))) {
+      part_loads_ = ::new (frame) PartLoad{queue_, part_loads_};
     } else {
-      queue_.state()->trees.fetch_sub(1, std::memory_order_relaxed);
+      queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
     }
   }
-  while (parts_ != nullptr) {
-    Part* const next = std::exchange(parts_->next, whole_->parts_);
-    whole_->parts_ = std::exchange(parts_, next);
+  while (part_loads_ != nullptr) {
+    PartLoad* const next = std::exchange(part_loads_->next, whole_->part_loads_);
+    whole_->part_loads_ = std::exchange(part_loads_, next);
   }
 }
 
@@ -105,26 +108,26 @@ const hal::Semaphore& Context::semaphore(const Moment& moment) noexcept {
   return timeline_of(moment).semaphore();
 }
 
-Result<Timeline*> Context::timeline() {
+Result<TreeTimeline*> Context::timeline() {
   if (chain_.timeline) [[likely]]
     return &timeline_of(chain_);
   return start_chain();
 }
 
-Result<Timeline*> Context::start_chain() {
+Result<TreeTimeline*> Context::start_chain() {
   HALYARD_RETURN_IF_ERROR(status_);
-  HALYARD_ASSIGN_OR_RETURN(Ref<Timeline> timeline,
-                           queue_.device().state()->take_timeline(*queue_.state()));
-  queue_.state()->trees.fetch_add(1, std::memory_order_relaxed);
+  HALYARD_ASSIGN_OR_RETURN(Ref<TreeTimeline> timeline,
+                           queue_.device().state()->acquire_timeline(*queue_.state()));
+  queue_.state()->active_trees.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t reached = timeline->last();
   chain_ = {std::move(timeline), reached};
   return &timeline_of(chain_);
 }
 
 template <class F>
-Status Context::submit_behind(Waits& waits, F&& call) {
-  Timeline& timeline = timeline_of(chain_);
-  const auto submit_next = [&](const hal::Queue& queue, const Waits& points,
+Status Context::submit_after(WaitList& waits, F&& call) {
+  TreeTimeline& timeline = timeline_of(chain_);
+  const auto submit_next = [&](const hal::Queue& queue, const WaitList& points,
                                auto&& next) -> Status {
     const hal::Point signal(timeline.semaphore(), chain_.value + 1);
     HALYARD_RETURN_IF_ERROR(
@@ -133,10 +136,10 @@ Status Context::submit_behind(Waits& waits, F&& call) {
     return {};
   };
   for (const hal::Queue* const queue : waits.queues()) {
-    Waits tail;
-    tail.add(chain_);
-    const Status status = submit_next(*queue, tail, &barrier);
-    // Nothing of a lost device is waited for.
+    WaitList last;
+    last.add(chain_);
+    const Status status = submit_next(*queue, last, &barrier);
+    // No work of a lost device is waited for.
     if (!status.ok() && status.code() != StatusCode::kDeviceLost) return status;
   }
   waits.add(chain_);
@@ -145,31 +148,33 @@ Status Context::submit_behind(Waits& waits, F&& call) {
   return submit_next(timeline.queue(), waits, std::forward<F>(call));
 }
 
-// `uses` calls what it is given with each storage that `call` is to use, and how. `call` submits
-// with the hal::SubmitInfo that it is given.
+// `uses` calls its argument with each storage that `call` will use and with the kind of use. `call`
+// submits with the hal::SubmitInfo that it receives.
 template <class Uses, class F>
 Status Context::submit(Uses&& uses, F&& call) {
-  HALYARD_ASSIGN_OR_RETURN(const Timeline* const timeline, this->timeline());
-  Waits waits;
-  uses([&](Storage* storage, Use use) { tracked(storage)->before(use, *timeline, waits); });
-  HALYARD_RETURN_IF_ERROR(submit_behind(waits, std::forward<F>(call)));
+  HALYARD_ASSIGN_OR_RETURN(const TreeTimeline* const timeline, this->timeline());
+  WaitList waits;
+  uses([&](Storage* storage, Use use) {
+    tracked(storage)->add_waits_before(use, *timeline, waits);
+  });
+  HALYARD_RETURN_IF_ERROR(submit_after(waits, std::forward<F>(call)));
   for (Context* tree = this; tree != nullptr; tree = tree->whole_) {
     if (tree->joined_count_ != 0) tree->forget_joined(waits);
   }
-  uses([&](Storage* storage, Use use) { tracked(storage)->after(use, chain_); });
+  uses([&](Storage* storage, Use use) { tracked(storage)->note_use(use, chain_); });
   return {};
 }
 
-// Who awaits the chain, or the chain of a part, awaits what it has waited for.
-void Context::forget_joined(const Waits& waits) noexcept {
+// A submission has waited for these moments, so its end includes them.
+void Context::forget_joined(const WaitList& waits) noexcept {
   const auto joined = std::span(joined_).first(joined_count_);
   const auto left = std::remove_if(joined.begin(), joined.end(),
-                                   [&](const Moment& moment) { return waits.include(moment); });
+                                   [&](const Moment& moment) { return waits.includes(moment); });
   while (joined.data() + joined_count_ != std::to_address(left)) joined_[--joined_count_] = {};
 }
 
 template <class Uses, class Submit, class Record>
-Status Context::do_next(Uses&& uses, Submit&& submit, Record&& record) {
+Status Context::submit_or_record(Uses&& uses, Submit&& submit, Record&& record) {
   if (recording_ == nullptr) {
     return this->submit(std::forward<Uses>(uses), std::forward<Submit>(submit));
   }
@@ -189,7 +194,7 @@ Status Context::check_usable(const Storage* storage, const char* user) const {
                "{}: an argument of a function that was recorded, outside of that recording", user);
 }
 
-// That `storage` is memory of this device.
+// kInvalidArgument unless `storage` is memory of this device.
 Status Context::check_here(const Storage* storage, const char* user) const {
   HALYARD_RETURN_IF_ERROR(status_);
   const DeviceState* const device = queue_.device().state();
@@ -217,7 +222,7 @@ Result<Ref<Storage>> Context::allocate(std::uint64_t size, hal::MemoryType memor
                             {.size = size, .memory = memory}, info));
         return {};
       }));
-  storage->after(Use::kWrite, chain_);
+  storage->note_use(Use::kWrite, chain_);
   return Ref<Storage>(std::move(storage));
 }
 
@@ -231,18 +236,18 @@ Result<Ref<Storage>> Context::scratch(std::uint64_t size) {
 
 Status Context::fill(Storage* target, std::uint32_t pattern, std::uint32_t pattern_size) {
   HALYARD_RETURN_IF_ERROR(check_here(target, "fill"));
-  return do_next([&](auto&& use) { use(target, Use::kWrite); },
-                 [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-                   return queue.fill(target->buffer(), pattern, pattern_size, info);
-                 },
-                 [&](hal::Recorder& recorder) {
-                   recorder.fill(recording_->binding(target), pattern, pattern_size);
-                 });
+  return submit_or_record([&](auto&& use) { use(target, Use::kWrite); },
+                          [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                            return queue.fill(target->buffer(), pattern, pattern_size, info);
+                          },
+                          [&](hal::Recorder& recorder) {
+                            recorder.fill(recording_->binding(target), pattern, pattern_size);
+                          });
 }
 
 Status Context::update(Storage* target, hal::Bytes source) {
   HALYARD_RETURN_IF_ERROR(check_here(target, "update"));
-  return do_next(
+  return submit_or_record(
       [&](auto&& use) { use(target, Use::kWrite); },
       [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
         return queue.update(target->buffer(), 0, source, info);
@@ -253,7 +258,7 @@ Status Context::update(Storage* target, hal::Bytes source) {
 Status Context::copy(const StorageRange& source, const StorageRange& target) {
   HALYARD_RETURN_IF_ERROR(check_usable(source.storage, "copy"));
   HALYARD_RETURN_IF_ERROR(check_usable(target.storage, "copy"));
-  return do_next(
+  return submit_or_record(
       [&](auto&& use) {
         use(source.storage, Use::kRead);
         use(target.storage, Use::kWrite);
@@ -292,7 +297,7 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<KernelAr
     if (grid != nullptr) launch.over(*grid);
     return recording_->add(uses, [&](hal::Recorder& recorder) { recorder.dispatch(launch); });
   }
-  HALYARD_ASSIGN_OR_RETURN(Timeline* const timeline, this->timeline());
+  HALYARD_ASSIGN_OR_RETURN(TreeTimeline* const timeline, this->timeline());
   hal::Launch* launch = timeline->launches().find(kernel, arrays, scalars);
   if (launch == nullptr) [[unlikely]] {
     HALYARD_ASSIGN_OR_RETURN(launch, timeline->launches().make(device, kernel, arrays, scalars));
@@ -310,7 +315,7 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots) {
   for (const ArrayRef& array : slots) {
     HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, "replay"));
   }
-  const auto& recording = static_cast<detail::Recording&>(recorded);
+  const auto& recording = static_cast<detail::TreeRecording&>(recorded);
   HALYARD_RETURN_IF_ERROR(recording.check(slots));
   std::array<hal::BufferRange, detail::kMaxSlots> table;
   std::ranges::transform(slots, table.begin(),
@@ -332,18 +337,18 @@ Status Context::join(const Moment& moment) {
   return {};
 }
 
-// The chain is behind all that was joined.
+// Orders the chain after all joined moments.
 Status Context::join_chain() {
   HALYARD_RETURN_IF_ERROR(timeline().status());
-  Waits waits;
+  WaitList waits;
   for (std::size_t i = 0; i < joined_count_; ++i) waits.add(joined_[i]);
-  HALYARD_RETURN_IF_ERROR(submit_behind(waits, &barrier));
+  HALYARD_RETURN_IF_ERROR(submit_after(waits, &barrier));
   while (joined_count_ != 0) joined_[--joined_count_] = {};
   return {};
 }
 
 Result<Moment> Context::end() {
-  HALYARD_RETURN_IF_ERROR(lost_);
+  HALYARD_RETURN_IF_ERROR(join_error_);
   if (joined_count_ == 1 && !chain_.timeline) return joined_[0];
   if (joined_count_ != 0) HALYARD_RETURN_IF_ERROR(join_chain());
   return chain_;
@@ -351,14 +356,14 @@ Result<Moment> Context::end() {
 
 bool Context::finished() const {
   const auto ended = [](const Moment& moment) {
-    return progress_of(moment) != detail::Progress::kPending;
+    return state_of(moment) != detail::MomentState::kPending;
   };
-  return !lost_.ok() ||
+  return !join_error_.ok() ||
          (ended(chain_) && std::all_of(joined_.begin(), joined_.begin() + joined_count_, ended));
 }
 
 Status Context::wait() const {
-  HALYARD_RETURN_IF_ERROR(lost_);
+  HALYARD_RETURN_IF_ERROR(join_error_);
   const auto wait = [](const Moment& moment) {
     return moment.timeline ? semaphore(moment).wait(moment.value) : Status();
   };
@@ -374,7 +379,7 @@ Status Context::wait(const detail::StopTokens& stop) {
   detail::StopRequest request;
   HALYARD_RETURN_IF_ERROR(request.open(queue_));
   if (!request.watch(stop)) return detail::no_memory();
-  (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // failures are found below
+  (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // wait() returns failures
   return !finished() && stop.stop_requested() ? detail::stopped() : wait();
 }
 

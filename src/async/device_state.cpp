@@ -8,7 +8,7 @@
 
 namespace halyard::inline v0::async::detail {
 
-// Queues of its own: who writes behind a read that has failed waits for all that was issued there.
+// Creates queues of its own, because a write after a failed read waits for all work of the queue.
 Result<Ref<DeviceState>> DeviceState::create(DeviceInfo info, std::vector<std::string> folders) {
   auto state = Ref<DeviceState>::adopt(new DeviceState(std::move(info), std::move(folders)));
   for (std::size_t i = 0; i < state->info_.queues; ++i) {
@@ -25,11 +25,12 @@ DeviceState::~DeviceState() {
   while (free_ != nullptr) delete std::exchange(free_, free_->next_);
 }
 
-Result<Ref<Timeline>> DeviceState::take_timeline(QueueState& queue) {
-  Ref<Timeline> timeline = queue.timelines.take();
+Result<Ref<TreeTimeline>> DeviceState::acquire_timeline(QueueState& queue) {
+  Ref<TreeTimeline> timeline = queue.timelines.acquire();
   if (!timeline) {
     HALYARD_ASSIGN_OR_RETURN(hal::Semaphore semaphore, device_.create_semaphore(0, "async"));
-    timeline = Ref<Timeline>::adopt(new (std::nothrow) Timeline(std::move(semaphore), queue.queue));
+    timeline = Ref<TreeTimeline>::adopt(new (std::nothrow)
+                                            TreeTimeline(std::move(semaphore), queue.queue));
     if (!timeline) return no_memory();
   }
   return timeline;
@@ -43,7 +44,7 @@ Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
     if (object != nullptr) free_ = object->next_;
   }
   if (object != nullptr) {
-    object->retain();  // it has the one reference of a new object again
+    object->retain();  // one reference, as a new object has
   } else {
     object = new (std::nothrow) TrackedStorage();
     if (object == nullptr) return no_memory();
@@ -72,26 +73,25 @@ Result<Ref<TrackedStorage>> DeviceState::adopt(QueueState& queue, hal::Buffer bu
   return storage;
 }
 
-void DeviceState::give_back(TrackedStorage& storage) noexcept {
+void DeviceState::reclaim(TrackedStorage& storage) noexcept {
   if (const hal::Buffer buffer = std::exchange(storage.buffer_, {})) {
-    Waits waits;
+    WaitList waits;
     storage.add_uses(waits);
-    // If a use has failed, so does this, and changes nothing: then the memory returns, as what is
-    // refused here and what is not of a pool does, with the end of the last submission that has it.
-    // So too if there is no memory for the waits.
+    // Fails without effect if a use has failed or if the memory is not of a pool. Then, as without
+    // memory for the waits, the memory returns with the end of the last submission that uses it.
     if (waits.is_complete()) {
       (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
     }
   }
-  storage.after(Use::kWrite, {});
+  storage.note_use(Use::kWrite, {});
   base::LockGuard lock(mutex_);
   storage.next_ = std::exchange(free_, &storage);
 }
 
 void TrackedStorage::destroy() noexcept {
-  // The device may go with its last storage, and takes this one along.
+  // This may be the last reference to the device, whose destructor then deletes this.
   const auto device = Ref<DeviceState>::adopt(std::exchange(device_, nullptr));
-  device->give_back(*this);
+  device->reclaim(*this);
 }
 
 }  // namespace halyard::inline v0::async::detail

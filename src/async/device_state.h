@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeviceState: a device of a Runtime: its queues, its memory and its kernels.
+// DeviceState: the queues, memory and kernels of one device of a Runtime.
 #pragma once
 
 #include <array>
@@ -11,52 +11,52 @@
 #include <vector>
 
 #include "async/storage.h"
-#include "async/timeline.h"
+#include "async/tree_timeline.h"
 #include "base/array.h"
 #include "base/atomic.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
-#include "halyard/async/kernel_signature.h"
+#include "halyard/async/detail/kernel_signature.h"
 #include "halyard/hal/device.h"
 
 namespace halyard::inline v0::async::detail {
 
-// A kernel of this device whose reflection agrees with its declaration.
+// A loaded kernel whose reflection matches its declaration.
 struct BoundKernel {
   BoundKernel(const KernelSignature& signature_, hal::Function function_);
 
   const KernelSignature signature;
   const hal::Function function;
 
-  // Changes `arguments` to what hal::Launch wants: an array that is flat in the kernel without its
-  // shape, an output whose tile is static without a tile, which is to be the same.
+  // Changes `arguments` for hal::Launch: removes the shapes of arrays that are flat in the kernel,
+  // and the tiles of outputs whose tile is static. kInvalidArgument if such a tile differs.
   Result<hal::Launch> launch(std::span<hal::Argument> arguments,
                              hal::View<hal::Constant> scalars) const;
 };
 
 hal::Argument argument_of(const KernelArray& array, const hal::BindingRef& memory) noexcept;
 
-// Of a Kernel's name and parameters: constants, whose addresses tell it from others. Their distance
-// is the same wherever the program was loaded, so that every run of it does the same.
+// Hashes the addresses of a Kernel's name and parameters, which are constants. Only their distance
+// counts: it does not depend on where the program is loaded, so runs are reproducible.
 inline std::uintptr_t hash_of(const KernelSignature& signature) noexcept {
   const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
   return bits(signature.name) - bits(signature.parameters.data());
 }
-// Its upper half, by a multiplication with 2^64 / phi (Knuth, TAOCP 3, 6.4).
+// Mixes a hash: the upper half of its product with 2^64 / phi (Knuth, TAOCP 3, 6.4).
 inline std::size_t scatter(std::uintptr_t hash) noexcept { return hash * 0x9e3779b97f4a7c15 >> 32; }
 
 struct QueueState {
   hal::Queue queue;
-  TimelinePool timelines;
-  base::Atomic<std::size_t> trees{0};  // that have a timeline, and parts of trees (Context)
+  TreeTimelinePool timelines;
+  base::Atomic<std::size_t> active_trees{0};  // trees and parts of trees with a timeline
 };
 
-// Which device of its runtime, and with how many queues. What is under way on one device may wait
-// for another, and a device that nothing keeps open ends what it has not issued: so each keeps all.
+// Holds handles of all devices of the runtime: work in flight on one may wait for another, and a
+// device without handles cancels the work that it has not issued.
 struct DeviceInfo {
-  std::size_t index;
-  std::vector<hal::Device> devices;
-  std::size_t queues;
+  std::size_t index;                 // of this device
+  std::vector<hal::Device> devices;  // of the runtime
+  std::size_t queues;                // of this device
 };
 
 class DeviceState final : public RefCounted {
@@ -74,19 +74,19 @@ class DeviceState final : public RefCounted {
   }
   QueueState& queue(std::size_t index) noexcept { return queues_[index]; }
 
-  // For one tree on that queue, until it gives it back to the queue's pool.
-  Result<Ref<Timeline>> take_timeline(QueueState& queue);
+  // Returns a timeline of the queue's pool, or a new one. The tree releases it to the pool.
+  Result<Ref<TreeTimeline>> acquire_timeline(QueueState& queue);
 
   // Errors of Queue::allocate.
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::Pool& pool,
                                        const hal::BufferInfo& buffer, const hal::SubmitInfo& info);
   Result<Ref<TrackedStorage>> create_slot();
-  // Of memory that has its own way back.
+  // For memory that is not of a pool: dropping the buffer returns it.
   Result<Ref<TrackedStorage>> adopt(QueueState& queue, hal::Buffer buffer);
-  // The last reference has gone: deallocates behind its last use, and keeps the object.
-  void give_back(TrackedStorage& storage) noexcept;
+  // After the last reference was dropped: deallocates after the last use, and keeps the object.
+  void reclaim(TrackedStorage& storage) noexcept;
 
-  // Loaded and compared on first use.
+  // Loads the kernel and compares it with the signature on first use.
   Result<const BoundKernel*> bind(const KernelSignature& signature);
 
  private:
@@ -98,10 +98,10 @@ class DeviceState final : public RefCounted {
   const DeviceInfo info_;
   const hal::Device device_;
   const std::vector<std::string> folders_;
-  std::deque<QueueState> queues_;  // as many as at first: a deque since they are not moved
+  std::deque<QueueState> queues_;  // constant size; a deque, because QueueState is not movable
   base::Atomic<std::size_t> next_queue_{0};
 
-  // Of kernels_, those that were asked for last, by a hash: found without a lock.
+  // Recently bound kernels by their hash, found without a lock.
   static constexpr std::size_t kRecentKernels = 64;
   base::Atomic<const BoundKernel*>& recent(const KernelSignature& signature) noexcept;
   std::array<base::Atomic<const BoundKernel*>, kRecentKernels> recent_kernels_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/dlpack.h"
+#include "halyard/async/detail/dlpack.h"
 
 #include <array>
 #include <new>
@@ -10,34 +10,35 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-// hal's tensor keeps the buffer; but its memory would go back to its pool with the storage.
+// Keeps the storage too: without it the memory would return to its pool, though hal's tensor keeps
+// the buffer.
 template <class Managed>
-struct Exported {
+struct ExportedTensor {
   Managed managed;
-  Dlpack<Managed> of_buffer;
+  DlpackOwner<Managed> of_buffer;
   Ref<Storage> storage;
 };
 
-// `make` is hal's.
+// `make` is hal::to_dlpack() or hal::to_dlpack_versioned().
 template <class Managed>
-Status give(Dlpack<Managed>& target, Exporting&& exporting,
-            Result<Managed*> (*make)(const hal::BufferView& view)) {
+Status export_by(DlpackOwner<Managed>& target, ExportSource&& source,
+                 Result<Managed*> (*make)(const hal::BufferView& view)) {
   std::array<std::uint64_t, hal::kMaxTensorRank> sizes{};
-  for (std::size_t d = 0; d < exporting.shape.rank(); ++d) sizes[d] = exporting.shape[d];
+  for (std::size_t d = 0; d < source.shape.rank(); ++d) sizes[d] = source.shape[d];
   HALYARD_ASSIGN_OR_RETURN(
       const hal::BufferView view,
-      hal::BufferView::create(exporting.storage->buffer(), exporting.element,
-                              {sizes.data(), exporting.shape.rank()}, exporting.offset));
+      hal::BufferView::create(source.storage->buffer(), source.element,
+                              {sizes.data(), source.shape.rank()}, source.offset));
   HALYARD_ASSIGN_OR_RETURN(Managed* const made, make(view));
-  Dlpack<Managed> of_buffer(made);
+  DlpackOwner<Managed> of_buffer(made);
   auto* const exported = new (std::nothrow)
-      Exported<Managed>{*made, std::move(of_buffer), std::move(exporting.storage)};
+      ExportedTensor<Managed>{*made, std::move(of_buffer), std::move(source.storage)};
   if (exported == nullptr) {
     return Status(StatusCode::kResourceExhausted, "to_dlpack: no memory for the tensor");
   }
   exported->managed.context = exported;
   exported->managed.deleter = [](Managed* self) {
-    delete static_cast<Exported<Managed>*>(self->context);
+    delete static_cast<ExportedTensor<Managed>*>(self->context);
   };
   target.reset(&exported->managed);
   return {};
@@ -45,23 +46,23 @@ Status give(Dlpack<Managed>& target, Exporting&& exporting,
 
 }  // namespace
 
-Status join_uses(Context& context, const Exporting& exporting) {
-  if (!exporting.storage) {
+Status join_uses(Context& context, const ExportSource& source) {
+  if (!source.storage) {
     return Status(StatusCode::kInvalidArgument,
                   "to_dlpack: a tensor that was moved from, or a part or shape that its tensor "
                   "does not have");
   }
-  return tracked(exporting.storage.get())
-      ->join_to(context, exporting.read_only ? Use::kRead : Use::kWrite);
+  return tracked(source.storage.get())
+      ->join_to(context, source.read_only ? Use::kRead : Use::kWrite);
 }
 
-Status export_to(Dlpack<hal::dlpack::ManagedTensor>& target, Exporting exporting) {
-  return give(target, std::move(exporting), &hal::to_dlpack);
+Status export_to(DlpackOwner<hal::dlpack::ManagedTensor>& target, ExportSource source) {
+  return export_by(target, std::move(source), &hal::to_dlpack);
 }
 
-Status export_to(Dlpack<hal::dlpack::ManagedTensorVersioned>& target, Exporting exporting) {
-  const std::uint64_t flags = exporting.read_only ? hal::dlpack::kReadOnly : 0;
-  HALYARD_RETURN_IF_ERROR(give(target, std::move(exporting), &hal::to_dlpack_versioned));
+Status export_to(DlpackOwner<hal::dlpack::ManagedTensorVersioned>& target, ExportSource source) {
+  const std::uint64_t flags = source.read_only ? hal::dlpack::kReadOnly : 0;
+  HALYARD_RETURN_IF_ERROR(export_by(target, std::move(source), &hal::to_dlpack_versioned));
   target->flags |= flags;
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a thread holds never decides what a program does, only where a frame lies.
-#include "halyard/async/frame_pool.h"
+// The cached blocks of a thread never change what a program does, only where a frame lies.
+#include "halyard/async/detail/frame_pool.h"
 
 #include <array>
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace halyard::inline v0::async::detail {
 namespace {
 
 #if HALYARD_ASAN || defined(HALYARD_SIMULATION)
-constexpr bool kPooled = false;  // AddressSanitizer, or poison, shows the use of a freed frame
+constexpr bool kPooled = false;  // so that AddressSanitizer, or poison, detects use after free
 #else
 constexpr bool kPooled = true;
 #endif
 
-constexpr std::size_t kStep = 64;      // bytes between two classes: a cache line
-constexpr std::size_t kClasses = 64;   // larger frames than 4 KiB come from the heap
-constexpr std::size_t kMaxFree = 256;  // of each class: a thread that only frees keeps no more
+constexpr std::size_t kStep = 64;      // bytes between two size classes: a cache line
+constexpr std::size_t kClasses = 64;   // frames above 4 KiB come from the heap
+constexpr std::size_t kMaxFree = 256;  // blocks of each class that a thread keeps
 
 struct Free {
   Free* next;
@@ -32,7 +32,7 @@ class Pool {
   ~Pool() {
     for (List& list : lists_) {
       while (list.first != nullptr) ::operator delete(std::exchange(list.first, list.first->next));
-      list.count = kMaxFree;  // what static objects free later goes to the heap
+      list.count = kMaxFree;  // static objects may free later: to the heap
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels of a DeviceState: found, loaded, compared with what was declared.
+// Kernels of a DeviceState: finding and loading them, and comparing them with their declarations.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -32,7 +32,7 @@ std::string describe(const KernelParameter& parameter) {
   return {};
 }
 
-// The kernel's own tile, or none.
+// The tile that the kernel states; rank 0 if it states none.
 hal::Extents tile_of(const hal::BindingInfo& binding) {
   if (binding.rank == 0 || binding.tile[0] == 0) return {};
   std::array<std::uint64_t, hal::kMaxTensorRank> tile;
@@ -46,8 +46,8 @@ std::string describe(const hal::BindingInfo& binding) {
                       binding.name);
 }
 
-// The first constant from `index` on that the caller gives: a tensor's own have a dot in their
-// names (kernel_tensor.h).
+// The index of the first scalar argument from `index` on. Other constants belong to tensors and
+// have a dot in their names (kernel_tensor.h).
 std::size_t next_scalar(const hal::Function& function, std::size_t index) {
   const auto is_own = [&] {
     return function.constant(index).name.find('.') != std::string_view::npos;
@@ -65,8 +65,8 @@ Status check_tensor(const KernelSignature& signature, const KernelParameter& par
   }
   if (output && binding.rank == 0 && !signature.unchecked) {
     return error(StatusCode::kInvalidArgument,
-                 "its {} is no tensor, so nothing keeps its workgroups from writing the same "
-                 "elements: call it by unchecked(kernel, grid)",
+                 "its {} is no tensor, so its workgroups might write the same elements: call it by "
+                 "unchecked(kernel, grid)",
                  describe(binding));
   }
   const hal::Extents own = tile_of(binding);
@@ -153,12 +153,12 @@ Result<hal::Executable> DeviceState::load(const KernelSignature& signature) cons
     const std::string file =
         base::format("{}{}{}{}", is_absolute ? std::string_view() : folder, is_absolute ? "" : "/",
                      name, name.ends_with(".hyx") ? "" : ".hyx");
-    if (!file.ends_with(".hyx")) return no_memory();  // the text is as long as there was memory for
+    if (!file.ends_with(".hyx")) return no_memory();  // truncated for lack of memory
     Result<hal::Executable> kernels = device_.load(file);
     if (kernels.ok() || kernels.status().code() != StatusCode::kNotFound) return kernels;
     base::append(folders, "{}{}", folders.empty() ? "" : ", ", folder);
   }
-  return error(StatusCode::kNotFound, "no such file in {}; RuntimeInfo::kernels names others",
+  return error(StatusCode::kNotFound, "no such file in {}; RuntimeInfo::kernels adds folders",
                folders);
 }
 
@@ -167,7 +167,7 @@ base::Atomic<const BoundKernel*>& DeviceState::recent(const KernelSignature& sig
 }
 
 Result<const BoundKernel*> DeviceState::bind(const KernelSignature& signature) {
-  // Published with what it points to (release below); never freed before this.
+  // Acquires the object that the release stores below published. It lives as long as this.
   base::Atomic<const BoundKernel*>& recent = this->recent(signature);
   if (const BoundKernel* const kernel = recent.load(std::memory_order_acquire);
       kernel != nullptr && kernel->signature == signature) [[likely]] {

@@ -16,8 +16,8 @@ bool same(const hal::Extents& kept, const hal::Extents* given) noexcept {
 
 }  // namespace
 
-bool LaunchCache::Entry::take(const KernelSignature& signature, hal::View<KernelArray> given,
-                              hal::View<hal::Constant> scalars) {
+bool LaunchCache::Entry::try_rebind(const KernelSignature& signature, hal::View<KernelArray> given,
+                                    hal::View<hal::Constant> scalars) {
   if (kernel == nullptr || !(kernel->signature == signature) || given.size() != arrays.size()) {
     return false;
   }
@@ -30,7 +30,7 @@ bool LaunchCache::Entry::take(const KernelSignature& signature, hal::View<Kernel
   return launch.set_scalars(scalars).ok();
 }
 
-std::unique_ptr<LaunchCache::Entry>& LaunchCache::place_of(const KernelSignature& kernel,
+std::unique_ptr<LaunchCache::Entry>& LaunchCache::entry_of(const KernelSignature& kernel,
                                                            hal::View<KernelArray> arrays) noexcept {
   std::uintptr_t hash = hash_of(kernel);
   for (const KernelArray& array : arrays) hash = hash * 31 + array.memory.length;
@@ -39,18 +39,18 @@ std::unique_ptr<LaunchCache::Entry>& LaunchCache::place_of(const KernelSignature
 
 hal::Launch* LaunchCache::find(const KernelSignature& kernel, hal::View<KernelArray> arrays,
                                hal::View<hal::Constant> scalars) {
-  Entry* const entry = place_of(kernel, arrays).get();
-  return entry != nullptr && entry->take(kernel, arrays, scalars) ? &entry->launch : nullptr;
+  Entry* const entry = entry_of(kernel, arrays).get();
+  return entry != nullptr && entry->try_rebind(kernel, arrays, scalars) ? &entry->launch : nullptr;
 }
 
 Result<hal::Launch*> LaunchCache::make(DeviceState& device, const KernelSignature& kernel,
                                        hal::View<KernelArray> arrays,
                                        hal::View<hal::Constant> scalars) {
   HALYARD_ASSIGN_OR_RETURN(const BoundKernel* const bound, device.bind(kernel));
-  std::unique_ptr<Entry>& entry = place_of(kernel, arrays);
+  std::unique_ptr<Entry>& entry = entry_of(kernel, arrays);
   if (entry == nullptr) entry.reset(new (std::nothrow) Entry);
   if (entry == nullptr) return no_memory();
-  entry->kernel = nullptr;  // of none, if there is no launch
+  entry->kernel = nullptr;  // empty, if the launch fails
   entry->arrays.shrink(0);
   arguments_.shrink(0);
   for (const KernelArray& array : arrays) {

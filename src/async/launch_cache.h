@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LaunchCache: launches to be made again. A call of the same kernel on arrays of the same shapes
-// differs from the one before in memory and scalars alone, so these are put into its launch, and
-// what follows from shapes is neither checked nor computed twice.
+// LaunchCache: prepared launches. A call of the same kernel on arrays of the same shapes changes
+// only the memory and the scalars of its launch; the values that follow from shapes are reused.
 //
-// One tree at a time: it is a timeline's, so it needs no lock, and trees that run at once have one
-// each. It keeps nothing alive, since a launch is a view, and reads nothing of an old launch that
-// may be gone: kernels stay as long as their device, and memory is replaced before it is looked at.
+// Belongs to a TreeTimeline, which one tree at a time owns, so it needs no lock. It keeps no object
+// alive, since a launch is a view: kernels live as long as their device, and find() replaces all
+// memory before the launch is used.
 #pragma once
 
 #include <array>
@@ -24,8 +23,8 @@ class DeviceState;
 
 class LaunchCache {
  public:
-  // One that was made before; null: to be made. Both stay until the next call; the grid is the
-  // caller's to set where it is not that of tiles.
+  // Returns a prepared launch with these arguments, or null. Launches of find() and make() are
+  // valid until the next call; their grid is that of the tiles.
   hal::Launch* find(const KernelSignature& kernel, hal::View<KernelArray> arrays,
                     hal::View<hal::Constant> scalars);
   // Errors of DeviceState::bind() and BoundKernel::launch(); kResourceExhausted.
@@ -37,21 +36,21 @@ class LaunchCache {
     hal::Extents shape, tile;
   };
   struct Entry {
-    // Whether the launch is one of these now, too.
-    bool take(const KernelSignature& signature, hal::View<KernelArray> given,
-              hal::View<hal::Constant> scalars);
+    // Puts the arguments into the launch. Returns false if it is of another kernel or shape.
+    bool try_rebind(const KernelSignature& signature, hal::View<KernelArray> given,
+                    hal::View<hal::Constant> scalars);
 
     const BoundKernel* kernel = nullptr;
     base::Array<Geometry> arrays;
     hal::Launch launch;
   };
-  // The kernels of a training step and their shapes; one place for each. 10 KB if all are used.
+  // Enough for the kernels and shapes of a training step. 10 KB if all are used.
   static constexpr std::size_t kEntries = 16;
-  std::unique_ptr<Entry>& place_of(const KernelSignature& kernel,
+  std::unique_ptr<Entry>& entry_of(const KernelSignature& kernel,
                                    hal::View<KernelArray> arrays) noexcept;
 
   std::array<std::unique_ptr<Entry>, kEntries> entries_;
-  base::Array<hal::Argument> arguments_;  // of one call; kept for its memory
+  base::Array<hal::Argument> arguments_;  // a member, so that make() reuses its memory
 };
 
 }  // namespace halyard::inline v0::async::detail

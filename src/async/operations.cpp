@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/operations.h"
+#include "halyard/async/detail/operations.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +19,7 @@ constexpr KernelParameter kFill64[] = {kWords, kSize, kSize, kSize};
 constexpr KernelParameter kArange[] = {kWords, kSize};
 constexpr KernelParameter kArangeFloat[] = {kOutput, kSize};
 
-// That hold n elements; 2^64 - 1 if they are more.
+// The 4-byte words that hold n elements of `size` bytes; saturates at 2^64 - 1.
 std::uint64_t words_of(std::uint64_t n, std::size_t size) {
   if (size == 8) return n < ~std::uint64_t{0} / 2 ? 2 * n : ~std::uint64_t{0};
   const std::uint64_t in_word = 4 / size;

@@ -3,7 +3,7 @@
 
 #include "async/shipped.h"
 #include "base/format.h"
-#include "halyard/async/operations.h"
+#include "halyard/async/detail/operations.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
-#include "halyard/async/operations.h"
+#include "halyard/async/detail/operations.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
@@ -69,7 +69,7 @@ Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
   }
   HALYARD_RETURN_IF_ERROR(check_size(name, shape.elements(), kernel::size_of(type)));
   const auto along = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  // As [before, shape[along], behind].
+  // The shape as [before, shape[along], behind].
   std::uint64_t others[hal::kMaxTensorRank]{}, before = 1, behind = 1;
   std::size_t kept = 0;
   for (std::size_t d = 0; d < shape.rank(); ++d) {

@@ -28,7 +28,9 @@ class RuntimeObject final : public RefCounted {
   std::span<const Device> devices() const noexcept { return devices_; }
   std::span<const QueueRef> queues() const noexcept { return queues_; }
   const Policy& policy() const noexcept { return policy_; }
-  Device beyond(std::size_t index) const noexcept { return Device({}, index, devices_.size()); }
+  Device missing_device(std::size_t index) const noexcept {
+    return Device({}, index, devices_.size());
+  }
 
  private:
   std::vector<Device> devices_;
@@ -47,7 +49,7 @@ void add_folders_beside(const fs::path& file, std::vector<std::string>& folders)
   folders.push_back(folder.parent_path() / "share/halyard/kernels");
 }
 
-// See RuntimeInfo.
+// The folders of RuntimeInfo::kernels, in their order.
 std::vector<std::string> kernel_folders(std::vector<std::string> folders, const fs::path& header) {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -85,7 +87,7 @@ hal::Device Device::hal() const noexcept { return state_ ? state()->device() : h
 QueueRef Device::next_queue() const noexcept { return {*this, state_ ? state()->next_queue() : 0}; }
 
 std::size_t QueueRef::load() const noexcept {
-  return status().ok() ? state()->trees.load(std::memory_order_relaxed) : 0;
+  return status().ok() ? state()->active_trees.load(std::memory_order_relaxed) : 0;
 }
 
 std::size_t Device::queue_count() const noexcept { return state_ ? state()->queue_count() : 0; }
@@ -134,14 +136,15 @@ std::span<const QueueRef> Runtime::queues() const noexcept {
 }
 
 const Policy& Runtime::policy() const noexcept {
-  static const Policy none = global_policy(0);  // of the empty runtime
+  static const Policy none = global_policy(0);  // for an empty handle
   return object_ ? static_cast<RuntimeObject&>(*object_).policy() : none;
 }
 
 Device Runtime::device(std::size_t index) const noexcept {
   if (!object_) return {};
   const auto all = devices();
-  return index < all.size() ? all[index] : static_cast<RuntimeObject&>(*object_).beyond(index);
+  return index < all.size() ? all[index]
+                            : static_cast<RuntimeObject&>(*object_).missing_device(index);
 }
 
 }  // namespace halyard::inline v0::async

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is asked of shapes and tiles.
+// Shapes and tiles: their text and their size in memory.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace halyard::inline v0::async::detail {
 
 // "16 x 16"; "()" without dimensions
 std::string text_of(const hal::Extents& extents, const char* between = " x ");
-// Of a dense array. kOutOfRange: 2^64 bytes or more; kInvalidArgument: more than
+// The size of a dense array. kOutOfRange for 2^64 bytes or more, kInvalidArgument for more than
 // hal::kMaxTensorRank dimensions.
 Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type);
 

@@ -5,12 +5,12 @@
 
 #include "async/shape.h"
 #include "base/format.h"
-#include "halyard/async/operations.h"
+#include "halyard/async/detail/operations.h"
 
 namespace halyard::inline v0::async::detail {
 
 Status check_size(const char* operation, std::uint64_t elements, std::size_t element_size) {
-  // What the kernels take (docs/kernels.md).
+  // The limit of the kernels (docs/kernels.md).
   constexpr std::uint64_t kMostElements = (std::uint64_t{1} << 31) - 1;
   if (elements <= kMostElements) return {};
   return error(StatusCode::kOutOfRange, "{}: {} elements of {} bytes; the most is 2^31 - 1",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches of shipped kernels (docs/kernels.md), whose arrays are flat: they are told their sizes.
+// Launches of shipped kernels (docs/kernels.md), whose arrays are flat and whose sizes are scalars.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "halyard/async/arithmetic.h"
 #include "halyard/async/context.h"
-#include "halyard/async/kernel_signature.h"
-#include "halyard/async/tensor.h"
+#include "halyard/async/detail/arithmetic.h"
+#include "halyard/async/detail/kernel_signature.h"
+#include "halyard/async/shape.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/launch.h"
 
@@ -22,7 +22,8 @@ inline constexpr KernelParameter kOutput{KernelParameter::Kind::kOutput,
 inline constexpr KernelParameter kSize{KernelParameter::Kind::kScalar,
                                        kernel::ElementType::kUint32};
 
-// Arrays of `type`, of which the last is written, perhaps a number of it, and sizes.
+// The parameters of a kernel: kInputs inputs and one output of `type`, with kNumber also a scalar
+// of `type`, then kSizes sizes.
 template <std::size_t kInputs, std::size_t kSizes, bool kNumber = false>
 hal::View<KernelParameter> flat_parameters(kernel::ElementType type) noexcept {
   using enum kernel::ElementType;
@@ -40,8 +41,8 @@ hal::View<KernelParameter> flat_parameters(kernel::ElementType type) noexcept {
   return type == kFloat64 ? kDoubles : type == kInt32 ? kInts : type == kUint32 ? kUints : kFloats;
 }
 
-// A kernel that there is once for each type of elements. Null where there is none: no operation
-// asks for that, but of ints, where the kernel of uints gives the same bits.
+// The variants of a kernel for different element types. Null: not used, except that the variant for
+// uints also serves ints, with the same bits.
 struct KernelNames {
   const char* of_float;
   const char* of_double = nullptr;
@@ -60,11 +61,12 @@ inline KernelOfType choose_kernel(const KernelNames& names, kernel::ElementType 
   return {names.of_float, kFloat32};
 }
 
-// kOutOfRange, by the name of `operation`: an array has at most 2^31 - 1 elements.
+// kOutOfRange for more than 2^31 - 1 elements; the message names `operation`.
 Status check_size(const char* operation, std::uint64_t elements, std::size_t element_size = 4);
 inline std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint32_t>(size); }
 
-// `into`, whose shape is to be this one, or, where it is null, a new tensor of `type`.
+// Returns `into`, or a new tensor of `type` if that is null. kInvalidArgument if `into` has another
+// shape.
 Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
                             const Shape& shape, const ArrayRef* into);
 

@@ -14,7 +14,7 @@ struct StopRequest::Watch {
 
 Status StopRequest::open(const QueueRef& queue) {
   queue_ = queue;
-  HALYARD_ASSIGN_OR_RETURN(timeline_, queue_.device().state()->take_timeline(*queue_.state()));
+  HALYARD_ASSIGN_OR_RETURN(timeline_, queue_.device().state()->acquire_timeline(*queue_.state()));
   return {};
 }
 
@@ -39,12 +39,12 @@ void StopRequest::Signal::operator()() const noexcept {
 }
 
 StopRequest::~StopRequest() {
-  // No callback runs from here on.
+  // From here on no callback runs.
   first_.reset();
   while (more_ != nullptr) delete std::exchange(more_, more_->next);
   if (!timeline_) return;
   if (requested_.load(std::memory_order_relaxed)) (void)timeline_->take_value();
-  queue_.state()->timelines.give(std::move(timeline_));
+  queue_.state()->timelines.release(std::move(timeline_));
 }
 
 }  // namespace halyard::inline v0::async::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// StopRequest: stop tokens as a point that a thread can wait for beside others.
+// StopRequest: a point that is reached when a stop is requested, for waits together with other
+// points.
 #pragma once
 
 #include <optional>
@@ -17,12 +18,13 @@ class StopRequest {
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  // Takes a timeline of that queue. Before the others.
+  // Acquires a timeline of `queue`. Called before the other functions.
   Status open(const QueueRef& queue);
-  explicit operator bool() const noexcept { return static_cast<bool>(timeline_); }  // is open
+  // Whether it is open.
+  explicit operator bool() const noexcept { return static_cast<bool>(timeline_); }
   hal::Point point() const noexcept { return {timeline_->semaphore(), timeline_->last() + 1}; }
-  // Any request of one of the tokens that were watched reaches the point. False: no memory for them
-  // all; there is for a first.
+  // A request of any watched token reaches the point. Returns false without memory, which only
+  // happens after the first token.
   bool watch(const StopTokens& tokens) { return watch(tokens.own) && watch(tokens.outer); }
 
  private:
@@ -32,13 +34,13 @@ class StopRequest {
   };
 
   QueueRef queue_;
-  Ref<Timeline> timeline_;
+  Ref<TreeTimeline> timeline_;
   base::Atomic<bool> requested_{false};
-  std::stop_token watched_;  // by first_; Tasks that wait side by side have one token as a rule
+  std::stop_token watched_;  // the token of first_; usually Tasks that wait together share it
   std::optional<std::stop_callback<Signal>> first_;
   struct Watch;
   bool watch(const std::stop_token& token);
-  Watch* more_ = nullptr;  // of others
+  Watch* more_ = nullptr;  // for further tokens
 };
 
 }  // namespace halyard::inline v0::async::detail

@@ -4,16 +4,17 @@
 #include <algorithm>
 
 #include "async/device_state.h"
-#include "halyard/async/operation.h"
+#include "halyard/async/detail/operation_tree.h"
+#include "halyard/async/tensor.h"
 
 namespace halyard::inline v0::async::detail {
 
 namespace {
 
-// Trees use a tensor again and again: of the same timeline only the value changes.
-void put(Moment& place, const Moment& moment) {
-  if (place.timeline != moment.timeline) place.timeline = moment.timeline;
-  place.value = moment.value;
+// Spares the reference count if the timeline is the same, as it is for repeated uses.
+void assign(Moment& target, const Moment& moment) {
+  if (target.timeline != moment.timeline) target.timeline = moment.timeline;
+  target.value = moment.value;
 }
 
 }  // namespace
@@ -26,16 +27,16 @@ void TrackedStorage::for_each_read(F&& call) {
   for (Moment& read : more_reads_) call(read);
 }
 
-void TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
-  // The values of one timeline wait for each other.
+void TrackedStorage::add_waits_before(Use use, const TreeTimeline& timeline, WaitList& waits) {
+  // Submissions of one timeline are ordered already.
   if (written_.timeline.get() != &timeline) waits.add(written_);
   if (use == Use::kRead) return;
   if (is_read_unnoted_) waits.set_incomplete();
   for_each_read([&](const Moment& read) {
     if (read.timeline.get() == &timeline) return;
-    // A reader's fault is none of the writer's. But a timeline fails at once, and a submission in
-    // front of what failed may still run.
-    if (progress_of(read) == Progress::kFailed) {
+    // A failed read does not fail the write. But a timeline fails at once, while submissions before
+    // the failed one may still run.
+    if (state_of(read) == MomentState::kFailed) {
       waits.add_issued(timeline_of(read).queue());
     } else {
       waits.add(read);
@@ -44,7 +45,7 @@ void TrackedStorage::before(Use use, const Timeline& timeline, Waits& waits) {
 }
 
 void TrackedStorage::set_write(const Moment& moment) {
-  put(written_, moment);
+  assign(written_, moment);
   for (Moment& read : reads_) {
     if (read.timeline) read = {};
   }
@@ -52,7 +53,7 @@ void TrackedStorage::set_write(const Moment& moment) {
   is_read_unnoted_ = false;
 }
 
-void TrackedStorage::add_uses(Waits& waits) {
+void TrackedStorage::add_uses(WaitList& waits) {
   if (is_read_unnoted_) waits.set_incomplete();
   waits.add(written_);
   for_each_read([&](const Moment& read) { waits.add(read); });
@@ -63,8 +64,8 @@ Status TrackedStorage::join_to(Context& context, Use use) {
   if (use == Use::kRead) return status;
   if (is_read_unnoted_) return no_memory();
   for_each_read([&](const Moment& read) {
-    // A reader's fault is none of the writer's; what of it still runs reads for nobody.
-    if (status.ok() && progress_of(read) != Progress::kFailed) status = context.join(read);
+    // A failed read does not fail the export; the result of its remaining work is not used.
+    if (status.ok() && state_of(read) != MomentState::kFailed) status = context.join(read);
   });
   return status;
 }
@@ -72,19 +73,20 @@ Status TrackedStorage::join_to(Context& context, Use use) {
 void TrackedStorage::add_read(const Moment& moment) {
   base::LockGuard lock(mutex_);
   Moment* place = nullptr;
-  const auto consider = [&](Moment& read) {
+  const auto find_place = [&](Moment& read) {
     if (read.timeline == moment.timeline || (place == nullptr && !read.timeline)) place = &read;
   };
-  std::ranges::for_each(reads_, consider);
-  std::ranges::for_each(more_reads_, consider);
+  std::ranges::for_each(reads_, find_place);
+  std::ranges::for_each(more_reads_, find_place);
   if (place == nullptr) {
-    const auto over = [](const Moment& read) { return progress_of(read) == Progress::kReached; };
-    const auto left = std::remove_if(more_reads_.begin(), more_reads_.end(), over);
+    const auto is_done = [](const Moment& read) { return state_of(read) == MomentState::kReached; };
+    const auto left = std::remove_if(more_reads_.begin(), more_reads_.end(), is_done);
     more_reads_.shrink(static_cast<std::size_t>(left - more_reads_.begin()));
-    if (const auto read = std::ranges::find_if(reads_, over); read != reads_.end()) place = &*read;
+    if (const auto read = std::ranges::find_if(reads_, is_done); read != reads_.end())
+      place = &*read;
   }
   if (place != nullptr) {
-    put(*place, moment);
+    assign(*place, moment);
   } else if (!more_reads_.push_back(moment)) {
     is_read_unnoted_ = true;
   }
@@ -106,7 +108,7 @@ QueueRef queue_of(const Storage* storage) {
 }
 
 void OpInputs::add(const StorageRange& memory) {
-  if (memory.storage == nullptr || count_ == kMost) return;
+  if (memory.storage == nullptr || count_ == kMaxInputs) return;
   inputs_[count_++] = {tracked(memory.storage)->last_queue(), memory.length};
 }
 

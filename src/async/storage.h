@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TrackedStorage: a tensor's memory, and what it was last used by: the moment of its last write,
-// and of the last read of each timeline since. From these come all edges between trees, queues and
-// devices:
+// TrackedStorage: a tensor's memory and its last uses: the moment of the last write and, for each
+// timeline, that of the last read since. All edges between trees, queues and devices follow:
 //
 //   a read    waits for the write                                       RAW
 //   a write   waits for the write and the reads, and replaces them      WAW, WAR
 //   the free  as a write
 //
-// There is one read per timeline that is under way, so the list does not grow with use. Where there
-// is no memory to note a read, nothing can be ordered behind all of them any more: the tensor can
-// be read, but not written, and its memory returns without a submission (DeviceState::give_back).
+// Each timeline with reads in flight has one entry, so the list does not grow with use. If a read
+// cannot be noted for lack of memory, no submission can be ordered after all reads any more. Then
+// the tensor can be read but not written, and its memory returns without a submission
+// (DeviceState::reclaim).
 #pragma once
 
 #include <array>
 
-#include "async/timeline.h"
+#include "async/tree_timeline.h"
 #include "base/array.h"
 #include "base/mutex.h"
 #include "halyard/async/context.h"
+#include "halyard/async/detail/storage.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -30,45 +31,45 @@ enum class Use : bool { kRead, kWrite };
 class TrackedStorage final : public Storage {
  public:
   const DeviceState* device() const noexcept { return device_; }
-  // Without memory: it stands for what each replay of a recording brings (recording.h).
+  // Has no memory: it is a placeholder for the array of each replay (tree_recording.h).
   bool is_slot() const noexcept { return is_slot_; }
-  // Of its last write, where that was on its device; else where it was allocated.
+  // The queue of its device that wrote it last, or else the queue that allocated it.
   QueueRef last_queue() const;
 
-  // Adds to `waits` what has to be done before `timeline` uses it. Writes are by the only owner; a
-  // read may be beside others.
-  void before(Use use, const Timeline& timeline, Waits& waits);
-  // It is used, and that is done at `moment`.
-  void after(Use use, const Moment& moment) {
+  // Adds to `waits` the moments before which `timeline` must not use it. Only the single owner
+  // writes; several threads may read at once.
+  void add_waits_before(Use use, const TreeTimeline& timeline, WaitList& waits);
+  // Notes a use that ends at `moment`.
+  void note_use(Use use, const Moment& moment) {
     use == Use::kRead ? add_read(moment) : set_write(moment);
   }
-  // By its last owner.
-  void add_uses(Waits& waits);
-  // Who awaits `context` awaits that the host may use it so.
+  // Adds all noted uses. For the last owner.
+  void add_uses(WaitList& waits);
+  // Joins to `context` the uses that must be done before the host may use it.
   Status join_to(Context& context, Use use);
 
  private:
   friend class DeviceState;
-  // Trees that read one tensor at a time, beyond which a list is allocated.
+  // Timelines that read one tensor at a time without an allocation.
   static constexpr std::size_t kInlineReads = 3;
 
   TrackedStorage() = default;
   ~TrackedStorage() override = default;
-  void destroy() noexcept override;  // back to its device; blocks for nothing
+  void destroy() noexcept override;  // returns it to its device; never blocks
   void add_read(const Moment& moment);
   void set_write(const Moment& moment);
   template <class F>
   void for_each_read(F&& call);
 
-  DeviceState* device_ = nullptr;  // counted
-  QueueState* home_ = nullptr;     // where it was allocated; of a slot nowhere
+  DeviceState* device_ = nullptr;  // holds a reference
+  QueueState* home_ = nullptr;     // the queue that allocated it; null for a slot
   bool is_slot_ = false;
   Moment written_;
-  base::Mutex mutex_;  // guards the reads against each other
+  base::Mutex mutex_;  // guards the lists of reads against concurrent reads
   std::array<Moment, kInlineReads> reads_;
   base::Array<Moment> more_reads_;
   bool is_read_unnoted_ = false;
-  TrackedStorage* next_ = nullptr;  // while it is free
+  TrackedStorage* next_ = nullptr;  // in the device's free list
 };
 
 inline TrackedStorage* tracked(Storage* storage) noexcept {

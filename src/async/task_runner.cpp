@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "halyard/async/task_runner.h"
+#include "halyard/async/detail/task_runner.h"
 
 #include <array>
 #include <span>
@@ -40,7 +40,7 @@ bool TaskRunner::collect_ended() noexcept {
   return !empty(ready_);
 }
 
-// Their awaiters find out how it ended.
+// Ignores errors: the awaiters find them.
 void TaskRunner::wait_for_any() {
   TaskWaiter& first = *waiting_.next_;
   if (first.next_ == &waiting_) {
@@ -54,7 +54,7 @@ void TaskRunner::wait_for_any() {
   for (const TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
     ++most;
   }
-  std::array<hal::Point, 8> few;  // what hal::wait_any, too, takes without an allocation
+  std::array<hal::Point, 8> few;  // as many as hal::wait_any() takes without an allocation
   base::Array<hal::Point> many;
   const bool has_room = most <= few.size() || many.grow(most);
   const std::span<hal::Point> points =
@@ -63,15 +63,15 @@ void TaskRunner::wait_for_any() {
   StopRequest request;
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
     Result<Moment> end = waiter->context_->end();
-    if (!end.ok() || !has_room) {  // nothing tells of its end: its awaiter waits for it
+    if (!end.ok() || !has_room) {  // cannot be waited for here: its awaiter blocks
       waiter->unlink();
       return waiter->link_before(ready_);
     }
-    waiter->end_ = *std::move(end);  // which keeps its semaphore
+    waiter->end_ = *std::move(end);  // keeps the semaphore
     points[count++] = {timeline_of(waiter->end_).semaphore(), waiter->end_.value};
     if (!waiter->stop_->stop_possible()) continue;
     if (!request && !request.open(waiter->context_->queue()).ok()) continue;
-    (void)request.watch(*waiter->stop_);  // without memory: noticed when the first one ends
+    (void)request.watch(*waiter->stop_);  // without memory: noticed when another wait ends
   }
   if (request) points[count++] = request.point();
   (void)hal::wait_any({points.data(), count});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an await costs in a steady state, counted by a malloc of our own, on all threads.
+// Allocations of an await in a steady state, counted on all threads by a replacement of malloc.
 #include <cstddef>
 #include <stop_token>
 #include <vector>
@@ -17,7 +17,7 @@ using AsyncAllocation = testing::AllocationTest;
 TEST_F(AsyncAllocation, TheCountIsReal) {
   EXPECT_EQ(least_allocations(
                 [] {
-                  int* volatile number = new int;  // volatile: or the compiler leaves the pair out
+                  int* volatile number = new int;  // volatile, so that the compiler keeps the pair
                   delete number;
                 },
                 1000),
@@ -31,7 +31,7 @@ TEST_F(AsyncAllocation, AKernelCallOnTensorsThatAreThereAllocatesNothing) {
             0u);
 }
 
-// Of as many bytes, so that each takes the place that the launch of the other has.
+// Both shapes have as many bytes, so their launches replace each other in one cache entry.
 TEST_F(AsyncAllocation, KernelCallsOnTwoShapesInTurnAllocateNothing) {
   const auto x = [&](const Shape& shape) { return sync_wait(ones<float>(shape) | share, runtime); };
   const auto y = [&](const Shape& shape) {
@@ -106,7 +106,7 @@ TEST_F(AsyncAllocation, CellsAndPartsOnOtherQueuesAllocateNothing) {
             0u);
 }
 
-// All of them wait at once.
+// All tasks wait at once.
 TEST_F(AsyncAllocation, ANurseryWithTasksAllocatesNothing) {
   const auto x = sync_wait(ones<float>({16, 16}) | share, runtime);
   const auto into = [](Shared<Tensor<float>> of, Partition<Tensor<float>>& tiles) -> Task<> {
@@ -129,7 +129,7 @@ TEST_F(AsyncAllocation, ANurseryWithTasksAllocatesNothing) {
   }
 }
 
-// hal's own two: the buffer and what it refers to (Queue::allocate).
+// The HAL allocates both: the buffer and its memory object (Queue::allocate).
 TEST_F(AsyncAllocation, ANewTensorAllocatesTwice) {
   EXPECT_LE(least_allocations([&] { (void)sync_wait(zeros<float>({16, 16}), runtime); }, 2000),
             2000u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocations in a steady state, counted by a malloc of our own, on all threads.
+// Allocations in a steady state, counted on all threads by a replacement of malloc.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ class AllocationTest : public ::testing::Test {
     if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
   }
 
-  // The least that 1000 calls of `body` allocated, if not `expected`. Pools grow up to what was
-  // ever in flight at once, which a loaded machine sees rarely and late; threads of the runtime
-  // start late.
+  // The least number of allocations in 1000 calls of `body`; stops early at `expected`. A first run
+  // may allocate more: pools grow to the most work that was ever in flight, which a loaded machine
+  // reaches late, and threads of the runtime start late.
   template <class F>
   static std::uint64_t least_allocations(F&& body, std::uint64_t expected = 0) {
     std::uint64_t least = ~std::uint64_t{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a completion token costs.
+// Allocations of a completion token.
 #include <memory>
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Completion tokens of Asio, or of Boost.Asio where HALYARD_BOOST_ASIO is defined.
+// Completion tokens of Asio; of Boost.Asio if HALYARD_BOOST_ASIO is defined.
 #include "halyard/async/asio.h"
 
 #include <atomic>
@@ -115,7 +115,7 @@ TEST_F(AsyncAsio, ACoroutineOfAsioAwaitsAnOperation) {
 }
 #endif
 
-// As asio.h has it: Boost has slots from 1.77 on.
+// The condition of detail/asio_await.h: Boost has slots from 1.77 on.
 #if defined(ASIO_VERSION) && ASIO_VERSION >= 101900 || \
     defined(BOOST_ASIO_VERSION) && BOOST_ASIO_VERSION >= 101900
 class AsyncAsioStop : public testing::SteppedTest {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of async have in common: a runtime of cpu devices, and a kernel for each form of
-// parameter.
+// Fixture of the async tests: a runtime of cpu devices.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,16 +18,16 @@ inline constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy
 
 class AsyncTest : public ::testing::Test {
  protected:
-  template <class Awaited>
-  auto run(Awaited&& awaited) {
-    return sync_wait(std::move(awaited), runtime);
+  template <class Awaitable>
+  auto run(Awaitable&& awaitable) {
+    return sync_wait(std::move(awaitable), runtime);
   }
-  // The elements of an array, or of what an operation gives.
+  // The elements of an array, or of the array that an operation returns.
   template <class Array>
   auto elements(Array&& array) {
     return run(to_host(std::forward<Array>(array)));
   }
-  // Why an operation fails.
+  // The error of an operation.
   template <class Operation>
   Status failure(Operation&& operation) {
     return run(as_result(std::move(operation))).status();

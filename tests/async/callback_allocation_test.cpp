@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an await costs where a callback tells of its end, and what a stop token adds.
+// Allocations of an await that ends with a callback, and of stop tokens.
 #include <array>
 #include <atomic>
 #include <coroutine>
@@ -21,8 +21,7 @@ using testing::saxpy;
 
 std::binary_semaphore ended{0};
 
-// A coroutine that Halyard does not know, whose frame is the test's. It tells of its end when its
-// frame is free.
+// A coroutine that Halyard does not know. The test provides its frame; freeing it signals `ended`.
 struct Foreign {
   struct promise_type {
     static void* operator new(std::size_t size) {
@@ -39,7 +38,7 @@ struct Foreign {
   };
 };
 
-// More than the host needs to submit it.
+// Large enough that the device still works after the host has submitted it.
 const Shape kShape = {256, 256};
 
 class AsyncCallbackAllocation : public testing::AllocationTest {
@@ -48,33 +47,33 @@ class AsyncCallbackAllocation : public testing::AllocationTest {
 
   const Shared<Tensor<float>> x = ones_of(kShape);
   Partition<Tensor<float>> y = tiles_of(kShape);
-  int told_ = 0;  // how often a thread of the runtime went on
+  int resumed_ = 0;  // how often a thread of the runtime resumed the coroutine
 };
 
 template <class Future>
-Foreign foreign(Future future, Partition<Tensor<float>>& y, int& told) {
+Foreign foreign(Future future, Partition<Tensor<float>>& y, int& resumed) {
   const auto began = std::this_thread::get_id();
   y = co_await std::move(future);
-  told += std::this_thread::get_id() != began;
+  resumed += std::this_thread::get_id() != began;
 }
 
 TEST_F(AsyncCallbackAllocation, AnAwaitInAForeignCoroutineAllocatesNothing) {
   EXPECT_EQ(least_allocations([&] {
-              foreign(step() | on(runtime), y, told_);
+              foreign(step() | on(runtime), y, resumed_);
               ended.acquire();
             }),
             0u);
-  EXPECT_GT(told_, 0);
+  EXPECT_GT(resumed_, 0);
 }
 
 TEST_F(AsyncCallbackAllocation, AStopTokenOfAForeignCoroutineAllocatesNothing) {
   const std::stop_source stop;
   EXPECT_EQ(least_allocations([&] {
-              foreign(step() | on(runtime) | stop_with(stop.get_token()), y, told_);
+              foreign(step() | on(runtime) | stop_with(stop.get_token()), y, resumed_);
               ended.acquire();
             }),
             0u);
-  EXPECT_GT(told_, 0);
+  EXPECT_GT(resumed_, 0);
 }
 
 TEST_F(AsyncCallbackAllocation, AStopTokenOfAnAwaitThatBlocksAllocatesNothing) {
@@ -114,7 +113,7 @@ TEST_F(AsyncCallbackAllocation, ASenderAllocatesNothing) {
             0u);
 }
 
-// A token that is no std::stop_token.
+// A stop token type other than std::stop_token.
 struct OtherToken {
   template <class F>
   struct callback_type {
@@ -126,7 +125,7 @@ struct OtherToken {
   std::stop_token stop;
 };
 
-// The state of a std::stop_source.
+// It allocates the state of a std::stop_source.
 TEST_F(AsyncCallbackAllocation, ATokenOfAnotherTypeAllocatesOnce) {
   const std::stop_source stop;
   EXPECT_EQ(least_allocations(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations that several hold, and that run once.
+// Shared operations, which run once.
 #include "halyard/async/cell.h"
 
 #include <atomic>
@@ -26,7 +26,7 @@ class AsyncCell : public AsyncTest {
   auto counted(T result) {
     return value(std::move(result)) | inspect([this](const auto&) { ++runs; });
   }
-  // Gives `result`, and counts in `count`.
+  // Returns `result` and counts its runs in `count`.
   static auto leaf(int result, int& count) {
     return value(result) | inspect([&count](int) { ++count; });
   }
@@ -87,7 +87,7 @@ TEST_F(AsyncCell, ASharedOperationIsCopiedAndRunsOnce) {
   auto [a, b] = run(zip(x, x | map([](int y) { return y + 1; })));
   EXPECT_EQ(a, 20);
   EXPECT_EQ(b, 21);
-  EXPECT_EQ(run(std::move(x)), 20) << "and again in another tree";
+  EXPECT_EQ(run(std::move(x)), 20) << "again, in another tree";
   EXPECT_EQ(runs, 1);
 }
 
@@ -117,14 +117,14 @@ TEST_F(AsyncCell, ThreadsThatAwaitItAtOnceRunItOnce) {
   }
 }
 
-TEST_F(AsyncCell, ItsFailureIsEverybodys) {
+TEST_F(AsyncCell, ItsFailureReachesEachAwait) {
   auto mismatch = add(ones<float>({4}), ones<float>({5})) | share;
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(failure(relu(mismatch)), refused_with(StatusCode::kInvalidArgument, "4 and 5"));
   }
 }
 
-TEST_F(AsyncCell, WhatItsFunctionThrowsIsThrownAtEverybody) {
+TEST_F(AsyncCell, WhatItsFunctionThrowsReachesEachAwait) {
   auto x = value(1) | map([this](int) -> int {
              ++runs;
              throw std::runtime_error("on purpose");
@@ -134,8 +134,8 @@ TEST_F(AsyncCell, WhatItsFunctionThrowsIsThrownAtEverybody) {
   EXPECT_EQ(runs, 1);
 }
 
-// The other operand of the first that is awaited fails; x is nobody's but its own tree's.
-TEST_F(AsyncCell, AFaultOfWhoRunsItIsNotItsOwn) {
+// The first tree that awaits x fails by its other operand.
+TEST_F(AsyncCell, AFaultOfTheTreeThatRunsItIsNotItsOwn) {
   auto x = ones<float>({4}) | share;
   EXPECT_THAT(failure(add(x, ones<float>({5}))), refused_with(StatusCode::kInvalidArgument, "4"));
   EXPECT_THAT(elements(relu(x)), Each(1.0f));
@@ -154,7 +154,7 @@ class AsyncFinishedCell : public AsyncCell {
  protected:
   AsyncFinishedCell() {
     (void)elements(x);
-    (void)run(SharedOperation(x));  // which finds that it has ended
+    (void)run(SharedOperation(x));  // finds that it has ended
   }
   SharedOperation<Shared<Tensor<float>>> x = ones<float>({4}) | share;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled as those in does_not_compile/ are, with no error to be seen.
+// Compiled like the sources in does_not_compile/, without an error.
 #include "halyard/async.h"
 
 using namespace halyard::async;
@@ -11,7 +11,7 @@ Task<> f(Partition<Tensor<float>> y, Shared<Tensor<float>> x) {
   (void)co_await saxpy(2.0f, x, std::move(y));
 }
 
-// An operation of one's own, where nothing of Halyard is in scope.
+// A user's operation in a scope without Halyard's names.
 namespace elsewhere {
 struct Mine {
   using Output = int;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors to and from DLPack: who waits, who owns, and what is refused.
+// Tensors to and from DLPack: waits, ownership and refusals.
 #include "halyard/async/dlpack.h"
 
 #include <array>
@@ -25,7 +25,7 @@ float* data(const Dlpack<Managed>& exported) {
   return static_cast<float*>(exported->tensor.data);
 }
 
-// Somebody's array, with a note of how often it was given back.
+// An array of another library, which counts the calls of its deleter.
 struct Theirs {
   alignas(hal::Device::kImportAlignment) std::array<float, 6> values{0, 1, 2, 3, 4, 5};
   std::array<std::int64_t, 4> shape{2, 3, 1, 1};
@@ -120,7 +120,7 @@ TEST_F(AsyncDlpack, TheirsIsATensorUntilItsLastUse) {
     EXPECT_EQ(theirs.deleted, 0);
     EXPECT_THAT(elements(add(y, y)), Each(4.0f));
   }
-  (void)used_bytes();  // all has run
+  (void)used_bytes();  // waits until all has run
   EXPECT_EQ(theirs.deleted, 1);
   EXPECT_THAT(theirs.values, Each(2.0f));
 }
@@ -133,7 +133,7 @@ TEST_F(AsyncDlpack, WhatIsNeverAwaitedIsGivenBack) {
   EXPECT_EQ(theirs.deleted, 1);
 }
 
-TEST_F(AsyncDlpack, WhatIsRefusedIsGivenBackAndToldInWords) {
+TEST_F(AsyncDlpack, ARefusedTensorIsGivenBackWithAnError) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument, kNot = StatusCode::kUnimplemented;
   const auto refused = [&](auto&& spoil, StatusCode code, const char* text) {
     Theirs theirs;
@@ -173,7 +173,7 @@ class AsyncDlpackOrder : public testing::SteppedTest {
 };
 
 TEST_F(AsyncDlpackOrder, AnExportWaitsForTheReadsOfWhatMayBeWritten) {
-  Theirs theirs;  // in memory that the host sees
+  Theirs theirs;  // in host memory
   std::optional<Result<Shared<Tensor<float>>>> imported;
   const Handmade importer = await_into(imported, theirs.import() | share | on(queue(0)));
   Shared<Tensor<float>> x = std::exchange(imported, std::nullopt)->value();
@@ -181,12 +181,12 @@ TEST_F(AsyncDlpackOrder, AnExportWaitsForTheReadsOfWhatMayBeWritten) {
   std::optional<Result<Dlpack<>>> shared, owned;
   const Handmade reader = await_into(read, to_host(x) | on(queue(1)));
   const Handmade share_out = await_into(shared, to_dlpack(x) | on(queue(0)));
-  EXPECT_TRUE(share_out.done()) << "both read";
+  EXPECT_TRUE(share_out.done()) << "an export of a Shared only reads";
   shared.reset();
   const Handmade tensor_out =
       await_into(owned, to_dlpack(*std::move(x).try_unwrap()) | on(queue(0)));
   run_queue(0);
-  EXPECT_FALSE(tensor_out.done()) << "it is still read";
+  EXPECT_FALSE(tensor_out.done()) << "a read is in flight";
   run_all();
   ASSERT_TRUE(tensor_out.done());
   EXPECT_EQ(data(owned->value()), theirs.values.data());
@@ -224,10 +224,10 @@ TEST_F(AsyncDlpackOrder, TheirsIsGivenBackBehindItsLastUse) {
   std::optional<Result<Tensor<float>>> imported;
   std::optional<Result<std::vector<float>>> read;
   const Handmade importer = await_into(imported, theirs.import() | on(queue(0)));
-  ASSERT_TRUE(importer.done()) << "nothing to wait for";
+  ASSERT_TRUE(importer.done()) << "there is nothing to wait for";
   const Handmade reader = await_into(read, to_host(std::move(*imported).value()) | on(queue(1)));
   imported.reset();
-  EXPECT_EQ(theirs.deleted, 0) << "it is still to be read";
+  EXPECT_EQ(theirs.deleted, 0) << "a read is in flight";
   run_all();
   EXPECT_THAT(read->value(), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_EQ(theirs.deleted, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is dropped while it is in flight, and what fails there: on a device whose queues run when
-// the test says so, and whose freed memory is overwritten by what gets it next.
+// Drops and failures of work in flight. The test steps the device's queues, and the next allocation
+// overwrites freed memory.
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -56,7 +56,7 @@ TEST_F(AsyncDrop, AnAwaiterMayBeDestroyedAtEveryMoment) {
   }
 }
 
-// The second tensor gets the block of the first, whose copy is still to run.
+// The second tensor gets the block of the first, whose copy has not run yet.
 TEST_F(AsyncDrop, MemoryThatIsDroppedInFlightIsUsedAgainInOrder) {
   std::optional<Result<std::vector<float>>> first, second;
   const Handmade a = await_into(first, to_host(full<float>({1000}, 1.0f)) | on(runtime.device()));
@@ -107,7 +107,7 @@ TEST_F(AsyncDrop, AFaultAfterSubmissionReachesTheAwaiter) {
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
   std::optional<Result<Tensor<float>>> out;
   Handmade coroutine = await_into(out, ones<float>({1'000'000}) | on(runtime.device()));
-  EXPECT_FALSE(coroutine.done()) << "it was submitted";
+  EXPECT_FALSE(coroutine.done()) << "it is submitted";
   run_all();
   ASSERT_TRUE(coroutine.done());
   EXPECT_THAT(out->status(), refused_with(StatusCode::kResourceExhausted, "on purpose"));
@@ -154,7 +154,7 @@ TEST_F(AsyncDrop, WhatAFunctionThrowsHalfWayLeavesTheQueueUsableAndNoMemoryBehin
                            on(runtime.device())),
                  std::runtime_error);
     step();
-    EXPECT_NE(control->lanes.at(first_lane)->pending(), 0u) << "what is submitted still runs";
+    EXPECT_NE(control->lanes.at(first_lane)->pending(), 0u) << "submitted work still runs";
     std::optional<Result<std::vector<float>>> behind;
     const Handmade coroutine = await_into(behind, to_host(kept) | on(runtime.device()));
     for (int turn = 0; turn < 3; ++turn) run_all();
@@ -163,8 +163,8 @@ TEST_F(AsyncDrop, WhatAFunctionThrowsHalfWayLeavesTheQueueUsableAndNoMemoryBehin
   }
 }
 
-// What the fault had still to read may be written: its reader has ended.
-TEST_F(AsyncDrop, AFaultOfAReaderIsNoneOfAWriters) {
+// The tensor that the failed tree was to read may be written: its reader has ended.
+TEST_F(AsyncDrop, AFaultOfAReaderDoesNotFailAWriter) {
   Shared<Tensor<float>> x = tensor(1.0f) | share;
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
   std::optional<Result<std::tuple<Tensor<float>, std::vector<float>>>> failed;
@@ -183,7 +183,7 @@ TEST_F(AsyncDrop, AFaultOfAReaderIsNoneOfAWriters) {
   EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
 }
 
-// Nobody awaits it, so nobody learns of its failure; but it was to be written.
+// The tensor is used only after its write has failed.
 TEST_F(AsyncDrop, ATensorWhoseWriteFailedGivesThatFailure) {
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "on purpose");
   std::optional<Shared<Tensor<float>>> kept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order that comes from data, between trees on queues that the test runs in the wrong order.
+// The order between trees by their data, on queues that the test steps in the wrong order.
 #include <optional>
 #include <utility>
 
@@ -32,13 +32,13 @@ TEST_F(AsyncEdge, AReadWaitsForTheWrite) {
                                            }) | on(queue(0)));
   const Handmade reader = await_into(read, to_host(*x) | on(queue(1)));
   run_queue(1);
-  EXPECT_FALSE(reader.done()) << "it is still to be written";
+  EXPECT_FALSE(reader.done()) << "it is not written yet";
   run_all();
   EXPECT_THAT(read->value(), Each(1.0f));
 }
 
 TEST_F(AsyncEdge, AnEndThatIsWaitedForAsAnEdgeCostsNoSubmission) {
-  // How much queues 0 and 2 run for a tree on queue 0.
+  // The submissions that queues 0 and 2 run for a tree on queue 0.
   const auto submissions_of = [&](auto tree) {
     Awaited<decltype(tree)> out;
     const Handmade coroutine = await_into(out, std::move(tree) | on(queue(0)));
@@ -54,7 +54,7 @@ TEST_F(AsyncEdge, AnEndThatIsWaitedForAsAnEdgeCostsNoSubmission) {
   const Shared<Tensor<float>> x = tensor(1.0f) | share;
   const int plain = submissions_of(copied(x));
   EXPECT_EQ(submissions_of(copied(made_on_queue_1())), plain);
-  (void)submissions_of(copied_there(value(x)));  // pools grow
+  (void)submissions_of(copied_there(value(x)));  // lets pools grow
   const int copy_there = submissions_of(copied_there(value(x)));
   EXPECT_EQ(submissions_of(copied_there(made_on_queue_1() | share)), copy_there);
 }
@@ -65,13 +65,13 @@ TEST_F(AsyncEdge, AWriteWaitsForTheReads) {
   Written written;
   const Handmade first = await_into(read[0], to_host(x) | on(queue(1)));
   const Handmade second = await_into(read[1], to_host(x) | on(queue(2)));
-  // What reads it is submitted: its only owner may write.
+  // The reads are submitted, so the only owner may write.
   const Handmade writer =
       await_into(written, Fill{*std::move(x).try_unwrap(), 2.0f} | on(queue(0)));
   run_queue(0);
   run_queue(1);
   run_queue(0);
-  EXPECT_FALSE(writer.done()) << "one still reads";
+  EXPECT_FALSE(writer.done()) << "one read is in flight";
   run_all();
   EXPECT_THAT(read[0]->value(), Each(1.0f));
   EXPECT_THAT(read[1]->value(), Each(1.0f));
@@ -114,8 +114,7 @@ TEST_F(AsyncEdge, AWriteWaitsForTheWrite) {
   EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
 }
 
-// The block goes to another tensor, whose contents must not come before the read.
-// A timeline fails at once, though what stands in front of the failure is still to run.
+// A timeline fails at once, while submissions before the failed one are still to run.
 TEST_F(AsyncEdge, AWriteWaitsForAReadThatHasFailedAndDoesNotFailWithIt) {
   Shared<Tensor<float>> x = tensor(1.0f) | share;
   control->fail_allocate = Status(StatusCode::kResourceExhausted, "planted");
@@ -128,13 +127,14 @@ TEST_F(AsyncEdge, AWriteWaitsForAReadThatHasFailedAndDoesNotFailWithIt) {
   const Handmade writer =
       await_into(written, Fill{*std::move(x).try_unwrap(), 2.0f} | on(queue(0)));
   run_queue(0);
-  EXPECT_FALSE(writer.done()) << "it is still being read";
+  EXPECT_FALSE(writer.done()) << "the read is in flight";
   run_all();
   EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
 }
 
+// The block goes to another tensor, whose contents must not be written before the read.
 TEST_F(AsyncEdge, MemoryGoesBackBehindAReadOnAnotherQueue) {
-  const Shape slab = {hal::PoolInfo().slab_size / sizeof(float)};  // there is no other block
+  const Shape slab = {hal::PoolInfo().slab_size / sizeof(float)};  // the pool has no other block
   std::optional<Shared<Tensor<float>>> x = tensor(1.0f, slab) | share;
   Elements read;
   Written other;
@@ -150,17 +150,17 @@ TEST_F(AsyncEdge, MemoryGoesBackBehindAReadOnAnotherQueue) {
   EXPECT_TRUE(other->ok());
 }
 
-// Who submits may be in the midst of a tree, and hold the lock of a part that several share.
+// The submitting thread may be within a tree and hold the lock of a shared operation.
 TEST_F(AsyncEdge, NoCoroutineGoesOnWithinTheSubmissionOfAnother) {
   Elements read;
   Written other;
   const Handmade first = await_into(read, to_host(full<float>({8}, 1.0f)) | on(queue(0)));
   step();
   control->lanes.at(first_lane)->run();
-  // No block is as large: who allocates looks how far the deallocation of the eight is.
+  // No free block is as large, so the allocation checks the progress of the first tree's free.
   const Shape larger = {2 * hal::PoolInfo().slab_size / sizeof(float)};
   const Handmade second = await_into(other, zeros<float>(larger) | on(queue(1)));
-  EXPECT_FALSE(first.done()) << "though the allocation has found that all of its work is done";
+  EXPECT_FALSE(first.done()) << "though the allocation has found all its work done";
   step();
   EXPECT_TRUE(first.done());
   run_all();
@@ -178,7 +178,7 @@ TEST_F(AsyncEdge, TreesThatShareNoDataDoNotWaitForEachOther) {
   EXPECT_THAT(read[0]->value(), Each(1.0f));
 }
 
-TEST_F(AsyncEdge, WhoAwaitsATreeAwaitsItsPartsOnOtherQueues) {
+TEST_F(AsyncEdge, AnAwaitOfATreeIncludesItsPartsOnOtherQueues) {
   const Shared<Tensor<float>> x = tensor(1.0f) | share;
   std::optional<Result<std::tuple<int, std::vector<float>>>> out;
   const Handmade coroutine = await_into(out, zip(1, to_host(x) | on(queue(1))) | on(queue(0)));
@@ -188,7 +188,7 @@ TEST_F(AsyncEdge, WhoAwaitsATreeAwaitsItsPartsOnOtherQueues) {
   EXPECT_THAT(std::get<1>(out->value()), Each(1.0f));
 }
 
-TEST_F(AsyncEdge, WhoAwaitsATreeAwaitsManyParts) {
+TEST_F(AsyncEdge, AnAwaitOfATreeIncludesManyParts) {
   const Shared<Tensor<float>> x = tensor(1.0f) | share;
   std::optional<Result<int>> out;
   auto parts = [&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Trees of operations without memory: each allocation of the thread that awaits them fails once,
-// and then with all that come behind it. Every time they end, nothing is kept, nothing hangs, and
-// the runtime goes on.
+// Trees of operations without memory: each allocation of the awaiting thread fails, first alone and
+// then with all later ones. Every time the trees end without a hang or a leak, and the runtime
+// stays usable.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -36,12 +36,12 @@ class AsyncExhaustion : public ::testing::Test {
     if (!counts::counts_allocations()) GTEST_SKIP() << "the sanitizer has replaced malloc";
   }
 
-  // Runs `program` with each of its allocations failing; it gives how many elements were right.
-  // Then its devices are closed, which they are when nothing refers to them.
+  // Runs `program`, which returns its number of right elements, with each of its allocations
+  // failing. Then checks that its devices close, as they do when no reference to them is left.
   template <class F>
   void exhaust(F&& program, std::size_t right) {
     for (const bool later : {false, true}) {
-      std::uint64_t n = 0;  // none at first: there is memory for what is made once for a thread
+      std::uint64_t n = 0;  // 0: none fails, so that objects of the thread are allocated
       for (bool failed = true; failed; ++n) {
         SCOPED_TRACE("allocation " + std::to_string(n) + (later ? " and later ones" : ""));
         hal::DriverRegistry registry;
@@ -55,7 +55,7 @@ class AsyncExhaustion : public ::testing::Test {
             FailingAllocation failing(n, later);
             try {
               EXPECT_EQ(program(runtime), right);
-            } catch (const std::bad_alloc&) {  // of the program itself
+            } catch (const std::bad_alloc&) {  // an allocation of the program itself
             } catch (const Error& error) {
               EXPECT_EQ(error.status().code(), StatusCode::kResourceExhausted) << error.what();
             }
@@ -85,7 +85,7 @@ TEST_F(AsyncExhaustion, KernelsOnTensorsOfOneQueue) {
       256);
 }
 
-// More trees read x at a time than a tensor has places for, and than a submission waits for.
+// More trees read x at once than a tensor has entries for or a submission has waits for.
 Task<std::size_t> read_side_by_side(const Runtime& runtime) {
   std::optional<Floats> x;
   std::vector<std::vector<float>> read(12);
@@ -138,7 +138,6 @@ TEST_F(AsyncExhaustion, ARecordingAndItsReplays) {
       512);
 }
 
-// What runs once for several, and what goes to another device.
 TEST_F(AsyncExhaustion, SharedOperationsAndCopiesBetweenDevices) {
   exhaust(
       [](const Runtime& runtime) {
@@ -151,7 +150,7 @@ TEST_F(AsyncExhaustion, SharedOperationsAndCopiesBetweenDevices) {
       512);
 }
 
-// More parts than a tree keeps without a submission of its own.
+// More parts than a tree can join without a submission.
 TEST_F(AsyncExhaustion, PartsOnManyQueues) {
   exhaust(
       [](const Runtime& runtime) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements that go from the host's own memory to tensors, and back to it.
+// Elements from the program's memory to tensors and back.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -30,8 +30,9 @@ TEST_F(AsyncHost, ASpanIsCopiedToATensor) {
   EXPECT_EQ(run(from_host(all, {2, 3})).shape()[1], 3u);
   std::array<std::uint8_t, 3> bytes = {7, 8, 9};
   EXPECT_THAT(elements(from_host(std::span(bytes))), ElementsAre(7, 8, 9));
-  EXPECT_THAT(failure(from_host(all, {2, 2})),
-              refused_with(StatusCode::kInvalidArgument, "not as many values as the shape has"));
+  EXPECT_THAT(
+      failure(from_host(all, {2, 2})),
+      refused_with(StatusCode::kInvalidArgument, "the number of values is not that of the shape"));
 }
 
 TEST_F(AsyncHostSteps, ASpanIsReadWhenItIsSubmittedAndNotLater) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of kernels: what is passed, what comes back, and what a declaration that is not the
-// kernel's is told. What does not compile is in does_not_compile/.
+// Calls of kernels: arguments, results, and errors of declarations that do not match the kernel.
+// Calls that do not compile are in does_not_compile/.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -146,8 +146,7 @@ TEST_F(AsyncKernel, SizesOtherThanTheKernelStatesAreRefusedAndWhatFollowsRuns) {
       Each(3.0f));
 }
 
-// Both partitions of 8 x 8 are 2 x 2 tiles; also where the call is one that was made before, and in
-// a recording.
+// Both partitions of 8 x 8 have 2 x 2 tiles. Also for a repeated call and in a recording.
 TEST_F(AsyncKernel, TwoOutputsOfEqualSizesArePartitionedAlike) {
   const auto x = run(ones<float>({8, 8}) | share);
   const auto tiles = [&](std::uint64_t extent) {
@@ -221,7 +220,7 @@ TEST_F(AsyncKernel, AKernelOrFileThatIsNotThereIsNotFound) {
               refused_with(StatusCode::kNotFound, "nothing"));
 }
 
-// Launches are kept by a tree's timeline; arrays of as many bytes have the same place.
+// A tree's timeline caches launches; arrays of equal size in bytes share a cache entry.
 class AsyncKernelAgain : public AsyncTest {
  protected:
   template <class Op>

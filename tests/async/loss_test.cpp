@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel that fails, and a device that is lost: whom it reaches, and whom not.
+// A failed kernel and a lost device: which trees fail, and which do not.
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -24,7 +24,7 @@ class AsyncLoss : public testing::SteppedTest {
   using Elements = std::optional<Result<std::vector<float>>>;
   using Floats = Shared<Tensor<float>>;
 
-  // Submits `operation` there, and gives the tensor that it is still to write.
+  // Submits `operation` there, and returns the tensor that it will write.
   template <class Operation>
   Floats submitted(Operation&& operation, QueueRef there, std::optional<Result<int>>& out) {
     std::optional<Floats> given;
@@ -51,7 +51,7 @@ TEST_F(AsyncKernelFault, FailsItsTreeAndWhatDependsOnItAndNoTreeBesideOnTheSameQ
   std::optional<Result<std::tuple<Tensor<float>, std::vector<float>>>> beside;
 
   const Handmade a = await_into(before, to_host(full<float>({8}, 2.0f)) | on(queue(0)));
-  step();  // what stands in front is issued
+  step();  // issues the earlier submissions
   control->fail_dispatch = Status(StatusCode::kInternal, "on purpose");
   {
     const Floats broken = submitted(relu(kept), queue(0), failed);
@@ -90,7 +90,7 @@ TEST_F(AsyncKernelFault, GivesTheMemoryOfItsTreeBackAndLeavesTheQueueUsable) {
   }
 }
 
-// On two devices of two queues each, the first of which is lost.
+// Two devices with two queues each; the first device is lost.
 class AsyncLostDevice : public AsyncLoss {
  protected:
   static auto lost_so() { return refused_with(StatusCode::kDeviceLost, "fell off the bus"); }
@@ -100,7 +100,7 @@ class AsyncLostDevice : public AsyncLoss {
   }
   QueueRef on_lost(std::size_t index = 0) const { return both.device(0).queue(index); }
   QueueRef on_other(std::size_t index = 0) const { return both.device(1).queue(index); }
-  // A tensor that is there.
+  // A tensor with its contents written.
   Floats floats(float element, const QueueRef& there) {
     std::optional<Result<Floats>> out;
     const Handmade coroutine = await_into(out, full<float>({8}, element) | share | on(there));
@@ -135,10 +135,10 @@ TEST_F(AsyncLostDevice, FailsAllThatIsOnItWithOneStatusAndWhatDependsOnItElsewhe
         }(x, on_lost(1), of_task),
         both);
   });
-  while (on_lost(1).load() != 2) std::this_thread::yield();  // the Task's tree is there
+  while (on_lost(1).load() != 2) std::this_thread::yield();  // until the Task's tree is submitted
   lose();
   task.join();
-  EXPECT_TRUE(a.done() && b.done() && d.done()) << "no lane has run";
+  EXPECT_TRUE(a.done() && b.done() && d.done()) << "though no lane has run";
   run_all();
   for (const Status& status :
        {first->status(), second->status(), made->status(), copied->status(), of_task}) {

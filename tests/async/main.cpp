@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tests, and then: every device that they opened has closed, since nothing refers to it.
+// Runs the tests, then checks that all devices close because no reference to them is left.
 #include <gtest/gtest.h>
 
 #include <chrono>

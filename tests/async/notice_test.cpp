@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How often the host is told that work is done: once for an await, however large its tree is.
-// Semaphore::on_reach is wrapped by the linker (CMakeLists.txt), and counted here.
+// Callbacks at the end of work: one for each await, however large its tree is. The linker wraps
+// Semaphore::on_reach (CMakeLists.txt), and this test counts its calls.
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -19,7 +19,7 @@ namespace testing {
 
 std::atomic<int> notices{0};
 
-// A member function is called as a function of its object.
+// The ABI passes the object of a member function as the first argument.
 Result<hal::Registration> real_on_reach(
     const hal::Semaphore* self, std::uint64_t value, void* state,
     void (*call)(void*, const Status&), void (*destroy)(void*),
@@ -52,7 +52,7 @@ class AsyncNotice : public testing::SteppedTest {
     f();
     return testing::notices - before;
   }
-  // Ten operations on queues 0 and 1, whose value the first gives.
+  // Ten operations on queues 0 and 1.
   auto ten() {
     const auto four = [&](std::size_t index) {
       auto copied = async::copy(x, full<float>({8}, 2.0f)) | last;
@@ -87,7 +87,7 @@ TEST_F(AsyncNotice, NoneIsAskedForByAnAwaitOfWhatIsDone) {
     EXPECT_TRUE(out->ok());
   };
   EXPECT_EQ(notices_of([&] { awaited(false); }), 1);
-  EXPECT_EQ(notices_of([&] { awaited(true); }), 0) << "and nobody had to step";
+  EXPECT_EQ(notices_of([&] { awaited(true); }), 0) << "and no thread had to step";
 }
 
 TEST_F(AsyncNotice, EachOfThousandsOfAwaitsInFlightHearsOnce) {
@@ -112,7 +112,7 @@ TEST_F(AsyncNotice, EachOfThousandsOfAwaitsInFlightHearsOnce) {
   }
 }
 
-TEST_F(AsyncNotice, NoneIsAskedForByATaskOrByWhoBlocks) {
+TEST_F(AsyncNotice, NoneIsAskedForByATaskOrAThreadThatBlocks) {
   const auto body = [](auto tree) -> Task<> {
     const auto both = co_await std::move(tree);
     EXPECT_THAT(std::get<0>(both), Each(1.0f));

@@ -22,7 +22,7 @@ class AsyncNursery : public AsyncTest {
   using AsyncTest::runtime;
   std::vector<int> order;
 
-  // Notes its number before and after it has waited for its device.
+  // Notes its number before and after it waits for its device.
   Task<> noting(int number, Device device) {
     order.push_back(number);
     (void)co_await (ones<float>({64}) | on(device));
@@ -84,14 +84,14 @@ Task<> joining(Nursery& nursery) { co_await nursery.join(); }
 TEST_F(AsyncNursery, IsJoinedByOneTaskAtATime) {
   const auto body = []() -> Task<> {
     Nursery nursery;
-    co_await nursery.spawn(joining(nursery));  // which waits for itself
+    co_await nursery.spawn(joining(nursery));  // waits for itself
     co_await nursery.join();
   };
   EXPECT_THAT(error_of(body()),
               refused_with(StatusCode::kFailedPrecondition, "another Task joins"));
 }
 
-// Never goes on.
+// Never resumes the awaiting coroutine.
 struct Never {
   struct Awaiter {
     bool await_ready() const noexcept { return false; }
@@ -101,9 +101,10 @@ struct Never {
   Awaiter awaiter(detail::TaskRunner&) && { return {}; }
 };
 
-TEST_F(AsyncNursery, ATaskThatNobodyMakesGoOnFails) {
+TEST_F(AsyncNursery, ATaskThatCannotGoOnFails) {
   const auto body = []() -> Task<> { co_await Never(); };
-  EXPECT_THAT(error_of(body()), refused_with(StatusCode::kFailedPrecondition, "nobody ends"));
+  EXPECT_THAT(error_of(body()),
+              refused_with(StatusCode::kFailedPrecondition, "deadlock: no Task can continue"));
 }
 
 TEST_F(AsyncNursery, JoinThrowsTheFirstErrorOnceAllHaveEnded) {
@@ -134,8 +135,8 @@ TEST_F(AsyncNursery, TheEndOfItsScopeCancelsItsTasks) {
         done.push_back(1);
       }(held, self.order));
     }
-    EXPECT_THAT(self.order, ::testing::IsEmpty()) << "it waited, and was destroyed there";
-    EXPECT_TRUE(std::move(held).try_unwrap().has_value()) << "its frame has let go of the share";
+    EXPECT_THAT(self.order, ::testing::IsEmpty()) << "it was destroyed while it waited";
+    EXPECT_TRUE(std::move(held).try_unwrap().has_value()) << "its frame has dropped the share";
   }(*this));
 }
 
@@ -200,7 +201,7 @@ TEST_F(AsyncNurserySteps, AFutureIsSpawnedAsATaskIs) {
     co_await nursery.spawn(to_host(from) | on(self.runtime.device()), numbers);
     co_await nursery.spawn(async::copy(from, std::move(copied)) |
                            on(self.runtime.device().queue(1)));
-    EXPECT_EQ(nursery.size(), 2u) << "both are submitted, and wait";
+    EXPECT_EQ(nursery.size(), 2u) << "both are submitted and wait";
     EXPECT_THAT(numbers, ::testing::IsEmpty());
     EXPECT_GT(self.run_queue(1), 0);
     co_await nursery.join(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations and what they are made of, without and with a device.
+// Operations and their combinators, without and with a device.
 #include "halyard/async/operation.h"
 
 #include <cmath>
@@ -24,14 +24,14 @@ using testing::saxpy;
 
 class AsyncOperation : public AsyncTest {
  protected:
-  // Gives `result`, and notes that it ran.
+  // Returns `result`, and notes that it ran.
   auto noting(int result) {
     return value(result) | map([this](int x) {
              order.push_back(x);
              return x;
            });
   }
-  // A user's own operation: a struct with Output and execute().
+  // An operation of a user: a struct with Output and execute().
   struct Failing {
     using Output = int;
     Result<int> execute(Context&) && { return Status(StatusCode::kDataLoss, "on purpose"); }
@@ -136,7 +136,7 @@ TEST_F(AsyncOperation, BoxedOperationsOfDifferentKindsAreOfOneType) {
   EXPECT_EQ(sum, 3);
 }
 
-// A loop that composes: the type stays the same.
+// Composition in a loop, with one type.
 TEST_F(AsyncOperation, ALoopComposesBoxedOperations) {
   BoxedOperation<Tensor<float>> sum = zeros<float>({4}) | boxed;
   for (int i = 0; i < 10; ++i) sum = add(std::move(sum), ones<float>({4})) | boxed;
@@ -165,7 +165,7 @@ TEST_F(AsyncOperation, AMoveOnlyResultPassesThrough) {
   EXPECT_EQ(*made, 7);
 }
 
-// As in docs/async.md.
+// The example of docs/async.md.
 struct Clear {
   using Output = Tensor<float>;
   Result<Tensor<float>> execute(Context& context) && {
@@ -228,8 +228,9 @@ TEST_F(AsyncOperation, AnEmptyTensorIsThereForWhatWritesIt) {
 TEST_F(AsyncOperation, HostValuesGoToATensorAndBack) {
   EXPECT_THAT(elements(from_host<int>({1, 2, 3, 4, 5, 6}, {2, 3})), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_EQ(run(from_host<int>({1, 2, 3, 4, 5, 6}, {2, 3})).shape()[1], 3u);
-  EXPECT_THAT(failure(from_host<int>({1, 2, 3}, {2, 3})),
-              refused_with(StatusCode::kInvalidArgument, "not as many values as the shape has"));
+  EXPECT_THAT(
+      failure(from_host<int>({1, 2, 3}, {2, 3})),
+      refused_with(StatusCode::kInvalidArgument, "the number of values is not that of the shape"));
 }
 
 TEST_F(AsyncOperation, SeveralReadbacksOfOneTreeAreDelivered) {
@@ -271,7 +272,7 @@ TYPED_TEST(AsyncArithmeticOf, IsDoneInTheTypeOfItsOperands) {
 static_assert(
     std::is_same_v<decltype(add(ones<double>({1}), ones<double>({1})))::Output, Tensor<double>>);
 
-// Each in bits that the other types have not.
+// Values whose bits differ between the types.
 TEST_F(AsyncOperation, KeepsWhatItsTypeHolds) {
   const auto third = run(full<double>({1}, 1.0 / 3) | share);
   EXPECT_THAT(elements(add(third, third)), ElementsAre(2.0 / 3));
@@ -280,7 +281,7 @@ TEST_F(AsyncOperation, KeepsWhatItsTypeHolds) {
   EXPECT_THAT(elements(scale(full<std::int32_t>({1}, -7), -3)), ElementsAre(21));
 }
 
-// As any target without doubles: here one that is not this device's.
+// As on a target without doubles: the kernels are built for another target than this device's.
 TEST_F(AsyncOperation, ATypeThatTheDeviceLacksIsRefusedInWords) {
   const std::string folder = ::testing::TempDir() + "no-doubles";
   std::filesystem::create_directory(folder);

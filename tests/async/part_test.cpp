@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of a shared tensor: rows of it, and its elements in another shape.
+// Parts of a shared tensor: its rows, and its elements in another shape.
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -20,7 +20,7 @@ using testing::saxpy;
 
 class AsyncPart : public AsyncTest {
  protected:
-  // 0 1 2, 3 4 5, ...: offsets of rows are multiples of their elements, and of nothing more.
+  // 0 1 2, 3 4 5, ...: offsets of rows are only aligned to the elements.
   Shared<Tensor<float>> counted(std::uint64_t rows) {
     return run(arange<float>(3 * rows) | share).reshape({rows, 3});
   }
@@ -127,7 +127,7 @@ TEST_F(AsyncPart, IsRecordedOfWhatAReplayBrings) {
   EXPECT_THAT(elements(step(x)), ElementsAre(9, 11, 13));
 }
 
-TEST_F(AsyncPart, OwnsTheTensorAndGivesItToNobody) {
+TEST_F(AsyncPart, OwnsTheTensorAndIsNeverUnwrapped) {
   std::optional<Shared<Tensor<float>>> all = counted(2);
   std::optional<Shared<Tensor<float>>> part = all->rows(0, 1);
   EXPECT_FALSE(std::move(*all).try_unwrap().has_value()) << "the part reads it";
@@ -157,13 +157,13 @@ TEST_F(AsyncPartEdge, AWriteOfTheTensorWaitsForAReadOfAPart) {
   const testing::Handmade writer = testing::await_into(
       written, testing::Fill{*std::move(x).try_unwrap(), 2.0f} | on(runtime.device().queue(0)));
   run_queue(0);
-  EXPECT_FALSE(writer.done()) << "a part is still to be read";
+  EXPECT_FALSE(writer.done()) << "a read of a part is in flight";
   run_all();
   EXPECT_EQ(read->value(), std::vector<float>(4, 1.0f));
   EXPECT_THAT(elements(std::move(*written).value() | share), Each(2.0f));
 }
 
-// Where a policy is told how much a tree reads.
+// The bytes that a policy sees.
 TEST_F(AsyncPart, CountsItsOwnBytes) {
   detail::OpInputs inputs;
   inputs.add_value(x.rows(1, 2));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which queue a tree runs on.
+// The queue on which a tree runs.
 #include "halyard/async/policy.h"
 
 #include <optional>
@@ -19,7 +19,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::refused_with;
 
-// Gives the queue that it ran on.
+// Returns the queue that it runs on.
 struct Where {
   using Output = QueueRef;
   Result<QueueRef> execute(Context& context) && { return context.queue(); }
@@ -66,7 +66,7 @@ TEST_F(AsyncPolicy, IsStillThereWhenItIsMovedFrom) {
   EXPECT_EQ(run(schedule(Where(), std::move(policy))).device(), runtime.device(1));
 }
 
-TEST_F(AsyncPolicy, ADeviceOutOfRangeIsToldByTheAwait) {
+TEST_F(AsyncPolicy, ADeviceOutOfRangeFailsTheAwait) {
   EXPECT_THAT(failure(schedule(ones<float>({4}), global_policy(3))),
               refused_with(StatusCode::kOutOfRange, "device 3 of a runtime with 3"));
   EXPECT_THAT(
@@ -92,7 +92,7 @@ TEST_F(AsyncPolicy, LocalityFirstGoesWhereMostBytesOfTheInputsAre) {
   EXPECT_EQ(where(zip(small, small, small, small, small) | boxed), queue(1, 1));
   EXPECT_EQ(where(value(0)), queue(0, 0));
   EXPECT_THAT(run(schedule(to_host(relu(large)), LocalityFirst())), Each(1.0f))
-      << "where its operand is";
+      << "on the queue of its operand";
 }
 
 TEST_F(AsyncPolicy, LeastLoadedGoesWhereFewestTreesAreUnderWay) {
@@ -104,7 +104,7 @@ TEST_F(AsyncPolicy, LeastLoadedGoesWhereFewestTreesAreUnderWay) {
   EXPECT_EQ(run(Where()), queue(0, 1));
 }
 
-// Where it ran, with something of it under way there.
+// Returns the queue that it runs on, and has work in flight there.
 struct Allocate {
   using Output = QueueRef;
   Result<QueueRef> execute(Context& context) && {
@@ -131,7 +131,7 @@ TEST_F(AsyncPolicy, AJoinOnADeviceStaysThereInATaskToo) {
   EXPECT_EQ(std::tuple(a.device(), b.device()), std::tuple(runtime.device(1), runtime.device(1)));
 }
 
-// Trees without inputs here, all others there.
+// The first queue for trees without inputs, the last one for others.
 struct Sources {
   QueueRef pick(const OpInfo& info) const noexcept {
     return info.inputs.empty() ? info.queues.front() : info.queues.back();
@@ -146,7 +146,7 @@ TEST_F(AsyncPolicy, OfOnesOwnIsAClassWithPick) {
   EXPECT_EQ(run(zip(x, Where()) | last), queue(2, 1));
 }
 
-#include "guide_policy.inc"  // as it stands in docs/async.md: BySize
+#include "guide_policy.inc"  // BySize of docs/async.md
 
 TEST_F(AsyncPolicy, TheGuidesTakesLargeTreesToTheLastQueue) {
   const auto part = run(ones<float>({1 << 18}) | share);
@@ -171,13 +171,13 @@ TEST_F(AsyncPolicy, JoinGivesEachPartAQueueOfItsOwn) {
 
 TEST_F(AsyncPolicy, AForeignCoroutineMayLeaveTheQueueToTheRuntime) {
   runtime = open(SingleQueue(queue(1, 1)));
-  // The policy's queue is of the first runtime: it is kept by the policy.
+  // The queue is of the first runtime, which the policy keeps open.
   EXPECT_EQ(sync_wait(Where() | on(runtime)).index(), 1u);
 }
 
-// Where it ran, and where a part of it did that is left to the runtime.
+// The queues of a tree and of a part that the runtime's policy places.
 TEST_F(AsyncPolicy, AForeignCoroutineAwaitsWhatAPolicyOfItsChoicePicks) {
-  runtime = open(SingleQueue(queue(2, 1)));  // of the first runtime: the policy keeps it
+  runtime = open(SingleQueue(queue(2, 1)));  // of the first runtime, which the policy keeps open
   auto future = schedule(zip(Where(), join(Where())), SingleQueue(queue(1, 0)), runtime);
   static_assert(std::is_same_v<decltype(future.queue()), const QueueRef&>, "a DeviceFuture");
   EXPECT_EQ(future.queue(), queue(1, 0));

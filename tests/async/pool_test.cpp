@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// allocate_from(): which pool an operation's memory comes from, and goes back to.
+// allocate_from(): the pool that an operation's memory comes from and returns to.
 #include "halyard/hal/pool.h"
 
 #include <utility>
@@ -22,7 +22,7 @@ class AsyncPool : public AsyncTest {
   hal::Pool create(const hal::PoolInfo& info = {}, std::size_t device = 0) const {
     return runtime.device(device).hal().create_pool(info).value();
   }
-  // Of this pool, so many tensors are there.
+  // The number of blocks of this pool that are in use.
   static std::uint64_t blocks(const hal::Pool& pool) { return pool.statistics().blocks; }
   auto tensor() const { return ones<float>(kShape); }
 

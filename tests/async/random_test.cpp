@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random tensors: their distributions, and that a seed says all. What the kernels compute is in
-// tests/kernel/shipped_generators_test.cpp.
+// Random tensors: their distributions, and that they depend on the seed alone. The kernels are
+// tested in tests/kernel/shipped_generators_test.cpp.
 #include "halyard/async/random.h"
 
 #include <algorithm>
@@ -33,9 +33,8 @@ class AsyncRandom : public AsyncTest {
     return {mean, sums[1] / n, sums[2] / n, sums[3] / n};
   }
 
-  // Kolmogorov's statistic times sqrt(n), for the distribution function `below`. Beyond 1.95 it is
-  // once in a thousand samples (Kolmogorov 1933); the seeds are fixed, so it is here always or
-  // never.
+  // Kolmogorov's statistic times sqrt(n), for the distribution function `below`. One sample in a
+  // thousand exceeds 1.95 (Kolmogorov 1933). The seeds are fixed, so the result never changes.
   template <class F>
   static double kolmogorov(std::vector<float> x, F&& below) {
     std::ranges::sort(x);

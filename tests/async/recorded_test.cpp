@@ -24,7 +24,7 @@ using testing::Handmade;
 using testing::refused_with;
 using testing::saxpy;
 
-// Whose sums depend on the order of their roundings.
+// Addends whose sum depends on the order of the roundings.
 auto thirds() { return full<float>({16, 16}, 1.0f / 3); }
 
 // Two branches and their sum:  y += 2 x;  z += 3 x;  z += 1.1 y.
@@ -96,7 +96,7 @@ TEST_F(AsyncRecorded, AFillOfEightBytesIsRecordedAsOthers) {
   EXPECT_THAT(run(recorded.to_host()), Each(0.1));
 }
 
-// A custom operation that says that it can be recorded, and allocates.
+// A custom operation that claims to be recordable, but allocates.
 struct Liar {
   using Output = int;
   static constexpr bool kRecordable = true;
@@ -200,7 +200,7 @@ TEST_F(AsyncRecorded, ThreadsRecordAndReplayWhileOthersOpenRuntimes) {
   }
 }
 
-// Sums of many roundings, by several workers.
+// Sums with many roundings, by several workers.
 TEST_F(AsyncRecorded, HundredReplaysComputeWhatHundredTreesWouldBitForBit) {
   runtime = Runtime::open("cpu://?workers=4").value();
   const auto numbers = run(randn<float>({97, 61}, 7) | share);
@@ -278,7 +278,7 @@ TEST_F(AsyncRecordedEdges, WhatAFunctionThrowsLeavesTheQueueUsableAndNoMemoryBeh
   EXPECT_THAT(elements(recorded.output<1>()), Each(1.0f));
 }
 
-// With what is not recorded, on queues that the test runs in the wrong order.
+// Order of replays and other trees, on queues that the test steps in the wrong order.
 TEST_F(AsyncRecordedEdges, AReplayWaitsForWhatItReadsAndIsWaitedForByWhoReadsWhatItWrites) {
   Tensor<float> target = tensor(0.0f);
   std::optional<Shared<Tensor<float>>> x;
@@ -294,10 +294,10 @@ TEST_F(AsyncRecordedEdges, AReplayWaitsForWhatItReadsAndIsWaitedForByWhoReadsWha
   const Handmade reader = await_into(read, recorded.to_host<1>() | on(queue(2)));
   run_queue(0);
   run_queue(2);
-  EXPECT_FALSE(replay.done()) << "what it reads is still to be written";
+  EXPECT_FALSE(replay.done()) << "its input is not written yet";
   run_queue(1);
   run_queue(2);
-  EXPECT_FALSE(reader.done()) << "the replay is still to be run";
+  EXPECT_FALSE(reader.done()) << "the replay has not run yet";
   run_all();
   EXPECT_THAT(read->value(), Each(1.0f));
 }
@@ -310,7 +310,7 @@ TEST_F(AsyncRecordedEdges, AReplayWaitsForThoseWhoReadWhatItWritesOver) {
   const Handmade reader = await_into(read, recorded.to_host<1>() | on(queue(2)));
   const Handmade replay = await_into(replayed, recorded.replay() | on(queue(0)));
   run_queue(0);
-  EXPECT_FALSE(replay.done()) << "one still reads";
+  EXPECT_FALSE(replay.done()) << "one read is in flight";
   run_all();
   EXPECT_THAT(read->value(), Each(0.0f));
   EXPECT_THAT(elements(recorded.output<1>()), Each(1.0f));
@@ -322,7 +322,7 @@ TEST_F(AsyncRecordedEdges, ReplaysRunInTheOrderOfTheirSubmission) {
   const Handmade first = await_into(replayed[0], recorded.replay() | on(queue(1)));
   const Handmade second = await_into(replayed[1], recorded.replay() | on(queue(0)));
   run_queue(0);
-  EXPECT_FALSE(second.done()) << "the first is still to be run";
+  EXPECT_FALSE(second.done()) << "the first has not run yet";
   run_queue(1);
   run_queue(0);
   EXPECT_TRUE(first.done() && second.done());

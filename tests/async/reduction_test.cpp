@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums, the greatest and the least: of all elements and along a dimension.
+// sum, max and min: of all elements and along a dimension.
 #include "halyard/async/reductions.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using testing::refused_with;
 
 class AsyncReduction : public AsyncTest {
  protected:
-  // Of whole numbers, whose sums are exact.
+  // Small integers, so that sums are exact.
   Shared<Tensor<float>> counted(const Shape& shape) {
     return run(arange<float>(shape.elements()) | share).reshape(shape);
   }
@@ -85,7 +85,7 @@ TYPED_TEST_SUITE(AsyncReductionOf, Types);
 TYPED_TEST(AsyncReductionOf, OfAllElementsAndAlongADimension) {
   using T = TypeParam;
   using Limits = std::numeric_limits<T>;
-  // -5 to 6; of what has no sign 0 to 11.
+  // -5 to 6; 0 to 11 for unsigned types.
   const int least = Limits::is_signed ? -5 : 0;
   std::vector<T> values;
   for (int i = 0; i < 12; ++i) values.push_back(static_cast<T>(least + i));

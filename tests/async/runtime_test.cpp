@@ -48,7 +48,7 @@ TEST_F(AsyncRuntime, ADeviceOutOfRangeIsToldWhenItIsUsed) {
   EXPECT_THAT(failure_on(runtime.device(2)),
               refused_with(StatusCode::kOutOfRange, "device 2 of a runtime with 2"));
   EXPECT_FALSE(runtime.device(2).hal());
-  // Also where nothing is submitted, and in a part.
+  // Also for a tree that submits nothing, and in a part.
   EXPECT_EQ(sync_wait(as_result(value(1) | on(runtime.device(2)))).status().code(),
             StatusCode::kOutOfRange);
   EXPECT_EQ(failure(zip(value(1) | on(runtime.device(2)), 2)).code(), StatusCode::kOutOfRange);
@@ -80,7 +80,7 @@ TEST_F(AsyncRuntime, AKernelReadsTensorsOfItsOwnDevice) {
   EXPECT_THAT(failure(relu(there)),
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
   EXPECT_THAT(sync_wait(to_host(relu(there)) | on(runtime.device(1))), Each(1.0f));
-  EXPECT_THAT(elements(there), Each(1.0f)) << "the host may read all";
+  EXPECT_THAT(elements(there), Each(1.0f)) << "the host can read any device";
 }
 
 TEST_F(AsyncRuntime, ATensorIsCopiedFromDeviceToDevice) {
@@ -91,7 +91,7 @@ TEST_F(AsyncRuntime, ATensorIsCopiedFromDeviceToDevice) {
               ElementsAre(0, 1, 2, 3));
 }
 
-// Parts of one tree on two devices, whose sum is made on the first; awaited once.
+// Parts of one tree on two devices, added on the first device, with one await.
 TEST_F(AsyncRuntime, ATreeRunsOnSeveralDevices) {
   auto part = [&](std::size_t i) {
     return mul(full<float>({4}, 2.0f), full<float>({4}, static_cast<float>(i + 1))) |
@@ -107,7 +107,7 @@ TEST_F(AsyncRuntime, ATensorOfAnotherRuntimeIsRefused) {
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
 }
 
-// Nothing of one registry can be waited for, or copied, by what is of another.
+// Work of one registry cannot wait for work of another, or copy from it.
 class AsyncOtherRegistry : public AsyncTest {
  protected:
   ~AsyncOtherRegistry() override {
@@ -145,7 +145,7 @@ TEST_F(AsyncOtherRegistry, HasTensorsThatAreRefusedWhateverUsesThem) {
   EXPECT_THAT(failure(mine | copy_to(other.device())), unusable);
   EXPECT_THAT(failure(to_host(x)), unusable);
   EXPECT_THAT(failure(record(copy(x, target()))), unusable);
-  EXPECT_THAT(elements(relu(mine)), Each(1.0f)) << "what was refused has changed nothing";
+  EXPECT_THAT(elements(relu(mine)), Each(1.0f)) << "the refused operations have changed nothing";
 }
 
 TEST_F(AsyncOtherRegistry, GivesWhatASharedOperationGaveThereAndItsTensorIsRefusedHere) {
@@ -185,11 +185,11 @@ TEST_F(AsyncRuntime, KernelsAreSearchedInTheFoldersOfTheCallerFirst) {
       sync_wait(as_result(nowhere(ones<float>({4}) | partition(4))), other).status();
   EXPECT_THAT(failed, refused_with(StatusCode::kNotFound,
                                    "no such file in " + ::testing::TempDir() + "no-such-folder, "));
-  // And then beside the program.
+  // Finds them beside the program instead.
   EXPECT_THAT(sync_wait(to_host(relu(ones<float>({4}))), other), Each(1.0f));
 }
 
-// Tickets of one queue are taken and submitted by several threads at once.
+// Several threads submit to one queue at once.
 TEST_F(AsyncRuntime, ManyThreadsSubmitToOneQueue) {
   const Shared<Tensor<float>> x = run(ones<float>({64}) | share);
   std::vector<std::thread> threads;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Senders with a receiver written by hand; with stdexec where the build has found it.
+// Senders with a hand-written receiver; with stdexec if the build has found it.
 #include "halyard/async/sender.h"
 
 #include <barrier>
@@ -85,7 +85,7 @@ TEST_F(AsyncSender, AStopRequestOfTheReceiverStopsItWhateverTokenTheFutureHas) {
                        .connect(Receiver<std::vector<float>>{&outcome, stop.get_token()});
   operation.start();
   stop.request_stop();
-  EXPECT_TRUE(std::holds_alternative<Stopped>(outcome)) << "and nothing has run yet";
+  EXPECT_TRUE(std::holds_alternative<Stopped>(outcome)) << "before any work has run";
   run_all();
 }
 
@@ -101,7 +101,7 @@ TEST_F(AsyncSender, SaysOnWhichQueueItRunsAndThatNoSchedulerIsWhereItCompletes) 
 }
 
 struct Ran {};
-// Of schedule().
+// The receiver of schedule().
 struct ScheduleReceiver {
   using receiver_concept = execution::receiver_t;
   void set_value() && noexcept { outcome->emplace<Ran>(); }
@@ -124,7 +124,7 @@ TEST_F(AsyncHostScheduler, RunsWhatFollowsOnTheHostThreadsAloneAndNoQueueRuns) {
   operation.start();
   EXPECT_TRUE(std::holds_alternative<std::monostate>(outcome)) << "start() runs nothing";
   (void)registry.step(base::Shell::kHost);
-  EXPECT_TRUE(std::holds_alternative<Ran>(outcome)) << "and no lane has run";
+  EXPECT_TRUE(std::holds_alternative<Ran>(outcome)) << "though no lane has run";
 }
 
 TEST_F(AsyncHostScheduler, AStopThatIsRequestedBeforeItsTurnStopsIt) {
@@ -132,7 +132,7 @@ TEST_F(AsyncHostScheduler, AStopThatIsRequestedBeforeItsTurnStopsIt) {
   auto operation = host.schedule().connect(ScheduleReceiver{&outcome, stop.get_token()});
   operation.start();
   stop.request_stop();
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(outcome)) << "it is stopped where it runs";
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(outcome)) << "it is stopped when it runs";
   step();
   EXPECT_TRUE(std::holds_alternative<Stopped>(outcome));
 }
@@ -149,7 +149,7 @@ TEST_F(AsyncHostScheduler, AHostCallThatGetsNoThreadFails) {
                        .schedule()
                        .connect(ScheduleReceiver{&outcome});
   operation.start();
-  step();  // a stepped world has no threads
+  step();  // runs the host call, since a stepped world has no threads
   EXPECT_THAT(std::get<Status>(outcome), refused_with(StatusCode::kResourceExhausted, "schedule"));
 }
 
@@ -172,11 +172,11 @@ TEST_F(AsyncHostScheduler, SaysThatItsSendersCompleteOnIt) {
   EXPECT_NE(HostScheduler(runtime.device(), hal::HostCallMode::kMayBlock), host);
 }
 
-// Three meet, which two threads could not.
+// Three host calls wait for each other, which two threads could not serve.
 struct Meet {
   using receiver_concept = execution::receiver_t;
   void set_value() && noexcept {
-    std::promise<std::thread::id> own = std::move(done);  // this may be gone once it is kept
+    std::promise<std::thread::id> own = std::move(done);  // setting it may destroy this
     barrier->arrive_and_wait();
     own.set_value(std::this_thread::get_id());
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recordings that are given arrays with each replay, or share parts of their trees.
+// Recordings whose replays take arrays, or whose trees have shared operations.
 #include <optional>
 #include <set>
 #include <string>
@@ -118,7 +118,7 @@ TEST_F(AsyncSlot, MemoryThatTheRecordingWritesIsNoArgumentOfIt) {
   auto recorded = run(record([](Floats x) { return copy(x, scratch<float>(4)) | last; }, Shape{4}));
   EXPECT_THAT(failure(recorded.replay(recorded.output())),
               refused_with(StatusCode::kInvalidArgument,
-                           "argument 0 is memory that the recording has already"));
+                           "argument 0 is memory that the recording already uses"));
 }
 
 TEST_F(AsyncSlot, MemoryThatTheRecordingReadsMayBeReadAsItsArgumentToo) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A runtime whose queues run when the test says so, and whose freed memory is overwritten by what
-// gets it next; and coroutines that the test destroys when it likes.
+// A runtime whose queues the test steps, and in which the next allocation overwrites freed memory.
+// Coroutines that the test can destroy at any moment.
 #pragma once
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace halyard::async::testing {
 
-// Lives until the end of its scope.
+// A coroutine that starts at once. Its frame lives until destroy() or the end of the scope.
 class Handmade {
  public:
   struct promise_type {
@@ -51,7 +51,7 @@ Handmade await_into(Awaited<Op>& out, DeviceFuture<Op> future) {
   out.emplace(co_await as_result(std::move(future)));
 }
 
-// Writes over a tensor that is there.
+// Overwrites a tensor.
 struct Fill {
   using Output = Tensor<float>;
   Result<Tensor<float>> execute(Context& context) && {
@@ -65,7 +65,7 @@ struct Fill {
 
 class SteppedTest : public hal::testing::PoolTest {
  protected:
-  SteppedTest() { (void)elements(tensor(0.0f) | share); }  // pools have their first slabs
+  SteppedTest() { (void)elements(tensor(0.0f) | share); }  // allocates the first slabs of the pools
   ~SteppedTest() override {
     run_all();
     runtime = {};
@@ -74,14 +74,14 @@ class SteppedTest : public hal::testing::PoolTest {
     return device.default_pool(hal::MemoryType::kDeviceLocal).statistics();
   }
   std::uint64_t used_bytes() { return pool().used_bytes; }
-  // What stands in that queue of the runtime, up to what has to wait.
+  // Runs the submissions of that queue up to the first that must wait. Returns their number.
   int run_queue(std::size_t index) {
     step();
     const int ran = control->lanes.at(first_lane + index)->run();
     step();
     return ran;
   }
-  // A tensor that is there.
+  // A tensor with its contents written.
   Tensor<float> tensor(float element, const Shape& shape = {8}) {
     std::optional<Result<Tensor<float>>> out;
     const Handmade coroutine = await_into(out, full<float>(shape, element) | on(runtime.device()));

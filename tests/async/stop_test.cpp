@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stop requests: before the submission, after it, from within and from other threads.
+// Stop requests before and after the submission, from within and from other threads.
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -48,7 +48,7 @@ TEST_F(AsyncStop, ARequestEndsTheAwaitAtOnceAndTheWorkGoesOn) {
   const Handmade coroutine = await_into(out, reading());
   EXPECT_FALSE(coroutine.done());
   source.request_stop();
-  ASSERT_TRUE(coroutine.done()) << "and nothing has run yet";
+  ASSERT_TRUE(coroutine.done()) << "before any work has run";
   EXPECT_THAT(out->status(), refused_with(StatusCode::kCancelled, "a stop was requested"));
   EXPECT_GT(run_queue(0), 0);
   EXPECT_THAT(elements(x), Each(1.0f));
@@ -105,7 +105,7 @@ TEST_F(AsyncStop, ARequestReachesAllTasksOfARunner) {
   EXPECT_EQ(cancelled, 2);
 }
 
-// A future with a token of its own, awaited in a Task that has one too.
+// A future with a token, awaited in a Task with another token.
 TEST_F(AsyncStop, OfTwoTokensEitherStopsTheAwait) {
   for (const bool by_task : {true, false}) {
     std::stop_source other;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs drawn from a seed, run by several threads at once on one runtime of real devices: what
-// is awaited, dropped, stopped and handed from thread to thread, each at any moment. The seed says
-// what each thread does; who is first, the machine. HALYARD_STRESS_SEEDS=A..B (or A) runs those
-// instead of the default.
+// Random programs of several threads on one runtime of real devices: they await, drop, stop and
+// exchange operations and tensors at any moment. The seed determines the actions of each thread,
+// but not their interleaving. HALYARD_STRESS_SEEDS=A..B (or A) selects the seeds.
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -32,10 +31,10 @@ using async::testing::Handmade;
 
 constexpr std::uint64_t kSeeds = 10;
 constexpr unsigned kThreads = 8;
-constexpr int kActions = 200;  // of each thread
+constexpr int kActions = 200;  // per thread
 const Shape kShape = {257};
 
-// What threads leave for each other. take() and put() by any thread.
+// Values that the threads exchange. Safe from any thread.
 template <class T>
 class Exchange {
  public:
@@ -43,7 +42,7 @@ class Exchange {
     std::lock_guard lock(mutex_);
     values_.push_back(std::move(value));
   }
-  // Any of them.
+  // Removes one of the values.
   std::optional<T> take(std::uint64_t drawn) {
     std::lock_guard lock(mutex_);
     if (values_.empty()) return std::nullopt;
@@ -58,7 +57,7 @@ class Exchange {
   std::vector<T> values_;
 };
 
-// Who awaits it awaits its opening, which is the test's.
+// An operation that ends when the test opens the gate.
 class Gate {
  public:
   struct Operation {
@@ -68,20 +67,20 @@ class Gate {
       if (!status.ok()) return status;
       return 0;
     }
-    Ref<detail::Timeline> timeline;
+    Ref<detail::TreeTimeline> timeline;
   };
 
   explicit Gate(const QueueRef& queue)
-      : timeline_(Ref<detail::Timeline>::adopt(new detail::Timeline(
+      : timeline_(Ref<detail::TreeTimeline>::adopt(new detail::TreeTimeline(
             queue.device().hal().create_semaphore().value(), queue.state()->queue))) {}
   Operation operation() const { return {timeline_}; }
   void open() const { check(timeline_->semaphore().signal(1)); }
 
  private:
-  Ref<detail::Timeline> timeline_;
+  Ref<detail::TreeTimeline> timeline_;
 };
 
-// Starts at once, is awaited by nobody, and goes at its end.
+// A coroutine that starts at once and destroys itself at its end, without an awaiter.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }
@@ -104,7 +103,7 @@ struct Part {
   float element;
   Second operation;
 };
-// Is destroyed while it awaits what the gate holds up.
+// A coroutine that is destroyed while it waits for the gate.
 struct Held {
   std::unique_ptr<Gate> gate;
   Handmade coroutine;
@@ -127,14 +126,15 @@ class Program {
                std::ranges::all_of(elements, [&](float each) { return each == element; }),
            "elements of another tree");
   }
-  // Of those that end by themselves.
+  // Count the Detached coroutines.
   void started() {
     std::lock_guard lock(mutex_);
     ++under_way_;
   }
   void ended() {
     std::lock_guard lock(mutex_);
-    if (--under_way_ == 0) all_ended_.notify_all();  // under the lock: then this may go
+    if (--under_way_ == 0)
+      all_ended_.notify_all();  // under the lock: afterwards this may be destroyed
   }
 
   const std::uint64_t seed_;
@@ -150,7 +150,7 @@ class Program {
   std::atomic<const char*> wrong_{nullptr};
 };
 
-// One thread's part.
+// The actions of one thread.
 class Actor {
  public:
   Actor(Program& program, std::uint64_t seed, unsigned thread)
@@ -162,7 +162,7 @@ class Actor {
  private:
   std::uint64_t draw(std::uint64_t below) { return random_() % below; }
   QueueRef draw_queue() { return program_.runtime_.queues()[draw(4)]; }
-  // No other tree of the program has it.
+  // A value that no other tree is likely to have.
   float fresh() { return static_cast<float>(1 + draw(1 << 20)); }
 
   void act() {
@@ -192,7 +192,7 @@ class Actor {
 
   static auto sum(float a, float b) { return add(full<float>(kShape, a), full<float>(kShape, b)); }
 
-  // The policy says where.
+  // On a queue that the policy picks.
   void await_tree() {
     const float a = fresh(), b = fresh();
     program_.expect_all(sync_wait(to_host(sum(a, b)), program_.runtime_), a + b);
@@ -207,7 +207,7 @@ class Actor {
     }(program_, fresh(), draw_queue(), draw_queue());
   }
 
-  // A tensor that is still to be written, for whoever takes it.
+  // Makes a tensor that is still to be written available to all threads.
   void make_in_flight() {
     program_.started();
     [](Program& program, float element, QueueRef queue) -> Detached {
@@ -220,7 +220,7 @@ class Actor {
     }(program_, fresh(), draw_queue());
   }
 
-  // Its reads may still be under way when the last owner goes.
+  // The reads may be in flight when the last owner drops the tensor.
   void read_and_drop() {
     auto made = program_.tensors_.take(draw(1 << 20));
     if (!made) return;
@@ -235,7 +235,7 @@ class Actor {
     if (draw(2) == 0) program_.tensors_.put(*std::move(made));
   }
 
-  // One part here, the other wherever: who comes first runs both.
+  // Awaits one element here; any thread awaits the other. The first await runs both.
   void unzip_across() {
     if (auto part = program_.parts_.take(draw(1 << 20)); part && draw(4) != 0) {
       program_.expect_all(sync_wait(to_host(std::move(part->operation)) | on(draw_queue())),
@@ -248,7 +248,7 @@ class Actor {
       program_.expect_all(sync_wait(to_host(std::move(first)) | on(draw_queue())), a);
   }
 
-  // Whether it is stopped, and by whom, shows when it is.
+  // Any thread may stop it, before or after its end.
   void await_with_stop() {
     std::stop_source stop;
     program_.stops_.put(stop);
@@ -285,7 +285,7 @@ class Actor {
     program_.held_.put({std::move(gate), std::move(coroutine)});
   }
 
-  // Its work is at any moment, its gate closed. Then that opens, for nobody.
+  // Destroys the coroutine while its tree waits for the gate, and may open the gate afterwards.
   void drop_held() {
     auto held = program_.held_.take(draw(1 << 20));
     if (!held) return;
@@ -327,7 +327,7 @@ void Program::run() {
   for (const QueueRef& queue : runtime_.queues()) check(queue.state()->queue.wait_idle());
   for (const Device& device : runtime_.devices()) {
     const hal::Pool pool = device.hal().default_pool(hal::MemoryType::kDeviceLocal);
-    expect(pool.statistics().used_bytes == 0, "memory that is not given back");
+    expect(pool.statistics().used_bytes == 0, "memory that was not freed");
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Coroutines: Tasks, and ones that Halyard knows nothing of.
+// Tasks, and other coroutines.
 #include "halyard/async/task.h"
 
 #include <coroutine>
@@ -45,7 +45,7 @@ TEST_F(AsyncTask, MayBeDroppedBeforeItRuns) {
   {
     const auto task = [](Shared<Tensor<float>> x) -> Task<> { (void)co_await relu(x); }(held);
   }
-  EXPECT_TRUE(std::move(held).try_unwrap().has_value()) << "its frame has let go of the share";
+  EXPECT_TRUE(std::move(held).try_unwrap().has_value()) << "its frame has dropped the share";
 }
 
 TEST_F(AsyncTask, AwaitsOperationsFuturesAndTasks) {
@@ -217,7 +217,7 @@ TEST_F(AsyncTask, ManyThreadsRunTasksAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// The least coroutine there is: it starts at once and nobody awaits it.
+// A minimal coroutine, which starts at once and has no awaiter.
 struct Detached {
   struct promise_type {
     Detached get_return_object() {
@@ -245,7 +245,7 @@ TEST_F(AsyncTask, AnyCoroutineAwaitsAFuture) {
   }
 }
 
-// Its threads sleep then, or are about to.
+// The workers then sleep or are about to.
 TEST_F(AsyncTask, AnAwaitWakesARuntimeThatHasNothingToDo) {
   const auto x = run(ones<float>({64, 64}) | share);
   const auto idle = [&] { check(runtime.device().queue().state()->queue.wait_idle()); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who owns a tensor, and when its memory goes back.
+// Owners of a tensor, and the return of its memory.
 #include "halyard/async/tensor.h"
 
 #include <type_traits>
@@ -20,7 +20,7 @@ class AsyncTensor : public AsyncTest {
   hal::PoolStatistics pool() const {
     return runtime.device().hal().default_pool(hal::MemoryType::kDeviceLocal).statistics();
   }
-  // All that was submitted has run.
+  // Waits until all submissions have run.
   void settle() { check(runtime.device().hal().queue().wait_idle()); }
 };
 
@@ -51,7 +51,7 @@ TEST_F(AsyncTensor, BecomesOneOfAnotherShapeWithTheSameElements) {
   Tensor<float> x = run(arange<float>(6));
   const detail::Storage* const memory = x.storage();
   Tensor<float> y = std::move(x).reshape({2, 3});
-  EXPECT_EQ(x.storage(), nullptr) << "its owner is another now";
+  EXPECT_EQ(x.storage(), nullptr) << "it has another owner now";
   EXPECT_EQ(y.storage(), memory);
   EXPECT_EQ(y.shape().rank(), 2u);
   EXPECT_EQ(y.shape()[1], 3u);
@@ -134,7 +134,7 @@ TEST_F(AsyncTensor, ItsMemoryIsUsedAgainByWhatIsSubmittedNext) {
   EXPECT_EQ(pool().slabs, 1u);
 }
 
-// What a kernel still uses is dropped as the tree is submitted; what comes next gets its memory.
+// The submission drops a tensor that a kernel still uses; the next tensor gets its memory.
 TEST_F(AsyncTensor, DroppedWhileItIsUsedItIsNotFreedEarly) {
   for (int i = 0; i < 100; ++i) {
     auto y = saxpy(2.0f, ones<float>({64, 64}) | share, ones<float>({64, 64}) | partition(16, 16)) |

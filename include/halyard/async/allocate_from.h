@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where an operation's memory comes from:
+// allocate_from: allocates an operation's memory from a pool.
 //
-//   allocate_from(a, pool), a | allocate_from(pool)     a, with its memory from `pool`
+//   allocate_from(a, pool), a | allocate_from(pool)
 //
-// That is memory of the pool's type on its device, for tensors, for scratch and for what to_host()
-// reads; the other comes from the devices' default pools. Of two pools the inner one counts. What
-// several hold (cell.h) has the pool that is named inside of it: x | allocate_from(pool) | share.
+// The pool serves memory of its type on its device: tensors, scratch, and the copies that to_host()
+// reads. Other memory comes from the devices' default pools. Of nested pools the innermost serves.
+// A shared operation (cell.h) takes the pool inside: x | allocate_from(pool) | share.
 //
-// A tensor goes back to the pool that it came from, behind its last use, and keeps it until then.
-// Errors of Queue::allocate: kPermissionDenied where the operation runs on another device than the
-// pool's, kInvalidArgument for an empty handle, kResourceExhausted.
+// A tensor keeps its pool open; its memory returns there after its last use. Errors of
+// hal::Queue::allocate: kPermissionDenied if the operation runs on another device than the pool's,
+// kInvalidArgument for an empty handle, kResourceExhausted.
 #pragma once
 
 #include <utility>
 
 #include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
+#include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/operation.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/pool.h"

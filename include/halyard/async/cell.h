@@ -1,133 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An operation that several others are made of, and that runs once:
+// Operations that share one operation, which runs once:
 //
-//   auto [a, x, y] = unzip(saxpy(...));     an operation for each part of the tuple; a part that is
-//                                           not awaited is dropped
-//   auto x = ones<float>({16, 16}) | share  may be copied; each copy gives the same Shared
+//   auto [a, x, y] = unzip(saxpy(...));     an operation for each element of the tuple; elements
+//                                           that are not awaited are dropped
+//   auto x = ones<float>({16, 16}) | share  may be copied; every copy returns the same Shared
 //
-// Whoever is awaited first runs it, on the queue of its own tree; others, on any thread, sleep
-// while it is submitted. It is a tree of its own: its failure reaches those who hold it, and
-// theirs does not reach it. Its functions must not await another part: that would sleep for ever.
-// One that was recorded is part of that recording, and of nothing else.
+// The first await runs the shared operation on the queue of the awaiting tree, as a tree of its
+// own. Awaits on other threads block until it is submitted. Its failure fails each of these
+// operations; failures of their trees do not reach it. A shared operation that was recorded is part
+// of that recording only; elsewhere it is kFailedPrecondition.
 //
-// Copies may be awaited and dropped by several threads at once. A chain in which each is made of
-// the one before runs, and is dropped, by recursion: some thousands deep is what a thread's stack
-// holds; await in between.
+// A function of the shared operation must not await one of these operations: that deadlocks.
+//
+// Several threads may await and drop copies at once. A chain in which each operation is made of the
+// one before is executed and dropped by recursion: a thread's stack holds some thousands, so await
+// in between.
 #pragma once
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
-#include <exception>
-#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "halyard/async/combinators.h"
 #include "halyard/async/context.h"
-#include "halyard/async/frame_pool.h"
+#include "halyard/async/detail/cell.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/tensor.h"
-#include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
 
-namespace detail {
-
-// What runs once. Its failure is everybody's. Every virtual function is inline, so that classes
-// made of it need no type information of the library's, which has none.
-class Cell : public RefCounted {
- public:
-  // Runs it unless it has run; `context` waits for its end as for its own.
-  HALYARD_EXPORT Status run(Context& context);
-  // Whether a run() has found that it has ended, and well: then it is not waited for any more.
-  bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
-
- protected:
-  Cell() : state_(create_state()) {}
-  ~Cell() override { destroy_state(state_); }
-
- private:
-  struct State;
-  HALYARD_EXPORT static State* create_state() noexcept;  // null: no memory
-  HALYARD_EXPORT static void destroy_state(State* state) noexcept;
-  virtual Status execute(Context& own) = 0;  // once
-
-  State* const state_;
-  std::atomic<bool> finished_{false};
-};
-
-template <class T>
-class CellOf : public Cell {
- public:
-  // run(), which throws what its functions threw. Ok: there is a value.
-  Status evaluate(Context& context) {
-    if (finished()) return {};
-    Status status = run(context);
-#if HALYARD_EXCEPTIONS
-    if (exception_ != nullptr) std::rethrow_exception(exception_);
-#endif
-    return status;
-  }
-  T& value() noexcept { return *value_; }
-  const T* finished_value() const noexcept { return finished() ? &*value_ : nullptr; }
-
- protected:
-  std::optional<T> value_;
-  std::exception_ptr exception_;
-};
-
-template <DeviceOperation Op>
-class CellFor final : public CellOf<typename Op::Output> {
- public:
-  explicit CellFor(Op&& operation) : operation_(std::move(operation)) {}
-
-  static void* operator new(std::size_t size) { return new_frame(size); }
-  static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
-
- private:
-  // The library, which holds a lock, is not to be unwound.
-  Status execute(Context& own) override {
-#if HALYARD_EXCEPTIONS
-    try {
-      return submit(own);
-    } catch (...) {
-      this->exception_ = std::current_exception();
-      return Status(StatusCode::kInternal, "it threw");
-    }
-#else
-    return submit(own);
-#endif
-  }
-  Status submit(Context& own) {
-    Op operation = *std::exchange(operation_, std::nullopt);  // what it holds goes now
-    auto result = std::move(operation).execute(own);
-    if (!result.ok()) return std::move(result).status();
-    this->value_.emplace(*std::move(result));
-    return {};
-  }
-  std::optional<Op> operation_;
-};
-
-template <DeviceOperation Op>
-Ref<CellOf<typename Op::Output>> make_cell(Op&& operation) {
-  return Ref<CellFor<Op>>::adopt(new CellFor<Op>(std::move(operation)));
-}
-
-}  // namespace detail
-
-// Copyable. What was moved from fails. With kMayRecord it may be part of a recording.
+// The result of `operation | share`. Copyable. One that was moved from fails. With kMayRecord it
+// can be part of a recording.
 template <class T, bool kMayRecord = false>
 class [[nodiscard("an operation does nothing until it is awaited")]] SharedOperation {
  public:
   using Output = T;
   static constexpr bool kRecordable = kMayRecord;
 
-  explicit SharedOperation(Ref<detail::CellOf<T>> cell) noexcept : cell_(std::move(cell)) {}
+  explicit SharedOperation(Ref<detail::ValueCell<T>> cell) noexcept : cell_(std::move(cell)) {}
   template <bool kOther>
     requires(kOther && !kMayRecord)
   SharedOperation(SharedOperation<T, kOther> other) noexcept : cell_(std::move(other.cell_)) {}
@@ -137,24 +52,24 @@ class [[nodiscard("an operation does nothing until it is awaited")]] SharedOpera
     if (Status status = cell_->evaluate(context); !status.ok()) return status;
     return cell_->value();
   }
-  // What it gave, if it is known to have ended (task.h).
+  // The result if an await has found the work done; else null.
   const T* finished() const noexcept { return cell_ ? cell_->finished_value() : nullptr; }
 
  private:
   friend class SharedOperation<T, false>;
-  Ref<detail::CellOf<T>> cell_;
+  Ref<detail::ValueCell<T>> cell_;
 };
 
-// Gives part I of a tuple.
+// Returns element I of a tuple.
 template <std::size_t I, class Tuple, bool kMayRecord>
-class [[nodiscard("an operation does nothing until it is awaited")]] PartOperation {
+class [[nodiscard("an operation does nothing until it is awaited")]] ElementOperation {
  public:
   using Output = std::tuple_element_t<I, Tuple>;
   static constexpr bool kRecordable = kMayRecord;
 
-  explicit PartOperation(Ref<detail::CellOf<Tuple>> cell) noexcept : cell_(std::move(cell)) {}
-  PartOperation(PartOperation&&) noexcept = default;
-  PartOperation& operator=(PartOperation&&) noexcept = default;
+  explicit ElementOperation(Ref<detail::ValueCell<Tuple>> cell) noexcept : cell_(std::move(cell)) {}
+  ElementOperation(ElementOperation&&) noexcept = default;
+  ElementOperation& operator=(ElementOperation&&) noexcept = default;
 
   Result<Output> execute(Context& context) && {
     const auto cell = std::exchange(cell_, nullptr);
@@ -164,7 +79,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] PartOperati
   }
 
  private:
-  Ref<detail::CellOf<Tuple>> cell_;
+  Ref<detail::ValueCell<Tuple>> cell_;
 };
 
 namespace detail {
@@ -179,27 +94,8 @@ struct Unzip {
       using Tuple = typename Op::Output;
       const auto cell = make_cell(std::move(operation));
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return std::tuple(PartOperation<I, Tuple, Recordable<Op>>(cell)...);
+        return std::tuple(ElementOperation<I, Tuple, Recordable<Op>>(cell)...);
       }(std::make_index_sequence<std::tuple_size_v<Tuple>>());
-    }
-  }
-};
-
-template <class T>
-inline constexpr bool kSharable = std::copy_constructible<T>;
-template <class T>
-inline constexpr bool kSharable<Tensor<T>> = true;
-template <class T, std::uint64_t... kTile>
-inline constexpr bool kSharable<Partition<T, kTile...>> = true;
-
-// The value that a shared operation gives again and again.
-struct ToShared {
-  template <class T>
-  auto operator()(T&& value) const {
-    if constexpr (std::copy_constructible<T>) {
-      return std::move(value);
-    } else {
-      return std::move(value) | share;
     }
   }
 };
@@ -211,18 +107,16 @@ inline constexpr detail::Unzip unzip{};
 namespace detail {
 template <class Op>
   requires DeviceOperation<std::decay_t<Op>>
-auto operator|(Op&& operation, const detail::ShareAdaptor&) {
-  static_assert(detail::kMovedOrCopyable<Op>,
-                "an operation has one owner: std::move(operation) | share");
-  if constexpr (detail::kMovedOrCopyable<Op>) {
+auto operator|(Op&& operation, const ShareAdaptor&) {
+  static_assert(kMovedOrCopyable<Op>, "an operation has one owner: std::move(operation) | share");
+  if constexpr (kMovedOrCopyable<Op>) {
     using Output = typename std::decay_t<Op>::Output;
-    static_assert(detail::kSharable<Output>,
-                  "share: the operation gives a Tensor, a Partition or what can be copied");
-    if constexpr (detail::kSharable<Output>) {
-      auto shared = std::decay_t<Op>(std::forward<Op>(operation)) | map(detail::ToShared());
+    static_assert(kSharable<Output>, "share: the result is a Tensor, a Partition or copyable");
+    if constexpr (kSharable<Output>) {
+      auto shared = std::decay_t<Op>(std::forward<Op>(operation)) | map(ToShared());
       constexpr bool kMayRecord = Recordable<decltype(shared)>;
       using Given = typename decltype(shared)::Output;
-      return SharedOperation<Given, kMayRecord>(detail::make_cell(std::move(shared)));
+      return SharedOperation<Given, kMayRecord>(make_cell(std::move(shared)));
     }
   }
 }

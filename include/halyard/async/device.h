@@ -23,21 +23,21 @@ class RuntimeObject;
 struct QueueState;
 }  // namespace detail
 
-// A device of a Runtime. A handle; safe from any thread. Tensors and what is awaited keep all
-// devices of their runtime open, as work of one may wait for another.
+// A device of a Runtime. A handle, safe from any thread. Tensors and awaited operations keep all
+// devices of their runtime open, because work of one device may wait for another.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;
 
-  // Of device(i) without such a device, and of an empty handle: what awaiting an operation on it
-  // gives (kOutOfRange, kInvalidArgument).
+  // The error of operations on it: kOutOfRange if the runtime has no device of this index,
+  // kInvalidArgument for an empty handle.
   Status status() const;
   hal::Device hal() const noexcept;  // empty unless status() is ok
 
-  // RuntimeInfo::queues; 0 unless status() is ok. queue() as Runtime::device().
+  // RuntimeInfo::queues; 0 unless status() is ok. queue() checks nothing; see QueueRef::status().
   std::size_t queue_count() const noexcept;
   QueueRef queue(std::size_t index = 0) const noexcept;
-  QueueRef next_queue() const noexcept;  // one after another, for all who ask
+  QueueRef next_queue() const noexcept;  // round-robin over all callers
 
   friend bool operator==(const Device& a, const Device& b) noexcept {
     return a.state_ == b.state_ && a.index_ == b.index_;
@@ -54,11 +54,11 @@ class HALYARD_EXPORT Device {
 
   Ref<RefCounted> state_;
   std::size_t index_ = 0;
-  std::size_t count_ = 0;  // devices that the runtime has
+  std::size_t count_ = 0;  // devices of the runtime
 };
 
-// A queue of a device: the operations of one tree run there one after another. Trees on several
-// queues of one device may run at once. A device is its first queue, where one is wanted.
+// A queue of a device. The operations of one tree run on it one after another; trees on different
+// queues may run concurrently. A Device converts to its first queue. Safe from any thread.
 class HALYARD_EXPORT QueueRef {
  public:
   QueueRef() noexcept = default;
@@ -67,10 +67,10 @@ class HALYARD_EXPORT QueueRef {
 
   const Device& device() const noexcept { return device_; }
   std::size_t index() const noexcept { return index_; }
-  // The device's; kOutOfRange without such a queue.
+  // The device's status; kOutOfRange if it has no queue of this index.
   Status status() const;
 
-  // Trees that somebody awaits there now.
+  // The number of trees on this queue that are being awaited.
   std::size_t load() const noexcept;
 
   friend bool operator==(const QueueRef& a, const QueueRef& b) noexcept = default;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// namespace halyard::async::execution: what sender.h and host_scheduler.h use of std::execution
-// (P2300). It is stdexec, where <stdexec/execution.hpp> is found. Otherwise it is what stands
-// below: the same names, in which a receiver has the members set_value, set_error and set_stopped,
-// and perhaps get_env() with a stop token; and a query of an environment is a member query().
+// namespace halyard::async::execution: the names of std::execution (P2300) for sender.h and
+// host_scheduler.h. An alias of stdexec if <stdexec/execution.hpp> is found.
+//
+// Otherwise the definitions below: a receiver has the members set_value, set_error and set_stopped.
+// It may have get_env() with a stop token. An environment answers queries by a member query().
 #pragma once
 
 #include <stop_token>

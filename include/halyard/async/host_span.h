@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HostSpan: a vector's elements with a shape, row-major as a tensor's, to be indexed.
+// HostSpan: elements in host memory, indexed by a shape, row-major like a tensor's.
 //
 //   std::vector<float> values = co_await to_host(std::move(y));
 //   const HostSpan matrix(values, {16, 16});
@@ -15,12 +15,12 @@
 #include <span>
 #include <type_traits>
 
-#include "halyard/async/tensor.h"
+#include "halyard/async/shape.h"
 
 namespace halyard::inline v0::async {
 
-// A view: valid as long as the elements; copied as a pointer is. Asserted: there are as many as the
-// shape has; an index for each dimension, each below its size.
+// A view: valid as long as the elements are, cheap to copy. Asserts that the number of elements is
+// the shape's, that each dimension has an index, and that each index is below its dimension's size.
 template <class T>
 class HostSpan {
  public:

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nursery: Tasks that run side by side, in the scope of the Task that has it.
+// Nursery: a scope in which Tasks run side by side.
 //
 //   Nursery nursery;
 //   for (const Device& device : runtime.devices()) co_await nursery.spawn(train(device));
-//   co_await nursery.spawn(to_host(x) | on(device), numbers);  // numbers: what it gives
+//   co_await nursery.spawn(to_host(x) | on(device), numbers);  // numbers receives the result
 //   co_await nursery.join();
 //
-// All run on the thread of that Task, each while the others wait for a device. What one throws
-// stops none of the others, and is thrown by join(); without a join() it is dropped. The term and
-// the rule, that no task outlives its scope, are of Nathaniel J. Smith, "Notes on structured
-// concurrency" (2018).
+// All spawned Tasks run on the thread of the Task that owns the Nursery, each while the others wait
+// for devices. No Task outlives the scope. An exception in one stops none of the others; join()
+// throws it, and without a join() it is dropped.
+//
+// Term and rule are Nathaniel J. Smith's, "Notes on structured concurrency" (2018).
 #pragma once
 
 #include <coroutine>
@@ -20,7 +21,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "halyard/async/frame_pool.h"
+#include "halyard/async/detail/frame_pool.h"
+#include "halyard/async/detail/task_promise.h"
+#include "halyard/async/detail/task_runner.h"
+#include "halyard/async/future.h"
 #include "halyard/async/task.h"
 
 namespace halyard::inline v0::async {
@@ -28,45 +32,45 @@ namespace halyard::inline v0::async {
 class Nursery {
  public:
   Nursery() noexcept = default;
-  // Cancels what has not ended: it is destroyed where it waits, and its work goes on to its end.
+  // Destroys the Tasks that have not ended. Their submitted work runs to its end.
   ~Nursery() {
     while (children_ != nullptr) delete children_;
   }
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
 
-  // Awaited, starts `task` and goes on when that waits for the first time, or has ended.
+  // Starts `task`. The await completes when the Task first waits, or has ended.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<> task) noexcept {
     return Spawn{*this, std::move(task)};
   }
-  // Awaited, submits the future's operation, whose end join() waits for; what it gives is dropped.
+  // Submits the future's operation and drops its result. join() waits for its end.
   template <class Op>
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(
       DeviceFuture<Op> future) {
     return spawn(await_and_drop(std::move(future)));
   }
-  // The same, and assigns what it gives to `into`, which lives until then or until this goes.
+  // The same, but assigns the result to `into`, which must live until then or until ~Nursery().
   template <class Op, class T>
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(DeviceFuture<Op> future,
                                                                            T& into) {
     return spawn(await_into(std::move(future), into));
   }
 
-  // Awaited, starts a Task that gives something, which is assigned to `into` in the same way.
+  // Starts a Task and assigns its result to `into` in the same way.
   template <class U, class T>
     requires(!std::is_void_v<U>)
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<U> task, T& into) {
     return spawn(await_into(std::move(task), into));
   }
 
-  // Awaited, goes on when at most `leave` have not ended. Throws what the first threw that threw.
-  // kFailedPrecondition: another Task is at it.
+  // The await completes when at most `leave` Tasks have not ended, and throws the first exception
+  // of a Task. kFailedPrecondition while another Task awaits join().
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
     return Join{*this, leave};
   }
 
-  // How many have not ended.
+  // The number of Tasks that have not ended.
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
@@ -75,13 +79,13 @@ class Nursery {
   static Task<> await_and_drop(DeviceFuture<Op> future) {
     (void)co_await std::move(future);
   }
-  template <class Awaited, class T>
-  static Task<> await_into(Awaited awaited, T& into) {
-    into = co_await std::move(awaited);
+  template <class Awaitable, class T>
+  static Task<> await_into(Awaitable awaitable, T& into) {
+    into = co_await std::move(awaitable);
   }
 
-  // A task, in the list of those that have not ended.
-  struct Child final : detail::Spawned {
+  // A Task, in the list of those that have not ended.
+  struct Child final : detail::DetachedTaskOwner {
     Child(Nursery& of, Task<>&& from) noexcept
         : nursery(of), task(std::move(from)), next(of.children_) {
       if (next != nullptr) next->previous = this;
@@ -98,7 +102,7 @@ class Nursery {
       if (of.exception_ == nullptr) of.exception_ = std::move(exception);
       delete this;
       if (of.joining_ != nullptr && of.size_ <= of.joining_->leave) {
-        std::exchange(of.joining_, nullptr)->go_on();
+        std::exchange(of.joining_, nullptr)->resume();
       }
     }
     static void* operator new(std::size_t size) { return detail::new_frame(size); }
@@ -116,8 +120,8 @@ class Nursery {
     struct Awaiter {
       bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<> coroutine) noexcept {
-        runner.go_on(waiter, coroutine);
-        runner.start(child->task.coroutine_);
+        runner.enqueue(waiter, coroutine);
+        runner.run_next(child->task.coroutine_);
       }
       void await_resume() const noexcept {}
       detail::TaskRunner& runner;
@@ -127,7 +131,7 @@ class Nursery {
     Awaiter awaiter(detail::TaskRunner& runner) && {
       detail::TaskPromiseBase& promise = task.prepare(runner);
       Child* const child = new Child(nursery, std::move(task));
-      promise.spawn(*child);
+      promise.detach(*child);
       return {runner, child};
     }
     Nursery& nursery;
@@ -149,7 +153,7 @@ class Nursery {
       }
       void await_resume() const {
         if (is_second) {
-          check(Status(StatusCode::kFailedPrecondition, "a Nursery that another Task joins"));
+          check(Status(StatusCode::kFailedPrecondition, "join: another Task joins this Nursery"));
         }
 #if HALYARD_EXCEPTIONS
         if (nursery.exception_ != nullptr) {
@@ -157,7 +161,7 @@ class Nursery {
         }
 #endif
       }
-      void go_on() noexcept { runner.go_on(waiter, coroutine); }
+      void resume() noexcept { runner.enqueue(waiter, coroutine); }
       Nursery& nursery;
       const std::size_t leave;
       detail::TaskRunner& runner;

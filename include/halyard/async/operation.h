@@ -1,196 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DeviceOperation: what is to be done on a device, as a value. Nothing happens before it is awaited
-// (future.h, task.h); then the whole tree is submitted to one queue, and the host hears of it once,
-// at its end. Combinators make trees: combinators.h.
+// DeviceOperation: work for a device, as a value.
 //
-// An operation is a static tree, move-only, and runs once. An error ends it: what follows is not
-// submitted, and what was made so far is dropped.
+// An operation does nothing until it is awaited (future.h, task.h). Awaiting submits the whole tree
+// of operations to one queue, and the host waits once, for its end. combinators.h makes trees.
+//
+// An operation is move-only and runs once. Its tree is part of its type. The first error ends it:
+// the operations after it are not submitted, and the results before it are dropped.
 #pragma once
 
-#include <array>
 #include <concepts>
-#include <cstddef>
-#include <span>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "halyard/async/context.h"
-#include "halyard/async/policy.h"
-#include "halyard/async/runtime.h"
-#include "halyard/base/export.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
 
-// Output is what it gives; execute() submits it and may be called once, on an rvalue.
+// Output is the result type. execute() submits the operation; it is called at most once.
 template <class T>
 concept DeviceOperation = !std::is_reference_v<T> && requires(T&& operation, Context& context) {
   { std::move(operation).execute(context) } -> std::same_as<Result<typename T::Output>>;
 };
 
-// An operation that may be recorded (recorded.h): it calls fill(), update(), copy() and launch() of
-// its Context, and nothing else.
+// An operation that can be recorded (recorded.h): it calls no functions of its Context but fill(),
+// update(), copy(), launch() and scratch().
 template <class T>
 concept Recordable = DeviceOperation<T> && requires { requires T::kRecordable; };
-
-namespace detail {
-
-// Whether F may be called in a recording with what the operations give.
-template <class F, class... Values>
-inline constexpr bool kRecordableCall = requires { requires F::kRecordable; };
-
-// An operation, or what one calls, that submits nothing: it needs no queue.
-template <class T>
-concept SubmitsNothing = requires { requires T::kSubmitsNothing; };
-
-// The tensors that a tree is given as values, for a policy to look at.
-class HALYARD_EXPORT OpInputs {
- public:
-  void add(const StorageRange& memory);
-  template <class T>
-  void add_value(const T& value) {
-    if constexpr (requires { value.memory(); }) add(value.memory());
-  }
-  std::span<const OpInput> get() const noexcept { return {inputs_.data(), count_}; }
-
- private:
-  static constexpr std::size_t kMost = 8;
-  std::array<OpInput, kMost> inputs_;
-  std::size_t count_ = 0;
-};
-
-template <class T>
-void collect_inputs(const T& from, OpInputs& inputs) {
-  if constexpr (requires { from.collect(inputs); }) from.collect(inputs);
-}
-
-// Where `operation` is to run.
-template <class Op>
-QueueRef pick_queue(const Runtime& runtime, const Policy& policy, const Op& operation) {
-  if (runtime.queues().empty()) return runtime.device();
-  if (policy.ignores_inputs()) return policy.pick({runtime.devices(), runtime.queues()});
-  OpInputs inputs;
-  collect_inputs(operation, inputs);
-  return policy.pick({runtime.devices(), runtime.queues(), inputs.get()});
-}
-
-// `operation` as a part of the tree `whole` on a queue of its own.
-template <class Op>
-Result<typename Op::Output> execute_part(Context& whole, QueueRef queue, Op&& operation) {
-  Context part(whole, std::move(queue));
-  if (!part.status().ok()) return part.status();
-  return std::move(operation).execute(part);
-}
-
-// False once its operation was executed or moved from.
-class Once {
- public:
-  Once() = default;
-  Once(Once&& other) noexcept : here_(std::exchange(other.here_, false)) {}
-  Once& operator=(Once&& other) noexcept {
-    here_ = std::exchange(other.here_, false);
-    return *this;
-  }
-  bool take() noexcept { return std::exchange(here_, false); }
-
- private:
-  bool here_ = true;
-};
-inline Status runs_once() {
-  return Status(StatusCode::kFailedPrecondition, "an operation runs once");
-}
-
-// Every operation but a boxed one: the operations `Ops` one after another, then
-// `call(context, what each gave...)`.
-template <class F, DeviceOperation... Ops>
-class [[nodiscard("an operation does nothing until it is awaited")]] Operation {
-  template <class... Values>
-  using CallResult = std::invoke_result_t<F, Context&, Values&&...>;
-
- public:
-  using Output = typename CallResult<typename Ops::Output...>::value_type;
-  static constexpr bool kRecordable =
-      (Recordable<Ops> && ...) && kRecordableCall<F, typename Ops::Output...>;
-  static constexpr bool kSubmitsNothing =
-      (detail::SubmitsNothing<Ops> && ...) && detail::SubmitsNothing<F>;
-
-  explicit Operation(F call, Ops... operands)
-      : call_(std::move(call)), operands_(std::move(operands)...) {}
-  Operation(Operation&&) = default;
-
-  Result<Output> execute(Context& context) && {
-    if (!once_.take()) return runs_once();
-    return run(context);
-  }
-  void collect(OpInputs& inputs) const {
-    collect_inputs(call_, inputs);
-    std::apply([&](const Ops&... operands) { (collect_inputs(operands, inputs), ...); }, operands_);
-  }
-
- private:
-  template <class... Values>
-  Result<Output> run(Context& context, Values&&... values) {
-    constexpr std::size_t kNext = sizeof...(Values);
-    if constexpr (kNext == sizeof...(Ops)) {
-      return std::move(call_)(context, std::move(values)...);
-    } else {
-      auto value = std::get<kNext>(std::move(operands_)).execute(context);
-      if (!value.ok()) return std::move(value).status();
-      return run(context, std::move(values)..., *std::move(value));
-    }
-  }
-
-  [[no_unique_address]] F call_;
-  [[no_unique_address]] std::tuple<Ops...> operands_;
-  Once once_;
-};
-
-template <class T>
-struct GiveValue {
-  static constexpr bool kRecordable = true;
-  static constexpr bool kSubmitsNothing = true;
-  Result<T> operator()(Context&) && { return std::move(value); }
-  void collect(OpInputs& inputs) const { inputs.add_value(value); }
-  T value;
-};
-
-template <class T>
-inline constexpr bool kMovedOrCopyable =
-    !std::is_lvalue_reference_v<T> || std::copy_constructible<std::remove_cvref_t<T>>;
-
-}  // namespace detail
-
-// The operation that gives `value`.
-template <class T>
-auto value(T&& value) {
-  using Value = std::decay_t<T>;
-  return detail::Operation<detail::GiveValue<Value>>({std::forward<T>(value)});
-}
-
-namespace detail {
-// An argument as an operation.
-template <class T>
-auto as_operation(T&& argument) {
-  static_assert(kMovedOrCopyable<T>,
-                "operations, Tensor and Partition have one owner: pass std::move(x)");
-  if constexpr (!kMovedOrCopyable<T>) {
-    return value(0);  // said above
-  } else if constexpr (DeviceOperation<std::decay_t<T>>) {
-    return std::forward<T>(argument);
-  } else {
-    return value(std::forward<T>(argument));
-  }
-}
-template <class T>
-using AsOperation = decltype(as_operation(std::declval<T>()));
-
-template <class F, class... Args>
-auto operation(F call, Args&&... args) {
-  return Operation<F, AsOperation<Args>...>(std::move(call),
-                                            as_operation(std::forward<Args>(args))...);
-}
-}  // namespace detail
 
 }  // namespace halyard::inline v0::async

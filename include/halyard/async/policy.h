@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Policies: which queue a tree of operations runs on that does not say so itself.
+// Policies: pick the queue of a tree of operations that names none.
 //
 //   auto z = co_await schedule(add(x, y), global_policy(1));          on device 1
 //   Runtime::open("cpu://?devices=4", {.policy = LocalityFirst()})    for all trees without one
 //
-//   global_policy(i)   queues of device i, one after another; what a Runtime has by default, i = 0
-//   SingleQueue(q)     that one
-//   RoundRobin         all queues, one after another
-//   LocalityFirst      where most bytes of the inputs were written; without inputs: the first queue
-//   LeastLoaded        where fewest trees are awaited now
+//   global_policy(i)   queues of device i, round-robin; a Runtime's default, with i = 0
+//   SingleQueue(q)     q
+//   RoundRobin         all queues, round-robin
+//   LocalityFirst      the queue that wrote most bytes of the inputs; without inputs the first
+//   queue LeastLoaded        the queue on which the fewest trees are being awaited
 //
-// A policy of one's own is a class with pick(). One tree has one queue; its parts in join(), and
-// what is within on() or schedule(), have their own.
+// Any class with pick() is a policy. A tree has one queue, except for its parts: arguments of
+// join(), and operations within on() or schedule(), have queues of their own.
 #pragma once
 
 #include <atomic>
@@ -31,22 +31,22 @@ namespace halyard::inline v0::async {
 
 class Runtime;
 
-// A tensor that the tree is given as a value, not by an operation; nor one of a future, a shared
-// operation or a part with a queue of its own.
+// A tensor that is a value in the tree. Results of operations do not count, nor do values within a
+// future, a shared operation or a part.
 struct OpInput {
-  QueueRef queue;  // of its last write, or where it was allocated
+  QueueRef queue;  // which wrote it last, or else allocated it
   std::uint64_t bytes = 0;
 };
 
-// Lives for the call.
+// The argument of pick(), valid during the call.
 struct OpInfo {
-  std::span<const Device> devices;    // all of the runtime
-  std::span<const QueueRef> queues;   // all of the runtime, device by device; at least one
+  std::span<const Device> devices;    // all devices of the runtime
+  std::span<const QueueRef> queues;   // all their queues, device by device; at least one
   std::span<const OpInput> inputs{};  // the first 8
 };
 
-// pick() is called from any thread, also by several at once. A policy that does not look at the
-// inputs may say so by `static constexpr bool kIgnoresInputs = true`, and spares their search.
+// Any thread may call pick(), several at once. A policy that does not use OpInfo::inputs can say
+// `static constexpr bool kIgnoresInputs = true`, which saves collecting them.
 template <class P>
 concept SchedulingPolicy = requires(P& policy, const OpInfo& info) {
   { policy.pick(info) } noexcept -> std::same_as<QueueRef>;
@@ -55,14 +55,14 @@ concept SchedulingPolicy = requires(P& policy, const OpInfo& info) {
 template <class P>
 concept IgnoresInputs = P::kIgnoresInputs;
 
-// Any policy. The copies are one policy, and what it counts, it counts for all.
+// Any policy. Copies share one policy and its state.
 class Policy {
  public:
   template <class P>
     requires(SchedulingPolicy<std::decay_t<P>> && !std::same_as<std::decay_t<P>, Policy>)
   Policy(P&& policy)
       : policy_(std::make_shared<Erased<std::decay_t<P>>>(std::forward<P>(policy))) {}
-  // A move is a copy: there is always a policy to ask.
+  // A move is a copy, so that a moved-from Policy still picks.
   Policy(const Policy&) noexcept = default;
   Policy& operator=(const Policy&) noexcept = default;
 
@@ -100,7 +100,7 @@ class RoundRobin {
  public:
   static constexpr bool kIgnoresInputs = true;
   RoundRobin() = default;
-  RoundRobin(const RoundRobin&) noexcept {}  // counts for itself
+  RoundRobin(const RoundRobin&) noexcept {}  // a copy counts from 0
   QueueRef pick(const OpInfo& info) noexcept {
     return info.queues[next_.fetch_add(1, std::memory_order_relaxed) % info.queues.size()];
   }
@@ -118,7 +118,7 @@ struct HALYARD_EXPORT LeastLoaded {
   QueueRef pick(const OpInfo& info) const noexcept;
 };
 
-// Awaiting gives kOutOfRange where there is no such device.
+// If the runtime has no such device, the await is kOutOfRange.
 class HALYARD_EXPORT GlobalPolicy {
  public:
   static constexpr bool kIgnoresInputs = true;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Random numbers of float: rand in [0, 1), all multiples of 2^-24 equally often; randn of the
-// standard normal distribution, from -6.34 to 6.34.
+// Random numbers of float: rand uniform in [0, 1), a multiple of 2^-24; randn of the standard
+// normal distribution, from -6.34 to 6.34.
 //
-// Number i of the tensor follows from i and the seed alone: it is made of word i % 4 of
-// Philox4x32-10 (Salmon et al., SC 2011) for the counter i / 4 and the key `seed`, as
-// kernels/random.hyk says. So they are the same on every device, queue, number of threads and
-// target, and a tensor begins as a larger one of its seed does. Each tensor wants a seed of its
-// own: rand and randn make their numbers of the same words. Not for secrets.
+// Element i depends on i and the seed alone: it is computed from word i % 4 of Philox4x32-10
+// (Salmon et al., SC 2011) for the counter i / 4 and the key `seed` (kernels/random.hyk). So it
+// depends on no device, queue, target or number of threads, nor on the size of the tensor. rand and
+// randn use the same words: use another seed for each tensor. Not for cryptography.
 //
-// kOutOfRange beyond 2^31 - 1 elements.
+// kOutOfRange for more than 2^31 - 1 elements.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
 #include "halyard/async/context.h"
-#include "halyard/async/operation.h"
+#include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/export.h"
+#include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
 
 namespace detail {
 
-// By `kernel` of random.hyk.
+// Runs `kernel` of random.hyk.
 HALYARD_EXPORT Result<Tensor<float>> random(Context& context, const char* kernel,
                                             const Shape& shape, std::uint64_t seed);
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions of float, double, std::int32_t and std::uint32_t, done by the shipped kernels
-// (docs/kernels.md), whose bounds of error hold.
+// Reductions by the shipped kernels, with their error bounds (docs/kernels.md). Element types:
+// float, double, std::int32_t and std::uint32_t.
 //
-//   sum(x)  max(x)  min(x)          of all elements: a tensor of no dimensions, one element
+//   sum(x)  max(x)  min(x)          of all elements: a tensor without dimensions, one element
 //   sum(x, axis)  ...               along one dimension, which the result lacks; -1 is the last
-//   sum(x, axis, into)  ...         into a tensor that is there, as arithmetic.h's
+//   sum(x, axis, into)  ...         into an existing tensor, as in arithmetic.h
 //
-// Of nothing the sum is 0, the greatest -infinity or the least integer, the least infinity or the
-// greatest integer; a NaN is passed by max and min. Sums of integers wrap around, modulo 2^32. The
-// order of additions depends on the shape alone, so results repeat bit for bit. `x` is an operand
-// as arithmetic.h's. kInvalidArgument for a dimension that it does not have.
+// `x` is an operand as in arithmetic.h. kInvalidArgument for a dimension that it does not have.
+// Without elements the sum is 0, max is -infinity or the least integer, and min is infinity or the
+// greatest integer. max and min propagate NaN. Sums of integers wrap around, modulo 2^32. The order
+// of additions depends on the shape alone, so results repeat bit for bit.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
-#include "halyard/async/arithmetic.h"
+#include "halyard/async/detail/arithmetic.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/export.h"
@@ -26,10 +26,10 @@ namespace halyard::inline v0::async {
 
 namespace detail {
 
-// Kernels of reduce.hyk.
+// The kernels of reduce.hyk.
 enum class Reduction : std::uint8_t { kSum, kMax, kMin };
 
-// As arithmetic.h's.
+// As in detail/arithmetic.h.
 HALYARD_EXPORT Result<AnyTensor> reduce_all(Context& context, Reduction reduction,
                                             const ArrayRef& operand);
 HALYARD_EXPORT Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
@@ -51,7 +51,7 @@ struct CallReduceAxis {
   int axis;
 };
 
-// So that the max and min of numbers are none of ours, whatever is in scope.
+// Excludes numbers, whose max and min these functions must not hide.
 template <class T>
 concept ArrayOrOperation =
     DeviceOperation<std::remove_cvref_t<T>> || requires(const T& array) { array.memory(); };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runtime: the devices that a program computes on, and the policy that says on which.
+// Runtime: the devices of a program, and the policy that places its operations on them.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
 
-// Where this header is. Compilers are given relative paths at times, by ccache for one: then the
-// package for CMake knows better.
+// The path of this header, beside which kernels are installed. __FILE__ may be relative (with
+// ccache for one), so the CMake package defines the absolute path.
 #ifndef HALYARD_RUNTIME_HEADER
 #define HALYARD_RUNTIME_HEADER __FILE__
 #endif
@@ -26,29 +26,32 @@
 namespace halyard::inline v0::async {
 
 struct RuntimeInfo {
-  // Folders with .hyx files, searched in this order. Behind them come: `kernels` beside the
-  // program, where halyard_add_kernels() puts them, and ../share/halyard/kernels, seen from the
-  // program and from Halyard's shared library; then what is installed with this header.
+  // Folders with .hyx files, searched in this order. Afterwards these folders are searched:
+  //
+  //   kernels, ../share/halyard/kernels  beside the program (halyard_add_kernels() uses the first)
+  //   the same                           beside Halyard's shared library
+  //   share/halyard/kernels              in the installation of this header
   std::vector<std::string> kernels{};
   std::size_t queues = 1;  // of each device, at least 1
   Policy policy = global_policy(0);
-  const char* header = HALYARD_RUNTIME_HEADER;  // not looked at where it is relative
+  const char* header = HALYARD_RUNTIME_HEADER;  // ignored if relative
 };
 
-// A handle: the last of its copies and of its tensors closes the devices. Safe from any thread.
+// A handle, safe from any thread. The devices close when its last copy and last tensor are dropped.
 class HALYARD_EXPORT Runtime {
  public:
   Runtime() noexcept = default;
 
-  // All devices that the URI describes: "cpu://?devices=2". Errors of hal::open_all.
+  // Opens all devices of the URI, such as "cpu://?devices=2". Errors of hal::open_all;
+  // kInvalidArgument for 0 queues.
   static Result<Runtime> open(std::string_view uri, RuntimeInfo info = {});
-  // At least one device, all of one hal runtime; kInvalidArgument.
+  // At least one device, all of one hal runtime; otherwise kInvalidArgument.
   static Result<Runtime> create(std::vector<hal::Device> devices, RuntimeInfo info = {});
 
   std::span<const Device> devices() const noexcept;
-  Device device(std::size_t index = 0) const noexcept;  // see Device::status()
+  Device device(std::size_t index = 0) const noexcept;  // checks nothing; see Device::status()
   std::span<const QueueRef> queues() const noexcept;    // of all devices
-  // Where trees run that name no queue.
+  // Places the trees that name no queue.
   const Policy& policy() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

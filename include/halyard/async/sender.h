@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Senders: operations for std::execution (P2300; execution.h says which). Not part of
-// halyard/async.h.
+// Senders: operations for std::execution (P2300, see execution.h). Not part of halyard/async.h.
 //
 //   auto [y] = stdexec::sync_wait(as_sender(to_host(add(x, x)) | on(runtime)) | then(f)).value();
 //
-// Completes with set_value(T); with set_error(Status), as as_result() gives, or
-// set_error(std::exception_ptr) if a function of the operation throws; with set_stopped() once a
-// stop is requested of the receiver's token.
+// Completes with
 //
-// Where: on a thread of the runtime, where what follows must not block; within start(), if there is
-// nothing to wait for; or on the thread that requests the stop. So there is no completion scheduler
-// to ask for. continues_on(HostScheduler(device)) gives one (host_scheduler.h), or any scheduler of
-// the program. start() may be called by any thread, and never waits for a device.
+//   set_value(T)
+//   set_error(Status)              the error that as_result() returns
+//   set_error(std::exception_ptr)  if a function of the operation throws
+//   set_stopped()                  after a stop request of the receiver's token
+//
+// It completes
+//
+//   within start()                   if the work is done already
+//   on the thread requesting a stop  if that ends the await
+//   on a thread of the runtime       otherwise; continuations must not block there
+//
+// So it has no completion scheduler. continues_on() sets one: a HostScheduler (host_scheduler.h) or
+// any scheduler of the program. Any thread may call start(), which never waits for a device.
 #pragma once
 
 #include <exception>
-#include <optional>
-#include <stop_token>
-#include <type_traits>
 #include <utility>
 
-#include "halyard/async/await.h"
+#include "halyard/async/detail/await.h"
+#include "halyard/async/detail/sender_operation.h"
+#include "halyard/async/device.h"
 #include "halyard/async/execution.h"
 #include "halyard/async/future.h"
+#include "halyard/async/operation.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
 
-// A query of a sender's environment: the queue that its operation runs on. Not forwarded: what
-// follows the operation does not run there.
+// Queries a sender's environment for the queue of its operation. Not a forwarding query, because
+// continuations of the operation do not run on that queue.
 struct get_queue_t {
   template <class Env>
   QueueRef operator()(const Env& env) const noexcept {
@@ -38,100 +44,7 @@ struct get_queue_t {
 };
 inline constexpr get_queue_t get_queue{};
 
-namespace detail {
-
-struct RequestStop {
-  void operator()() noexcept { source.request_stop(); }
-  std::stop_source& source;
-};
-
-// A token of another type than std::stop_token as one of that type.
-template <class Token>
-class StopBridge {
- public:
-  std::stop_token open(const Token& token) {
-    if (!token.stop_possible()) return {};
-    source_.emplace();
-    callback_.emplace(token, RequestStop{*source_});
-    return source_->get_token();
-  }
-  void close() noexcept { callback_.reset(); }
-
- private:
-  using Callback = typename Token::template callback_type<RequestStop>;
-  std::optional<std::stop_source> source_;
-  std::optional<Callback> callback_;
-};
-template <>
-class StopBridge<std::stop_token> {
- public:
-  std::stop_token open(const std::stop_token& token) { return token; }
-  void close() noexcept {}
-};
-
-template <class Op, class Receiver>
-class SenderOperation {
-  struct Done {
-    template <class T>
-    void operator()(Result<T>&& result) const noexcept {
-      self->complete(std::move(result));
-    }
-    SenderOperation* self;
-  };
-
- public:
-  using operation_state_concept = execution::operation_state_t;
-
-  SenderOperation(Awaited<Op>&& what, Receiver&& receiver)
-      : what_(std::move(what)), receiver_(std::move(receiver)) {}
-  SenderOperation(const SenderOperation&) = delete;
-  SenderOperation& operator=(const SenderOperation&) = delete;
-
-  void start() & noexcept {
-#if HALYARD_EXCEPTIONS
-    try {
-      submit();
-    } catch (...) {
-      bridge_.close();
-      set_error(std::current_exception());
-    }
-#else
-    submit();
-#endif
-  }
-
- private:
-  void submit() {
-    what_.stop.outer = bridge_.open(stop_token_of(receiver_));
-    await_.emplace(std::move(what_), Done{this}).start();
-  }
-
-  template <class T>
-  void complete(Result<T>&& result) noexcept {
-    bridge_.close();
-    if (result.ok()) {
-      execution::set_value(std::move(receiver_), *std::move(result));
-    } else if (result.status().code() == StatusCode::kCancelled &&
-               stop_token_of(receiver_).stop_requested()) {
-      execution::set_stopped(std::move(receiver_));
-    } else {
-      set_error(std::move(result).status());
-    }
-  }
-  template <class E>
-  void set_error(E error) noexcept {
-    execution::set_error(std::move(receiver_), std::move(error));
-  }
-
-  Awaited<Op> what_;
-  Receiver receiver_;
-  StopBridge<decltype(stop_token_of(std::declval<const Receiver&>()))> bridge_;
-  std::optional<AwaitThen<Op, Done>> await_;
-};
-
-}  // namespace detail
-
-// Move-only; connected once.
+// The sender of a DeviceFuture. Move-only; connected once.
 template <DeviceOperation Op>
 class DeviceSender {
  public:
@@ -142,7 +55,7 @@ class DeviceSender {
 
   explicit DeviceSender(DeviceFuture<Op>&& future) : future_(std::move(future)) {}
 
-  // The operation state; start() submits. It stays where it is until it has completed.
+  // Returns the operation state, whose start() submits. Do not move it before it has completed.
   template <class Receiver>
   detail::SenderOperation<Op, Receiver> connect(Receiver receiver) && {
     return {std::move(future_).take(), std::move(receiver)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: and_then: the function gives an operation; map otherwise
+// error: and_then: the function returns an operation; use map otherwise
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: apply: the function gives an operation; map otherwise
+// error: apply: the function returns an operation; use map otherwise
 #include "halyard/async.h"
 
 using namespace halyard::async;

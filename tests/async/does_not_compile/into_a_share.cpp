@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: into: a Tensor, which is written over, or what gives one
+// error: into: a Tensor, which is overwritten, or an operation that returns one
 #include "halyard/async.h"
 
 using namespace halyard::async;

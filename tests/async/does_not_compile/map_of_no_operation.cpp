@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: what stands before | is no operation
+// error: the left operand of | is no operation
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: map: the function gives a value
+// error: map: the function returns a value
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: by: a number that needs no narrowing to be one of the elements
+// error: by: a number that converts to the element type without narrowing
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: to_dlpack: a Tensor or a Shared, or what gives one
+// error: to_dlpack: a Tensor or a Shared, or an operation that returns one
 #include "halyard/async/dlpack.h"
 
 using namespace halyard::async;

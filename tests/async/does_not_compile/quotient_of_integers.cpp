@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: operands: Tensor<T> or Shared<Tensor<T>>, or what gives them; all of one T, float or double
+// error: operands: Tensor<T> or Shared<Tensor<T>>, or operations that return one; all of one T, float or double
 #include "halyard/async.h"
 
 using namespace halyard::async;

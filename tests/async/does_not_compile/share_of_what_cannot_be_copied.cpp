@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: share: the operation gives a Tensor, a Partition or what can be copied
+// error: share: the result is a Tensor, a Partition or copyable
 #include "halyard/async.h"
 
 using namespace halyard::async;

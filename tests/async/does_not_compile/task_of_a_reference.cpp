@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: a Task gives a value
+// error: a Task returns a value, no reference
 #include "halyard/async.h"
 
 using namespace halyard::async;

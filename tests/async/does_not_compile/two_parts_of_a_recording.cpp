@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: output<I>(), to_host<I>(): one part
+// error: output<I>(), to_host<I>(): one element
 #include "halyard/async.h"
 
 using namespace halyard::async;

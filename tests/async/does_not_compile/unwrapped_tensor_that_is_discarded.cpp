@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: what it gives is the tensor's only owner
+// error: the result is the tensor's only owner
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recording: what a tree would submit, as one command buffer, and the storage that it uses. Between
-// its commands the order comes from the data too: a command runs after the last write of what it
-// uses, and, if it writes it, after the reads since. Others may overlap.
+// TreeRecording: the commands of a tree as one command buffer, and the storage that they use.
 //
-// Slot: a storage of the recording without memory, which each replay brings.
+// The data alone orders the commands: one runs after the last write of the storage that it uses
+// and, if it writes that storage, also after the reads since. Other commands may overlap.
+//
+// A slot is a storage of the recording without memory, for an array of each replay.
 #pragma once
 
 #include <cstddef>
@@ -14,40 +15,40 @@
 #include "async/storage.h"
 #include "base/array.h"
 #include "halyard/async/context.h"
-#include "halyard/async/tensor.h"
+#include "halyard/async/detail/array_ref.h"
 #include "halyard/hal/command_buffer.h"
 
 namespace halyard::inline v0::async::detail {
 
-class Recording final : public RefCounted {
+class TreeRecording final : public RefCounted {
  public:
-  explicit Recording(Ref<DeviceState> device)
+  explicit TreeRecording(Ref<DeviceState> device)
       : device_(std::move(device)), recorder_(device_->device()) {}
 
-  // Before the first command. Stands for an array of that shape, of so many bytes.
+  // Adds a slot for arrays of this shape and size in bytes. Called before the first command.
   Result<Ref<Storage>> add_slot(const hal::Extents& shape, std::uint64_t size);
   bool has_slot(const Storage* storage) const noexcept { return slot_of(storage) < slots_.size(); }
-  // As a command refers to it. Precondition: a slot is one of this recording.
+  // The binding for a command. Precondition: a slot belongs to this recording.
   hal::BindingRef binding(const StorageRange& memory) const;
 
-  // As Context::submit. An error of the recorder is finish()'s.
+  // Records a command, as Context::submit() submits one. finish() returns the recorder's errors.
   template <class Uses, class F>
   Status add(Uses&& uses, F&& record) {
     after_.shrink(0);
     bool has_room = true;
-    uses([&](Storage* storage, Use use) { has_room = has_room && add_order(storage, use); });
+    uses([&](Storage* storage, Use use) { has_room = has_room && add_dependencies(storage, use); });
     if (!has_room) return no_memory();
     recorder_.after({after_.data(), after_.size()});
     record(recorder_);
     const hal::CommandId command = recorder_.last();
-    uses([&](Storage* storage, Use use) { note(*history_of(storage), use, command); });
+    uses([&](Storage* storage, Use use) { note_use(*history_of(storage), use, command); });
     return {};
   }
   Status finish();
 
-  // Once it is finished.
+  // The rest may be called after finish().
   const hal::CommandBuffer& commands() const noexcept { return commands_; }
-  // That a replay may have these arrays in its slots.
+  // Returns an error unless a replay may have these arrays in its slots.
   Status check(hal::View<ArrayRef> slots) const;
   template <class F>
   void for_each_use(hal::View<ArrayRef> slots, F&& call) const {
@@ -64,7 +65,7 @@ class Recording final : public RefCounted {
     hal::Extents shape;
     std::uint64_t size;
   };
-  // Of one storage within the recording.
+  // The uses of one storage by the commands.
   struct History {
     bool is_used() const noexcept { return is_written || !reads.empty(); }
 
@@ -73,19 +74,20 @@ class Recording final : public RefCounted {
     hal::CommandId written{};
     base::Array<hal::CommandId> reads{};
   };
-  // slots_.size() if it is none.
+  // slots_.size() if `storage` is no slot.
   std::size_t slot_of(const Storage* storage) const noexcept;
-  History* history_of(const Storage* storage) const noexcept;  // null: it has none yet
-  // And makes the room that note() needs. False: no memory.
-  bool add_order(Storage* storage, Use use);
-  static void note(History& history, Use use, hal::CommandId command);
+  History* history_of(const Storage* storage) const noexcept;  // null before its first use
+  // Adds to after_ the commands that a use must follow, and makes room for note_use(). Returns
+  // false without memory.
+  bool add_dependencies(Storage* storage, Use use);
+  static void note_use(History& history, Use use, hal::CommandId command);
 
   const Ref<DeviceState> device_;
   hal::Recorder recorder_;
   hal::CommandBuffer commands_;
   base::Array<Slot> slots_;
-  base::Array<History> histories_;  // those of the slots first
-  base::Array<hal::CommandId> after_;
+  base::Array<History> histories_;     // first those of the slots, in their order
+  base::Array<hal::CommandId> after_;  // dependencies of the command that is being recorded
 };
 
 }  // namespace halyard::inline v0::async::detail

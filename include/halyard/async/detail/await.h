@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Await: an operation from its submission to its end. What future.h, task.h and the adapters to
-// other libraries (asio.h, sender.h) have in common.
+// Await: an operation from its submission to its end, for future.h, task.h, asio.h and sender.h.
 #pragma once
 
 #include <atomic>
@@ -14,14 +13,15 @@
 #include <utility>
 
 #include "halyard/async/context.h"
-#include "halyard/async/operation.h"
+#include "halyard/async/detail/operation_tree.h"
+#include "halyard/async/detail/stop_tokens.h"
 #include "halyard/async/runtime.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
 
-// What becomes of an output when the device is done. A type that has more to do then says so with
-// `Delivered` and deliver(); the parts of a tuple do it one after another.
+// Turns an operation's output into the result of the await, once the device is done. An output type
+// with work to do then has `Delivered` and deliver(); the elements of a tuple follow one another.
 template <class T>
 struct Delivery {
   using Type = T;
@@ -55,9 +55,9 @@ struct Delivery<std::tuple<T...>> {
 
 enum class Errors : bool { kThrown, kReturned };
 
-// What is to be awaited, and where.
+// An operation with its queue and its stop tokens.
 template <class Op>
-struct Awaited {
+struct PlacedOperation {
   Op operation;
   QueueRef queue;
   Runtime runtime{};  // may be empty
@@ -70,16 +70,16 @@ class Await {
  public:
   using Value = typename Delivery<typename Op::Output>::Type;
 
-  Await(Awaited<Op>&& what)
+  Await(PlacedOperation<Op>&& what)
       : what_(std::move(what)),
         context_(std::move(what_.queue), what_.runtime ? &what_.runtime : nullptr) {}
-  // `runtime` lives longer, and what.runtime is empty.
-  Await(Awaited<Op>&& what, const Runtime& runtime)
+  // For an empty what.runtime. `runtime` outlives this.
+  Await(PlacedOperation<Op>&& what, const Runtime& runtime)
       : what_(std::move(what)), context_(std::move(what_.queue), &runtime) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
 
-  // Submits. Whether there is nothing to wait for.
+  // Submits. Returns whether the await is done already.
   bool await_ready() {
     if (!what_.once.take()) {
       output_.emplace(runs_once());
@@ -96,7 +96,7 @@ class Await {
     output_.emplace(std::move(what_.operation).execute(context_));
     return !output_->ok() || context_.finished();
   }
-  // Waits for what there is left to wait for.
+  // Blocks until the await is done.
   std::conditional_t<kErrors == Errors::kThrown, Value, Result<Value>> await_resume() {
     if constexpr (kErrors == Errors::kThrown) {
       return result().value();
@@ -104,7 +104,7 @@ class Await {
       return result();
     }
   }
-  // Ends it without the device: nobody is told when that is done. After await_ready().
+  // Makes `status` the result, without a wait for the device. Called after await_ready().
   void fail(Status status) { output_.emplace(std::move(status)); }
   Context& context() noexcept { return context_; }
   const StopTokens& stop() const noexcept { return what_.stop; }
@@ -116,20 +116,20 @@ class Await {
     return Delivery<typename Op::Output>::deliver(*std::move(*output_));
   }
 
-  Awaited<Op> what_;
+  PlacedOperation<Op> what_;
   Context context_;
   std::optional<Result<typename Op::Output>> output_;
 };
 
-// Where nobody waits: a callback comes when it has ended, or a stop is requested.
+// An await without a waiting thread: a callback runs when it has ended or a stop is requested.
 template <class Op, Errors kErrors>
 class CallbackAwait : public Await<Op, kErrors> {
  public:
   using Await<Op, kErrors>::Await;
 
-  // After await_ready() was false. False: await_resume() is next. Otherwise `call(argument)` is
-  // called once, on a thread of the runtime or the one that requests the stop, perhaps before this
-  // returns, and may destroy this.
+  // Called after await_ready() returned false. Returns false if await_resume() can be called now.
+  // Otherwise `call(argument)` is called once, on a thread of the runtime or on the thread that
+  // requests a stop. That may be before this returns. `call` may destroy this.
   bool suspend(void (*call)(void* argument), void* argument) {
     call_ = call;
     argument_ = argument;
@@ -155,8 +155,8 @@ class CallbackAwait : public Await<Op, kErrors> {
     CallbackAwait* self;
   };
 
-  // Of the callbacks the first counts. It calls if suspend() has nothing left to do; what destroys
-  // this then waits for the others.
+  // Runs in each callback. The first one ends the await, and calls call_ if suspend() is past its
+  // last access. If call_ destroys this, the destructors wait for the other callbacks.
   void end() {
     if (state_.exchange(State::kEnded, std::memory_order_acq_rel) == State::kSuspended) {
       call_(argument_);
@@ -170,9 +170,9 @@ class CallbackAwait : public Await<Op, kErrors> {
   std::optional<std::stop_callback<OnStop>> on_own_stop_, on_outer_stop_;
 };
 
-// Calls `done(Result<Value>)` at the end, from start() or as CallbackAwait does. `done` may destroy
-// this. Where exceptions are on, start() throws what a function of the operation throws, and then
-// done is not called.
+// Calls `done(Result<Value>)` at the end: within start(), or where CallbackAwait calls. `done` may
+// destroy this. If a function of the operation throws, start() throws the same, and `done` is not
+// called.
 template <class Op, class Done>
 class AwaitThen : private CallbackAwait<Op, Errors::kReturned> {
   using Base = CallbackAwait<Op, Errors::kReturned>;
@@ -180,7 +180,8 @@ class AwaitThen : private CallbackAwait<Op, Errors::kReturned> {
  public:
   using Value = typename Base::Value;
 
-  AwaitThen(Awaited<Op>&& what, Done done) : Base(std::move(what)), done_(std::move(done)) {}
+  AwaitThen(PlacedOperation<Op>&& what, Done done)
+      : Base(std::move(what)), done_(std::move(done)) {}
 
   void start() {
     const auto call = [](void* self) { static_cast<AwaitThen*>(self)->complete(); };

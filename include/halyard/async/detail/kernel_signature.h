@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// KernelSignature: what a Kernel's declaration says, for the library to compare with the kernel.
+// KernelSignature: the declaration of a Kernel, which the library compares with the kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct KernelParameter {
   enum class Kind : std::uint8_t { kScalar, kInput, kOutput };
   Kind kind;
   kernel::ElementType type;
-  hal::Extents tile{};  // of a Partition that has one
+  hal::Extents tile{};  // rank 0 unless the parameter is a Partition with a tile
 };
 
 struct KernelSignature {
   const char* name;
   const char* file;
   hal::View<KernelParameter> parameters;  // of static storage
-  bool unchecked;                         // outputs may be flat arrays
+  bool unchecked;                         // the kernel may write flat arrays
 };
 
-// One kernel declared twice is bound twice; nothing else comes of it.
+// Different for a kernel that is declared twice: it is then only bound twice.
 inline bool operator==(const KernelSignature& a, const KernelSignature& b) noexcept {
   const auto same = [](const char* x, const char* y) { return x == y || std::string_view(x) == y; };
   return a.parameters.data() == b.parameters.data() && a.unchecked == b.unchecked &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory for what lives as long as an await or an operation: each thread keeps what it has freed,
-// by size.
+// A pool of memory blocks for coroutine frames, awaits and cells. Each thread caches the blocks
+// that it has freed, by size.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace halyard::inline v0::async::detail {
 
-HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null: no memory
-// The same; raises kResourceExhausted without memory.
+HALYARD_EXPORT void* allocate_frame(std::size_t size) noexcept;  // null without memory
+// The same, but raises kResourceExhausted without memory.
 inline void* new_frame(std::size_t size) {
   void* const frame = allocate_frame(size);
   if (frame == nullptr) {

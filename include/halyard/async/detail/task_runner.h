@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TaskRunner: what runs a Task and all that it awaits and spawns, on one thread: a loop in
-// sync_wait's frame. Every transfer of control goes through it: g++ makes a tail call of a
-// symmetric transfer only where it optimises, and a loop that awaits would grow the stack
-// elsewhere.
+// TaskRunner: a loop that resumes one Task, and all Tasks that it awaits and spawns, on one thread.
+//
+// Every transfer of control goes through the loop, so awaiting in a loop never grows the stack; g++
+// makes a symmetric transfer a tail call only in optimized builds.
 #pragma once
 
 #include <coroutine>
@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "halyard/async/context.h"
+#include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/storage.h"
 #include "halyard/async/runtime.h"
 #include "halyard/base/export.h"
 
 namespace halyard::inline v0::async::detail {
 
-// A coroutine that waits in its runner: for `context`, or for its turn. Destroyed, it is out.
+// A suspended coroutine in a list of its runner: ready, or waiting for a Context. The destructor
+// removes it.
 class TaskWaiter {
  public:
   TaskWaiter() noexcept = default;
@@ -37,12 +40,12 @@ class TaskWaiter {
     previous_->next_ = this;
   }
 
-  TaskWaiter* next_ = this;  // a ring with the list's head
+  TaskWaiter* next_ = this;  // circular, with the head of the list
   TaskWaiter* previous_ = this;
   std::coroutine_handle<> coroutine_{};
   Context* context_ = nullptr;
   const StopTokens* stop_ = nullptr;
-  Moment end_{};  // of the context, once it is waited for beside others
+  Moment end_{};  // of the context, while wait_for_any() waits for it
 };
 
 class HALYARD_EXPORT TaskRunner {
@@ -53,14 +56,14 @@ class HALYARD_EXPORT TaskRunner {
   const Runtime& runtime() const noexcept { return runtime_; }
   const std::stop_token& stop() const noexcept { return stop_; }
 
-  // Goes on before all others; null: the others do.
-  void start(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
-  // Goes on after those that can.
-  void go_on(TaskWaiter& waiter, std::coroutine_handle<> coroutine) noexcept {
+  // Resumes `coroutine` before all others. Null: resumes the first ready one.
+  void run_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
+  // Resumes `coroutine` after those that are ready.
+  void enqueue(TaskWaiter& waiter, std::coroutine_handle<> coroutine) noexcept {
     waiter.coroutine_ = coroutine;
     waiter.link_before(ready_);
   }
-  // Goes on when `context` has ended, or a stop is requested.
+  // Resumes `coroutine` once `context` has ended or a stop is requested.
   void wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Context& context,
                 const StopTokens& stop) noexcept {
     waiter.coroutine_ = coroutine;
@@ -69,7 +72,7 @@ class HALYARD_EXPORT TaskRunner {
     waiter.link_before(waiting_);
   }
 
-  // Until none is left.
+  // Returns when no coroutine is left that can be resumed or waits for a Context.
   void run();
 
  private:
@@ -81,7 +84,7 @@ class HALYARD_EXPORT TaskRunner {
   const Runtime& runtime_;
   const std::stop_token stop_;
   std::coroutine_handle<> next_{};
-  TaskWaiter ready_, waiting_;  // heads of lists
+  TaskWaiter ready_, waiting_;  // heads of the lists
 };
 
 }  // namespace halyard::inline v0::async::detail

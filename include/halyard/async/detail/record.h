@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operations of recorded.h: recording a tree, and replaying it.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/context.h"
+#include "halyard/async/detail/array_ref.h"
+#include "halyard/async/detail/operation_tree.h"
+#include "halyard/async/detail/storage.h"
+#include "halyard/async/operation.h"
+#include "halyard/async/tensor.h"
+#include "halyard/base/export.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/kernel/types.h"
+
+namespace halyard::inline v0::async {
+
+template <class T, class... Slots>
+class Recorded;
+
+namespace detail {
+
+// The most arrays that a replay may take.
+inline constexpr std::size_t kMaxSlots = 16;
+
+HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(const Context& context);
+HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape,
+                                             kernel::ElementType type);
+HALYARD_EXPORT Status finish_recording(RefCounted& recording);
+
+struct CallReplay {
+  template <class... Arrays>
+  Result<std::tuple<Arrays...>> operator()(Context& context, Arrays&&... arrays) const {
+    if (!recording) {
+      return Status(StatusCode::kFailedPrecondition, "a recording that was moved or taken from");
+    }
+    const std::array<ArrayRef, sizeof...(Arrays)> slots{ArrayRef(arrays)...};
+    if (Status status = context.execute(*recording, slots); !status.ok()) return status;
+    return std::tuple<Arrays...>(std::move(arrays)...);
+  }
+  Ref<RefCounted> recording;
+};
+
+template <class T>
+inline constexpr bool kIsSlot = false;
+template <class T>
+inline constexpr bool kIsSlot<Tensor<T>> = true;
+template <class T>
+inline constexpr bool kIsSlot<Shared<Tensor<T>>> = true;
+
+// The parameters of a recorded function.
+template <class F>
+struct SlotsOf {
+  template <std::size_t>
+  static constexpr bool kFit = false;
+};
+template <class F>
+  requires requires { &F::operator(); }
+struct SlotsOf<F> : SlotsOf<decltype(&F::operator())> {};
+template <class R, class C, class... P>
+struct SlotsOf<R (C::*)(P...)> {
+  template <std::size_t kCount>
+  static constexpr bool kFit =
+      kCount == sizeof...(P) && kCount <= kMaxSlots && (kIsSlot<std::remove_cvref_t<P>> && ...);
+  using Types = TypeList<std::remove_cvref_t<P>...>;
+};
+template <class R, class C, class... P>
+struct SlotsOf<R (C::*)(P...) const> : SlotsOf<R (C::*)(P...)> {};
+template <class R, class C, class... P>
+struct SlotsOf<R (C::*)(P...) noexcept> : SlotsOf<R (C::*)(P...)> {};
+template <class R, class C, class... P>
+struct SlotsOf<R (C::*)(P...) const noexcept> : SlotsOf<R (C::*)(P...)> {};
+
+// Makes the outputs of a recording from the results of its tree: copies and Shared arrays.
+struct AsOutput {
+  template <class T>
+  auto operator()(const T& value) const noexcept {
+    if constexpr (std::copy_constructible<T>) {
+      return value;
+    } else {
+      using Array = Tensor<typename T::value_type>;
+      return Shared<Array>(Array(Ref<Storage>(value.storage()), value.shape()));
+    }
+  }
+  template <class... T>
+  auto operator()(const std::tuple<T...>& values) const noexcept {
+    return std::apply([this](const T&... value) { return std::tuple((*this)(value)...); }, values);
+  }
+};
+
+// Whether a slot of type S takes an argument A. A slot that is only read also takes a Tensor.
+template <class S, class A>
+inline constexpr bool kFitsSlot = std::same_as<S, A> || std::same_as<S, Shared<A>>;
+
+// Records the operation `make(slots...)`.
+template <class Make, class... Slots>
+struct CallRecord {
+  using Op = std::invoke_result_t<Make&&, Slots&&...>;
+  using Output = Recorded<typename Op::Output, Slots...>;
+
+  Result<Output> operator()(Context& context) && {
+    return record(context, std::index_sequence_for<Slots...>());
+  }
+  template <std::size_t... I>
+  Result<Output> record(Context& context, std::index_sequence<I...>) {
+    Result<Ref<RefCounted>> recording = start_recording(context);
+    if (!recording.ok()) return recording.status();
+    [[maybe_unused]] std::array<Ref<Storage>, sizeof...(Slots)> slots;
+    Status status;
+    (add<Slots>(**recording, shapes[I], slots[I], status), ...);
+    if (!status.ok()) return status;
+    Context recorder(context, **recording);
+    auto given = std::invoke(std::move(make), as_slot<Slots>(std::move(slots[I]), shapes[I])...)
+                     .execute(recorder);
+    if (!given.ok()) return std::move(given).status();
+    if (status = finish_recording(**recording); !status.ok()) return status;
+    return Output(*std::move(recording), *std::move(given));
+  }
+  template <class Slot>
+  static void add(RefCounted& recording, const Shape& shape, Ref<Storage>& slot, Status& status) {
+    if (!status.ok()) return;
+    Result<Ref<Storage>> added =
+        add_slot(recording, shape, kElementType<typename Slot::value_type>);
+    if (!added.ok()) {
+      status = added.status();
+    } else {
+      slot = *std::move(added);
+    }
+  }
+  template <class Slot>
+  static Slot as_slot(Ref<Storage> storage, const Shape& shape) {
+    return Slot(Tensor<typename Slot::value_type>(std::move(storage), shape));
+  }
+
+  Make make;
+  std::array<Shape, sizeof...(Slots)> shapes;
+};
+
+template <class... Slots, class Make>
+auto record_call(Make make, const std::array<Shape, sizeof...(Slots)>& shapes) {
+  constexpr bool kFit = Recordable<std::invoke_result_t<Make&&, Slots&&...>>;
+  static_assert(kFit,
+                "record: a recording allocates nothing and is on one device: kernels on existing "
+                "tensors, scratch, fill, copy, and combinators of these");
+  if constexpr (kFit) {
+    return operation(CallRecord<Make, Slots...>{std::move(make), shapes});
+  }
+}
+
+template <class Op>
+struct GiveOperation {
+  Op operator()() && { return std::move(operation); }
+  Op operation;
+};
+
+}  // namespace detail
+}  // namespace halyard::inline v0::async

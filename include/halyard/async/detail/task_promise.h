@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The promise types of Task.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "halyard/async/detail/await.h"
+#include "halyard/async/detail/combinators.h"
+#include "halyard/async/detail/frame_pool.h"
+#include "halyard/async/detail/future.h"
+#include "halyard/async/detail/task_awaiters.h"
+#include "halyard/async/detail/task_runner.h"
+#include "halyard/async/operation.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::async {
+
+template <class T = void>
+class Task;
+
+namespace detail {
+
+template <class T>
+struct TaskAsResult;
+
+// Owns a detached Task, which no coroutine awaits. ended() receives its completion and destroys it.
+class DetachedTaskOwner {
+ public:
+  virtual void ended(std::exception_ptr exception) noexcept = 0;
+
+ protected:
+  ~DetachedTaskOwner() = default;
+};
+
+// A type that only Tasks await: other Tasks, and functions of a Nursery.
+template <class T>
+concept TaskAwaitable =
+    requires(T&& awaitable, TaskRunner& runner) { std::move(awaitable).awaiter(runner); };
+
+class TaskPromiseBase {
+ public:
+  static void* operator new(std::size_t size) { return new_frame(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
+
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  void detach(DetachedTaskOwner& owner) noexcept { owner_ = &owner; }
+
+  auto final_suspend() noexcept {
+    struct Ended {
+      bool await_ready() const noexcept { return false; }
+      void await_suspend(std::coroutine_handle<>) const noexcept {
+        if (promise.owner_ != nullptr) {
+          promise.owner_->ended(std::move(promise.exception_));  // destroys the frame
+        } else {
+          promise.runner_->run_next(promise.continuation_);
+        }
+      }
+      void await_resume() const noexcept {}
+      TaskPromiseBase& promise;
+    };
+    return Ended{*this};
+  }
+  void unhandled_exception() noexcept {
+#if HALYARD_EXCEPTIONS
+    exception_ = std::current_exception();
+#else
+    std::terminate();
+#endif
+  }
+
+  template <DeviceOperation Op>
+  auto await_transform(Op&& operation) {
+    return OperationAwaiter<Op, Errors::kThrown>(std::move(operation), *runner_);
+  }
+  template <class Op>
+    requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
+  auto await_transform(Op& shared) {
+    using Own = std::decay_t<Op>;
+    if constexpr (MayBeFinished<Own>) {
+      return SharedAwaiter<Own, Errors::kThrown>(std::as_const(shared), *runner_);
+    } else {
+      return await_transform(Own(shared));
+    }
+  }
+  template <class Op>
+  auto await_transform(OperationAsResult<Op>&& as_result) {
+    return OperationAwaiter<Op, Errors::kReturned>(std::move(as_result.operation), *runner_);
+  }
+  template <class Op>
+  auto await_transform(DeviceFuture<Op>&& future) {
+    return TaskAwaiter<Op, Errors::kThrown>(std::move(future), *runner_);
+  }
+  template <class Op>
+  auto await_transform(FutureAsResult<Op>&& as_result) {
+    return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), *runner_);
+  }
+  template <TaskAwaitable T>
+  auto await_transform(T&& awaitable) {
+    return std::move(awaitable).awaiter(*runner_);
+  }
+  template <class T>
+  std::suspend_never await_transform(T&&) {
+    static_assert(kNever<T>,
+                  "a Task awaits operations, futures and Tasks, each once: co_await std::move(x)");
+    return {};
+  }
+
+ protected:
+  void rethrow() const {
+#if HALYARD_EXCEPTIONS
+    if (exception_ != nullptr) std::rethrow_exception(exception_);
+#endif
+  }
+
+ private:
+  template <class>
+  friend class async::Task;
+  template <class>
+  friend struct TaskAsResult;
+  TaskRunner* runner_ = nullptr;
+  std::coroutine_handle<> continuation_{};  // the awaiting coroutine, unless there is an owner
+  DetachedTaskOwner* owner_ = nullptr;
+  std::exception_ptr exception_;
+};
+
+// The type of as_result(Task<T>): Result<T>, but T itself if that is a Result or Status.
+template <class T>
+struct ResultOf {
+  using Type = std::conditional_t<kIsResult<T>, T, Result<T>>;
+};
+template <>
+struct ResultOf<Status> {
+  using Type = Status;
+};
+template <>
+struct ResultOf<void> {
+  using Type = Status;
+};
+
+template <class T>
+class TaskPromise : public TaskPromiseBase {
+ public:
+  Task<T> get_return_object() noexcept;
+  template <class U = T>
+    requires std::is_constructible_v<T, U&&>
+  void return_value(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  T take() {
+    rethrow();
+    return *std::move(value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class TaskPromise<void> : public TaskPromiseBase {
+ public:
+  Task<void> get_return_object() noexcept;
+  void return_void() const noexcept {}
+  void take() const { rethrow(); }
+};
+
+}  // namespace detail
+}  // namespace halyard::inline v0::async
