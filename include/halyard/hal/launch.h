@@ -94,7 +94,8 @@ class HALYARD_EXPORT Launch {
   //   kInvalidArgument  - another number of arguments or scalars than the kernel has
   //                     - a plain buffer for a tensor or the reverse; another rank or element type
   //                     - a last stride that is not 1; strides that overlap elements of an output
-  //                     - a tile that is missing, has an extent of 0, or is not the launch's to choose
+  //                     - a tile that is missing, has an extent of 0, or is not the launch's
+  //                       to choose
   //                     - outputs that need different grids
   //                     - different sizes where the kernel requires equal ones (HY_SAME_SHAPE,
   //                       HY_SAME_SIZE), and different tiles of outputs there
