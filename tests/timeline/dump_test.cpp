@@ -40,8 +40,8 @@ TEST(Dump, ShowsACycle) {
                 "'y' >= 1 (is 0), to come from a submission not issued yet on ring, signals 1"});
 }
 
-// Its signals belong to who passes the failure on, under no role of the lane's: with the last of
-// them a semaphore may go.
+// The thread that passes the failure on owns the signals of such a submission, and holds no role of
+// the lane meanwhile. Their semaphores may be gone with the last of them.
 TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   World world;
   auto& lost = world.device("lost");
@@ -52,7 +52,7 @@ TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
   EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}).ok());
   dead = {};
-  // Runs between the sweep of b's lane and the effects of what failed in it.
+  // The callback runs between the sweep of b's lane and the effects of the failures in it.
   struct Look {
     World& world;
     std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waiting for a whole queue, and flushing one.
+// Waits for a whole queue, and flushes.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
@@ -59,7 +59,7 @@ TEST(Idle, TheLastOneToLeaveTheListWakesTheWaiter) {
   EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {}, 1).ok());
   EXPECT_TRUE(world.submit(queue, {{gate.get(), 2}}, {}, 2).ok());
   std::jthread waiter([&] { EXPECT_TRUE(queue->wait_idle(kForever).ok()); });
-  // It sleeps without an end of its own: `real_deadline` is off.
+  // The sleep itself has no deadline: `real_deadline` is off.
   while (world.work_source.parks < 1) std::this_thread::yield();
   EXPECT_TRUE(gate->signal(1).ok());
   EXPECT_TRUE(gate->signal(2).ok());
@@ -131,7 +131,7 @@ TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-// Who holds it may ask, on another thread, and is answered with the queue's name.
+// The holder of a submission may query it on another thread, and the answer names the queue.
 TEST(Idle, AQueueWhoseSubmissionSomebodyHoldsIsNotGivenToAnotherUser) {
   World world;
   auto& queue = world.queue("before");

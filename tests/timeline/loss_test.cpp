@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules 26 and 27 of timelines.md: loss of a device, and quarantine of what waits on it.
+// Rules 26 and 27 of timelines.md: loss of a device, and quarantine of lanes that wait for it.
 #include "memory_queue.h"
 #include "timeline/registration.h"
 
@@ -30,7 +30,7 @@ TEST(Rule26Loss, FailsWhatIsNotReportedCompleteAndEverythingLater) {
     EXPECT_NE(status.message().find("gpu"), std::string::npos);
   }
   EXPECT_TRUE(queue.native().abandoned);
-  EXPECT_EQ(world.resource.use_count(), 1) << "nothing is kept";
+  EXPECT_EQ(world.resource.use_count(), 1) << "no submission keeps it";
   EXPECT_EQ(code(world.submit(queue, {}, {}, 4)), StatusCode::kDeviceLost);
   EXPECT_EQ(code(device.status()), StatusCode::kDeviceLost);
 }
@@ -161,7 +161,7 @@ TEST(Rule27Quarantine, WithoutAFreshLaneLaterWorkIsUnavailable) {
   EXPECT_EQ(code(later->query().status()), StatusCode::kUnavailable);
 }
 
-// b: 1, then 2, which waits for `lost`; nothing of it has run when `lost` is.
+// b has 1, then 2, which waits for `lost`. Neither has run when `lost` is lost.
 struct QuarantinedWorld : World {
   Device& lost = device("lost");
   Device& fine = device("fine");
@@ -225,7 +225,7 @@ TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   const Status failed = world.before->query().status();
   EXPECT_EQ(code(failed), StatusCode::kDeviceLost);
   EXPECT_NE(failed.message().find("ECC error"), std::string::npos) << failed.message();
-  EXPECT_EQ(world.resource.use_count(), 1) << "nothing touches what 1 and 2 use";
+  EXPECT_EQ(world.resource.use_count(), 1) << "1 and 2 have released it";
 }
 
 TEST(Rule27Quarantine, AQueueIsNotIdleWhileWorkInFrontOfTheDeadWaitRuns) {
@@ -297,8 +297,8 @@ TEST(Rule27Quarantine, ACallbackForWorkInFrontOfTheDeadWaitIsCalledWithoutAPoll)
   registration->drop();
 }
 
-// Neither lane is stopped by the engine: what `fine` does waits natively for `lost`, whose fault
-// nobody has seen.
+// The engine has stopped neither lane: the work of `fine` waits natively for `lost`, whose fault no
+// thread has seen.
 struct UnseenLossWorld : World {
   Device& lost = device("lost");
   Device& fine = device("fine");
@@ -312,10 +312,10 @@ struct UnseenLossWorld : World {
     EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{done.get(), 1}}).ok());
     a.native().probe_result = kFault;
   }
-  // Who sleeps does so until the next look.
+  // Makes a sleeping thread sleep until the next look at the lanes.
   void sleep_until_the_next_look() {
     work_source.asleep = [this] {
-      ASSERT_LT(work_source.parks, 100) << "nobody sees the loss";
+      ASSERT_LT(work_source.parks, 100) << "no thread sees the loss";
       work_source.clock_.time += Engine::kLookInterval;
       settle();
     };
