@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptor sets, pipeline layouts and push constants: what a launch gets of them, and the words
-// that say what is wrong.
+// Descriptor sets, pipeline layouts and push constants: the arguments that a launch gets, and the
+// messages of errors.
 #include "halyard/hal/descriptor_set.h"
 
 #include "hal/fake_driver.h"
@@ -75,7 +75,7 @@ TEST_F(Descriptors, SlotsAreAskedOfTheTable) {
   recorder.dispatch(saxpy, {.items = 1});
   const CommandBuffer commands = recorder.finish().value();
   EXPECT_EQ(commands.slot_count(), 6u);
-  EXPECT_EQ(commands.command_count(), 1u) << "binding is no command";
+  EXPECT_EQ(commands.command_count(), 1u) << "binding is not a command";
   const Buffer small = buffer(31);
   EXPECT_ERROR(queue.execute(commands, {.bindings = {{}, small, {}, {}, {}, small}}),
                StatusCode::kOutOfRange, "slot 1: 31 bytes bound, its commands reach 32");
@@ -109,7 +109,8 @@ TEST_F(Descriptors, ReflectionTellsWhereAConstantIsPushed) {
   EXPECT_EQ(Function().constants_size(), 0u);
 }
 
-// z: double; a: float, b: double, n: uint, as C lays them out. And one with 136 bytes of them.
+// Two kernels. One has z: double and a: float, b: double, n: uint, as C lays them out; the other
+// has 136 bytes of constants.
 std::vector<std::byte> hyx_with_gaps() {
   using kernel::ElementType;
   compiler::Contents contents;
@@ -202,8 +203,7 @@ TEST_F(Descriptors, TheyKeepTheirDeviceOpen) {
   EXPECT_EQ(control->open_devices, 0);
 }
 
-// ---- What is refused
-// ------------------------------------------------------------------------------
+// ---- Refused uses
 
 TEST_F(Descriptors, ASetLayoutIsRefusedWithTheNumber) {
   const auto refuse = [&](View<DescriptorBinding> bindings) {
@@ -265,7 +265,7 @@ TEST_F(Descriptors, APipelineLayoutIsRefusedWithTheNumber) {
 
 class BoundBadly : public Descriptors {
  protected:
-  // The error after `record(recorder)`.
+  // The error of a recording after `record(recorder)`.
   template <class F>
   Status refused(F&& record) {
     Recorder fresh(device);
@@ -282,7 +282,7 @@ TEST_F(BoundBadly, ASetOfAnotherLayoutOrNumber) {
                StatusCode::kOutOfRange,
                "recorder for fake://0: command 1 (bind_descriptor_set): set 1 of a pipeline layout "
                "with 1");
-  // The same numbers, another access.
+  // A layout of the same numbers with another access.
   const DescriptorSetLayout other = set_layout({{.number = 2}, {.number = 9}});
   const DescriptorSet others = set_of(other, {{2, x}, {9, x}});
   EXPECT_ERROR(refused([&](Recorder& r) { r.bind_descriptor_set(layout, 0, others); }),

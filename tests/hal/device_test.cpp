@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device, Buffer, Executable, Semaphore: what the public handles answer.
+// The public handles Device, Buffer, Executable and Semaphore: results and errors.
 #include "halyard/hal/device.h"
 
 #include <thread>
@@ -38,7 +38,7 @@ TEST_F(DeviceTest, EmptyHandlesAnswerInvalidArgument) {
   EXPECT_ERROR(semaphore.on_reach(1, [token](const Status&) {}).status(),
                StatusCode::kInvalidArgument, "semaphore: on_reach");
   EXPECT_EQ(token.use_count(), 1);
-  semaphore.fail(Status(StatusCode::kInternal, "nobody hears it"));
+  semaphore.fail(Status(StatusCode::kInternal, "no effect"));
 
   EXPECT_EQ(Executable().function_count(), 0u);
   EXPECT_ERROR(Executable().function(0).status(), StatusCode::kInvalidArgument, "executable");
@@ -93,7 +93,7 @@ TEST_F(DeviceTest, MapsWhatTheHostSees) {
   Mapping mapping = buffer(64).map(8, 16).value();
   EXPECT_EQ(mapping.bytes().size(), 16u);
   EXPECT_EQ(mapping.as<double>().size(), 2u);
-  mapping.bytes()[15] = std::byte{1};  // keeps its memory
+  mapping.bytes()[15] = std::byte{1};  // the mapping keeps its memory
   Mapping moved = std::move(mapping);
   EXPECT_EQ(moved.bytes()[15], std::byte{1});
   EXPECT_TRUE(mapping.bytes().empty());
@@ -213,7 +213,7 @@ TEST_F(DeviceTest, AnImportTheDriverRefusesReleasesNothing) {
   EXPECT_FALSE(released);
   control->fail_allocate = {};
   ASSERT_TRUE(device.import_memory(bytes, [&] { released = true; }).ok());
-  EXPECT_TRUE(released) << "with the buffer, which nobody took";
+  EXPECT_TRUE(released) << "with the buffer, whose result the test drops";
 }
 
 }  // namespace

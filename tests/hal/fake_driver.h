@@ -234,7 +234,7 @@ class FakeLane final : public timeline::NativeQueue {
     std::lock_guard lock(mutex_);
     return pending_.size();
   }
-  // Seen by who asks, and told to nobody.
+  // Sets a fault that polls return, without a notification.
   void fault(const Status& status) {
     std::lock_guard lock(mutex_);
     fault_ = status;

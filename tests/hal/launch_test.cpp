@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches of kernels with tensor parameters: what becomes of tensors, and what is refused.
+// Launches of kernels with tensor parameters: the constants and grids of tensors, refused uses.
 #include "halyard/hal/launch.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t k4G = std::uint64_t{1} << 32;
 
-// Kernels with the constants that the compiler makes of these tensors.
+// Kernels with the constants that the compiler derives from these tensors.
 class Tensors : public testing::FakeWorld {
  protected:
   struct Parameter {
@@ -98,7 +98,7 @@ class Tensors : public testing::FakeWorld {
         .value();
   }
 
-  // The one launch since the last call.
+  // Runs a launch and returns what the driver saw.
   testing::Launch run(const Launch& launch) {
     control->launches.clear();
     const Semaphore done = device.create_semaphore().value();
@@ -225,7 +225,7 @@ TEST_F(Tensors, ATensorOfALaunchMovesToARangeOfTheSameLengthOnly) {
   EXPECT_FALSE(launch.rebind(0, big_));
   EXPECT_EQ(launch.bindings()[0].buffer, x.range().buffer);
   EXPECT_TRUE(launch.rebind(0, BufferRange(big_, 0, 96)));
-  EXPECT_TRUE(launch.rebind(1, BufferRange(big_, 96, 4)));  // no tensor
+  EXPECT_TRUE(launch.rebind(1, BufferRange(big_, 96, 4)));  // a plain buffer
 
   const Tensor whole{.memory = big_, .sizes = {2, 3, 4}};
   launch = Launch::create(function("input"), {whole, big_}).value();
@@ -371,7 +371,7 @@ TEST_F(Tensors, TilesOfOutputsAreComparedWhereTheirSizesAreEqual) {
   const auto of = [&](const Extents& sizes, const Extents& tile = {}) {
     return Tensor{.memory = big_, .sizes = sizes, .tile = tile};
   };
-  // w's size is nobody's, and so is its tile.
+  // The kernel compares w's size with no other size, and its tile with no other tile.
   EXPECT_TRUE(
       Launch::create(function("copies"), {of({8}), of({8}, {4}), of({8}, {4}), of({8}, {7})}).ok());
   expect_refused("copies", {of({8}), of({8}, {4}), of({8}, {5}), of({8}, {4})},
@@ -387,7 +387,7 @@ TEST_F(Tensors, TilesOfOutputsAreComparedWhereTheirSizesAreEqual) {
                  "tile0 of y is 4, tile0 of sums is 7");
 }
 
-// Tensors that are not dense, in slots, or empty are packed another way.
+// Tensors with gaps, in slots, and empty tensors are packed by other code.
 TEST_F(Tensors, SizesAreComparedOfWhateverTensors) {
   const auto refused = [&](const Tensor& x, const Tensor& y) {
     expect_refused("pair", {x, y}, StatusCode::kInvalidArgument, "; the kernel takes equal ones");
@@ -419,7 +419,7 @@ TEST_F(Tensors, WrongSizesAndStridesAreRefused) {
   expect_refused("cube", {output({2, 2, 3}, {6, 2, 1})}, kInvalid, "y: stride1 is 2: elements");
   expect_refused("cube", {output({2, 2, 3}, {5, 3, 1})}, kInvalid, "y: stride0 is 5: elements");
   expect_refused("cube", {output({3, 2, 3}, {4, 3, 1})}, kInvalid, "an output share a place");
-  // The other way round, and around a dimension of one element, they do not.
+  // In another order of strides, and around a dimension of one element, they do not overlap.
   EXPECT_TRUE(Launch::create(function("cube"), {output({2, 2, 3}, {3, 6, 1})}).ok());
   EXPECT_TRUE(Launch::create(function("cube"), {output({1, 2, 3}, {0, 3, 1})}).ok());
 

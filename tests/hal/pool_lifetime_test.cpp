@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: full lanes, lost devices, who keeps what, and many threads.
+// Pools: full lanes, lost devices, lifetimes, and many threads.
 #include "hal/pool_world.h"
 
 namespace halyard::hal {
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 using testing::kSlab;
 using testing::PoolTest;
 
-// ---- Lanes that are full, and lost devices
+// ---- Full lanes, and lost devices
 
 TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
   const Pool pool = one_slab();
@@ -103,7 +103,7 @@ TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.deallocate(buffers[i], {}).ok());
   ASSERT_TRUE(pool.trim().ok());
   step();
-  EXPECT_EQ(pool.statistics().slabs, 4u) << "the device has not come so far";
+  EXPECT_EQ(pool.statistics().slabs, 4u) << "the device has not run the deallocations";
   run_all();
   buffers.erase(buffers.begin(), buffers.begin() + 3);
   ASSERT_TRUE(pool.trim(2 * kSlab).ok());
@@ -123,7 +123,7 @@ TEST_F(PoolTest, NoSlabIsMadeForWhoNoLongerWaits) {
   Buffer x = allocate(pool, kSlab, {.signal = {{s, 1}}});
   run_all();
   ASSERT_EQ(s.query().value(), 1u);
-  const Buffer y = allocate(pool, kSlab);  // asks for a second slab,
+  const Buffer y = allocate(pool, kSlab);  // requests a second slab,
   x = {};                                  // and gets the first one
   ASSERT_TRUE(registry.step(base::Shell::kCompletion));
   ASSERT_TRUE(has_memory(y));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: who gets which memory, when, and who waits for it.
+// Pools: which allocation gets which memory, when, and what it waits for.
 #include "halyard/hal/pool.h"
 
 #include "hal/pool_world.h"
@@ -195,7 +195,7 @@ TEST_F(PoolTest, ARecordingThatIsExecutedTooEarlyFails) {
   EXPECT_ERROR(done.query().status(), StatusCode::kFailedPrecondition, "has no memory yet");
 }
 
-// ---- Rule 31: which block
+// ---- Rule 31: the choice of a block
 
 TEST_F(PoolTest, TheSameQueueReusesABlockBeforeTheDeviceHasRun) {
   const Pool pool = one_slab();
@@ -243,13 +243,13 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
   step();
   EXPECT_FALSE(has_memory(y));
   EXPECT_EQ(copy_lane.pending(), 0u);
-  compute_lane.run();  // nobody waits for the deallocation but the pool
+  compute_lane.run();  // only the pool waits for the deallocation
   step();
   EXPECT_TRUE(has_memory(y));
 }
 
-// Who waits is told as the deallocation ends, and may ask before the lane has retired all that has
-// ended with it.
+// A waiting allocation is retried as the deallocation ends, perhaps before the lane has retired all
+// that has ended with it.
 TEST_F(PoolTest, WhatHasComeBackIsFreeForWhoAsksBeforeTheLaneHasRetiredIt) {
   const Pool pool = one_slab(false);
   const Buffer x = allocate(pool, kSlab);
@@ -258,12 +258,12 @@ TEST_F(PoolTest, WhatHasComeBackIsFreeForWhoAsksBeforeTheLaneHasRetiredIt) {
   const Buffer y = allocate(copy, pool, kSlab);
   step();
   EXPECT_FALSE(has_memory(y));
-  // Its payload goes before the lane has retired what it has ended.
+  // The payload is destroyed before the lane has retired the work that ended.
   ASSERT_TRUE(queue.fill(device.allocate({.size = 4}).value(), 0, 4, {}).ok());
   control->on_free = [&] { std::jthread([&] { EXPECT_TRUE(copy.barrier({}).ok()); }).join(); };
   compute_lane.run();
   step();
-  EXPECT_FALSE(control->on_free) << "it was not asked meanwhile";
+  EXPECT_FALSE(control->on_free) << "the allocation was not retried meanwhile";
   EXPECT_TRUE(has_memory(y));
 }
 
@@ -276,7 +276,7 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueGetsASlabWhereThereIsRoom) {
   step();
   EXPECT_TRUE(has_memory(y)) << "though the other lane has not run";
   EXPECT_EQ(pool.statistics().slabs, 2u);
-  EXPECT_EQ(copy_lane.run(), 1) << "it waits for nobody";
+  EXPECT_EQ(copy_lane.run(), 1) << "it waits for no lane";
 }
 
 TEST_F(PoolTest, AnotherQueueWaitsAlsoWhereNothingButTheDeallocationIsLeft) {
@@ -410,7 +410,7 @@ TEST_F(PoolTest, BlocksHaveTheAlignmentAskedFor) {
   }
 }
 
-// ---- Rule 30: who waits
+// ---- Rule 30: waiting allocations
 
 TEST_F(PoolTest, AnAllocationWaitsForASubmittedDeallocation) {
   const Pool pool = one_slab();
@@ -470,7 +470,7 @@ TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
   control->fail_allocate = {};
   const Buffer y = allocate(pool, 16);
   step();
-  EXPECT_TRUE(has_memory(y)) << "the next one tries again";
+  EXPECT_TRUE(has_memory(y)) << "the next allocation requests a slab again";
 }
 
 TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {

@@ -82,7 +82,7 @@ TEST_F(Recording, LongTablesWorkLikeShortOnes) {
   }
 }
 
-// Rule 19 of timelines.md, as it is here: nothing is patched, so nothing runs out.
+// Rule 19 of timelines.md, without patching: each submission has a table of its own.
 class Rule19Bindings : public Recording {};
 
 TEST_F(Rule19Bindings, EverySubmissionInFlightHasItsOwnTable) {
@@ -94,7 +94,7 @@ TEST_F(Rule19Bindings, EverySubmissionInFlightHasItsOwnTable) {
   std::vector<BufferRange> table(2);
   for (std::uint32_t i = 0; i < 100; ++i) {
     table = {{all, 2 * i, 1}, {all, 2 * i + 1, 1}};
-    const Point wait{start, i % 2};  // one half is issued now, one is parked
+    const Point wait{start, i % 2};  // one half is issued now, the other parked
     ASSERT_TRUE(queue.execute(commands, {.bindings = table, .wait = {&wait, 1}}).ok());
   }
   ASSERT_TRUE(start.signal(1).ok());
@@ -154,7 +154,7 @@ TEST_F(Recording, OpenDebugGroupsAreNamedByFinish) {
                "command 0 (end_debug_group): no debug group is open");
 }
 
-// --- what is refused ------------------------------------------------------------------------
+// ---- Refused uses
 
 TEST_F(Recording, TheFirstErrorSticksAndNamesItsCommand) {
   const Buffer a = buffer(16);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The serial driver in a runtime of its own. What every driver must do is tests/conformance's.
+// The serial driver in a runtime of its own. tests/conformance covers what every driver must do.
 #include "drivers/serial/driver.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scheduler finds what it is there for, and replays it.
+// The scheduler finds known faults and replays them.
 #include "sim/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Outcome run(std::function<void()> body, Scheduler::Options options) {
   return {scheduler.schedule(), scheduler.points()};
 }
 
-// Two threads, body(0) and body(1).
+// Runs body(0) and body(1) on two threads.
 void both(std::function<void(int)> body) {
   struct Half {
     std::function<void(int)>* body;
@@ -44,7 +44,8 @@ void both(std::function<void(int)> body) {
   for (Half& half : halves) half.thread.join();
 }
 
-// One sleeps until the other has set the word, and may look before, and sleep after it was woken.
+// A thread that sleeps until the other sets the word. It may check before, and sleep after the
+// wake-up.
 void miss_a_wake_up(bool look_again) {
   base::Atomic<std::uint32_t> word{0}, sleepers{0};
   both([&](int number) {
@@ -81,7 +82,7 @@ TEST(Scheduler, FindsNothingInTheProtocolThatLooksAgain) {
   seeds(Policy::kPct, true);
 }
 
-// A counter that is read and written in two steps, as long as nobody holds the lock.
+// Counts by a read and a write in two steps, which is correct only under the lock.
 int count_to(int turns, bool locked) {
   base::Atomic<int> counter{0};
   base::Mutex mutex;

@@ -196,7 +196,7 @@ class MemoryQueue final : public NativeQueue {
   bool helps = false;
   bool stopped = false;
   bool lose_notices = false;
-  bool ignores_waits = false;  // as a library that lets pass who waits for a lost queue
+  bool ignores_waits = false;  // like a library that lets waits for a lost queue pass
   bool abandoned = false;
   bool still_running = false;  // as a device whose work cannot be stopped
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
