@@ -68,7 +68,7 @@ TEST_F(Descriptors, ALaunchGetsThemByNumberAndThePushedBytes) {
   EXPECT_EQ(got.n, 3u);
 }
 
-TEST_F(Descriptors, SlotsAreAskedOfTheTable) {
+TEST_F(Descriptors, SlotsComeFromTheTable) {
   const PipelineLayout layout = pipeline_layout();
   recorder.bind_descriptor_set(layout, 0, set_of(xy, {{2, slot(5)}, {9, slot(1, 8, 24)}}));
   push(layout);
@@ -102,7 +102,7 @@ TEST_F(Descriptors, BindingThroughSetsMakesTheSameCommandAsBindingDirectly) {
   }
 }
 
-TEST_F(Descriptors, ReflectionTellsWhereAConstantIsPushed) {
+TEST_F(Descriptors, ReflectionGivesTheOffsetOfAPushedConstant) {
   EXPECT_EQ(saxpy.constants_size(), 8u);
   EXPECT_EQ(saxpy.constant(0).offset, 0u);
   EXPECT_EQ(saxpy.constant(1).offset, 4u);
@@ -128,7 +128,7 @@ std::vector<std::byte> hyx_with_gaps() {
   return compiler::write_hyx(contents);
 }
 
-TEST_F(Descriptors, EveryConstantMustBePushedWhollyButNotWhatIsBetweenThem) {
+TEST_F(Descriptors, EveryConstantMustBePushedWhollyButNotTheGaps) {
   const Executable loaded = device.load(hyx_with_gaps(), "gaps.hyx").value();
   const Function gaps = loaded.function("gaps").value();
   const DescriptorSetLayout z = set_layout({{0}});
@@ -310,7 +310,7 @@ TEST_F(BoundBadly, APushBeyondTheLayout) {
                StatusCode::kInvalidArgument, "(push_constants): empty pipeline layout");
 }
 
-TEST_F(BoundBadly, ADispatchOfWhatIsNotBoundOrPushed) {
+TEST_F(BoundBadly, ADispatchWithoutABindingOrConstant) {
   const Arguments arguments{1, 2};
   EXPECT_ERROR(refused([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}); }),
                StatusCode::kFailedPrecondition, "(dispatch): saxpy: nothing is bound");
@@ -345,7 +345,7 @@ TEST_F(BoundBadly, AKernelOfAnotherSignature) {
                "saxpy: 8 bytes of constants, the pipeline layout has 4 bytes of push constants");
 }
 
-TEST_F(BoundBadly, AKernelThatDoesMoreThanTheLayoutAllows) {
+TEST_F(BoundBadly, AKernelWithMoreAccessThanTheLayoutAllows) {
   const auto dispatch = [&](Access for_x, Access for_y) {
     const DescriptorSetLayout of = set_layout({{0, for_x}, {1, for_y}});
     const PipelineLayout allowed = device.create_pipeline_layout({of}, 8).value();
@@ -363,7 +363,7 @@ TEST_F(BoundBadly, AKernelThatDoesMoreThanTheLayoutAllows) {
   EXPECT_TRUE(dispatch(Access::kReadWrite, Access::kReadWrite).ok());
 }
 
-TEST_F(BoundBadly, WhatIsOfAnotherDevice) {
+TEST_F(BoundBadly, AnObjectOfAnotherDevice) {
   const Device other = registry.open("fake://").value();
   const DescriptorSetLayout foreign = other.create_descriptor_set_layout({{2}, {9}}).value();
   EXPECT_ERROR(device.create_descriptor_set(foreign, {}).status(), StatusCode::kPermissionDenied,

@@ -66,7 +66,7 @@ TEST_F(Events, ARefusedResetLeavesTheEventSetAndARefusedSetLeavesItReset) {
 }
 
 // Submissions of several threads, each between its change of the event and its refusal.
-TEST_F(Events, RefusedChangesLeaveNoTraceInWhateverOrderTheyAreRefused) {
+TEST_F(Events, RefusedChangesLeaveNoTraceInAnyOrder) {
   EventObject& object = *event.object();
   const auto make = [&] { return EventSetter::create(*queue.object(), {}).value(); };
   const Ref<EventSetter> first = make(), kept = make();
@@ -158,7 +158,7 @@ class FastReclaim final : public testing::StepSource {
   DriverRegistry* registry = nullptr;
 };
 
-TEST(LastEvent, LetsGoOfWhatHasSetItThoughTheDeviceClosesAtOnce) {
+TEST(LastEvent, ReleasesItsSetterAlthoughTheDeviceClosesAtOnce) {
   const auto control = std::make_shared<testing::Control>();
   FastReclaim source;
   DriverRegistry registry(source);

@@ -51,7 +51,7 @@ class ExecutableCacheTest : public FakeWorld {
 
 // ---- In the process
 
-TEST_F(ExecutableCacheTest, TheLastHandleTakesTheExecutableAlong) {
+TEST_F(ExecutableCacheTest, TheLastHandleDestroysTheExecutable) {
   const ExecutableCache cache = cache_of(device);
   Executable first = cache.load(sample_, "a").value();
   Function kept = first.function("wide").value();
@@ -66,7 +66,7 @@ TEST_F(ExecutableCacheTest, TheLastHandleTakesTheExecutableAlong) {
   EXPECT_EQ(cache.statistics().prepared, 2u);
 }
 
-TEST_F(ExecutableCacheTest, ThreadsThatLoadTheSameAtOncePrepareItOnce) {
+TEST_F(ExecutableCacheTest, ThreadsThatLoadTheSameBytesPrepareThemOnce) {
   constexpr int kThreads = 4;
   std::latch ready(kThreads);
   std::atomic<int> entered{0};
@@ -87,7 +87,7 @@ TEST_F(ExecutableCacheTest, ThreadsThatLoadTheSameAtOncePrepareItOnce) {
   EXPECT_EQ(cache.statistics().shared, kThreads - 1u);
 }
 
-TEST_F(ExecutableCacheTest, ALoadDuringAnotherOfTheSameWaitsForItAndOfOthersDoesNot) {
+TEST_F(ExecutableCacheTest, ALoadWaitsOnlyForALoadOfTheSameBytes) {
   const ExecutableCache cache = cache_of(device);
   std::latch inside(1), go_on(1);
   std::atomic<int> loads{0};
@@ -197,7 +197,7 @@ TEST_F(BuiltImages, AreBuiltAgainWhenTheirEntryIsDamaged) {
   EXPECT_EQ(control->builds, 2);
 }
 
-TEST_F(BuiltImages, AreBuiltAgainWhenTheBuilderRefusesWhatWasKept) {
+TEST_F(BuiltImages, AreBuiltAgainWhenTheBuilderRefusesTheStoredImage) {
   const ExecutableCache cache = cache_of(device);
   control->built = "an older form";
   (void)cache.load(sample_, "first").value();

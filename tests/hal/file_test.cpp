@@ -97,7 +97,7 @@ TEST_P(EachBackend, ReadBeyondTheEndFailsAndTheNextOneDoesNot) {
   EXPECT_TRUE(s.wait(2, 20s).ok());
 }
 
-TEST_P(EachBackend, WhatTheSystemRefusesFailsWithItsName) {
+TEST_P(EachBackend, ARefusalOfTheSystemFailsWithTheErrorsName) {
   memory.seal(F_SEAL_GROW);
   ASSERT_TRUE(queue.write(buffer(8), file, 0, {.signal = {{s, 1}}}).ok());
   const Status status = s.wait(1, 20s);
@@ -246,7 +246,7 @@ TEST_F(SteppedFile, AWaitingThreadHelpsWithNoFile) {
   EXPECT_TRUE(files->started.empty());
 }
 
-TEST_F(SteppedFile, AFullDiskFailsTheSubmissionAndWhatDependsOnIt) {
+TEST_F(SteppedFile, AFullDiskFailsTheSubmissionAndItsDependents) {
   files->results = {-ENOSPC};
   const Semaphore after = device.create_semaphore().value();
   const Semaphore beside = device.create_semaphore().value();

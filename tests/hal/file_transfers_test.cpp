@@ -58,7 +58,7 @@ class FileTransfersTest : public ::testing::Test {
   FakeFiles* files = nullptr;
 };
 
-TEST_F(FileTransfersTest, AShortRequestGoesOnWhereItStopped) {
+TEST_F(FileTransfersTest, AShortRequestContinuesWhereItStopped) {
   files->results = {3, 1, 5};
   Transfer read(false, 100, 20);
   transfers.start(read);
@@ -80,7 +80,7 @@ TEST_F(FileTransfersTest, AnInterruptedRequestIsMadeAgain) {
   EXPECT_EQ(files->contents[1007], std::byte{7});
 }
 
-TEST_F(FileTransfersTest, ARequestThatNeverMovesAnythingFailsInTheEnd) {
+TEST_F(FileTransfersTest, ARequestThatNeverMovesAByteFails) {
   files->results.assign(FileTransfers::kMaxAttempts - 1, -EAGAIN);
   files->results.push_back(1);  // a byte moves: the count of attempts restarts
   files->results.insert(files->results.end(), FileTransfers::kMaxAttempts - 1, -EAGAIN);
@@ -102,14 +102,14 @@ TEST_F(FileTransfersTest, ARequestThatNeverMovesAnythingFailsInTheEnd) {
   EXPECT_EQ(write.outcome, EIO);
 }
 
-TEST_F(FileTransfersTest, AReadThatMeetsTheEndSaysSo) {
+TEST_F(FileTransfersTest, AReadAtTheEndReportsIt) {
   Transfer read(false, 990, 11);
   transfers.start(read);
   run();
   EXPECT_EQ(read.outcome, FileTransfer::kEndOfFile);
 }
 
-TEST_F(FileTransfersTest, AfterAnErrorNoRequestOfTheTransferIsMadeAndOthersGoOn) {
+TEST_F(FileTransfersTest, AnErrorStopsTheTransferAndNoOther) {
   files->results = {kAll, kAll, -EIO};
   Transfer large(true, 0, 10 * std::uint64_t{kChunk});
   transfers.start(large);
@@ -132,7 +132,7 @@ TEST_F(FileTransfersTest, TheFirstOfTwoErrorsIsTheOneThatCounts) {
   EXPECT_EQ(write.outcome, ENOSPC);
 }
 
-TEST_F(FileTransfersTest, ItEndsWithTheLastOfItsRequestsInWhateverOrder) {
+TEST_F(FileTransfersTest, ATransferEndsWithTheLastOfItsRequestsInAnyOrder) {
   files->newest_first = true;
   files->results = {kAll, -EIO, -EINTR};
   Transfer write(true, 0, 3 * std::uint64_t{kChunk});
@@ -146,7 +146,7 @@ TEST_F(FileTransfersTest, ItEndsWithTheLastOfItsRequestsInWhateverOrder) {
   EXPECT_EQ(write.outcome, EIO);
 }
 
-TEST_F(FileTransfersTest, ALargeTransferLeavesOthersTheirTurn) {
+TEST_F(FileTransfersTest, ALargeTransferDoesNotDelayOthers) {
   files->room = 1;
   Transfer large(true, 0, 3 * std::uint64_t{kChunk} + 1);
   Transfer small(false, 5, 5);

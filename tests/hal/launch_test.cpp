@@ -127,7 +127,7 @@ class Tensors : public testing::FakeWorld {
   Executable executable_ = device.load(tensor_hyx(), "tensors.hyx").value();
 };
 
-TEST_F(Tensors, ReflectionTellsRankAndStaticTile) {
+TEST_F(Tensors, ReflectionGivesRankAndStaticTile) {
   const BindingInfo x = function("scale").binding(0);
   const BindingInfo y = function("scale").binding(1);
   EXPECT_EQ(x.rank, 2u);
@@ -170,7 +170,7 @@ TEST_F(Tensors, DenseStridesMayBeGivenOrNot) {
   }
 }
 
-TEST_F(Tensors, ALaunchRunsOverAnotherGridIfTold) {
+TEST_F(Tensors, ALaunchRunsOverAGivenGrid) {
   const BufferView y = view({4, 8});
   Launch launch = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();
   EXPECT_THAT(run(launch.over({.groups = {7, 5}})).groups, ElementsAre(7, 5, 1));
@@ -199,7 +199,7 @@ TEST_F(Tensors, ALaunchOfManyTensorsIsMovedToo) {
   EXPECT_THAT(words(seen), ElementsAre(9, 9, 9, 9, 9, 9));
 }
 
-TEST_F(Tensors, ALaunchOnOtherMemoryWithOtherScalarsIsWhatCreateMakesOfThem) {
+TEST_F(Tensors, ALaunchWithOtherMemoryAndScalarsEqualsOneCreatedWithThem) {
   const BufferView x = view({9, 20}), y = view({9, 20});
   Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
   const BufferRange from(big_, 64, 720), to(big_, 1024, 720);
@@ -242,7 +242,7 @@ TEST_F(Tensors, ATensorThatMovesBeyondTheEndOfABufferIsRefusedAtTheDispatch) {
   EXPECT_EQ(queue.dispatch(launch, {}).code(), StatusCode::kOutOfRange);
 }
 
-TEST_F(Tensors, ALaunchIsGivenScalarsAsCreateIs) {
+TEST_F(Tensors, SetScalarsChecksLikeCreate) {
   const BufferView x = view({9, 20}), y = view({9, 20});
   Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
   const auto message = [](const Status& status) { return std::string(status.message()); };
@@ -294,7 +294,7 @@ TEST_F(Tensors, AnEmptyTensorNeedsNoBytesAndNoGroups) {
   }
 }
 
-TEST_F(Tensors, ASlotIsAskedForTheTensorsBytes) {
+TEST_F(Tensors, ASlotRequiresTheTensorsBytes) {
   const Tensor y{.memory = slot(0), .sizes = {4, 8}, .tile = {4, 4}};
   const Launch launch = Launch::create(function("chosen"), {y}).value();
   Recorder recorder(device);
@@ -313,7 +313,7 @@ TEST_F(Tensors, WithoutAnOutputTensorTheCallerGivesTheGrid) {
   EXPECT_EQ(queue.dispatch(Launch(), {}).code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(Tensors, WhatDoesNotFitTheParameterIsRefusedByName) {
+TEST_F(Tensors, AnArgumentThatDoesNotFitIsRefusedByName) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
   const BufferView y = view({4, 8});
   const BufferView flat = view({32});
@@ -346,7 +346,7 @@ TEST_F(Tensors, WrongTilesAreRefused) {
   expect_refused("two", {y, z}, kInvalid, "y needs 1 x 1 x 1 workgroups, z needs 2 x 1 x 1");
 }
 
-TEST_F(Tensors, SizesThatTheKernelTakesEqualAreCompared) {
+TEST_F(Tensors, SizesThatTheKernelRequiresEqualAreCompared) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
   const auto of = [&](const Extents& sizes, const Extents& tile = {}) {
     return Tensor{.memory = big_, .sizes = sizes, .tile = tile};
@@ -388,7 +388,7 @@ TEST_F(Tensors, TilesOfOutputsAreComparedWhereTheirSizesAreEqual) {
 }
 
 // Tensors with gaps, in slots, and empty tensors are packed by other code.
-TEST_F(Tensors, SizesAreComparedOfWhateverTensors) {
+TEST_F(Tensors, SizesAreComparedForEveryPacking) {
   const auto refused = [&](const Tensor& x, const Tensor& y) {
     expect_refused("pair", {x, y}, StatusCode::kInvalidArgument, "; the kernel takes equal ones");
   };

@@ -31,7 +31,7 @@ class Lifetime : public testing::FakeWorld {
   }
 };
 
-TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
+TEST_F(Lifetime, AParkedSubmissionKeepsItsResources) {
   const Semaphore gate = device.create_semaphore().value();
   const Semaphore done = device.create_semaphore().value();
   const Buffer result = buffer(8);
@@ -63,7 +63,7 @@ TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
 
 // `released` runs when the lane's last work with the memory is retired. Meanwhile it asks for that
 // lane's progress: by a wait that fails and dumps, and by creating a queue.
-TEST_F(Lifetime, WhoGaveMemoryMayAskTheRuntimeWhenItIsReleased) {
+TEST_F(Lifetime, ReleasedOfImportedMemoryMayUseTheRuntime) {
   const Semaphore done = device.create_semaphore().value(),
                   never = device.create_semaphore().value();
   alignas(Device::kImportAlignment) std::byte bytes[64];
@@ -83,7 +83,7 @@ TEST_F(Lifetime, WhoGaveMemoryMayAskTheRuntimeWhenItIsReleased) {
   EXPECT_NE(releaser, std::this_thread::get_id()) << "a wait runs no callback";
 }
 
-TEST_F(Lifetime, ADeviceThatWaitsForALostOneAtWhichNobodyLooksCloses) {
+TEST_F(Lifetime, ADeviceThatWaitsForAnUnseenLossCloses) {
   control->automatic = false;
   Device other = registry.open("fake://").value();
   Semaphore first = other.create_semaphore().value();
@@ -162,7 +162,7 @@ TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
 
 class SteppedLifetime : public testing::PoolTest {};
 
-TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
+TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
   bool ran = false;
   {
     const Semaphore copied = semaphore();
@@ -170,8 +170,8 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
     const auto run = [&] { return ran = true, Status(); };
     ASSERT_TRUE(queue.host_call(run, {.wait = {{copied, 1}}}).ok());
   }
-  copy_lane
-      .run();  // the reclaim shell sees it when it asks the copy queue, after the compute queue
+  // The reclaim shell sees this when it asks the copy queue, after the compute queue.
+  copy_lane.run();
   queue = copy = {};
   device = {};
   (void)registry.step(base::Shell::kReclaim);
@@ -179,7 +179,7 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
   EXPECT_TRUE(ran);
 }
 
-TEST_F(Lifetime, AHostCallThatBlocksHoldsTheShutdownUp) {
+TEST_F(Lifetime, AHostCallThatBlocksDelaysTheShutdown) {
   std::binary_semaphore inside{0}, go{0};
   ASSERT_TRUE(queue
                   .host_call(
@@ -205,7 +205,7 @@ TEST_F(Lifetime, TheLastHandleMayGoOnAHostCallsOwnThread) {
   expect_closed();
 }
 
-TEST_F(Lifetime, WhatIsParkedWhenTheDeviceClosesIsCancelled) {
+TEST_F(Lifetime, AClosingDeviceCancelsParkedWork) {
   const Device other = registry.open("fake://").value();
   const Semaphore gate = other.create_semaphore().value();
   const Semaphore done = other.create_semaphore().value();

@@ -12,7 +12,7 @@ using testing::PoolTest;
 
 // ---- Full lanes, and lost devices
 
-TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
+TEST_F(PoolTest, AnAllocationThatAFullLaneRefusesKeepsNoBlock) {
   const Pool pool = one_slab();
   const Buffer x = allocate(pool, 16);
   run_all();
@@ -25,7 +25,7 @@ TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
   EXPECT_TRUE(has_memory(y));
 }
 
-TEST_F(PoolTest, ALossReachesWhatHasAHiddenWait) {
+TEST_F(PoolTest, ALossReachesWorkWithAHiddenWait) {
   Device lost = registry.open("fake://").value();
   const Pool pool = one_slab();
   const Semaphore s = semaphore();
@@ -56,7 +56,7 @@ TEST_F(PoolTest, ALossFailsWhatWaitsInThePool) {
   EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
 }
 
-TEST_F(PoolTest, AFaultThatShowsAsASlabIsMadeIsALossOfTheDevice) {
+TEST_F(PoolTest, AFaultWhileASlabIsAllocatedIsALossOfTheDevice) {
   const Pool pool = make_pool();
   control->fail_allocate = Status(StatusCode::kDeviceLost, "fell off the bus");
   const Semaphore s = semaphore();
@@ -84,7 +84,7 @@ TEST_F(PoolTest, ADroppedBufferReturnsItsBlockWithItsLastSubmission) {
   EXPECT_EQ(control->live_memories, 0);
 }
 
-TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedGivesBackWhatItGets) {
+TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedReturnsItsBlock) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   (void)allocate(pool, 16, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -94,7 +94,7 @@ TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedGivesBackWhatItGets) {
   EXPECT_EQ(pool.statistics().blocks, 0u);
 }
 
-TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
+TEST_F(PoolTest, TrimKeepsUsedSlabsAndTheGivenBytes) {
   const Pool pool = make_pool();
   std::vector<Buffer> buffers;
   for (int i = 0; i < 4; ++i) buffers.push_back(allocate(pool, kSlab));
@@ -117,7 +117,7 @@ TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
   EXPECT_TRUE(has_memory(buffers[0]));
 }
 
-TEST_F(PoolTest, NoSlabIsMadeForWhoNoLongerWaits) {
+TEST_F(PoolTest, NoSlabIsAllocatedForAnAllocationThatNoLongerWaits) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   Buffer x = allocate(pool, kSlab, {.signal = {{s, 1}}});
@@ -143,7 +143,7 @@ TEST_F(PoolTest, AFreeSlabMakesRoomForALargerOne) {
   EXPECT_EQ(pool.statistics().reserved_bytes, kSlab);
 }
 
-TEST_F(PoolTest, APoolThatNobodyRefersToGivesItsSlabsBack) {
+TEST_F(PoolTest, APoolWithoutHandlesAndBuffersReturnsItsSlabs) {
   Pool pool = make_pool();
   const Semaphore s = semaphore();
   Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
@@ -197,7 +197,7 @@ TEST_F(PoolTest, AnotherDevicesWorkOutlivesThePoolsDevice) {
   EXPECT_EQ(control->live_memories, 0);
 }
 
-TEST_F(PoolTest, RefusesWhatIsWrong) {
+TEST_F(PoolTest, RefusesWrongArguments) {
   const Pool pool = make_pool();
   const BufferInfo info{.size = 8, .memory = MemoryType::kHostVisible};
   EXPECT_ERROR(queue.allocate({}, info, {}).status(), StatusCode::kInvalidArgument, "pool");

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using testing::kSlab;
 using testing::PoolTest;
 
-TEST_F(PoolTest, ABufferIsThereAtOnceAndItsMemoryWhenTheWaitsHold) {
+TEST_F(PoolTest, ABufferExistsAtOnceAndItsMemoryOnceTheWaitsAreReached) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 100, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -31,7 +31,7 @@ TEST_F(PoolTest, ABufferIsThereAtOnceAndItsMemoryWhenTheWaitsHold) {
   EXPECT_EQ(pool.statistics().reserved_bytes, kSlab);
 }
 
-TEST_F(PoolTest, WorkIsSubmittedBeforeTheMemoryIsThere) {
+TEST_F(PoolTest, WorkIsSubmittedBeforeTheMemoryExists) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 8, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -120,7 +120,7 @@ TEST_F(PoolTest, AUseThatIsIssuedAfterTheDeallocationFails) {
   EXPECT_ERROR(late.query().status(), StatusCode::kFailedPrecondition, "no memory any more");
 }
 
-TEST_F(PoolTest, ADeallocationWhoseWaitFailsHasNotHappened) {
+TEST_F(PoolTest, ADeallocationWhoseWaitFailsHasNoEffect) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 16);
@@ -146,7 +146,7 @@ TEST_F(PoolTest, AnAllocationWhoseWaitFailsTakesNothing) {
   EXPECT_EQ(pool.statistics().reserved_bytes, 0u);
 }
 
-TEST_F(PoolTest, ARecordingMayReferToMemoryThatComesLater) {
+TEST_F(PoolTest, ARecordingMayReferToMemoryAllocatedLater) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 16, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -250,7 +250,7 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
 
 // A waiting allocation is retried as the deallocation ends, perhaps before the lane has retired all
 // that has ended with it.
-TEST_F(PoolTest, WhatHasComeBackIsFreeForWhoAsksBeforeTheLaneHasRetiredIt) {
+TEST_F(PoolTest, AReturnedBlockIsFreeBeforeTheLaneHasRetiredIt) {
   const Pool pool = one_slab(false);
   const Buffer x = allocate(pool, kSlab);
   step();
@@ -316,7 +316,7 @@ TEST_F(PoolTest, AnotherQueueThatHasWaitedBeforeNeedsNoHiddenWait) {
   EXPECT_EQ(copy_lane.pending(), 2u);
 }
 
-TEST_F(PoolTest, ADeallocationStandsBehindItsAllocationAlsoWithoutAWait) {
+TEST_F(PoolTest, ADeallocationFollowsItsAllocationAlsoWithoutAWait) {
   const Pool pool = one_slab();
   const Buffer x = allocate(pool, kSlab);
   step();
@@ -381,7 +381,7 @@ TEST_F(PoolTest, JoinedNeighboursAreReusedBehindTheLaterOne) {
   EXPECT_TRUE(has_memory(whole));
 }
 
-TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksPlace) {
+TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksOffset) {
   const Pool pool = make_pool();
   const Buffer first = allocate(pool, 256);
   const Buffer second = allocate(pool, 256);
@@ -394,7 +394,7 @@ TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksPlace) {
   EXPECT_EQ(control->invalidated, (std::vector<Range>{{256 + 16, 32}}));
 }
 
-TEST_F(PoolTest, BlocksHaveTheAlignmentAskedFor) {
+TEST_F(PoolTest, BlocksHaveTheRequestedAlignment) {
   const Pool pool = make_pool({.slab_size = 1 << 20});
   std::vector<Buffer> buffers;
   const auto offset = [&](const Buffer& buffer) {

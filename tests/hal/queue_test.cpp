@@ -178,7 +178,7 @@ TEST_F(QueueOperation, HostCallTakesMoveOnlyAndLargeCallables) {
   EXPECT_EQ(sum, 1001);
 }
 
-TEST_F(QueueOperation, HostCallThatNeverRunsIsDestroyedAllTheSame) {
+TEST_F(QueueOperation, AHostCallThatNeverRunsIsDestroyed) {
   const auto token = std::make_shared<int>();
   const Semaphore never = device.create_semaphore().value();
   EXPECT_ERROR(queue.host_call([token] { FAIL(); }, {.signal = {{Semaphore(), 1}}}),

@@ -361,7 +361,7 @@ void StressProgram::run() {
   ledger.expect(ledger.payloads.load() == 0, "a payload is left");
 }
 
-TEST(HalStress, WhateverSeveralThreadsDoHolds) {
+TEST(HalStress, InvariantsHoldUnderAnyActionsOfThreads) {
   for (const std::uint64_t seed : testing::stress_seeds(kSeeds)) {
     StressProgram program(seed);
     program.run();

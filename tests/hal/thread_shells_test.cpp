@@ -73,7 +73,7 @@ class Sleeper {
   std::thread thread_;
 };
 
-TEST(ThreadShells, WhoWaitsSleepsOnceUntilItsDeadline) {
+TEST(ThreadShells, AWaiterSleepsOnceUntilItsDeadline) {
   ThreadShells shells;
   base::Parker& parker = base::ParkerPool::acquire();
   const testing::FailingCalls none;
@@ -344,7 +344,7 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   shells.shutdown();
 }
 
-TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
+TEST(ThreadShells, ShutdownDoesWorkPostedToAThreadThatHadEnded) {
   static std::atomic<bool> issue_ended;
   issue_ended = false;
   CountedWork work;

@@ -40,7 +40,7 @@ TEST_F(SerialDriver, OpensAllDevicesOrOne) {
   EXPECT_FALSE(listed[0].targets.empty());
 }
 
-TEST_F(SerialDriver, NamesWhatIsWrongWithAUri) {
+TEST_F(SerialDriver, NamesTheErrorOfAUri) {
   for (const char* uri : {"serial://?devices=0", "serial://?devices=65", "serial://?devices=x",
                           "serial://?workers=1"}) {
     const Status status = registry_.open(uri).status();

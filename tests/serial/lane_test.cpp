@@ -67,7 +67,7 @@ hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
 
 const hal::Operation kBarrier;
 
-TEST(SerialLane, RunsWhatIsIssuedInOrder) {
+TEST(SerialLane, RunsIssuedWorkInOrder) {
   const auto lane = make_lane();
   const auto a = allocate(64, hal::MemoryType::kDeviceLocal).value();
   const auto b = allocate(64, hal::MemoryType::kHostVisible).value();
@@ -121,7 +121,7 @@ TEST(SerialLane, IsBusyWhenFullAndTakesTheRestLater) {
   wait_until(*lane, kMaxInFlight + 1);
 }
 
-TEST(SerialLane, ArmNotifiesAtOnceWhereItHasNoMemoryToKeepIt) {
+TEST(SerialLane, ArmWithoutMemoryNotifiesAtOnce) {
   const auto lane = make_lane();
   CountingNotify notify;
   const testing::FailingCalls failing("array.resize");
@@ -147,7 +147,7 @@ TEST(SerialLane, ArmNotifiesOnceTheEarliestIsReached) {
 }
 
 // A slow notification of 2 is under way, and the next for 2 is pending, when a third arms for 5.
-TEST(SerialLane, AnArmingThatIsReachedButNotToldYetHidesNoLaterOne) {
+TEST(SerialLane, APendingNotificationHidesNoLaterArming) {
   struct Blocking final : base::Notify {
     void notify() noexcept override {
       called.store(1);
@@ -297,7 +297,7 @@ TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
-TEST(SerialLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
+TEST(SerialLane, DoesNotTimeTheAllocationOfAThreadsFirstNote) {
   trace::testing::TickingClock clock;
   trace::Tracer tracer(clock);
   clock.tracer = &tracer;

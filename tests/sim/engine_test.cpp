@@ -43,7 +43,7 @@ class Meanwhile {
   base::Thread thread_;
 };
 
-TEST(Mutex, TheUnlockWakesWhoHasGoneToSleep) {
+TEST(Mutex, TheUnlockWakesASleepingThread) {
   under_many_schedules([] {
     base::Mutex mutex;
     mutex.lock();
@@ -53,7 +53,7 @@ TEST(Mutex, TheUnlockWakesWhoHasGoneToSleep) {
   });
 }
 
-TEST(Rule4Order, WhoSeesTheValueSeesTheSubmissionComplete) {
+TEST(Rule4Order, AThreadThatSeesTheValueSeesTheSubmissionComplete) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();
@@ -70,7 +70,7 @@ TEST(Rule4Order, WhoSeesTheValueSeesTheSubmissionComplete) {
   });
 }
 
-TEST(Rule22Watching, WhoAsksWhileTheShellLeavesIsNotForgotten) {
+TEST(Rule22Watching, ARequestWhileTheShellLeavesIsNotLost) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();
@@ -98,7 +98,7 @@ TEST(Rule22Watching, WhoAsksWhileTheShellLeavesIsNotForgotten) {
 }
 
 // The device finishes before the issuer has published; the shell polls then, or a moment later.
-TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
+TEST(Rule10Overtaken, WorkSeenDoneBeforeItsPublicationIsRetired) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();
@@ -122,7 +122,7 @@ TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
 
 // A retirer that notes late that it was overtaken leaves its note behind. The next thread that
 // takes the role and retires finds it when it explains a hang.
-TEST(Rule10Overtaken, ADumpFindsTheNoteThatIsLeftAndNoLoss) {
+TEST(Rule10Overtaken, ADumpFindsTheRemainingNoteAndNoLoss) {
   int left = 0;
   under_many_schedules([&] {
     World world;
@@ -148,7 +148,7 @@ TEST(Rule10Overtaken, ADumpFindsTheNoteThatIsLeftAndNoLoss) {
 }
 
 // Work of one lane is ordered after the first of another, whose entry is reused at that moment.
-TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
+TEST(Rule20Markers, OneWithAReusedEntryFollowsTheEarlierWork) {
   static Lane* lane;
   static constexpr Gate kTellsItsLane{
       .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
@@ -186,7 +186,7 @@ TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
 }
 
 // The lane becomes empty while its native queue reports to the issuer that it is full.
-TEST(Rule16BackPressure, AQueueThatWasBusyGoesOnThoughItsLastWorkIsRetiredJustThen) {
+TEST(Rule16BackPressure, ABusyQueueContinuesAlsoIfItsLastWorkIsRetiredJustThen) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();

@@ -100,7 +100,7 @@ TEST(SimulatedKernel, RunsAsManyGroupsAsTheDeviceFindsInMemory) {
   EXPECT_THAT(order_of_groups(1, dispatch), all_groups());
 }
 
-TEST(SimulatedKernel, IsNotLoadedWhereThatCallFails) {
+TEST(SimulatedKernel, IsNotLoadedIfTheNativeCallFails) {
   in_simulation(1, [](const hal::Device& device, NativeDevice& native) {
     native.fail_next("load");
     const Status status = device.load(file()).status();

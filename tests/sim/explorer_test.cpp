@@ -132,7 +132,7 @@ TEST(Explorer, FindsALostWakeUp) {
   EXPECT_EXIT(executions(&sleep_until_set<false>), ::testing::ExitedWithCode(1), "deadlock");
 }
 
-TEST(Explorer, FindsNothingInTheProtocolThatLooksAgain) {
+TEST(Explorer, FindsNoFaultInTheProtocolThatChecksAgain) {
   EXPECT_GT(executions(&sleep_until_set<true>), 3u);
 }
 

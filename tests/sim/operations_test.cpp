@@ -20,7 +20,7 @@ std::uint64_t states(const OperationProgram& program, const OperationOptions& op
 }
 
 // Its states: not submitted, issued, run, and seen complete.
-TEST(Operations, OneHasAStateForEachThingThatHappensToIt) {
+TEST(Operations, OneHasAStateForEachStep) {
   const OperationProgram one{.queues = {{{kSignal}}}};
   EXPECT_EQ(states(one, {.looks = true}), 4u);
   EXPECT_EQ(states(one, {.looks = false}), 3u);
@@ -39,7 +39,7 @@ TEST(Operations, ThatWaitDoNotRunFirst) {
   EXPECT_EQ(states(two, {.looks = false}), 2u + 2u + 5u);
 }
 
-TEST(Operations, ThatRunBeforeWhatTheyWaitForAreFound) {
+TEST(Operations, ThatRunBeforeTheirWaitsAreFound) {
   const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
   EXPECT_EXIT(states(two, {.ignores_waits = true}), ::testing::ExitedWithCode(1),
               "runs before what it waits for(.|\n)*submit 0, submit 1, run 1");
@@ -55,12 +55,12 @@ TEST(Operations, WaitForBothSemaphores) {
 
 // 5 waits and 5 signals, without the 6 pairs that wait for their own signal; all but the empty pair
 // exist twice.
-TEST(Operations, ThatDifferInNumbersOnlyStandForEachOther) {
+TEST(Operations, ThatDifferOnlyInNumbersAreExploredOnce) {
   EXPECT_EQ(all_programs(1, false).size(), 10u);
 }
 
 // For each semaphore 6 of the 9 pairs of a wait and a signal; 6 of the 36 are equal for both.
-TEST(Operations, OfBothSemaphoresAreAllPairsOfWhatOneCanHave) {
+TEST(Operations, OfBothSemaphoresAreAllPairsOfThoseOfOne) {
   EXPECT_EQ(all_programs(1, true).size(), (36u + 6u) / 2u);
 }
 

@@ -77,7 +77,7 @@ TEST(Scheduler, FindsALostWakeUpByPriorities) {
   EXPECT_EXIT(seeds(Policy::kPct, false), ::testing::ExitedWithCode(1), "deadlock");
 }
 
-TEST(Scheduler, FindsNothingInTheProtocolThatLooksAgain) {
+TEST(Scheduler, FindsNoFaultInTheProtocolThatChecksAgain) {
   seeds(Policy::kUniform, true);
   seeds(Policy::kPct, true);
 }
@@ -96,7 +96,7 @@ int count_to(int turns, bool locked) {
   return counter.peek();
 }
 
-TEST(Scheduler, InterleavesWhatNoLockKeepsApart) {
+TEST(Scheduler, InterleavesCodeWithoutALock) {
   bool lost = false;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     (void)run([&] { lost |= count_to(5, false) != 10; }, {.seed = seed, .mean_distance = 1});
@@ -130,7 +130,7 @@ TEST(Scheduler, TimePassesOnlyAsThreadsSleepOrRun) {
       {});
 }
 
-TEST(Scheduler, SaysThatEverybodySleepsForLongWhereThatMeansALostWakeUp) {
+TEST(Scheduler, ReportsALostWakeUpWhenAllThreadsSleepForLong) {
   const auto nap = [] { Scheduler::current()->sleep_for(2'000'000); };
   (void)run(nap, {.longest_idle = 3'000'000});
   EXPECT_EXIT(run(nap, {.longest_idle = 1'000'000}), ::testing::ExitedWithCode(1),

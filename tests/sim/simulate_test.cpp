@@ -11,7 +11,7 @@
 namespace halyard::sim {
 namespace {
 
-TEST(Simulate, ReplaysASeedBitForBitWhateverRanBefore) {
+TEST(Simulate, ReplaysASeedBitForBitAfterAnyOther) {
   for (const std::uint64_t seed : {3, 19, 44, 1548}) {
     const SeedResult first = simulate(seed);
     (void)simulate(seed + 1);
@@ -66,7 +66,7 @@ TEST(Simulate, FindsATensorThatWasNotWritten) {
 }
 
 // A library that ignores waits between streams.
-TEST(Simulate, FindsWorkThatRanBeforeWhatItWaitsFor) {
+TEST(Simulate, FindsWorkThatRanBeforeItsWaits) {
   const auto lie = [] {
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
       Plan plan(seed);
@@ -97,7 +97,7 @@ void simulate_silent_work(bool skips, bool ignores) {
   }
 }
 
-TEST(Simulate, FindsAValueAsSoonAsItIsThereAndNobodyHasSignalledIt) {
+TEST(Simulate, FindsAnUnsignalledValueAtOnce) {
   EXPECT_EXIT(simulate_silent_work(true, false), ::testing::ExitedWithCode(1),
               "at a step: s[0-9]+ is [0-9]+, which .* signalled");
 }

@@ -10,7 +10,7 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
-TEST(Dump, TellsWhoWaitsForWhomAndWhoIsToSignal) {
+TEST(Dump, NamesWaitersAndTheirSignallers) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "queue a");
@@ -69,7 +69,7 @@ TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   registration->drop();
 }
 
-TEST(Dump, IsCutInAMessageAlsoWhereNoLineEndsEarly) {
+TEST(Dump, IsCutInAMessageEvenWithinALongLine) {
   World world;
   auto& queue = world.queue(std::string(1000, 'q').c_str());
   auto gate = world.semaphore(0, "gate");

@@ -104,7 +104,7 @@ TEST_F(Exhaustion, CutsTheDump) {
   EXPECT_EQ(text, whole);
 }
 
-TEST_F(Exhaustion, APassedDeadlineIsAnswered) {
+TEST_F(Exhaustion, APassedDeadlineIsReported) {
   for (Semaphore* const semaphore : {first.get(), gate.get(), last.get()}) {
     Status status;
     expect_each_ends([&] {
@@ -164,7 +164,7 @@ TEST_F(Exhaustion, AThreadSleepsWithoutAParkerOfItsOwn) {
 }
 
 // A single wake-up could reach either thread: all must wake, check, and sleep again.
-TEST(ExhaustionOfParkers, WhoSleepsOnTheSameOneIsWokenWithAllOthers) {
+TEST(ExhaustionOfParkers, OneWakeUpWakesAllThreadsThatShareAParker) {
   const EmptyPool empty;
   NoMemory none;
   base::Parker& parker = base::ParkerPool::acquire();

@@ -6,7 +6,7 @@
 namespace halyard::timeline::testing {
 namespace {
 
-TEST(Idle, IsAtOnceAQueueWithoutWork) {
+TEST(Idle, AQueueWithoutWorkIsIdleAtOnce) {
   World world;
   EXPECT_TRUE(world.queue()->wait_idle(kNow).ok());
   EXPECT_EQ(world.work_source.parks, 0);
@@ -36,7 +36,7 @@ TEST(Idle, SleepsOnTheLaneUntilItIsDone) {
   EXPECT_EQ(world.work_source.parks, 1);
 }
 
-TEST(Idle, TheShellWakesWhoLeftTheLaneToIt) {
+TEST(Idle, TheShellWakesAWaiterThatCouldNotArm) {
   World world;
   QueueUnderTest& queue = world.queue();
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());
@@ -76,7 +76,7 @@ TEST(Idle, IncludesWhatIsCancelledOrFails) {
   EXPECT_TRUE(queue->wait_idle(kForever).ok());
 }
 
-TEST(Idle, PastDeadlineTellsWhatIsLeft) {
+TEST(Idle, PastDeadlineNamesUnfinishedWork) {
   World world;
   auto& queue = world.queue();
   auto gate = world.semaphore(0, "gate");
@@ -86,7 +86,7 @@ TEST(Idle, PastDeadlineTellsWhatIsLeft) {
   EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
 }
 
-TEST(Idle, PastDeadlineTellsWhatIsLeftOfThisQueueFirst) {
+TEST(Idle, PastDeadlineNamesWorkOfThisQueueFirst) {
   World world;
   for (int i = 0; i < 50; ++i) (void)world.queue(world.device(), "some other queue of the device");
   auto& queue = world.queue(world.device(), "late");
@@ -106,7 +106,7 @@ TEST(Idle, ALaneWithMarkersGetsOne) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-TEST(Flush, RetiresWhatTheDeviceHasDoneThoughNobodyWaits) {
+TEST(Flush, RetiresFinishedWorkWithoutAWaiter) {
   World world;
   auto& queue = world.queue();
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());
@@ -132,7 +132,7 @@ TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {
 }
 
 // The holder of a submission may query it on another thread, and the answer names the queue.
-TEST(Idle, AQueueWhoseSubmissionSomebodyHoldsIsNotGivenToAnotherUser) {
+TEST(Idle, AQueueWithAHeldSubmissionIsNotReopened) {
   World world;
   auto& queue = world.queue("before");
   Submission* held = nullptr;

@@ -73,7 +73,7 @@ TEST(Rule9Cover, TakesTheSmallestSufficientValueOfAllDomains) {
   EXPECT_EQ(waiter.native().last_waits.at(0).queue, &sooner.native());
 }
 
-TEST(Rule10WhoCovers, AHostCallReleasesItsDependentsOnlyWhenReached) {
+TEST(Rule10Cover, AHostCallReleasesItsDependentsOnlyWhenReached) {
   World world;
   auto& queue = world.queue();
   auto between = world.semaphore();
@@ -190,7 +190,7 @@ TEST(Rule16BackPressure, ABusyNativeQueueGetsTheRestLater) {
   EXPECT_TRUE(std::is_sorted(world.log.begin(), world.log.end()));
 }
 
-TEST(Rule16BackPressure, ABusyNativeQueueIsNotAskedAgainBeforeSomethingHasEnded) {
+TEST(Rule16BackPressure, ABusyNativeQueueIsRetriedOnlyAfterWorkHasEnded) {
   World world;
   auto& queue = world.queue();
   queue.native().capacity = 1;
@@ -207,7 +207,7 @@ TEST(Rule16BackPressure, ABusyNativeQueueIsNotAskedAgainBeforeSomethingHasEnded)
   EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
 }
 
-TEST(Rule16BackPressure, WhatMadeTheQueueBusyMayEndBeforeTheIssuerHearsOfIt) {
+TEST(Rule16BackPressure, WorkMayEndBeforeTheIssuerSeesThatTheQueueIsBusy) {
   World world;
   QueueUnderTest& queue = world.queue();
   queue.native().capacity = 1;
@@ -222,7 +222,7 @@ TEST(Rule16BackPressure, WhatMadeTheQueueBusyMayEndBeforeTheIssuerHearsOfIt) {
   EXPECT_EQ(second->query().value(), 1u) << "it fits the lane, and was only late";
 }
 
-TEST(Rule16BackPressure, RoomThatComesWhileTheRoleIsHeldIsNotMissed) {
+TEST(Rule16BackPressure, RoomThatAppearsWhileTheRoleIsHeldIsNotMissed) {
   // The lane drains between the holder's last check of the depth and its release of the role.
   World world;
   auto& queue = world.queue(world.device(), "narrow", {.max_in_flight = 2});
@@ -292,7 +292,7 @@ TEST(Rule16Backlog, TheDeadlineFormWaitsForRoom) {
   EXPECT_EQ(full.world.log, (std::vector<int>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST(Rule16Backlog, WhoWaitsForRoomRunsTheWorkWhereItCan) {
+TEST(Rule16Backlog, AThreadThatWaitsForRoomHelpsTheDevice) {
   FullQueue full;
   full.queue.native().helps = true;
   EXPECT_TRUE(full.submit(6, kForever).ok());
@@ -312,7 +312,7 @@ TEST(Rule16Backlog, NoRoomUntilTheDeadlineIsResourceExhaustedAndQueuesNothing) {
   EXPECT_EQ(full.world.log, (std::vector<int>{1, 2, 3, 4, 5}));
 }
 
-TEST(Rule16Backlog, WhoWaitsForRoomHearsOfTheLossOfTheDevice) {
+TEST(Rule16Backlog, AWaitForRoomFailsWhenTheDeviceIsLost) {
   FullQueue full;
   full.world.work_source.asleep = [&] {
     full.queue->device().lose(Status(StatusCode::kInternal, "fault"));
@@ -339,7 +339,7 @@ TEST(Rule16Backlog, ACallbackDoesNotWaitForRoom) {
   registration->drop();
 }
 
-TEST(Rule16Backlog, TheDrainThatMakesRoomWakesWhoWaitsForIt) {
+TEST(Rule16Backlog, TheDrainThatMakesRoomWakesItsWaiters) {
   FullQueue full;
   full.queue.native().lose_notices = true;  // the device wakes no waiter
   full.world.work_source.asleep = [&] {

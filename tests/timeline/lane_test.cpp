@@ -6,7 +6,7 @@
 namespace halyard::timeline::testing {
 namespace {
 
-TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
+TEST(Rule20Markers, AreNotRecordedWithoutAWaiter) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
   auto done = world.semaphore();
@@ -15,7 +15,7 @@ TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
   EXPECT_EQ(queue.native().mark_calls, 0);
 }
 
-TEST(Rule20Markers, OneShowsThatAQueueIsIdleAlthoughNobodyWaited) {
+TEST(Rule20Markers, OneShowsThatAQueueWithoutWaitersIsIdle) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());
@@ -36,7 +36,7 @@ TEST(Rule20Markers, AreRecordedAtTheTailOnFirstNeed) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-TEST(Rule20Markers, StandAtLeastEvery32Submissions) {
+TEST(Rule20Markers, AreRecordedAtLeastEvery32Submissions) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
   for (int i = 0; i < 64; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
@@ -78,7 +78,7 @@ class Steps {
 };
 
 // The kick finds the consumer's role held by the thread that has just put the work back.
-TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
+TEST(Rule20Markers, OneRecordedWhileTheConsumerDrainsIsNotMissed) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "a", kMarkers);
@@ -110,7 +110,7 @@ TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-TEST(Rule20Markers, MoreThanATurnTakesMayLackOneAndWhatIsReadyGoesOn) {
+TEST(Rule20Markers, ManySubmissionsThatLackOneDoNotDelayReadyWork) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "a", kMarkers);
@@ -138,7 +138,7 @@ TEST(Rule20Markers, MoreThanATurnTakesMayLackOneAndWhatIsReadyGoesOn) {
   EXPECT_EQ(done->query().value(), std::uint64_t{kStuck});
 }
 
-TEST(Rule20Markers, WhoSleepsBeforeOneIsRecordedHasTheLaneWatched) {
+TEST(Rule20Markers, AWaiterWithoutOneHasTheLaneWatched) {
   World world;
   auto& queue = world.queue(world.device(), "marked", {.marks_every_submission = false});
   auto done = world.semaphore();
@@ -217,7 +217,7 @@ constexpr Gate kStandsBehind{
         },
 };
 
-TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsNotWaitedFor) {
+TEST(Rule20Markers, OneWithAReusedEntryIsNotWaitedFor) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "a", {.marks_every_submission = false, .max_in_flight = 1});
@@ -298,7 +298,7 @@ TEST(Rule10Overtaking, NothingIsRetiredBeforeAllItsPromisesArePublished) {
   EXPECT_EQ(second->query().value(), 1u);
 }
 
-TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
+TEST(Rule21Retirement, DoesNotHappenWithoutAWaiterOrQuery) {
   World world;
   auto& queue = world.queue();
   auto done = world.semaphore();
@@ -309,7 +309,7 @@ TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
   EXPECT_EQ(world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)], 0);
 }
 
-TEST(Rule22Watching, TheShellWakesAtTheFirstCompletionSomebodyWants) {
+TEST(Rule22Watching, TheShellWakesAtTheFirstAwaitedCompletion) {
   World world;
   auto& queue = world.queue();
   auto sooner = world.semaphore(), later = world.semaphore();

@@ -9,7 +9,7 @@ namespace {
 
 const Status kFault(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
 
-TEST(Rule26Loss, FailsWhatIsNotReportedCompleteAndEverythingLater) {
+TEST(Rule26Loss, FailsUnfinishedWorkAndEverythingLater) {
   World world;
   auto& device = world.device("gpu");
   auto& queue = world.queue(device, "q");
@@ -76,7 +76,7 @@ TEST(Rule26Loss, HarmsNoOtherDevice) {
   EXPECT_EQ(b.lanes.size(), 1u) << "no quarantine without a dead wait";
 }
 
-TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndWhatStandsBehindItIsUnavailable) {
+TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndLaterWorkIsUnavailable) {
   World world;
   auto& lost = world.device("lost");
   auto& fine = world.device("fine");
@@ -103,7 +103,7 @@ TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndWhatStandsBehindItIsUnavailable) {
   EXPECT_EQ(fresh->query().value(), 1u);
 }
 
-TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
+TEST(Rule27Quarantine, SpreadsThroughEdgesFromTheDeadLane) {
   World world;
   auto& lost = world.device("lost");
   auto& second = world.device("second");
@@ -126,7 +126,7 @@ TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
   EXPECT_EQ(c.lanes.size(), 2u);
 }
 
-TEST(Rule27Quarantine, WhatFoundTheOldLaneFullGoesToTheFreshOne) {
+TEST(Rule27Quarantine, WorkThatTheFullOldLaneRefusedGoesToTheFreshOne) {
   World world;
   auto& lost = world.device("lost");
   auto& a = world.queue(lost, "a");
@@ -182,7 +182,7 @@ struct QuarantinedWorld : World {
   }
 };
 
-TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
+TEST(Rule27Quarantine, WorkThatTheOldLaneStillRunsStaysFailedAndReleasesItsResources) {
   QuarantinedWorld world;
   Submission* second = nullptr;
   ASSERT_NO_FATAL_FAILURE(world.quarantine(&second));
@@ -199,7 +199,7 @@ TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
   second->release_for_user();
 }
 
-TEST(Rule27Quarantine, TheDumpShowsWhatTheOldLaneKeepsAndNothingThatItHasLetGoOf) {
+TEST(Rule27Quarantine, TheDumpShowsExactlyWhatTheOldLaneHolds) {
   QuarantinedWorld world;
   ASSERT_NO_FATAL_FAILURE(world.quarantine());
   const auto old_lane = [&] {
@@ -217,7 +217,7 @@ TEST(Rule27Quarantine, TheDumpShowsWhatTheOldLaneKeepsAndNothingThatItHasLetGoOf
   EXPECT_EQ(old_lane().find(" as "), std::string::npos) << old_lane();
 }
 
-TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
+TEST(Rule27Quarantine, WorkInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   QuarantinedWorld world;
   world.quarantine();
   world.fine.lose(Status(StatusCode::kInternal, "ECC error"));
@@ -238,7 +238,7 @@ TEST(Rule27Quarantine, AQueueIsNotIdleWhileWorkInFrontOfTheDeadWaitRuns) {
   EXPECT_EQ(world.before->value(), 1u);
 }
 
-TEST(Rule27Quarantine, WhatWaitsForWorkInFrontOfTheDeadWaitFailsWithThatDevice) {
+TEST(Rule27Quarantine, DependentsOfWorkInFrontOfTheDeadWaitFailWithThatDevice) {
   QuarantinedWorld world;
   auto& third = world.device("third");
   auto& c = world.queue(third, "c");
@@ -252,7 +252,7 @@ TEST(Rule27Quarantine, WhatWaitsForWorkInFrontOfTheDeadWaitFailsWithThatDevice) 
   EXPECT_EQ(code(after->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Rule27Quarantine, AClosedQueueEndsThoughItsDeviceIsLostOnlyThen) {
+TEST(Rule27Quarantine, AClosedQueueEndsAlsoIfItsDeviceIsLostLater) {
   QuarantinedWorld world;
   world.quarantine();
   EXPECT_FALSE(world.b->idle());
@@ -263,7 +263,7 @@ TEST(Rule27Quarantine, AClosedQueueEndsThoughItsDeviceIsLostOnlyThen) {
   EXPECT_EQ(code(world.before->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Rule27Quarantine, AClosedQueueEndsThoughAnotherDeviceOnWhichItWaitsIsLostOnlyThen) {
+TEST(Rule27Quarantine, AClosedQueueEndsAlsoIfADeviceItWaitsForIsLostLater) {
   QuarantinedWorld world;
   auto& third = world.device("third");
   auto& c = world.queue(third, "c");
@@ -322,20 +322,20 @@ struct UnseenLossWorld : World {
   }
 };
 
-TEST(Rule23Look, ALossIsSeenByWhoWaitsForWorkBehindItOnAnotherDevice) {
+TEST(Rule23Look, ALossIsSeenByAWaiterForDependentWorkOnAnotherDevice) {
   UnseenLossWorld world;
   world.sleep_until_the_next_look();
   EXPECT_EQ(code(world.done->wait(1, kForever)), StatusCode::kDeviceLost);
 }
 
-TEST(Rule23Look, ALossIsSeenByWhoWaitsUntilAnotherDevicesQueueIsIdle) {
+TEST(Rule23Look, ALossIsSeenByAWaiterUntilAnotherDevicesQueueIsIdle) {
   UnseenLossWorld world;
   world.sleep_until_the_next_look();
   EXPECT_TRUE(world.b->wait_idle(kForever).ok());
   EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Rule23Look, ALossIsSeenByAQueueThatIsToBeClosedAndWaitsForIt) {
+TEST(Rule23Look, ALossIsSeenByAClosingQueueThatWaitsForTheDevice) {
   UnseenLossWorld world;
   for (int i = 0; i < 8 && world.b->in_flight(); ++i) {
     world.b->watch();
@@ -346,7 +346,7 @@ TEST(Rule23Look, ALossIsSeenByAQueueThatIsToBeClosedAndWaitsForIt) {
   EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Close, AQueueThatWasClosedEndsThoughItsDeviceIsLostOnlyThen) {
+TEST(Close, AClosedQueueEndsAlsoIfItsDeviceIsLostLater) {
   World world;
   auto& device = world.device();
   auto& queue = world.queue(device, "queue");
@@ -360,7 +360,7 @@ TEST(Close, AQueueThatWasClosedEndsThoughItsDeviceIsLostOnlyThen) {
   EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Close, CancelsWhatIsParkedAlsoACycle) {
+TEST(Close, CancelsParkedWorkIncludingACycle) {
   World world;
   auto& queue = world.queue();
   auto a = world.semaphore(), b = world.semaphore();

@@ -51,7 +51,7 @@ TEST(Rule29OnReach, RunsOnTheCallerIfAlreadyMetOrFailed) {
   EXPECT_EQ(code(failed.statuses[0]), StatusCode::kDataLoss);
 }
 
-TEST(Rule29OnReach, RunsOnAShellAloneWhereThatIsWanted) {
+TEST(Rule29OnReach, RunsOnlyOnAShellIfRequested) {
   World world;
   auto semaphore = world.semaphore();
   Calls later, met;

@@ -28,7 +28,7 @@ TEST(Rule1Lanes, MoveTheirOwnSequenceAndNeverAValue) {
   EXPECT_EQ(between->query().value(), 1000u);
 }
 
-TEST(Rule1Lanes, TwoMayBringValuesOfOneSemaphoreInEitherOrder) {
+TEST(Rule1Lanes, TwoMaySignalOneSemaphoreInEitherOrder) {
   for (const bool larger_first : {false, true}) {
     World world;
     auto& small = world.queue("small");
@@ -145,14 +145,14 @@ TEST(Rule2Failure, FailingWithOkChangesNothing) {
 }
 
 // signal() takes the lock if has_waiter_for() is true.
-TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheWaiterHasLeft) {
+TEST(Rule3Parking, NoWaiterIsLeftAfterAPassedDeadline) {
   World world;
   auto semaphore = world.semaphore();
   EXPECT_EQ(code(world.sleeping_wait(*semaphore.get(), 3)), StatusCode::kDeadlineExceeded);
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
 
-TEST(Rule3Parking, NobodyWaitsForAValueThatWasReachedBefore) {
+TEST(Rule3Parking, NoWaiterIsLeftForAReachedValue) {
   World world;
   auto semaphore = world.semaphore(3);
   auto& queue = world.queue();
@@ -162,7 +162,7 @@ TEST(Rule3Parking, NobodyWaitsForAValueThatWasReachedBefore) {
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
 
-TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheSignalHasCome) {
+TEST(Rule3Parking, NoWaiterIsLeftAfterTheSignal) {
   World world;
   auto semaphore = world.semaphore();
   EXPECT_TRUE(world.submit(world.queue(), {{semaphore.get(), 3}}, {}).ok());
@@ -171,7 +171,7 @@ TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheSignalHasCome) {
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
 
-TEST(Rule5Signallers, DroppedByAllFailsWithTheValueWaitedFor) {
+TEST(Rule5Signallers, WithoutThemASemaphoreFailsAndNamesTheAwaitedValue) {
   World world;
   auto& queue = world.queue();
   auto done = world.semaphore();
@@ -199,7 +199,7 @@ TEST(Rule5Signallers, AnUnfinishedSubmissionKeepsItAlive) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-TEST(Rule5Signallers, TheLastOneThatBringsTooLittleCancelsTheRest) {
+TEST(Rule5Signallers, TheLastOneCancelsWaitsAboveItsValue) {
   World world;
   auto& queue = world.queue();
   auto done = world.semaphore();
@@ -212,7 +212,7 @@ TEST(Rule5Signallers, TheLastOneThatBringsTooLittleCancelsTheRest) {
   EXPECT_EQ(code(done->query().status()), StatusCode::kCancelled);
 }
 
-TEST(Rule5Signallers, TheOwnerGoesWhenWhatTheLastHandleBringsAboutIsPosted) {
+TEST(Rule5Signallers, TheOwnerIsReleasedAfterTheEffectsOfTheLastHandleArePosted) {
   // The owner is a device; the runtime may end when it is gone.
   struct Owner final : RefCounted {
     void on_last_handle() noexcept override { posted_before = posted->load(); }
@@ -291,7 +291,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   EXPECT_TRUE(done->wait(1, kNow).ok());
 }
 
-TEST(Wait, SilentWorkIsNotLeftBehindWhenOthersDecideTheWait) {
+TEST(Wait, SilentWorkIsNotLeftBehindWhenAnotherSignalEndsTheWait) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto done = world.semaphore();
@@ -331,7 +331,7 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   EXPECT_EQ(queue.native().doorbells, 1);
 }
 
-TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
+TEST(Wait, AThreadHelpsFirstWhereItHasIssued) {
   World world;
   QueueUnderTest& queue = world.queue();
   queue.native().helps = true;
@@ -350,7 +350,7 @@ TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
   EXPECT_EQ(queue.native().poll_calls, 1);
 }
 
-TEST(Wait, PastDeadlineTellsWhoWasToSignal) {
+TEST(Wait, PastDeadlineNamesTheSignaller) {
   World world;
   auto& queue = world.queue("compute");
   auto start = world.semaphore(0, "start"), done = world.semaphore(0, "done");
@@ -399,7 +399,7 @@ TEST(Wait, SleepsArmedOnTheLaneAndIsWokenByIt) {
   EXPECT_TRUE(done->wait(1, kForever).ok());
 }
 
-TEST(Wait, BeforeAnybodySignalsIsWokenByASignalBeyond) {
+TEST(Wait, BeforeAnySignalIsWokenByALargerValue) {
   World world;
   auto semaphore = world.semaphore();
   std::jthread host([&] {
@@ -465,11 +465,11 @@ void come_just_before_sleep(const std::function<void(Semaphore&)>& end, StatusCo
   EXPECT_EQ(sleeps, 1) << "it sleeps on although the value or failure has come";
 }
 
-TEST(Rule3Parking, AValueThatComesJustBeforeTheSleepIsSeen) {
+TEST(Rule3Parking, AValueJustBeforeTheSleepIsSeen) {
   come_just_before_sleep([](Semaphore& it) { EXPECT_TRUE(it.signal(1).ok()); }, StatusCode::kOk);
 }
 
-TEST(Rule3Parking, AFailureThatComesJustBeforeTheSleepIsSeen) {
+TEST(Rule3Parking, AFailureJustBeforeTheSleepIsSeen) {
   come_just_before_sleep([](Semaphore& it) { it.fail(Status(StatusCode::kDataLoss, "disk")); },
                          StatusCode::kDataLoss);
 }

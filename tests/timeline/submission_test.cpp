@@ -19,7 +19,7 @@ TEST(Submission, WithoutWaitsIsIssuedInline) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-TEST(Submission, WaitsBeforeAnybodySignals) {
+TEST(Submission, MayWaitBeforeTheSignalIsSubmitted) {
   World world;
   auto& queue = world.queue();
   auto start = world.semaphore(), done = world.semaphore(100);
@@ -142,7 +142,7 @@ TEST(Rule4Signals, LandingBelowTheValueAreCountedAndShown) {
   EXPECT_EQ(world.engine.dump_timelines().find("late"), std::string::npos);
 }
 
-TEST(Rule4Signals, WaitingForWhatItSignalsIsInvalid) {
+TEST(Rule4Signals, AWaitForTheOwnSignalIsInvalid) {
   World world;
   auto& queue = world.queue();
   auto semaphore = world.semaphore();
@@ -203,7 +203,7 @@ TEST(Rule7Ends, FailedOnOneWaitLeavesNothingOnTheOthers) {
   EXPECT_TRUE(queue->idle());
 }
 
-TEST(Rule7Ends, WhatIsCancelledWhileItIsLinkedIsLinkedNoFurther) {
+TEST(Rule7Ends, CancellingWhileLinkingStopsTheLinking) {
   DomainMatrix matrix = World::one_domain();
   matrix.allow(2, 2);
   World world(matrix);
@@ -255,7 +255,7 @@ TEST(Rule8Cancel, WinsAlsoInTheInbox) {
   second->release_for_user();
 }
 
-TEST(Submission, KeepsWhatItTouchesUntilItEndsAndNoLonger) {
+TEST(Submission, KeepsItsResourcesUntilItEndsAndNoLonger) {
   World world;
   auto& queue = world.queue();
   auto start = world.semaphore(), done = world.semaphore();
