@@ -136,8 +136,7 @@ TEST_F(ExecutableCacheTest, WithoutABuilderTheUsersFolderIsNotTouched) {
   EXPECT_FALSE(fs::exists(folder_));
   control->builder = "fakecc 1";
   EXPECT_EQ(device.create_executable_cache().value().folder(), folder_);
-  // The cache goes without a default folder that cannot be used; a folder given by name is an
-  // error.
+  // An unusable default folder is ignored; an unusable folder given by name is an error.
   ::chmod(folder_.c_str(), 0777);
   EXPECT_EQ(device.create_executable_cache().value().folder(), "");
   EXPECT_ERROR(device.create_executable_cache({.folder = folder_}).status(),

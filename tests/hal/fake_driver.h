@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own". Its lanes hold what is
-// issued until the test runs them, or run it at once when `automatic`. Control sees everything it
-// does.
+// A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own". Its lanes hold issued
+// work until the test runs them, or run it at once if `automatic`. Control records all calls.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,7 +26,7 @@
 
 namespace halyard::hal::testing {
 
-// What a dispatch looked like when it ran.
+// The arguments of a dispatch when it ran.
 struct Launch {
   std::uint32_t function;
   std::uint32_t groups[3];
@@ -57,14 +56,14 @@ struct Control {
                       .max_in_flight = 1024};
   Status fail_open_lane;
   Status fail_allocate;
-  Status fail_dispatch;  // the next one that is issued; those behind it are none of its
+  Status fail_dispatch;  // fails the next dispatch that is issued, and none after it
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
   std::function<void(const Recording&)> on_prepare;
   std::function<void()> on_load;    // before a file is loaded
-  std::function<void()> on_free;    // as memory goes; called once
+  std::function<void()> on_free;    // when memory is freed; called once
   std::string builder;              // name of the devices' image builder; empty: they have none
-  std::string built = "built for";  // what its images begin with
+  std::string built = "built for";  // the beginning of its images
   Status fail_build;
   std::atomic<int> builds{0};
 };
@@ -213,7 +212,7 @@ class FakeLane final : public timeline::NativeQueue {
     return timeline::Abandoned::kStopped;
   }
 
-  // Runs what stands in the lane, up to an edge that is not reached. Returns how many.
+  // Runs the lane's entries up to an edge that is not reached. Returns their number.
   int run() {
     int ran = 0;
     base::Notify* notify = nullptr;

@@ -312,7 +312,7 @@ struct UnseenLossWorld : World {
     EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{done.get(), 1}}).ok());
     a.native().probe_result = kFault;
   }
-  // Makes a sleeping thread sleep until the next look at the lanes.
+  // Lets a sleeping thread sleep until the next check of the lanes.
   void sleep_until_the_next_look() {
     work_source.asleep = [this] {
       ASSERT_LT(work_source.parks, 100) << "no thread sees the loss";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stepped native queue in memory, and a world to put the engine in. Nothing happens unless the
-// test says so: run() executes what stands in the lane, settle() also steps the shells.
+// A stepped native queue in memory, and a world around the engine. Nothing happens until the test
+// steps it: run() executes the lane's entries, settle() also steps the shells.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ class StepClock final : public Clock {
   std::function<void()> on_now;  // called once
 };
 
-// Counts wake-ups. A park in a test without other threads would sleep for ever, so `asleep` may
-// step the world instead.
+// Counts wake-ups. A park in a test without other threads would never end, so `asleep` may step the
+// world instead.
 class StepWorkSource final : public base::WorkSource {
  public:
   Clock& clock() noexcept override { return clock_; }
@@ -57,7 +57,7 @@ class StepWorkSource final : public base::WorkSource {
     return parker.park(epoch, real_deadline ? deadline : Deadline::kForeverTime);
   }
 
-  // Inside `asleep`: whether the sleeper would be awake.
+  // Inside `asleep`: whether a wake-up has reached the sleeper.
   bool woken() const { return sleeper_.first->prepare() != sleeper_.second; }
 
   StepClock clock_;
@@ -74,7 +74,7 @@ class StepWorkSource final : public base::WorkSource {
   std::pair<base::Parker*, std::uint32_t> sleeper_;
 };
 
-// What the test's submissions do: append their number to a log, in the order they ran.
+// The operation of a test's submission: appends its number to a log, in the order of running.
 struct Operation : timeline::Operation {
   Operation() = default;
   Operation(std::vector<int>* the_log, int the_number, std::shared_ptr<int> the_resource)
@@ -189,7 +189,7 @@ class MemoryQueue final : public NativeQueue {
   std::size_t capacity = 1 << 20;
   Status fail_next;
   Status fail_arm;
-  // Called once: as the issuer comes in, and before it hears that the queue is busy.
+  // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;
   Status fault;
   Status probe_result;
@@ -245,7 +245,7 @@ class MemoryQueue final : public NativeQueue {
   const QueueCapabilities capabilities_;
   std::mutex mutex_;
   std::deque<Entry> entries_;
-  std::mutex marker_mutex_;  // other queues look at the markers, too
+  std::mutex marker_mutex_;  // other queues read the markers, too
   std::vector<std::uint64_t> markers_;
   std::vector<Armed> armed_;
   std::uint64_t issued_ = 0;
@@ -268,7 +268,7 @@ struct QueueUnderTest final : LaneSource {
   Ref<Queue> queue;
 };
 
-// Domain 1 is the one most tests use; its queues can wait on each other.
+// The domain of most tests; its queues can wait for each other natively.
 inline constexpr Domain kDomain = 1;
 
 class World {
@@ -332,7 +332,7 @@ class World {
                          nullptr);
   }
 
-  // A wait that sleeps once, and then finds its deadline passed.
+  // A wait that sleeps once and then finds its deadline passed.
   Status sleeping_wait(Semaphore& semaphore, std::uint64_t value) {
     const Nanoseconds until = work_source.clock_.now() + 1;
     work_source.asleep = [&] { work_source.clock_.time = until; };
@@ -352,7 +352,7 @@ class World {
     for (const auto& thread : threads) thread();
     return !threads.empty();
   }
-  // Everything that can happen happens.
+  // Steps shells, threads and lanes until nothing moves.
   void settle() {
     for (bool moved = true; moved;) {
       moved = step_shells();
