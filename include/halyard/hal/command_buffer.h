@@ -38,10 +38,10 @@ class Device;
 class Launch;
 class RecorderState;
 
-// The number of slots of a recording, at most: their indices are below this.
+// Slots have indices below this.
 inline constexpr std::uint32_t kMaxSlots = 4096;
 
-// A handle; safe from any thread. Keeps alive all that its commands use.
+// A handle; safe from any thread. Keeps alive what was recorded.
 class HALYARD_EXPORT CommandBuffer {
  public:
   CommandBuffer() noexcept = default;
