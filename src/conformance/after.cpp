@@ -41,7 +41,7 @@ void chain_of_after_runs_in_its_order(Context& t) {
   VERIFY_EQ(x.map().value().as<std::uint32_t>()[kLinks], 77u);
 }
 
-// Node (i, j) counts the ways to it from its two neighbours: Pascal's triangle, modulo 2^32.
+// Node (i, j) adds the counts of its two neighbours: Pascal's triangle, modulo 2^32.
 void wavefront_of_kernels_counts_ways(Context& t) {
   constexpr std::uint32_t kSide = 24;
   std::vector<std::uint32_t> start((kSide + 1) * (kSide + 1));
@@ -77,7 +77,7 @@ void wavefront_of_kernels_counts_ways(Context& t) {
   }
 }
 
-// Commands of many groups and bytes, which a driver may cut, in two branches that join.
+// Commands of many groups and bytes, which a driver may split, in two branches that join.
 void large_commands_of_branches_meet_in_one_that_follows_both(Context& t) {
   constexpr std::uint32_t kWords = 500'000;
   const Buffer a = t.buffer(4 * kWords), b = t.buffer(4 * kWords), out = t.buffer(8 * kWords);

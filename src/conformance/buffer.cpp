@@ -79,7 +79,7 @@ void buffers_do_not_overlap(Context& t) {
 }
 
 void freed_memory_is_allocated_again(Context& t) {
-  // Four times what there is, one block at a time, without touching it.
+  // Allocates four times the device's memory, one block at a time, without touching it.
   const std::uint64_t size = std::max<std::uint64_t>(t.device().info().memory_size / 4, 1 << 20);
   for (int i = 0; i < 16; ++i) VERIFY_OK(t.device().allocate({.size = size}));
 }

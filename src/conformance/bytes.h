@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What transfers must do, on plain bytes: the model that the suites `transfer` and `command_buffer`
-// compare with.
+// A model of transfers on plain bytes, with which the suites `transfer` and `command_buffer`
+// compare.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct FillClass {
   std::uint32_t pattern_size;
   std::uint64_t offset, length;
 };
-// Ends that are aligned and not, lengths around the sizes that copy loops unroll by, and long ones.
+// Offsets aligned and not, lengths around the sizes by which copy loops unroll, and long ones.
 inline constexpr FillClass kFillClasses[] = {
     {1, 0, 4},    {1, 0, 8},      {1, 3, 31},     {1, 17, 32},   {1, 1, 33}, {1, 16, 64},
     {1, 7, 1024}, {1, 31, 65536}, {2, 0, 4},      {2, 0, 8},     {2, 2, 30}, {2, 6, 32},
@@ -38,7 +38,7 @@ inline constexpr CopyClass kCopyAlignments[] = {{16, 32, 0}, {8, 24, 0}, {4, 12,
 inline constexpr std::uint64_t kCopyLengths[] = {4,   8,   16,   31,   32,    33,   64,
                                                  128, 256, 1024, 4096, 16384, 65536};
 
-// Bytes that differ from their neighbours and from page to page.
+// Bytes that differ between neighbours and between pages.
 inline ByteVector ramp(std::size_t size) {
   ByteVector bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 251);
@@ -61,8 +61,8 @@ inline void set_contents(const hal::Buffer& buffer, std::span<const std::byte> b
   std::ranges::copy(bytes, buffer.map().value().bytes().begin());
 }
 
-// Each round has a part of `all` to itself, of so many bytes, where no later one hides what it has
-// missed: the first has left the value 1 all over it, the next 2.
+// Verifies the result of work that writes round + 1 to the `size` bytes of each round's own part of
+// `all`. Because rounds share no bytes, no later round hides a missed write.
 template <class T>
 void verify_rounds(Context& t, const hal::Buffer& all, std::uint64_t size) {
   const hal::Mapping mapping = all.map().value();

@@ -79,13 +79,13 @@ void callback_of_a_destroyed_registration_does_not_run(Context& t) {
 void callback_does_not_run_after_its_registration_is_destroyed_in_a_race(Context& t) {
   for (std::uint64_t round = 1; round <= 200; ++round) {
     const Semaphore s = t.semaphore();
-    std::atomic<bool> gone = false;
+    std::atomic<bool> destroyed = false;
     Threads threads;
     {
-      auto registration = s.on_reach(1, [&](const Status&) { VERIFY(!gone); }).value();
+      auto registration = s.on_reach(1, [&](const Status&) { VERIFY(!destroyed); }).value();
       threads.start([&] { VERIFY_OK(s.signal(1)); });
       registration.reset();
-      gone = true;
+      destroyed = true;
     }
   }
 }
@@ -149,7 +149,7 @@ void every_callback_of_a_value_runs_once(Context& t) {
       }
     });
   }
-  // Some are registered before the signal, some perhaps after it.
+  // Some callbacks are registered before the signal, some perhaps after it.
   VERIFY_OK(t.queue().barrier({.signal = {{s, 1}}}));
   threads.join();
   VERIFY_UNTIL(runs == 16);
@@ -168,8 +168,8 @@ void callback_is_told_when_the_last_signaller_is_gone(Context& t) {
   VERIFY_UNTIL(runs == 1);
 }
 
-// Timepoints of others: a descriptor that becomes readable signals a semaphore, and one of a poll
-// loop hears of a value. Pipes, so that it holds on every POSIX system; an eventfd does the same.
+// A readable descriptor signals a semaphore, and a callback makes a descriptor readable for a poll
+// loop. Pipes exist on every POSIX system; an eventfd works the same way.
 void descriptors_start_work_and_hear_of_its_end(Context& t) {
   struct Pipe {
     int end[2] = {-1, -1};
@@ -189,11 +189,11 @@ void descriptors_start_work_and_hear_of_its_end(Context& t) {
     VERIFY(::read(start.end[0], &byte, 1) == 1);
     VERIFY_OK(s.signal(1));
   });
-  ::pollfd heard{ended.end[0], POLLIN, 0};
-  VERIFY_EQ(::poll(&heard, 1, 0), 0);
+  ::pollfd readable{ended.end[0], POLLIN, 0};
+  VERIFY_EQ(::poll(&readable, 1, 0), 0);
   VERIFY(::write(start.end[1], "", 1) == 1);
   constexpr auto kLimit = std::chrono::duration_cast<std::chrono::milliseconds>(kWatchdog);
-  VERIFY_EQ(::poll(&heard, 1, static_cast<int>(kLimit.count())), 1);
+  VERIFY_EQ(::poll(&readable, 1, static_cast<int>(kLimit.count())), 1);
   unsigned char code = 0xff;
   VERIFY(::read(ended.end[0], &code, 1) == 1);
   VERIFY_EQ(code, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recordings: each case by direct references and by slots, which must give the same.
+// Recordings: each case with direct references and with slots, which must give equal results.
 #include <algorithm>
 
 #include "conformance/bytes.h"
@@ -248,7 +248,7 @@ void hundred_commands_fit_between_barriers(Context& t) {
   for (std::uint32_t i = 0; i < 100; ++i) VERIFY_EQ(words.as<std::uint32_t>()[i], 99 - i);
 }
 
-// ---- Submitted often
+// ---- Repeated submission
 
 void recording_is_executed_again_and_again(Context& t) {
   const hal::Function increment = t.kernel("increment");
@@ -287,7 +287,7 @@ void recording_runs_on_both_queues_at_once(Context& t) {
   const CommandBuffer commands = recording.finish();
   const Semaphore x = t.semaphore();
   const Semaphore y = t.semaphore();
-  // All of them are submitted before the first may run.
+  // All executions are submitted before the first may run.
   for (std::uint64_t i = 1; i <= 20; ++i) {
     VERIFY_OK(t.compute().execute(
         commands, {.bindings = recording.table(), .wait = {{y, i}}, .signal = {{x, i}}}));
@@ -415,7 +415,7 @@ void parked_execution_keeps_recording_table_and_memory(Context& t) {
     VERIFY_OK(t.compute().execute(
         commands, {.bindings = recording.table(), .wait = {{gate, 1}}, .signal = {{done, 1}}}));
   }
-  const Buffer other = t.buffer(4096, 0x55);  // would take the place of freed memory
+  const Buffer other = t.buffer(4096, 0x55);  // would reuse freed memory
   VERIFY_OK(gate.signal(1));
   VERIFY_OK(done.wait(1, kWatchdog));
   const auto words = result.map().value();
@@ -440,7 +440,7 @@ void dropped_recording_frees_its_memory_only(Context& t) {
   const Buffer result = t.buffer(64);
   CommandBuffer kept;
   {
-    // Nobody has handles of these but the recordings.
+    // Only the recordings keep these buffers.
     const Buffer shared = t.buffer(64, 7);
     const Buffer own = t.buffer(64, 8);
     Recorder first(t.device()), second(t.device());
@@ -449,7 +449,7 @@ void dropped_recording_frees_its_memory_only(Context& t) {
     second.copy(shared, result).barrier().copy(own, result);
     const CommandBuffer dropped = second.finish().value();
   }
-  const Buffer others[] = {t.buffer(64, 0x55), t.buffer(64, 0x55)};  // in the place of `own`
+  const Buffer others[] = {t.buffer(64, 0x55), t.buffer(64, 0x55)};  // would reuse `own`'s memory
   VERIFY_OK(t.queue().execute_and_wait(kept, {}, kWatchdog));
   VERIFY(contents(result) == ByteVector(64, std::byte{7}));
   const std::uint64_t before = t.device().memory_statistics().allocations;

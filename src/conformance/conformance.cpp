@@ -10,7 +10,7 @@
 namespace halyard::inline v0::conformance {
 namespace {
 
-// '*' matches greedily from the left: on a mismatch the last one takes one character more.
+// Matches '*' greedily from the left: on a mismatch the last '*' takes one more character.
 bool glob_matches(std::string_view glob, std::string_view text) {
   std::size_t g = 0;
   std::size_t i = 0;
@@ -34,7 +34,8 @@ bool glob_matches(std::string_view glob, std::string_view text) {
   return g == glob.size();
 }
 
-// Two devices at least: a URI that describes one is opened twice, which gives two independent ones.
+// Opens at least two devices. A URI that describes one is opened twice, which gives two independent
+// devices.
 Result<std::vector<hal::Device>> open_devices(const std::string& uri) {
   Result<std::vector<hal::Device>> opened = hal::open_all(uri);
   if (!opened.ok() || opened->size() >= 2) return opened;
@@ -44,7 +45,7 @@ Result<std::vector<hal::Device>> open_devices(const std::string& uri) {
   return opened;
 }
 
-// The queues that cases use: the devices' own have normal priority, for another one some are made.
+// Creates the cases' queues of a priority; empty for normal priority, which the devices' own have.
 Result<std::vector<hal::Queue>> create_queues(const std::vector<hal::Device>& devices,
                                               hal::QueuePriority priority) {
   std::vector<hal::Queue> queues;
@@ -85,7 +86,7 @@ Outcome run_once(const Case& it, const Options& options, const Variant& variant,
   return {Verdict::kFailed, std::move(failures)};
 }
 
-// "the copy queue and slots": of what the case varies.
+// The values of the dimensions that the case varies over: "the copy queue and slots".
 std::string describe(Vary vary, const Variant& variant) {
   std::string text;
   const auto add = [&](Vary over, std::string_view name) {
@@ -98,7 +99,7 @@ std::string describe(Vary vary, const Variant& variant) {
   return text;
 }
 
-// Every combination of what the case varies, until one does not pass.
+// Runs every combination of values that the case varies over, until one does not pass.
 Outcome run_varied(const Case& it, const Options& options, std::string& driver) {
   for (const bool bound : {false, true}) {
     if (bound && !varies(it.vary, Vary::kBoundQueues)) continue;

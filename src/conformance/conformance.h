@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The conformance suite: what every driver must do, as cases that run against the devices of a URI.
-// `halyard verify` is its face for users, tests/conformance its face for CTest. It knows the public
-// API only, and its kernels are built in.
+// The conformance suite: the behaviour that every driver must have, as cases that run on the
+// devices of a URI. Users run it with `halyard verify`, CTest with tests/conformance. It uses the
+// public API only, and its kernels are built in.
 //
 //   for (const Case& it : cases()) {
 //     if (matches("semaphore.*", it)) print(it, run(it, {.uri = "cpu://"}));
@@ -22,7 +22,7 @@ namespace halyard::inline v0::conformance {
 
 class Context;
 
-// A case that varies is run once for each value, or combination of values, as one case.
+// The dimensions over which a case is repeated; it runs once for each combination of values.
 enum class Vary : std::uint8_t {
   kNothing = 0,
   kQueueKinds = 1,   // Context::queue() is the compute queue, then the copy queue
@@ -36,7 +36,7 @@ constexpr bool varies(Vary vary, Vary over) noexcept {
   return (static_cast<std::uint8_t>(vary) & static_cast<std::uint8_t>(over)) != 0;
 }
 
-// One fact.
+// A case: one fact, and the function that verifies it.
 struct Case {
   std::string_view suite;
   std::string_view name;  // the fact, as words joined by '_'
@@ -48,52 +48,53 @@ enum class Verdict : std::uint8_t { kPassed, kFailed, kSkipped };
 
 struct Outcome {
   Verdict verdict = Verdict::kPassed;
-  std::string message;  // why it failed, a line for each failed expectation, or was skipped
+  std::string message;  // a line for each failed expectation, or the reason for the skip
 };
 
 struct Options {
   std::string uri = "cpu://";
   std::string kernels;  // path of a .hyx to use instead of the built-in kernels
-  // Cases that repeat something, or share it among threads, do so many times as much of it.
+  // A factor for cases that repeat an action or run it on several threads.
   std::uint32_t stress = 1;
-  // Of the queues that cases submit to; others than normal ones are created for them.
+  // Priority of the queues that cases submit to; other than normal, they are created queues.
   hal::QueuePriority priority = hal::QueuePriority::kNormal;
 };
 
-// A way in which the devices of a URI can be made and used, in which all cases must hold.
+// A way to open and use the devices of a URI; every case must pass in each mode.
 struct Mode {
   std::string name;
   Options options;
   bool traced = false;  // in a process with HALYARD_PROFILE set
 };
 
-// All of them for such devices: as the URI says, with other numbers of devices and workers, other
-// placement and priorities, and traced. What the URI itself says is not varied.
+// All modes of the URI's devices: as the URI says, with other numbers of devices and workers, with
+// other placement and priorities, and traced. Options that the URI gives are not varied.
 std::vector<Mode> modes_of(const Options& options);
 
-// A case that a driver is known to fail. It is run all the same: while it fails it counts as
-// skipped, once it passes it counts as failed, so that the exclusion goes.
+// A case that a driver is known to fail. It runs nevertheless: it counts as skipped while it fails,
+// and as failed once it passes, so that the exclusion is removed.
 struct Exclusion {
   std::string_view driver;
   std::string_view glob;  // of "suite.name"
   std::string_view reason;
 };
 
-// All cases, in order of their suites. "suite.name" is unique.
+// All cases, in the order of their suites. "suite.name" is unique.
 std::span<const Case> cases();
 
-// Those of Halyard's own drivers.
+// The exclusions of Halyard's own drivers.
 std::span<const Exclusion> exclusions() noexcept;
 
-// kInvalidArgument for the first that names no driver, gives no reason or matches no case.
+// Returns kInvalidArgument for the first exclusion without a driver, a reason or a matching case.
 Status check(std::span<const Exclusion> excluded);
 
-// Whether `glob` ('*': any characters, '?': one) is all of "suite.name". An empty glob matches all.
+// True if `glob` ('*': any characters, '?': one) matches all of "suite.name", or is empty.
 bool matches(std::string_view glob, const Case& it);
 
-// Runs one case on devices of its own. Never throws for what a case does. Blocks for seconds at
-// most: every wait of a case has a deadline, and passing it is a failure that tells who waited for
-// whom. kSkipped: the driver says that such a device is not on this machine, or an exclusion.
+// Runs one case on devices of its own. Never throws, whatever the case does. Blocks for seconds at
+// most: every wait of a case has a deadline, and a wait that passes it fails and names the
+// submissions that were to signal. kSkipped: the driver reports that this machine has no such
+// device, or the case is excluded.
 Outcome run(const Case& it, const Options& options,
             std::span<const Exclusion> excluded = exclusions());
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a case is written with: its devices, its queue, its kernels, and expectations.
+// Context: the devices, queues, kernels and expectations of one case.
 //
-// An expectation that does not hold is recorded with its place and values, and the case goes on;
-// any thread may expect. Where a case cannot go on, let Result::value() or check() throw.
+// A failed expectation is recorded with its place and values, and the case continues. Any thread
+// may verify expectations. A case that cannot continue lets Result::value() or check() throw.
 #pragma once
 
 #include <fmt/core.h>
@@ -27,17 +27,17 @@
 
 namespace halyard::inline v0::conformance {
 
-// The deadline of every wait. Far beyond what a case needs on a loaded machine under a sanitizer.
+// The deadline of every wait: far beyond the time of a case on a loaded machine under a sanitizer.
 inline constexpr std::chrono::seconds kWatchdog{20};
-// How long a case looks whether something happens that must not.
+// How long a case watches for an event that must not happen.
 inline constexpr std::chrono::milliseconds kAWhile{2};
 
-// Not an exception of the case's subject: ends a case as skipped.
+// Thrown by a case to end as skipped.
 struct Skip {
   std::string reason;
 };
 
-// Of what a case varies, one combination.
+// One combination of the values that a case varies over.
 struct Variant {
   hal::QueueKind kind = hal::QueueKind::kCompute;
   bool indirect = false;
@@ -54,25 +54,25 @@ class Context {
         options_(options),
         variant_(variant) {}
 
-  // At least two, of one runtime.
+  // There are at least two devices, of one runtime.
   const hal::Device& device(std::size_t index = 0) const { return devices_[index]; }
   const std::string& uri() const noexcept { return options_.uri; }
-  // Whether both devices use each other's memory.
+  // True if both devices use each other's memory.
   bool shares_memory() const noexcept {
     return devices_[0].can_access(devices_[1]) && devices_[1].can_access(devices_[0]);
   }
   // Skips the case where device `user` cannot use memory of device `owner`.
   void needs_access(std::size_t user, std::size_t owner) const;
-  // Skips it where dispatches do not read their counts from memory.
+  // Skips the case where dispatches do not read their counts from memory.
   void needs_indirect_dispatch() const;
-  // Gives up the case's handles of its devices.
+  // Drops the case's handles of its devices.
   void drop_devices() {
     executables_.clear();
     queues_.clear();
     devices_.clear();
   }
 
-  // Of the kind that the case varies over; compute if it does not.
+  // The queue of the kind that the case varies over; the compute queue if it does not.
   hal::Queue queue(std::size_t device = 0) const { return queue(device, variant_.kind); }
   hal::Queue compute(std::size_t device = 0) const {
     return queue(device, hal::QueueKind::kCompute);
@@ -88,7 +88,7 @@ class Context {
   bool indirect() const noexcept { return variant_.indirect; }
   bool bound() const noexcept { return variant_.bound; }
 
-  // How often to repeat something that is to be repeated so often; how many threads are to do it.
+  // The numbers of repetitions and of threads, scaled by Options::stress.
   std::uint32_t rounds(std::uint32_t count) const noexcept { return count * options_.stress; }
   std::uint32_t threads(std::uint32_t count) const noexcept {
     return count * std::min(options_.stress, 4u);
@@ -99,9 +99,9 @@ class Context {
   }
   std::vector<hal::Semaphore> semaphores(std::size_t count) const;
 
-  // Host-visible memory, every byte `byte`.
+  // Allocates host-visible memory and sets every byte to `byte`.
   hal::Buffer buffer(std::uint64_t size, std::uint8_t byte = 0, std::size_t device = 0) const;
-  // The same with these elements.
+  // Allocates host-visible memory with these elements.
   template <class T>
   hal::Buffer buffer_of(std::span<const T> values, std::size_t device = 0) const {
     hal::Buffer made = buffer(values.size_bytes(), 0, device);
@@ -109,13 +109,13 @@ class Context {
     return made;
   }
 
-  // The suite's kernels, loaded for a device.
+  // The suite's kernels, loaded for a device on first use.
   const hal::Executable& executable(std::size_t device = 0);
   hal::Function kernel(std::string_view name, std::size_t device = 0) {
     return executable(device).function(name).value();
   }
 
-  // Submits it by `submit(SubmitInfo)` and waits until it has ended. Throws its error.
+  // Submits by `submit(SubmitInfo)` and waits until the submission ends. Throws its error.
   template <class F>
   void finish(F&& submit) const {
     const hal::Semaphore done = semaphore();
@@ -123,7 +123,7 @@ class Context {
     check(done.wait(1, kWatchdog));
   }
 
-  // Yields until it holds; a failure with the dump when the watchdog's time has passed.
+  // Yields until `holds()`. Past the watchdog's time it records a failure with the dump.
   template <class F>
   bool until(F&& holds, const char* file, int line, const char* text) {
     const auto end = std::chrono::steady_clock::now() + kWatchdog;
@@ -138,7 +138,7 @@ class Context {
   }
 
   void fail(const char* file, int line, std::string text);
-  // Empty when all expectations held.
+  // Empty if all expectations held.
   std::string failures() const;
 
  private:
@@ -155,7 +155,7 @@ class Context {
   std::size_t failure_count_ = 0;
 };
 
-// A recording whose references are direct, or slots of a table that execute() gives.
+// A recording with direct references, or with slots of a binding table that execute() takes.
 class Recording {
  public:
   explicit Recording(const Context& t, std::size_t device = 0)
@@ -164,14 +164,14 @@ class Recording {
   hal::Recorder* operator->() noexcept { return &recorder_; }
   hal::BindingRef ref(const hal::Buffer& buffer, std::uint64_t offset = 0,
                       std::uint64_t length = hal::kWholeSize);
-  // All of it, with its length: a copy between slots needs one.
+  // The whole buffer, with an explicit length, which a copy between slots needs.
   hal::BindingRef whole(const hal::Buffer& buffer) { return ref(buffer, 0, buffer.size()); }
 
   // Ends the recording.
   hal::CommandBuffer finish() { return recorder_.finish().value(); }
-  // What to execute it with.
+  // The binding table for execute().
   const std::vector<hal::BufferRange>& table() const noexcept { return table_; }
-  // Ends it, executes it once on Context::queue() and waits for that.
+  // Ends the recording, executes it once on Context::queue() and waits for that.
   void run();
 
  private:
@@ -182,7 +182,7 @@ class Recording {
   std::vector<hal::Buffer> buffers_;
 };
 
-// Threads that are joined before the objects they use go.
+// Threads, joined when this is destroyed: declare it after the objects that they use.
 class Threads {
  public:
   template <class F>
@@ -196,7 +196,6 @@ class Threads {
 };
 
 // ---- Expectations
-// ---------------------------------------------------------------------------------
 
 inline const Status& status_of(const Status& status) { return status; }
 template <class T>
@@ -237,7 +236,7 @@ template <class A, class B>
 void verify_code(Context& t, const char* file, int line, const char* text, const Status& status,
                  StatusCode expected);
 
-// Macros, for the place and the text. `t` is the case's Context.
+// Macros, because they record place and text. `t` is the case's Context.
 #define VERIFY(condition)                                     \
   do {                                                        \
     if (!(condition)) t.fail(__FILE__, __LINE__, #condition); \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Debug groups: names for the parts of a recording, which change nothing of what it does.
+// Debug groups: names for the parts of a recording, without effect on its results.
 #include "conformance/bytes.h"
 #include "conformance/context.h"
 #include "conformance/suites.h"
@@ -97,10 +97,10 @@ void end_without_a_begin_fails_the_finish(Context& t) {
   Recorder later(t.device());
   later.begin_debug_group("once").end_debug_group().barrier().end_debug_group();
   VERIFY_CODE(later.finish(), kFailedPrecondition);
-  // A begin afterwards mends nothing: the first error sticks.
-  Recorder mended(t.device());
-  mended.end_debug_group().begin_debug_group("late");
-  VERIFY_CODE(mended.finish(), kFailedPrecondition);
+  // A later begin does not help: the first error sticks.
+  Recorder late_begin(t.device());
+  late_begin.end_debug_group().begin_debug_group("late");
+  VERIFY_CODE(late_begin.finish(), kFailedPrecondition);
 }
 
 void finished_recorder_ignores_groups(Context& t) {

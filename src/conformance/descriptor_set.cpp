@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptor sets: how they reach a kernel, who shares and keeps what, and what is refused.
+// Descriptor sets: how a kernel receives them, sharing, lifetime, refused uses.
 #include <limits>
 #include <utility>
 
@@ -29,8 +29,7 @@ constexpr StatusCode kOutOfRange = StatusCode::kOutOfRange;
 constexpr StatusCode kPermissionDenied = StatusCode::kPermissionDenied;
 constexpr StatusCode kFailedPrecondition = StatusCode::kFailedPrecondition;
 
-// ---- How sets reach a kernel
-// --------------------------------------------------------------------------------------------------
+// ---- Sets as kernel arguments
 
 void set_and_push_constants_reach_the_kernel(Context& t) {
   const Buffer x = numbers(t);
@@ -46,7 +45,7 @@ void set_and_push_constants_reach_the_kernel(Context& t) {
   VERIFY(holds(y, 3, 7));
 }
 
-// sum_of_eight weighs its inputs by their places.
+// sum_of_eight weighs each input by its position.
 void bindings_go_by_set_then_by_number(Context& t) {
   Buffer digits[8];
   for (std::uint8_t i = 0; i < 8; ++i) {
@@ -55,7 +54,7 @@ void bindings_go_by_set_then_by_number(Context& t) {
   }
   const Buffer y = t.buffer(4);
   constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
-  // Sparse numbers, in no order; set 1 has none.
+  // Sparse numbers in arbitrary order; set 1 has no bindings.
   const DescriptorSetLayout first = set_layout(t, {{kLast}, {0}, {900}, {7}, {8}});
   const DescriptorSetLayout none = set_layout(t, {});
   const DescriptorSetLayout last = set_layout(t, {{3}, {2}, {1}, {400}});
@@ -140,7 +139,6 @@ void indirect_dispatch_takes_what_is_bound(Context& t) {
 }
 
 // ---- Sharing and lifetime
-// --------------------------------------------------------------------------------------------------
 
 void one_set_serves_many_recordings_and_kernels(Context& t) {
   const InPlace of(t);
@@ -235,8 +233,7 @@ void set_with_a_deallocated_buffer_is_refused(Context& t) {
   VERIFY_OK(s.wait(3, kWatchdog));
 }
 
-// ---- What is refused
-// --------------------------------------------------------------------------------------------------
+// ---- Refused uses
 
 void set_layout_with_a_number_twice_is_refused(Context& t) {
   const auto create = [&](View<DescriptorBinding> bindings) {

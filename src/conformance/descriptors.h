@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the suites `descriptor_set` and `pipeline_layout` are written with.
+// Helpers of the suites `descriptor_set` and `pipeline_layout`.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ inline hal::DescriptorSet set_of(const Context& t, const hal::DescriptorSetLayou
   return t.device().create_descriptor_set(layout, descriptors).value();
 }
 
-// Numbered from `first` on.
+// A buffer of kCount consecutive numbers, starting at `first`.
 inline hal::Buffer numbers(const Context& t, std::int32_t first = 0) {
   std::int32_t values[kCount];
   std::iota(std::begin(values), std::end(values), first);
@@ -55,7 +55,7 @@ std::vector<T> values_of(const hal::Buffer& buffer) {
   return {mapping.as<T>().begin(), mapping.as<T>().end()};
 }
 
-// Whether `buffer` has scale * i + offset at i.
+// True if element i of `buffer` is scale * i + offset, for all i.
 inline bool holds(const hal::Buffer& buffer, std::int32_t scale, std::int32_t offset) {
   const std::vector<std::int32_t> values = values_of<std::int32_t>(buffer);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -64,7 +64,7 @@ inline bool holds(const hal::Buffer& buffer, std::int32_t scale, std::int32_t of
   return true;
 }
 
-// The signature of scale_and_offset, x in set 0 and y in set 1.
+// The layout of scale_and_offset: x in set 0, y in set 1.
 struct TwoSets {
   explicit TwoSets(const Context& t)
       : in(set_layout(t, {{0, kernel::Access::kRead}})),
@@ -74,7 +74,7 @@ struct TwoSets {
   hal::PipelineLayout layout;
 };
 
-// The signature of negate and twice.
+// The layout of negate and twice.
 struct InPlace {
   explicit InPlace(const Context& t)
       : set(set_layout(t, {{0}})), layout(pipeline_layout(t, {set}, sizeof kCount)) {}
@@ -88,7 +88,7 @@ inline Status run(Context& t, hal::Recorder& recorder) {
   return t.compute().execute_and_wait(*commands, {}, kWatchdog);
 }
 
-// The status of a recording with what `record(recorder)` adds.
+// The status of a recording whose commands `record(recorder)` adds.
 template <class F>
 Status recorded(Context& t, F&& record) {
   hal::Recorder recorder(t.device());

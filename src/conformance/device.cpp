@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Devices: how they are found and opened, what they say, and when they close.
+// Devices: discovery, opening, description, closing.
 #include <algorithm>
 #include <atomic>
 
@@ -220,7 +220,7 @@ void closed_device_leaves_the_others_alone(Context& t) {
   }
 }
 
-// ---- Explaining
+// ---- Dumps and messages
 
 void dump_names_what_a_parked_submission_waits_for(Context& t) {
   const Semaphore gate = t.device().create_semaphore(0, "the gate").value();
@@ -233,7 +233,7 @@ void dump_names_what_a_parked_submission_waits_for(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
-// Also where other devices have more to tell than a message holds.
+// Holds also if the waits of other devices exceed the length of a message.
 void passed_deadline_tells_who_was_to_signal(Context& t) {
   const Semaphore other = t.device().create_semaphore(0, "another gate").value();
   std::vector<Device> devices;

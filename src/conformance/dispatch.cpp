@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dispatch: grids, bindings, constants, and what a kernel sees.
+// Dispatches: grids, bindings, constants, and the kernel's view of them.
 #include <algorithm>
 #include <numeric>
 
@@ -163,7 +163,7 @@ void every_item_sees_its_place_in_three_dimensions(Context& t) {
 }
 
 void kernel_sees_the_number_of_groups(Context& t) {
-  // Each group writes its own copy of the three numbers.
+  // Each group writes its own copy of the three counts.
   const Buffer out = t.buffer(4 * 3 * 24);
   dispatch(t, t.kernel("group_counts"), {.groups = {4, 3, 2}}, {out});
   const auto y = words(out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // embed_kernels <file.hyk> <file.cpp>: compiles the suite's kernels and writes them as the source
-// of built_in_kernels(). A program of the build: the halyard command, which could compile them too,
-// has the suite inside.
+// of built_in_kernels(). It is a program of the build, because the halyard command contains the
+// suite and so cannot compile its kernels.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -20,7 +20,7 @@ using hal::Semaphore;
 
 constexpr StatusCode kFailedPrecondition = StatusCode::kFailedPrecondition;
 
-// A recording of one command for one event.
+// Recordings of one command: it sets, resets or waits for the event.
 CommandBuffer setting(const Context& t, const Event& event) {
   return Recorder(t.device()).set_event(event).finish().value();
 }
@@ -31,7 +31,7 @@ CommandBuffer waiting(const Context& t, const Event& event) {
   return Recorder(t.device()).wait_event(event).finish().value();
 }
 
-// ---- In one recording
+// ---- Within one recording
 
 void what_follows_a_wait_comes_after_what_stands_before_its_set(Context& t) {
   const Event event = t.device().create_event().value();
@@ -132,7 +132,7 @@ void waiting_recording_runs_after_the_setting_one(Context& t) {
   const CommandBuffer producing = produce.finish();
   const CommandBuffer consuming = consume.finish();
   const Semaphore s = t.semaphore();
-  // On every pair of the device's queues.
+  // For every pair of the device's queues.
   std::uint64_t value = 0;
   for (const hal::Queue& first : {t.compute(), t.copy_queue()}) {
     for (const hal::Queue& second : {t.compute(), t.copy_queue()}) {
@@ -187,7 +187,7 @@ void wait_fails_with_the_submission_that_was_to_set(Context& t) {
   const Status status = done.wait(1, kWatchdog);
   VERIFY_CODE(status, StatusCode::kDataLoss);
   VERIFY(status.message().find("no input") != std::string_view::npos);
-  // The event can be set again.
+  // The event can be set again after the failure.
   const Semaphore again = t.semaphore();
   VERIFY_OK(t.queue().execute(setting(t, event), {.signal = {{again, 1}}}));
   VERIFY_OK(t.queue().execute_and_wait(waiting(t, event), {.wait = {{again, 1}}}, kWatchdog));
@@ -251,7 +251,7 @@ void threads_use_events_of_their_own_and_one_of_all(Context& t) {
       for (std::uint64_t i = 1; i <= 200; ++i) {
         VERIFY_OK(queue.execute(set, {.signal = {{s, i}}}));
         VERIFY_OK(queue.execute_and_wait(wait_own, {.wait = {{s, i}}}, kWatchdog));
-        // Mostly it is another thread that has set it last.
+        // Usually another thread has set it last.
         const Status status = queue.execute_and_wait(wait_shared, {.wait = {{s, i}}}, kWatchdog);
         if (status.ok()) continue;
         VERIFY_CODE(status, kFailedPrecondition);
@@ -260,10 +260,10 @@ void threads_use_events_of_their_own_and_one_of_all(Context& t) {
     });
   }
   threads.join();
-  VERIFY(refused < 800);  // the last to set it finds it set
+  VERIFY(refused < 800);  // the thread that set it last finds it set
 }
 
-// Each execution has its own state of the event: none goes on by the set of another.
+// Each execution has its own state of the event: no execution continues by another's set.
 void threads_execute_one_recording_with_an_event_at_once(Context& t) {
   constexpr std::size_t kSize = 100000;
   const Event event = t.device().create_event().value();
@@ -288,7 +288,7 @@ void threads_execute_one_recording_with_an_event_at_once(Context& t) {
 
 // ---- Misuse
 
-// Its wait is refused, and nothing comes of its submission.
+// Verifies that a wait for the event is refused, and that the submission signals nothing.
 void verify_refused(Context& t, const Event& event, hal::Points wait) {
   const Semaphore done = t.semaphore();
   VERIFY_CODE(t.queue().execute(waiting(t, event), {.wait = wait, .signal = {{done, 1}}}),
@@ -307,7 +307,7 @@ void wait_for_what_nobody_has_set_is_refused(Context& t) {
   for (const std::string_view part : {"queue", "execute", "command 0 (wait_event)"}) {
     VERIFY(status.message().find(part) != std::string_view::npos);
   }
-  // Setting it afterwards, in the same recording, does not help the wait before.
+  // A later set in the same recording does not serve an earlier wait.
   Recorder recorder(t.device());
   recorder.wait_event(event).set_event(event);
   const CommandBuffer late = recorder.finish().value();
@@ -320,7 +320,7 @@ void wait_that_does_not_wait_on_the_setting_submission_is_refused(Context& t) {
   const Semaphore set = t.semaphore();
   const Semaphore other = t.semaphore(100);
   VERIFY_OK(t.queue().execute(setting(t, event), {.signal = {{set, 5}}}));
-  VERIFY_OK(set.wait(5, kWatchdog));  // on the host, which is not the submission's wait
+  VERIFY_OK(set.wait(5, kWatchdog));  // a wait of the host, not of the submission
   verify_refused(t, event, {});
   verify_refused(t, event, {{set, 4}});
   verify_refused(t, event, {{other, 100}});
@@ -342,7 +342,7 @@ void wait_after_a_submission_that_resets_is_refused(Context& t) {
   verify_refused(t, event, {{s, 2}});
   VERIFY_OK(t.queue().execute(setting(t, event), {.wait = {{s, 2}}, .signal = {{s, 3}}}));
   VERIFY_OK(t.queue().execute_and_wait(waiting(t, event), {.wait = {{s, 3}}}, kWatchdog));
-  // A recording that sets and resets leaves it reset.
+  // A recording that sets and then resets leaves the event reset.
   Recorder recorder(t.device());
   recorder.set_event(event).wait_event(event).reset_event(event);
   VERIFY_OK(t.queue().execute(recorder.finish().value(), {.signal = {{s, 4}}}));
@@ -352,7 +352,8 @@ void wait_after_a_submission_that_resets_is_refused(Context& t) {
 void refused_submission_leaves_the_event_as_it_was(Context& t) {
   const Event event = t.device().create_event().value();
   const Semaphore s = t.semaphore();
-  // Not set: a signal at the value, and one that is waited for, are refused.
+  // A refused submission does not set the event: here its signal is not above the value; below, it
+  // also waits for the point that it signals.
   VERIFY_CODE(t.queue().execute(setting(t, event), {.signal = {{s, 0}}}),
               StatusCode::kInvalidArgument);
   verify_refused(t, event, {{s, 0}});

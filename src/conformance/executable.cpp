@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executables: what a .hyx file says of its kernels, and files that are damaged.
+// Executables: the reflection of a .hyx file's kernels, and damaged files.
 #include <algorithm>
 #include <array>
 
@@ -137,7 +137,7 @@ void function_keeps_its_executable(Context& t) {
   const hal::Semaphore done = t.semaphore();
   VERIFY_OK(t.compute().dispatch(function, {.items = {1}}, {x}, {std::uint32_t{1}},
                                  {.signal = {{done, 1}}}));
-  function = {};  // the submission keeps it now
+  function = {};  // from here on only the submission keeps the executable
   VERIFY_OK(done.wait(1, kWatchdog));
   VERIFY_EQ(x.map().value().as<std::uint32_t>()[0], 1u);
 }
@@ -164,7 +164,7 @@ void truncated_file_is_damaged(Context& t) {
   const auto image = built_in_kernels();
   const std::size_t step = std::max<std::size_t>(1, image.size() / 300);
   for (std::size_t size = 0; size < image.size(); size += size < 256 ? 1 : step) {
-    // A copy, so that a read beyond the end is seen by a sanitizer.
+    // A copy, so that a sanitizer detects a read beyond the end.
     const std::vector<std::byte> part(image.begin(), image.begin() + size);
     if (!damaged(t.device().load(part, "part"))) {
       t.fail(__FILE__, __LINE__, fmt::format("the first {} of {} bytes", size, image.size()));
@@ -172,7 +172,7 @@ void truncated_file_is_damaged(Context& t) {
   }
 }
 
-// Whatever a changed byte does, it is an error by name or a file that loads; it is not run.
+// A changed byte gives a named error or a file that loads; the loaded file is not run.
 void changed_bytes_are_an_error_or_loaded(Context& t) {
   const auto image = built_in_kernels();
   std::vector<std::byte> copy(image.begin(), image.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable caches: what is shared and what is not, errors, folders that cannot be used.
+// Executable caches: what they share and what not, errors, unusable folders.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ using hal::Executable;
 using hal::ExecutableCache;
 using hal::Function;
 
-// A folder of the case's own.
+// A temporary folder of the case.
 class Folder {
  public:
   Folder() {
@@ -87,7 +87,7 @@ void file_that_changed_is_another_executable(Context& t) {
   const ExecutableCache cache = cache_of(t, folder);
   const std::string path = folder.write_kernels("a.hyx");
   const Executable first = cache.load(path).value();
-  // A byte behind the contents belongs to the file, whether or not it is then still a sound one.
+  // A byte after the contents belongs to the file, whether or not the file is still valid with it.
   std::ofstream(path, std::ios::binary | std::ios::app).put('\0');
   const Result<Executable> second = cache.load(path);
   VERIFY(!second.ok() || !(*second == first));
@@ -109,7 +109,7 @@ void caches_and_devices_share_nothing(Context& t) {
 void cached_kernels_run(Context& t) {
   const Folder folder;
   const ExecutableCache cache = cache_of(t, folder);
-  // Made, shared, and made again.
+  // Prepared, shared, and prepared again.
   Executable held = cache.load(built_in_kernels(), "k").value();
   VERIFY_EQ(incremented(t, held.function("increment").value()), 1u);
   VERIFY_EQ(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Failure and cancellation: who is told, who is not, and that nothing else is harmed.
+// Failure and cancellation: which signals fail, which do not, and that other work is unharmed.
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -86,7 +86,7 @@ void failure_travels_down_a_chain_over_all_queues(Context& t) {
   for (const Semaphore& each : s) verify_is_cause(t, each.wait(1, kWatchdog));
 }
 
-// What each operation would have changed stays as it is.
+// The target of each operation keeps its contents.
 void operation_whose_wait_fails_does_not_run(Context& t) {
   const hal::Function increment = t.kernel("increment");
   const Buffer source = t.buffer(4, 0x77);
@@ -143,10 +143,10 @@ void every_kind_of_waiter_is_told_the_first_cause(Context& t) {
   const Semaphore done = t.semaphore();
   const Semaphore never = t.semaphore();
   VERIFY_OK(t.queue().barrier({.wait = {{gate, 1}}, .signal = {{done, 1}}}));
-  std::atomic<int> told = 0;
+  std::atomic<int> callback_runs = 0;
   const auto registration = done.on_reach(1, [&](const Status& status) {
     verify_is_cause(t, status);
-    ++told;
+    ++callback_runs;
   });
   Threads threads;
   threads.start([&] { verify_is_cause(t, done.wait(1, kWatchdog)); });
@@ -157,7 +157,7 @@ void every_kind_of_waiter_is_told_the_first_cause(Context& t) {
   gate.fail(cause());
   done.fail(Status(StatusCode::kInternal, "a later one"));
   threads.join();
-  VERIFY_UNTIL(told == 1);
+  VERIFY_UNTIL(callback_runs == 1);
   verify_is_cause(t, done.query().status());
 }
 
@@ -171,7 +171,7 @@ void failure_crosses_devices(Context& t) {
   VERIFY_OK(t.device(1).status());
 }
 
-// ---- Whom failure does not reach
+// ---- Work that failure does not reach
 
 void failed_submission_leaves_its_queue_usable(Context& t) {
   const Buffer buffer = t.buffer(4);

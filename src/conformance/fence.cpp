@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fences, and queues that are waited for as a whole.
+// Fences, and waits for whole queues.
 #include <atomic>
 #include <thread>
 
@@ -126,7 +126,7 @@ void empty_fence_handle_is_an_error(Context& t) {
   VERIFY_CODE(nothing.signal(), StatusCode::kInvalidArgument);
   VERIFY_CODE(nothing.insert({t.semaphore(), 1}), StatusCode::kInvalidArgument);
   VERIFY_CODE(Fence::create().value().extend(nothing), StatusCode::kInvalidArgument);
-  nothing.fail(Status(StatusCode::kInternal, "nobody"));
+  nothing.fail(Status(StatusCode::kInternal, "no effect"));
 }
 
 void fence_is_filled_by_many_threads(Context& t) {
@@ -144,7 +144,7 @@ void fence_is_filled_by_many_threads(Context& t) {
   for (const Point& point : fence.points()) VERIFY_EQ(point.value(), 4u);
 }
 
-// --- queues as a whole ---------------------------------------------------------------------------
+// ---- Waits for whole queues
 
 void queue_without_work_is_idle(Context& t) {
   VERIFY_OK(t.queue().wait_idle(kNow));
@@ -216,7 +216,7 @@ void wait_idle_of_one_thread_does_not_stop_another_that_submits(Context& t) {
   check(t.queue().barrier({.wait = {{gate, 1}}}));
   std::jthread waiter([&] { VERIFY_OK(t.queue().wait_idle(kWatchdog)); });
   VERIFY_CODE(done.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
-  // What this thread submits waits for nobody, and opens the other's gate.
+  // This thread's submissions run without the other thread's, and open its gate.
   check(t.queue().barrier({.wait = {{done, 0}}, .signal = {{done, 1}}}));
   VERIFY_OK(done.wait(1, kWatchdog));
   check(t.queue().barrier({.wait = {{done, 1}}, .signal = {{gate, 1}}}));

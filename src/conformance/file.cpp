@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Transfers between files and buffers: which bytes, in what order, and what fails.
+// Transfers between files and buffers: which bytes, in what order, and failures.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ using hal::FileCreation;
 using hal::Semaphore;
 using hal::SubmitInfo;
 
-// A file of its own for a case, gone with it.
+// A temporary file of a case; removed with this object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::span<const std::byte> bytes = {}) {
@@ -129,7 +129,7 @@ void transfers_stand_in_order_with_device_work(Context& t) {
   const auto step = [&s](std::uint64_t value) {
     return std::pair{hal::Point(s, value), hal::Point(s, value + 1)};
   };
-  // Last first, so that nothing but the semaphore orders them.
+  // The last step first, so that only the semaphore orders the steps.
   const auto [w4, s5] = step(4);
   VERIFY_OK(t.queue().copy(buffer, result, {.wait = {w4}, .signal = {s5}}));
   const auto [w3, s4] = step(3);

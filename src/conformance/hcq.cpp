@@ -11,7 +11,7 @@
 namespace halyard::inline v0::conformance {
 namespace {
 
-// How a driver's hardware queues are opened: a line for each driver that has them.
+// The functions that open a driver's hardware queues and load kernels for them.
 struct Backend {
   std::string_view driver;
   Result<std::unique_ptr<hcq::Device>> (*open)(unsigned workers);
@@ -45,7 +45,7 @@ Hardware::Hardware(Context& t) : bound_(t.bound()) {
 hcq::Allocator& Hardware::allocator(std::size_t index) {
   std::optional<hcq::Allocator>& made = allocators_[index];
   if (!made) {
-    // Small: most cases copy some hundred bytes.
+    // Small slots: most cases copy some hundred bytes.
     made =
         hcq::Allocator::create(device(index), {.batch_size = 64 << 10, .batch_count = 4}).value();
   }

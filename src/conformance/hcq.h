@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the suites `hcq_...` are written with: the hardware queues of a driver, by hcq's public
-// interface.
+// Helpers of the suites `hcq_...`: the hardware queues of a driver, by hcq's public interface.
 #pragma once
 
 #include <atomic>
@@ -22,29 +21,29 @@
 
 namespace halyard::inline v0::conformance {
 
-// Two devices of the driver that the case's devices have, with as many workers. Throws Skip where
-// it has no hardware queues in hcq.
+// Two devices of the same driver as the case's devices, with as many workers. Throws Skip if the
+// driver has no hardware queues in hcq.
 class Hardware {
  public:
   explicit Hardware(Context& t);
 
   hcq::Device& device(std::size_t index = 0) const { return *devices_[index]; }
   hcq::Allocator& allocator(std::size_t index = 0);
-  // One of the suite's kernels.
+  // A kernel of the suite.
   hcq::Program program(std::string_view kernel) const;
   hcq::Signal signal(std::uint64_t initial = 0) const {
     return devices_[0]->create_signal(initial).value();
   }
 
-  // A number for custom commands to work on, 0; it outlives the devices, whatever a case leaves
-  // queued.
+  // A number for custom commands, 0 at first. It outlives the devices, so commands that a case
+  // leaves queued may still use it.
   std::atomic<std::uint64_t>& cell() { return cells_.emplace_back(0); }
 
-  // Binds the queue to its device if the case is about bound ones.
+  // Binds the queue to its device if the case's variant has bound queues.
   void prepare(hcq::CommandQueue& q, std::size_t device = 0) const {
     if (bound_) check(q.bind(*devices_[device]));
   }
-  // Prepares and submits it.
+  // Prepares and submits the queue.
   Status submit(hcq::CommandQueue& q, std::size_t device = 0) const {
     prepare(q, device);
     return q.submit(*devices_[device]);
@@ -59,7 +58,7 @@ class Hardware {
   std::optional<hcq::Allocator> allocators_[2];
 };
 
-// body(Hardware&, make): make() is an empty queue of the kind that the case varies over.
+// Calls body(Hardware&, make); make() returns an empty queue of the kind that the case varies over.
 template <class F>
 void with_queue(Context& t, F&& body) {
   Hardware h(t);
@@ -70,7 +69,7 @@ void with_queue(Context& t, F&& body) {
   }
 }
 
-// 32-bit words in the memory of a device. They are there when the constructor returns.
+// 32-bit words in the memory of a device, written before the constructor returns.
 class Words {
  public:
   Words(Hardware& h, const std::vector<std::uint32_t>& values, std::size_t device = 0);
@@ -80,7 +79,7 @@ class Words {
     return {buffer().va_addr + 4 * first, 4 * count};
   }
   std::uint64_t address() const noexcept { return buffer().va_addr; }
-  // After all that the device's timeline stands for.
+  // Reads after all work on the device's timeline.
   std::vector<std::uint32_t> read() const;
   std::uint32_t read(std::size_t index) const { return read()[index]; }
 
@@ -100,7 +99,7 @@ std::uint64_t address_of(T& object) {
   return reinterpret_cast<std::uintptr_t>(&object);
 }
 
-// Waits on the host; a failure with both values when the watchdog's time has passed.
+// Waits on the host; past the watchdog's time it records a failure with both values.
 #define VERIFY_SIGNALLED(signal, value) VERIFY_OK((signal).wait((value), kWatchdog))
 
 }  // namespace halyard::inline v0::conformance

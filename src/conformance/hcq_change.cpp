@@ -17,7 +17,7 @@ using hcq::Signal;
 using hcq::Symbol;
 using hcq::SymbolTable;
 
-// words[0] is set to words[1].
+// Stores words[1] at the address words[0].
 const hcq::CustomCommand kStore{"store", [](const std::uint64_t* words) {
                                   *reinterpret_cast<std::atomic<std::uint64_t>*>(words[0]) =
                                       words[1];
@@ -297,7 +297,7 @@ void last_of_several_updates_wins_and_persists(Context& t) {
   });
 }
 
-// ---- What is refused
+// ---- Refused uses
 
 void values_that_are_not_given_are_refused(Context& t) {
   with_queue(t, [&](Hardware& h, auto make) {

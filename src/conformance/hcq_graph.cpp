@@ -21,7 +21,7 @@ using Values = std::vector<std::uint32_t>;
 
 GraphBuffer all(const Words& words) { return GraphBuffer(words.buffer()); }
 
-// Steps y = scale * x + offset, of which no two orders give the same.
+// Records steps y = scale * x + offset; different orders of steps give different results.
 class Steps {
  public:
   explicit Steps(Hardware& h) : scale_(h.program("scale_and_offset")) {}
@@ -109,7 +109,7 @@ void partial_write_leaves_the_rest_its_own(Context& t) {
   const Words x(h, Values(3000, 1)), y(h, Values(3000)), z(h, Values(3000));
   GraphRecorder recorder;
   steps.record(recorder, h.device(0), x, y, 2, 0);
-  // The middle is another's; both ends are still what the first call wrote.
+  // Another call writes the middle; both ends still have what the first call wrote.
   steps.record(recorder, h.device(1), all(x).slice(0, 4000), all(y).slice(4000, 4000), 3, 0);
   recorder.copy(h.device(0), all(z), all(y), 12'000);
   Graph graph = recorder.finish().value();
@@ -202,7 +202,7 @@ void random_graphs_give_what_the_host_gives(Context& t) {
   }
 }
 
-// ---- What changes between replays
+// ---- Inputs that change between replays
 
 void each_replay_takes_its_own_inputs(Context& t) {
   Hardware h(t);
@@ -244,7 +244,7 @@ void values_change_constants_and_sizes(Context& t) {
 
 // ---- Order between replays and other work
 
-// Waits on `device` until the host raises the gate.
+// Makes `device` wait until the host raises the gate.
 void hold(Hardware& h, std::size_t device, const Signal& gate) {
   ComputeQueue q;
   q.wait(gate, 1).signal(h.device(device).next_timeline());
@@ -283,8 +283,7 @@ void work_after_a_replay_follows_all_of_it(Context& t) {
   for (int i = 0; i < 10; ++i) {
     VERIFY_OK(graph.replay({}, kWatchdog));
     expected *= 7;
-    VERIFY(z.read() ==
-           Values(5000, expected));  // through device 0, which is not the one that copies
+    VERIFY(z.read() == Values(5000, expected));  // read through device 0, while device 1 copies
   }
 }
 
@@ -403,7 +402,7 @@ void profile_tells_when_each_call_ran(Context& t) {
   VERIFY(times[1].end <= after);
 }
 
-// ---- What is refused
+// ---- Refused uses
 
 void wrong_recordings_are_refused(Context& t) {
   Hardware h(t);

@@ -15,7 +15,7 @@ using hcq::Allocator;
 using hcq::Memory;
 using hcq::Signal;
 
-// Blocks the timeline of a device until it is opened, or goes.
+// Blocks the timeline of a device until it is opened or destroyed.
 class Gate {
  public:
   explicit Gate(const Hardware& h) : signal_(h.signal()) {
@@ -204,7 +204,7 @@ void memory_outlives_its_allocator(Context& t) {
   VERIFY(back == ramp(64));
 }
 
-// ---- What is refused
+// ---- Refused uses
 
 void impossible_memory_is_resource_exhausted_with_its_size(Context& t) {
   Hardware h(t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hardware queues: order between queues and devices, back-pressure, lifetimes, threads.
+// Hardware queues: order between queues and devices, backpressure, lifetimes, threads.
 #include <atomic>
 #include <random>
 
@@ -16,7 +16,7 @@ using hcq::CopyQueue;
 using hcq::Program;
 using hcq::Signal;
 
-// Counts in host memory.
+// Increments a counter in host memory.
 const hcq::CustomCommand kCount{"count", [](const std::uint64_t* words) {
                                   ++*reinterpret_cast<std::atomic<std::uint64_t>*>(words[0]);
                                 }};
@@ -51,7 +51,7 @@ void signals_order_the_queues_of_two_devices(Context& t) {
       first.wait(back, i - 1).custom(kCount, {address_of(count)}).signal(there, i);
       auto second = make();
       second.wait(there, i).custom(kCount, {address_of(count)}).signal(back, i);
-      VERIFY_OK(h.submit(second, 1));  // before what it waits for
+      VERIFY_OK(h.submit(second, 1));  // before the work that signals it
       VERIFY_OK(h.submit(first, 0));
     }
     VERIFY_SIGNALLED(back, 50);
@@ -61,7 +61,7 @@ void signals_order_the_queues_of_two_devices(Context& t) {
 
 void random_waits_across_devices_are_all_met(Context& t) {
   constexpr std::size_t kQueues = 4;
-  std::vector<Signal> signals;  // which the commands look at: as long as the devices
+  std::vector<Signal> signals;  // the commands read them, so they live as long as the devices
   Hardware h(t);
   for (std::size_t i = 0; i < kQueues; ++i) signals.push_back(h.signal());
   const hcq::CustomCommand expect{"expect", [](const std::uint64_t* words) {
@@ -91,7 +91,7 @@ void random_waits_across_devices_are_all_met(Context& t) {
   VERIFY_EQ(early.load(), 0u);
 }
 
-// ---- Back-pressure
+// ---- Backpressure
 
 void twenty_thousand_increments_behind_a_gate_all_run(Context& t) {
   Hardware h(t);
@@ -193,7 +193,7 @@ void queue_signal_and_program_may_go_while_queued(Context& t) {
         .signal(done, 1);
     VERIFY_OK(h.submit(q));
   }
-  const Signal other = h.signal();  // would take the place of a freed one
+  const Signal other = h.signal();  // would reuse a freed one's memory
   gate.set(1);
   VERIFY_SIGNALLED(done, 1);
   VERIFY_EQ(x.read(0), 2u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hardware queues: what each command does, and what is refused. Both kinds, as they are and bound.
+// Hardware queues: the effect of each command, and refused uses; both kinds, copied and bound.
 #include <algorithm>
 #include <atomic>
 
@@ -300,7 +300,7 @@ void profile_tells_when_each_command_ran(Context& t) {
   });
 }
 
-// ---- What is refused
+// ---- Refused uses
 
 void empty_queue_may_be_submitted(Context& t) {
   with_queue(t, [&](Hardware& h, auto make) {

@@ -135,7 +135,7 @@ void launch_and_wait_tells_how_long_the_kernel_ran(Context& t) {
     VERIFY(ran <= Clock::steady().now() - start);
     return ran;
   };
-  // A step of the generator depends on the one before: a million cannot be done in 10 us.
+  // Each step of the generator depends on the one before: a million steps take more than 10 us.
   VERIFY(run(1'000'000) > 10'000);
   VERIFY(run(0) >= 0);
 }
@@ -165,7 +165,7 @@ void kernel_arguments_may_lie_in_the_callers_memory(Context& t) {
       .exec(write, write.fill_kernargs(first, values, bytes), {1, 1, 1}, write.local_size())
       .signal(h.device().next_timeline());
   VERIFY_OK(h.submit(q));
-  // Read when the kernel runs, not before.
+  // The kernel reads its arguments when it runs, not before.
   VERIFY_OK(write.fill_kernargs(second, values, bytes).status());
   gate.set(1);
   VERIFY(b.read() == std::vector<std::uint32_t>({1, 2, 3}));

@@ -136,7 +136,7 @@ void call_may_signal(Context& t) {
   const Semaphore a = t.semaphore();
   const Semaphore done = t.semaphore();
   VERIFY_OK(t.queue().barrier({.wait = {{a, 1}}, .signal = {{done, 1}}}));
-  // A copy of the handle: the case may end before signal() has returned.
+  // The call has a handle of its own: the case may end before signal() has returned.
   VERIFY_OK(t.queue().host_call([a] { return a.signal(1); }, {}));
   VERIFY_OK(done.wait(1, kWatchdog));
 }

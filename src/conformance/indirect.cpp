@@ -30,7 +30,7 @@ hal::Bytes bytes_of(const Counts& counts) {
   return {reinterpret_cast<const std::byte*>(counts.data()), sizeof counts};
 }
 
-// What group_places leaves in zeroed memory for `size` groups.
+// The contents of zeroed memory after group_places with these counts; `size` elements.
 std::vector<std::uint32_t> places(const Counts& counts, std::size_t size) {
   std::vector<std::uint32_t> expected(size, 0);
   const std::size_t total = std::size_t{counts[0]} * counts[1] * counts[2];
@@ -46,7 +46,7 @@ bool holds(const Buffer& buffer, const std::vector<std::uint32_t>& expected) {
   return std::ranges::equal(mapping.as<std::uint32_t>(), expected);
 }
 
-// Dispatches group_places by the queue itself, and waits.
+// Dispatches group_places by the queue itself, and waits for its end.
 void dispatch_places(Context& t, const BufferRange& counts, const Buffer& out) {
   t.finish([&](const SubmitInfo& info) {
     return t.compute().dispatch_indirect(t.kernel("group_places"), counts, {out}, {}, info);
@@ -55,7 +55,7 @@ void dispatch_places(Context& t, const BufferRange& counts, const Buffer& out) {
 
 constexpr Counts kGrids[] = {{1, 1, 1}, {7, 1, 1}, {1, 50, 1}, {1, 1, 50}, {5, 3, 2}, {64, 32, 16}};
 
-// ---- Counts that are there
+// ---- Counts written by the host
 
 void queue_reads_the_counts_of_every_shape(Context& t) {
   for (const Counts& counts : kGrids) {
@@ -177,9 +177,9 @@ void commands_after_a_zero_count_run(Context& t) {
   VERIFY(holds(out, std::vector<std::uint32_t>(16, 7)));
 }
 
-// ---- Counts that are written before
+// ---- Counts written by earlier work
 
-// Records what writes {4, 2, 3} to zeroed counts, then the dispatch that reads them.
+// Records commands that write {4, 2, 3} to zeroed counts, then the dispatch that reads them.
 template <class F>
 void verify_written_counts(Context& t, F&& write) {
   const Buffer counts = counts_of(t, {0, 0, 0});
@@ -312,7 +312,7 @@ void parked_dispatch_keeps_its_counts(Context& t) {
   const Semaphore done = t.semaphore();
   VERIFY_OK(t.compute().dispatch_indirect(t.kernel("group_places"), counts_of(t, {5, 1, 1}), {out},
                                           {}, {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
-  const Buffer other = t.buffer(kCountsSize, 0xff);  // where the counts were, if they were freed
+  const Buffer other = t.buffer(kCountsSize, 0xff);  // would reuse the counts' memory
   VERIFY_OK(gate.signal(1));
   VERIFY_OK(done.wait(1, kWatchdog));
   VERIFY(holds(out, places({5, 1, 1}, 10)));
@@ -320,7 +320,7 @@ void parked_dispatch_keeps_its_counts(Context& t) {
 
 // ---- Misuse
 
-// Queue and recording refuse `counts` alike.
+// Verifies that a queue and a recording refuse `counts` with the same error.
 void verify_refused(Context& t, const BufferRange& counts, StatusCode code, std::string_view text) {
   const Buffer out = t.buffer(40);
   const hal::Function function = t.kernel("group_places");
@@ -347,7 +347,7 @@ void counts_outside_their_buffer_or_shorter_than_three_are_out_of_range(Context&
 void offset_of_the_counts_is_a_multiple_of_four(Context& t) {
   const Buffer buffer = t.buffer(64);
   verify_refused(t, {buffer, 2, 12}, StatusCode::kInvalidArgument, "offset 2");
-  // Counted from the start of the allocation.
+  // The offset counts from the start of the allocation.
   verify_refused(t, {buffer.subspan(3).value(), 4, 12}, StatusCode::kInvalidArgument, "offset 7");
 }
 

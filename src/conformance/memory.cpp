@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Imported host memory, what a device counts of its memory, and modes of mapping.
+// Imported host memory, a device's memory statistics, and the modes of mapping.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@ using hal::Buffer;
 using hal::MapMode;
 using hal::Mapping;
 
-// Host memory of the test, with how often it was released.
+// Host memory of the test, and the number of calls of its `released`.
 struct Host {
   alignas(64) std::array<std::byte, 4096> bytes{};
   std::atomic<int> released{0};

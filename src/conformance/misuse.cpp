@@ -25,7 +25,7 @@ constexpr StatusCode kPermissionDenied = StatusCode::kPermissionDenied;
 constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 63) - 1;
 constexpr std::uint32_t kOne = 1;
 
-// The first error of what `record(recorder)` records.
+// The status of a recording whose commands `record(recorder)` adds.
 template <class F>
 Status recorded(const Context& t, F&& record) {
   Recorder recorder(t.device());
@@ -41,7 +41,7 @@ void empty_semaphore_answers_invalid_argument(Context& t) {
   VERIFY_CODE(none.query(), kInvalidArgument);
   VERIFY_CODE(none.signal(1), kInvalidArgument);
   VERIFY_CODE(none.wait(0, kNow), kInvalidArgument);
-  none.fail(Status(StatusCode::kInternal, "nobody hears it"));
+  none.fail(Status(StatusCode::kInternal, "no effect"));
   VERIFY_CODE(none.on_reach(1, [](const Status&) {}), kInvalidArgument);
 }
 
@@ -223,7 +223,7 @@ void offset_of_a_fill_is_a_multiple_of_its_pattern(Context& t) {
   const Buffer buffer = t.buffer(96);
   VERIFY_CODE(t.queue().fill({buffer, 1, 4}, 0, 2, {}), kInvalidArgument);
   VERIFY_CODE(t.queue().fill({buffer, 2, 4}, 0, 4, {}), kInvalidArgument);
-  // Counted from the start of the allocation.
+  // The offset counts from the start of the allocation.
   const Buffer part = buffer.subspan(2).value();
   VERIFY_CODE(t.queue().fill({part, 0, 4}, 0, 4, {}), kInvalidArgument);
   VERIFY_OK(t.queue().fill({part, 2, 4}, 0, 4, {}));
@@ -449,7 +449,7 @@ void slot_whose_end_overflows_is_out_of_range(Context& t) {
               kOutOfRange);
 }
 
-// ---- Afterwards
+// ---- State after a refusal
 
 void refused_submission_signals_nothing_and_changes_nothing(Context& t) {
   const Buffer buffer = t.buffer(64, 0x11);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In what ways the suite is run, for each driver: data.
+// The modes of the suite, for each driver, as data.
 #include "conformance/conformance.h"
 
 namespace halyard::inline v0::conformance {
 namespace {
 
 struct Variation {
-  std::string_view driver;  // empty: every driver's
+  std::string_view driver;  // empty: of every driver
   std::string_view name;
   std::string_view query;  // options of the URI
   hal::QueuePriority priority = hal::QueuePriority::kNormal;
@@ -28,7 +28,7 @@ constexpr Variation kVariations[] = {
     {"", "traced", "", hal::QueuePriority::kNormal, true},
 };
 
-// Whether the URI says nothing about an option of `query`.
+// True if the URI gives none of the options of `query`.
 bool leaves_open(std::string_view uri, std::string_view query) {
   while (!query.empty()) {
     const std::string_view key = query.substr(0, query.find('=') + 1);

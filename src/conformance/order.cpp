@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Order: semaphores give it, over queues and devices and whatever is submitted first; nothing else
-// does.
+// Order: semaphores order submissions across queues and devices, in any order of submission;
+// nothing else does.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -36,8 +36,8 @@ void host_signal_starts_a_chain_of_twelve(Context& t) {
   VERIFY_OK(s.wait(13, kWatchdog));
 }
 
-// Copies a word from buffer to buffer; the last link is submitted first. Over both devices where
-// they share memory.
+// Each link copies a word to the next buffer; the last link is submitted first. Uses both devices
+// if they share memory.
 void chain_submitted_in_reverse_carries_memory(Context& t) {
   constexpr std::size_t kLinks = 12;
   const std::size_t devices = t.shares_memory() ? 2 : 1;
@@ -85,8 +85,8 @@ void wait_before_its_signal_on_another_device_is_legal(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
-// Each copy goes to a place of its own, so that no later round hides what it missed. First each
-// submission may run as soon as it can, then all are submitted before the first may.
+// Each round copies to its own part of the result, so that no later round hides a missed write. In
+// the first pass each submission may run at once; in the second all are submitted before any runs.
 void edges_between_queues_order_memory(Context& t) {
   constexpr std::uint64_t kSize = 64 << 10;
   constexpr std::uint32_t kRounds = 50;
@@ -136,7 +136,7 @@ void diamond_joins_both_branches(Context& t) {
   VERIFY_EQ(word(buffer, 3), 9u);
 }
 
-// ---- What does not order
+// ---- No order without semaphores
 
 void parked_submission_does_not_delay_a_later_one(Context& t) {
   const Semaphore gate = t.semaphore();

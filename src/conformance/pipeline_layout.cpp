@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pipeline layouts and push constants: what stays bound from dispatch to dispatch, and what is
-// refused.
+// Pipeline layouts and push constants: what stays bound between dispatches, refused uses.
 #include <cstddef>
 #include <numeric>
 
@@ -27,7 +26,6 @@ constexpr StatusCode kPermissionDenied = StatusCode::kPermissionDenied;
 constexpr StatusCode kFailedPrecondition = StatusCode::kFailedPrecondition;
 
 // ---- Push constants
-// --------------------------------------------------------------------------------------------------
 
 void push_constants_are_a_c_struct(Context& t) {
   struct Constants {
@@ -88,7 +86,7 @@ void part_of_the_push_constants_changes_between_dispatches(Context& t) {
   const Buffer y[3] = {t.buffer(x.size()), t.buffer(x.size()), t.buffer(x.size())};
   Recording recording(t);
   recording->push_descriptor_set(of.layout, 0, {{0, recording.ref(x)}});
-  // The parts one by one, in no order.
+  // The parts one by one, in arbitrary order.
   recording->push_constants(of.layout, 8, bytes_of(kCount));
   recording->push_constants(of.layout, 0, bytes_of(std::int32_t{3}));
   for (std::int32_t i = 0; i < 3; ++i) {
@@ -100,8 +98,7 @@ void part_of_the_push_constants_changes_between_dispatches(Context& t) {
   for (std::int32_t i = 0; i < 3; ++i) VERIFY(holds(y[i], 3, 10 * i));
 }
 
-// ---- What stays bound
-// --------------------------------------------------------------------------------------------------
+// ---- Bindings that persist
 
 void bindings_and_constants_persist_between_dispatches(Context& t) {
   const Buffer x = numbers(t, 1);
@@ -111,7 +108,7 @@ void bindings_and_constants_persist_between_dispatches(Context& t) {
   recording->push_constants(of.layout, 0, bytes_of(kCount));
   recording->dispatch(t.kernel("twice"), {.items = kCount}).barrier();
   recording->dispatch(t.kernel("negate"), {.items = kCount}).barrier();
-  // Neither a dispatch with its own bindings nor another command changes them.
+  // Neither a dispatch with bindings of its own nor another command changes them.
   const Buffer other = t.buffer(4);
   recording->dispatch(t.kernel("increment"), {.items = 1}, {recording.ref(other)},
                       {std::uint32_t{1}});
@@ -133,7 +130,7 @@ void rebinding_replaces_one_set_for_the_dispatches_that_follow(Context& t) {
     recording->push_descriptor_set(of.layout, 1, {{0, recording.ref(out)}});
     recording->dispatch(t.kernel("scale_and_offset"), {.items = kCount}).barrier();
   }
-  // No dispatch follows: nothing is written to it.
+  // No dispatch follows, so nothing is written to x.
   recording->push_descriptor_set(of.layout, 1, {{0, recording.ref(x)}});
   recording.run();
   for (const Buffer& out : y) VERIFY(holds(out, 5, 2));
@@ -172,7 +169,7 @@ void another_layout_keeps_the_sets_below_the_first_that_differs(Context& t) {
   kept.push_descriptor_set(other, 1, {{1, y}}).dispatch(function, {.items = kCount});
   VERIFY_OK(run(t, kept));
   VERIFY(holds(y, 2, 3));
-  // What differed is unbound, also for the layout it was bound with.
+  // The sets that differed are unbound, also for the layout that they were bound with.
   VERIFY_CODE(recorded(t,
                        [&](Recorder& recorder) {
                          bind_both(recorder);
@@ -214,7 +211,7 @@ void layout_with_another_size_of_push_constants_forgets_them(Context& t) {
                          recorder.dispatch(t.kernel("twice"), {.items = kCount});
                        }),
               kFailedPrecondition);
-  // The set is still bound, and the kernel takes the first bytes only.
+  // The set is still bound, and the kernel takes only the first bytes.
   Recorder recorder(t.device());
   record(recorder);
   recorder.push_constants(wide, 0, bytes_of(kCount));
@@ -234,8 +231,7 @@ void what_one_recorder_bound_is_not_bound_in_another(Context& t) {
   VERIFY_CODE(first.push_constants(of.layout, 0, bytes_of(kCount)).finish(), kFailedPrecondition);
 }
 
-// ---- What is refused
-// --------------------------------------------------------------------------------------------------
+// ---- Refused uses
 
 void pipeline_layout_has_its_limits(Context& t) {
   const std::vector<DescriptorSetLayout> sets(hal::kMaxDescriptorSets, set_layout(t, {{0}}));

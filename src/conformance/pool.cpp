@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory that queues hand out and take back.
+// Pools: memory that queues allocate and deallocate.
 #include <algorithm>
 
 #include "conformance/bytes.h"
@@ -32,7 +32,7 @@ Buffer allocate(const Queue& queue, const Pool& pool, std::uint64_t size,
   return queue.allocate(pool, {.size = size, .memory = pool.memory_type()}, info).value();
 }
 
-// Allocated, and known to be.
+// Allocates and waits until the memory is there.
 Buffer allocate_now(const Queue& queue, const Pool& pool, std::uint64_t size, const Semaphore& s,
                     std::uint64_t value) {
   Buffer made = allocate(queue, pool, size, {.signal = {{s, value}}});
@@ -226,8 +226,7 @@ void block_goes_from_queue_to_queue(Context& t) {
   const Buffer result = t.buffer(100);
   const std::vector<Semaphore> s = t.semaphores(100);
   for (std::size_t i = 0; i < 100; ++i) {
-    // Nothing here says that one queue is done before the other begins: that is the pool's
-    // business.
+    // Nothing here orders the two queues: the pool must order their uses of the block.
     const Queue queue = i % 2 == 0 ? t.compute() : t.copy_queue();
     const Buffer x = allocate(queue, pool, kSize, {.signal = {{s[i], 1}}});
     VERIFY_OK(queue.fill(x, static_cast<std::uint32_t>(i), 1,
@@ -243,8 +242,8 @@ void block_goes_from_queue_to_queue(Context& t) {
   VERIFY_EQ(pool.statistics().slabs, 1u);
 }
 
-// The first queue writes the block's first word as its last act, long after the second has had the
-// block, unless the pool makes that one wait.
+// The first queue's last write goes to the block's first word, long after the second queue got the
+// block, unless the pool makes the second one wait.
 void block_freed_behind_slow_work_is_not_written_early(Context& t) {
   const Pool pool = make_pool(t, kSize);
   const Semaphore s = t.semaphore();
@@ -335,7 +334,7 @@ void rounds_of_allocation_dispatch_and_deallocation_overlap(Context& t) {
 
 void dropped_handles_return_the_memory(Context& t) {
   const Pool pool = make_pool(t);
-  // One semaphore each: an allocation may pass one that waits for a slab.
+  // One semaphore each: an allocation may overtake another that waits for a slab.
   const std::vector<Semaphore> s = t.semaphores(50);
   for (const Semaphore& each : s) {
     const Buffer x = allocate(t.queue(), pool, kSize, {.signal = {{each, 1}}});
@@ -437,7 +436,7 @@ void misuse_is_refused(Context& t) {
   VERIFY_OK(x.map());
 }
 
-// A refusal is the caller's: neither the device nor its queues have an error by it.
+// A refused call leaves no error in the device and its queues.
 void refusal_of_what_is_in_use_is_no_error_of_the_device(Context& t) {
   const Pool pool = make_pool(t);
   const Semaphore s = t.semaphore();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queues that a program creates: what they run, and what becomes of one that is dropped.
+// Created queues: the work that they run, and their end after the last handle is dropped.
 #include "conformance/context.h"
 #include "conformance/suites.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semaphores by themselves: values, failure, waits of the host, callbacks.
+// Semaphores by themselves: values, failures, waits of the host, callbacks.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -122,22 +122,22 @@ void posts_and_signals_play_ping_pong(Context& t) {
 void values_never_go_back(Context& t) {
   const Semaphore s = t.semaphore();
   std::atomic<bool> done = false;
-  std::atomic<std::uint64_t> looks = 0;
+  std::atomic<std::uint64_t> queries = 0;
   Threads threads;
   threads.start([&] {
     std::uint64_t last = 0;
-    for (; !done.load(); ++looks) {
+    for (; !done.load(); ++queries) {
       const std::uint64_t now = s.query().value();
       if (now < last) t.fail(__FILE__, __LINE__, fmt::format("{} after {}", now, last));
       last = now;
     }
   });
-  // Steps as large as the difference of two values may be.
+  // Large steps: two values may differ by any amount.
   constexpr std::uint64_t kStep = std::uint64_t{1} << 52;
   for (std::uint64_t value = kStep; value <= kMaxValue - kStep; value += kStep) {
     if (value / kStep % 128 == 1) {
-      const std::uint64_t before = looks.load();
-      VERIFY_UNTIL(looks.load() > before + 1);  // it has begun and ended one since
+      const std::uint64_t before = queries.load();
+      VERIFY_UNTIL(queries.load() > before + 1);  // a whole query has run since
     }
     if (!s.signal(value).ok()) t.fail(__FILE__, __LINE__, fmt::format("signal({})", value));
   }
@@ -353,7 +353,7 @@ void several_threads_wait_for_the_same_list(Context& t) {
       ++woken;
     });
   }
-  // They are asleep when the first signal comes, and again when the second does.
+  // The threads sleep when the first signal arrives, and again when the second does.
   VERIFY_UNTIL(begun.load() == 6);
   VERIFY_CODE(hal::wait_any({{a, 1}, {b, 1}}, kAWhile), StatusCode::kDeadlineExceeded);
   VERIFY_OK(a.signal(1));
@@ -364,7 +364,7 @@ void several_threads_wait_for_the_same_list(Context& t) {
   VERIFY_EQ(woken.load(), 6);
 }
 
-// After the facts of the Vulkan suite's group `wait`.
+// The facts of the Vulkan suite's group `wait`.
 void hundred_semaphores_at_random_values(Context& t, bool by_device, bool all) {
   std::mt19937 random(by_device ? 1 : 2);
   const std::vector<Semaphore> s = t.semaphores(100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Many of everything, from many threads, and handles dropped at every moment.
+// Many objects, from many threads, and handles dropped at any moment.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -39,7 +39,7 @@ void rapid_fills_leave_the_last_pattern(Context& t) {
   for (std::uint32_t i = 1; i <= count; ++i) {
     check(t.queue().fill(buffer, i, 4, {.wait = {{s, i - 1}}, .signal = {{s, i}}}));
   }
-  // The same by recordings of which nobody keeps a handle.
+  // The same with recordings whose handles are dropped at once.
   for (std::uint32_t i = count + 1; i <= 2 * count; ++i) {
     Recorder once(t.device());
     once.fill(buffer, i);
@@ -50,9 +50,9 @@ void rapid_fills_leave_the_last_pattern(Context& t) {
   VERIFY_EQ(word(buffer, 1023), 2 * count);
 }
 
-// Each lap carries a pattern of its own and ends in a place of its own, so that every copy brings
-// something new and no later lap hides what an earlier one missed. First each submission may run as
-// soon as it can, then all are submitted before the first may.
+// Each lap carries its own pattern and ends in its own part of the result: every copy moves new
+// bytes, and no later lap hides a missed write. In the first pass each submission may run at once;
+// in the second all are submitted before any runs.
 void rapid_copies_carry_a_pattern_round(Context& t) {
   constexpr std::uint64_t kSize = 4096;
   const std::uint32_t laps = t.rounds(25);
@@ -170,7 +170,7 @@ void ten_thousand_waits_in_random_order_are_all_released(Context& t) {
   }
   for (std::uint64_t value = 100; value <= count; value += 100) VERIFY_OK(gate.signal(value));
   VERIFY_UNTIL(released == count);
-  VERIFY_OK(t.queue().wait_idle(kWatchdog));  // none of them is parked still
+  VERIFY_OK(t.queue().wait_idle(kWatchdog));  // no submission is still parked
 }
 
 void two_devices_play_ping_pong(Context& t) {
@@ -190,8 +190,8 @@ void random_graph_over_all_queues_runs_in_its_order(Context& t) {
   const std::vector<Queue> queues = t.queues();
   const std::vector<Semaphore> done = t.semaphores(nodes);
   std::vector<std::vector<std::size_t>> needs(nodes);
-  std::vector<std::vector<std::size_t>> calls_before(nodes);  // with nothing but barriers between
-  std::vector<std::atomic<bool>> ran(nodes);                  // calls
+  std::vector<std::vector<std::size_t>> calls_before(nodes);  // host calls that a node follows
+  std::vector<std::atomic<bool>> ran(nodes);                  // directly or through barriers
   std::vector<std::size_t> order(nodes);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
@@ -310,13 +310,13 @@ void failure_races_release(Context& t) {
 }
 
 void recording_survives_queries_of_other_threads(Context& t) {
-  std::atomic<std::uint64_t> looks = 0;
+  std::atomic<std::uint64_t> queries = 0;
   const Semaphore s = t.semaphore();
   const hal::Pool pool = t.device().create_pool({}).value();
   const Buffer buffer = t.buffer(4096);
   Threads threads;
   threads.start([&](const std::stop_token& stop) {
-    for (; !stop.stop_requested(); ++looks) {
+    for (; !stop.stop_requested(); ++queries) {
       VERIFY_OK(t.device().status());
       VERIFY_OK(s.query());
       VERIFY_OK(buffer.map());
@@ -328,10 +328,10 @@ void recording_survives_queries_of_other_threads(Context& t) {
   });
   for (std::uint32_t i = 0; i < t.rounds(50); ++i) {
     Recorder recorder(t.device());
-    const std::uint64_t before = looks;
+    const std::uint64_t before = queries;
     for (std::uint32_t n = 0; n < 64; ++n) {
-      // In some rounds all of them come for sure while it is being recorded.
-      if (n == 32 && i % 8 == 0) VERIFY_UNTIL(looks > before + 1);
+      // In some rounds the other threads certainly query during the recording.
+      if (n == 32 && i % 8 == 0) VERIFY_UNTIL(queries > before + 1);
       recorder.fill(hal::BufferRange(buffer, 64 * n, 64), n + i);
     }
     VERIFY_OK(t.compute().execute_and_wait(recorder.finish().value(), {}, kWatchdog));
@@ -339,9 +339,9 @@ void recording_survives_queries_of_other_threads(Context& t) {
   }
 }
 
-// ---- Handles dropped at every moment
+// ---- Handles dropped at any moment
 
-// A device with all kinds of work, every handle of which is dropped after `step` steps.
+// A device with all kinds of work, whose handles are all dropped after `step` steps.
 void drop_after(Context& t, int step) {
   const Semaphore gate = t.semaphore();  // of a device that lives on
   const Semaphore done = t.semaphore();
@@ -414,8 +414,8 @@ void handles_are_dropped_in_every_order(Context& t) {
   }
 }
 
-// Everything a device has, in one place that a callback can empty.
-struct Everything {
+// All handles of a device, together, so that a callback can drop them.
+struct DeviceHandles {
   Device device;
   Queue queue;
   Buffer buffer;
@@ -425,7 +425,7 @@ struct Everything {
   Semaphore semaphore;
   hal::Submission submission;
 
-  explicit Everything(const std::string& uri)
+  explicit DeviceHandles(const std::string& uri)
       : device(hal::open(uri).value()),
         queue(device.queue()),
         buffer(device.allocate({.size = 4096, .memory = hal::MemoryType::kHostVisible}).value()),
@@ -442,7 +442,7 @@ void every_handle_is_dropped_inside_a_callback_of_a_host_signal(Context& t) {
   for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore start = t.semaphore();
     const Semaphore dropped = t.semaphore();
-    auto all = std::make_unique<Everything>(t.uri());
+    auto all = std::make_unique<DeviceHandles>(t.uri());
     check(all->queue.execute(
         all->commands,
         {.wait = {{start, 1}}, .signal = {{all->semaphore, 1}}, .submission = &all->submission}));
@@ -459,7 +459,7 @@ void every_handle_is_dropped_inside_a_callback_of_its_own_device(Context& t) {
   for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore dropped = t.semaphore();
     const Semaphore ended = t.semaphore();
-    auto all = std::make_unique<Everything>(t.uri());
+    auto all = std::make_unique<DeviceHandles>(t.uri());
     const auto registration = ended.on_reach(1, [&](const Status& status) {
       VERIFY_OK(status);
       all.reset();
@@ -478,13 +478,13 @@ void every_handle_is_dropped_inside_a_host_call(Context& t) {
   for (std::uint32_t round = 0; round < t.rounds(20); ++round) {
     const Semaphore done = t.semaphore();
     const Semaphore gate = t.semaphore();
-    auto all = std::make_unique<Everything>(t.uri());
+    auto all = std::make_unique<DeviceHandles>(t.uri());
     const Queue& queue = all->queue;
     check(queue.execute(all->commands, {.signal = {{all->semaphore, 1}}}));
     check(queue.host_call(
-        [&t, everything = std::shared_ptr<Everything>(std::move(all))]() mutable {
-          VERIFY_OK(everything->semaphore.wait(1, kWatchdog));
-          everything.reset();
+        [&t, handles = std::shared_ptr<DeviceHandles>(std::move(all))]() mutable {
+          VERIFY_OK(handles->semaphore.wait(1, kWatchdog));
+          handles.reset();
         },
         {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
     VERIFY_OK(gate.signal(1));
@@ -497,7 +497,7 @@ void every_handle_is_dropped_with_a_failed_callback(Context& t) {
     const Semaphore gate = t.semaphore();
     const Semaphore ended = t.semaphore();
     const Semaphore dropped = t.semaphore();
-    auto all = std::make_unique<Everything>(t.uri());
+    auto all = std::make_unique<DeviceHandles>(t.uri());
     check(all->queue.execute(all->commands, {.wait = {{gate, 1}}, .signal = {{ended, 1}}}));
     const auto registration = ended.on_reach(1, [&](const Status& status) {
       VERIFY_CODE(status, StatusCode::kDataLoss);
@@ -528,7 +528,7 @@ void devices_open_and_close_on_many_threads(Context& t) {
 // ---- Limits
 
 void endless_submission_is_refused_or_done_but_never_lost(Context& t) {
-  // Without waiting, behind slow work: each is accepted and completes, or is refused with a reason.
+  // Never waits, behind slow work: each submission completes, or is refused with a reason.
   const Buffer x = t.buffer(4);
   const Semaphore done = t.semaphore();
   VERIFY_OK(

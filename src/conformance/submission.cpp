@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Submissions: what they wait for, what they signal, and that only semaphores order them.
+// Submissions: their waits, their signals, and that only semaphores order them.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -38,7 +38,7 @@ void submission_without_waits_or_signals_is_accepted(Context& t) {
 
 void signal_may_skip_values(Context& t) {
   const Semaphore done = t.semaphore(3);
-  // Also beyond what 31, 32 and 62 bits hold: each waits for the one before, on a queue.
+  // Values beyond 31, 32 and 62 bits too: each barrier waits for the value before, on a queue.
   std::uint64_t before = 3;
   for (const std::uint64_t value :
        {std::uint64_t{1'000'000}, (std::uint64_t{1} << 31) - 1, (std::uint64_t{1} << 31) + 5,
@@ -196,7 +196,7 @@ void larger_signal_after_the_submission_releases_it(Context& t) {
   VERIFY_OK(done.wait(1, kWatchdog));
 }
 
-// Which of the two resolves the wait is nobody's promise; that one of them suffices is.
+// Either signal suffices; the contract does not say which of the two resolves the wait.
 void either_of_two_pending_signals_beyond_the_value_releases_a_wait(Context& t) {
   for (const bool first : {true, false}) {
     const Semaphore s = t.semaphore();
@@ -242,7 +242,7 @@ void fan_out_over_all_queues_waits_for_different_values(Context& t) {
   const Semaphore gate = t.semaphore();
   const std::vector<Queue> queues = t.queues();
   const std::vector<Semaphore> done = t.semaphores(queues.size() * 4);
-  std::vector<Point> waiting[8];  // by the value that releases them
+  std::vector<Point> waiting[8];  // the index is the value that releases them
   for (std::size_t i = 0; i < done.size(); ++i) {
     const std::uint64_t value = i % 7 + 1;
     waiting[value].emplace_back(done[i], 1);
@@ -370,7 +370,7 @@ void parked_submission_keeps_its_memory(Context& t) {
     const Buffer source = t.buffer(4096, 0x5a);
     VERIFY_OK(t.queue().copy(source, result, {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
   }
-  const Buffer other = t.buffer(4096, 0x11);  // would take the place of freed memory
+  const Buffer other = t.buffer(4096, 0x11);  // would reuse freed memory
   VERIFY_OK(gate.signal(1));
   VERIFY_OK(done.wait(1, kWatchdog));
   VERIFY_EQ(word(result, 1023), 0x5a5a5a5au);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor parameters: grids, constants and tiles that a launch works out, and what kernels make of
+// Tensor parameters: the grids, constants and tiles that a launch computes, and the kernels' use of
 // them.
 #include <algorithm>
 #include <numeric>
@@ -32,7 +32,7 @@ std::vector<std::int32_t> counting(std::size_t count) {
 Buffer buffer_of(const Context& t, const std::vector<std::int32_t>& values) {
   return t.buffer_of(std::span<const std::int32_t>(values));
 }
-// Room for so many elements, none of them written.
+// A buffer of so many elements, none of them written.
 Buffer untouched(const Context& t, std::size_t count) { return t.buffer(4 * count, 0xff); }
 
 BufferView view(const Buffer& buffer, hal::View<std::uint64_t> shape) {
@@ -125,7 +125,7 @@ void outputs_with_other_tiles_share_the_grid(Context& t) {
   }
 }
 
-// ---- Where the elements lie
+// ---- Strides and offsets
 
 void rows_apart_are_reached_and_what_lies_between_is_kept(Context& t) {
   const Buffer x = buffer_of(t, counting(5 * 9));

@@ -139,7 +139,7 @@ void copy_of_a_whole_large_buffer(Context& t) {
 void copy_within_one_buffer(Context& t) {
   ByteVector expected = ramp(300);
   const Buffer buffer = t.buffer_of(std::span<const std::byte>(expected));
-  copy(t, {buffer, 10, 100}, {buffer, 110, 100});  // they touch
+  copy(t, {buffer, 10, 100}, {buffer, 110, 100});  // adjacent ranges
   std::copy_n(expected.begin() + 10, 100, expected.begin() + 110);
   VERIFY(contents(buffer) == expected);
   copy(t, {buffer, 200, 100}, {buffer, 50, 100});

@@ -104,10 +104,10 @@ void rows_are_a_part_of_the_outermost_dimension(Context& t) {
   VERIFY_CODE(floats(t, {}).rows(0, 1), StatusCode::kInvalidArgument);
 }
 
-// --- DLPack --------------------------------------------------------------------------------------
+// ---- DLPack
 
-// A tensor somebody else made, and how often its deleter was called.
-struct Theirs {
+// A tensor of another library, with the number of calls of its deleter.
+struct ForeignTensor {
   alignas(64) std::array<float, 24> values{};
   std::array<std::int64_t, 2> shape{4, 6};
   std::array<std::int64_t, 2> strides{6, 1};
@@ -121,7 +121,7 @@ struct Theirs {
                                            .byte_offset = 0},
                                 .context = this,
                                 .deleter = [](dlpack::ManagedTensor* self) {
-                                  ++static_cast<Theirs*>(self->context)->deleted;
+                                  ++static_cast<ForeignTensor*>(self->context)->deleted;
                                 }};
 };
 
@@ -152,19 +152,19 @@ void exported_tensor_keeps_the_memory(Context& t) {
 }
 
 void imported_tensor_is_a_view_of_their_bytes(Context& t) {
-  Theirs theirs;
-  theirs.managed.tensor.strides = theirs.strides.data();
+  ForeignTensor foreign;
+  foreign.managed.tensor.strides = foreign.strides.data();
   {
-    const BufferView view = from_dlpack(t.device(), &theirs.managed).value();
+    const BufferView view = from_dlpack(t.device(), &foreign.managed).value();
     VERIFY_EQ(view.rank(), 2u);
     VERIFY_EQ(view.shape()[1], 6u);
     VERIFY_EQ(view.element(), ElementType::kFloat32);
     t.finish(
         [&](const hal::SubmitInfo& i) { return t.queue().fill(view.range(), 0x3f800000, 4, i); });
-    VERIFY_EQ(theirs.values[23], 1.0f);
-    VERIFY_EQ(theirs.deleted, 0);
+    VERIFY_EQ(foreign.values[23], 1.0f);
+    VERIFY_EQ(foreign.deleted, 0);
   }
-  VERIFY_UNTIL(theirs.deleted == 1);
+  VERIFY_UNTIL(foreign.deleted == 1);
 }
 
 void tensor_goes_out_and_in_again(Context& t) {
@@ -184,21 +184,21 @@ void every_element_type_is_exchanged(Context& t) {
 }
 
 void tensor_without_elements_is_taken(Context& t) {
-  Theirs theirs;
-  theirs.shape[0] = 0;
-  theirs.managed.tensor.data = nullptr;
-  const BufferView view = from_dlpack(t.device(), &theirs.managed).value();
+  ForeignTensor foreign;
+  foreign.shape[0] = 0;
+  foreign.managed.tensor.data = nullptr;
+  const BufferView view = from_dlpack(t.device(), &foreign.managed).value();
   VERIFY_EQ(view.element_count(), 0u);
   VERIFY_EQ(view.shape()[1], 6u);
-  VERIFY_EQ(theirs.deleted, 1);
+  VERIFY_EQ(foreign.deleted, 1);
 }
 
 void tensor_that_is_refused_stays_its_owners(Context& t) {
   const auto refused = [&](auto&& spoil, StatusCode code) {
-    Theirs theirs;
-    spoil(theirs.managed.tensor);
-    VERIFY_CODE(from_dlpack(t.device(), &theirs.managed), code);
-    VERIFY_EQ(theirs.deleted, 0);
+    ForeignTensor foreign;
+    spoil(foreign.managed.tensor);
+    VERIFY_CODE(from_dlpack(t.device(), &foreign.managed), code);
+    VERIFY_EQ(foreign.deleted, 0);
   };
   using Tensor = dlpack::Tensor;
   refused([](Tensor& x) { x.type.lanes = 4; }, StatusCode::kUnimplemented);
@@ -225,7 +225,7 @@ void read_only_and_future_tensors_are_refused(Context& t) {
   VERIFY_CODE(from_dlpack(t.device(), managed), StatusCode::kUnimplemented);
   managed->version.major = 1;
   managed->version.minor = 3;
-  VERIFY_OK(from_dlpack(t.device(), managed));  // took it
+  VERIFY_OK(from_dlpack(t.device(), managed));  // takes it over
 }
 
 #define CASE(name) {"view", #name, name}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// docs/conformance.md against the cases and tests that there are.
+// Checks docs/conformance.md against the existing cases and tests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The words in backticks of the last column of each row of a table.
+// A row of a table, with the words in backticks of its last column.
 struct Row {
   std::string text;
   std::string cases;
@@ -49,7 +49,7 @@ std::vector<Row> rows_of(const std::string& document) {
   return rows;
 }
 
-// "Suite.Name" of every GoogleTest under tests/.
+// The "Suite.Name" of every GoogleTest under tests/.
 std::set<std::string> tests_of(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -83,7 +83,7 @@ TEST(Document, NamesOnlyCasesAndTestsThatExist) {
   EXPECT_GT(named, 400u);
 }
 
-TEST(Document, GivesEachFactCasesOrAReasonWhyItHasNone) {
+TEST(Document, GivesEachFactACaseOrAReasonForNone) {
   const std::vector<Row> rows = rows_of(read(HALYARD_SOURCE_DIR "/docs/conformance.md"));
   EXPECT_GT(rows.size(), 200u);
   for (const Row& row : rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The suite's own machinery: what fails is reported as failed.
+// The harness of the conformance suite: it reports every failure of a case.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,10 +67,10 @@ TEST(Harness, CutsALongListOfFailures) {
 }
 
 TEST(Harness, ReportsACaseThatSkips) {
-  const Case it{"harness", "skips", [](Context&) { throw Skip{"no such thing here"}; }};
+  const Case it{"harness", "skips", [](Context&) { throw Skip{"no such device"}; }};
   const Outcome outcome = run(it, kCpu);
   EXPECT_EQ(outcome.verdict, Verdict::kSkipped);
-  EXPECT_EQ(outcome.message, "no such thing here");
+  EXPECT_EQ(outcome.message, "no such device");
 }
 
 TEST(Harness, ReportsADeviceThatCannotBeOpened) {
@@ -93,7 +93,7 @@ TEST(Harness, FailsAnExcludedCaseThatPasses) {
   EXPECT_THAT(outcome.message, HasSubstr("known defect"));
 }
 
-TEST(Harness, LeavesExclusionsOfOtherDriversAlone) {
+TEST(Harness, IgnoresExclusionsOfOtherDrivers) {
   const Exclusion excluded[] = {{"cuda", "*", "another driver's"}};
   EXPECT_EQ(run(kFails, kCpu, excluded).verdict, Verdict::kFailed);
 }
@@ -113,7 +113,7 @@ TEST(Harness, RunsAVariedCaseWithEachValue) {
   EXPECT_EQ(runs, 11);
 }
 
-TEST(Harness, RunsEveryCombinationOfWhatVaries) {
+TEST(Harness, RunsEveryCombinationOfVariedValues) {
   static std::set<std::string> seen;
   seen.clear();
   const Case it{"harness", "varies",
@@ -126,14 +126,14 @@ TEST(Harness, RunsEveryCombinationOfWhatVaries) {
   EXPECT_EQ(seen.size(), 8u);
 }
 
-TEST(Harness, NamesTheCombinationAVariedCaseFailsWith) {
+TEST(Harness, NamesTheCombinationWithWhichACaseFails) {
   const Case it{"harness", "fails",
                 [](Context& t) { VERIFY(!t.bound() || t.kind() == hal::QueueKind::kCompute); },
                 Vary::kQueueKinds | Vary::kBoundQueues};
   EXPECT_THAT(run(it, kCpu).message, HasSubstr("with the copy queue and bound queues:"));
 }
 
-TEST(Harness, GivesQueuesOfThePriorityAskedFor) {
+TEST(Harness, GivesQueuesOfTheRequestedPriority) {
   const Case it{"harness", "submits", [](Context& t) {
                   for (const hal::Queue& queue : t.queues()) {
                     VERIFY(!(queue == t.device(0).queue(queue.kind())));
@@ -144,10 +144,10 @@ TEST(Harness, GivesQueuesOfThePriorityAskedFor) {
   Options low = kCpu;
   low.priority = hal::QueuePriority::kLow;
   EXPECT_EQ(run(it, low).message, "");
-  EXPECT_EQ(run(it, kCpu).verdict, Verdict::kFailed);  // those are the devices' own
+  EXPECT_EQ(run(it, kCpu).verdict, Verdict::kFailed);  // the devices' own queues
 }
 
-TEST(Harness, MultipliesWhatIsToBeDoneOftenUnderStress) {
+TEST(Harness, StressMultipliesRoundsAndThreads) {
   const Case it{"harness", "counts", [](Context& t) {
                   VERIFY_EQ(t.rounds(100), 800u);
                   VERIFY_EQ(t.threads(3), 12u);
@@ -158,12 +158,12 @@ TEST(Harness, MultipliesWhatIsToBeDoneOftenUnderStress) {
   EXPECT_EQ(run(it, kCpu).verdict, Verdict::kFailed);
 }
 
-TEST(Harness, NamesTheValueAVariedCaseFailsWith) {
+TEST(Harness, NamesTheValueWithWhichACaseFails) {
   const Case it{"harness", "fails", [](Context& t) { VERIFY(!t.indirect()); }, Vary::kBindings};
   EXPECT_THAT(run(it, kCpu).message, HasSubstr("with slots"));
 }
 
-TEST(Harness, GivesTwoDevicesWhateverTheUri) {
+TEST(Harness, OpensTwoDevicesForAnyUri) {
   const Case it{"harness", "has_two", [](Context& t) { VERIFY(!(t.device(0) == t.device(1))); }};
   EXPECT_EQ(run(it, kCpu).verdict, Verdict::kPassed);
   EXPECT_EQ(run(it, {.uri = "cpu://?devices=2&workers=1"}).verdict, Verdict::kPassed);
@@ -180,7 +180,7 @@ TEST(Harness, MatchesGlobs) {
   }
 }
 
-TEST(Suite, HasCasesOfDifferentNames) {
+TEST(Suite, HasCasesWithUniqueNames) {
   std::set<std::string> names;
   for (const Case& it : cases()) {
     EXPECT_TRUE(names.insert(fmt::format("{}.{}", it.suite, it.name)).second) << it.name;
@@ -189,7 +189,7 @@ TEST(Suite, HasCasesOfDifferentNames) {
   std::printf("%zu cases\n", names.size());
 }
 
-TEST(Suite, ExcludesOnlyCasesThatExistAndSaysWhy) {
+TEST(Suite, ExcludesOnlyExistingCasesWithReasons) {
   EXPECT_TRUE(check(exclusions()).ok()) << check(exclusions()).message();
 }
 

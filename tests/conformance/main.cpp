@@ -16,11 +16,11 @@ using halyard::conformance::Case;
 using halyard::conformance::Outcome;
 using halyard::conformance::Verdict;
 
-struct Making {
+struct Target {
   const char* prefix;  // of the suites' names
   const char* uri;
 };
-constexpr Making kMakings[] = {
+constexpr Target kTargets[] = {
     {"two_devices", "cpu://?devices=2&workers=2"},
     {"one_worker", "cpu://?workers=1"},
 #if HALYARD_DRIVER_SERIAL
@@ -47,16 +47,16 @@ class ConformanceTest : public testing::Test {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  for (const Making& making : kMakings) {
+  for (const Target& target : kTargets) {
     for (const Case& it : halyard::conformance::cases()) {
-      const std::string suite = std::string(making.prefix) + "_" + std::string(it.suite);
+      const std::string suite = std::string(target.prefix) + "_" + std::string(it.suite);
       testing::RegisterTest(
           suite.c_str(), std::string(it.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-          [&it, uri = making.uri]() -> ConformanceTest* { return new ConformanceTest(it, uri); });
+          [&it, uri = target.uri]() -> ConformanceTest* { return new ConformanceTest(it, uri); });
     }
   }
   const int result = RUN_ALL_TESTS();
-  // A case leaves nothing behind, or its device does not close.
+  // Fails if a case left an object behind: its device would not close.
   const halyard::Status status = halyard::hal::shutdown(std::chrono::seconds(60));
   if (!status.ok()) std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return status.ok() ? result : 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A submission in a steady state allocates nothing: counted by a malloc of our own, on all threads.
+// A submission in the steady state allocates nothing: a malloc of this program counts, on all
+// threads.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,8 +19,9 @@ class SteadyState : public testing::FakeWorld {
  protected:
   SteadyState() { control->log_launches = false; }
 
-  // Submits with the next signal and waits. Pools grow up to what was ever in flight at once, and
-  // threads of the runtime start late: so one round without an allocation is what is asked for.
+  // Submits with the next signal and waits. Pools grow to the largest number of submissions in
+  // flight and threads of the runtime start late, so the test requires one round without an
+  // allocation.
   void expect_no_allocation(const std::function<Status(const SubmitInfo&)>& submit) {
     if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
     std::uint64_t value = 0;
@@ -48,7 +50,7 @@ class SteadyState : public testing::FakeWorld {
 TEST_F(SteadyState, TheCountIsReal) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
   const std::uint64_t before = counts::allocations();
-  void* volatile memory = std::malloc(1);  // volatile: or the compiler leaves both pairs out
+  void* volatile memory = std::malloc(1);  // volatile: else the compiler removes both pairs
   std::free(memory);
   int* volatile number = new int;
   delete number;
@@ -147,7 +149,7 @@ TEST_F(SteadyState, ParkedSubmissionsAllocateNothing) {
 }
 
 TEST_F(SteadyState, ARefusedSubmissionLeavesNoBlockBehind) {
-  // Errors allocate their message; the blocks come back all the same.
+  // Errors allocate their message; the submission's blocks return nevertheless.
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(queue.dispatch(saxpy, {.items = 1}, {x, y}, {1.f, 2.f}, {}).ok());
   }
@@ -160,7 +162,7 @@ TEST_F(SteadyState, FileTransferAllocatesNothing) {
   const std::string path = ::testing::TempDir() + "halyard-steady-state";
   const File file = File::open(path, FileAccess::kReadWrite, FileCreation::kEmpty).value();
   std::remove(path.c_str());
-  bool write = false;  // first, so that there is something to read
+  bool write = false;  // the first transfer writes, so that there are bytes to read
   expect_no_allocation([&](const SubmitInfo& info) {
     write = !write;
     return write ? queue.write({x, 0, 4096}, file, 0, info)

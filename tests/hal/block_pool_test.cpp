@@ -13,7 +13,7 @@
 namespace halyard::hal {
 namespace {
 
-TEST(BlockPool, GivesTheBytesAskedForAligned) {
+TEST(BlockPool, GivesAlignedBytes) {
   BlockPool pool;
   for (std::size_t size : {0u, 1u, 256u, 257u, 1024u, 65536u, 65537u, 1000000u}) {
     const Block block = pool.allocate(size);

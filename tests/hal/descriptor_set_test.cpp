@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Descriptor sets, pipeline layouts and push constants: what a launch gets of them, and the words
-// that say what is wrong.
+// Descriptor sets, pipeline layouts and push constants: the arguments that a launch gets, and the
+// messages of errors.
 #include "halyard/hal/descriptor_set.h"
 
 #include "hal/fake_driver.h"
@@ -68,14 +68,14 @@ TEST_F(Descriptors, ALaunchGetsThemByNumberAndThePushedBytes) {
   EXPECT_EQ(got.n, 3u);
 }
 
-TEST_F(Descriptors, SlotsAreAskedOfTheTable) {
+TEST_F(Descriptors, SlotsComeFromTheTable) {
   const PipelineLayout layout = pipeline_layout();
   recorder.bind_descriptor_set(layout, 0, set_of(xy, {{2, slot(5)}, {9, slot(1, 8, 24)}}));
   push(layout);
   recorder.dispatch(saxpy, {.items = 1});
   const CommandBuffer commands = recorder.finish().value();
   EXPECT_EQ(commands.slot_count(), 6u);
-  EXPECT_EQ(commands.command_count(), 1u) << "binding is no command";
+  EXPECT_EQ(commands.command_count(), 1u) << "binding is not a command";
   const Buffer small = buffer(31);
   EXPECT_ERROR(queue.execute(commands, {.bindings = {{}, small, {}, {}, {}, small}}),
                StatusCode::kOutOfRange, "slot 1: 31 bytes bound, its commands reach 32");
@@ -102,14 +102,15 @@ TEST_F(Descriptors, BindingThroughSetsMakesTheSameCommandAsBindingDirectly) {
   }
 }
 
-TEST_F(Descriptors, ReflectionTellsWhereAConstantIsPushed) {
+TEST_F(Descriptors, ReflectionGivesTheOffsetOfAPushedConstant) {
   EXPECT_EQ(saxpy.constants_size(), 8u);
   EXPECT_EQ(saxpy.constant(0).offset, 0u);
   EXPECT_EQ(saxpy.constant(1).offset, 4u);
   EXPECT_EQ(Function().constants_size(), 0u);
 }
 
-// z: double; a: float, b: double, n: uint, as C lays them out. And one with 136 bytes of them.
+// Two kernels. One has z: double and a: float, b: double, n: uint, as C lays them out; the other
+// has 136 bytes of constants.
 std::vector<std::byte> hyx_with_gaps() {
   using kernel::ElementType;
   compiler::Contents contents;
@@ -127,7 +128,7 @@ std::vector<std::byte> hyx_with_gaps() {
   return compiler::write_hyx(contents);
 }
 
-TEST_F(Descriptors, EveryConstantMustBePushedWhollyButNotWhatIsBetweenThem) {
+TEST_F(Descriptors, EveryConstantMustBePushedWhollyButNotTheGaps) {
   const Executable loaded = device.load(hyx_with_gaps(), "gaps.hyx").value();
   const Function gaps = loaded.function("gaps").value();
   const DescriptorSetLayout z = set_layout({{0}});
@@ -202,8 +203,7 @@ TEST_F(Descriptors, TheyKeepTheirDeviceOpen) {
   EXPECT_EQ(control->open_devices, 0);
 }
 
-// ---- What is refused
-// ------------------------------------------------------------------------------
+// ---- Refused uses
 
 TEST_F(Descriptors, ASetLayoutIsRefusedWithTheNumber) {
   const auto refuse = [&](View<DescriptorBinding> bindings) {
@@ -265,7 +265,7 @@ TEST_F(Descriptors, APipelineLayoutIsRefusedWithTheNumber) {
 
 class BoundBadly : public Descriptors {
  protected:
-  // The error after `record(recorder)`.
+  // The error of a recording after `record(recorder)`.
   template <class F>
   Status refused(F&& record) {
     Recorder fresh(device);
@@ -282,7 +282,7 @@ TEST_F(BoundBadly, ASetOfAnotherLayoutOrNumber) {
                StatusCode::kOutOfRange,
                "recorder for fake://0: command 1 (bind_descriptor_set): set 1 of a pipeline layout "
                "with 1");
-  // The same numbers, another access.
+  // A layout of the same numbers with another access.
   const DescriptorSetLayout other = set_layout({{.number = 2}, {.number = 9}});
   const DescriptorSet others = set_of(other, {{2, x}, {9, x}});
   EXPECT_ERROR(refused([&](Recorder& r) { r.bind_descriptor_set(layout, 0, others); }),
@@ -310,7 +310,7 @@ TEST_F(BoundBadly, APushBeyondTheLayout) {
                StatusCode::kInvalidArgument, "(push_constants): empty pipeline layout");
 }
 
-TEST_F(BoundBadly, ADispatchOfWhatIsNotBoundOrPushed) {
+TEST_F(BoundBadly, ADispatchWithoutABindingOrConstant) {
   const Arguments arguments{1, 2};
   EXPECT_ERROR(refused([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}); }),
                StatusCode::kFailedPrecondition, "(dispatch): saxpy: nothing is bound");
@@ -345,7 +345,7 @@ TEST_F(BoundBadly, AKernelOfAnotherSignature) {
                "saxpy: 8 bytes of constants, the pipeline layout has 4 bytes of push constants");
 }
 
-TEST_F(BoundBadly, AKernelThatDoesMoreThanTheLayoutAllows) {
+TEST_F(BoundBadly, AKernelWithMoreAccessThanTheLayoutAllows) {
   const auto dispatch = [&](Access for_x, Access for_y) {
     const DescriptorSetLayout of = set_layout({{0, for_x}, {1, for_y}});
     const PipelineLayout allowed = device.create_pipeline_layout({of}, 8).value();
@@ -363,7 +363,7 @@ TEST_F(BoundBadly, AKernelThatDoesMoreThanTheLayoutAllows) {
   EXPECT_TRUE(dispatch(Access::kReadWrite, Access::kReadWrite).ok());
 }
 
-TEST_F(BoundBadly, WhatIsOfAnotherDevice) {
+TEST_F(BoundBadly, AnObjectOfAnotherDevice) {
   const Device other = registry.open("fake://").value();
   const DescriptorSetLayout foreign = other.create_descriptor_set_layout({{2}, {9}}).value();
   EXPECT_ERROR(device.create_descriptor_set(foreign, {}).status(), StatusCode::kPermissionDenied,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device, Buffer, Executable, Semaphore: what the public handles answer.
+// The public handles Device, Buffer, Executable and Semaphore: results and errors.
 #include "halyard/hal/device.h"
 
 #include <thread>
@@ -38,7 +38,7 @@ TEST_F(DeviceTest, EmptyHandlesAnswerInvalidArgument) {
   EXPECT_ERROR(semaphore.on_reach(1, [token](const Status&) {}).status(),
                StatusCode::kInvalidArgument, "semaphore: on_reach");
   EXPECT_EQ(token.use_count(), 1);
-  semaphore.fail(Status(StatusCode::kInternal, "nobody hears it"));
+  semaphore.fail(Status(StatusCode::kInternal, "no effect"));
 
   EXPECT_EQ(Executable().function_count(), 0u);
   EXPECT_ERROR(Executable().function(0).status(), StatusCode::kInvalidArgument, "executable");
@@ -55,14 +55,14 @@ TEST_F(DeviceTest, HasOneQueueOfEachKind) {
   EXPECT_FALSE(device.queue(static_cast<QueueKind>(9)));
 }
 
-TEST_F(DeviceTest, AllocatesWhatItIsAskedFor) {
+TEST_F(DeviceTest, AllocatesTheRequestedSizeAndType) {
   EXPECT_EQ(buffer(0).size(), 0u);
   const Buffer made = buffer(100, MemoryType::kHostLocal);
   EXPECT_EQ(made.size(), 100u);
   EXPECT_EQ(made.memory_type(), MemoryType::kHostLocal);
 }
 
-TEST_F(DeviceTest, RefusesWhatCannotBeAllocated) {
+TEST_F(DeviceTest, RefusesImpossibleAllocations) {
   EXPECT_ERROR(device.allocate({.size = 1, .alignment = 48}).status(), StatusCode::kInvalidArgument,
                "alignment 48");
   EXPECT_ERROR(device.allocate({.size = 1, .alignment = 8192}).status(),
@@ -89,11 +89,11 @@ TEST_F(DeviceTest, SubspansNestAndStayInside) {
   EXPECT_ERROR(part.subspan(1, ~0ull - 1).status(), StatusCode::kOutOfRange, "of 50 bytes");
 }
 
-TEST_F(DeviceTest, MapsWhatTheHostSees) {
+TEST_F(DeviceTest, MapsHostVisibleMemory) {
   Mapping mapping = buffer(64).map(8, 16).value();
   EXPECT_EQ(mapping.bytes().size(), 16u);
   EXPECT_EQ(mapping.as<double>().size(), 2u);
-  mapping.bytes()[15] = std::byte{1};  // keeps its memory
+  mapping.bytes()[15] = std::byte{1};  // the mapping keeps its memory
   Mapping moved = std::move(mapping);
   EXPECT_EQ(moved.bytes()[15], std::byte{1});
   EXPECT_TRUE(mapping.bytes().empty());
@@ -185,7 +185,7 @@ TEST_F(DeviceTest, SemaphoresWorkFromTheHost) {
   EXPECT_TRUE(s.wait(4, kNow).ok());
 }
 
-TEST_F(DeviceTest, ADumpTellsWhoWaitsForWhat) {
+TEST_F(DeviceTest, ADumpNamesWaitsAndQueues) {
   const Semaphore gate = device.create_semaphore(0, "the gate").value();
   ASSERT_TRUE(queue.barrier({.wait = {{gate, 7}}}).ok());
   const std::string dump = device.dump_timelines();
@@ -194,7 +194,7 @@ TEST_F(DeviceTest, ADumpTellsWhoWaitsForWhat) {
   ASSERT_TRUE(gate.signal(7).ok());
 }
 
-TEST_F(DeviceTest, FlushAndInvalidateReachTheMemoryAtTheirPlace) {
+TEST_F(DeviceTest, FlushAndInvalidateReachTheMemoryAtTheirOffset) {
   const Buffer part = buffer(256, MemoryType::kHostVisible).subspan(64, 128).value();
   const Mapping mapping = part.map(16, 32).value();
   ASSERT_TRUE(mapping.flush(8, 4).ok());
@@ -213,7 +213,7 @@ TEST_F(DeviceTest, AnImportTheDriverRefusesReleasesNothing) {
   EXPECT_FALSE(released);
   control->fail_allocate = {};
   ASSERT_TRUE(device.import_memory(bytes, [&] { released = true; }).ok());
-  EXPECT_TRUE(released) << "with the buffer, which nobody took";
+  EXPECT_TRUE(released) << "with the buffer, whose result the test drops";
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST_F(Events, AWaitingSubmissionIsOrderedOnTheDeviceAfterTheSettingOne) {
   control->automatic = false;
   ASSERT_TRUE(queue.execute(set, {.signal = {{s, 1}}}).ok());
   ASSERT_TRUE(copy_queue.execute(wait, {.wait = {{s, 5}}, .signal = {{done, 1}}}).ok());
-  ASSERT_TRUE(s.signal(5).ok());  // by somebody else
+  ASSERT_TRUE(s.signal(5).ok());  // by another signaller
   EXPECT_EQ(lane(1).run(), 0);
   EXPECT_EQ(lane(0).run(), 1);
   EXPECT_EQ(lane(1).run(), 1);
@@ -65,8 +65,8 @@ TEST_F(Events, ARefusedResetLeavesTheEventSetAndARefusedSetLeavesItReset) {
                "no submission has set the event, or one has reset it");
 }
 
-// Of submissions on several threads, each between its change and its refusal.
-TEST_F(Events, RefusedChangesLeaveNoTraceInWhateverOrderTheyAreRefused) {
+// Submissions of several threads, each between its change of the event and its refusal.
+TEST_F(Events, RefusedChangesLeaveNoTraceInAnyOrder) {
   EventObject& object = *event.object();
   const auto make = [&] { return EventSetter::create(*queue.object(), {}).value(); };
   const Ref<EventSetter> first = make(), kept = make();
@@ -78,7 +78,7 @@ TEST_F(Events, RefusedChangesLeaveNoTraceInWhateverOrderTheyAreRefused) {
       object.change(before, first);
       object.keep(before);
       for (int i = 0; i < 3; ++i) {
-        // Sets and resets; what they leave must not be taken for one another.
+        // Sets and resets, of which no two leave an equal state.
         object.change(changes[i], i == keep ? kept : i == 1 ? none : make());
       }
       for (const int i : order) {
@@ -91,7 +91,7 @@ TEST_F(Events, RefusedChangesLeaveNoTraceInWhateverOrderTheyAreRefused) {
 }
 
 TEST_F(Events, WorkMayBeSubmittedFromTheSignalOfTheSettingSubmission) {
-  // Inside execute(): the fake lane runs at once, and the callback with it.
+  // The submission happens inside execute(): the fake lane runs at once, and so does the callback.
   const Queue both[] = {queue, copy_queue};
   for (std::uint64_t i = 1; i <= 2; ++i) {
     const auto registration = s.on_reach(i, [&, i](const Status& status) {
@@ -132,7 +132,7 @@ TEST_F(Events, MayBeDroppedWithAllElseWhileWorkIsInFlight) {
   testing::FakeLane& second = lane(1);
   ASSERT_TRUE(queue.execute(set, {.signal = {{s, 1}}}).ok());
   ASSERT_TRUE(copy_queue.execute(wait, {.wait = {{s, 1}}, .signal = {{done, 1}}}).ok());
-  ASSERT_TRUE(copy_queue.execute(set, {.wait = {{done, 2}}}).ok());  // parked to the end
+  ASSERT_TRUE(copy_queue.execute(set, {.wait = {{done, 2}}}).ok());  // stays parked
   set = reset = wait = {};
   event = {};
   s = done = {};
@@ -147,7 +147,7 @@ TEST_F(Events, MayBeDroppedWithAllElseWhileWorkIsInFlight) {
   EXPECT_EQ(control->live_recordings, 0);
 }
 
-// As if the reclaim shell were so fast that the device is gone before wake() comes back.
+// A reclaim shell so fast that the device is closed before wake() returns.
 class FastReclaim final : public testing::StepSource {
  public:
   void wake(base::Shell shell) noexcept override {
@@ -158,7 +158,7 @@ class FastReclaim final : public testing::StepSource {
   DriverRegistry* registry = nullptr;
 };
 
-TEST(LastEvent, LetsGoOfWhatHasSetItThoughTheDeviceClosesAtOnce) {
+TEST(LastEvent, ReleasesItsSetterAlthoughTheDeviceClosesAtOnce) {
   const auto control = std::make_shared<testing::Control>();
   FastReclaim source;
   DriverRegistry registry(source);

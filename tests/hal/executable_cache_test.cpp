@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ExecutableCache with a fake driver, whose builds are counted.
+// ExecutableCache with a fake driver that counts its builds.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using halyard::testing::TemporaryDirectory;
 
-// The sample's kernels in a file of other content.
+// A file with the sample's kernels and other content.
 std::vector<std::byte> other_hyx() {
   compiler::Contents contents;
   contents.kernels = {{.name = "other", .workgroup_size = {1, 1, 1}}};
@@ -35,7 +35,7 @@ class ExecutableCacheTest : public FakeWorld {
   ExecutableCache cache_of(const Device& on) {
     return on.create_executable_cache({.folder = folder_}).value();
   }
-  // Each file of the folder, changed in its last byte.
+  // Changes the last byte of each file in the folder.
   void damage_folder() const {
     for (const auto& item : fs::directory_iterator(folder_)) {
       std::fstream file(item.path(), std::ios::in | std::ios::out | std::ios::binary);
@@ -49,14 +49,14 @@ class ExecutableCacheTest : public FakeWorld {
   std::vector<std::byte> sample_ = sample_hyx();
 };
 
-// ---- In the process --------------------------------------------------------------------------
+// ---- In the process
 
-TEST_F(ExecutableCacheTest, TheLastHandleTakesTheExecutableAlong) {
+TEST_F(ExecutableCacheTest, TheLastHandleDestroysTheExecutable) {
   const ExecutableCache cache = cache_of(device);
   Executable first = cache.load(sample_, "a").value();
   Function kept = first.function("wide").value();
   first = {};
-  EXPECT_EQ(control->live_executables, 1) << "its function has it";
+  EXPECT_EQ(control->live_executables, 1) << "its function keeps it";
   first = cache.load(sample_, "b").value();
   EXPECT_EQ(cache.statistics().shared, 1u);
   kept = {};
@@ -66,7 +66,7 @@ TEST_F(ExecutableCacheTest, TheLastHandleTakesTheExecutableAlong) {
   EXPECT_EQ(cache.statistics().prepared, 2u);
 }
 
-TEST_F(ExecutableCacheTest, ThreadsThatLoadTheSameAtOncePrepareItOnce) {
+TEST_F(ExecutableCacheTest, ThreadsThatLoadTheSameBytesPrepareThemOnce) {
   constexpr int kThreads = 4;
   std::latch ready(kThreads);
   std::atomic<int> entered{0};
@@ -87,7 +87,7 @@ TEST_F(ExecutableCacheTest, ThreadsThatLoadTheSameAtOncePrepareItOnce) {
   EXPECT_EQ(cache.statistics().shared, kThreads - 1u);
 }
 
-TEST_F(ExecutableCacheTest, ALoadDuringAnotherOfTheSameWaitsForItAndOfOthersDoesNot) {
+TEST_F(ExecutableCacheTest, ALoadWaitsOnlyForALoadOfTheSameBytes) {
   const ExecutableCache cache = cache_of(device);
   std::latch inside(1), go_on(1);
   std::atomic<int> loads{0};
@@ -108,7 +108,7 @@ TEST_F(ExecutableCacheTest, ALoadDuringAnotherOfTheSameWaitsForItAndOfOthersDoes
   EXPECT_EQ(loads, 2);
 }
 
-// Handles go and come on several threads: each load finds the executable or makes it again.
+// Several threads drop and load: each load finds the executable or prepares it again.
 TEST_F(ExecutableCacheTest, DroppingAndLoadingRace) {
   const ExecutableCache cache = cache_of(device);
   constexpr int kThreads = 4, kRounds = 500;
@@ -136,7 +136,7 @@ TEST_F(ExecutableCacheTest, WithoutABuilderTheUsersFolderIsNotTouched) {
   EXPECT_FALSE(fs::exists(folder_));
   control->builder = "fakecc 1";
   EXPECT_EQ(device.create_executable_cache().value().folder(), folder_);
-  // One that cannot be used is done without, as nobody asked for it by name.
+  // An unusable default folder is ignored; an unusable folder given by name is an error.
   ::chmod(folder_.c_str(), 0777);
   EXPECT_EQ(device.create_executable_cache().value().folder(), "");
   EXPECT_ERROR(device.create_executable_cache({.folder = folder_}).status(),
@@ -145,7 +145,7 @@ TEST_F(ExecutableCacheTest, WithoutABuilderTheUsersFolderIsNotTouched) {
                     : ::setenv("HALYARD_CACHE_DIR", saved.c_str(), 1);
 }
 
-// ---- With a driver that builds ---------------------------------------------------------------
+// ---- With a driver that builds
 
 class BuiltImages : public ExecutableCacheTest {
  protected:
@@ -169,7 +169,7 @@ TEST_F(BuiltImages, AreBuiltOnceAndThenTakenFromTheFolder) {
 TEST_F(BuiltImages, AreBuiltOnceForTwoProcesses) {
   const pid_t child = ::fork();
   if (child == 0) {
-    // The parent's threads are not here: a runtime of its own.
+    // The parent's threads do not exist here: the child needs a runtime of its own.
     const auto own = std::make_shared<Control>();
     own->builder = "fakecc 1";
     auto* const runtime = new DriverRegistry;
@@ -196,7 +196,7 @@ TEST_F(BuiltImages, AreBuiltAgainWhenTheirEntryIsDamaged) {
   EXPECT_EQ(control->builds, 2);
 }
 
-TEST_F(BuiltImages, AreBuiltAgainWhenTheBuilderRefusesWhatWasKept) {
+TEST_F(BuiltImages, AreBuiltAgainWhenTheBuilderRefusesTheStoredImage) {
   const ExecutableCache cache = cache_of(device);
   control->built = "an older form";
   (void)cache.load(sample_, "first").value();
@@ -234,7 +234,7 @@ TEST_F(BuiltImages, ThatCannotBeBuiltAreAnErrorThatIsNotRemembered) {
   EXPECT_TRUE(cache.load(sample_, "sample").ok());
 }
 
-// ---- Lifetimes -------------------------------------------------------------------------------
+// ---- Lifetimes
 
 TEST_F(ExecutableCacheTest, ExecutablesOutliveTheirCacheAndKeepTheDeviceOpen) {
   Executable executable = cache_of(device).load(sample_, "sample").value();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A driver in memory: "fake://", "fake://?devices=2", "fake://?domain=own" (of waits and memory),
-// "fake://?memory=own". Its lanes hold what is issued until the test runs them, or run it at once
-// when `automatic`. Control sees everything it does.
+// "fake://?memory=own". Its lanes hold issued work until the test runs them, or run it at once if
+// `automatic`. Control records all calls.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@
 
 namespace halyard::hal::testing {
 
-// What a dispatch looked like when it ran.
+// The arguments of a dispatch when it ran.
 struct Launch {
   std::uint32_t function;
   std::uint32_t groups[3];
@@ -57,14 +57,14 @@ struct Control {
                       .max_in_flight = 1024};
   Status fail_open_lane;
   Status fail_allocate;
-  Status fail_dispatch;  // the next one that is issued; those behind it are none of its
+  Status fail_dispatch;  // fails the next dispatch that is issued, and none after it
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
   std::function<void(const Recording&)> on_prepare;
   std::function<void()> on_load;    // before a file is loaded
-  std::function<void()> on_free;    // as memory goes; called once
+  std::function<void()> on_free;    // when memory is freed; called once
   std::string builder;              // name of the devices' image builder; empty: they have none
-  std::string built = "built for";  // what its images begin with
+  std::string built = "built for";  // the beginning of its images
   Status fail_build;
   std::atomic<int> builds{0};
   Ref<timeline::EntryGuard> guard;          // of devices and lanes that are opened
@@ -240,7 +240,7 @@ class FakeLane final : public timeline::NativeQueue {
     return timeline::Abandoned::kStopped;
   }
 
-  // Runs what stands in the lane, up to an edge that is not reached. Returns how many.
+  // Runs the lane's entries up to an edge that is not reached. Returns their number.
   int run() {
     int ran = 0;
     base::Notify* notify = nullptr;
@@ -261,7 +261,7 @@ class FakeLane final : public timeline::NativeQueue {
     std::lock_guard lock(mutex_);
     return pending_.size();
   }
-  // Seen by who asks, and told to nobody.
+  // Sets a fault that polls return, without a notification.
   void fault(const Status& status) {
     std::lock_guard lock(mutex_);
     fault_ = status;

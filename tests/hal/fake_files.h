@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A FileBackend over one file in memory that does what the test says: short, failing, late or in
+// A FileBackend over one file in memory, whose results the test chooses: short, failing, late or in
 // another order.
 #pragma once
 
@@ -19,10 +19,10 @@ class FakeFiles final : public FileBackend {
  public:
   std::vector<std::byte> contents;
   std::size_t room = 4;
-  // The results of the next requests to end: so many bytes at most, 0, or a negative errno.
+  // The results of the next requests to end: a number of bytes at most, 0, or a negative errno.
   std::deque<std::int32_t> results;
-  bool held = false;          // nothing ends
-  bool newest_first = false;  // one at a time, the last that was started
+  bool held = false;          // no request ends
+  bool newest_first = false;  // requests end one at a time, the latest first
   std::function<void()> on_wait;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> started;  // offset, length
   int interrupts = 0;

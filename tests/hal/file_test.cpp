@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Files in queues: with the system's files over both backends, and stepped over a faulty one.
+// Files in queues: the system's files over both backends, and stepped over a faulty backend.
 #include "hal/file.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::FakeFiles;
 
-// A file without a name, for as long as a handle or this has it.
+// A file without a name, which exists while a handle or this object does.
 class MemoryFile {
  public:
   MemoryFile() : descriptor_(memfd_create("halyard", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
@@ -97,7 +97,7 @@ TEST_P(EachBackend, ReadBeyondTheEndFailsAndTheNextOneDoesNot) {
   EXPECT_TRUE(s.wait(2, 20s).ok());
 }
 
-TEST_P(EachBackend, WhatTheSystemRefusesFailsWithItsName) {
+TEST_P(EachBackend, ARefusalOfTheSystemFailsWithTheErrorsName) {
   memory.seal(F_SEAL_GROW);
   ASSERT_TRUE(queue.write(buffer(8), file, 0, {.signal = {{s, 1}}}).ok());
   const Status status = s.wait(1, 20s);
@@ -123,8 +123,8 @@ TEST_P(EachBackend, ADeviceThatIsDroppedEndsItsTransfersFirst) {
   EXPECT_EQ(memory.byte(kSize - 1), std::byte{5});
 }
 
-// In a process whose files may have 4096 bytes, and that handles no signal. Its exit code says
-// which expectation failed.
+// Runs in a process whose files may have 4096 bytes, and that handles no signal. Its exit code
+// names the failed expectation.
 class Limited final : public testing::FakeWorld {
  public:
   int run(Kind kind) {
@@ -246,7 +246,7 @@ TEST_F(SteppedFile, AWaitingThreadHelpsWithNoFile) {
   EXPECT_TRUE(files->started.empty());
 }
 
-TEST_F(SteppedFile, AFullDiskFailsTheSubmissionAndWhatDependsOnIt) {
+TEST_F(SteppedFile, AFullDiskFailsTheSubmissionAndItsDependents) {
   files->results = {-ENOSPC};
   const Semaphore after = device.create_semaphore().value();
   const Semaphore beside = device.create_semaphore().value();
@@ -287,7 +287,7 @@ TEST_F(SteppedFile, ADeviceStaysOpenUntilItsTransfersHaveEnded) {
 TEST_F(SteppedFile, MemoryThatTheHostDoesNotSeeIsUnimplemented) {
   const Buffer hidden = device.allocate({.size = 8}).value();
   EXPECT_ERROR(queue.read(file, 0, hidden, {}), StatusCode::kUnimplemented, "device-local");
-  // Of a pool it is known when the memory is there.
+  // For a pool's buffer this is known once its memory is there.
   const Buffer pooled = queue
                             .allocate(device.default_pool(MemoryType::kDeviceLocal), {.size = 8},
                                       {.signal = {{s, 1}}})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FileTransfers: how a transfer becomes requests, and what the ends of these mean for it.
+// FileTransfers: how a transfer becomes requests, and what the results of these mean for it.
 #include "hal/file_transfers.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ struct Transfer : FileTransfer {
     offset = from;
     length = bytes;
     ended = [](FileTransfer& self, int code) noexcept {
-      EXPECT_FALSE(static_cast<Transfer&>(self).outcome) << "it ends once";
+      EXPECT_FALSE(static_cast<Transfer&>(self).outcome) << "a transfer ends once";
       static_cast<Transfer&>(self).outcome = code;
     };
   }
@@ -58,7 +58,7 @@ class FileTransfersTest : public ::testing::Test {
   FakeFiles* files = nullptr;
 };
 
-TEST_F(FileTransfersTest, AShortRequestGoesOnWhereItStopped) {
+TEST_F(FileTransfersTest, AShortRequestContinuesWhereItStopped) {
   files->results = {3, 1, 5};
   Transfer read(false, 100, 20);
   transfers.start(read);
@@ -80,9 +80,9 @@ TEST_F(FileTransfersTest, AnInterruptedRequestIsMadeAgain) {
   EXPECT_EQ(files->contents[1007], std::byte{7});
 }
 
-TEST_F(FileTransfersTest, ARequestThatNeverMovesAnythingFailsInTheEnd) {
+TEST_F(FileTransfersTest, ARequestThatNeverMovesAByteFails) {
   files->results.assign(FileTransfers::kMaxAttempts - 1, -EAGAIN);
-  files->results.push_back(1);  // something: it starts to count anew
+  files->results.push_back(1);  // a byte moves: the count of attempts restarts
   files->results.insert(files->results.end(), FileTransfers::kMaxAttempts - 1, -EAGAIN);
   Transfer patient(false, 0, 10);
   transfers.start(patient);
@@ -102,14 +102,14 @@ TEST_F(FileTransfersTest, ARequestThatNeverMovesAnythingFailsInTheEnd) {
   EXPECT_EQ(write.outcome, EIO);
 }
 
-TEST_F(FileTransfersTest, AReadThatMeetsTheEndSaysSo) {
+TEST_F(FileTransfersTest, AReadAtTheEndReportsIt) {
   Transfer read(false, 990, 11);
   transfers.start(read);
   run();
   EXPECT_EQ(read.outcome, FileTransfer::kEndOfFile);
 }
 
-TEST_F(FileTransfersTest, AfterAnErrorNoRequestOfTheTransferIsMadeAndOthersGoOn) {
+TEST_F(FileTransfersTest, AnErrorStopsTheTransferAndNoOther) {
   files->results = {kAll, kAll, -EIO};
   Transfer large(true, 0, 10 * std::uint64_t{kChunk});
   transfers.start(large);
@@ -132,7 +132,7 @@ TEST_F(FileTransfersTest, TheFirstOfTwoErrorsIsTheOneThatCounts) {
   EXPECT_EQ(write.outcome, ENOSPC);
 }
 
-TEST_F(FileTransfersTest, ItEndsWithTheLastOfItsRequestsInWhateverOrder) {
+TEST_F(FileTransfersTest, ATransferEndsWithTheLastOfItsRequestsInAnyOrder) {
   files->newest_first = true;
   files->results = {kAll, -EIO, -EINTR};
   Transfer write(true, 0, 3 * std::uint64_t{kChunk});
@@ -146,7 +146,7 @@ TEST_F(FileTransfersTest, ItEndsWithTheLastOfItsRequestsInWhateverOrder) {
   EXPECT_EQ(write.outcome, EIO);
 }
 
-TEST_F(FileTransfersTest, ALargeTransferLeavesOthersTheirTurn) {
+TEST_F(FileTransfersTest, ALargeTransferDoesNotDelayOthers) {
   files->room = 1;
   Transfer large(true, 0, 3 * std::uint64_t{kChunk} + 1);
   Transfer small(false, 5, 5);
@@ -199,7 +199,7 @@ class Pipe {
 TEST(UringBackend, AWaitEndsWithARequestOrAnInterruptBeforeOrDuringIt) {
   const std::unique_ptr<FileBackend> backend = make_uring_backend();
   if (backend == nullptr) GTEST_SKIP() << "this kernel has no io_uring for us";
-  Pipe slow;  // ends when somebody writes
+  Pipe slow;  // its read ends when the test writes
   std::byte byte{};
   FileRequest request{
       .descriptor = slow.read_end(), .write = false, .data = &byte, .offset = 0, .length = 1};
@@ -212,7 +212,7 @@ TEST(UringBackend, AWaitEndsWithARequestOrAnInterruptBeforeOrDuringIt) {
   std::thread other([&] { backend->interrupt(); });
   EXPECT_EQ(backend->reap(ended, true), 0u);
   other.join();
-  EXPECT_EQ(backend->reap(ended, false), 0u) << "it does not wait when told so";
+  EXPECT_EQ(backend->reap(ended, false), 0u) << "it must not wait here";
   ASSERT_EQ(write(slow.write_end(), "x", 1), 1);
   ASSERT_EQ(backend->reap(ended, true), 1u);
   EXPECT_EQ(ended[0], &request);
@@ -226,7 +226,7 @@ TEST(UringBackend, TakesAsManyRequestsAsItSays) {
   Pipe slow;
   std::byte bytes[FileBackend::kMaxRequests] = {};
   FileRequest requests[FileBackend::kMaxRequests];
-  for (std::size_t round = 0; round < 3; ++round) {  // around the rings
+  for (std::size_t round = 0; round < 3; ++round) {  // wraps around the rings
     for (std::size_t i = 0; i < backend->capacity(); ++i) {
       requests[i] = {.descriptor = slow.read_end(), .data = &bytes[i], .length = 1};
       backend->start(requests[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches of kernels with tensor parameters: what becomes of tensors, and what is refused.
+// Launches of kernels with tensor parameters: the constants and grids of tensors, refused uses.
 #include "halyard/hal/launch.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t k4G = std::uint64_t{1} << 32;
 
-// Kernels with the constants that the compiler makes of these tensors.
+// Kernels with the constants that the compiler derives from these tensors.
 class Tensors : public testing::FakeWorld {
  protected:
   struct Parameter {
@@ -98,7 +98,7 @@ class Tensors : public testing::FakeWorld {
         .value();
   }
 
-  // The one launch since the last call.
+  // Runs a launch and returns what the driver saw.
   testing::Launch run(const Launch& launch) {
     control->launches.clear();
     const Semaphore done = device.create_semaphore().value();
@@ -127,7 +127,7 @@ class Tensors : public testing::FakeWorld {
   Executable executable_ = device.load(tensor_hyx(), "tensors.hyx").value();
 };
 
-TEST_F(Tensors, ReflectionTellsRankAndStaticTile) {
+TEST_F(Tensors, ReflectionGivesRankAndStaticTile) {
   const BindingInfo x = function("scale").binding(0);
   const BindingInfo y = function("scale").binding(1);
   EXPECT_EQ(x.rank, 2u);
@@ -170,7 +170,7 @@ TEST_F(Tensors, DenseStridesMayBeGivenOrNot) {
   }
 }
 
-TEST_F(Tensors, ALaunchRunsOverAnotherGridIfTold) {
+TEST_F(Tensors, ALaunchRunsOverAGivenGrid) {
   const BufferView y = view({4, 8});
   Launch launch = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();
   EXPECT_THAT(run(launch.over({.groups = {7, 5}})).groups, ElementsAre(7, 5, 1));
@@ -199,7 +199,7 @@ TEST_F(Tensors, ALaunchOfManyTensorsIsMovedToo) {
   EXPECT_THAT(words(seen), ElementsAre(9, 9, 9, 9, 9, 9));
 }
 
-TEST_F(Tensors, ALaunchOnOtherMemoryWithOtherScalarsIsWhatCreateMakesOfThem) {
+TEST_F(Tensors, ALaunchWithOtherMemoryAndScalarsEqualsOneCreatedWithThem) {
   const BufferView x = view({9, 20}), y = view({9, 20});
   Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
   const BufferRange from(big_, 64, 720), to(big_, 1024, 720);
@@ -225,7 +225,7 @@ TEST_F(Tensors, ATensorOfALaunchMovesToARangeOfTheSameLengthOnly) {
   EXPECT_FALSE(launch.rebind(0, big_));
   EXPECT_EQ(launch.bindings()[0].buffer, x.range().buffer);
   EXPECT_TRUE(launch.rebind(0, BufferRange(big_, 0, 96)));
-  EXPECT_TRUE(launch.rebind(1, BufferRange(big_, 96, 4)));  // no tensor
+  EXPECT_TRUE(launch.rebind(1, BufferRange(big_, 96, 4)));  // a plain buffer
 
   const Tensor whole{.memory = big_, .sizes = {2, 3, 4}};
   launch = Launch::create(function("input"), {whole, big_}).value();
@@ -242,7 +242,7 @@ TEST_F(Tensors, ATensorThatMovesBeyondTheEndOfABufferIsRefusedAtTheDispatch) {
   EXPECT_EQ(queue.dispatch(launch, {}).code(), StatusCode::kOutOfRange);
 }
 
-TEST_F(Tensors, ALaunchIsGivenScalarsAsCreateIs) {
+TEST_F(Tensors, SetScalarsChecksLikeCreate) {
   const BufferView x = view({9, 20}), y = view({9, 20});
   Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
   const auto message = [](const Status& status) { return std::string(status.message()); };
@@ -294,7 +294,7 @@ TEST_F(Tensors, AnEmptyTensorNeedsNoBytesAndNoGroups) {
   }
 }
 
-TEST_F(Tensors, ASlotIsAskedForTheTensorsBytes) {
+TEST_F(Tensors, ASlotRequiresTheTensorsBytes) {
   const Tensor y{.memory = slot(0), .sizes = {4, 8}, .tile = {4, 4}};
   const Launch launch = Launch::create(function("chosen"), {y}).value();
   Recorder recorder(device);
@@ -313,7 +313,7 @@ TEST_F(Tensors, WithoutAnOutputTensorTheCallerGivesTheGrid) {
   EXPECT_EQ(queue.dispatch(Launch(), {}).code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(Tensors, WhatDoesNotFitTheParameterIsRefusedByName) {
+TEST_F(Tensors, AnArgumentThatDoesNotFitIsRefusedByName) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
   const BufferView y = view({4, 8});
   const BufferView flat = view({32});
@@ -346,7 +346,7 @@ TEST_F(Tensors, WrongTilesAreRefused) {
   expect_refused("two", {y, z}, kInvalid, "y needs 1 x 1 x 1 workgroups, z needs 2 x 1 x 1");
 }
 
-TEST_F(Tensors, SizesThatTheKernelTakesEqualAreCompared) {
+TEST_F(Tensors, SizesThatTheKernelRequiresEqualAreCompared) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
   const auto of = [&](const Extents& sizes, const Extents& tile = {}) {
     return Tensor{.memory = big_, .sizes = sizes, .tile = tile};
@@ -371,7 +371,7 @@ TEST_F(Tensors, TilesOfOutputsAreComparedWhereTheirSizesAreEqual) {
   const auto of = [&](const Extents& sizes, const Extents& tile = {}) {
     return Tensor{.memory = big_, .sizes = sizes, .tile = tile};
   };
-  // w's size is nobody's, and so is its tile.
+  // The kernel compares w's size with no other size, and its tile with no other tile.
   EXPECT_TRUE(
       Launch::create(function("copies"), {of({8}), of({8}, {4}), of({8}, {4}), of({8}, {7})}).ok());
   expect_refused("copies", {of({8}), of({8}, {4}), of({8}, {5}), of({8}, {4})},
@@ -387,8 +387,8 @@ TEST_F(Tensors, TilesOfOutputsAreComparedWhereTheirSizesAreEqual) {
                  "tile0 of y is 4, tile0 of sums is 7");
 }
 
-// Tensors that are not dense, in slots, or empty are packed another way.
-TEST_F(Tensors, SizesAreComparedOfWhateverTensors) {
+// Tensors with gaps, in slots, and empty tensors are packed by other code.
+TEST_F(Tensors, SizesAreComparedForEveryPacking) {
   const auto refused = [&](const Tensor& x, const Tensor& y) {
     expect_refused("pair", {x, y}, StatusCode::kInvalidArgument, "; the kernel takes equal ones");
   };
@@ -419,7 +419,7 @@ TEST_F(Tensors, WrongSizesAndStridesAreRefused) {
   expect_refused("cube", {output({2, 2, 3}, {6, 2, 1})}, kInvalid, "y: stride1 is 2: elements");
   expect_refused("cube", {output({2, 2, 3}, {5, 3, 1})}, kInvalid, "y: stride0 is 5: elements");
   expect_refused("cube", {output({3, 2, 3}, {4, 3, 1})}, kInvalid, "an output share a place");
-  // The other way round, and around a dimension of one element, they do not.
+  // In another order of strides, and around a dimension of one element, they do not overlap.
   EXPECT_TRUE(Launch::create(function("cube"), {output({2, 2, 3}, {3, 6, 1})}).ok());
   EXPECT_TRUE(Launch::create(function("cube"), {output({1, 2, 3}, {0, 3, 1})}).ok());
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who keeps what alive, and how a device ends: on whatever thread its last handle goes.
+// Lifetimes: what keeps an object alive, and how a device closes, whichever thread drops its last
+// handle.
 #include <functional>
 #include <semaphore>
 #include <thread>
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 class Lifetime : public testing::FakeWorld {
  protected:
-  // The user's side is gone, but for `gate`.
+  // Drops all handles of the user except `gate`.
   void drop_device() {
     queue = {};
     device = {};
@@ -30,7 +31,7 @@ class Lifetime : public testing::FakeWorld {
   }
 };
 
-TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
+TEST_F(Lifetime, AParkedSubmissionKeepsItsResources) {
   const Semaphore gate = device.create_semaphore().value();
   const Semaphore done = device.create_semaphore().value();
   const Buffer result = buffer(8);
@@ -60,9 +61,9 @@ TEST_F(Lifetime, AParkedSubmissionKeepsWhatItTouches) {
   EXPECT_EQ(control->launches.size(), 2u);
 }
 
-// The lane that did the last work with it, and so lets go of it, is asked how far it has come: by a
-// poll, which fails and dumps, and by a queue that is created.
-TEST_F(Lifetime, WhoGaveMemoryMayAskTheRuntimeWhenItIsReleased) {
+// `released` runs when the lane's last work with the memory is retired. Meanwhile it asks for that
+// lane's progress: by a wait that fails and dumps, and by creating a queue.
+TEST_F(Lifetime, ReleasedOfImportedMemoryMayUseTheRuntime) {
   const Semaphore done = device.create_semaphore().value(),
                   never = device.create_semaphore().value();
   alignas(Device::kImportAlignment) std::byte bytes[64];
@@ -82,7 +83,7 @@ TEST_F(Lifetime, WhoGaveMemoryMayAskTheRuntimeWhenItIsReleased) {
   EXPECT_NE(releaser, std::this_thread::get_id()) << "a wait runs no callback";
 }
 
-TEST_F(Lifetime, ADeviceThatWaitsForALostOneAtWhichNobodyLooksCloses) {
+TEST_F(Lifetime, ADeviceThatWaitsForAnUnseenLossCloses) {
   control->automatic = false;
   Device other = registry.open("fake://").value();
   Semaphore first = other.create_semaphore().value();
@@ -119,7 +120,7 @@ TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
     EXPECT_ERROR(registry.shutdown(5ms), StatusCode::kDeadlineExceeded, "1 devices");
     EXPECT_EQ(control->open_devices, 1);
     holder = {};
-    // Not through shutdown, which ends the runtime.
+    // Not by shutdown(), which ends the runtime.
     while (control->open_devices != 0) std::this_thread::yield();
   }
   expect_closed();
@@ -132,7 +133,7 @@ TEST_F(Lifetime, WorkInFlightEndsBeforeTheDeviceCloses) {
   drop_device();
   EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 devices");
   EXPECT_EQ(control->open_devices, 1);
-  EXPECT_EQ(control->live_memories, 1) << "the buffer's handle is gone, the fill has its memory";
+  EXPECT_EQ(control->live_memories, 1) << "without the buffer's handle, the fill keeps the memory";
   only.run();
   expect_closed();
 }
@@ -141,7 +142,7 @@ TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
   control->automatic = false;
   std::atomic<int> ran{0};
   {
-    // compute 1 -> copy 2 -> host call -> compute 3, nobody outside knows of them.
+    // compute 1 -> copy 2 -> host call -> compute 3, without a handle outside.
     const Queue copy = device.queue(QueueKind::kCopy);
     const Semaphore s = device.create_semaphore().value();
     ASSERT_TRUE(queue.barrier({.signal = {{s, 1}}}).ok());
@@ -161,7 +162,7 @@ TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
 
 class SteppedLifetime : public testing::PoolTest {};
 
-TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
+TEST_F(SteppedLifetime, WorkThatBecomesReadyDuringTheIdleCheckStillRuns) {
   bool ran = false;
   {
     const Semaphore copied = semaphore();
@@ -169,7 +170,8 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
     const auto run = [&] { return ran = true, Status(); };
     ASSERT_TRUE(queue.host_call(run, {.wait = {{copied, 1}}}).ok());
   }
-  copy_lane.run();  // seen by who asks the copy queue, which is after the compute queue
+  // The reclaim shell sees this when it asks the copy queue, after the compute queue.
+  copy_lane.run();
   queue = copy = {};
   device = {};
   (void)registry.step(base::Shell::kReclaim);
@@ -177,7 +179,7 @@ TEST_F(SteppedLifetime, WorkThatBecomesReadyAsTheDeviceIsAskedStillRuns) {
   EXPECT_TRUE(ran);
 }
 
-TEST_F(Lifetime, AHostCallThatBlocksHoldsTheShutdownUp) {
+TEST_F(Lifetime, AHostCallThatBlocksDelaysTheShutdown) {
   std::binary_semaphore inside{0}, go{0};
   ASSERT_TRUE(queue
                   .host_call(
@@ -203,7 +205,7 @@ TEST_F(Lifetime, TheLastHandleMayGoOnAHostCallsOwnThread) {
   expect_closed();
 }
 
-TEST_F(Lifetime, WhatIsParkedWhenTheDeviceClosesIsCancelled) {
+TEST_F(Lifetime, AClosingDeviceCancelsParkedWork) {
   const Device other = registry.open("fake://").value();
   const Semaphore gate = other.create_semaphore().value();
   const Semaphore done = other.create_semaphore().value();
@@ -239,14 +241,14 @@ TEST_F(Lifetime, TheLastHandleMayGoOnAnyThread) {
 TEST_F(Lifetime, TheLastHandleMayGoInsideAHostCall) {
   Device moved = std::move(device);
   const Queue on = std::exchange(queue, {});
-  // The callable owns the last handles and is destroyed on the host shell.
+  // The callable owns the last handles; the host shell destroys it.
   ASSERT_TRUE(on.host_call([own = std::move(moved), on] {}, {}).ok());
   const_cast<Queue&>(on) = {};
   expect_closed();
 }
 
 TEST_F(Lifetime, TheLastHandleMayGoInsideACallback) {
-  // On the completion shell: only it sees the lane's progress.
+  // The callback runs on the completion shell, the only one that sees the lane's progress.
   control->automatic = false;
   Semaphore done = device.create_semaphore().value();
   ASSERT_TRUE(queue.barrier({.signal = {{done, 1}}}).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: full lanes, lost devices, who keeps what, and many threads.
+// Pools: full lanes, lost devices, lifetimes, and many threads.
 #include "hal/pool_world.h"
 
 namespace halyard::hal {
@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 using testing::kSlab;
 using testing::PoolTest;
 
-// ---- Lanes that are full, and lost devices
+// ---- Full lanes, and lost devices
 
-TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
+TEST_F(PoolTest, AnAllocationThatAFullLaneRefusesKeepsNoBlock) {
   const Pool pool = one_slab();
   const Buffer x = allocate(pool, 16);
   run_all();
@@ -25,7 +25,7 @@ TEST_F(PoolTest, AnAllocationThatAFullLaneSendsBackKeepsNoBlock) {
   EXPECT_TRUE(has_memory(y));
 }
 
-TEST_F(PoolTest, ALossReachesWhatHasAHiddenWait) {
+TEST_F(PoolTest, ALossReachesWorkWithAHiddenWait) {
   Device lost = registry.open("fake://").value();
   const Pool pool = one_slab();
   const Semaphore s = semaphore();
@@ -56,7 +56,7 @@ TEST_F(PoolTest, ALossFailsWhatWaitsInThePool) {
   EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
 }
 
-TEST_F(PoolTest, AFaultThatShowsAsASlabIsMadeIsALossOfTheDevice) {
+TEST_F(PoolTest, AFaultWhileASlabIsAllocatedIsALossOfTheDevice) {
   const Pool pool = make_pool();
   control->fail_allocate = Status(StatusCode::kDeviceLost, "fell off the bus");
   const Semaphore s = semaphore();
@@ -84,7 +84,7 @@ TEST_F(PoolTest, ADroppedBufferReturnsItsBlockWithItsLastSubmission) {
   EXPECT_EQ(control->live_memories, 0);
 }
 
-TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedGivesBackWhatItGets) {
+TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedReturnsItsBlock) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   (void)allocate(pool, 16, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -94,7 +94,7 @@ TEST_F(PoolTest, AnAllocationWhoseBufferIsDroppedGivesBackWhatItGets) {
   EXPECT_EQ(pool.statistics().blocks, 0u);
 }
 
-TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
+TEST_F(PoolTest, TrimKeepsUsedSlabsAndTheGivenBytes) {
   const Pool pool = make_pool();
   std::vector<Buffer> buffers;
   for (int i = 0; i < 4; ++i) buffers.push_back(allocate(pool, kSlab));
@@ -103,7 +103,7 @@ TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(queue.deallocate(buffers[i], {}).ok());
   ASSERT_TRUE(pool.trim().ok());
   step();
-  EXPECT_EQ(pool.statistics().slabs, 4u) << "the device has not come so far";
+  EXPECT_EQ(pool.statistics().slabs, 4u) << "the device has not run the deallocations";
   run_all();
   buffers.erase(buffers.begin(), buffers.begin() + 3);
   ASSERT_TRUE(pool.trim(2 * kSlab).ok());
@@ -117,13 +117,13 @@ TEST_F(PoolTest, TrimKeepsWhatIsUsedAndWhatItIsTold) {
   EXPECT_TRUE(has_memory(buffers[0]));
 }
 
-TEST_F(PoolTest, NoSlabIsMadeForWhoNoLongerWaits) {
+TEST_F(PoolTest, NoSlabIsAllocatedForAnAllocationThatNoLongerWaits) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   Buffer x = allocate(pool, kSlab, {.signal = {{s, 1}}});
   run_all();
   ASSERT_EQ(s.query().value(), 1u);
-  const Buffer y = allocate(pool, kSlab);  // asks for a second slab,
+  const Buffer y = allocate(pool, kSlab);  // requests a second slab,
   x = {};                                  // and gets the first one
   ASSERT_TRUE(registry.step(base::Shell::kCompletion));
   ASSERT_TRUE(has_memory(y));
@@ -143,7 +143,7 @@ TEST_F(PoolTest, AFreeSlabMakesRoomForALargerOne) {
   EXPECT_EQ(pool.statistics().reserved_bytes, kSlab);
 }
 
-TEST_F(PoolTest, APoolThatNobodyRefersToGivesItsSlabsBack) {
+TEST_F(PoolTest, APoolWithoutHandlesAndBuffersReturnsItsSlabs) {
   Pool pool = make_pool();
   const Semaphore s = semaphore();
   Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
@@ -197,7 +197,7 @@ TEST_F(PoolTest, AnotherDevicesWorkOutlivesThePoolsDevice) {
   EXPECT_EQ(control->live_memories, 0);
 }
 
-TEST_F(PoolTest, RefusesWhatIsWrong) {
+TEST_F(PoolTest, RefusesWrongArguments) {
   const Pool pool = make_pool();
   const BufferInfo info{.size = 8, .memory = MemoryType::kHostVisible};
   EXPECT_ERROR(queue.allocate({}, info, {}).status(), StatusCode::kInvalidArgument, "pool");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rule 30: who waits for memory that is to come back behind the work of who waits.
+// Rule 30: allocations that wait for memory whose deallocations wait for such allocations.
 #include "hal/pool_world.h"
 #include "halyard/hal/pool.h"
 
@@ -24,7 +24,7 @@ TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationThatWaitsForIt) {
   ASSERT_TRUE(queue.deallocate(x, {.wait = {{t, 1}}}).ok());
   ASSERT_TRUE(go.signal(1).ok());
   run_all();
-  EXPECT_EQ(s.query().value(), 0u) << "the host may be about to submit something";
+  EXPECT_EQ(s.query().value(), 0u) << "the host may be about to submit a deallocation";
   run_until_patience_ends();
   EXPECT_ERROR(s.query().status(), StatusCode::kResourceExhausted, kStalled);
   EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted, "1024 of 4096 bytes are used");
@@ -141,7 +141,7 @@ TEST_F(PoolTest, ALaterSmallAllocationGoesFirstIfMemoryComesBackBehindItsWork) {
   run_all();
   source.clock().ahead += PoolObject::kPatience;
   run_all();
-  EXPECT_EQ(s.query().value(), 0u) << "perhaps something is to come that nobody knows of";
+  EXPECT_EQ(s.query().value(), 0u) << "the host may be about to submit";
   source.clock().ahead += PoolObject::kPatience;
   run_all();
   EXPECT_EQ(s.query().value(), 1u) << "the small one has gone first";
@@ -169,7 +169,7 @@ TEST_F(PoolTest, WhoGivesWayDoesSoUntilTheNextHasItsSlab) {
   EXPECT_TRUE(has_memory(large)) << "the small one has let go of the other's block";
 }
 
-// Its lane stands behind a wait for a device that is lost: neither it nor its end will come.
+// The deallocation's lane waits for a lost device: it will neither run nor end.
 TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationInAQuarantinedLane) {
   Device other = registry.open("fake://").value();
   const Pool pool = one_slab(/*hidden_waits=*/false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: who gets which memory, when, and who waits for it.
+// Pools: which allocation gets which memory, when, and what it waits for.
 #include "halyard/hal/pool.h"
 
 #include "hal/pool_world.h"
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using testing::kSlab;
 using testing::PoolTest;
 
-TEST_F(PoolTest, ABufferIsThereAtOnceAndItsMemoryWhenTheWaitsHold) {
+TEST_F(PoolTest, ABufferExistsAtOnceAndItsMemoryOnceTheWaitsAreReached) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 100, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -31,7 +31,7 @@ TEST_F(PoolTest, ABufferIsThereAtOnceAndItsMemoryWhenTheWaitsHold) {
   EXPECT_EQ(pool.statistics().reserved_bytes, kSlab);
 }
 
-TEST_F(PoolTest, WorkIsSubmittedBeforeTheMemoryIsThere) {
+TEST_F(PoolTest, WorkIsSubmittedBeforeTheMemoryExists) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 8, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -120,7 +120,7 @@ TEST_F(PoolTest, AUseThatIsIssuedAfterTheDeallocationFails) {
   EXPECT_ERROR(late.query().status(), StatusCode::kFailedPrecondition, "no memory any more");
 }
 
-TEST_F(PoolTest, ADeallocationWhoseWaitFailsHasNotHappened) {
+TEST_F(PoolTest, ADeallocationWhoseWaitFailsHasNoEffect) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 16);
@@ -146,7 +146,7 @@ TEST_F(PoolTest, AnAllocationWhoseWaitFailsTakesNothing) {
   EXPECT_EQ(pool.statistics().reserved_bytes, 0u);
 }
 
-TEST_F(PoolTest, ARecordingMayReferToMemoryThatComesLater) {
+TEST_F(PoolTest, ARecordingMayReferToMemoryAllocatedLater) {
   const Pool pool = make_pool();
   const Semaphore s = semaphore();
   const Buffer x = allocate(pool, 16, {.wait = {{s, 1}}, .signal = {{s, 2}}});
@@ -195,7 +195,7 @@ TEST_F(PoolTest, ARecordingThatIsExecutedTooEarlyFails) {
   EXPECT_ERROR(done.query().status(), StatusCode::kFailedPrecondition, "has no memory yet");
 }
 
-// ---- Rule 31: which block
+// ---- Rule 31: the choice of a block
 
 TEST_F(PoolTest, TheSameQueueReusesABlockBeforeTheDeviceHasRun) {
   const Pool pool = one_slab();
@@ -243,14 +243,14 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueWaitsInThePool) {
   step();
   EXPECT_FALSE(has_memory(y));
   EXPECT_EQ(copy_lane.pending(), 0u);
-  compute_lane.run();  // nobody waits for the deallocation but the pool
+  compute_lane.run();  // only the pool waits for the deallocation
   step();
   EXPECT_TRUE(has_memory(y));
 }
 
-// Who waits is told as the deallocation ends, and may ask before the lane has retired all that has
-// ended with it.
-TEST_F(PoolTest, WhatHasComeBackIsFreeForWhoAsksBeforeTheLaneHasRetiredIt) {
+// A waiting allocation is retried as the deallocation ends, perhaps before the lane has retired all
+// that has ended with it.
+TEST_F(PoolTest, AReturnedBlockIsFreeBeforeTheLaneHasRetiredIt) {
   const Pool pool = one_slab(false);
   const Buffer x = allocate(pool, kSlab);
   step();
@@ -258,12 +258,12 @@ TEST_F(PoolTest, WhatHasComeBackIsFreeForWhoAsksBeforeTheLaneHasRetiredIt) {
   const Buffer y = allocate(copy, pool, kSlab);
   step();
   EXPECT_FALSE(has_memory(y));
-  // Its payload goes before the lane has retired what it has ended.
+  // The payload is destroyed before the lane has retired the work that ended.
   ASSERT_TRUE(queue.fill(device.allocate({.size = 4}).value(), 0, 4, {}).ok());
   control->on_free = [&] { std::jthread([&] { EXPECT_TRUE(copy.barrier({}).ok()); }).join(); };
   compute_lane.run();
   step();
-  EXPECT_FALSE(control->on_free) << "it was not asked meanwhile";
+  EXPECT_FALSE(control->on_free) << "the allocation was not retried meanwhile";
   EXPECT_TRUE(has_memory(y));
 }
 
@@ -276,7 +276,7 @@ TEST_F(PoolTest, WithoutHiddenWaitsAnotherQueueGetsASlabWhereThereIsRoom) {
   step();
   EXPECT_TRUE(has_memory(y)) << "though the other lane has not run";
   EXPECT_EQ(pool.statistics().slabs, 2u);
-  EXPECT_EQ(copy_lane.run(), 1) << "it waits for nobody";
+  EXPECT_EQ(copy_lane.run(), 1) << "it waits for no lane";
 }
 
 TEST_F(PoolTest, AnotherQueueWaitsAlsoWhereNothingButTheDeallocationIsLeft) {
@@ -316,7 +316,7 @@ TEST_F(PoolTest, AnotherQueueThatHasWaitedBeforeNeedsNoHiddenWait) {
   EXPECT_EQ(copy_lane.pending(), 2u);
 }
 
-TEST_F(PoolTest, ADeallocationStandsBehindItsAllocationAlsoWithoutAWait) {
+TEST_F(PoolTest, ADeallocationFollowsItsAllocationAlsoWithoutAWait) {
   const Pool pool = one_slab();
   const Buffer x = allocate(pool, kSlab);
   step();
@@ -381,7 +381,7 @@ TEST_F(PoolTest, JoinedNeighboursAreReusedBehindTheLaterOne) {
   EXPECT_TRUE(has_memory(whole));
 }
 
-TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksPlace) {
+TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksOffset) {
   const Pool pool = make_pool();
   const Buffer first = allocate(pool, 256);
   const Buffer second = allocate(pool, 256);
@@ -394,7 +394,7 @@ TEST_F(PoolTest, FlushAndInvalidateReachTheSlabAtTheBlocksPlace) {
   EXPECT_EQ(control->invalidated, (std::vector<Range>{{256 + 16, 32}}));
 }
 
-TEST_F(PoolTest, BlocksHaveTheAlignmentAskedFor) {
+TEST_F(PoolTest, BlocksHaveTheRequestedAlignment) {
   const Pool pool = make_pool({.slab_size = 1 << 20});
   std::vector<Buffer> buffers;
   const auto offset = [&](const Buffer& buffer) {
@@ -410,7 +410,7 @@ TEST_F(PoolTest, BlocksHaveTheAlignmentAskedFor) {
   }
 }
 
-// ---- Rule 30: who waits
+// ---- Rule 30: waiting allocations
 
 TEST_F(PoolTest, AnAllocationWaitsForASubmittedDeallocation) {
   const Pool pool = one_slab();
@@ -470,7 +470,7 @@ TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
   control->fail_allocate = {};
   const Buffer y = allocate(pool, 16);
   step();
-  EXPECT_TRUE(has_memory(y)) << "the next one tries again";
+  EXPECT_TRUE(has_memory(y)) << "the next allocation requests a slab again";
 }
 
 TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device with pools where everything is stepped: the lanes run when a test says so, and so do the
-// threads of the runtime.
+// A device with pools whose lanes and runtime threads run only when a test steps them.
 #pragma once
 
 #include <functional>
@@ -29,7 +28,7 @@ class PoolTest : public ::testing::Test {
     EXPECT_EQ(control->live_memories, 0);
   }
 
-  // The shells, until they have nothing to do.
+  // Steps the shells until they have nothing to do.
   void step() {
     for (bool ran = true; ran;) {
       ran = false;
@@ -39,7 +38,7 @@ class PoolTest : public ::testing::Test {
       }
     }
   }
-  // The lanes too.
+  // Steps the lanes too.
   void run_all() {
     for (int i = 0; i < 8; ++i) {
       step();
@@ -49,7 +48,7 @@ class PoolTest : public ::testing::Test {
     }
     step();
   }
-  // Until who has stalled has let others go first, and has failed.
+  // Advances the clock until a stalled allocation has let others pass, and has failed.
   void run_until_patience_ends() {
     for (int i = 0; i < 5; ++i) {
       source.clock().ahead += PoolObject::kPatience;
@@ -62,7 +61,7 @@ class PoolTest : public ::testing::Test {
     if (info.name.empty()) info.name = "small";
     return device.create_pool(info).value();
   }
-  // At most one slab.
+  // A pool of at most one slab.
   Pool one_slab(bool hidden_waits = true) {
     return make_pool({.max_size = kSlab, .hidden_waits = hidden_waits});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue operations: what they do, and what they refuse.
+// Queue operations: their effects, and refused uses.
 #include "halyard/hal/queue.h"
 
 #include <algorithm>
@@ -178,7 +178,7 @@ TEST_F(QueueOperation, HostCallTakesMoveOnlyAndLargeCallables) {
   EXPECT_EQ(sum, 1001);
 }
 
-TEST_F(QueueOperation, HostCallThatNeverRunsIsDestroyedAllTheSame) {
+TEST_F(QueueOperation, AHostCallThatNeverRunsIsDestroyed) {
   const auto token = std::make_shared<int>();
   const Semaphore never = device.create_semaphore().value();
   EXPECT_ERROR(queue.host_call([token] { FAIL(); }, {.signal = {{Semaphore(), 1}}}),
@@ -202,7 +202,7 @@ TEST_F(QueueOperation, AndWaitFormsNeedNoSignal) {
                "");
   start.fail(Status(StatusCode::kDataLoss, "gone"));
   EXPECT_ERROR(queue.barrier_and_wait({.wait = {{start, 2}}}, 20s), StatusCode::kDataLoss, "gone");
-  EXPECT_TRUE(queue.barrier_and_wait({}, 20s).ok()) << "what failed is not used again";
+  EXPECT_TRUE(queue.barrier_and_wait({}, 20s).ok()) << "a failed semaphore is not used again";
 }
 
 TEST_F(QueueOperation, AndWaitFormsWaitForTheLastSignal) {
@@ -233,7 +233,7 @@ TEST_F(QueueOperation, TakesMorePointsThanFitInPlace) {
   EXPECT_TRUE(wait_any(waits, kNow).ok());
 }
 
-// --- what is refused ------------------------------------------------------------------------
+// ---- Refused uses
 
 TEST_F(QueueOperation, EmptyHandlesAreInvalid) {
   const Queue none;

@@ -50,7 +50,7 @@ TEST_F(Recording, RunsItsCommandsOnDirectMemory) {
   }
 }
 
-TEST_F(Recording, SlotsTakeWhatEachSubmitGives) {
+TEST_F(Recording, SlotsTakeTheBindingsOfEachSubmission) {
   recorder.fill(slot(1, 4), 0x02020202).fill(slot(3, 0, 4), 0x03030303);
   const CommandBuffer commands = recorder.finish().value();
   EXPECT_EQ(commands.slot_count(), 4u);
@@ -82,7 +82,7 @@ TEST_F(Recording, LongTablesWorkLikeShortOnes) {
   }
 }
 
-// Rule 19 of timelines.md, as it is here: nothing is patched, so nothing runs out.
+// Rule 19 of timelines.md, without patching: each submission has a table of its own.
 class Rule19Bindings : public Recording {};
 
 TEST_F(Rule19Bindings, EverySubmissionInFlightHasItsOwnTable) {
@@ -94,7 +94,7 @@ TEST_F(Rule19Bindings, EverySubmissionInFlightHasItsOwnTable) {
   std::vector<BufferRange> table(2);
   for (std::uint32_t i = 0; i < 100; ++i) {
     table = {{all, 2 * i, 1}, {all, 2 * i + 1, 1}};
-    const Point wait{start, i % 2};  // one half is issued now, one is parked
+    const Point wait{start, i % 2};  // one half is issued now, the other parked
     ASSERT_TRUE(queue.execute(commands, {.bindings = table, .wait = {&wait, 1}}).ok());
   }
   ASSERT_TRUE(start.signal(1).ok());
@@ -154,7 +154,7 @@ TEST_F(Recording, OpenDebugGroupsAreNamedByFinish) {
                "command 0 (end_debug_group): no debug group is open");
 }
 
-// --- what is refused ------------------------------------------------------------------------
+// ---- Refused uses
 
 TEST_F(Recording, TheFirstErrorSticksAndNamesItsCommand) {
   const Buffer a = buffer(16);
@@ -175,13 +175,13 @@ TEST_F(Recording, NeedsADevice) {
   EXPECT_ERROR(none.finish().status(), StatusCode::kInvalidArgument, "empty handle");
 }
 
-TEST_F(Recording, ADriverThatCannotPrepareItIsHeard) {
+TEST_F(Recording, AnErrorOfTheDriverIsReturned) {
   control->fail_prepare = Status(StatusCode::kResourceExhausted, "no graph today");
   EXPECT_ERROR(recorder.barrier().finish().status(), StatusCode::kResourceExhausted,
                "finish: no graph today");
 }
 
-TEST_F(Recording, CommandsRefuseWhatQueueOperationsRefuse) {
+TEST_F(Recording, CommandsRefuseTheSameArgumentsAsQueueOperations) {
   const Buffer a = buffer(16);
   const auto error_of = [&](auto&& record) {
     Recorder one(device);
@@ -225,7 +225,7 @@ TEST_F(Recording, SlotsAreBounded) {
                "overflow");
 }
 
-TEST_F(Recording, ATableIsCheckedAgainstWhatTheCommandsReach) {
+TEST_F(Recording, ATableIsCheckedAgainstTheRangesOfTheCommands) {
   const Buffer a = buffer(16);
   recorder.fill(slot(0, 4, 8), 0).fill(slot(1), 0, 2).dispatch(wide, {.items = 1}, {slot(2)}, {1l});
   const CommandBuffer commands = recorder.finish().value();
@@ -260,7 +260,7 @@ TEST_F(Recording, OverlapThatDependsOnTheTableIsFoundAtSubmit) {
 
 // ---- after()
 
-TEST_F(Recording, TellsTheDriverWhichCommandFollowsWhich) {
+TEST_F(Recording, GivesTheDriverTheEdgesBetweenCommands) {
   std::vector<CommandEdge> edges;
   control->on_prepare = [&](const hal::Recording& recording) {
     edges.assign(recording.edges.begin(), recording.edges.end());
@@ -278,7 +278,7 @@ TEST_F(Recording, TellsTheDriverWhichCommandFollowsWhich) {
   EXPECT_EQ(edges[2].before, 0u);
 }
 
-TEST_F(Recording, RefusesToFollowWhatIsNoCommandOfIt) {
+TEST_F(Recording, RefusesToFollowAForeignOrEmptyCommand) {
   const Buffer a = zeroes(16);
   Recorder other(device);
   const CommandId foreign = other.fill(a, 1).last();

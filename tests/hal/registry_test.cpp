@@ -70,7 +70,7 @@ TEST_F(Registry, WhoSleepsInShutdownClosesTheDevicesWhereTheSystemRefusesAThread
   EXPECT_GT(refused.failed, 0);
 }
 
-// Devices of one domain wait on each other natively; of different ones, through the host.
+// Devices of one domain wait for each other natively; devices of different domains, by the host.
 TEST_F(Registry, DomainsDecideOnNativeEdges) {
   control->automatic = false;
   const Device a = registry.open("fake://").value();

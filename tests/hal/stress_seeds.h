@@ -11,7 +11,7 @@
 
 namespace halyard::hal::testing {
 
-// 1 to `count`, or what HALYARD_STRESS_SEEDS says: A..B, or A.
+// 1 to `count`, or the range of HALYARD_STRESS_SEEDS: A..B, or A.
 inline std::vector<std::uint64_t> stress_seeds(std::uint64_t count) {
   std::uint64_t first = 1, last = count;
   if (const char* const text = std::getenv("HALYARD_STRESS_SEEDS"); text != nullptr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs drawn from a seed, run by several threads at once on the real runtime: its shells, the
-// cpu driver's workers, the serial driver's threads. The seed says what each thread does; who is
-// first, the machine. HALYARD_STRESS_SEEDS=A..B (or A) runs those instead of the default.
+// Programs drawn from a seed, run by several threads at once on the real runtime, with its shells,
+// the cpu driver's workers and the serial driver's threads. The seed determines what each thread
+// does, the machine its order. HALYARD_STRESS_SEEDS=A..B (or A) replaces the default seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,11 +31,11 @@ constexpr std::uint64_t kSeeds = 20;
 constexpr unsigned kThreads = 6;
 constexpr int kActions = 200;  // of each thread
 constexpr std::size_t kLines = 8;
-constexpr auto kNever = 60s;  // somebody was to end this wait long ago
+constexpr auto kNever = 60s;  // beyond any wait that ends
 constexpr StatusCode kPlanted = StatusCode::kInternal;
 
-// A semaphore with many producers, each of which takes a value of its own. Whoever is about to
-// signal says so before: a value that nobody has offered is reached too early.
+// A semaphore with many producers, each of which takes a value of its own. A producer offers its
+// value before it signals: a value that was not offered is reached too early.
 struct Line {
   Semaphore semaphore;
   std::atomic<std::uint64_t> taken{0};
@@ -49,7 +49,7 @@ struct Line {
   }
 };
 
-// What threads and callbacks tell the program.
+// The findings of threads and callbacks.
 struct Ledger {
   std::atomic<int> payloads{0};  // of host calls, alive
   std::atomic<const char*> wrong{nullptr};
@@ -91,7 +91,7 @@ class StressProgram {
   DriverRegistry registry_;
 };
 
-// One thread's part.
+// The actions of one thread.
 class Actor {
  public:
   Actor(StressProgram& program, std::uint64_t seed, unsigned thread)
@@ -101,7 +101,7 @@ class Actor {
     for (int i = 0; i < kActions; ++i) act(i);
   }
   void drop_queue() { queue_ = {}; }
-  // When all is done: each callback that was not dropped was called.
+  // At the end: each callback that was not dropped was called once.
   void check_callbacks() {
     for (const auto& callback : callbacks_) {
       const int calls = callback->calls.load();
@@ -120,7 +120,7 @@ class Actor {
     if (queue_ && once_in(3)) return queue_;
     return draw_device().queue(once_in(2) ? QueueKind::kCompute : QueueKind::kCopy);
   }
-  // A value that is offered just now, or soon.
+  // A value that is offered about now, or soon.
   std::uint64_t near(const Line& line) { return std::max<std::uint64_t>(line.taken + draw(3), 1); }
 
   void act(int step) {
@@ -163,7 +163,7 @@ class Actor {
   }
 
   void submit() {
-    // Failures pass on to later lines only, or soon all would have failed.
+    // Waits are for earlier lines only; otherwise all lines would soon have failed.
     const auto [first, second] = std::minmax({draw(kLines), draw(kLines), draw(kLines)});
     Line &from = program_.lines[first], &to = program_.lines[second];
     std::vector<Point> waits, signals;
@@ -172,7 +172,7 @@ class Actor {
     signals.emplace_back(to.semaphore, value);
     const SubmitInfo info{.wait = waits, .signal = signals};
     if (once_in(2)) {
-      // It offers the value itself, when it runs.
+      // The host call offers the value itself, when it runs.
       ledger_.payloads.fetch_add(1);
       std::shared_ptr<Ledger> alive(&ledger_, [](Ledger* at) { at->payloads.fetch_sub(1); });
       (void)draw_queue().host_call([alive, &to, value] { to.offer(value); }, info,
@@ -187,7 +187,7 @@ class Actor {
     Line& line = draw_line();
     const std::uint64_t value = line.take();
     line.offer(value);
-    (void)line.semaphore.signal(value);  // refused, if it is late or the line has failed
+    (void)line.semaphore.signal(value);  // refused if it is late or the line has failed
   }
 
   void wait_one() {
@@ -249,7 +249,7 @@ class Actor {
     }
     expect(seen.failure.ok(), "a failure is taken back");
     expect(now.value() >= seen.value, "a value goes back");
-    expect(now.value() <= line.offered.load(), "a value that nobody has offered");
+    expect(now.value() <= line.offered.load(), "a value that was not offered");
     seen.value = now.value();
   }
 
@@ -272,7 +272,7 @@ class Actor {
     expect(cancelled == (status.code() == StatusCode::kCancelled), "cancel() says otherwise");
   }
 
-  // Who waits for what nobody can signal any more hears of it.
+  // A wait for a value that no signaller can reach any more fails.
   void drop_semaphore() {
     auto start = draw_device().create_semaphore();
     const auto end = draw_device().create_semaphore();
@@ -313,7 +313,7 @@ class Actor {
   StressProgram& program_;
   Ledger& ledger_;
   std::mt19937_64 random_;
-  Queue queue_;  // a created one
+  Queue queue_;  // a created queue
   std::vector<std::unique_ptr<Callback>> callbacks_;
   struct Seen {
     std::uint64_t value = 0;
@@ -336,7 +336,7 @@ void StressProgram::run() {
         acting.fetch_sub(1);
       });
     }
-    // No thread waits for ever: every line goes on until all have done their part.
+    // Keeps every line advancing until all threads are done, so that no wait lasts for ever.
     while (acting.load() != 0) {
       for (Line& line : lines) {
         const std::uint64_t value = line.take();
@@ -352,7 +352,7 @@ void StressProgram::run() {
       ledger.expect(device.queue(kind).wait_idle(kNever).ok(), "a queue does not come to its end");
     }
   }
-  // Every handle goes; what created queues still have ends with their devices.
+  // Drops every handle; the work of created queues ends with their devices.
   for (auto& actor : actors) actor->drop_queue();
   for (Line& line : lines) line.semaphore = {};
   devices.clear();
@@ -361,7 +361,7 @@ void StressProgram::run() {
   ledger.expect(ledger.payloads.load() == 0, "a payload is left");
 }
 
-TEST(HalStress, WhateverSeveralThreadsDoHolds) {
+TEST(HalStress, InvariantsHoldUnderAnyActionsOfThreads) {
   for (const std::uint64_t seed : testing::stress_seeds(kSeeds)) {
     StressProgram program(seed);
     program.run();

@@ -16,7 +16,7 @@ namespace {
 using base::Shell;
 using namespace std::chrono_literals;
 
-// Counts down what is left to do, and wakes `done` at zero.
+// Counts down the pieces of work to do, and wakes `done` at zero.
 class CountedWork final : public Work {
  public:
   ~CountedWork() { base::ParkerPool::release(done); }
@@ -47,7 +47,7 @@ class CountedWork final : public Work {
   base::Parker& done = base::ParkerPool::acquire();
 };
 
-// A thread that waits until `done` is woken and true.
+// A thread that waits until `done` is set and its parker woken.
 class Sleeper {
  public:
   explicit Sleeper(ThreadShells& shells)
@@ -73,7 +73,7 @@ class Sleeper {
   std::thread thread_;
 };
 
-TEST(ThreadShells, WhoWaitsSleepsOnceUntilItsDeadline) {
+TEST(ThreadShells, AWaiterSleepsOnceUntilItsDeadline) {
   ThreadShells shells;
   base::Parker& parker = base::ParkerPool::acquire();
   const testing::FailingCalls none;
@@ -104,7 +104,7 @@ TEST_P(EachShell, StepsUntilNothingIsLeft) {
   shells.shutdown();
 }
 
-// Each round publishes one piece of work at the moment the shell goes to sleep after the last.
+// Each round publishes a piece of work when the shell goes to sleep after the one before.
 TEST_P(EachShell, LosesNoWakeUp) {
   CountedWork work;
   ThreadShells shells;
@@ -142,7 +142,7 @@ TEST_P(EachShell, WakesByItselfAtItsNextTime) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
-  work.next = 0;  // always due
+  work.next = 0;  // the next step is always in the past
   shells.wake(GetParam());
   while (work.steps < 10) std::this_thread::yield();
   work.next = Deadline::kForeverTime;
@@ -213,7 +213,7 @@ TEST_P(EachShell, IsStoodInForByWhoSleptBeforeTheSystemRefusedTheThread) {
   shells.shutdown();
 }
 
-// Each of two does one piece of work, by which its own wait is over.
+// Each of two threads does one piece of work, which ends its own wait.
 TEST_P(EachShell, IsStoodInForByAnotherOnceTheWaitOfTheFirstIsOver) {
   CountedWork work;
   ThreadShells shells;
@@ -223,7 +223,7 @@ TEST_P(EachShell, IsStoodInForByAnotherOnceTheWaitOfTheFirstIsOver) {
   Sleeper sleepers[2]{Sleeper(shells), Sleeper(shells)};
   work.on_step = [&](Shell) {
     if (work.todo == 0) return false;
-    if (work.todo == 2) refused.wait_for_sleeps(3);  // the other has looked, and sleeps again
+    if (work.todo == 2) refused.wait_for_sleeps(3);  // the other has checked, and sleeps again
     --work.todo;
     for (Sleeper& sleeper : sleepers) {
       if (sleeper.id.load() == std::this_thread::get_id()) sleeper.wake();
@@ -246,7 +246,7 @@ TEST_P(EachShell, HasWhatIsDueLaterDoneWhereTheSystemRefusesAThread) {
   const testing::FailingCalls refused("thread.start");
   work.next = 0;
   work.on_step = [&](Shell) {
-    if (work.steps == 3) work.done.wake();  // nothing to do twice, and nobody wakes it
+    if (work.steps == 3) work.done.wake();  // no work is left, and no thread wakes this one
     return false;
   };
   shells.wake(GetParam());
@@ -291,7 +291,7 @@ TEST_P(EachShell, HasNoThreadWhileItIsStoodInFor) {
     while (left > 0 && !work.todo.compare_exchange_weak(left, left - 1)) {
     }
     if (left > 0 && refused.on.exchange(false)) {
-      shells.wake(shell);  // now one could start
+      shells.wake(shell);  // from here on a thread could start
       for (int i = 0; i < 100; ++i) std::this_thread::yield();
     }
     if (left == 1) work.done.wake();
@@ -334,7 +334,7 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
     ended.release();
     return true;
   };
-  // Again and again: the first wake-up starts both threads, later ones find them asleep.
+  // The first wake-up starts both threads, later ones find them asleep.
   for (int round = 0; round < 50; ++round) {
     work.todo = 2;
     shells.wake(Shell::kHost);
@@ -344,7 +344,7 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   shells.shutdown();
 }
 
-TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
+TEST(ThreadShells, ShutdownDoesWorkPostedToAThreadThatHadEnded) {
   static std::atomic<bool> issue_ended;
   issue_ended = false;
   CountedWork work;
@@ -369,10 +369,10 @@ TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
   work.todo = 1;
   shells.wake(Shell::kHost);
   shells.shutdown();
-  EXPECT_FALSE(posted) << "it was left undone";
+  EXPECT_FALSE(posted) << "the work was left undone";
 }
 
-// Threads of their own that block until they are let go.
+// Threads of their own that block until the test releases them.
 struct Blocked {
   static void run(void* self) {
     auto& blocked = *static_cast<Blocked*>(self);
@@ -397,7 +397,7 @@ TEST(OwnThreads, AllRunAtOnceUpToTheLimitWhichIsAnError) {
       << status.message();
 
   blocked.go.release();
-  while (!blocked.start(shells).ok()) std::this_thread::yield();  // once one has ended
+  while (!blocked.start(shells).ok()) std::this_thread::yield();  // until one thread has ended
   blocked.inside.acquire();
   blocked.go.release(ThreadShells::kOwnThreads);
   shells.shutdown();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The serial driver in a runtime of its own. What every driver must do is tests/conformance's.
+// The serial driver in a runtime of its own. tests/conformance covers what every driver must do.
 #include "drivers/serial/driver.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST_F(SerialDriver, OpensAllDevicesOrOne) {
   EXPECT_FALSE(listed[0].targets.empty());
 }
 
-TEST_F(SerialDriver, NamesWhatIsWrongWithAUri) {
+TEST_F(SerialDriver, NamesTheErrorOfAUri) {
   for (const char* uri : {"serial://?devices=0", "serial://?devices=65", "serial://?devices=x",
                           "serial://?workers=1", "serial://?peers=2"}) {
     const Status status = registry_.open(uri).status();

@@ -41,7 +41,7 @@ timeline::IssueResult issue(Lane& lane, const hal::Operation& operation, std::ui
   return lane.issue({&issue, 1}, timeline::Doorbell::kRing);
 }
 
-// Sleeps as a waiter of the engine does.
+// Sleeps until the lane has reached `sequence`, as a waiter of the engine does.
 void wait_until(Lane& lane, std::uint64_t sequence) {
   base::Parker& parker = base::ParkerPool::acquire();
   for (;;) {
@@ -67,7 +67,7 @@ hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
 
 const hal::Operation kBarrier;
 
-TEST(SerialLane, RunsWhatIsIssuedInOrder) {
+TEST(SerialLane, RunsIssuedWorkInOrder) {
   const auto lane = make_lane();
   const auto a = allocate(64, hal::MemoryType::kDeviceLocal, nullptr).value();
   const auto b = allocate(64, hal::MemoryType::kHostVisible, nullptr).value();
@@ -85,7 +85,7 @@ TEST(SerialLane, RunsWhatIsIssuedInOrder) {
   EXPECT_EQ(a->host_pointer()[63], std::byte{0});
 }
 
-// No host thread looks at the producer, so nobody but the device can have told the consumer.
+// No host thread polls the producer, so only the device can wake the consumer.
 TEST(SerialLane, WaitsForAnEdgeWithoutTheHost) {
   const auto producer = make_lane(), consumer = make_lane();
   ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 2}}).count, 1u);
@@ -121,7 +121,7 @@ TEST(SerialLane, IsBusyWhenFullAndTakesTheRestLater) {
   wait_until(*lane, kMaxInFlight + 1);
 }
 
-TEST(SerialLane, ArmNotifiesAtOnceWhereItHasNoMemoryToKeepIt) {
+TEST(SerialLane, ArmWithoutMemoryNotifiesAtOnce) {
   const auto lane = make_lane();
   CountingNotify notify;
   const testing::FailingCalls failing("array.resize");
@@ -139,15 +139,15 @@ TEST(SerialLane, ArmNotifiesOnceTheEarliestIsReached) {
   wait_until(*lane, 1);
   EXPECT_EQ(notify.count, 0);
   ASSERT_EQ(issue(*lane, kBarrier, 2).count, 1u);
-  // Who is on the list before is told before.
+  // The lane notifies in the order of arming, so `notify` may come a moment after this wait.
   wait_until(*lane, 2);
   while (notify.count == 0) base::spin_pause();
   ASSERT_TRUE(lane->arm(2, notify).ok());  // reached already: at once
   EXPECT_EQ(notify.count, 2);
 }
 
-// While somebody else is told of 2, who is to be told of it next arms for 5.
-TEST(SerialLane, AnArmingThatIsReachedButNotToldYetHidesNoLaterOne) {
+// A slow notification of 2 is under way, and the next for 2 is pending, when a third arms for 5.
+TEST(SerialLane, APendingNotificationHidesNoLaterArming) {
   struct Blocking final : base::Notify {
     void notify() noexcept override {
       called.store(1);
@@ -166,7 +166,7 @@ TEST(SerialLane, AnArmingThatIsReachedButNotToldYetHidesNoLaterOne) {
   ASSERT_TRUE(lane->arm(5, notify).ok());
   first.may_return.store(1);
   first.may_return.notify_one();
-  // Who is seen to have run this one has told everybody of those before.
+  // A lane that has run this sequence has delivered all notifications of earlier ones.
   const auto run = [&](std::uint64_t sequence) {
     ASSERT_EQ(issue(*lane, kBarrier, sequence).count, 1u);
     wait_until(*lane, sequence);
@@ -222,14 +222,14 @@ TEST(SerialLane, AbandonedProducerLeavesItsConsumerToTheEngine) {
   EXPECT_EQ(consumer->poll().sequence, 0u);
   EXPECT_TRUE(consumer->probe().ok());
   (void)consumer->abandon(Status(StatusCode::kCancelled, "closed"));
-  producer.reset();  // from now on the edge leads nowhere, and nobody follows it
+  producer.reset();  // now the edge dangles, and no thread follows it
   EXPECT_EQ(consumer->poll().sequence, 0u);
 }
 
 TEST(SerialLane, AllocatesNothingOnceItsSlotsHaveHeldAnEdge) {
   if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer counts its own";
   const auto first = make_lane(), second = make_lane();
-  // Whoever is faster below, each lane has had somebody to tell.
+  // Whichever lane is faster below, each has had a parker to notify.
   base::Parker& parker = base::ParkerPool::acquire();
   for (const auto& lane : {first.get(), second.get()}) ASSERT_TRUE(lane->arm(1, parker).ok());
   std::uint64_t next = 1;
@@ -297,7 +297,7 @@ TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
-TEST(SerialLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
+TEST(SerialLane, DoesNotTimeTheAllocationOfAThreadsFirstNote) {
   trace::testing::TickingClock clock;
   trace::Tracer tracer(clock);
   clock.tracer = &tracer;

@@ -15,7 +15,7 @@ namespace {
 
 using sim::Scheduler;
 
-// body() under 1000 schedules.
+// Runs body() under 1000 schedules.
 void under_many_schedules(std::function<void()> body) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const bool uniform = seed % 2 == 0;
@@ -29,7 +29,7 @@ void under_many_schedules(std::function<void()> body) {
   }
 }
 
-// While fn() runs on a second thread, this one goes on.
+// Runs fn() on a second thread while this thread goes on.
 class Meanwhile {
  public:
   explicit Meanwhile(std::function<void()> fn) : fn_(std::move(fn)) {
@@ -43,7 +43,7 @@ class Meanwhile {
   base::Thread thread_;
 };
 
-TEST(Mutex, TheUnlockWakesWhoHasGoneToSleep) {
+TEST(Mutex, TheUnlockWakesASleepingThread) {
   under_many_schedules([] {
     base::Mutex mutex;
     mutex.lock();
@@ -53,7 +53,7 @@ TEST(Mutex, TheUnlockWakesWhoHasGoneToSleep) {
   });
 }
 
-TEST(Rule4Order, WhoSeesTheValueSeesTheSubmissionComplete) {
+TEST(Rule4Order, AThreadThatSeesTheValueSeesTheSubmissionComplete) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();
@@ -70,7 +70,7 @@ TEST(Rule4Order, WhoSeesTheValueSeesTheSubmissionComplete) {
   });
 }
 
-TEST(Rule22Watching, WhoAsksWhileTheShellLeavesIsNotForgotten) {
+TEST(Rule22Watching, ARequestWhileTheShellLeavesIsNotLost) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();
@@ -97,8 +97,8 @@ TEST(Rule22Watching, WhoAsksWhileTheShellLeavesIsNotForgotten) {
   });
 }
 
-// The device is done before the issuer has published; the shell looks then, or a moment later.
-TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
+// The device finishes before the issuer has published; the shell polls then, or a moment later.
+TEST(Rule10Overtaken, WorkSeenDoneBeforeItsPublicationIsRetired) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();
@@ -120,9 +120,9 @@ TEST(Rule10Overtaken, WorkThatWasSeenDoneBeforeItWasPublishedIsRetired) {
   });
 }
 
-// Who was late to note that it was overtaken leaves the note behind; the next to take the role, and
-// retire, is who explains a hang.
-TEST(Rule10Overtaken, ADumpFindsTheNoteThatIsLeftAndNoLoss) {
+// A retirer that notes late that it was overtaken leaves its note behind. The next thread that
+// takes the role and retires finds it when it explains a hang.
+TEST(Rule10Overtaken, ADumpFindsTheRemainingNoteAndNoLoss) {
   int left = 0;
   under_many_schedules([&] {
     World world;
@@ -144,11 +144,11 @@ TEST(Rule10Overtaken, ADumpFindsTheNoteThatIsLeftAndNoLoss) {
     world.settle();
     left += device.lost();
   });
-  EXPECT_GT(left, 0) << "no schedule leaves the note: this shows nothing";
+  EXPECT_GT(left, 0) << "no schedule leaves the note: the test shows nothing";
 }
 
-// Work of one lane is to stand behind the first of another, whose entry goes to the next just then.
-TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
+// Work of one lane is ordered after the first of another, whose entry is reused at that moment.
+TEST(Rule20Markers, OneWithAReusedEntryFollowsTheEarlierWork) {
   static Lane* lane;
   static constexpr Gate kTellsItsLane{
       .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
@@ -171,7 +171,7 @@ TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
     auto& a = world.queue(device, "a", {.marks_every_submission = false, .max_in_flight = 1});
     auto& b = world.queue(device, "b");
     submit(a, kTellsItsLane);
-    EXPECT_TRUE(a->in_flight()) << "it has a marker now";
+    EXPECT_TRUE(a->in_flight()) << "its marker is recorded";
     {
       const Meanwhile next([&] {
         EXPECT_EQ(a.native().run(), 1);
@@ -185,8 +185,8 @@ TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsStillBehindWhatHadIt) {
   });
 }
 
-// The lane becomes empty while its issuer hears that the native queue is full.
-TEST(Rule16BackPressure, AQueueThatWasBusyGoesOnThoughItsLastWorkIsRetiredJustThen) {
+// The lane becomes empty while its native queue reports to the issuer that it is full.
+TEST(Rule16BackPressure, ABusyQueueContinuesAlsoIfItsLastWorkIsRetiredJustThen) {
   under_many_schedules([] {
     World world;
     auto& queue = world.queue();

@@ -32,7 +32,7 @@ std::string file() {
   return std::filesystem::canonical("/proc/self/exe").parent_path() / "kernels/sim_kernels.hyx";
 }
 
-// body(device) on a simulated thread.
+// Runs body(device) on a simulated thread.
 void in_simulation(std::uint64_t seed,
                    std::function<void(const hal::Device&, NativeDevice&)> body) {
   const auto program = [&] {
@@ -50,7 +50,8 @@ void in_simulation(std::uint64_t seed,
   scheduler.run([](void* argument) { (*static_cast<std::function<void()>*>(argument))(); }, &call);
 }
 
-// In which order the groups run that `submit` asks for. Behind where that is noted stands kGroups.
+// Returns the order in which the groups of `submit`'s dispatch run, for a seed. kGroups, the group
+// counts of an indirect dispatch, follow that order in its buffer.
 using Submit = std::function<Status(const hal::Queue&, const hal::Function&,
                                     hal::View<hal::BufferRange>, const hal::SubmitInfo&)>;
 std::vector<std::uint32_t> order_of_groups(std::uint64_t seed, const Submit& submit) {
@@ -99,7 +100,7 @@ TEST(SimulatedKernel, RunsAsManyGroupsAsTheDeviceFindsInMemory) {
   EXPECT_THAT(order_of_groups(1, dispatch), all_groups());
 }
 
-TEST(SimulatedKernel, IsNotLoadedWhereThatCallFails) {
+TEST(SimulatedKernel, IsNotLoadedIfTheNativeCallFails) {
   in_simulation(1, [](const hal::Device& device, NativeDevice& native) {
     native.fail_next("load");
     const Status status = device.load(file()).status();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The explorer finds what it is there for, and runs nothing twice.
+// The explorer finds known faults and runs no order twice.
 #include "sim/explorer.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::uint64_t executions(void (*program)(Program&), int preemptions = kUnbounded
   return Explorer(program, {.preemptions = preemptions}).run().executions;
 }
 
-// Two threads that write twice, each to the word of its number, or both to the first.
+// Two threads that write twice each: each to a word of its own, or both to the first word.
 template <bool kShared>
 void write_twice(Program& program) {
   auto& words = program.keep<std::array<Atomic<int>, 2>>();
@@ -35,7 +35,7 @@ TEST(Explorer, RunsIndependentWritesInOneOrderOnly) {
 
 TEST(Explorer, RunsDependentWritesInEveryOrder) { EXPECT_EQ(executions(&write_twice<true>), 6u); }
 
-// Out of the six, two switch at the ends of threads only, and two more once before.
+// Of the six orders, two switch only at the ends of threads, and two more switch once before.
 TEST(Explorer, CountsPreemptionsWhereTheyAreBounded) {
   EXPECT_EQ(executions(&write_twice<true>, 0), 2u);
   EXPECT_EQ(executions(&write_twice<true>, 1), 4u);
@@ -49,7 +49,7 @@ void three_writers(Program& program) {
 
 TEST(Explorer, RunsThreeDependentWritesInSixOrders) { EXPECT_EQ(executions(&three_writers), 6u); }
 
-// x := 1; read y, against y := 1; read x: at least one sees the other.
+// x := 1, read y; against y := 1, read x: at least one thread sees the other's write.
 void store_and_load(Program& program) {
   struct State {
     Atomic<int> words[2]{};
@@ -62,11 +62,10 @@ void store_and_load(Program& program) {
       state.seen[number] = state.words[1 - number].load();
     });
   }
-  program.at_end(
-      [&state] { expect(state.seen[0] + state.seen[1] > 0, "neither saw the other"); });
+  program.at_end([&state] { expect(state.seen[0] + state.seen[1] > 0, "neither saw the other"); });
 }
 
-// 01, 10 and 11 are what can be read.
+// The possible results are 01, 10 and 11.
 TEST(Explorer, RunsStoresAndLoadsOnceForEachOutcome) { EXPECT_EQ(executions(&store_and_load), 3u); }
 
 template <bool kLocked>
@@ -108,7 +107,8 @@ TEST(Explorer, FindsTheDeadlockOfLocksTakenCrosswise) {
   EXPECT_EXIT(executions(&lock_crosswise), ::testing::ExitedWithCode(1), "deadlock");
 }
 
-// One sleeps until the other has set the word; between the look and the sleep the wake-up may come.
+// A thread sleeps until the other sets the word; the wake-up may come between its check and its
+// sleep.
 template <bool kLooksAgain>
 void sleep_until_set(Program& program) {
   struct State {
@@ -132,7 +132,7 @@ TEST(Explorer, FindsALostWakeUp) {
   EXPECT_EXIT(executions(&sleep_until_set<false>), ::testing::ExitedWithCode(1), "deadlock");
 }
 
-TEST(Explorer, FindsNothingInTheProtocolThatLooksAgain) {
+TEST(Explorer, FindsNoFaultInTheProtocolThatChecksAgain) {
   EXPECT_GT(executions(&sleep_until_set<true>), 3u);
 }
 
@@ -150,7 +150,7 @@ void sleep_for_a_while(Program& program) {
   program.thread("waker", [&word] { base::futex_wake(word, 1); });
 }
 
-// Woken before it sleeps, so that its time passes; woken; and after its time has passed.
+// Three outcomes: woken before it sleeps, so that its time passes; woken; woken after its time.
 TEST(Explorer, LetsADeadlinePassBeforeAndAfterEverythingElse) {
   timeouts = wakes = 0;
   EXPECT_EQ(executions(&sleep_for_a_while), 3u);
@@ -169,7 +169,7 @@ void spin_until_set(Program& program) {
   });
 }
 
-// The spinner looks before, between or after the writes, and again whenever it saw too little.
+// The spinner reads before, between or after the writes, and again while the value is too small.
 TEST(Explorer, EndsWhereAThreadSpins) { EXPECT_EQ(executions(&spin_until_set), 4u); }
 
 TEST(Explorer, ReplaysAScheduleThatFailed) {

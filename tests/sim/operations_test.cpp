@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All orders of submissions are explored, once each, and what is wrong in one is found.
+// Operations explores each order of submissions exactly once and finds what is wrong in one.
 #include "sim/operations.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@ std::uint64_t states(const OperationProgram& program, const OperationOptions& op
   return result.states;
 }
 
-// Not submitted, issued, run, and seen to be complete.
-TEST(Operations, OneHasAStateForEachThingThatHappensToIt) {
+// Its states: not submitted, issued, run, and seen complete.
+TEST(Operations, OneHasAStateForEachStep) {
   const OperationProgram one{.queues = {{{kSignal}}}};
   EXPECT_EQ(states(one, {.looks = true}), 4u);
   EXPECT_EQ(states(one, {.looks = false}), 3u);
@@ -31,20 +31,21 @@ TEST(Operations, OfTwoQueuesAreSeenInAllPairsOfTheirStates) {
   EXPECT_EQ(states(two, {.looks = false}), 9u);
 }
 
-// As long as the signal is not submitted the other is there or parked; then it is issued, behind an
-// edge; when the signal has run, it may also have come later, without an edge, and it may have run.
+// While the signal is not submitted, the wait is absent or parked. Then it is issued behind an
+// edge. After the signal has run, it may also have been issued later, without an edge, and may have
+// run.
 TEST(Operations, ThatWaitDoNotRunFirst) {
   const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
   EXPECT_EQ(states(two, {.looks = false}), 2u + 2u + 5u);
 }
 
-TEST(Operations, ThatRunBeforeWhatTheyWaitForAreFound) {
+TEST(Operations, ThatRunBeforeTheirWaitsAreFound) {
   const OperationProgram two{.queues = {{{kSignal}, {kWait}}}};
   EXPECT_EXIT(states(two, {.ignores_waits = true}), ::testing::ExitedWithCode(1),
               "runs before what it waits for(.|\n)*submit 0, submit 1, run 1");
 }
 
-// Not submitted, or parked: its second wait is never reached.
+// The submission is absent or parked: its second wait is never reached.
 TEST(Operations, WaitForBothSemaphores) {
   const OperationProgram one{.queues = {{{kSignal}, {{.wait = {1, 1}}}}}};
   const OperationProgram ran{.queues = {{{{.signal = {1, 1}}}, {{.wait = {1, 1}}}}}};
@@ -52,13 +53,14 @@ TEST(Operations, WaitForBothSemaphores) {
   EXPECT_EQ(states(ran, {.looks = false}), 2u + 2u + 5u);
 }
 
-// 5 waits and 5 signals, without 6 that wait for what they signal; all but the empty one twice.
-TEST(Operations, ThatDifferInNumbersOnlyStandForEachOther) {
+// 5 waits and 5 signals, without the 6 pairs that wait for their own signal; all but the empty pair
+// exist twice.
+TEST(Operations, ThatDifferOnlyInNumbersAreExploredOnce) {
   EXPECT_EQ(all_programs(1, false).size(), 10u);
 }
 
-// For each semaphore 6 of the 9 pairs of a wait and a signal; 6 of the 36 are the same for both.
-TEST(Operations, OfBothSemaphoresAreAllPairsOfWhatOneCanHave) {
+// For each semaphore 6 of the 9 pairs of a wait and a signal; 6 of the 36 are equal for both.
+TEST(Operations, OfBothSemaphoresAreAllPairsOfThoseOfOne) {
   EXPECT_EQ(all_programs(1, true).size(), (36u + 6u) / 2u);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scheduler finds what it is there for, and replays it.
+// The scheduler finds known faults and replays them.
 #include "sim/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Outcome run(std::function<void()> body, Scheduler::Options options) {
   return {scheduler.schedule(), scheduler.points()};
 }
 
-// Two threads, body(0) and body(1).
+// Runs body(0) and body(1) on two threads.
 void both(std::function<void(int)> body) {
   struct Half {
     std::function<void(int)>* body;
@@ -44,7 +44,8 @@ void both(std::function<void(int)> body) {
   for (Half& half : halves) half.thread.join();
 }
 
-// One sleeps until the other has set the word, and may look before, and sleep after it was woken.
+// A thread that sleeps until the other sets the word. It may check before, and sleep after the
+// wake-up.
 void miss_a_wake_up(bool look_again) {
   base::Atomic<std::uint32_t> word{0}, sleepers{0};
   both([&](int number) {
@@ -76,12 +77,12 @@ TEST(Scheduler, FindsALostWakeUpByPriorities) {
   EXPECT_EXIT(seeds(Policy::kPct, false), ::testing::ExitedWithCode(1), "deadlock");
 }
 
-TEST(Scheduler, FindsNothingInTheProtocolThatLooksAgain) {
+TEST(Scheduler, FindsNoFaultInTheProtocolThatChecksAgain) {
   seeds(Policy::kUniform, true);
   seeds(Policy::kPct, true);
 }
 
-// A counter that is read and written in two steps, as long as nobody holds the lock.
+// Counts by a read and a write in two steps, which is correct only under the lock.
 int count_to(int turns, bool locked) {
   base::Atomic<int> counter{0};
   base::Mutex mutex;
@@ -95,7 +96,7 @@ int count_to(int turns, bool locked) {
   return counter.peek();
 }
 
-TEST(Scheduler, InterleavesWhatNoLockKeepsApart) {
+TEST(Scheduler, InterleavesCodeWithoutALock) {
   bool lost = false;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     (void)run([&] { lost |= count_to(5, false) != 10; }, {.seed = seed, .mean_distance = 1});
@@ -129,7 +130,7 @@ TEST(Scheduler, TimePassesOnlyAsThreadsSleepOrRun) {
       {});
 }
 
-TEST(Scheduler, SaysThatEverybodySleepsForLongWhereThatMeansALostWakeUp) {
+TEST(Scheduler, ReportsALostWakeUpWhenAllThreadsSleepForLong) {
   const auto nap = [] { Scheduler::current()->sleep_for(2'000'000); };
   (void)run(nap, {.longest_idle = 3'000'000});
   EXPECT_EXIT(run(nap, {.longest_idle = 1'000'000}), ::testing::ExitedWithCode(1),

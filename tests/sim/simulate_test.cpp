@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole seeds.
+// Whole seeds of the simulation.
 #include "sim/simulate.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace halyard::sim {
 namespace {
 
-TEST(Simulate, ReplaysASeedBitForBitWhateverRanBefore) {
+TEST(Simulate, ReplaysASeedBitForBitAfterAnyOther) {
   for (const std::uint64_t seed : {3, 19, 44, 1548}) {
     const SeedResult first = simulate(seed);
     (void)simulate(seed + 1);
@@ -46,7 +46,7 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
 }
 
-// Devices report their work done without doing it.
+// Simulates devices that report their work done without doing it.
 void simulate_idlers(bool async) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Plan plan(seed);
@@ -58,7 +58,7 @@ void simulate_idlers(bool async) {
 
 TEST(Simulate, FindsWorkThatWasReportedDoneAndNeverRan) {
   EXPECT_EXIT(simulate_idlers(false), ::testing::ExitedWithCode(1),
-              "which nobody has signalled|a complete submission has not run");
+              "which .* signalled|a complete submission has not run");
 }
 
 TEST(Simulate, FindsATensorThatWasNotWritten) {
@@ -66,7 +66,7 @@ TEST(Simulate, FindsATensorThatWasNotWritten) {
 }
 
 // A library that ignores waits between streams.
-TEST(Simulate, FindsWorkThatRanBeforeWhatItWaitsFor) {
+TEST(Simulate, FindsWorkThatRanBeforeItsWaits) {
   const auto lie = [] {
     for (std::uint64_t seed = 0; seed < 4000; ++seed) {
       Plan plan(seed);
@@ -78,7 +78,7 @@ TEST(Simulate, FindsWorkThatRanBeforeWhatItWaitsFor) {
   EXPECT_EXIT(lie(), ::testing::ExitedWithCode(1), "ran before|runs before|at a step");
 }
 
-// Where no work looks at what it waits for: by what must hold at any time alone.
+// Work that checks none of its waits: only the invariants of every step can find the fault.
 void simulate_silent_work(bool skips, bool ignores) {
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     Plan plan(seed);
@@ -97,9 +97,9 @@ void simulate_silent_work(bool skips, bool ignores) {
   }
 }
 
-TEST(Simulate, FindsAValueAsSoonAsItIsThereAndNobodyHasSignalledIt) {
+TEST(Simulate, FindsAnUnsignalledValueAtOnce) {
   EXPECT_EXIT(simulate_silent_work(true, false), ::testing::ExitedWithCode(1),
-              "at a step: s[0-9]+ is [0-9]+, which nobody has signalled");
+              "at a step: s[0-9]+ is [0-9]+, which .* signalled");
 }
 
 TEST(Simulate, FindsWorkThatRanTooEarlyAsSoonAsItHasRun) {
@@ -109,8 +109,8 @@ TEST(Simulate, FindsWorkThatRanTooEarlyAsSoonAsItHasRun) {
 
 TEST(Simulate, FindsNothingWrongWithSilentWorkThatRuns) { simulate_silent_work(false, false); }
 
-// As by an engine that keeps what is ready, or does not tell it of a failure. What has failed in
-// the plan, or is lost, explains none of it.
+// An engine that keeps ready work, or does not pass a failure on, looks like this. The plan's own
+// failures and losses explain none of it.
 TEST(Simulate, FindsWorkThatIsLeftBehindInPlansWithFaults) {
   const auto forget = [] {
     for (std::uint64_t seed = 0; seed < 100; ++seed) {

@@ -10,7 +10,7 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
-TEST(Dump, TellsWhoWaitsForWhomAndWhoIsToSignal) {
+TEST(Dump, NamesWaitersAndTheirSignallers) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "queue a");
@@ -40,8 +40,8 @@ TEST(Dump, ShowsACycle) {
                 "'y' >= 1 (is 0), to come from a submission not issued yet on ring, signals 1"});
 }
 
-// Its signals belong to who passes the failure on, under no role of the lane's: with the last of
-// them a semaphore may go.
+// The thread that passes the failure on owns the signals of such a submission, and holds no role of
+// the lane meanwhile. Their semaphores may be gone with the last of them.
 TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   World world;
   auto& lost = world.device("lost");
@@ -52,7 +52,7 @@ TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
   EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{dead.get(), 1}}).ok());
   dead = {};
-  // Runs between the sweep of b's lane and the effects of what failed in it.
+  // The callback runs between the sweep of b's lane and the effects of the failures in it.
   struct Look {
     World& world;
     std::string text;
@@ -69,7 +69,7 @@ TEST(Dump, ShowsWhatAQuarantinedLaneHoldsWithoutItsSignals) {
   registration->drop();
 }
 
-TEST(Dump, IsCutInAMessageAlsoWhereNoLineEndsEarly) {
+TEST(Dump, IsCutInAMessageEvenWithinALongLine) {
   World world;
   auto& queue = world.queue(std::string(1000, 'q').c_str());
   auto gate = world.semaphore(0, "gate");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits, and the dump that a passed deadline makes, without memory. Replaces operator new, so it
-// stands alone.
+// Waits without memory, and the dump of a passed deadline without memory. Replaces operator new, so
+// it is a program of its own.
 #include <cstdlib>
 #include <new>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-// What this thread may still allocate before every allocation fails.
+// The allocations that this thread may still make before each one fails.
 constexpr int kAll = -1;
 thread_local int left = kAll;
 thread_local bool has_failed = false;
@@ -25,7 +25,7 @@ void* allocate(std::size_t size) noexcept { return fails() ? nullptr : std::mall
 
 }  // namespace
 
-// Not inlined: the compiler would take free() for a mistake.
+// Not inlined: the compiler would take the call of free() for a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   void* const memory = allocate(size);
   return memory != nullptr ? memory : throw std::bad_alloc();
@@ -45,7 +45,7 @@ void* allocate(std::size_t size) noexcept { return fails() ? nullptr : std::mall
 namespace halyard::timeline::testing {
 namespace {
 
-// While one lives, this thread's allocations fail, but for the first `count`.
+// While it lives, all allocations of this thread fail, except the first `count`.
 class NoMemory final : public base::CallObserver {
  public:
   explicit NoMemory(int count = 0) {
@@ -78,7 +78,7 @@ class Exhaustion : public ::testing::Test {
     EXPECT_TRUE(world.submit(queue, {{last.get(), 1}}, {}).ok());
   }
 
-  // Calls it with memory for no allocation, for one, and so on, until it needs no more.
+  // Calls it with memory for no allocation, for one, and so on, until none fails.
   template <class F>
   void expect_each_ends(F&& call) {
     int count = 0;
@@ -92,7 +92,7 @@ class Exhaustion : public ::testing::Test {
   World world;
   QueueUnderTest& queue = world.queue("a queue whose name does not fit into a string itself");
   HandleRef<Semaphore> first = world.semaphore(0, "the first semaphore of them all"),
-                       gate = world.semaphore(0, "the one that nobody signals"),
+                       gate = world.semaphore(0, "the gate that no submission signals"),
                        last = world.semaphore(0, "the last one, of what is not issued");
 };
 
@@ -104,7 +104,7 @@ TEST_F(Exhaustion, CutsTheDump) {
   EXPECT_EQ(text, whole);
 }
 
-TEST_F(Exhaustion, APassedDeadlineIsAnswered) {
+TEST_F(Exhaustion, APassedDeadlineIsReported) {
   for (Semaphore* const semaphore : {first.get(), gate.get(), last.get()}) {
     Status status;
     expect_each_ends([&] {
@@ -143,7 +143,7 @@ TEST(ExhaustionOfDomains, RefusesWhatBringsASemaphoreAFurtherOne) {
   EXPECT_EQ(done->query().value(), 2u);
 }
 
-// Takes all that the pool has: afterwards whoever asks without memory gets the same one.
+// Takes all parkers of the pool. Afterwards all threads without memory share one parker.
 class EmptyPool {
  public:
   EmptyPool() {
@@ -185,8 +185,8 @@ TEST_F(Exhaustion, AThreadSleepsWithoutAParkerOfItsOwn) {
   EXPECT_EQ(world.work_source.parks, 2);
 }
 
-// One wake-up is for one of them, and it may be any: the others look and sleep again.
-TEST(ExhaustionOfParkers, WhoSleepsOnTheSameOneIsWokenWithAllOthers) {
+// A single wake-up could reach either thread: all must wake, check, and sleep again.
+TEST(ExhaustionOfParkers, OneWakeUpWakesAllThreadsThatShareAParker) {
   const EmptyPool empty;
   NoMemory none;
   base::Parker& parker = base::ParkerPool::acquire();
@@ -199,7 +199,7 @@ TEST(ExhaustionOfParkers, WhoSleepsOnTheSameOneIsWokenWithAllOthers) {
     {
       const std::jthread one(sleep), other(sleep);
       while (none.sleeps < 2) std::this_thread::yield();
-      for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();  // they are about to
+      for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();  // until both sleep
       parker.wake();
     }
     ASSERT_EQ(woken, 2);
@@ -207,7 +207,7 @@ TEST(ExhaustionOfParkers, WhoSleepsOnTheSameOneIsWokenWithAllOthers) {
   base::ParkerPool::release(parker);
   base::ParkerPool::release(parker);
   base::Parker &one = base::ParkerPool::acquire(), &other = base::ParkerPool::acquire();
-  EXPECT_NE(&one, &other) << "there is memory again";
+  EXPECT_NE(&one, &other) << "memory is available again";
   base::ParkerPool::release(one);
   base::ParkerPool::release(other);
 }

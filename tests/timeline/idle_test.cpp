@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waiting for a whole queue, and flushing one.
+// Waits for a whole queue, and flushes.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
 namespace {
 
-TEST(Idle, IsAtOnceAQueueWithoutWork) {
+TEST(Idle, AQueueWithoutWorkIsIdleAtOnce) {
   World world;
   EXPECT_TRUE(world.queue()->wait_idle(kNow).ok());
   EXPECT_EQ(world.work_source.parks, 0);
@@ -36,7 +36,7 @@ TEST(Idle, SleepsOnTheLaneUntilItIsDone) {
   EXPECT_EQ(world.work_source.parks, 1);
 }
 
-TEST(Idle, TheShellWakesWhoLeftTheLaneToIt) {
+TEST(Idle, TheShellWakesAWaiterThatCouldNotArm) {
   World world;
   QueueUnderTest& queue = world.queue();
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());
@@ -59,7 +59,7 @@ TEST(Idle, TheLastOneToLeaveTheListWakesTheWaiter) {
   EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {}, 1).ok());
   EXPECT_TRUE(world.submit(queue, {{gate.get(), 2}}, {}, 2).ok());
   std::jthread waiter([&] { EXPECT_TRUE(queue->wait_idle(kForever).ok()); });
-  // It sleeps without an end of its own: `real_deadline` is off.
+  // The sleep itself has no deadline: `real_deadline` is off.
   while (world.work_source.parks < 1) std::this_thread::yield();
   EXPECT_TRUE(gate->signal(1).ok());
   EXPECT_TRUE(gate->signal(2).ok());
@@ -76,7 +76,7 @@ TEST(Idle, IncludesWhatIsCancelledOrFails) {
   EXPECT_TRUE(queue->wait_idle(kForever).ok());
 }
 
-TEST(Idle, PastDeadlineTellsWhatIsLeft) {
+TEST(Idle, PastDeadlineNamesUnfinishedWork) {
   World world;
   auto& queue = world.queue();
   auto gate = world.semaphore(0, "gate");
@@ -86,7 +86,7 @@ TEST(Idle, PastDeadlineTellsWhatIsLeft) {
   EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
 }
 
-TEST(Idle, PastDeadlineTellsWhatIsLeftOfThisQueueFirst) {
+TEST(Idle, PastDeadlineNamesWorkOfThisQueueFirst) {
   World world;
   for (int i = 0; i < 50; ++i) (void)world.queue(world.device(), "some other queue of the device");
   auto& queue = world.queue(world.device(), "late");
@@ -106,7 +106,7 @@ TEST(Idle, ALaneWithMarkersGetsOne) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-TEST(Flush, RetiresWhatTheDeviceHasDoneThoughNobodyWaits) {
+TEST(Flush, RetiresFinishedWorkWithoutAWaiter) {
   World world;
   auto& queue = world.queue();
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());
@@ -131,8 +131,8 @@ TEST(Flush, RecordsAMarkerWhereProgressNeedsOne) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-// Who holds it may ask, on another thread, and is answered with the queue's name.
-TEST(Idle, AQueueWhoseSubmissionSomebodyHoldsIsNotGivenToAnotherUser) {
+// The holder of a submission may query it on another thread, and the answer names the queue.
+TEST(Idle, AQueueWithAHeldSubmissionIsNotReopened) {
   World world;
   auto& queue = world.queue("before");
   Submission* held = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules 9 to 19 of timelines.md: cover and reach, the issuer role, back-pressure, effects.
+// Rules 9 to 19 of timelines.md: cover and reach, the issuer role, backpressure, effects.
 #include "base/sanitizers.h"
 #include "memory_queue.h"
 
@@ -14,7 +14,7 @@ TEST(Rule9Cover, ADependentOnAnotherQueueIsIssuedBeforeItsProducerHasRun) {
   auto& b = world.queue(device, "b");
   auto between = world.semaphore(), done = world.semaphore();
   EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2).ok());
-  EXPECT_EQ(b.native().waiting(), 0u) << "parked: nobody will signal it yet";
+  EXPECT_EQ(b.native().waiting(), 0u) << "parked: no submission signals it yet";
   EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
   EXPECT_EQ(b.native().waiting(), 1u) << "covered";
   ASSERT_EQ(b.native().last_waits.size(), 1u);
@@ -29,7 +29,7 @@ TEST(Rule9Cover, ADependentOnAnotherQueueIsIssuedBeforeItsProducerHasRun) {
 TEST(Rule9Cover, AcrossDomainsOnlyWhereTheMatrixSaysSo) {
   DomainMatrix matrix = World::one_domain();
   matrix.allow(2, 2);
-  matrix.allow(1, 2);  // domain 1 can watch domain 2, not the reverse
+  matrix.allow(1, 2);  // domain 1 can wait for domain 2, but not the reverse
   World world(matrix);
   auto& one = world.queue(world.device("one"), "one", {}, 1);
   auto& two = world.queue(world.device("two"), "two", {}, 2);
@@ -41,7 +41,7 @@ TEST(Rule9Cover, AcrossDomainsOnlyWhereTheMatrixSaysSo) {
   EXPECT_EQ(one.native().waiting(), 2u) << "covered by two";
   EXPECT_EQ(two.native().waiting(), 1u) << "one cannot cover two: released when reached";
   world.settle();
-  EXPECT_EQ(done->query().value(), 1u) << "the completion shell looked after it";
+  EXPECT_EQ(done->query().value(), 1u) << "the completion shell retired it";
 }
 
 // As many domains as there are, each of which can wait for the one before.
@@ -97,7 +97,7 @@ TEST(Rule9Cover, TakesTheSmallestSufficientValueOfAllDomains) {
   EXPECT_EQ(waiter.native().last_waits.at(0).queue, &sooner.native());
 }
 
-TEST(Rule10WhoCovers, AHostCallReleasesItsDependentsOnlyWhenReached) {
+TEST(Rule10Cover, AHostCallReleasesItsDependentsOnlyWhenReached) {
   World world;
   auto& queue = world.queue();
   auto between = world.semaphore();
@@ -174,7 +174,7 @@ TEST(Rule15Issuer, ABurstIsIssuedInBatchesWithOneDoorbellEach) {
             .ok());
   }
   EXPECT_TRUE(start->signal(1).ok());
-  EXPECT_EQ(queue.native().issue_calls, 1) << "one bound by the signaller";
+  EXPECT_EQ(queue.native().issue_calls, 1) << "one batch by the signaller";
   EXPECT_EQ(queue.native().waiting(), 64u);
   EXPECT_TRUE(world.engine.step_issue()) << "the rest by the issue shell";
   EXPECT_EQ(queue.native().waiting(), 200u);
@@ -214,7 +214,7 @@ TEST(Rule16BackPressure, ABusyNativeQueueGetsTheRestLater) {
   EXPECT_TRUE(std::is_sorted(world.log.begin(), world.log.end()));
 }
 
-TEST(Rule16BackPressure, ABusyNativeQueueIsNotAskedAgainBeforeSomethingHasEnded) {
+TEST(Rule16BackPressure, ABusyNativeQueueIsRetriedOnlyAfterWorkHasEnded) {
   World world;
   auto& queue = world.queue();
   queue.native().capacity = 1;
@@ -231,7 +231,7 @@ TEST(Rule16BackPressure, ABusyNativeQueueIsNotAskedAgainBeforeSomethingHasEnded)
   EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
 }
 
-TEST(Rule16BackPressure, WhatMadeTheQueueBusyMayEndBeforeTheIssuerHearsOfIt) {
+TEST(Rule16BackPressure, WorkMayEndBeforeTheIssuerSeesThatTheQueueIsBusy) {
   World world;
   QueueUnderTest& queue = world.queue();
   queue.native().capacity = 1;
@@ -246,14 +246,14 @@ TEST(Rule16BackPressure, WhatMadeTheQueueBusyMayEndBeforeTheIssuerHearsOfIt) {
   EXPECT_EQ(second->query().value(), 1u) << "it fits the lane, and was only late";
 }
 
-TEST(Rule16BackPressure, RoomThatComesWhileTheRoleIsHeldIsNotMissed) {
-  // The lane drains between the holder's last look at the depth and its release of the role.
+TEST(Rule16BackPressure, RoomThatAppearsWhileTheRoleIsHeldIsNotMissed) {
+  // The lane drains between the holder's last check of the depth and its release of the role.
   World world;
   auto& queue = world.queue(world.device(), "narrow", {.max_in_flight = 2});
   auto done = world.semaphore();
   bool ran = false;
   world.work_source.on_wake = [&] {
-    // The full lane asks for the completion shell: be faster than the issuer.
+    // The full lane wakes the completion shell: the device and the shell outrun the issuer.
     if (std::exchange(ran, true)) return;
     queue.native().run();
     EXPECT_EQ(done->query().value(), 2u);
@@ -286,7 +286,7 @@ TEST(Rule16Backlog, PastItsLimitSubmitAnswersResourceExhausted) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-// Of one that holds a single submission, and has four more ready.
+// A queue with one submission in flight, the most that it takes, and four ready.
 struct FullQueue {
   FullQueue() {
     for (int i = 1; i <= 5; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
@@ -304,19 +304,19 @@ struct FullQueue {
 
 TEST(Rule16Backlog, TheDeadlineFormWaitsForRoom) {
   FullQueue full;
-  // The caller sleeps until the device has run something and the completion shell has looked.
+  // The caller sleeps until the device has run an entry and the completion shell has stepped.
   full.world.work_source.asleep = [&] {
     EXPECT_EQ(full.queue.native().run(1), 1);
     full.world.step_shells();
   };
   EXPECT_TRUE(full.submit(6, kForever).ok());
-  EXPECT_EQ(full.world.log, (std::vector<int>{1})) << "no longer than it must";
+  EXPECT_EQ(full.world.log, (std::vector<int>{1})) << "no longer than necessary";
   EXPECT_EQ(full.world.work_source.parks, 1);
   full.world.settle();
   EXPECT_EQ(full.world.log, (std::vector<int>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST(Rule16Backlog, WhoWaitsForRoomRunsTheWorkWhereItCan) {
+TEST(Rule16Backlog, AThreadThatWaitsForRoomHelpsTheDevice) {
   FullQueue full;
   full.queue.native().helps = true;
   EXPECT_TRUE(full.submit(6, kForever).ok());
@@ -336,7 +336,7 @@ TEST(Rule16Backlog, NoRoomUntilTheDeadlineIsResourceExhaustedAndQueuesNothing) {
   EXPECT_EQ(full.world.log, (std::vector<int>{1, 2, 3, 4, 5}));
 }
 
-TEST(Rule16Backlog, WhoWaitsForRoomHearsOfTheLossOfTheDevice) {
+TEST(Rule16Backlog, AWaitForRoomFailsWhenTheDeviceIsLost) {
   FullQueue full;
   full.world.work_source.asleep = [&] {
     full.queue->device().lose(Status(StatusCode::kInternal, "fault"));
@@ -363,9 +363,9 @@ TEST(Rule16Backlog, ACallbackDoesNotWaitForRoom) {
   registration->drop();
 }
 
-TEST(Rule16Backlog, TheDrainThatMakesRoomWakesWhoWaitsForIt) {
+TEST(Rule16Backlog, TheDrainThatMakesRoomWakesItsWaiters) {
   FullQueue full;
-  full.queue.native().lose_notices = true;  // the device wakes nobody
+  full.queue.native().lose_notices = true;  // the device wakes no waiter
   full.world.work_source.asleep = [&] {
     full.queue.native().run(1);
     EXPECT_FALSE(full.world.work_source.woken());
@@ -434,7 +434,7 @@ TEST(Rule18Query, LeavesEffectsToTheCompletionShell) {
   EXPECT_TRUE(world.submit(queue, {}, {{a.get(), 1}}).ok());
   queue.native().run();
   EXPECT_EQ(a->query().value(), 1u);
-  EXPECT_FALSE(ran) << "not on the thread that asked";
+  EXPECT_FALSE(ran) << "not on the thread that queried";
   world.settle();
   EXPECT_TRUE(ran);
   registration->drop();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules 10 and 20 to 25 of timelines.md: markers, retirement, looking for progress and faults.
+// Rules 10 and 20 to 25 of timelines.md: markers, retirement, checks for progress and faults.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
 namespace {
 
-TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
+TEST(Rule20Markers, AreNotRecordedWithoutAWaiter) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
   auto done = world.semaphore();
@@ -15,7 +15,7 @@ TEST(Rule20Markers, AreNotRecordedWhileNobodyWaits) {
   EXPECT_EQ(queue.native().mark_calls, 0);
 }
 
-TEST(Rule20Markers, OneShowsThatAQueueIsIdleAlthoughNobodyWaited) {
+TEST(Rule20Markers, OneShowsThatAQueueWithoutWaitersIsIdle) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());
@@ -36,13 +36,13 @@ TEST(Rule20Markers, AreRecordedAtTheTailOnFirstNeed) {
   EXPECT_EQ(queue.native().mark_calls, 1);
 }
 
-TEST(Rule20Markers, StandAtLeastEvery32Submissions) {
+TEST(Rule20Markers, AreRecordedAtLeastEvery32Submissions) {
   World world;
   auto& queue = world.queue(world.device(), "q", kMarkers);
   for (int i = 0; i < 64; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
   queue.native().run();
   EXPECT_EQ(queue.native().poll().sequence, 64u);
-  EXPECT_EQ(queue.native().mark_calls, 0) << "asked for with the issue, not extra";
+  EXPECT_EQ(queue.native().mark_calls, 0) << "requested with the issue, not separately";
 }
 
 TEST(Rule20Markers, AForeignWaiterGetsOneLate) {
@@ -57,12 +57,12 @@ TEST(Rule20Markers, AForeignWaiterGetsOneLate) {
   EXPECT_TRUE(world.submit(b, {{semaphore.get(), 1}}, {{done.get(), 1}}, 3).ok());
   EXPECT_EQ(a.native().mark_calls, 1);
   EXPECT_EQ(b.native().last_waits.at(0).sequence, 2u)
-      << "the tail: later than asked, never earlier";
+      << "the tail: later than requested, never earlier";
   world.settle();
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-// What threads have come to.
+// The progress of several threads, as one number that each may advance or await.
 class Steps {
  public:
   void reach(int value) {
@@ -77,15 +77,15 @@ class Steps {
   std::atomic<int> step_ = 0;
 };
 
-// The kick finds the consumer's role held by who has just put the work back.
-TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
+// The kick finds the consumer's role held by the thread that has just put the work back.
+TEST(Rule20Markers, OneRecordedWhileTheConsumerDrainsIsNotMissed) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "a", kMarkers);
   auto& b = world.queue(device, "b", kMarkers);
   auto produced = world.semaphore(), start = world.semaphore(), done = world.semaphore();
-  // On another thread, as no thread drains two queues at once: a's role is held, so the consumer's
-  // drain finds no marker, goes on with its other work, and there the marker comes.
+  // The producer is another thread, because no thread drains two queues at once. It holds a's role,
+  // so the consumer's drain finds no marker and goes on with its other work; then the marker comes.
   Steps steps;
   EXPECT_TRUE(world.submit(a, {}, {{produced.get(), 1}}, 1).ok());
   a.native().on_issue = [&] {
@@ -94,7 +94,7 @@ TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   };
   b.native().on_issue = [&] {
     steps.reach(2);  // b has put its first submission back
-    steps.await(3);  // and hears of the marker before it has let go of its role
+    steps.await(3);  // and the marker comes before b releases its role
   };
   std::jthread producer([&] {
     EXPECT_TRUE(world.submit(a, {}, {}, 2).ok());
@@ -110,7 +110,7 @@ TEST(Rule20Markers, OneThatComesWhileTheConsumerDrainsIsNotMissed) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-TEST(Rule20Markers, MoreThanATurnTakesMayLackOneAndWhatIsReadyGoesOn) {
+TEST(Rule20Markers, ManySubmissionsThatLackOneDoNotDelayReadyWork) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "a", kMarkers);
@@ -119,7 +119,7 @@ TEST(Rule20Markers, MoreThanATurnTakesMayLackOneAndWhatIsReadyGoesOn) {
   Steps steps;
   EXPECT_TRUE(world.submit(a, {}, {{produced.get(), 1}}, 1).ok());
   a.native().on_issue = [&] {
-    steps.reach(1);  // a's role is held: no marker to be had
+    steps.reach(1);  // a's role is held: no marker can be recorded
     steps.await(2);
   };
   std::jthread producer([&] { EXPECT_TRUE(world.submit(a, {}, {}, 2).ok()); });
@@ -131,21 +131,21 @@ TEST(Rule20Markers, MoreThanATurnTakesMayLackOneAndWhatIsReadyGoesOn) {
   }
   EXPECT_EQ(b.native().waiting(), 0u);
   EXPECT_TRUE(world.submit(b, {}, {}, 4).ok());
-  EXPECT_EQ(b.native().waiting(), 1u) << "what waits for nothing";
+  EXPECT_EQ(b.native().waiting(), 1u) << "work without waits";
   steps.reach(2);
   producer.join();
   world.settle();
   EXPECT_EQ(done->query().value(), std::uint64_t{kStuck});
 }
 
-TEST(Rule20Markers, WhoSleepsBeforeOneIsRecordedHasTheLaneWatched) {
+TEST(Rule20Markers, AWaiterWithoutOneHasTheLaneWatched) {
   World world;
   auto& queue = world.queue(world.device(), "marked", {.marks_every_submission = false});
   auto done = world.semaphore();
   EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
   auto& wakes = world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)];
   int woken = 0;
-  queue.native().on_issue = [&] {  // the role is taken: no marker to be had
+  queue.native().on_issue = [&] {  // the role is held: no marker can be recorded
     const int before = wakes;
     EXPECT_EQ(code(world.sleeping_wait(*done.get(), 1)), StatusCode::kDeadlineExceeded);
     woken = wakes - before;
@@ -189,10 +189,10 @@ TEST(Rule20Markers, HostWaitsWorkOnLanesWithMarkers) {
   EXPECT_TRUE(done->wait(1, kForever).ok());
 }
 
-// Of the first submission of a lane, and of one in another lane that a gate puts behind it.
+// The payload of a lane's first submission, and of one in another lane that a gate orders after it.
 struct Gated : Operation {
   Lane** lane = nullptr;
-  std::function<void()> between;  // two looks of the gate
+  std::function<void()> between;  // runs between the gate's query and its wait
 
   static Status submit(QueueUnderTest& queue, const Gate& gate, const Gated& payload) {
     Submission* submission = queue->allocate().value();
@@ -217,14 +217,14 @@ constexpr Gate kStandsBehind{
         },
 };
 
-TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsNotWaitedFor) {
+TEST(Rule20Markers, OneWithAReusedEntryIsNotWaitedFor) {
   World world;
   auto& device = world.device();
   auto& a = world.queue(device, "a", {.marks_every_submission = false, .max_in_flight = 1});
   auto& b = world.queue(device, "b", kMarkers);
   Lane* lane = nullptr;
   EXPECT_TRUE(Gated::submit(a, kTellsItsLane, {.lane = &lane}).ok());
-  EXPECT_TRUE(a->in_flight()) << "it has a marker now";
+  EXPECT_TRUE(a->in_flight()) << "its marker is recorded";
   const auto between = [&] {
     EXPECT_EQ(a.native().run(), 1);
     EXPECT_FALSE(a->in_flight());
@@ -232,16 +232,16 @@ TEST(Rule20Markers, OneWhoseEntryIsUsedAgainIsNotWaitedFor) {
   };
   EXPECT_TRUE(Gated::submit(b, kStandsBehind, {.lane = &lane, .between = between}).ok());
   EXPECT_EQ(b.native().waiting(), 1u);
-  EXPECT_TRUE(b.native().last_waits.empty()) << "what it waited for has ended";
+  EXPECT_TRUE(b.native().last_waits.empty()) << "the work that it waited for has ended";
 }
 
 TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
-  // A native queue that runs everything within issue().
+  // A native queue that runs every entry within issue().
   struct Eager final : NativeQueue {
     const QueueCapabilities& capabilities() const noexcept override { return caps; }
     IssueResult issue(std::span<const Issue> batch, Doorbell) noexcept override {
       sequence = batch.back().sequence;
-      if (retire != nullptr) (void)retire->try_retire();  // a poller comes in between
+      if (retire != nullptr) (void)retire->try_retire();  // a poller in between
       return {batch.size(), false, {}};
     }
     Progress poll() noexcept override { return {sequence, {}}; }
@@ -274,7 +274,7 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
   ASSERT_TRUE(semaphore->find_promise(1, kHostDomain, lane, sequence));
   source.native.retire = lane;
   EXPECT_TRUE(submit(2).ok());
-  EXPECT_EQ(semaphore->value(), 2u) << "the issuer retired what had overtaken it";
+  EXPECT_EQ(semaphore->value(), 2u) << "the issuer retired the work that had overtaken it";
   lane->unpin();
   queue->close(Status(StatusCode::kCancelled, "end"));
   EXPECT_TRUE(queue->idle());
@@ -285,11 +285,11 @@ TEST(Rule10Overtaking, NothingIsRetiredBeforeAllItsPromisesArePublished) {
   World world;
   auto& queue = world.queue();
   auto first = world.semaphore(), second = world.semaphore();
-  // The promise of `first` has its lane watched, as it only reaches this one.
+  // The host call only reaches `first`, so the promise of `first` makes the shell watch the lane.
   EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{first.get(), 1}}, {}).ok());
   world.work_source.on_wake = [&] {
     queue.native().run();
-    EXPECT_EQ(first->query().value(), 0u) << "the promise of `second` is to come";
+    EXPECT_EQ(first->query().value(), 0u) << "the promise of `second` is not published yet";
     world.work_source.on_wake = nullptr;
   };
   EXPECT_TRUE(world.submit(queue, {}, {{first.get(), 1}, {second.get(), 1}}).ok());
@@ -298,7 +298,7 @@ TEST(Rule10Overtaking, NothingIsRetiredBeforeAllItsPromisesArePublished) {
   EXPECT_EQ(second->query().value(), 1u);
 }
 
-TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
+TEST(Rule21Retirement, DoesNotHappenWithoutAWaiterOrQuery) {
   World world;
   auto& queue = world.queue();
   auto done = world.semaphore();
@@ -309,7 +309,7 @@ TEST(Rule21Retirement, DoesNotHappenWhileNobodyAsks) {
   EXPECT_EQ(world.work_source.wakes[static_cast<int>(base::Shell::kCompletion)], 0);
 }
 
-TEST(Rule22Watching, TheShellWakesAtTheFirstCompletionSomebodyWants) {
+TEST(Rule22Watching, TheShellWakesAtTheFirstAwaitedCompletion) {
   World world;
   auto& queue = world.queue();
   auto sooner = world.semaphore(), later = world.semaphore();

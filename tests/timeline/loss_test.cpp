@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules 26 and 27 of timelines.md: loss of a device, and quarantine of what waits on it.
+// Rules 26 and 27 of timelines.md: loss of a device, and quarantine of lanes that wait for it.
 #include "memory_queue.h"
 #include "timeline/registration.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 const Status kFault(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
 
-TEST(Rule26Loss, FailsWhatIsNotReportedCompleteAndEverythingLater) {
+TEST(Rule26Loss, FailsUnfinishedWorkAndEverythingLater) {
   World world;
   auto& device = world.device("gpu");
   auto& queue = world.queue(device, "q");
@@ -30,7 +30,7 @@ TEST(Rule26Loss, FailsWhatIsNotReportedCompleteAndEverythingLater) {
     EXPECT_NE(status.message().find("gpu"), std::string::npos);
   }
   EXPECT_TRUE(queue.native().abandoned);
-  EXPECT_EQ(world.resource.use_count(), 1) << "nothing is kept";
+  EXPECT_EQ(world.resource.use_count(), 1) << "no submission keeps it";
   EXPECT_EQ(code(world.submit(queue, {}, {}, 4)), StatusCode::kDeviceLost);
   EXPECT_EQ(code(device.status()), StatusCode::kDeviceLost);
 }
@@ -76,7 +76,7 @@ TEST(Rule26Loss, HarmsNoOtherDevice) {
   EXPECT_EQ(b.lanes.size(), 1u) << "no quarantine without a dead wait";
 }
 
-TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndWhatStandsBehindItIsUnavailable) {
+TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndLaterWorkIsUnavailable) {
   World world;
   auto& lost = world.device("lost");
   auto& fine = world.device("fine");
@@ -103,7 +103,7 @@ TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndWhatStandsBehindItIsUnavailable) {
   EXPECT_EQ(fresh->query().value(), 1u);
 }
 
-TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
+TEST(Rule27Quarantine, SpreadsThroughEdgesFromTheDeadLane) {
   World world;
   auto& lost = world.device("lost");
   auto& second = world.device("second");
@@ -126,7 +126,7 @@ TEST(Rule27Quarantine, SpreadsThroughEdgesToWhatWaitsOnTheDeadLane) {
   EXPECT_EQ(c.lanes.size(), 2u);
 }
 
-TEST(Rule27Quarantine, WhatFoundTheOldLaneFullGoesToTheFreshOne) {
+TEST(Rule27Quarantine, WorkThatTheFullOldLaneRefusedGoesToTheFreshOne) {
   World world;
   auto& lost = world.device("lost");
   auto& a = world.queue(lost, "a");
@@ -161,7 +161,7 @@ TEST(Rule27Quarantine, WithoutAFreshLaneLaterWorkIsUnavailable) {
   EXPECT_EQ(code(later->query().status()), StatusCode::kUnavailable);
 }
 
-// b: 1, then 2, which waits for `lost`; nothing of it has run when `lost` is.
+// b has 1, then 2, which waits for `lost`. Neither has run when `lost` is lost.
 struct QuarantinedWorld : World {
   Device& lost = device("lost");
   Device& fine = device("fine");
@@ -182,7 +182,7 @@ struct QuarantinedWorld : World {
   }
 };
 
-TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
+TEST(Rule27Quarantine, WorkThatTheOldLaneStillRunsStaysFailedAndReleasesItsResources) {
   QuarantinedWorld world;
   Submission* second = nullptr;
   ASSERT_NO_FATAL_FAILURE(world.quarantine(&second));
@@ -199,7 +199,7 @@ TEST(Rule27Quarantine, WhatTheOldLaneRunsAfterAllStaysFailedAndLetsGo) {
   second->release_for_user();
 }
 
-TEST(Rule27Quarantine, TheDumpShowsWhatTheOldLaneKeepsAndNothingThatItHasLetGoOf) {
+TEST(Rule27Quarantine, TheDumpShowsExactlyWhatTheOldLaneHolds) {
   QuarantinedWorld world;
   ASSERT_NO_FATAL_FAILURE(world.quarantine());
   const auto old_lane = [&] {
@@ -217,7 +217,7 @@ TEST(Rule27Quarantine, TheDumpShowsWhatTheOldLaneKeepsAndNothingThatItHasLetGoOf
   EXPECT_EQ(old_lane().find(" as "), std::string::npos) << old_lane();
 }
 
-TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
+TEST(Rule27Quarantine, WorkInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   QuarantinedWorld world;
   world.quarantine();
   world.fine.lose(Status(StatusCode::kInternal, "ECC error"));
@@ -225,7 +225,7 @@ TEST(Rule27Quarantine, WhatStandsInFrontOfTheDeadWaitFailsWithItsOwnDevice) {
   const Status failed = world.before->query().status();
   EXPECT_EQ(code(failed), StatusCode::kDeviceLost);
   EXPECT_NE(failed.message().find("ECC error"), std::string::npos) << failed.message();
-  EXPECT_EQ(world.resource.use_count(), 1) << "nothing touches what 1 and 2 use";
+  EXPECT_EQ(world.resource.use_count(), 1) << "1 and 2 have released it";
 }
 
 TEST(Rule27Quarantine, AQueueIsNotIdleWhileWorkInFrontOfTheDeadWaitRuns) {
@@ -238,7 +238,7 @@ TEST(Rule27Quarantine, AQueueIsNotIdleWhileWorkInFrontOfTheDeadWaitRuns) {
   EXPECT_EQ(world.before->value(), 1u);
 }
 
-TEST(Rule27Quarantine, WhatWaitsForWorkInFrontOfTheDeadWaitFailsWithThatDevice) {
+TEST(Rule27Quarantine, DependentsOfWorkInFrontOfTheDeadWaitFailWithThatDevice) {
   QuarantinedWorld world;
   auto& third = world.device("third");
   auto& c = world.queue(third, "c");
@@ -252,7 +252,7 @@ TEST(Rule27Quarantine, WhatWaitsForWorkInFrontOfTheDeadWaitFailsWithThatDevice) 
   EXPECT_EQ(code(after->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Rule27Quarantine, AClosedQueueEndsThoughItsDeviceIsLostOnlyThen) {
+TEST(Rule27Quarantine, AClosedQueueEndsAlsoIfItsDeviceIsLostLater) {
   QuarantinedWorld world;
   world.quarantine();
   EXPECT_FALSE(world.b->idle());
@@ -263,7 +263,7 @@ TEST(Rule27Quarantine, AClosedQueueEndsThoughItsDeviceIsLostOnlyThen) {
   EXPECT_EQ(code(world.before->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Rule27Quarantine, AClosedQueueEndsThoughAnotherDeviceOnWhichItWaitsIsLostOnlyThen) {
+TEST(Rule27Quarantine, AClosedQueueEndsAlsoIfADeviceItWaitsForIsLostLater) {
   QuarantinedWorld world;
   auto& third = world.device("third");
   auto& c = world.queue(third, "c");
@@ -297,8 +297,8 @@ TEST(Rule27Quarantine, ACallbackForWorkInFrontOfTheDeadWaitIsCalledWithoutAPoll)
   registration->drop();
 }
 
-// Neither lane is stopped by the engine: what `fine` does waits natively for `lost`, whose fault
-// nobody has seen.
+// The engine has stopped neither lane: the work of `fine` waits natively for `lost`, whose fault no
+// thread has seen.
 struct UnseenLossWorld : World {
   Device& lost = device("lost");
   Device& fine = device("fine");
@@ -312,30 +312,30 @@ struct UnseenLossWorld : World {
     EXPECT_TRUE(submit(b, {{edge.get(), 1}}, {{done.get(), 1}}).ok());
     a.native().probe_result = kFault;
   }
-  // Who sleeps does so until the next look.
+  // Lets a sleeping thread sleep until the next check of the lanes.
   void sleep_until_the_next_look() {
     work_source.asleep = [this] {
-      ASSERT_LT(work_source.parks, 100) << "nobody sees the loss";
+      ASSERT_LT(work_source.parks, 100) << "no thread sees the loss";
       work_source.clock_.time += Engine::kLookInterval;
       settle();
     };
   }
 };
 
-TEST(Rule23Look, ALossIsSeenByWhoWaitsForWorkBehindItOnAnotherDevice) {
+TEST(Rule23Look, ALossIsSeenByAWaiterForDependentWorkOnAnotherDevice) {
   UnseenLossWorld world;
   world.sleep_until_the_next_look();
   EXPECT_EQ(code(world.done->wait(1, kForever)), StatusCode::kDeviceLost);
 }
 
-TEST(Rule23Look, ALossIsSeenByWhoWaitsUntilAnotherDevicesQueueIsIdle) {
+TEST(Rule23Look, ALossIsSeenByAWaiterUntilAnotherDevicesQueueIsIdle) {
   UnseenLossWorld world;
   world.sleep_until_the_next_look();
   EXPECT_TRUE(world.b->wait_idle(kForever).ok());
   EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Rule23Look, ALossIsSeenByAQueueThatIsToBeClosedAndWaitsForIt) {
+TEST(Rule23Look, ALossIsSeenByAClosingQueueThatWaitsForTheDevice) {
   UnseenLossWorld world;
   for (int i = 0; i < 8 && world.b->in_flight(); ++i) {
     world.b->watch();
@@ -346,7 +346,7 @@ TEST(Rule23Look, ALossIsSeenByAQueueThatIsToBeClosedAndWaitsForIt) {
   EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Close, AQueueThatWasClosedEndsThoughItsDeviceIsLostOnlyThen) {
+TEST(Close, AClosedQueueEndsAlsoIfItsDeviceIsLostLater) {
   World world;
   auto& device = world.device();
   auto& queue = world.queue(device, "queue");
@@ -360,7 +360,7 @@ TEST(Close, AQueueThatWasClosedEndsThoughItsDeviceIsLostOnlyThen) {
   EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
 }
 
-TEST(Close, CancelsWhatIsParkedAlsoACycle) {
+TEST(Close, CancelsParkedWorkIncludingACycle) {
   World world;
   auto& queue = world.queue();
   auto a = world.semaphore(), b = world.semaphore();

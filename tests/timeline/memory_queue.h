@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A stepped native queue in memory, and a world to put the engine in. Nothing happens unless the
-// test says so: run() executes what stands in the lane, settle() also steps the shells.
+// A stepped native queue in memory, and a world around the engine. Nothing happens until the test
+// steps it: run() executes the lane's entries, settle() also steps the shells.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ class StepClock final : public Clock {
   std::function<void()> on_now;  // called once
 };
 
-// Counts wake-ups. A park in a test without other threads would sleep for ever, so `asleep` may
-// step the world instead.
+// Counts wake-ups. A park in a test without other threads would never end, so `asleep` may step the
+// world instead.
 class StepWorkSource final : public base::WorkSource {
  public:
   Clock& clock() noexcept override { return clock_; }
@@ -59,7 +59,7 @@ class StepWorkSource final : public base::WorkSource {
     return parker.park(epoch, real_deadline ? deadline : Deadline::kForeverTime);
   }
 
-  // Inside `asleep`: whether the sleeper would be awake.
+  // Inside `asleep`: whether a wake-up has reached the sleeper.
   bool woken() const { return sleeper_.first->prepare() != sleeper_.second; }
 
   StepClock clock_;
@@ -76,7 +76,7 @@ class StepWorkSource final : public base::WorkSource {
   std::pair<base::Parker*, std::uint32_t> sleeper_;
 };
 
-// What the test's submissions do: append their number to a log, in the order they ran.
+// The operation of a test's submission: appends its number to a log, in the order of running.
 struct Operation : timeline::Operation {
   Operation() = default;
   Operation(std::vector<int>* the_log, int the_number, std::shared_ptr<int> the_resource)
@@ -212,7 +212,7 @@ class MemoryQueue final : public NativeQueue {
   Status fail_mark;
   Ref<EntryGuard> guard;
   Status fail_arm;
-  // Called once: as the issuer comes in, and before it hears that the queue is busy.
+  // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;
   std::function<void()> on_abandon;
   std::function<void()> inside;  // called in every call of the engine, whose names are in `seen`
@@ -222,7 +222,7 @@ class MemoryQueue final : public NativeQueue {
   bool helps = false;
   bool stopped = false;
   bool lose_notices = false;
-  bool ignores_waits = false;  // as a library that lets pass who waits for a lost queue
+  bool ignores_waits = false;  // like a library that lets waits for a lost queue pass
   bool abandoned = false;
   bool still_running = false;  // as a device whose work cannot be stopped
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
@@ -277,7 +277,7 @@ class MemoryQueue final : public NativeQueue {
   const QueueCapabilities capabilities_;
   std::mutex mutex_;
   std::deque<Entry> entries_;
-  std::mutex marker_mutex_;  // other queues look at the markers, too
+  std::mutex marker_mutex_;  // other queues read the markers, too
   std::vector<std::uint64_t> markers_;
   std::vector<Armed> armed_;
   std::uint64_t issued_ = 0;
@@ -302,7 +302,7 @@ struct QueueUnderTest final : LaneSource {
   Ref<Queue> queue;
 };
 
-// Domain 1 is the one most tests use; its queues can wait on each other.
+// The domain of most tests; its queues can wait for each other natively.
 inline constexpr Domain kDomain = 1;
 
 class World {
@@ -366,7 +366,7 @@ class World {
     return queue->submit(*submission, {waits, signals}, nullptr);
   }
 
-  // A wait that sleeps once, and then finds its deadline passed.
+  // A wait that sleeps once and then finds its deadline passed.
   Status sleeping_wait(Semaphore& semaphore, std::uint64_t value) {
     const Nanoseconds until = work_source.clock_.now() + 1;
     work_source.asleep = [&] { work_source.clock_.time = until; };
@@ -386,7 +386,7 @@ class World {
     for (const auto& thread : threads) thread();
     return !threads.empty();
   }
-  // Everything that can happen happens.
+  // Steps shells, threads and lanes until nothing moves.
   void settle() {
     for (bool moved = true; moved;) {
       moved = step_shells();

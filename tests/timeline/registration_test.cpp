@@ -51,7 +51,7 @@ TEST(Rule29OnReach, RunsOnTheCallerIfAlreadyMetOrFailed) {
   EXPECT_EQ(code(failed.statuses[0]), StatusCode::kDataLoss);
 }
 
-TEST(Rule29OnReach, RunsOnAShellAloneWhereThatIsWanted) {
+TEST(Rule29OnReach, RunsOnlyOnAShellIfRequested) {
   World world;
   auto semaphore = world.semaphore();
   Calls later, met;
@@ -125,7 +125,7 @@ TEST(Rule29OnReach, DropWaitsWhileItRunsOnAnotherThread) {
   auto* registration = Registration::create(*semaphore.get(), 1, calls.callback()).value();
   std::jthread signaller([&] { EXPECT_TRUE(semaphore->signal(1).ok()); });
   while (!inside) std::this_thread::yield();
-  world.work_source.on_pause = [&] { may_leave = true; };  // nobody else lets it go
+  world.work_source.on_pause = [&] { may_leave = true; };  // only drop() lets the callback return
   registration->drop();
   EXPECT_TRUE(left);
   may_leave = true;

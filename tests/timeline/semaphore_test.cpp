@@ -20,15 +20,15 @@ TEST(Rule1Lanes, MoveTheirOwnSequenceAndNeverAValue) {
   EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1000}}).ok());
   EXPECT_TRUE(world.submit(b, {{between.get(), 1000}}, {}).ok());
   ASSERT_EQ(b.native().last_waits.size(), 1u);
-  EXPECT_EQ(b.native().last_waits[0].sequence, 1u) << "a place in the lane, not the value";
+  EXPECT_EQ(b.native().last_waits[0].sequence, 1u) << "a position in the lane, not the value";
   a.native().run();
   b.native().run();
-  EXPECT_EQ(b.native().progress(), 1u) << "the devices are through";
-  EXPECT_EQ(between->value(), 0u) << "and the value is where the host left it";
+  EXPECT_EQ(b.native().progress(), 1u) << "the devices are done";
+  EXPECT_EQ(between->value(), 0u) << "the value is the one that the host set";
   EXPECT_EQ(between->query().value(), 1000u);
 }
 
-TEST(Rule1Lanes, TwoMayBringValuesOfOneSemaphoreInEitherOrder) {
+TEST(Rule1Lanes, TwoMaySignalOneSemaphoreInEitherOrder) {
   for (const bool larger_first : {false, true}) {
     World world;
     auto& small = world.queue("small");
@@ -49,7 +49,7 @@ TEST(Rule1Lanes, TwoMayBringValuesOfOneSemaphoreInEitherOrder) {
   }
 }
 
-// Whoever waits for 1 has it with 2, which another lane brings while that of 1 is still at work.
+// A wait for 1 ends with the 2 of a quick lane, while the lane that signals 1 is still at work.
 class Rule21Retire : public ::testing::Test {
  protected:
   Rule21Retire() {
@@ -144,25 +144,25 @@ TEST(Rule2Failure, FailingWithOkChangesNothing) {
   EXPECT_TRUE(semaphore->query().ok());
 }
 
-// A signal takes the lock where has_waiter_for() is true.
-TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheWaiterHasLeft) {
+// signal() takes the lock if has_waiter_for() is true.
+TEST(Rule3Parking, NoWaiterIsLeftAfterAPassedDeadline) {
   World world;
   auto semaphore = world.semaphore();
   EXPECT_EQ(code(world.sleeping_wait(*semaphore.get(), 3)), StatusCode::kDeadlineExceeded);
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
 
-TEST(Rule3Parking, NobodyWaitsForAValueThatWasReachedBefore) {
+TEST(Rule3Parking, NoWaiterIsLeftForAReachedValue) {
   World world;
   auto semaphore = world.semaphore(3);
   auto& queue = world.queue();
   auto other = world.semaphore();
-  // Its first wait is not met, so it looks at the second by parking on it.
+  // The first wait is not met, so the submission parks on the second to check it.
   EXPECT_TRUE(world.submit(queue, {{other.get(), 1}, {semaphore.get(), 3}}, {}).ok());
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
 
-TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheSignalHasCome) {
+TEST(Rule3Parking, NoWaiterIsLeftAfterTheSignal) {
   World world;
   auto semaphore = world.semaphore();
   EXPECT_TRUE(world.submit(world.queue(), {{semaphore.get(), 3}}, {}).ok());
@@ -171,7 +171,7 @@ TEST(Rule3Parking, NobodyWaitsAnyMoreWhenTheSignalHasCome) {
   EXPECT_FALSE(semaphore->has_waiter_for(kMaxValue));
 }
 
-TEST(Rule5Signallers, DroppedByAllFailsWithTheValueWaitedFor) {
+TEST(Rule5Signallers, WithoutThemASemaphoreFailsAndNamesTheAwaitedValue) {
   World world;
   auto& queue = world.queue();
   auto done = world.semaphore();
@@ -199,7 +199,7 @@ TEST(Rule5Signallers, AnUnfinishedSubmissionKeepsItAlive) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-TEST(Rule5Signallers, TheLastOneThatBringsTooLittleCancelsTheRest) {
+TEST(Rule5Signallers, TheLastOneCancelsWaitsAboveItsValue) {
   World world;
   auto& queue = world.queue();
   auto done = world.semaphore();
@@ -208,12 +208,12 @@ TEST(Rule5Signallers, TheLastOneThatBringsTooLittleCancelsTheRest) {
     EXPECT_TRUE(world.submit(queue, {{dropped.get(), 5}}, {{done.get(), 1}}).ok());
     EXPECT_TRUE(world.submit(queue, {}, {{dropped.get(), 4}}).ok());
   }
-  world.settle();  // nobody waits for 4, yet its submission is retired
+  world.settle();  // no thread waits for 4, yet its submission is retired
   EXPECT_EQ(code(done->query().status()), StatusCode::kCancelled);
 }
 
-TEST(Rule5Signallers, TheOwnerGoesWhenWhatTheLastHandleBringsAboutIsPosted) {
-  // With its owner, a device, the runtime may end.
+TEST(Rule5Signallers, TheOwnerIsReleasedAfterTheEffectsOfTheLastHandleArePosted) {
+  // The owner is a device; the runtime may end when it is gone.
   struct Owner final : RefCounted {
     void on_last_handle() noexcept override { posted_before = posted->load(); }
     std::atomic<int>* posted = nullptr;
@@ -227,7 +227,7 @@ TEST(Rule5Signallers, TheOwnerGoesWhenWhatTheLastHandleBringsAboutIsPosted) {
   auto done = world.semaphore();
   EXPECT_TRUE(world.submit(queue, {{semaphore.get(), 1}}, {{done.get(), 1}}).ok());
   semaphore = {};
-  EXPECT_EQ(owner.posted_before, 1) << "the failure of what waits for it";
+  EXPECT_EQ(owner.posted_before, 1) << "the failure of the dependents";
   world.settle();
   EXPECT_EQ(code(done->query().status()), StatusCode::kCancelled);
 }
@@ -287,7 +287,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   EXPECT_TRUE(done->wait(1, kNow).ok());
 }
 
-TEST(Wait, SilentWorkIsNotLeftBehindWhenOthersDecideTheWait) {
+TEST(Wait, SilentWorkIsNotLeftBehindWhenAnotherSignalEndsTheWait) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto done = world.semaphore();
@@ -302,7 +302,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindWhenOthersDecideTheWait) {
   EXPECT_EQ(queue.native().armed(), 1u);
 }
 
-// Whoever issues it later does not help: its submitter may have stopped waiting.
+// The thread that issues it later rings: its submitter may have stopped waiting, and cannot help.
 TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   World world;
   QueueUnderTest& queue = world.queue();
@@ -318,7 +318,7 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   EXPECT_EQ(queue.native().doorbells, 1);
 }
 
-TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
+TEST(Wait, AThreadHelpsFirstWhereItHasIssued) {
   World world;
   QueueUnderTest& queue = world.queue();
   queue.native().helps = true;
@@ -333,7 +333,7 @@ TEST(Wait, WhoHasJustIssuedHelpsThereFirst) {
   EXPECT_EQ(queue.native().poll_calls, 1);
 }
 
-TEST(Wait, PastDeadlineTellsWhoWasToSignal) {
+TEST(Wait, PastDeadlineNamesTheSignaller) {
   World world;
   auto& queue = world.queue("compute");
   auto start = world.semaphore(0, "start"), done = world.semaphore(0, "done");
@@ -382,7 +382,7 @@ TEST(Wait, SleepsArmedOnTheLaneAndIsWokenByIt) {
   EXPECT_TRUE(done->wait(1, kForever).ok());
 }
 
-TEST(Wait, BeforeAnybodySignalsIsWokenByASignalBeyond) {
+TEST(Wait, BeforeAnySignalIsWokenByALargerValue) {
   World world;
   auto semaphore = world.semaphore();
   std::jthread host([&] {
@@ -424,7 +424,7 @@ TEST(Rule28Waiters, OneThatWasPoppedStaysUntilThePoppersFinalStore) {
   auto semaphore = world.semaphore();
   base::Parker parker;
   HostWait wait;
-  wait.node.semaphore = semaphore.get();  // not linked: its popper has it
+  wait.node.semaphore = semaphore.get();  // not linked: the popper has it
   wait.parker = &parker;
   int turns = 0;
   world.work_source.on_pause = [&] {
@@ -434,7 +434,7 @@ TEST(Rule28Waiters, OneThatWasPoppedStaysUntilThePoppersFinalStore) {
   EXPECT_EQ(turns, 3);
 }
 
-// The clock is read between the last look and the moment from which wake-ups are kept.
+// Reading the clock falls between the last check and the moment from which wake-ups are kept.
 void come_just_before_sleep(const std::function<void(Semaphore&)>& end, StatusCode outcome) {
   World world;
   auto semaphore = world.semaphore();
@@ -445,14 +445,14 @@ void come_just_before_sleep(const std::function<void(Semaphore&)>& end, StatusCo
   };
   const Deadline far = Deadline::at(world.work_source.clock_.now() + 1'000'000'000);
   EXPECT_EQ(code(semaphore->wait(1, far)), outcome);
-  EXPECT_EQ(sleeps, 1) << "it sleeps on although what it waits for is there";
+  EXPECT_EQ(sleeps, 1) << "it sleeps on although the value or failure has come";
 }
 
-TEST(Rule3Parking, AValueThatComesJustBeforeTheSleepIsSeen) {
+TEST(Rule3Parking, AValueJustBeforeTheSleepIsSeen) {
   come_just_before_sleep([](Semaphore& it) { EXPECT_TRUE(it.signal(1).ok()); }, StatusCode::kOk);
 }
 
-TEST(Rule3Parking, AFailureThatComesJustBeforeTheSleepIsSeen) {
+TEST(Rule3Parking, AFailureJustBeforeTheSleepIsSeen) {
   come_just_before_sleep([](Semaphore& it) { it.fail(Status(StatusCode::kDataLoss, "disk")); },
                          StatusCode::kDataLoss);
 }
@@ -465,7 +465,7 @@ TEST(Wait, SurvivesALostNotice) {
   EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
   queue.native().stopped = true;
   queue.native().lose_notices = true;
-  world.work_source.asleep = [&] {  // the device finishes, and nobody is told
+  world.work_source.asleep = [&] {  // the device finishes, and its wake-up is lost
     queue.native().stopped = false;
     queue.native().run();
     world.work_source.asleep = nullptr;

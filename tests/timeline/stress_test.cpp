@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Many threads at once; the sanitizers watch. The shells run as threads here.
+// Many threads at once, under the sanitizers. The shells run as threads here.
 #include <random>
 
 #include "base/sanitizers.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRounds = HALYARD_TSAN || HALYARD_ASAN ? 500 : 2000;
 
-// A world whose native queues and shells move by themselves until it is stopped.
+// A world whose native queues and shells run on threads until it is stopped.
 class LiveWorld {
  public:
   explicit LiveWorld(int queue_count, QueueCapabilities capabilities = {},
@@ -19,7 +19,7 @@ class LiveWorld {
     auto& device = world.device();
     for (int i = 0; i < queue_count; ++i) {
       queues.push_back(&world.queue(device, "q", capabilities, kDomain, backlog));
-      // The log is no part of this: operations run on several threads.
+      // Operations run on several threads, so they do not write the log.
     }
     world.work_source.real_deadline = true;
     for (auto* queue : queues) {
@@ -73,7 +73,7 @@ TEST(Stress, PingPongBetweenTwoQueuesAndTheHost) {
 void many_submitters(QueueCapabilities capabilities, std::uint32_t backlog = 1u << 20) {
   LiveWorld live(2, capabilities, backlog);
   constexpr int kThreads = 4;
-  // Each link of a chain is a turn of every thread: on two processors a millisecond of yielding.
+  // Each link of a chain needs every thread once: a millisecond of yielding on two processors.
   constexpr int kLinks = 500;
   std::vector<HandleRef<Semaphore>> done;
   for (int t = 0; t < kThreads; ++t) done.push_back(live.world.semaphore());
@@ -181,7 +181,7 @@ TEST(Stress, WaitersAndCallbacksSeeEveryValueOnce) {
     ASSERT_TRUE(live.submit(0, {}, {{semaphore.get(), i}}).ok());
   }
   waiters.clear();
-  // A wait may return before the callbacks of its value have run, but they do run.
+  // A wait may return before the callbacks of its value have run; they run nevertheless.
   while (called < kCallbacks) std::this_thread::yield();
   for (auto* registration : registrations) registration->drop();
   EXPECT_EQ(called, kCallbacks);

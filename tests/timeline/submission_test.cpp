@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rules 4, 7, 8 and 12 of timelines.md: what a submission is, how it parks, and how it ends.
+// Rules 4, 7, 8 and 12 of timelines.md: submissions, how they park, and how they end.
 #include "timeline/submission.h"
 
 #include "memory_queue.h"
@@ -19,7 +19,7 @@ TEST(Submission, WithoutWaitsIsIssuedInline) {
   EXPECT_EQ(done->query().value(), 1u);
 }
 
-TEST(Submission, WaitsBeforeAnybodySignals) {
+TEST(Submission, MayWaitBeforeTheSignalIsSubmitted) {
   World world;
   auto& queue = world.queue();
   auto start = world.semaphore(), done = world.semaphore(100);
@@ -68,7 +68,7 @@ TEST(Rule4Signals, DuplicatesKeepTheLargest) {
   EXPECT_EQ(done->query().value(), 7u);
 }
 
-// So many that they are sorted: each of 100 semaphores several times, the largest value anywhere.
+// Enough points to be sorted: each of 100 semaphores several times, the largest value anywhere.
 TEST(Rule4Signals, ManyDuplicatesKeepTheLargest) {
   World world;
   auto& queue = world.queue();
@@ -142,7 +142,7 @@ TEST(Rule4Signals, LandingBelowTheValueAreCountedAndShown) {
   EXPECT_EQ(world.engine.dump_timelines().find("late"), std::string::npos);
 }
 
-TEST(Rule4Signals, WaitingForWhatItSignalsIsInvalid) {
+TEST(Rule4Signals, AWaitForTheOwnSignalIsInvalid) {
   World world;
   auto& queue = world.queue();
   auto semaphore = world.semaphore();
@@ -184,7 +184,7 @@ TEST(Failure, ReachesEveryDependentAndNoOther) {
   EXPECT_EQ(b->query().status().message(), "first cause");
   EXPECT_EQ(free->query().value(), 1u);
   EXPECT_EQ(world.log, std::vector<int>{3});
-  // The queue goes on (IREE's does not: reference, defect 2).
+  // The queue stays usable.
   EXPECT_TRUE(world.submit(queue, {}, {{free.get(), 2}}, 4).ok());
   world.settle();
   EXPECT_EQ(free->query().value(), 2u);
@@ -197,13 +197,13 @@ TEST(Rule7Ends, FailedOnOneWaitLeavesNothingOnTheOthers) {
   EXPECT_TRUE(world.submit(queue, {{a.get(), 1}, {b.get(), 1}}, {{done.get(), 1}}).ok());
   b->fail(Status(StatusCode::kInternal, "x"));
   EXPECT_EQ(code(done->query().status()), StatusCode::kInternal);
-  EXPECT_EQ(world.resource.use_count(), 1) << "what it touched is let go";
+  EXPECT_EQ(world.resource.use_count(), 1) << "it has released its resources";
   EXPECT_TRUE(a->signal(1).ok());
   world.settle();
   EXPECT_TRUE(queue->idle());
 }
 
-TEST(Rule7Ends, WhatIsCancelledWhileItIsLinkedIsLinkedNoFurther) {
+TEST(Rule7Ends, CancellingWhileLinkingStopsTheLinking) {
   DomainMatrix matrix = World::one_domain();
   matrix.allow(2, 2);
   World world(matrix);
@@ -212,7 +212,7 @@ TEST(Rule7Ends, WhatIsCancelledWhileItIsLinkedIsLinkedNoFurther) {
   auto first = world.semaphore(), second = world.semaphore();
   EXPECT_TRUE(world.submit(producer, {}, {{first.get(), 1}}).ok());
   Submission* submission = nullptr;
-  // Linked to the first, which only reaches it, it has that lane watched.
+  // The submission only reaches `first`, so linking to it makes the shell watch that lane.
   world.work_source.on_wake = [&] { std::jthread([&] { (void)submission->cancel(); }).join(); };
   EXPECT_TRUE(world.submit(queue, {{first.get(), 1}, {second.get(), 1}}, {}, 1, &submission).ok());
   world.work_source.on_wake = nullptr;
@@ -255,7 +255,7 @@ TEST(Rule8Cancel, WinsAlsoInTheInbox) {
   second->release_for_user();
 }
 
-TEST(Submission, KeepsWhatItTouchesUntilItEndsAndNoLonger) {
+TEST(Submission, KeepsItsResourcesUntilItEndsAndNoLonger) {
   World world;
   auto& queue = world.queue();
   auto start = world.semaphore(), done = world.semaphore();
@@ -341,8 +341,8 @@ TEST(Rule32HostCall, OneThatMayBlockGetsAThreadOfItsOwn) {
   EXPECT_TRUE(a->signal(1).ok());
   EXPECT_EQ(world.work_source.threads.size(), 1u);
   world.step_shells();
-  EXPECT_EQ(world.log, (std::vector<int>{2})) << "its thread has not run yet, the other call has";
-  EXPECT_TRUE(queue->in_flight()) << "its queue stays until it has ended";
+  EXPECT_EQ(world.log, (std::vector<int>{2})) << "the other call ran, its own thread has not yet";
+  EXPECT_TRUE(queue->in_flight()) << "the queue stays until the call has ended";
   EXPECT_TRUE(world.run_threads());
   EXPECT_EQ(world.log, (std::vector<int>{2, 1}));
   EXPECT_EQ(b->query().value(), 1u);
@@ -367,10 +367,10 @@ TEST(Rule32HostCall, OneThatMayBlockFailsWithoutAThread) {
   world.work_source.refuse_threads = {};
   EXPECT_TRUE(world.host_call(queue, call, {}, {{b.get(), 1}}, true).ok());
   world.settle();
-  EXPECT_EQ(b->query().value(), 1u) << "it harms no later one";
+  EXPECT_EQ(b->query().value(), 1u) << "a later call is unharmed";
 }
 
-// Host work that notes its submission where the test can end it.
+// Host work that stores its submission where the test can end it.
 struct Started {
   Submission** at;
 };
@@ -398,7 +398,7 @@ TEST(HostWork, StartsWhenItsWaitsAreReachedAndSignalsWhenItIsEnded) {
   ASSERT_NE(started, nullptr);
   EXPECT_EQ(world.log, (std::vector<int>{2}));
   EXPECT_FALSE(started->cancel());
-  EXPECT_TRUE(queue->in_flight()) << "its queue stays until it has ended";
+  EXPECT_TRUE(queue->in_flight()) << "the queue stays until the work has ended";
   started->end_host_work({});
   world.settle();
   EXPECT_EQ(world.log, (std::vector<int>{2, 1}));

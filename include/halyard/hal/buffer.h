@@ -19,7 +19,7 @@ namespace halyard::inline v0::hal {
 class BufferObject;
 class Mapping;
 
-// What to allocate. The contents of new memory are undefined.
+// The size, memory type and alignment of an allocation. New memory has undefined contents.
 struct BufferInfo {
   std::uint64_t size = 0;  // bytes; 0 is allowed
   MemoryType memory = MemoryType::kDeviceLocal;
@@ -27,7 +27,7 @@ struct BufferInfo {
 };
 
 namespace detail {
-// What an imported memory's owner wants to hear: call(state) once, then destroy(state).
+// The release callback of imported memory: the library runs call(state) once, then destroy(state).
 struct MemoryRelease {
   void* state = nullptr;
   void (*call)(void* state) = nullptr;
@@ -35,7 +35,7 @@ struct MemoryRelease {
 };
 }  // namespace detail
 
-// What the host is about to do with a mapping.
+// The host's use of a mapping.
 enum class MapMode : std::uint8_t {
   kReadWrite,
   kRead,
@@ -43,7 +43,7 @@ enum class MapMode : std::uint8_t {
   kDiscard,  // as kWrite, but the bytes in the range are undefined until written
 };
 
-// A handle. Copies share the memory. Safe from any thread; semaphores alone order the bytes.
+// A handle. Copies share the memory. Safe from any thread; only semaphores order the bytes.
 class HALYARD_EXPORT Buffer {
  public:
   Buffer() noexcept = default;
@@ -52,20 +52,21 @@ class HALYARD_EXPORT Buffer {
   std::uint64_t size() const noexcept;      // bytes; 0 when empty
   MemoryType memory_type() const noexcept;  // kDeviceLocal when empty
 
-  // The bytes [offset, offset + length) as a buffer of its own that keeps this one's memory.
-  // kOutOfRange beyond the end, kInvalidArgument when empty, kResourceExhausted.
+  // Returns the bytes [offset, offset + length) as a buffer of its own that keeps this one's
+  // memory. Errors: kOutOfRange beyond the end; kInvalidArgument when empty; kResourceExhausted.
   Result<Buffer> subspan(std::uint64_t offset, std::uint64_t length = kWholeSize) const;
 
-  // The host's view of [offset, offset + length). Waits for nothing: order it after device work
-  // with Semaphore::wait, and before device work by submitting afterwards. kPermissionDenied when
-  // the memory is not host-visible, kOutOfRange beyond the end. For a buffer of a pool, before its
-  // allocation or after its deallocation: kFailedPrecondition. kInvalidArgument: empty, no such
-  // mode.
+  // Maps [offset, offset + length) for the host. Never blocks: order it after device work with
+  // Semaphore::wait, and before device work by submitting afterwards. Errors:
+  //   kPermissionDenied    the memory is not host-visible
+  //   kOutOfRange          beyond the end
+  //   kFailedPrecondition  a pool's buffer, before its allocation or after its deallocation
+  //   kInvalidArgument     empty, or no such mode
   Result<Mapping> map(std::uint64_t offset = 0, std::uint64_t length = kWholeSize,
                       MapMode mode = MapMode::kReadWrite) const;
 
-  // Where the device sees byte 0, for native code beside Halyard; valid while the memory lives. 0
-  // of a buffer of a pool before its allocation.
+  // The device's address of byte 0, for native code beside Halyard; valid while the memory lives. 0
+  // for a pool's buffer before its allocation.
   std::uint64_t device_address() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
@@ -76,11 +77,11 @@ class HALYARD_EXPORT Buffer {
   HandleRef<RefCounted> object_;
 };
 
-// Move-only. Keeps the memory mapped and alive; of a buffer of a pool, until it is deallocated.
-// Const functions are safe from any thread; any number of mappings of one buffer may be there at a
-// time, and nothing orders the bytes but semaphores. flush() and invalidate() are needed only where
-// memory is mapped and not coherent; MemoryType names none such today, so they cost nothing, and
-// portable code may call them. Empty by default, and once moved from: no bytes, kInvalidArgument.
+// A host mapping. Move-only. It keeps the memory mapped and alive; a pool's memory, until it is
+// deallocated. Const functions are safe from any thread. A buffer may have any number of mappings
+// at a time, and only semaphores order their bytes. flush() and invalidate() matter only for memory
+// that is mapped and not coherent; today no MemoryType is, so they cost nothing, and portable code
+// may call them. A default or moved-from mapping has no bytes and returns kInvalidArgument.
 class HALYARD_EXPORT Mapping {
  public:
   Mapping() noexcept = default;
@@ -101,17 +102,17 @@ class HALYARD_EXPORT Mapping {
 
   MapMode mode() const noexcept { return mode_; }
 
-  // After the host has written [offset, offset + length) and before the device reads it.
-  // kFailedPrecondition of a mapping for reading, kOutOfRange beyond the mapping.
+  // Call it after the host has written [offset, offset + length) and before the device reads it.
+  // Errors: kFailedPrecondition for a read-only mapping; kOutOfRange beyond the mapping.
   Status flush(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
-  // After the device has written and before the host reads. kFailedPrecondition of a mapping for
-  // writing only, kOutOfRange beyond the mapping.
+  // Call it after the device has written and before the host reads. Errors: kFailedPrecondition for
+  // a write-only mapping; kOutOfRange beyond the mapping.
   Status invalidate(std::uint64_t offset = 0, std::uint64_t length = kWholeSize) const;
 
-  // Valid as long as this mapping, or the one that it was moved to.
+  // Valid as long as this mapping, or the mapping that it was moved to.
   std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
-  // As elements of a trivially copyable T; a partial last element is left out. Precondition: the
-  // mapped offset is aligned for T (allocations are aligned to 64 bytes or more).
+  // The bytes as elements of a trivially copyable T, without a partial last element. Precondition:
+  // the mapped offset is aligned for T (allocations are aligned to 64 bytes or more).
   template <class T>
   std::span<T> as() const noexcept {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -137,7 +138,7 @@ struct BufferRange {
   std::uint64_t length = kWholeSize;
 };
 
-// An entry of the binding table that is given at submit (Queue::execute): `{hal::slot(0), y}`.
+// An entry of the binding table that each submission brings (Queue::execute): `{hal::slot(0), y}`.
 struct Slot {
   std::uint32_t index = 0;
   std::uint64_t offset = 0;
@@ -148,7 +149,7 @@ constexpr Slot slot(std::uint32_t index, std::uint64_t offset = 0,
   return {index, offset, length};
 }
 
-// What a recorded command refers to: memory known now (direct), or a slot (indirect). A view.
+// A recorded command's memory, known now (direct), or a slot (indirect). A view.
 struct BindingRef {
   BindingRef() noexcept = default;
   BindingRef(const Buffer& buffer) noexcept : range(buffer) {}

@@ -24,9 +24,11 @@ class HALYARD_EXPORT BufferView {
 
   BufferView() noexcept = default;
 
-  // The first element at byte `offset`, a multiple of the element's size; the last dimension is
-  // contiguous. An empty shape is one element. kInvalidArgument: empty buffer, unknown element
-  // type, offset, more than kMaxRank dimensions; kOutOfRange: more elements than the buffer holds.
+  // A view whose first element is at byte `offset`, a multiple of the element's size. The last
+  // dimension is contiguous. An empty shape is one element. Errors:
+  //   kInvalidArgument  empty buffer, unknown element type, wrong offset, more than kMaxRank
+  //                     dimensions
+  //   kOutOfRange       more elements than the buffer holds
   static Result<BufferView> create(const Buffer& buffer, ElementType element,
                                    View<std::uint64_t> shape, std::uint64_t offset = 0);
 
@@ -38,13 +40,13 @@ class HALYARD_EXPORT BufferView {
   std::uint64_t element_count() const noexcept;
   std::uint64_t size() const noexcept { return element_count() * size_of(element_); }  // bytes
 
-  // What operations on queues and recordings take; valid as long as this view.
+  // The bytes, for operations of queues and recordings; valid as long as this view.
   BufferRange range() const noexcept { return BufferRange(buffer_, offset_, size()); }
 
-  // The same elements in another shape of as many. kInvalidArgument.
+  // The same elements in another shape. kInvalidArgument: a shape of another number of elements.
   Result<BufferView> reshape(View<std::uint64_t> shape) const;
-  // Rows [first, first + count) of the outermost dimension. kOutOfRange; kInvalidArgument of a view
-  // without dimensions.
+  // Rows [first, first + count) of the outermost dimension. Errors: kOutOfRange; kInvalidArgument
+  // for a view without dimensions.
   Result<BufferView> rows(std::uint64_t first, std::uint64_t count) const;
 
  private:

@@ -2,16 +2,18 @@
 //
 // Recorder and CommandBuffer: record once, submit often.
 //
-// Commands between two barriers may run in any order and overlap; a barrier makes everything before
-// it complete and visible to everything after it, an event (event.h) to what follows a wait for it,
-// and Recorder::after() some commands to one: a recording may be any graph.
+// Commands between two barriers may run in any order and overlap. Three things order commands, so
+// that a recording may be any graph:
+//   - A barrier makes all commands before it complete and visible to all commands after it.
+//   - An event (event.h) does so for the commands that follow a wait for it.
+//   - Recorder::after() orders one command after some others.
 //
 //   hal::Recorder r{device};
 //   const auto a = r.dispatch(left, ...).last(), b = r.dispatch(right, ...).last();
 //   r.after({a, b}).dispatch(join, ...);
 //
-// A recording refers to memory directly, or to slots of the binding table that is given with each
-// submit. It is immutable after finish(); any number of submissions of it may be in flight, on any
+// A recording refers to memory directly, or to slots of the binding table that each submission
+// brings. It is immutable after finish(). Any number of submissions of it may be in flight, on any
 // queue of its device that has its commands.
 #pragma once
 
@@ -39,8 +41,8 @@ class RecorderState;
 // Slots have indices below this.
 inline constexpr std::uint32_t kMaxSlots = 4096;
 
-// How often a recording will be submitted, as its author expects. It decides what preparing and
-// submitting it cost, never what it does.
+// The expected number of submissions of a recording. It affects the cost of preparing and
+// submitting the recording, never its results.
 enum class RecordingUse : std::uint8_t {
   kOnce,   // cheap to finish()
   kOften,  // cheap to submit: drivers may prepare native graphs or command buffers
@@ -53,7 +55,7 @@ class HALYARD_EXPORT CommandBuffer {
   explicit CommandBuffer(CommandBufferObject* object) noexcept;
 
   std::size_t command_count() const noexcept;
-  // One more than the highest slot the recording uses: what execute() needs at least.
+  // One more than the highest slot that the recording uses: the least size of execute()'s table.
   std::size_t slot_count() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
@@ -66,8 +68,8 @@ class HALYARD_EXPORT CommandBuffer {
   HandleRef<RefCounted> object_;
 };
 
-// A dispatch, fill, update or copy of a recording: for Recorder::after(). A plain value, of use
-// only while it is recorded.
+// A dispatch, fill, update or copy of a recording, for Recorder::after(). A plain value, meaningful
+// only during that recording.
 class CommandId {
  public:
   CommandId() noexcept = default;  // no command
@@ -81,9 +83,9 @@ class CommandId {
   std::uint32_t index_ = 0;
 };
 
-// Move-only; one thread at a time. Errors stick: the first one is returned by finish(), and the
-// commands after it are ignored. Codes as in queue.h; memory and functions are kept alive,
-// constants and bindings copied.
+// Move-only; used by one thread at a time. Errors stick: finish() returns the first one, and the
+// recorder ignores the commands after it. Codes as in queue.h. A recorder keeps memory and
+// functions alive and copies constants and bindings.
 class HALYARD_EXPORT Recorder {
  public:
   explicit Recorder(const Device& device, RecordingUse use = RecordingUse::kOften);
@@ -91,79 +93,82 @@ class HALYARD_EXPORT Recorder {
   Recorder& operator=(Recorder&&) noexcept;
   ~Recorder();
 
-  // Runs `function` over `grid`. `bindings` and `constants` in the order of its reflection; their
-  // number and types must agree, and a binding's offset must be a multiple of its element size.
+  // Runs `function` over `grid`. `bindings` and `constants` are in the order of its reflection.
+  // Their number and types must agree, and a binding's offset must be a multiple of its element
+  // size.
   Recorder& dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                      View<Constant> constants = {});
   Recorder& dispatch(const Launch& launch);
 
-  // The same over as many workgroups as `groups` says: three uint32 (x, y, z), 4-aligned, that the
-  // device reads when the command runs, after what is ordered before it. Any zero runs nothing.
-  // kUnimplemented as in Queue::dispatch_indirect.
+  // Runs as many workgroups as `groups` contains: three uint32 (x, y, z), 4-aligned. The device
+  // reads them when the command runs, after the commands that precede it in order. Any zero runs
+  // nothing. kUnimplemented as in Queue::dispatch_indirect.
   Recorder& dispatch_indirect(const Function& function, const BindingRef& groups,
                               View<BindingRef> bindings, View<Constant> constants = {});
 
-  // The same two with what is bound by the calls below, which are no commands. The bindings and
-  // constants are those of the latest of these calls' layout (pipeline_layout.h).
-  // kFailedPrecondition: a set of it is not bound, or a constant not pushed; kPermissionDenied: the
-  // kernel reads or writes a binding that the layout does not allow to; kInvalidArgument: another
-  // number of bindings than the kernel has, or fewer push constants.
+  // The same two with the bindings and constants that the calls below bind; those calls are not
+  // commands. The layout is that of the latest of those calls (pipeline_layout.h). Errors:
+  //   kFailedPrecondition  a set of the layout is not bound, or a constant is not pushed
+  //   kPermissionDenied    the kernel has more access to a binding than the layout allows
+  //   kInvalidArgument     another number of bindings than the kernel has, or fewer push constants
   Recorder& dispatch(const Function& function, const Grid& grid);
   Recorder& dispatch_indirect(const Function& function, const BindingRef& groups);
 
-  // Binds a set until another takes its place, or until one of these calls comes with a layout that
-  // differs from this one in this set or one below. kInvalidArgument: a set of another layout;
-  // kOutOfRange: the layout has no such set; kPermissionDenied: of another device.
+  // Binds a set. It stays bound until another set replaces it, or until one of these calls has a
+  // layout that differs from this one in this set or a lower one. Errors:
+  //   kInvalidArgument   a set of another layout
+  //   kOutOfRange        the layout has no such set
+  //   kPermissionDenied  of another device
   Recorder& bind_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
                                 const DescriptorSet& descriptors);
-  // The same with a set made here. Errors of Device::create_descriptor_set besides.
+  // Binds a set that is created here. Also has the errors of Device::create_descriptor_set.
   Recorder& push_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
                                 View<Descriptor> descriptors);
-  // Sets the push constants [offset, offset + bytes.size()), for all dispatches that follow, until
-  // one of these calls comes with a layout with another size of them. kInvalidArgument: no
-  // multiples of 4; kOutOfRange.
+  // Sets the push constants [offset, offset + bytes.size()) for all dispatches that follow, until
+  // one of these calls has a layout with another size of them. Errors: kInvalidArgument unless both
+  // are multiples of 4; kOutOfRange.
   Recorder& push_constants(const PipelineLayout& layout, std::uint32_t offset, Bytes bytes);
 
   // As Queue::fill.
   Recorder& fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size = 4);
 
-  // Copies `source` into the recording now, and to the target when it runs. The target's length is
-  // the source's size, or kWholeSize for just that.
+  // Copies `source` into the recording now, and to the target when the command runs. The target's
+  // length is the source's size, or kWholeSize for the same.
   Recorder& update(const BindingRef& target, Bytes source);
 
-  // Equal lengths; the ranges must not overlap. kWholeSize of a slot means the other's length; it
-  // cannot stand on both sides.
+  // Copies between ranges of equal length that do not overlap. kWholeSize of a slot means the other
+  // range's length; only one side may use it.
   Recorder& copy(const BindingRef& source, const BindingRef& target);
 
   Recorder& barrier();
 
-  // The next command runs after these of the same recording, and sees what they wrote: besides what
-  // barriers and events order, and what further calls before that command add. That command is a
-  // dispatch, fill, update or copy, else kFailedPrecondition, also at finish().
-  // kInvalidArgument: no command of this recording.
+  // Orders the next command after these commands of the same recording, and makes their writes
+  // visible to it. Adds to the order of barriers and events, and of earlier calls for that command.
+  // The next command must be a dispatch, fill, update or copy, else kFailedPrecondition, also at
+  // finish(). kInvalidArgument: not a command of this recording.
   Recorder& after(View<CommandId> commands);
   // The latest dispatch, fill, update or copy; no command if there is none, or after an error.
   CommandId last() const noexcept;
 
-  // See event.h. kPermissionDenied: an event of another device; kFailedPrecondition: a wait after a
-  // reset.
+  // Record an event's operations (event.h). Errors: kPermissionDenied for an event of another
+  // device; kFailedPrecondition for a wait after a reset.
   Recorder& set_event(const Event& event);
   Recorder& reset_event(const Event& event);
   Recorder& wait_event(const Event& event);
 
-  // A name for the commands up to the matching end, for people: an error names the innermost group.
-  // Groups nest; they are no commands, order nothing and cost nothing when the recording runs.
+  // Names the commands up to the matching end, for people: an error names the innermost group.
+  // Groups nest. They are not commands, order nothing and cost nothing when the recording runs.
   // kFailedPrecondition: an end without a begin, or at finish() a group that is still open.
   Recorder& begin_debug_group(std::string_view name);
   Recorder& end_debug_group();
 
-  // The finished recording, or the first error. The recorder is empty afterwards: it ignores
-  // further commands, and a second finish() is kFailedPrecondition.
+  // Returns the finished recording, or the first error. Afterwards the recorder is empty: it
+  // ignores further commands, and a second finish() is kFailedPrecondition.
   Result<CommandBuffer> finish();
 
  private:
   std::unique_ptr<RecorderState> state_;
-  bool has_no_memory_ = false;  // for a state: finish() says so
+  bool has_no_memory_ = false;  // no state could be allocated: finish() returns that error
 };
 
 }  // namespace halyard::inline v0::hal

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DescriptorSetLayout: a schema of numbered bindings. DescriptorSet: what is bound to them, made
-// once and bound in any number of recordings, beside other sets of a PipelineLayout
+// DescriptorSetLayout: a schema of numbered bindings. DescriptorSet: the resources bound to them,
+// created once and bound in any number of recordings, beside other sets of a PipelineLayout
 // (pipeline_layout.h):
 //
 //     DescriptorSetLayout inputs = device.create_descriptor_set_layout(
 //         {{.number = 0, .access = kernel::Access::kRead}, {.number = 4}}).value();
 //     DescriptorSet set = device.create_descriptor_set(inputs, {{0, x}, {4, slot(0)}}).value();
 //
-// Both are containers: a recorder takes memory and slots out of them with each dispatch, and a
-// recording does not refer to them. Every descriptor is a storage buffer, as kernels have no other
-// kind. Layouts are compared by what they say, not by which object they are.
+// Both are containers: a recorder copies memory and slots out of them with each dispatch, and a
+// recording does not refer to them. Every descriptor is a storage buffer, the only kind that
+// kernels have. Layouts are compared by content, not by identity.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ namespace halyard::inline v0::hal {
 class DescriptorSetLayoutObject;
 class DescriptorSetObject;
 
-// Of all sets of a pipeline layout together: as many as a kernel can have.
+// Descriptors of all sets of a pipeline layout together, at most: the limit of one kernel.
 inline constexpr std::uint32_t kMaxDescriptors = 64;
 
 struct DescriptorBinding {
-  std::uint32_t number = 0;  // any, not consecutive ones only
-  // What kernels may do with it; one that does more is refused at the dispatch.
+  std::uint32_t number = 0;  // any; gaps are allowed
+  // The access that kernels may have. A dispatch of a kernel with more access is refused.
   kernel::Access access = kernel::Access::kReadWrite;
 };
 
@@ -54,14 +54,14 @@ class HALYARD_EXPORT DescriptorSetLayout {
   HandleRef<RefCounted> object_;
 };
 
-// What a binding of a set gets: memory, or a slot that each submission fills. A view.
+// The resource for one binding of a set: memory, or a slot that each submission fills. A view.
 struct Descriptor {
   std::uint32_t number = 0;
   BindingRef resource{};
 };
 
 // A handle; safe from any thread. Immutable. Keeps its device and its buffers, as their own handles
-// do; a set with a buffer that was deallocated is refused at the dispatch.
+// do. A dispatch refuses a set with a deallocated buffer.
 class HALYARD_EXPORT DescriptorSet {
  public:
   DescriptorSet() noexcept = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device: queues, memory, executables, semaphores. open(), open_all(): devices by URI.
+// Device: queues, memory, executables, semaphores. open(), open_all(): open devices by URI.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace halyard::inline v0::hal {
 
 class DeviceObject;
 
-// What a device says of itself; constant for its life.
+// A device's description; constant for its life.
 struct DeviceInfo {
   std::string uri;                   // opens the same device: "cpu://0"
   std::string driver;                // "cpu"
@@ -42,20 +42,21 @@ struct DeviceInfo {
   DeviceLimits limits;
 };
 
-// Memory of a device that lives now, also what only submissions in flight still use.
+// A device's live memory, including memory that only submissions in flight still use.
 struct MemoryStatistics {
   std::uint64_t bytes = 0;              // allocated by this device
-  std::uint64_t peak_bytes = 0;         // the most there ever was
-  std::uint64_t allocations = 0;        // how many there are
-  std::uint64_t total_allocations = 0;  // how many there ever were
-  std::uint64_t imported_bytes = 0;     // import_memory; not among the others
+  std::uint64_t peak_bytes = 0;         // the largest `bytes` so far
+  std::uint64_t allocations = 0;        // live allocations
+  std::uint64_t total_allocations = 0;  // allocations so far
+  std::uint64_t imported_bytes = 0;     // of import_memory; not counted in the other fields
 };
 
-// A handle; safe from any thread. Queues, buffers, executables, command buffers, descriptor sets,
-// layouts, events and the semaphores a device created keep it alive. When the last handle of all
-// these is gone, work in flight ends, what is still parked then fails with kCancelled, and the
-// device closes; nothing blocks for that. An empty one answers kInvalidArgument, or
-// an empty handle, zeros, an empty text. Only what names kDeviceLost asks whether it is lost.
+// A handle; safe from any thread. The device is kept alive by its handles and by those of its
+// queues, buffers, executables, command buffers, descriptor sets, layouts, events and semaphores.
+// When the last of these handles is dropped, the device closes: work in flight ends, then parked
+// work fails with kCancelled. Dropping a handle never blocks. Calls on an empty handle return
+// kInvalidArgument, an empty handle, zeros or an empty text. Only functions that list kDeviceLost
+// check whether the device is lost.
 class HALYARD_EXPORT Device {
  public:
   Device() noexcept = default;
@@ -65,55 +66,58 @@ class HALYARD_EXPORT Device {
   // Ok, or the kDeviceLost failure with its native origin.
   Status status() const;
 
-  // Whether work of this device can use memory of `owner`. Always of its own, and of other devices
-  // as the hardware has it: not of devices of other runtimes. False for empty handles.
+  // True if work of this device can use memory of `owner`: always its own, other devices' as the
+  // hardware allows, never another runtime's. False for empty handles.
   bool can_access(const Device& owner) const noexcept;
 
-  // The device's queue of that kind; the same one every time. Empty for an unknown kind.
+  // The device's own queue of that kind; the same one in every call. Empty for an unknown kind.
   Queue queue(QueueKind kind = QueueKind::kCompute) const noexcept;
 
-  // A further queue of that kind, for work that need not stand behind that of other queues, or is
-  // to go before or after it. Where several queues have work that could run, those of higher
-  // priority go first; work that runs is not stopped for it, but a cpu device's threads turn away
-  // from a long dispatch or copy between two pieces of it. Whatever comes, each thread begins one
-  // visit in 17 at the lowest priority, so nothing waits for ever. Priorities order nothing: only
-  // semaphores do.
-  // When the last handle is gone, what was submitted goes on to its end, and the device keeps the
-  // queue for later calls with the same kind and priority. kResourceExhausted: more queues at one
-  // time than the device has (cpu: 64 with its own two); kInvalidArgument; kDeviceLost.
+  // Creates a further queue of that kind: for work that is independent of the other queues, or of
+  // another priority. Of the queues with ready work those of higher priority go first. Running work
+  // is not stopped, but a cpu device's threads switch between two pieces of a long dispatch or
+  // copy. Lower priorities are never starved. Priorities order nothing: only semaphores do.
+  // After the last handle is dropped, submitted work runs to its end, and the device keeps the
+  // queue for later calls with the same kind and priority. Errors:
+  //   kResourceExhausted  more queues at one time than the device has (cpu: 64 with its own two)
+  //   kInvalidArgument, kDeviceLost
   Result<Queue> create_queue(const QueueInfo& info) const;
 
-  // `initial` any value up to 2^63-1, else kInvalidArgument. `name`, copied, shows in dumps.
-  // kResourceExhausted.
+  // Creates a semaphore that starts at `initial`, at most 2^63-1, else kInvalidArgument. `name` is
+  // copied and appears in dumps. Also fails with kResourceExhausted.
   Result<Semaphore> create_semaphore(std::uint64_t initial = 0, std::string_view name = {}) const;
 
-  // For recordings of this device. kResourceExhausted.
+  // Creates an event for recordings of this device. Fails with kResourceExhausted.
   Result<Event> create_event() const;
 
-  // Numbers in any order. kInvalidArgument: a number twice, an unknown access; kOutOfRange: more
-  // than kMaxDescriptors; kResourceExhausted.
+  // Creates a layout of bindings, numbered in any order. Errors:
+  //   kInvalidArgument  a number twice, an unknown access
+  //   kOutOfRange       more than kMaxDescriptors
+  //   kResourceExhausted
   Result<DescriptorSetLayout> create_descriptor_set_layout(View<DescriptorBinding> bindings) const;
-  // Exactly one descriptor for each binding of `layout`, in any order: memory, with the errors of a
-  // queue's operation (queue.h), or a slot. kInvalidArgument: a binding that is not given, given
-  // twice or not in the layout; kPermissionDenied: a layout of another device.
+  // Creates a set with exactly one descriptor for each binding of `layout`, in any order. A
+  // descriptor is memory, with the errors of a queue's operation (queue.h), or a slot. Errors:
+  //   kInvalidArgument   a binding without a descriptor, with two, or not in the layout
+  //   kPermissionDenied  a layout of another device
   Result<DescriptorSet> create_descriptor_set(const DescriptorSetLayout& layout,
                                               View<Descriptor> descriptors) const;
-  // Set i has the layout sets[i]. kOutOfRange: more than kMaxDescriptorSets, kMaxDescriptors in all
-  // or kMaxPushConstants; kInvalidArgument: an empty layout, push constants of no multiple of 4
-  // bytes; kPermissionDenied: a layout of another device.
+  // Creates a layout whose set i has the layout sets[i]. Errors:
+  //   kOutOfRange        more than kMaxDescriptorSets, kMaxDescriptors in all or kMaxPushConstants
+  //   kInvalidArgument   an empty layout; push constants of a size that is no multiple of 4
+  //   kPermissionDenied  a layout of another device
   Result<PipelineLayout> create_pipeline_layout(View<DescriptorSetLayout> sets,
                                                 std::uint32_t push_constants_size = 0) const;
 
-  // kResourceExhausted when there is no memory, with the size; kInvalidArgument.
+  // Allocates memory. Fails with kResourceExhausted, naming the size, or kInvalidArgument.
   Result<Buffer> allocate(const BufferInfo& info) const;
 
-  // The caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory` starts
-  // at a multiple of kImportAlignment bytes and stays valid until released() is called: once, when
-  // the last buffer, recording and submission that uses it is gone; on the thread that drops the
-  // last one, or where callbacks run (Semaphore::on_reach), shortly afterwards; without locks. It
-  // must not block or throw; it may do what such a callback may. It is not called if the import
-  // fails: kInvalidArgument, kResourceExhausted, kUnimplemented where the device cannot. Where
-  // `released` itself is put, operator new may throw.
+  // Wraps the caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory`
+  // starts at a multiple of kImportAlignment bytes and stays valid until `released` is called:
+  // once, after the last buffer, recording and submission that uses it is gone. `released` runs
+  // without locks, on the thread that drops the last user or, shortly afterwards, where callbacks
+  // run (Semaphore::on_reach). It must not block or throw; it may do what such a callback may. If
+  // the import fails, `released` is not called. Operator new for `released` itself may throw.
+  // Errors: kInvalidArgument, kResourceExhausted; kUnimplemented if the device cannot import.
   template <class F>
     requires std::is_invocable_v<F&>
   Result<Buffer> import_memory(std::span<std::byte> memory, F&& released) const {
@@ -125,27 +129,32 @@ class HALYARD_EXPORT Device {
   }
   static constexpr std::size_t kImportAlignment = 16;
 
-  // Each number by itself is right at some moment of the call; together they may be of several.
+  // Each number is right at some moment of the call; several may be of different moments.
   MemoryStatistics memory_statistics() const;
-  // For Queue::allocate. The default pools live as long as the device, one for each memory type,
-  // with the defaults of PoolInfo. Empty for an unknown memory type.
+  // The device's own pool for that memory type, for Queue::allocate, with the defaults of PoolInfo.
+  // It lives as long as the device. Empty for an unknown memory type.
   Pool default_pool(MemoryType memory = MemoryType::kDeviceLocal) const noexcept;
-  // Sizes are rounded down to 256 bytes, and slabs are no larger than max_size. kInvalidArgument:
-  // nothing is left of one, an unknown memory type; kResourceExhausted.
+  // Creates a pool. Sizes are rounded down to 256 bytes; slabs are no larger than max_size. Errors:
+  //   kInvalidArgument  a size of less than 256 bytes, an unknown memory type
+  //   kResourceExhausted
   Result<Pool> create_pool(const PoolInfo& info) const;
 
-  // A .hyx file or its bytes (copied); `name` stands for the file in messages. Reads and links on
-  // the calling thread. kDataLoss: damaged, or no .hyx file at all; kInvalidArgument: not a regular
-  // file; kUnavailable: no image this device runs, or the system cannot read the file now;
-  // kNotFound and kPermissionDenied, as the system says; kResourceExhausted: memory, descriptors,
-  // above 1 GiB.
+  // Loads a .hyx file, or its bytes, which it copies. `name` replaces the file's name in messages.
+  // Reads and links on the calling thread. Errors:
+  //   kDataLoss           damaged, or no .hyx file at all
+  //   kInvalidArgument    not a regular file
+  //   kUnavailable        no image that this device runs, or the system cannot read the file now
+  //   kNotFound, kPermissionDenied  as the system says
+  //   kResourceExhausted  memory, descriptors, a file above 1 GiB
   Result<Executable> load(const std::string& path) const;
   Result<Executable> load(Bytes image, std::string_view name) const;
 
-  // kPermissionDenied, kNotFound, kUnavailable: info.folder cannot be used, with the reason.
+  // Creates a cache. Fails with kPermissionDenied, kNotFound or kUnavailable, and the reason, if
+  // info.folder cannot be used.
   Result<ExecutableCache> create_executable_cache(const ExecutableCacheInfo& info = {}) const;
 
-  // What every parked or issued submission waits for, and who was to signal it; for people.
+  // A text for people: the waits of every parked or issued submission, and the submissions that are
+  // to signal them.
   std::string dump_timelines() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
@@ -159,25 +168,28 @@ class HALYARD_EXPORT Device {
   HandleRef<RefCounted> object_;
 };
 
-// "cpu://", "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all of these;
-// its drivers are started on first use and its threads with their first work. Opening a URI twice
-// gives two independent devices. kInvalidArgument for a malformed URI or option, kNotFound for an
-// unknown driver or device, naming what there is; kResourceExhausted; kFailedPrecondition after
-// shutdown(). Where the URI describes several devices, open() gives the first. These functions are
-// safe from any thread.
+// Opens the device that the URI describes; if it describes several, the first. Examples: "cpu://",
+// "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all devices; it starts
+// its drivers on first use and its threads with their first work. Two calls with one URI open two
+// independent devices. Safe from any thread. Errors:
+//   kInvalidArgument     malformed URI or option
+//   kNotFound            unknown driver or device; the message lists the known ones
+//   kFailedPrecondition  after shutdown()
+//   kResourceExhausted
 HALYARD_EXPORT Result<Device> open(std::string_view uri);
-// All devices the URI describes, at least one.
+// Opens all devices that the URI describes, at least one. Otherwise as open().
 HALYARD_EXPORT Result<std::vector<Device>> open_all(std::string_view uri);
 
-// What can be opened on this machine, without opening it: of every driver in this build, in their
-// order. A driver whose native library is absent has none; the first error of one that cannot say.
+// Lists the devices that can be opened on this machine, without opening them: all drivers of this
+// build, in their order. A driver whose native library is absent has none. Returns the first error
+// of a driver that cannot list its devices. Safe from any thread.
 HALYARD_EXPORT Result<std::vector<DeviceInfo>> enumerate();
 
-// Waits until every device that open() gave is closed, its handles gone and its work done; then
+// Waits until every device of open() is closed, with its handles dropped and its work done; then
 // ends and joins the process's threads. Nothing can be opened afterwards. A program may end without
-// it; it is for who unloads the library, or wants to know that nothing is left. Not on a thread of
-// the runtime (in a callback). kDeadlineExceeded with a dump of what still runs: nothing has
-// changed, and it can be called again.
+// it; it serves programs that unload the library or verify that nothing is left. Must not be called
+// on a thread of the runtime (in a callback). Fails with kDeadlineExceeded and a dump of the
+// unfinished work; then nothing has changed, and it can be called again.
 HALYARD_EXPORT Status shutdown(Deadline deadline);
 
 }  // namespace halyard::inline v0::hal

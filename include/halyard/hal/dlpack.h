@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DLPack: arrays to and from NumPy, PyTorch, JAX and others without a copy, by the C structures of
-// https://github.com/dmlc/dlpack (dlpack.h, version 1.0). They are declared again here, so that no
-// header is needed; pointers to the originals are cast to these.
+// DLPack: exchanges arrays with NumPy, PyTorch, JAX and others without a copy, by the C structures
+// of https://github.com/dmlc/dlpack (dlpack.h, version 1.0). This header declares them again and
+// needs no other; cast pointers to the originals to these types.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Tensor {
   std::uint64_t byte_offset;
 };
 
-// The producer's: whoever receives it calls deleter(this) once, when it is done.
+// A tensor of the producer; its receiver calls deleter(this) once, when it no longer needs it.
 struct ManagedTensor {  // DLManagedTensor
   Tensor tensor;
   void* context;
@@ -61,19 +61,24 @@ struct ManagedTensorVersioned {  // DLManagedTensorVersioned
 
 }  // namespace dlpack
 
-// The view's elements for others to use. The tensor keeps the buffer until its deleter is called,
-// on any thread. Nothing is ordered: wait for the work that writes it first. Errors of Buffer::map
-// (kPermissionDenied where the host does not see the memory); kInvalidArgument: an empty view;
-// kResourceExhausted. All functions here are safe from any thread.
+// Exports the view's elements. The tensor keeps the buffer until its deleter is called, on any
+// thread. It orders nothing: wait first for the work that writes the elements. Errors:
+//   those of Buffer::map   kPermissionDenied if the memory is not host-visible
+//   kInvalidArgument       an empty view
+//   kResourceExhausted
+// All functions of this header are safe from any thread.
 HALYARD_EXPORT Result<dlpack::ManagedTensor*> to_dlpack(const BufferView& view);
 HALYARD_EXPORT Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const BufferView& view);
 
-// Somebody's tensor as a buffer of `device`. On success the tensor is taken: its deleter is called
-// when the last user of the memory is gone (Device::import_memory). On an error it is still the
-// caller's. kInvalidArgument: no tensor, an empty device, a negative or impossible shape, data that
-// is not aligned to Device::kImportAlignment; kUnimplemented: an element type that Halyard does not
-// have, strides that are not dense and row-major, memory that is not the host's, a major version
-// above 1; kPermissionDenied: it is marked read-only; kResourceExhausted.
+// Imports a tensor as a buffer of `device`. On success the buffer takes the tensor over: its
+// deleter is called when the last user of the memory is gone (Device::import_memory). On an error
+// the tensor stays the caller's. Errors:
+//   kInvalidArgument   no tensor, an empty device, a negative or impossible shape, data that is not
+//                      aligned to Device::kImportAlignment
+//   kUnimplemented     an element type that Halyard does not have, strides that are not dense and
+//                      row-major, memory that is not the host's, a major version above 1
+//   kPermissionDenied  a tensor marked read-only
+//   kResourceExhausted
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device, dlpack::ManagedTensor* tensor);
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device,
                                               dlpack::ManagedTensorVersioned* tensor);

@@ -2,22 +2,22 @@
 //
 // Event: orders a part of a recording after another part, finer than a barrier.
 //
-//   set_event     marks a place: what follows a wait comes after everything before it
-//   wait_event    what follows it runs, and sees memory, after the latest set
-//   reset_event   the event is not set any more
+//   set_event     marks a place: commands behind a wait run after all commands before this place
+//   wait_event    orders the commands behind it, and the memory they see, after the latest set
+//   reset_event   clears the event
 //
-// A wait needs its set:
-//   - earlier in the same recording, with no reset between. A wait after a reset, with no set
+// A wait needs its set, in one of two places:
+//   - Earlier in the same recording, with no reset between. A wait after a reset, with no set
 //     between, is kFailedPrecondition at finish().
-//   - else in a submission on whose signals the wait's submission waits: for some (s, v) that it
-//     waits for, the other signals (s, u <= v). It then starts when the other has completed, also
-//     if somebody else makes s reach v before, and fails if the other fails. That other is the
-//     latest submission, in the order of the calls, that set or reset the event; if it reset it, is
-//     not waited on or is none, execute() answers kFailedPrecondition and nothing is queued.
+//   - Else in the latest submission that set or reset the event, in the order of the calls. That
+//     submission must have set it, and the wait's submission must wait for one of its signals: for
+//     a point (s, v) where it signals (s, u <= v). Else execute() returns kFailedPrecondition and
+//     queues nothing. The wait's submission starts when the set's submission has completed, even if
+//     another signaller advances s to v earlier, and fails if the set's submission fails.
 //
-// So unlike with semaphores, an execution that waits is submitted after the one that sets. One that
-// is refused sets and resets nothing; who has found the event set by it on another thread, while it
-// was being refused, fails with its error.
+// So, unlike with semaphores, a wait is submitted after its set. A refused submission sets and
+// resets nothing; another thread's submission that already waits for that set fails with the same
+// error.
 #pragma once
 
 #include "halyard/base/export.h"
@@ -27,7 +27,7 @@ namespace halyard::inline v0::hal {
 
 class EventObject;
 
-// A handle; safe from any thread. Recordings keep what they use: it may be dropped at any time.
+// A handle; safe from any thread. May be dropped at any time: recordings keep their events.
 class HALYARD_EXPORT Event {
  public:
   Event() noexcept = default;

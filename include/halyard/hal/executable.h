@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx file, prepared for one device. Function: one of them, with
-// its reflection. Constant: a typed kernel argument.
+// Executable: the kernels of one .hyx file, prepared for one device. Function: a kernel with its
+// reflection. Constant: a typed kernel argument.
 //
 // The container is verified before use; a damaged or hostile file is an error. The machine code
 // inside is trusted code: load only files you would run.
@@ -23,7 +23,7 @@ namespace halyard::inline v0::hal {
 
 class ExecutableObject;
 
-// Tensor parameters have at most so many dimensions.
+// The number of dimensions of a tensor parameter, at most.
 inline constexpr std::size_t kMaxTensorRank = 3;
 
 struct BindingInfo {
@@ -31,7 +31,7 @@ struct BindingInfo {
   kernel::Access access;
   kernel::ElementType element;
   std::uint32_t rank;                              // of a tensor (launch.h); 0: a plain buffer
-  std::array<std::uint32_t, kMaxTensorRank> tile;  // if it is static, of `rank` dimensions; else 0
+  std::array<std::uint32_t, kMaxTensorRank> tile;  // a static tile, of `rank` dimensions; else 0
 };
 struct ConstantInfo {
   std::string_view name;
@@ -39,20 +39,20 @@ struct ConstantInfo {
   std::uint32_t offset;  // bytes, in the struct of all constants
 };
 
-// A kernel of an executable, which it keeps alive. A handle; safe from any thread.
+// A handle of a kernel; safe from any thread. Keeps its executable alive.
 class HALYARD_EXPORT Function {
  public:
   Function() noexcept = default;
   Function(ExecutableObject* executable, std::uint32_t index) noexcept;
 
-  // Of an empty handle: no name, {1, 1, 1} and zeros.
+  // For an empty handle: no name, {1, 1, 1} and zeros.
   std::string_view name() const noexcept;  // valid while any handle of the executable lives
   Grid::Extent workgroup_size() const noexcept;
   std::size_t binding_count() const noexcept;
   std::size_t constant_count() const noexcept;
-  // Bytes of the struct of all constants: each at a multiple of its size, as C lays them out.
+  // Bytes of the struct of all constants, as C lays it out: each at a multiple of its size.
   std::size_t constants_size() const noexcept;
-  // Precondition: index < count. Names are valid as name().
+  // Precondition: index < count. Names are valid as long as name().
   BindingInfo binding(std::size_t index) const noexcept;
   ConstantInfo constant(std::size_t index) const noexcept;
 
@@ -68,16 +68,18 @@ class HALYARD_EXPORT Function {
   std::uint32_t index_ = 0;
 };
 
-// A handle; safe from any thread. Keeps its device open; submissions and recordings keep the code
-// that they run, also when every handle is gone.
+// A handle; safe from any thread. Keeps its device open. Submissions and recordings keep the code
+// that they run, also when every handle is dropped.
 class HALYARD_EXPORT Executable {
  public:
   Executable() noexcept = default;
   explicit Executable(ExecutableObject* object) noexcept;
 
   std::size_t function_count() const noexcept;  // 0 when empty
-  // kOutOfRange / kNotFound, naming the file and what it has; kUnavailable where the kernel is
-  // beyond the device's limits; kInvalidArgument of an empty handle.
+  // Returns a kernel by index or name. Errors:
+  //   kOutOfRange, kNotFound  no such kernel; the message names the file and its kernels
+  //   kUnavailable            the kernel exceeds the device's limits
+  //   kInvalidArgument        an empty handle
   Result<Function> function(std::size_t index) const;
   Result<Function> function(std::string_view name) const;
 
@@ -91,8 +93,8 @@ class HALYARD_EXPORT Executable {
   HandleRef<RefCounted> object_;
 };
 
-// A constant carries its type; one that differs from the kernel's declaration is kInvalidArgument
-// naming the parameter, never a conversion.
+// A kernel argument with its type. A type that differs from the kernel's declaration is
+// kInvalidArgument, naming the parameter; no value is ever converted.
 class Constant {
  public:
   constexpr Constant() noexcept = default;
@@ -106,7 +108,7 @@ class Constant {
       : Constant(kernel::ElementType::kInt64, &value, sizeof value) {}
   Constant(std::uint64_t value) noexcept
       : Constant(kernel::ElementType::kUint64, &value, sizeof value) {}
-  // A bool or a pointer is no kernel constant.
+  // A bool or a pointer is not a kernel constant.
   Constant(bool) = delete;
   template <class T>
   Constant(T*) = delete;

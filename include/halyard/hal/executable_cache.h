@@ -2,16 +2,17 @@
 //
 // ExecutableCache: executables by their content, prepared once for a device.
 //
-// In the process: while any handle of an executable or of its functions lives, the same bytes give
-// that executable, from whichever file or under whichever name they come. Threads that load the
-// same bytes at once prepare them once. A cache keeps nothing itself.
+// In the process: while a handle of an executable or of its functions lives, loads of the same
+// bytes return that executable, whatever the file or name. Threads that load the same bytes at once
+// prepare them once. The cache itself keeps no executable alive.
 //
-// Between processes: where a driver has to build machine code from a file, the result is kept in a
-// folder, by the content of the file, the device's kind and the driver's version. It is verified
-// when it is read and built again if it is damaged. Processes may share the folder. Where the files
-// have the code as it runs, as for cpu devices, nothing is built and nothing is kept.
+// Between processes: if a driver has to build machine code from a file, the cache keeps the result
+// in a folder, by the file's content, the device's kind and the driver's version. It verifies an
+// image that it reads and builds a damaged one again. Processes may share the folder. Files for cpu
+// devices contain the code as it runs: nothing is built and nothing is kept.
 //
-// What is in the folder is run: it must belong to this user, and only this user may write to it.
+// The images in the folder are executed: the folder must belong to this user, and only this user
+// may have the permission to write to it.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +30,19 @@ namespace halyard::inline v0::hal {
 class ExecutableCacheObject;
 
 struct ExecutableCacheInfo {
-  // Made, with its parents, where it is not there; one that cannot be used is an error. Empty:
-  // $HALYARD_CACHE_DIR, else $XDG_CACHE_HOME/halyard, else $HOME/.cache/halyard, if the device's
-  // driver builds; where that cannot be used, the cache goes without.
+  // The folder, created with its parents if it is missing. It is an error if it cannot be used.
+  // Empty: $HALYARD_CACHE_DIR, else $XDG_CACHE_HOME/halyard, else $HOME/.cache/halyard, if the
+  // device's driver builds; if that folder cannot be used, the cache keeps nothing on disk.
   std::string folder{};
-  // What the folder holds at most; the least recently used entries go first.
+  // Bytes that the folder holds at most; the least recently used entries are removed first.
   std::uint64_t max_bytes = std::uint64_t{256} << 20;
 };
 
 struct ExecutableCacheStatistics {
-  std::uint64_t shared = 0;      // loads that were given an executable that was there
-  std::uint64_t prepared = 0;    // loads that made one
-  std::uint64_t from_disk = 0;   // of these, with a built image out of the folder
-  std::uint64_t built = 0;       // of these, with an image built for it
+  std::uint64_t shared = 0;      // loads that returned an executable in use
+  std::uint64_t prepared = 0;    // loads that prepared an executable
+  std::uint64_t from_disk = 0;   // of these, with an image read from the folder
+  std::uint64_t built = 0;       // of these, with an image built by the driver
   std::uint64_t not_stored = 0;  // of these, images that could not be written: disk full, read-only
 };
 
@@ -51,13 +52,13 @@ class HALYARD_EXPORT ExecutableCache {
   ExecutableCache() noexcept = default;
   explicit ExecutableCache(ExecutableCacheObject* object) noexcept;
 
-  // As Device::load, with its errors; they are not remembered. The name in an executable's messages
-  // is the one it was first loaded under. The state of the folder never fails a load. May block for
-  // another thread's load of the same bytes.
+  // Load as Device::load does, with its errors; a failed load is not remembered. The name in an
+  // executable's messages is that of its first load. The state of the folder never fails a load.
+  // May block for another thread's load of the same bytes.
   Result<Executable> load(const std::string& path) const;
   Result<Executable> load(Bytes image, std::string_view name) const;
 
-  // Where built images are kept, or empty: nowhere. Valid while a handle lives.
+  // The folder of built images; empty if there is none. Valid while a handle lives.
   std::string_view folder() const noexcept;
   ExecutableCacheStatistics statistics() const noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fence: a growing set of points to wait for, signal or fail together; for work whose end is spread
-// over several semaphores.
+// Fence: a growing set of points to wait for, signal or fail together. Use it for work that signals
+// several semaphores.
 #pragma once
 
 #include <cstddef>
@@ -18,37 +18,39 @@ namespace halyard::inline v0::hal {
 
 class FenceObject;
 
-// A handle; safe from any thread. Keeps its semaphores, so that a wait for a value which nobody
-// else can signal any more goes on until its deadline.
+// A handle; safe from any thread. It counts as a signaller of its semaphores: a wait for a value
+// that no other signaller can reach lasts until its deadline.
 class HALYARD_EXPORT Fence {
  public:
-  // Empty: calls answer kInvalidArgument.
+  // Empty: calls return kInvalidArgument.
   Fence() noexcept = default;
-  // kInvalidArgument: an empty semaphore; kPermissionDenied: semaphores of different runtimes;
-  // kResourceExhausted.
+  // Creates a fence of these points. Errors:
+  //   kInvalidArgument    an empty semaphore
+  //   kPermissionDenied   semaphores of different runtimes
+  //   kResourceExhausted
   static Result<Fence> create(Points points = {});
 
-  // Adds a point. Of one semaphore the largest value stays. Codes as create; on an error nothing
-  // changes.
+  // Adds a point. Of several points of one semaphore the largest value stays. Errors as create();
+  // after an error nothing has changed.
   Status insert(const Point& point) const;
-  // Adds all points of `other` as they are now.
+  // Adds the present points of `other`.
   Status extend(const Fence& other) const;
 
-  // Distinct semaphores; 0 when empty.
+  // The number of distinct semaphores; 0 when empty.
   std::size_t size() const noexcept;
   // A copy, valid while this fence lives: `{.wait = fence.points()}`.
   std::vector<Point> points() const;
 
-  // True if all points are reached, also if there are none; false if one is pending; the failure of
-  // one that has failed.
+  // True if all points are reached, also if there are none; false if one is pending. Returns the
+  // failure if a semaphore has failed.
   Result<bool> query() const;
-  // wait_all for the points there are now.
+  // wait_all for the present points.
   Status wait(Deadline deadline = kForever) const;
 
-  // Signals every point that is not reached yet, in the order of insertion; the first error, after
-  // the others were signalled.
+  // Signals every point that is not reached yet, in the order of insertion. After an error it goes
+  // on, and returns the first one.
   Status signal() const;
-  // Fails every semaphore of it.
+  // Fails every semaphore of the fence.
   void fail(const Status& status) const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

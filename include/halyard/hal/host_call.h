@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HostCallMode; and how Queue::host_call takes a callable of any type to the library.
+// HostCallMode, and the type erasure that Queue::host_call uses for its callables.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 namespace halyard::inline v0::hal {
 
-// What a host call may do to the thread that it runs on.
+// The thread that a host call runs on.
 enum class HostCallMode : std::uint8_t {
-  kShort,     // shares a few threads with the others
-  kMayBlock,  // has a thread of its own, started for it
+  kShort,     // one of a few threads that all short host calls share
+  kMayBlock,  // a thread of its own, started for the call
 };
 
 }  // namespace halyard::inline v0::hal
 
 namespace halyard::inline v0::hal::detail {
 
-// What is needed of a callable's type, to move it into the submission.
+// The operations of a callable's type that a submission needs to store and run it.
 struct CallableType {
   void (*move)(void* to, void* from) noexcept;
   Status (*call)(void* callable);
@@ -33,7 +33,7 @@ struct CallableType {
 };
 inline constexpr std::size_t kInlineCallable = 192;  // bytes; a larger one is allocated
 
-// Success, the Status that it returns, or what it throws as one.
+// Runs fn and returns success, the Status that it returns, or the Status of its exception.
 template <class Fn>
 Status run_callable(Fn& fn) noexcept {
 #if HALYARD_EXCEPTIONS

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launch: a kernel with its arguments, to be dispatched or recorded. It works out the grid and the
-// constants that a kernel with tensor parameters (halyard/kernel_tensor.h) wants, and checks that
-// they fit.
+// Launch: a kernel with its arguments, to be dispatched or recorded. It computes the grid and the
+// constants of a kernel with tensor parameters (halyard/kernel_tensor.h), and checks that the
+// arguments fit.
 //
 //   const hal::Launch launch = hal::Launch::create(matmul, {a, b, c}).value();  // BufferViews
 //   queue.dispatch(launch, {.signal = {{done, 1}}});
 //
-// Tensor: a part of a buffer as an array whose rows may lie apart. Argument: any of a kernel's.
+// Tensor: a part of a buffer as an array whose rows may lie apart. Argument: a buffer or a tensor.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 
 namespace halyard::inline v0::hal {
 
-// A number for each dimension, dimension 0 the slowest.
+// A number for each dimension; dimension 0 is the slowest.
 class Extents {
  public:
   constexpr Extents() noexcept = default;
@@ -40,11 +40,11 @@ class Extents {
   constexpr Extents(std::initializer_list<std::uint64_t> values) noexcept
       : Extents(View<std::uint64_t>(values.begin(), values.size())) {}
 
-  // As many as were given. No kernel takes more than kMaxTensorRank, and only these are kept.
+  // The number of values given. Only the first kMaxTensorRank are kept: no kernel takes more.
   constexpr std::size_t rank() const noexcept { return rank_; }
   constexpr std::uint64_t operator[](std::size_t d) const noexcept { return values_[d]; }
   friend constexpr bool operator==(const Extents& a, const Extents& b) noexcept {
-    std::uint64_t differ = a.rank_ ^ b.rank_;  // no branches: they are the same most often
+    std::uint64_t differ = a.rank_ ^ b.rank_;  // no branches: most calls find equal extents
     for (std::size_t d = 0; d < kMaxTensorRank; ++d) differ |= a.values_[d] ^ b.values_[d];
     return differ == 0;
   }
@@ -54,12 +54,12 @@ class Extents {
   std::size_t rank_ = 0;
 };
 
-// A view: valid as long as the memory's handle.
+// An array in memory. A view: valid as long as the memory's handle.
 struct Tensor {
   BindingRef memory{};  // the first element is the first of the range or slot
   Extents sizes{};      // elements
-  Extents strides{};    // elements from one to the next, the last one 1; none: dense
-  Extents tile{};       // of an output whose tile is the launch's to choose, and of no other
+  Extents strides{};    // elements from one to the next, the last one 1; empty: dense
+  Extents tile{};       // only for an output whose tile the launch chooses
   std::optional<ElementType> element{};  // if given, compared with the kernel's
 
   static Tensor of(const BufferView& view, const Extents& tile = {}) noexcept {
@@ -67,7 +67,7 @@ struct Tensor {
   }
 };
 
-// What a kernel's parameter is given: a tensor, or else a plain buffer.
+// The argument for a kernel's parameter: a tensor or a plain buffer.
 struct Argument {
   Argument() noexcept = default;
   Argument(const Buffer& buffer) noexcept : value{.memory = buffer} {}
@@ -80,51 +80,57 @@ struct Argument {
   bool is_tensor = false;
 };
 
-// Move-only; a view of the executable and of the arguments' memory, whose handles outlive it, and
-// of nothing else. May be dispatched any number of times, from any threads, while none changes it.
+// Move-only. A view of the executable and of the arguments' memory only, whose handles outlive it.
+// Any number of threads may dispatch it any number of times while no thread changes it.
 class HALYARD_EXPORT Launch {
  public:
   Launch() noexcept = default;
-  struct InPlace {};  // an empty one, where a Result has it
+  struct InPlace {};  // constructs an empty launch inside a Result
   explicit Launch(InPlace) noexcept {}
 
-  // `arguments` for the bindings, `scalars` for the constants that are not a tensor's, both in the
-  // order of the kernel's reflection. A slot without a length is given the tensor's.
-  //
-  // Errors name kernel, parameter and value. kInvalidArgument: a number of arguments or scalars
-  // that is not the kernel's; a plain buffer for a tensor or the reverse; another rank or element
-  // type; a last stride that is not 1; strides by which two elements of an output share a place; a
-  // tile that is missing, has an extent of 0, or is not the launch's to choose; outputs that need
-  // different grids; sizes that differ where the kernel states that they are equal (HY_SAME_SHAPE,
-  // HY_SAME_SIZE), and tiles of outputs that differ there; an empty buffer. kOutOfRange: elements
-  // beyond the end of the buffer, range or slot; a size, stride or tile of 2^32 or more.
-  // kResourceExhausted. Of scalars as dispatch().
+  // Creates a launch. `arguments` are for the bindings, `scalars` for the constants that belong to
+  // no tensor, both in the order of the kernel's reflection. A slot without a length gets the
+  // tensor's. Errors name kernel, parameter and value:
+  //   kInvalidArgument  - another number of arguments or scalars than the kernel has
+  //                     - a plain buffer for a tensor or the reverse; another rank or element type
+  //                     - a last stride that is not 1; strides that overlap elements of an output
+  //                     - a tile that is missing, has an extent of 0, or is not the launch's
+  //                       to choose
+  //                     - outputs that need different grids
+  //                     - different sizes where the kernel requires equal ones (HY_SAME_SHAPE,
+  //                       HY_SAME_SIZE), and different tiles of outputs there
+  //                     - an empty buffer
+  //   kOutOfRange       - elements beyond the end of the buffer, range or slot
+  //                     - a size, stride or tile of 2^32 or more
+  //   kResourceExhausted
+  // Scalars have the errors of dispatch().
   static Result<Launch> create(const Function& function, View<Argument> arguments,
                                View<Constant> scalars = {});
 
-  // Other memory for a binding, in which a tensor keeps its shape: what create() would make of it,
-  // for far less. False, and nothing has changed: a tensor's range is not as long as the one before
-  // in bytes that both name, or this launch has slots. Precondition: there is such a binding.
+  // Replaces the memory of a binding; a tensor keeps its shape. The result is that of create(), at
+  // a fraction of its cost. Returns false, and changes nothing, if this launch has slots, or if a
+  // tensor's new range does not state the same length in bytes as the old one (neither may be
+  // kWholeSize). Precondition: the binding exists.
   bool rebind(std::size_t index, const BufferRange& range) noexcept {
     BufferRange& bound = ranges_.items()[index];
-    // So long it has the tensor's elements. That the buffer is, too, is checked at the dispatch.
+    // Equal length has room for the tensor's elements. The dispatch checks the buffer's size.
     const bool fits = range.length == bound.length && range.length != kWholeSize;
     if ((!fits && (tensors_ >> index & 1) != 0) || refs_.size != 0) return false;
     bound = range;
     return true;
   }
-  // Other scalars. Errors of create().
+  // Replaces the scalars. Errors as create().
   Status set_scalars(View<Constant> scalars);
 
-  // A workgroup for each tile of the outputs. Of a kernel without a tensor that it writes it is not
-  // given: the caller knows what such a kernel covers, and says so by over().
+  // One workgroup for each tile of the outputs. A kernel that writes no tensor has no such grid:
+  // its caller gives the grid with over().
   const Grid& grid() const noexcept { return grid_; }
   Launch& over(const Grid& grid) noexcept {
     grid_ = grid;
     return *this;
   }
 
-  // For Queue and Recorder. Without arguments once it was moved from.
+  // For Queue and Recorder. A moved-from launch has no arguments.
   ExecutableObject* executable() const noexcept { return executable_; }
   std::uint32_t function_index() const noexcept { return function_; }
   View<BufferRange> bindings() const noexcept { return ranges_; }  // without memory for slots
@@ -134,12 +140,12 @@ class HALYARD_EXPORT Launch {
  private:
   Status pack(const Function& function, View<Argument> arguments, View<Constant> scalars);
 
-  // Up to kInline items here, so that the launches of most kernels allocate nothing. Beyond `size`
-  // there are none: what is not used is not written.
+  // An array with room for kInline items in place, so that the launches of most kernels allocate
+  // nothing. The items beyond `size` are uninitialized.
   template <class T, std::size_t kInline>
   struct Array {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-    Array() noexcept {}  // `here` stays as it is
+    Array() noexcept {}  // `here` stays uninitialized
     Array(Array&& other) noexcept { *this = std::move(other); }
     Array& operator=(Array&& other) noexcept {
       heap = std::move(other.heap);
@@ -147,7 +153,7 @@ class HALYARD_EXPORT Launch {
       if (heap == nullptr && size != 0) std::memcpy(here, other.here, size * sizeof(T));
       return *this;
     }
-    bool allocate(std::size_t count) {  // items yet to be written
+    bool allocate(std::size_t count) {  // leaves the items uninitialized
       if (count > kInline) {
         heap.reset(new (std::nothrow) T[count]);
         if (heap == nullptr) return false;
@@ -156,7 +162,7 @@ class HALYARD_EXPORT Launch {
       return true;
     }
     T* items() noexcept { return heap != nullptr ? heap.get() : reinterpret_cast<T*>(here); }
-    // Nothing once it was moved from.
+    // Empty for a moved-from array.
     operator View<T>() const noexcept {
       return View<T>(heap != nullptr ? heap.get() : reinterpret_cast<const T*>(here), size);
     }
@@ -166,16 +172,16 @@ class HALYARD_EXPORT Launch {
     std::size_t size = 0;
   };
 
-  // Four tensors of rank 3, one with a tile that the launch gives, and as many scalars.
+  // Four tensors of rank 3, one with a tile that the launch gives, and four scalars.
   static constexpr std::size_t kInlineBindings = 4;
   static constexpr std::size_t kInlineConstants = (4 * 5 + 3) * 4 + 4 * 8;  // bytes
 
   ExecutableObject* executable_ = nullptr;
   std::uint32_t function_ = 0;
-  std::uint64_t tensors_ = 0;  // a bit for each binding; a kernel has 64 at most
+  std::uint64_t tensors_ = 0;  // a bit for each binding; a kernel has at most 64
   Grid grid_{};
   Array<BufferRange, kInlineBindings> ranges_;
-  Array<BindingRef, kInlineBindings> refs_;  // empty where nothing is a slot
+  Array<BindingRef, kInlineBindings> refs_;  // empty if no binding is a slot
   Array<std::byte, kInlineConstants> constants_;
 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PipelineLayout: the descriptor sets, numbered from 0, and the push constants that kernels of one
-// signature take. How they reach a kernel:
+// PipelineLayout: the descriptor sets, numbered from 0, and the push constants of kernels that
+// share a signature. A dispatch maps them to the kernel's parameters:
 //
-//   bindings   in the order of the sets' numbers, and in a set of the bindings' numbers: the first
-//              is the kernel's binding 0, the next its binding 1. As many as the kernel has.
+//   bindings   in the order of the sets' numbers, within a set in the order of the bindings'
+//              numbers: the first is the kernel's binding 0, the next its binding 1. There are as
+//              many as the kernel has.
 //   constants  the first Function::constants_size() bytes, with each constant at its
-//              ConstantInfo::offset: what a C struct of the constants in their order has in it.
+//              ConstantInfo::offset: the layout of a C struct of the constants in their order.
 //
 //     struct Arguments { float a; std::uint32_t n; } arguments{2, n};
 //     recorder.bind_descriptor_set(layout, 0, inputs).bind_descriptor_set(layout, 1, outputs);
@@ -25,7 +26,7 @@ namespace halyard::inline v0::hal {
 class PipelineLayoutObject;
 
 // Vulkan's least maxBoundDescriptorSets and maxPushConstantsSize (Required Limits), which every
-// device has. A kernel with more constants takes them with the other dispatch().
+// device has. A kernel with more constants takes them from the other dispatch().
 inline constexpr std::uint32_t kMaxDescriptorSets = 4;
 inline constexpr std::uint32_t kMaxPushConstants = 128;  // bytes
 

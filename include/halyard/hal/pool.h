@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pool: memory that queues hand out and take back in the order of their work.
+// Pool: memory that queues allocate and deallocate in the order of their work.
 //
 //     Buffer x = queue.allocate(pool, {.size = n}, {.signal = {{s, 1}}}).value();
 //     queue.fill(x, 0, 4, {.wait = {{s, 1}}, .signal = {{s, 2}}});
-//     queue.deallocate(x, {.wait = {{s, 2}}, .signal = {{s, 3}}});      // nobody has waited yet
+//     queue.deallocate(x, {.wait = {{s, 2}}, .signal = {{s, 3}}});      // the host has not waited
 //
-// A pool takes slabs from its device and divides them into blocks. A block is given again as soon
-// as the deallocation that returned it has been issued, to an allocation that comes after it: in
-// the same queue, because the queues' waits say so, because it is done, or, where hidden_waits
-// allows it, because the pool makes the device wait.
+// A pool takes slabs from its device and divides them into blocks. A block is reusable as soon as
+// its deallocation is issued, for an allocation that is ordered after the deallocation:
+//   - in the same queue
+//   - by the waits of the queues
+//   - because the deallocation is done
+//   - by a wait on the device that the pool adds, if hidden_waits allows it
 //
-// An allocation that finds no block waits in the pool, first come, first served, while a slab is on
-// its way or a deallocation is submitted that is not done and does not itself wait, over any number
-// of submissions, for allocations that wait so. Device::dump_timelines() shows it. When nothing of
-// that kind is left to wait for, it fails with kResourceExhausted and the sizes. Where all that is
-// to come back waits so, that is after a while, 100 ms or more, as the host may be about to submit
-// something; before it fails, those behind it go first that find a block. So
-// allocations that signal one semaphore wait for one another, or the larger value would speak for
-// memory that is not there yet. A dropped handle does not count: only its submissions' ends return
-// the block, and nobody waits for them.
+// An allocation that finds no block waits in the pool, first come, first served. It waits while a
+// slab is being allocated, while any block of the pool is in use, and while a deallocation is
+// outstanding. It fails with kResourceExhausted, and the sizes, only when no memory can come back.
+// The pool does not detect allocations whose memory depends on one another: such a wait lasts until
+// its deadline. Then its message, like Device::dump_timelines(), explains which submissions hold
+// which memory.
 //
-// A handle that is kept after deallocate() keeps no block, but the slab that it was in: native code
-// that still has its address must not meet foreign memory. A slab that the pool gives up meanwhile
-// is no longer counted by it, nor by max_size; the device has it back with the last such handle.
+// Allocations that signal one semaphore should wait for one another, in the order of their values:
+// otherwise the larger value may be reached before the smaller allocation has memory. The block of
+// a buffer that is dropped without deallocate() returns when the last submission that uses it ends.
+//
+// A handle that is kept after deallocate() keeps no block, but it keeps the slab: native code that
+// still has the address never reaches memory outside the pool. If the pool returns that slab
+// meanwhile, the slab no longer counts in its statistics and in max_size, and the device frees it
+// with the last such handle.
 #pragma once
 
 #include <cstdint>
@@ -40,27 +44,27 @@ class PoolObject;
 
 struct PoolInfo {
   MemoryType memory = MemoryType::kDeviceLocal;
-  // Bytes taken from the device at a time; a larger allocation gets a slab of its own size.
+  // Bytes of a slab; an allocation that is larger gets a slab of its own size.
   std::uint64_t slab_size = std::uint64_t{2} << 20;
-  // Bytes that all slabs together have at most.
+  // Bytes of all slabs together, at most.
   std::uint64_t max_size = kWholeSize;
   // Whether an allocation may wait on the device for a deallocation of another queue that its
-  // submission does not wait for. Otherwise such a block is not used until that one is done.
+  // submission does not wait for. Otherwise such a block is reused only after that one is done.
   bool hidden_waits = true;
   std::string_view name{};  // for messages and dumps; copied
 };
 
 struct PoolStatistics {
   std::uint64_t reserved_bytes = 0;   // in slabs
-  std::uint64_t used_bytes = 0;       // in blocks given out
-  std::uint64_t peak_used_bytes = 0;  // since the pool was made, or reset_peak()
+  std::uint64_t used_bytes = 0;       // in blocks in use
+  std::uint64_t peak_used_bytes = 0;  // since the pool was created, or reset_peak()
   std::uint64_t slabs = 0;
-  std::uint64_t blocks = 0;  // given out
-  std::uint64_t reuses = 0;  // blocks given that had been given before
+  std::uint64_t blocks = 0;  // in use
+  std::uint64_t reuses = 0;  // allocations that got a block used before
 };
 
-// A handle; safe from any thread. Keeps its device open. A pool that no handle and no buffer refers
-// to gives its slabs back.
+// A handle; safe from any thread. Keeps its device open. A pool without handles and buffers returns
+// its slabs to the device.
 class HALYARD_EXPORT Pool {
  public:
   Pool() noexcept = default;
@@ -69,11 +73,12 @@ class HALYARD_EXPORT Pool {
   MemoryType memory_type() const noexcept;  // kDeviceLocal when empty
   PoolStatistics statistics() const noexcept;
 
-  // Gives free slabs back to the device until at most `keep_bytes` are reserved, or none is free.
-  // Returns at once; a thread of the runtime does it. kInvalidArgument: empty.
+  // Returns free slabs to the device until at most `keep_bytes` are reserved, or none is free.
+  // Never blocks: a thread of the runtime does the work. Errors: kInvalidArgument when empty;
+  // kResourceExhausted if the system refuses that thread.
   Status trim(std::uint64_t keep_bytes = 0) const;
 
-  // The most that was used is counted anew, from what is used now. kInvalidArgument: empty.
+  // Restarts peak_used_bytes from the bytes in use now. kInvalidArgument: empty.
   Status reset_peak() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

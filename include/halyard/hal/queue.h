@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: where work is submitted. A submission is {waits, operation, signals}.
+// Queue: takes submissions, {waits, operation, signals}, and runs them on a device.
 //
 //   - Submitting never blocks, unless SubmitInfo::room says so.
-//   - Only semaphores order submissions; submission order alone orders nothing, and a submission
-//     that waits never delays a later one that is ready.
-//   - A wait may be submitted before anything that will signal it.
-//   - Everything a submission touches is kept alive until it ends; the caller's views need to live
-//     for the call only.
-//   - It ends in exactly one way (submission.h).
+//   - Only semaphores order submissions. Submission order alone orders nothing, and a parked
+//     submission never delays a later one that is ready.
+//   - A wait may be submitted before the work that will signal it.
+//   - A submission keeps everything that it touches alive until it ends. The caller's views need to
+//     live for the call only.
+//   - A submission ends in exactly one way (submission.h).
 //
-// An error returned by a submitting function means: nothing was queued, and no signal comes of it.
+// If a submitting function returns an error, it has queued nothing and signals nothing:
 //   kInvalidArgument    empty handle, wrong argument; a signal value not above the current one; a
 //                       wait (s, v) together with a signal (s, u <= v); a value above 2^63-1
 //   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
@@ -18,18 +18,19 @@
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
 //                       foreign runtime, a function or recording of another device
 //   kFailedPrecondition the recording waits for an event that is not set (event.h)
-//   kResourceExhausted  memory, or the queue's backlog of ready work is full, until `room` has
-//                       passed
+//   kResourceExhausted  no memory; the system refuses a thread that the operation needs; the
+//                       queue's backlog of ready work is still full when `room` has passed
 //   kDeviceLost         the device is lost
 //
-// Not checked: that bindings of one dispatch do not overlap where one is written, which is wrong
-// (rule 7 in halyard/kernel.h), and whether a flat buffer has the elements that a kernel indexes
-// (docs/kernels.md, "Checked builds"; halyard/hal/launch.h checks tensors).
+// Not checked:
+//   - that the bindings of one dispatch do not overlap where one is written, which is an error of
+//     the program (rule 7 in halyard/kernel.h)
+//   - that a flat buffer has the elements that a kernel indexes (docs/kernels.md, "Checked builds";
+//     halyard/hal/launch.h checks tensors)
 //
-// A semaphore that has failed may be signalled: the work runs, the other signals advance, and that
-// one keeps its failure.
-//
-// Duplicate waits or signals of one semaphore keep the largest. Safe from any thread.
+// A submission may signal a failed semaphore: the work runs, the other signals advance, and that
+// semaphore keeps its failure. Duplicate waits or signals of one semaphore keep the largest value.
+// Safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -56,90 +57,92 @@ namespace halyard::inline v0::hal {
 class Launch;
 class QueueObject;
 
-// A further queue, beside the one of each kind that a device has.
+// A further queue, besides the device's own queue of each kind.
 struct QueueInfo {
   QueueKind kind = QueueKind::kCompute;
   QueuePriority priority = QueuePriority::kNormal;
-  std::string_view name = {};  // in messages and dumps, behind the device's
+  std::string_view name = {};  // in messages and dumps, after the device's
 };
 
-// A handle: of a device, and which of its queues.
-// The deadline forms submit and then wait for the last point of `signal` (or, without one, for the
-// submission itself), and before that for room in a full backlog, both until the deadline. On a cpu
-// device the calling thread runs the work; no other thread is woken.
+// A handle of a device and of one of its queues.
+// The deadline forms submit and then wait for the last point of `signal`, or without one for the
+// submission itself. Before that they wait for room in a full backlog; the deadline holds for both.
+// On a cpu device the calling thread runs the work, and no other thread is woken.
 class HALYARD_EXPORT Queue {
  public:
   Queue() noexcept = default;
   explicit Queue(QueueObject* object) noexcept;
-  // `owner` has the queue for as long as a handle of it exists.
+  // `owner` keeps the queue while a handle of it exists.
   Queue(HandleRef<RefCounted> owner, QueueObject* object) noexcept
       : owner_(std::move(owner)), object_(object) {}
 
   QueueKind kind() const noexcept;  // kCompute when empty
 
-  // Nothing, in order: completes when its waits are reached.
+  // Does nothing, in order: completes when its waits are reached.
   Status barrier(const SubmitInfo& info) const;
 
   Status execute(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
                   View<Constant> constants, const SubmitInfo& info) const;
-  // kInvalidArgument also: a launch that has no grid, or whose arguments were moved from it.
+  // Also fails with kInvalidArgument for a launch without a grid, or one that was moved from.
   Status dispatch(const Launch& launch, const SubmitInfo& info) const;
-  // Over as many workgroups as `groups` says: three uint32 (x, y, z) from a multiple of 4 on,
-  // counted from the start of the allocation. The device reads them when the waits are reached; the
-  // host never does. Any zero runs nothing. kUnimplemented: a device that does not read them
+  // Dispatches as many workgroups as `groups` contains: three uint32 (x, y, z) at a multiple of 4
+  // from the start of the allocation. The device reads them when the waits are reached; the host
+  // never does. Any zero runs nothing. kUnimplemented: the device does not read group counts
   // (DeviceLimits::indirect_dispatch).
   Status dispatch_indirect(const Function& function, const BufferRange& groups,
                            View<BufferRange> bindings, View<Constant> constants,
                            const SubmitInfo& info) const;
 
-  // Repeats the low 1, 2 or 4 bytes of `pattern`; the target's length, and its offset counted from
-  // the start of the allocation, are multiples of that.
+  // Repeats the low 1, 2 or 4 bytes of `pattern`. The target's length, and its offset from the
+  // start of the allocation, are multiples of that.
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
               const SubmitInfo& info) const;
   // Copies `source` before it returns; the device writes it to `target` at `offset` later.
   Status update(const Buffer& target, std::uint64_t offset, Bytes source,
                 const SubmitInfo& info) const;
-  // Equal lengths, no overlap. The source or the target may be memory of another device of the same
-  // runtime.
+  // Copies between ranges of equal length that do not overlap. Either may be memory of another
+  // device of the same runtime.
   Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info) const;
 
-  // Between a range of a buffer and as many bytes of the file, from `offset` on. A file grows when
-  // it is written beyond its end. Threads of the runtime and the system do it, beside the work of
-  // all queues, once the waits are reached. The end of the file counts then, so a read may be
-  // submitted before the write that makes the file long enough. kPermissionDenied: the file was
-  // opened for the other direction only; kOutOfRange: beyond 2^63-1; kUnimplemented: memory that
-  // the host does not see.
-  // The submission fails with kOutOfRange for a read beyond the end, and with the name of the
-  // system's error for what the system refuses: kResourceExhausted (ENOSPC ...), kDataLoss (EIO).
-  // Its range is undefined then. What was written can be read by everybody; it is on the disk when
-  // the system puts it there.
+  // Copy between a range of a buffer and as many bytes of the file, from `offset` on. A write
+  // beyond the file's end makes the file longer. Threads of the runtime and the system transfer,
+  // beside the work of all queues, once the waits are reached. The file's end counts at that
+  // moment: a read may be submitted before the write that makes the file long enough.
+  // Errors of the call:
+  //   kPermissionDenied  the file was opened for the other direction only
+  //   kOutOfRange        beyond 2^63-1
+  //   kUnimplemented     memory that the host does not see
+  // Failures of the submission, after which its range is undefined:
+  //   kOutOfRange        a read beyond the file's end
+  //   kResourceExhausted (ENOSPC ...), kDataLoss (EIO)  with the name of the system's error
+  // Every reader of the file sees what was written; the system decides when it reaches the disk.
   Status read(const File& file, std::uint64_t offset, const BufferRange& target,
               const SubmitInfo& info) const;
   Status write(const BufferRange& source, const File& file, std::uint64_t offset,
                const SubmitInfo& info) const;
 
-  // A buffer of `pool`, at once. It has memory from the moment when the device may run what waits
-  // for `info.signal`; before, it can be put into submissions that wait for that, and map() is
-  // kFailedPrecondition. buffer.memory must be the pool's. Pools in halyard/hal/pool.h; besides:
-  // kResourceExhausted when the pool can never have it, kPermissionDenied for another device's
-  // pool.
+  // Allocates a buffer of `pool` and returns it at once. It has memory once the device may run the
+  // work that waits for `info.signal`. Before that it can be put into submissions that wait so, and
+  // map() is kFailedPrecondition. buffer.memory must be the pool's memory type. Waits in a pool and
+  // their errors: halyard/hal/pool.h. Also fails with kResourceExhausted if the pool can never have
+  // the memory, and with kPermissionDenied for another device's pool.
   Result<Buffer> allocate(const Pool& pool, const BufferInfo& buffer, const SubmitInfo& info) const;
 
-  // The memory of such a buffer goes back to its pool once the waits hold, which are to cover every
-  // use of it. From this call on the buffer is refused with kFailedPrecondition everywhere, except
-  // if the deallocation fails without having been issued: then nothing has happened to it. Memory
-  // of a buffer whose last handle goes without deallocate() returns with the end of the last
-  // submission that uses it. kInvalidArgument: not of a pool, or a part of a buffer.
+  // Returns the memory of such a buffer to its pool once the waits are reached; they are to cover
+  // every use of the buffer. From this call on every use is refused with kFailedPrecondition. If
+  // the deallocation fails before it is issued, it has had no effect, and the buffer is usable
+  // again. If the last handle is dropped without deallocate(), the memory returns when the last
+  // submission that uses it ends. kInvalidArgument: not a buffer of a pool, or a part of one.
   Status deallocate(const Buffer& buffer, const SubmitInfo& info) const;
 
   // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
-  // Status; an error, or an exception, becomes the submission's failure. It may submit and signal.
-  // A kShort one must not wait for other host calls, nor long for anything: it would hold them up.
-  // A kMayBlock one may wait for anything and holds up nobody; if 256 of them run already in this
-  // runtime, or the system refuses a thread, the submission fails with kResourceExhausted. fn is
-  // destroyed after it has run, or without having run when the submission fails first, also when
-  // host_call itself does. Where the system refuses threads, a kShort one runs on one that waits.
+  // Status; an error, or an exception, becomes the submission's failure. fn may submit and signal.
+  //   kShort     must not wait for other host calls, nor for long: it delays the other host calls
+  //   kMayBlock  may wait for anything. If 256 of them run already in this runtime, or the system
+  //              refuses a thread, the submission fails with kResourceExhausted.
+  // fn is destroyed after it has run. It is destroyed without running if the submission fails
+  // before, or if host_call itself fails.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
   Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {
@@ -154,20 +157,22 @@ class HALYARD_EXPORT Queue {
     }
   }
 
-  // As barrier / execute, then wait for it: see above. Also the failure of what is waited for.
-  // kDeadlineExceeded leaves it submitted; info.room means nothing. Not in a callback.
+  // Submit as barrier or execute, then wait: see above. They also return the failure of the
+  // submission. After kDeadlineExceeded it stays submitted. info.room is ignored. Must not be
+  // called in a callback.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
 
-  // Waits until every submission made before has ended, in whatever way: what waits for semaphores
-  // too. So it is ok although work has failed or the device is lost; who wants to know asks the
-  // semaphores. kDeadlineExceeded says what is left. The calling thread may run work of a cpu
-  // device. Not in a callback, nor in a host call of this queue, which would wait for itself.
+  // Waits until every earlier submission has ended, also the parked ones: complete, failed or
+  // cancelled. Returns ok even if work has failed or the device is lost; the semaphores have those
+  // failures. kDeadlineExceeded lists what is left. The calling thread may run work of a cpu
+  // device. Must not be called in a callback, nor in a host call of this queue: it would wait for
+  // itself.
   Status wait_idle(Deadline deadline = kForever) const;
-  // Has ready work handed to the device and its progress reported now. Submitting does the first by
-  // itself and waiting the second; for code that does neither for a while. Waits for nothing;
-  // callbacks may run in it, as in submit. kDeviceLost.
+  // Hands ready work to the device and reports its progress, now. Submitting does the former and
+  // waiting the latter; flush() is for code that does neither for a while. Never blocks. Callbacks
+  // may run in it, as in a submission. Fails with kDeviceLost.
   Status flush() const;
 
   explicit operator bool() const noexcept { return object_ != nullptr; }

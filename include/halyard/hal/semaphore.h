@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semaphore: the one ordering primitive. A 64-bit value that only grows, and a failure.
+// Semaphore: the one ordering primitive; a 64-bit value that only grows, and a failure.
 //
-//   value    0 ... 2^63-1, starts anywhere; host and device advance it, in any order, each strictly
-//   wait     for "value >= v", any number of waiters per value, before or after the signal
-//   failure  sticky; the first one wins and keeps its code, message and origin. Waits for values
-//            reached before it still succeed; every other wait, present or future, returns it.
-//            One failure poisons the whole semaphore: independent producers use separate ones.
+//   value    0 ... 2^63-1, with any start. Host and device advance it, each time to a larger value.
+//   wait     for "value >= v": any number of waiters per value, before or after the signal.
+//   failure  sticky: the first one wins and keeps its code, message and origin. A wait for a value
+//            that was reached before still succeeds; every other wait, present or future, returns
+//            the failure. One failure poisons the whole semaphore: give independent producers
+//            semaphores of their own.
 //
-// A semaphore whose last signaller is gone (every handle dropped, no unfinished submission signals
-// it) fails with kCancelled, so that nobody waits for ever.
+// When the last signaller is gone (every handle dropped, no unfinished submission that signals it),
+// the semaphore fails with kCancelled, so no wait lasts for ever.
 //
-// A semaphore works on every device of its runtime, not only on the device that created it.
-// All functions are safe from any thread. Model: Vulkan timeline semaphores
+// A semaphore works on every device of its runtime, not only on the device that created it. All
+// functions are safe from any thread. Model: Vulkan timeline semaphores
 // (VK_KHR_timeline_semaphore), with wait-before-signal on every queue, and failure added.
 #pragma once
 
@@ -40,11 +41,12 @@ class Registration;
 
 namespace hal {
 
-// What on_reach gives: destroying it guarantees that fn is not running and will not run, except
-// from within fn itself. So it blocks while fn runs on another thread, and callbacks on two threads
-// that destroy each other's deadlock. Move-only; used by one thread at a time. It keeps no handle
-// of the semaphore and may outlive all of them. fn itself is destroyed when it has run, or else
-// with this; where both meet, possibly on the other thread shortly afterwards.
+// The registration of a callback, from on_reach. Destroying it guarantees that fn is not running
+// and will not run, except from within fn itself. So it blocks while fn runs on another thread, and
+// two callbacks on two threads that destroy each other's registrations deadlock. Move-only; used by
+// one thread at a time. It keeps no handle of the semaphore and may outlive all of them. fn is
+// destroyed after it has run, else with the registration; if both happen at once, possibly on the
+// other thread shortly afterwards.
 class HALYARD_EXPORT Registration {
  public:
   Registration() noexcept = default;
@@ -58,63 +60,65 @@ class HALYARD_EXPORT Registration {
     return *this;
   }
   ~Registration() { reset(); }
-  // As if destroyed.
+  // Does what the destructor does.
   void reset() noexcept;
 
  private:
   timeline::Registration* node_ = nullptr;
 };
 
-// Where a callback runs.
+// The threads that may run a callback.
 enum class CallbackThread : std::uint8_t {
-  kAny,      // where on_reach says
-  kRuntime,  // on a thread of the runtime: never within a call, whose caller may hold locks
+  kAny,      // all that on_reach lists
+  kRuntime,  // a thread of the runtime only: never within a call, whose caller may hold locks
 };
 
-// Values above 2^63-1 are kInvalidArgument everywhere.
+// A handle. Values above 2^63-1 are kInvalidArgument everywhere.
 class HALYARD_EXPORT Semaphore {
  public:
-  // Empty: calls answer kInvalidArgument.
+  // Empty: calls return kInvalidArgument.
   Semaphore() noexcept = default;
   explicit Semaphore(timeline::Semaphore* object) noexcept;
 
-  // The current value, or the failure, whatever was reached before it. Also looks how far the
-  // devices have come. Never blocks for their work.
+  // Returns the current value, or the failure, also if values were reached before it. Checks the
+  // devices' progress first. Never blocks for their work.
   Result<std::uint64_t> query() const;
 
-  // Advances to `value`, which must be greater than the current one, else kInvalidArgument and
-  // nothing changes. On a failed semaphore: returns its failure. Work that this releases may be
-  // submitted by this call; callbacks (on_reach) may run in it.
+  // Advances to `value`, which must be greater than the current one; otherwise returns
+  // kInvalidArgument and changes nothing. Returns the failure of a failed semaphore. The call may
+  // issue the work that it releases and run callbacks (on_reach).
   Status signal(std::uint64_t value) const;
 
-  // As signal(), for a thread that must call neither a driver nor a callback: a host function that
-  // a CUDA stream runs, a notice of a native library. Work that this releases is submitted, and
-  // callbacks run, on a thread of the runtime, a little later.
+  // Like signal(), for threads that must call neither a driver nor a callback, such as host
+  // functions of a CUDA stream. Released work is issued, and callbacks run, on a thread of the
+  // runtime shortly afterwards.
   Status post(std::uint64_t value) const;
 
-  // Fails it, and releases as signal() does. The first failure wins; a later one, or an ok status,
-  // changes nothing.
+  // Fails the semaphore, and releases as signal() does. The first failure wins; a later one, or an
+  // ok status, changes nothing.
   void fail(const Status& status) const;
 
-  // Blocks until the value is reached (ok), the semaphore fails (the failure), or the deadline
-  // passes (kDeadlineExceeded, whose message tells who was to signal it). The calling thread may
-  // run ready work of a cpu device meanwhile. Not in a callback: what it waits for may be an effect
-  // of the call that the callback is part of, and comes after it.
+  // Blocks until the value is reached (ok), the semaphore fails (the failure) or the deadline
+  // passes (kDeadlineExceeded; the message names the submissions that were to signal it). The
+  // calling thread may run ready work of a cpu device meanwhile. Must not be called in a callback:
+  // the wait may depend on effects of the call that runs the callback, which follow later.
   Status wait(std::uint64_t value, Deadline deadline = kForever) const;
 
-  // Calls fn(const Status&) once: ok when `value` is reached, else the failure. It runs on a thread
-  // that called signal, fail, submit, cancel or Queue::flush, on this thread before on_reach
-  // returns if that is already decided, or on a thread of the runtime or one that waits; without
-  // locks. It must not block or throw; it may signal and submit, and then signal() returns before
-  // its effects run. On an error fn is destroyed uncalled: kResourceExhausted. Operator new for fn
-  // itself may throw.
+  // Registers fn(const Status&), which is called once: with ok when `value` is reached, else with
+  // the failure. fn runs on one of these threads, without locks:
+  //   - a thread that calls signal, fail, submit, cancel or Queue::flush
+  //   - this thread, before on_reach returns, if the outcome is already known
+  //   - a thread of the runtime
+  // fn must not block or throw. It may signal and submit; signal() then returns before its effects
+  // run. Fails with kResourceExhausted, also if the system refuses the runtime a thread; fn is then
+  // destroyed uncalled. Operator new for fn itself may throw.
   template <class F>
     requires std::is_invocable_v<F&, const Status&>
   [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn,
                                               CallbackThread thread = CallbackThread::kAny) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof(Fn) <= sizeof(void*) && std::is_trivially_copyable_v<Fn>) {
-      // One pointer, as [this] is: it needs no memory of its own.
+      // A callable of one pointer, such as [this], needs no memory of its own.
       void* state = nullptr;
       const Fn small(std::forward<F>(fn));
       std::memcpy(&state, &small, sizeof small);
@@ -147,18 +151,18 @@ class HALYARD_EXPORT Semaphore {
   HandleRef<RefCounted> object_;
 };
 
-// (semaphore, value): a view, valid for the call it is passed to.
+// A point (semaphore, value): a view, valid for the call that it is passed to.
 using timeline::Point;
 using Points = View<Point>;
 
-// As Semaphore::wait, for several points. Besides: kPermissionDenied: semaphores of different
-// runtimes; kResourceExhausted: no memory for so many points.
-//
-// All points reached (ok); the first failure seen ends it. An empty list is satisfied.
+// Waits until all points are reached (ok), or returns the first failure that it sees. An empty list
+// is satisfied. Otherwise as Semaphore::wait. Further errors:
+//   kPermissionDenied   semaphores of different runtimes
+//   kResourceExhausted  no memory for so many points
 HALYARD_EXPORT Status wait_all(Points points, Deadline deadline = kForever);
 
-// At least one point reached (ok), before failures are looked at; else the first failure. An empty
-// list is satisfied.
+// Waits until a point is reached (ok), or returns the first failure. A reached point counts before
+// any failure. An empty list is satisfied. Errors as wait_all.
 HALYARD_EXPORT Status wait_any(Points points, Deadline deadline = kForever);
 
 }  // namespace hal

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Submission: {waits, operation, signals} on its way through a queue. SubmitInfo, ExecuteInfo: what
-// one waits for and signals.
+// Submission: {waits, operation, signals} on its way through a queue. SubmitInfo, ExecuteInfo: the
+// waits and signals of one submission.
 //
-// It ends in exactly one way: complete (all signals advance), failed (all signals fail with the
-// cause: a wait failed, the host call or the file failed, the device was lost) or cancelled (as
-// failed). A failed submission harms nothing that does not wait on it.
+// A submission ends in exactly one way:
+//   complete   all signals advance
+//   failed     all signals fail with the cause: a wait failed, the host call or the file failed, or
+//              the device was lost
+//   cancelled  all signals fail with kCancelled
+// A failed submission affects only the work that waits for it.
 #pragma once
 
 #include <utility>
@@ -24,9 +27,9 @@ class Submission;
 
 namespace hal {
 
-// A look at one submission, for cancel(). Holding one keeps a little memory, nothing else: it may
-// outlive the submission, its queue and its device. Move-only; one handle is filled, moved and
-// destroyed by one thread at a time, cancel() is safe from any.
+// A reference to one submission, for cancel(). It keeps a little memory and may outlive the
+// submission, its queue and its device. Move-only. One thread at a time fills, moves or destroys a
+// handle; cancel() is safe from any thread.
 class HALYARD_EXPORT Submission {
  public:
   Submission() noexcept = default;
@@ -38,9 +41,9 @@ class HALYARD_EXPORT Submission {
   }
   ~Submission();
 
-  // Withdraws it while it is parked: true, and its signals fail with kCancelled. False afterwards
-  // (it ends, or has ended, as the device ends it), and for an empty handle. As Semaphore::fail(),
-  // it may issue other work and run callbacks; it waits for nothing.
+  // Withdraws the submission if it is parked: returns true, and its signals fail with kCancelled.
+  // Otherwise returns false, as for an empty handle, and the submission ends as the device ends it.
+  // Like Semaphore::fail(), it may issue other work and run callbacks. Never blocks.
   bool cancel() const;
 
   timeline::Submission* object() const noexcept { return object_; }
@@ -52,8 +55,8 @@ class HALYARD_EXPORT Submission {
 struct SubmitInfo {
   Points wait{};
   Points signal{};
-  Submission* submission = nullptr;  // filled when the call succeeds
-  // How long the call waits where the queue's backlog is full; in a callback it does not wait.
+  Submission* submission = nullptr;  // filled if the call succeeds
+  // How long the call waits while the queue's backlog is full. In a callback it does not wait.
   Deadline room = kNow;
 };
 

@@ -19,14 +19,15 @@ enum class QueueKind : std::uint8_t {
   kCopy,     // fill, update, copy, read, write, barrier, host_call
 };
 
-// Where a buffer lives. A type is a promise about the host's view; the device can use all of them.
+// The memory that a buffer occupies. A type promises the host's view; the device can use each type.
 enum class MemoryType : std::uint8_t {
   kDeviceLocal,  // fastest for the device; mapped only where the device's memory is host-visible
   kHostVisible,  // in the device's memory, mapped and coherent
   kHostLocal,    // in the host's memory, mapped and coherent: staging, read back
 };
 
-// Which queue of a device goes first where several have work (Device::create_queue).
+// The order in which a device serves its queues where several have ready work: see
+// Device::create_queue.
 enum class QueuePriority : std::uint8_t { kLow, kNormal, kHigh };
 
 HALYARD_EXPORT std::string_view to_string(QueueKind kind) noexcept;
@@ -34,7 +35,7 @@ HALYARD_EXPORT std::string_view to_string(MemoryType type) noexcept;
 
 inline constexpr std::uint64_t kWholeSize = ~std::uint64_t{0};
 
-// A read-only view of elements that live for the duration of a call: from a braced list, an array
+// A read-only view of elements that live for the duration of a call: of a braced list, an array
 // or anything with data() and size(). Never store one.
 template <class T>
 class View {
@@ -71,9 +72,11 @@ class View {
 
 using Bytes = View<std::byte>;
 
-// The extent of a dispatch, in one of two ways. `items`: at least so many items in each dimension;
-// the group count is items / workgroup size, rounded up, and the kernel guards the tail. `groups`:
-// exactly so many workgroups. Zero in any dimension runs nothing; waits and signals hold as ever.
+// The extent of a dispatch, given in one of two ways:
+//   items   at least so many items in each dimension. The group count is items / workgroup size,
+//           rounded up; the kernel guards the tail.
+//   groups  exactly so many workgroups in each dimension.
+// Zero in any dimension runs nothing; the submission still waits and signals.
 struct Grid {
   struct Extent {
     std::uint64_t x = 1, y = 1, z = 1;
