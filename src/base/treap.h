@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Treap: an ordered multiset of intrusive nodes keyed by a 64-bit value, first in first out among
-// equal values. Holds the parked waits and the promises of a semaphore (timelines.md, section 11).
+// equal values. Holds the parked waits and the promises of a semaphore (timelines.md, rule 9).
 //
 // One tree node per distinct value; nodes of one value form a ring behind it. Ascending and
 // descending insertions attach at the cached maximum or minimum and cost O(1) expected, others

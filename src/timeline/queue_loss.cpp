@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: when a device is lost (timelines.md, section 5). Everything runs under the issuer role.
+// Queue: loss of a device (timelines.md, rules 26 and 27). All of it runs under the issuer role.
 //
 // On the lost device everything fails. On other devices, work that waits on it natively never runs,
 // nor does what is behind that work in the same lane:
