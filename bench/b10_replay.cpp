@@ -18,7 +18,7 @@ constexpr std::size_t kShort = 10, kLong = 1000;
 constexpr std::size_t kMost = 10;  // arguments that change
 constexpr int kSubmissions = 500;
 
-void add(const hcq::Workgroup*, void* const* buffers, const void*) {
+void add(const Workgroup*, void* const* buffers, const void*) {
   ++*static_cast<std::uint64_t*>(buffers[0]);
 }
 

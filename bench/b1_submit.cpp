@@ -25,7 +25,7 @@ constexpr std::size_t kSlots = 2048;
 
 // What the commands do: count.
 using Counter = std::atomic<std::uint64_t>;
-void count(const hcq::Workgroup*, void* const* buffers, const void*) {
+void count(const Workgroup*, void* const* buffers, const void*) {
   auto& counter = *static_cast<Counter*>(buffers[0]);
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
@@ -143,7 +143,7 @@ class BareRing {
 
   void consume(int core) {
     const Pin pin(core);
-    static constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+    static constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
     std::uint64_t head = 0, written_back = 0;
     while (!stop_) {
       const Slot& slot = slots_[head % kSlots];
@@ -197,7 +197,7 @@ std::vector<Arm> peers(World& world) {
     arms.push_back({peer.name, [&peer, loops = world.turns(kLoops)] {
                       Counter counter{0};
                       void* const buffers[] = {&counter};
-                      const Call call{[](const hcq::Workgroup*, void* const* memory, const void*) {
+                      const Call call{[](const Workgroup*, void* const* memory, const void*) {
                                         ++*static_cast<Counter*>(memory[0]);
                                       },
                                       buffers, nullptr};

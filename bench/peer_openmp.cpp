@@ -84,7 +84,7 @@ void openmp_copy(float* a, const float* b, std::size_t count) {
 
 void openmp_groups(const Call& call, std::size_t count, Schedule schedule) {
   const auto run = [&](std::size_t group) {
-    const hcq::Workgroup at{{group, 0, 0}, {count, 1, 1}};
+    const Workgroup at{{group, 0, 0}, {count, 1, 1}};
     call.kernel(&at, call.buffers, call.constants);
   };
   switch (schedule) {

@@ -21,7 +21,7 @@ struct Call {
   const void* constants;
 
   void operator()() const {
-    static constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+    static constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
     kernel(&kOnly, buffers, constants);
   }
 };

@@ -62,7 +62,7 @@ World::World(bool quick) : quick_(quick) {
   // Pools start their threads with their first work.
   std::uint32_t sum = 0;
   void* const buffers[] = {&sum};
-  const Call call{[](const hcq::Workgroup*, void* const*, const void*) {}, buffers, nullptr};
+  const Call call{[](const Workgroup*, void* const*, const void*) {}, buffers, nullptr};
   for (const TaskPeer& peer : task_peers_) {
     if (peer.spawn) (void)peer.spawn(call, 1000);
   }

@@ -151,10 +151,9 @@ TEST(CpuCounts, HcqCopyAllocatesOnlyItsCommands) {
 // Whatever changes: addresses, sizes, signals.
 TEST(CpuCounts, HcqReplayAllocatesNothing) {
   auto first = hcq::open_cpu(1).value(), second = hcq::open_cpu(1).value();
-  const hcq::Program program =
-      hcq::cpu_program([](const hcq::Workgroup*, void* const*, const void*) {},
-                       {.name = "nothing", .buffer_count = 1})
-          .value();
+  const hcq::Program program = hcq::cpu_program([](const Workgroup*, void* const*, const void*) {},
+                                                {.name = "nothing", .buffer_count = 1})
+                                   .value();
   std::uint64_t x[2] = {}, y = 0;
   hcq::GraphRecorder recorder;
   const hcq::GraphBuffer input = recorder.add_input(8);

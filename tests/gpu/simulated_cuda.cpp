@@ -132,7 +132,7 @@ void run_kernel(const FunctionTag& function, const std::vector<std::byte>& argum
   std::memcpy(buffers.data(), arguments.data(), 8 * bindings);
   std::vector<std::uint64_t> constants(arguments.size() / 8 + 1);
   std::memcpy(constants.data(), arguments.data() + 8 * bindings, arguments.size() - 8 * bindings);
-  kernel::Workgroup group{{}, {x, y, z}};
+  Workgroup group{{}, {x, y, z}};
   for (group.group[2] = 0; group.group[2] < z; ++group.group[2]) {
     for (group.group[1] = 0; group.group[1] < y; ++group.group[1]) {
       for (group.group[0] = 0; group.group[0] < x; ++group.group[0]) {

@@ -33,7 +33,7 @@ std::vector<std::byte> image_that_writes(int value) {
 int run(const CpuImage& image) {
   int y = 0;
   void* buffers[] = {&y};
-  const kernel::Workgroup group{{0, 0, 0}, {1, 1, 1}};
+  const Workgroup group{{0, 0, 0}, {1, 1, 1}};
   image.entry("k").value()(&group, buffers, nullptr);
   return y;
 }

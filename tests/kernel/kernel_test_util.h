@@ -128,8 +128,8 @@ class CpuKernels final : public HostKernels {
     // Every so many-th group from `first` on.
     const auto run_groups = [&](std::size_t first) {
       for (std::size_t i = first; i < width * height * depth; i += threads) {
-        const kernel::Workgroup group{{i % width, i / width % height, i / width / height},
-                                      {width, height, depth}};
+        const Workgroup group{{i % width, i / width % height, i / width / height},
+                              {width, height, depth}};
         entry(&group, pointers.data(), constants);
       }
     };
