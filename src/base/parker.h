@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parker: what one thread sleeps on. A wake before the sleep is kept, so none is lost:
+// Parker: one thread sleeps on it. A wake before the sleep is kept, so no wake-up is lost:
 //
 //   sleeper   epoch = prepare(); re-check the condition; park(epoch)
 //   waker     make the condition true; wake()
 //
-// Parkers come from a pool and are never freed (timelines.md, rule 28): a waker may hold on to one
-// after its sleeper has gone, and then wakes nobody or a later sleeper, which re-checks.
+// Parkers come from a pool and are never freed (timelines.md, rule 28). A waker may use one after
+// its sleeper has left. It then wakes no thread, or a later sleeper, which re-checks.
 #pragma once
 
 #include <climits>
@@ -33,8 +33,8 @@ class Parker final : public Notify {
 
   std::uint32_t prepare() const noexcept { return epoch_.load(std::memory_order_seq_cst); }
 
-  // Sleeps until a wake() after `epoch` was taken, or the deadline (steady nanoseconds). False only
-  // after the deadline.
+  // Sleeps until a wake() after `epoch` was taken, or until the deadline (steady nanoseconds).
+  // False only after the deadline.
   bool park(std::uint32_t epoch, Nanoseconds deadline) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     bool in_time = true;

@@ -2,8 +2,9 @@
 //
 // Calling convention hy-cpu-1: how the host calls a kernel that was compiled for a CPU.
 //
-// One call runs one whole workgroup, on any thread, and keeps nothing. Groups of one launch may run
-// at the same time and in any order. include/halyard/kernel.h is the callee's side.
+// One call runs one whole workgroup, on any thread, and keeps no reference to its arguments. Groups
+// of one launch may run at the same time and in any order. include/halyard/kernel.h is the callee's
+// side.
 #pragma once
 
 #include <string_view>

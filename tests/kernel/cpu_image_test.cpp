@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"another_machine", [](auto& image) { header(image).e_machine = EM_RISCV; },
                "another machine"},
         Damage{"an_object_file", [](auto& image) { header(image).e_type = ET_REL; },
-               "no shared object"},
+               "not a shared object"},
         Damage{"no_program_headers", [](auto& image) { header(image).e_phnum = 0; },
                "program headers"},
         Damage{"program_headers_beyond_the_end",

@@ -244,7 +244,7 @@ TEST(Hyx, RefusesForeignFiles) {
   const std::string text = "#!/bin/sh\necho no kernels here\n";
   const auto hyx = Hyx::parse(std::as_bytes(std::span(text)), "k.hyx");
   EXPECT_EQ(hyx.status().code(), StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(hyx.status().message()), HasSubstr("no .hyx file"));
+  EXPECT_THAT(std::string(hyx.status().message()), HasSubstr("not a .hyx file"));
 }
 
 TEST(Hyx, RefusesAFileWithoutItsVectors) {
