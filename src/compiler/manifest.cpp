@@ -19,7 +19,7 @@ using Names = std::initializer_list<std::string_view>;
 
 constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
 
-// Reads the fields of one object; the first error sticks.
+// Reads the fields of one object and keeps the first error.
 class Fields {
  public:
   Fields(const nlohmann::json& object, std::string owner, Status& status)
@@ -69,7 +69,7 @@ class Fields {
     fail("has no list '{}'", key);
     return kNone;
   }
-  // One of the values from 0 on, by what to_string() calls it.
+  // One of the values from 0 on, by its to_string().
   template <class Enum>
   Enum named(const char* key, Enum last) {
     const std::string wanted = text(key);
@@ -94,7 +94,7 @@ class Fields {
   Status& status_;
 };
 
-// By the name of the constant that holds it: a tensor's, ".size" and a digit.
+// Finds a size by the name of its constant: a tensor's name, ".size" and a digit.
 bool find_size(const Kernel& kernel, const nlohmann::json& value, std::uint32_t& binding,
                std::uint32_t& dimension) {
   constexpr std::string_view kField = ".size";

@@ -69,7 +69,7 @@ class Reflector {
           node, fmt::format("kernel {}: {} parameters and statements on sizes; {} are the most",
                             name, count, kMaxParameters));
     }
-    // Tensors may stand behind what is said of them.
+    // Tensors may follow the statements about them.
     for (const Statement& statement : statements) equate(node, statement, kernel);
     return {std::move(kernel), std::move(privates)};
   }
@@ -86,7 +86,7 @@ class Reflector {
     std::string x = {}, y = {}, d = {}, e = {};
   };
 
-  // From x$y or d$e$x$y, x having so many characters: there may be a $ in a name.
+  // Parses x$y or d$e$x$y, where x has `length` characters: a name may contain a $.
   static Statement statement_of(bool of_shapes, std::string_view text, std::size_t length) {
     Statement statement{.of_shapes = of_shapes};
     const auto take = [&](std::size_t count) {
@@ -103,7 +103,7 @@ class Reflector {
     return statement;
   }
 
-  // Adds what the statement says to the kernel, or says why it cannot be.
+  // Adds the statement's sizes to the kernel, or reports an error.
   void equate(const Json& node, const Statement& statement, Kernel& kernel) {
     const auto refuse = [&](std::string_view what) {
       diagnostics_.complain(node,

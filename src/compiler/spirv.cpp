@@ -23,7 +23,7 @@ using kernel::Access;
 using kernel::ElementType;
 using spirv::Word;
 
-// Khronos' spirv.h, unified1.
+// From Khronos' spirv.h, unified1.
 constexpr Word kGlCompute = 5;
 constexpr Word kLocalSize = 17;
 enum Storage : Word {
@@ -59,7 +59,7 @@ enum Opcode : Word {
   kMemberDecorate = 72
 };
 
-// A chain of types ends well before this.
+// No chain of types is this long.
 constexpr int kMaxDepth = 16;
 
 using Words = std::span<const Word>;
@@ -72,7 +72,7 @@ struct Variable {
 
 class Module {
  public:
-  // False if it is damaged.
+  // False if the module is damaged.
   bool read(std::string_view bytes) {
     words_ = spirv::words_of(bytes);
     return !words_.empty() && spirv::for_each_instruction(words_, [this](Word opcode, Words words) {
@@ -109,7 +109,7 @@ class Module {
     return error(StatusCode::kInvalidArgument, format, std::forward<Args>(args)...);
   }
 
-  // A literal string: up to its zero byte.
+  // A literal string, up to its zero byte.
   static std::string text_of(Words words) {
     std::string text(words.size() * 4, '\0');
     std::memcpy(text.data(), words.data(), text.size());
@@ -145,7 +145,7 @@ class Module {
       case kTypeRuntimeArray:
       case kTypeStruct:
       case kTypePointer:
-        // All but a structure and what has one operand have two.
+        // Least operands after the result: of a structure 0, of a float or runtime array 1, else 2.
         if (!has(opcode == kTypeStruct                                 ? 1
                  : opcode == kTypeFloat || opcode == kTypeRuntimeArray ? 2
                                                                        : 3)) {
@@ -175,7 +175,7 @@ class Module {
     }
   }
 
-  // ---- What has been read
+  // ---- Access to the module
 
   struct Type {
     Word opcode = 0;
@@ -237,7 +237,7 @@ class Module {
     }
   }
 
-  // The numbers that arrays and vectors are made of.
+  // The number type of an array's or vector's elements.
   std::optional<ElementType> element(Word id) const {
     for (int depth = 0; depth < kMaxDepth; ++depth) {
       const Type of = type(id);
@@ -249,9 +249,9 @@ class Module {
     return std::nullopt;
   }
 
-  // Without padding; 0 for what it cannot know. What is beyond 2^32 no device has.
+  // Without padding; 0 if unknown. No device has more than 2^32 bytes.
   std::uint64_t size_of_type(Word id) const {
-    // A type that holds itself, which only a damaged module has, has no size yet.
+    // A type that contains itself, which only a damaged module has, has no size yet.
     const auto [known, added] = sizes_.try_emplace(id, 0);
     if (added) known->second = std::min<std::uint64_t>(compute_size(id), ~Word{0});
     return known->second;
@@ -271,7 +271,7 @@ class Module {
     return size;
   }
 
-  // ---- What it means
+  // ---- Interpretation
 
   Status add_bindings(Kernel& kernel) const {
     std::map<Word, Binding> bindings;
@@ -356,13 +356,13 @@ class Module {
   std::map<Word, std::array<Word, 3>> local_sizes_;
   std::map<Word, Type> types_;
   std::map<Word, Word> constants_;
-  mutable std::map<Word, std::uint64_t> sizes_;  // of types, as far as they were asked for
+  mutable std::map<Word, std::uint64_t> sizes_;  // of types, computed on demand
   std::map<Word, Variable> variables_;
   std::map<Word, Decorations> decorations_;
   std::map<std::pair<Word, Word>, Decorations> member_decorations_;
 };
 
-// Why `stated` cannot stand for `shader`; empty if it can.
+// The difference of `stated` from `shader`; empty if they match.
 std::string difference(const Kernel& stated, const Kernel& shader) {
   if (stated.workgroup_size != shader.workgroup_size) {
     return fmt::format("workgroup_size is {}, the shader's {}",
