@@ -100,7 +100,7 @@ Result<std::vector<CodeObjectKernel>> read_code_object(std::string_view bytes,
                                                        std::string_view name) {
   const std::string_view metadata = find_metadata(bytes);
   if (metadata.empty()) {
-    return error(StatusCode::kInvalidArgument, "{}: no AMD code object with metadata", name);
+    return error(StatusCode::kInvalidArgument, "{}: not an AMD code object with metadata", name);
   }
   try {
     std::vector<CodeObjectKernel> kernels;

@@ -165,8 +165,9 @@ class Compilation {
   // From the syntax tree alone: clang generates no code.
   Result<Image> build_shader(const Target& target, const std::vector<Kernel>& kernels) const {
     if (options_.checked) {
-      return error(StatusCode::kUnimplemented, "{}: {} has no trap, so nothing can be checked",
-                   options_.source, target.name);
+      return error(StatusCode::kUnimplemented,
+                   "{}: {} has no trap, so it cannot be a checked build", options_.source,
+                   target.name);
     }
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output,
                              compile({fmt::format("--target={}", target.triple), "-DHY_TEXT", "-w",

@@ -144,7 +144,7 @@ Result<Kernel> reflect(const CodeObjectKernel& from) {
     bool known = false;
     const kernel::ElementType type = element_named(argument.type_name, known);
     if (argument.kind == "global_buffer") {
-      if (!kernel.constants.empty()) return wrong("is a buffer behind a scalar", argument);
+      if (!kernel.constants.empty()) return wrong("is a buffer after a scalar", argument);
       // A structure's bytes.
       kernel.bindings.push_back(
           {argument.name, argument.is_const ? kernel::Access::kRead : kernel::Access::kReadWrite,
@@ -193,7 +193,7 @@ class Foreign {
     }
     if (kind_.language != Language::kOpenCl) {
       return error(StatusCode::kInvalidArgument,
-                   "{}: a {} file does not tell what its kernels are given; give a manifest",
+                   "{}: a {} file does not describe its kernels' parameters; add a manifest",
                    options_.source, kind_.extension);
     }
     // PTX has no names, so the metadata of an AMD image is used for it too.

@@ -179,11 +179,11 @@ class Flow {
                (element.second == index || element.second.empty() || index.empty());
       });
       if (!race) return;
-      diagnostics_.complain(node,
-                            fmt::format("a block writes '{}', which is read between it and the "
-                                        "block before; on a GPU an item may still be reading: put "
-                                        "HY_ITEMS {{}} behind what reads",
-                                        user_name(*declaration)));
+      diagnostics_.complain(
+          node, fmt::format("a block writes '{}', which is read between it and the "
+                            "previous block; on a GPU an item may still be reading: put "
+                            "HY_ITEMS {{}} after the read",
+                            user_name(*declaration)));
     };
     if (const Json* element = atomic_operand(node)) check(*element);
     for_each_written(node, check);

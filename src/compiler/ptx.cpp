@@ -277,7 +277,8 @@ class Fit {
         HALYARD_RETURN_IF_ERROR(check_constant(*constant, i, parameter, offset, end));
         ++constant;
       }
-      if (constant == first) return wrong("parameter {}, .{}, is no constant", i, parameter.type);
+      if (constant == first)
+        return wrong("parameter {}, .{}, is not a constant", i, parameter.type);
     }
     if (constant != kernel_.constants.end()) {
       return wrong("constant {} has no parameter; the entry has {}", constant->name,
@@ -313,12 +314,12 @@ class Fit {
 Status fit_to_ptx(std::string_view source, std::string_view ptx, std::vector<Kernel>& kernels) {
   const std::optional<Declared> module = Reader(ptx).read();
   if (!module) {
-    return error(StatusCode::kInvalidArgument, "{}: PTX with an .entry that was not understood",
+    return error(StatusCode::kInvalidArgument, "{}: PTX with an .entry that cannot be parsed",
                  source);
   }
   if (!module->missing.empty()) {
     return error(StatusCode::kInvalidArgument,
-                 "{}: calls {}, which it does not define; a kernel is loaded as it is, unlinked",
+                 "{}: calls {}, which it does not define; a kernel is loaded without linking",
                  source, fmt::join(module->missing, ", "));
   }
   for (Kernel& kernel : kernels) {
@@ -328,10 +329,11 @@ Status fit_to_ptx(std::string_view source, std::string_view ptx, std::vector<Ker
       for (const Entry& each : module->entries) {
         names.append(names.empty() ? "" : ", ").append(each.name);
       }
-      return error(StatusCode::kInvalidArgument,
-                   "{}: kernel {} is no .entry of its PTX, which has {}; a C++ function keeps its "
-                   "name as extern \"C\" __global__",
-                   source, kernel.name, names.empty() ? "none" : names);
+      return error(
+          StatusCode::kInvalidArgument,
+          "{}: kernel {} is not an .entry of its PTX, which has {}; a C++ function keeps its "
+          "name as extern \"C\" __global__",
+          source, kernel.name, names.empty() ? "none" : names);
     }
     if (const Status status = Fit(*entry, kernel).check(); !status.ok()) {
       return error(StatusCode::kInvalidArgument, "{}: kernel {}: {}", source, kernel.name,

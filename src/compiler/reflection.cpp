@@ -115,7 +115,7 @@ class Reflector {
       const std::string& name = i == 0 ? statement.x : statement.y;
       const auto found = std::ranges::find(kernel.bindings, name, &Binding::name);
       if (found == kernel.bindings.end() || found->rank == 0) {
-        return refuse(fmt::format("'{}' is no tensor of the kernel", name));
+        return refuse(fmt::format("'{}' is not a tensor of the kernel", name));
       }
       tensors[i] = &*found;
       index[i] = static_cast<std::uint32_t>(found - kernel.bindings.begin());
@@ -124,8 +124,8 @@ class Reflector {
       const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), dimension[i]);
       if (end.ec != std::errc() || end.ptr != digits.data() + digits.size() ||
           dimension[i] >= found->rank) {
-        return refuse(fmt::format("'{}' is no dimension of '{}', which has rank {}", digits, name,
-                                  found->rank));
+        return refuse(fmt::format("'{}' is not a dimension of '{}', which has rank {}", digits,
+                                  name, found->rank));
       }
     }
     if (statement.of_shapes && tensors[0]->rank != tensors[1]->rank) {
@@ -194,7 +194,7 @@ Reflected reflect(const Json& enumeration, Diagnostics& diagnostics) {
 void check_name(const Json& node, const std::string& name, Diagnostics& diagnostics) {
   if (name.starts_with("hy_") || name.starts_with("HY_")) {
     diagnostics.complain(node,
-                         fmt::format("'{}': names that begin with hy_ or HY_ are taken", name));
+                         fmt::format("'{}': names that begin with hy_ or HY_ are reserved", name));
   }
 }
 

@@ -100,7 +100,7 @@ std::string Emitter::condition(const Json& node) {
     case Base::kFloat:
       return operand + " != 0.0f";
     default:
-      reject(node, "this is no condition");
+      reject(node, "this is not a condition");
   }
 }
 
@@ -272,7 +272,7 @@ Emitter::Text Emitter::unary(const Json& node) {
   if (opcode == "+") return {operand(inner), true};
   if (opcode == "-" || opcode == "~") return {opcode + operand(inner)};
   if (opcode == "++" || opcode == "--") {
-    if (type.base == Base::kBool) reject(node, "a _Bool that is counted");
+    if (type.base == Base::kBool) reject(node, "++ or -- on a _Bool");
     return {node.at("isPostfix").get<bool>() ? operand(inner) + opcode : opcode + operand(inner)};
   }
   reject(node, fmt::format("the operator '{}'", opcode));
@@ -338,7 +338,7 @@ Emitter::Text Emitter::compound_assignment(const Json& node) {
   }
   // Expanded to a binary operation, so the left side is evaluated twice.
   if (has_effects(left)) {
-    reject(node, fmt::format("'{}' on what has side effects itself", opcode));
+    reject(node, fmt::format("'{}' on an expression with side effects", opcode));
   }
   const std::string before =
       to.base == type.base ? target : fmt::format("{}({})", type_name(type), target);
@@ -492,7 +492,7 @@ Emitter::Text Emitter::atomic(const Json& node, std::string_view name) {
                          ? parameters_.find(text_of(root->at("referencedDecl"), "id"))
                          : parameters_.end();
   if (found == parameters_.end() || found->second.space == Space::kOwn) {
-    reject(node, "an atomic on what is neither a buffer nor a shared array");
+    reject(node, "an atomic on something other than a buffer or shared array");
   }
   std::string values = value(child(node, 2));
   for (std::size_t i = 3; i < node.at("inner").size(); ++i) values += ", " + value(child(node, i));

@@ -184,7 +184,7 @@ void Emitter::statement(const Json& node) {
   } else if (kind == "NullStmt") {
     // Nothing to write.
   } else if (kind == "CaseStmt" || kind == "DefaultStmt") {
-    reject(node, "a case within another statement than its switch");
+    reject(node, "a case nested in a statement of its switch");
   } else if (kind == "GotoStmt" || kind == "LabelStmt" || kind == "IndirectGotoStmt") {
     reject(node, "goto");
   } else if (node.contains("type")) {
@@ -203,7 +203,7 @@ void Emitter::variable(const Json& node, bool split) {
   if (node.contains("init")) {
     const Json& start = initial_value(node);
     if (split && type.is_array()) {
-      reject(node, "an array with values right within a switch; put it into braces");
+      reject(node, "an array with values directly in a switch; put it into braces");
     }
     if (split) {
       text_->line(text + ";");

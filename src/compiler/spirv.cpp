@@ -277,7 +277,7 @@ class Module {
     std::map<Word, Binding> bindings;
     for (const auto& [id, variable] : variables_) {
       if (variable.storage == kUniformConstant || variable.storage == kUniform) {
-        return wrong("'{}' is no storage buffer", name(id));
+        return wrong("'{}' is not a storage buffer", name(id));
       }
       if (variable.storage != kStorageBuffer) continue;
       const auto set = value(decorations(id), kDescriptorSet);
@@ -285,7 +285,7 @@ class Module {
       const Word block = pointee(variable);
       const Type of = type(block);
       if (of.opcode != kTypeStruct || of.operands.empty() || !number) {
-        return wrong("storage buffer '{}' is no single block", name(id));
+        return wrong("storage buffer '{}' is not a single block", name(id));
       }
       if (set.value_or(0) != 0)
         return wrong("binding {} is in set {}, not in set 0", *number, *set);
@@ -322,7 +322,7 @@ class Module {
       if (variable.storage != kPushConstant) continue;
       const Word block = pointee(variable);
       const Type of = type(block);
-      if (of.opcode != kTypeStruct) return wrong("push constants '{}' are no block", name(id));
+      if (of.opcode != kTypeStruct) return wrong("push constants '{}' are not a block", name(id));
       for (Word member = 0; member < of.operands.size(); ++member) {
         HALYARD_RETURN_IF_ERROR(add_member(block, member, of.operands[member], kernel));
       }
@@ -339,7 +339,8 @@ class Module {
     const auto offset = value(member_decorations(block, member), kOffset);
     const auto size = number ? static_cast<Word>(size_of(*number)) : 0;
     if (size < 4 || !offset || *offset > 0xffff) {
-      return wrong("push constant {} is no number, or vector of numbers, of 4 or 8 bytes", label);
+      return wrong("push constant {} is not a number, or a vector of numbers, of 4 or 8 bytes",
+                   label);
     }
     for (Word i = 0; i < (is_vector ? of.operands[1] : 1); ++i) {
       std::string part = is_vector ? fmt::format("{}.{}", label, "xyzw"[i]) : label;
@@ -401,7 +402,7 @@ std::string difference(const Kernel& stated, const Kernel& shader) {
 Result<std::vector<Kernel>> reflect_spirv(std::string_view source, std::string_view module) {
   Module read;
   if (!read.read(module)) {
-    return error(StatusCode::kInvalidArgument, "{}: no SPIR-V module, or a damaged one", source);
+    return error(StatusCode::kInvalidArgument, "{}: not a SPIR-V module, or a damaged one", source);
   }
   Result<std::vector<Kernel>> kernels = read.kernels();
   if (kernels.ok()) return kernels;
@@ -414,7 +415,7 @@ Status fit_to_spirv(std::string_view source, std::string_view module,
   for (const Kernel& kernel : kernels) {
     const auto shader = std::ranges::find(shaders, kernel.name, &Kernel::name);
     if (shader == shaders.end()) {
-      return error(StatusCode::kInvalidArgument, "{}: kernel {} is no entry point; it has {}",
+      return error(StatusCode::kInvalidArgument, "{}: kernel {} is not an entry point; it has {}",
                    source, kernel.name, shaders.front().name);
     }
     if (const std::string text = difference(kernel, *shader); !text.empty()) {

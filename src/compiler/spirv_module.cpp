@@ -67,7 +67,7 @@ Result<std::string> finish_spirv(std::string_view module) {
     return true;
   };
   if (words.empty() || words[1] > kVersion15 || !spirv::for_each_instruction(words, keep)) {
-    return Status(StatusCode::kInternal, "a SPIR-V module was not understood");
+    return Status(StatusCode::kInternal, "a SPIR-V module cannot be parsed");
   }
 
   std::vector<Word> result(words.begin(), words.begin() + kHeaderWords);

@@ -63,7 +63,7 @@ class Analyzer {
   }
 
  private:
-  static constexpr std::string_view kAssembly = "assembly, which is another on each target";
+  static constexpr std::string_view kAssembly = "assembly, which differs between targets";
 
   void complain(const Json& node, std::string_view what) { diagnostics_.complain(node, what); }
 
@@ -104,10 +104,10 @@ class Analyzer {
   void walk_block(const Json& node, Place place) {
     const Json* loop = loop_of_block(node);
     if (loop == nullptr || is_users(*loop)) {
-      return complain(node, "a loop of OpenMP; what items do stands in HY_ITEMS");
+      return complain(node, "a loop of OpenMP; use HY_ITEMS for the work of items");
     }
-    if (place.in_block) complain(node, "a block stands inside another (rule 2)");
-    if (place.in_expression) complain(node, "a block stands in an expression");
+    if (place.in_block) complain(node, "a block is inside another (rule 2)");
+    if (place.in_expression) complain(node, "a block is in an expression");
     place.in_block = true;
     note_indices(*loop);
     walk(loop->at("inner").at(kForBody), place);
@@ -160,7 +160,7 @@ class Analyzer {
     const std::string type = resolved_type(node);
     for (const std::string_view another : kElsewhereAnother) {
       if (type.find(another) == std::string::npos) continue;
-      complain(node, fmt::format("'{}' is another type on each target", another));
+      complain(node, fmt::format("'{}' is a type that differs between targets", another));
     }
     const std::string cast = text_of(node, "castKind");
     if (kind == "TypedefDecl") {
@@ -175,7 +175,7 @@ class Analyzer {
     } else if (kind == "FieldDecl") {
       check_pointer(node);
     } else if (cast == "IntegralToPointer") {
-      complain(node, fmt::format("an address is made of an integer; {}", kIndexParameter));
+      complain(node, fmt::format("an address is made from an integer; {}", kIndexParameter));
     } else if (cast == "LValueToRValue" && has_pointer_type(node) &&
                !is_kind(without_parentheses(node.at("inner").at(0)), "DeclRefExpr")) {
       complain(node, fmt::format("a pointer is read from memory; {}", kIndexParameter));
@@ -227,7 +227,7 @@ class Analyzer {
     const std::string name = user_name(*declaration);
     if (indices_.contains(id)) {
       complain(node,
-               fmt::format("'{}' is the index of this block, which only the block itself moves",
+               fmt::format("'{}' is the index of this block, which only the block itself changes",
                            index_name(name)));
     } else if (kind == "VarDecl" && place.in_block && outside_.contains(id)) {
       complain(node,
@@ -282,7 +282,7 @@ Result<Analysis> analyze(std::string_view json, std::string_view headers) {
   try {
     return Analyzer(headers).run(parse_tree(json));
   } catch (const std::exception& exception) {
-    return error(StatusCode::kInternal, "clang's syntax tree was not understood: {}",
+    return error(StatusCode::kInternal, "clang's syntax tree cannot be interpreted: {}",
                  exception.what());
   }
 }

@@ -164,7 +164,7 @@ TEST_F(Foreign, CudaThatDoesNotFitItsManifestIsRefusedByName) {
   const std::string source = write("k.cu", kCuda);
   expect_refused(source, "", kInvalid, "give a manifest");
   expect_refused(source, manifest_with("saxpy", "saxpi"), kInvalid,
-                 "kernel saxpi is no .entry of its PTX, which has saxpy");
+                 "kernel saxpi is not an .entry of its PTX, which has saxpy");
   expect_refused(source, manifest_with(R"({"name": "a", "type": "float32"}, )", ""), kInvalid,
                  "kernel saxpy: parameter 2 is .f32");
   expect_refused(source, manifest_with("[64]", "[128]"), kInvalid, "the entry allows 64 items");
@@ -217,7 +217,7 @@ TEST_F(Foreign, OpenClThatCannotBeLaunchedIsRefused) {
   constexpr std::string_view kOne = "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) ";
   expect_refused(
       write("order.cl", std::string(kOne) + "void k(int n, __global int* x) { *x = n; }"), "",
-      kInvalid, "parameter 'x', int*, is a buffer behind a scalar");
+      kInvalid, "parameter 'x', int*, is a buffer after a scalar");
   expect_refused(
       write("vector.cl", std::string(kOne) + "void k(__global int* x, int2 n) { *x = n.x; }"), "",
       kInvalid, "parameter 'n', int2, is neither a buffer nor a number");
@@ -300,7 +300,7 @@ TEST_F(Foreign, AShaderThatIsNoKernelIsRefused) {
   refused("layout(set = 1, binding = 0) buffer X { float x[]; }; void main() { x[0] = 1; }",
           "binding 0 is in set 1");
   refused("layout(binding = 0) uniform U { float u; }; void main() { if (u > 0) barrier(); }",
-          "is no storage buffer");
+          "is not a storage buffer");
   refused(
       "layout(push_constant) uniform P { mat4 m; }; void main() { if (m[0][0] > 0) barrier(); }",
       "push constant m is no number");

@@ -66,10 +66,11 @@ TEST(Ptx, AnEntryFitsItsManifest) { EXPECT_EQ(fault(kSaxpy, saxpy()), ""); }
 TEST(Ptx, AKernelThatIsNoEntryIsNamedWithThoseThereAre) {
   Kernel kernel = saxpy();
   kernel.name = "in_a_comment";
-  EXPECT_THAT(fault(kSaxpy, kernel),
-              AllOf(HasSubstr("k.cu: kernel in_a_comment is no .entry of its PTX, which has saxpy, "
-                              "nothing"),
-                    HasSubstr("extern \"C\"")));
+  EXPECT_THAT(
+      fault(kSaxpy, kernel),
+      AllOf(HasSubstr("k.cu: kernel in_a_comment is not an .entry of its PTX, which has saxpy, "
+                      "nothing"),
+            HasSubstr("extern \"C\"")));
   EXPECT_THAT(fault("not PTX at all", saxpy()), HasSubstr("which has none"));
 }
 
@@ -77,7 +78,8 @@ TEST(Ptx, TooManyAndTooFewParametersAreNamed) {
   Kernel kernel = saxpy();
   kernel.constants.pop_back();
   kernel.constants_bytes = 4;
-  EXPECT_THAT(fault(kSaxpy, kernel), HasSubstr("kernel saxpy: parameter 3, .u32, is no constant"));
+  EXPECT_THAT(fault(kSaxpy, kernel),
+              HasSubstr("kernel saxpy: parameter 3, .u32, is not a constant"));
   kernel = saxpy();
   kernel.constants.push_back({"m", ElementType::kUint32, 8});
   EXPECT_THAT(fault(kSaxpy, kernel), HasSubstr("constant m has no parameter; the entry has 4"));

@@ -363,7 +363,7 @@ HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(int, y)) {
   }
 }
 )",
-                               4, "'hy_out2_y': names that begin with hy_ or HY_ are taken"},
+                               4, "'hy_out2_y': names that begin with hy_ or HY_ are reserved"},
                       Rejected{"a_tensor_by_its_own_pointer_in_a_macro", R"(
 #define RAW hy_out2_y[3]
 HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(int, y)) {
@@ -420,13 +420,13 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   }
 }
 )",
-                               4, "'long double' is another type on each target"},
+                               4, "'long double' is a type that differs between targets"},
                       Rejected{"a_value_of_another_width_on_each_target", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   HY_ITEMS { y[HY_X] = (float)(y[HY_X] * 1.1L); }
 }
 )",
-                               3, "'long double' is another type on each target"},
+                               3, "'long double' is a type that differs between targets"},
                       Rejected{"a_type_that_is_rounded_otherwise", R"(
 typedef _Float16 half;
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
@@ -436,7 +436,7 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   }
 }
 )",
-                               2, "'_Float16' is another type on each target"}),
+                               2, "'_Float16' is a type that differs between targets"}),
     name_of_case);
 
 // What is allowed although it looks like what is not.

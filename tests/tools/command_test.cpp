@@ -163,7 +163,7 @@ TEST_F(Command, AnOutputStartsAsZerosInTheShapeOfTheItems) {
   z = tools::read_npy(path("z.npy")).value();
   EXPECT_EQ(z.shape, (std::vector<std::uint64_t>{1, 8}));
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":5"}), "5 elements for 3,2 items");
-  expect_error(halyard(base + Words{"z=" + path("z.npy") + ":5x"}), "'5x' is no shape");
+  expect_error(halyard(base + Words{"z=" + path("z.npy") + ":5x"}), "'5x' is not a shape");
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":4294967296,4294967296"}), "2^63");
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":1000000000000000"}),
                "ResourceExhausted");

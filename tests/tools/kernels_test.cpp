@@ -246,7 +246,7 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
   expect_error(halyard(run + out + a), "not given: --tile z");
   expect_error(halyard(run + out + a + tile + tile), "--tile z is given twice");
   expect_error(halyard(run + out + a + Words{"--tile", "z=1,x"}), "not of the form NAME=8,128");
-  expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is no tensor whose tile");
+  expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is not a tensor whose tile");
   expect_error(halyard(run + out + a + Words{"--tile", "z=1,0"}),
                "kernel transpose: z: tile1 is 0");
   expect_error(halyard(run + out + a + Words{"--tile", "z=4"}), "z: a tile of 1 extents is given");
