@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B8: what async costs the host, per composed step, per await and per kernel call. Its allocations
-// are counted by tests/async/allocation_test.cpp.
+// B8: the host's cost of async per composed step, per await and per kernel call.
+// tests/async/allocation_test.cpp counts its allocations.
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -26,7 +26,7 @@ constexpr async::Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy
 struct Fixture {
   explicit Fixture(World& world) : runtime(Runtime::create({world.device()}).value()) {}
   Runtime runtime;
-  std::uint32_t input = 1;  // read through opaque(): nothing is computed beforehand
+  std::uint32_t input = 1;  // read through opaque(), so that nothing is precomputed
 };
 
 std::uint32_t eight_steps(std::uint32_t x) {
@@ -50,8 +50,9 @@ std::vector<ComposePeers> compose_peers() {
 #endif
 }
 
-// `tree(x)`, an operation of eight steps, built and run without a submission; against `calls(x)`,
-// which computes the same without operations, and the peers. All give the next x.
+// `tree(x)`, an operation of eight steps, built and run without a submission. Compared with
+// `calls(x)`, which computes the same without operations, and with the peers. Each returns the next
+// x.
 template <class Tree, class Calls>
 Arms compose(World& world, const char* name, Tree tree, Calls calls,
              ComposePeers::Run ComposePeers::* peer) {
@@ -119,7 +120,7 @@ Arms and_then_row(World& world) {
       eight_steps, &ComposePeers::and_then);
 }
 
-// Nothing says that it submits nothing.
+// An operation that does not declare that it submits nothing.
 struct Leaf {
   using Output = std::uint32_t;
   Result<std::uint32_t> execute(Context&) && { return Step()(x); }
@@ -150,7 +151,7 @@ Arms zip_row(World& world) {
       sum_of_eight, &ComposePeers::zip);
 }
 
-// Each part is on a queue that the runtime's policy picks.
+// Each part is on a queue that the runtime's policy chooses.
 Arms join_row(World& world) {
   return compose(
       world, "join of 8",
@@ -181,7 +182,7 @@ Arms await_row(World& world) {
           {}};
 }
 
-// `shared` gives a T, from which `count` makes 1.
+// `shared` returns a T, from which `count` makes 1.
 template <class T, class F>
 Task<> await_finished(SharedOperation<T> shared, std::uint64_t& sum, F count) {
   for (std::uint64_t i = 0; i < kAwaits; ++i) {
@@ -192,7 +193,7 @@ Task<> await_finished(SharedOperation<T> shared, std::uint64_t& sum, F count) {
 
 template <class F>
 Arm finished_arm(std::shared_ptr<Fixture> fixture, int loops, auto shared, F count) {
-  for (int i = 0; i < 2; ++i) {  // it runs, and is found to have ended
+  for (int i = 0; i < 2; ++i) {  // first it runs, then it has already ended
     (void)sync_wait(auto(shared), fixture->runtime);
   }
   verify(shared.finished() != nullptr, "it has run");
@@ -218,7 +219,7 @@ Arms finished_row(World& world) {
           {}};
 }
 
-// Beside it the owner that each await gives, made and dropped by hand.
+// Compared with the owner that each await returns, created and dropped manually.
 Arms finished_tensor_row(World& world) {
   const auto fixture = std::make_shared<Fixture>(world);
   const int loops = world.turns(kLoops);
@@ -240,7 +241,7 @@ Arms finished_tensor_row(World& world) {
           {}};
 }
 
-// Submission only, 64 in one tree on arrays that are there; the wait for them is not timed.
+// Submission only, 64 in one tree on existing arrays; the wait for them is not timed.
 Arms call_row(World& world) {
   struct Arrays : Fixture {
     using Fixture::Fixture;
@@ -250,7 +251,7 @@ Arms call_row(World& world) {
   const auto arrays = std::make_shared<Arrays>(world);
   const int loops = world.turns(kLoops);
 
-  // As the call does it, once: the arguments of Queue::dispatch.
+  // What the call does once: the arguments of Queue::dispatch.
   const hal::Function function =
       World::load(world.device(), "saxpy_tile").function("saxpy_tile").value();
   const auto dispatch = [arrays, function, queue = world.device().queue(),

@@ -91,7 +91,7 @@ hal::Executable World::load(const hal::Device& device, std::string_view file) {
 hal::Device World::open_device(int core) {
   const std::vector<pid_t> before = threads_named(kWorkerName);
   hal::Device device = hal::open(kDevice).value();
-  // A thread takes its name some time after it has started.
+  // A thread sets its name some time after it has started.
   for (const auto end = Clock::now() + std::chrono::seconds(5); Clock::now() < end;) {
     for (const pid_t thread : threads_named(kWorkerName)) {
       if (std::find(before.begin(), before.end(), thread) != before.end()) continue;

@@ -130,7 +130,7 @@ TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
   // What has a convention of its own is its owner's business.
   EXPECT_EQ(pack("ptx-sm_80:own-1", "").code, 0);
   // A text is no code object and no module.
-  expect_error(pack("hsaco-gfx942", kRight), "no AMD code object");
+  expect_error(pack("hsaco-gfx942", kRight), "not an AMD code object");
   expect_error(pack("spirv-1.5", kRight), "SPIR-V");
 }
 
