@@ -193,7 +193,7 @@ class Foreign {
     }
     if (kind_.language != Language::kOpenCl) {
       return error(StatusCode::kInvalidArgument,
-                   "{}: a {} file does not describe its kernels' parameters; add a manifest",
+                   "{}: a {} file does not describe its kernels' parameters; give a manifest",
                    options_.source, kind_.extension);
     }
     // PTX has no names, so the metadata of an AMD image is used for it too.

@@ -144,7 +144,7 @@ TEST_P(Digits, LossCurveIsAWellFormedPicture) {
   EXPECT_FALSE(is_well_formed(svg.substr(0, svg.size() / 2)));
 }
 
-TEST(LossCurve, LeavesOutWhatIsNoNumber) {
+TEST(LossCurve, OmitsNaNs) {
   const std::string path = test_path("svg");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   digits::write_loss_svg(path, std::vector<double>{nan, nan},
@@ -163,14 +163,14 @@ TEST(Comparison, MeasuresTheLargestAndTheOverallDifference) {
   EXPECT_DOUBLE_EQ(difference.relative, 1 / std::sqrt(34));
 }
 
-TEST(Comparison, IsNeverSmallForWhatIsNoNumber) {
+TEST(Comparison, IsNeverSmallForANaN) {
   const std::vector<float> weights = {std::numeric_limits<float>::quiet_NaN(), 4};
   const digits::Difference difference = digits::compare(weights, std::vector<double>{3, 4});
   EXPECT_FALSE(difference.relative <= 1);
   EXPECT_FALSE(difference.largest <= 1);
 }
 
-TEST_P(Digits, WhatIsWrongIsOneLine) {
+TEST_P(Digits, AnErrorIsOneLine) {
   const std::string damaged = test_path("damaged");
   std::ofstream(damaged) << "1,2,3\n";
   for (const std::string& options : std::vector<std::string>{"--data nowhere.csv",
@@ -224,7 +224,7 @@ TEST_P(Digits, HelpNamesTheOptions) {
   EXPECT_EQ(ended.output.find("--corrupt"), std::string::npos);
 }
 
-TEST(DigitsReference, SaysWhatItCannotRead) {
+TEST(DigitsReference, NamesWhatItCannotRead) {
   EXPECT_EQ(run("digits-reference missing.csv i.npy 1 32 0.2 f.npy").output,
             "digits-reference: missing.csv: cannot be read\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the dialect forbids is refused, with its line and in words of the dialect.
+// Violations of the kernel language are rejected with their line, in terms of the language.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "'char' is not an element type; float, int, uint and double are"},
         Rejected{"an_unknown_parameter_kind",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_INPUT(float, x)) { HY_ITEMS {} }\n", 2,
-                 "a parameter of no kind that halyard/kernel.h"},
+                 "unknown kind of parameter; halyard/kernel.h"},
         Rejected{"a_reserved_name", "\nHY_KERNEL(k, 4, 1, 1, HY_IN(float, hy_a)) { HY_ITEMS {} }\n",
                  2, "'hy_a'"},
         Rejected{"two_kernels_of_one_name",

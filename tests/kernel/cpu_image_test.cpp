@@ -138,9 +138,9 @@ INSTANTIATE_TEST_SUITE_P(
                "a segment leaves the image"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(CpuImage, PassesOnWhatTheDynamicLinkerSays) {
+TEST(CpuImage, PassesOnTheErrorOfTheDynamicLinker) {
   auto bytes = image_that_writes(7);
-  // An ABI version that no dynamic linker knows.
+  // An ABI version that no dynamic linker supports.
   header(bytes).e_ident[EI_ABIVERSION] = 99;
   const auto image = CpuImage::load(bytes, "bad");
   EXPECT_EQ(image.status().code(), StatusCode::kDataLoss);

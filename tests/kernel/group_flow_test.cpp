@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The control flow of the group, which all its items share: what would part them on a GPU is
-// refused, and so are blocks that write what some way to them has read.
+// The control flow of the group, which all its items share. Rejected are constructs that would
+// separate items on a GPU, and blocks that write an element that some path to them has read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class BreaksTheFlow : public ::testing::TestWithParam<Rejected> {};
 
 TEST_P(BreaksTheFlow, IsRefusedWithTheLine) { expect_rejected(GetParam()); }
 
-// Where a block stands.
+// The place of a block.
 INSTANTIATE_TEST_SUITE_P(Flow, BreaksTheFlow,
                          ::testing::Values(Rejected{"a_block_under_what_each_item_has", R"(
 HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), HY_PRIVATE(int, p)) {
@@ -82,7 +82,7 @@ end:;
                                                     5, "goto"}),
                          name_of_case);
 
-// Rule 6: what is read outside blocks, on each way to the block that writes it.
+// Rule 6: reads outside blocks, on each path to the block that writes.
 INSTANTIATE_TEST_SUITE_P(
     Races, BreaksTheFlow,
     ::testing::Values(

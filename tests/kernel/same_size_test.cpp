@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HY_SAME_SHAPE and HY_SAME_SIZE: what becomes of them in the reflection, and that they are in
-// nothing else. What a launch makes of them is in tests/hal/launch_test.cpp.
+// HY_SAME_SHAPE and HY_SAME_SIZE appear in the reflection and nowhere else.
+// tests/hal/launch_test.cpp tests their effect on a launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST(SameSize, AKernelMayStateNothing) {
   EXPECT_THAT(equal_sizes_of("HY_IN_TENSOR1(int, x), HY_OUT_TENSOR1(int, y)"), IsEmpty());
 }
 
-// All forms of the language: a CPU's, PTX, AMD's and the texts'.
+// All forms of the language: for CPUs, PTX, AMD and shader texts.
 TEST(SameSize, IsInNoTargetsCode) {
   const std::string body =
       ") {\n  HY_TILE_ITEMS2(y, i, j) {\n"
@@ -92,7 +92,7 @@ TEST(SameSize, IsInNoTargetsCode) {
       "HY_KERNEL(k, 8, 1, 1, HY_SAME_SIZE(x, 0, y, 1), HY_IN_TENSOR2(int, x), "
       "HY_OUT_TILE2(int, y, 4, 8), HY_SHARED(uint, s, 8), "
       "HY_PRIVATE(uint, p), HY_SAME_SIZE(x, 1, y, 0), HY_SAME_SHAPE(y, x)";
-  const std::string path = TextFile("").path();  // one name: a target's text may have it
+  const std::string path = TextFile("").path();  // a target's text may contain it
   for (const std::string target : {"x86-64", "ptx-sm_80", "hsaco-gfx942", "spirv-1.5", "msl-3.0"}) {
     const auto image = [&](const std::string& text) {
       std::ofstream(path) << text;
@@ -184,7 +184,8 @@ TEST(SameSize, OfNoTensorInAManifestIsRefused) {
         R"(["x.size1", "x.size00"])"}) {
     const Status status = compiler::parse_manifest(manifest(pair), "m").status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << pair;
-    EXPECT_THAT(status.to_string(), HasSubstr("m: kernel k: has in 'equal_sizes' what is no pair"))
+    EXPECT_THAT(status.to_string(),
+                HasSubstr("m: kernel k: has in 'equal_sizes' an entry that is not a pair"))
         << pair;
   }
 }
