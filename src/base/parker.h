@@ -45,7 +45,8 @@ class Parker final : public Notify {
     return in_time;
   }
 
-  // No system call when nobody sleeps. All who do: without memory threads share one (ParkerPool).
+  // Wakes every thread that sleeps on it: threads may share it (ParkerPool). No system call if
+  // there is none.
   void wake() noexcept {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(epoch_, INT_MAX);
@@ -59,12 +60,12 @@ class Parker final : public Notify {
   Parker* next_made_ = nullptr;
 };
 
-// Parkers for threads to borrow while they wait, one pool for the process: a parker outlives every
+// Parkers for threads to borrow while they wait, one pool for the process. A parker outlives every
 // engine and queue that a late waker may belong to, and stays reachable from here.
 class ParkerPool {
  public:
-  // Where there is no memory for one more: one that all who come to that share. What is meant for
-  // one of them wakes the others, too, which re-check.
+  // If no parker can be allocated, returns a shared one; its waiters may be woken spuriously and
+  // must re-check.
   static Parker& acquire();
   static void release(Parker& parker) noexcept;
 
