@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // B10: a bound hcq queue of N kernels is submitted again with k of its arguments changed. The cost
-// must come from what has changed, not from how long the queue is. The hardware queue waits for a
-// gate meanwhile, so that no submission pays for waking a worker.
+// must depend on the changes, not on the length of the queue. The hardware queue waits for a gate
+// meanwhile, so that no submission pays for waking a worker.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -18,11 +18,11 @@ constexpr std::size_t kShort = 10, kLong = 1000;
 constexpr std::size_t kMost = 10;  // arguments that change
 constexpr int kSubmissions = 500;
 
-void add(const hcq::Workgroup*, void* const* buffers, const void*) {
+void add(const Workgroup*, void* const* buffers, const void*) {
   ++*static_cast<std::uint64_t*>(buffers[0]);
 }
 
-// Each of the first kMost kernels has a buffer of its own, which is a symbol.
+// Each of the first kMost kernels has its own buffer, whose address is a symbol.
 struct Replay {
   Replay(hcq::Device& to, std::size_t kernels) : device(to) {
     const hcq::Program program = hcq::cpu_program(&add, {.name = "add", .buffer_count = 1}).value();
@@ -49,14 +49,14 @@ struct Replay {
       hcq::ComputeQueue before, after;
       check(before.wait(gate, turn).submit(device));
       times.push_back(time_each(1, [&] { submit(i); }));
-      // A submission of its own: the queue is out of flight once it is reached.
+      // A separate submission: the queue is no longer in flight once it completes.
       check(after.signal(done, turn).submit(device));
       gate.set(turn);
       check(done.wait(turn));
     }
     return median(times);
   }
-  // With `changed` buffers exchanged.
+  // Replays with `changed` buffers exchanged.
   double replay(std::size_t changed) {
     submissions += kSubmissions;
     return time([&](int i) {
@@ -94,7 +94,7 @@ Arms replay_row(World&) {
     verify(many.counters[0] + many.counters[1] == many.submissions * kLong, "increments");
     return sample;
   };
-  // As much memory written, and one command submitted.
+  // The limit writes as much memory and submits one command.
   const auto limit = [state, words = std::make_shared<std::vector<std::uint64_t>>(kMost * 8)] {
     hcq::ComputeQueue one;
     one.memory_barrier();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B15: memory of a pool, allocated and returned in the order of a queue, beside malloc and free.
+// B15: memory of a pool, allocated and freed in the order of a queue, beside malloc and free.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 constexpr int kLoops = 20;
 constexpr std::uint64_t kLoop = 200;
 
-// The compiler may not leave out the pair.
+// Keeps the compiler from removing the pair.
 void* opaque(void* memory) {
   asm volatile("" : "+r"(memory)::"memory");
   return memory;
@@ -23,7 +23,7 @@ void* opaque(void* memory) {
 
 struct Pooled {
   explicit Pooled(World& world) : device(world.device()) {}
-  // Each waits for the one before, so that the values come in order.
+  // Each submission waits for the previous one, so that the values come in order.
   hal::Buffer allocate(std::uint64_t size) {
     const std::uint64_t before = value++;
     return queue
@@ -68,8 +68,8 @@ Arms pair_row(World& world, std::uint64_t size) {
   return {{"halyard: allocate, deallocate", run}, Arm{"malloc, free", heap}, {}};
 }
 
-// Sizes spread evenly over the powers of two from 256 B to 1 MiB; which buffer goes next is left to
-// chance.
+// Sizes evenly distributed over the powers of two from 256 B to 1 MiB; a random buffer is replaced
+// next.
 struct Trace {
   static constexpr std::size_t kLive = 512, kSteps = 4096;
   struct Step {
@@ -96,7 +96,7 @@ struct Trace {
 Arms trace_row(World& world) {
   const auto trace = std::make_shared<Trace>();
   const auto run = [&world, trace] {
-    Pooled state(world);  // a pool that has no slab yet
+    Pooled state(world);  // a pool without slabs
     std::vector<hal::Buffer> live(Trace::kLive);
     Sample sample;
     sample.times.push_back(time_each(Trace::kSteps, [&] {
@@ -106,7 +106,7 @@ Arms trace_row(World& world) {
       }
       state.finish();
     }));
-    // It has given nothing back so far.
+    // The pool has returned no slab so far.
     sample.metrics["reserved/live"] = static_cast<double>(state.pool.statistics().reserved_bytes) /
                                       static_cast<double>(trace->most_live);
     for (const hal::Buffer& buffer : live) state.deallocate(buffer);

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int kStarts = 10;
 
-// The machine code of bench.hyx for this CPU in a file of its own, for dlopen.
+// The machine code of bench.hyx for this CPU in a separate file, for dlopen.
 struct Image {
   explicit Image(const fs::path& hyx_path) {
     std::ifstream file(hyx_path, std::ios::binary);
@@ -47,7 +47,7 @@ struct Image {
       fs::temp_directory_path() / ("halyard-bench-" + std::to_string(::getpid()) + ".so");
 };
 
-// The program's result is its exit status.
+// Runs the program, whose exit status is its result.
 void start(const fs::path& program, const fs::path& argument) {
   std::string name = program, file = argument;
   char* arguments[] = {name.data(), file.data(), nullptr};

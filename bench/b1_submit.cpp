@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B1: what a submission to a live queue costs the thread that submits. Bursts of 64, each with its
-// doorbell; the wait for them is not timed. Producer and consumer stay on two cores: on one of them
-// each would run only while the other sleeps, and no queue is live.
+// B1: the cost of a submission to a live queue for the submitting thread. Bursts of 64, each with
+// its doorbell; the wait for them is not timed. Producer and consumer stay on two cores: on one
+// core each would run only while the other sleeps, and the queue would not be live.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -20,12 +20,12 @@ namespace {
 constexpr std::uint64_t kBurst = 64;
 constexpr std::uint64_t kBursts = 15;  // 960 submissions: no row fills its queue
 constexpr std::uint64_t kSubmissions = kBurst * kBursts;
-constexpr int kLoops = 20;  // of so many submissions a turn
+constexpr int kLoops = 20;  // of that many submissions per repetition
 constexpr std::size_t kSlots = 2048;
 
-// What the commands do: count.
+// The commands increment it.
 using Counter = std::atomic<std::uint64_t>;
-void count(const hcq::Workgroup*, void* const* buffers, const void*) {
+void count(const Workgroup*, void* const* buffers, const void*) {
   auto& counter = *static_cast<Counter*>(buffers[0]);
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
@@ -91,9 +91,9 @@ class HalyardRing {
   std::uint64_t pushed_ = 0;
 };
 
-// The limit: a ring of the same slots, published in the same way by a header word in each, whose
-// consumer polls in the same way (16 pauses between looks) and writes its head back as often. No
-// doorbell, no roles, nothing else.
+// The limit: a ring of the same slots, published likewise by a header word in each. Its consumer
+// polls likewise (16 pauses between polls) and writes its head back as often. It has no doorbell
+// and no roles.
 class BareRing {
  public:
   explicit BareRing(int core) : consumer_([this, core] { consume(core); }) {}
@@ -143,7 +143,7 @@ class BareRing {
 
   void consume(int core) {
     const Pin pin(core);
-    static constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+    static constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
     std::uint64_t head = 0, written_back = 0;
     while (!stop_) {
       const Slot& slot = slots_[head % kSlots];
@@ -197,7 +197,7 @@ std::vector<Arm> peers(World& world) {
     arms.push_back({peer.name, [&peer, loops = world.turns(kLoops)] {
                       Counter counter{0};
                       void* const buffers[] = {&counter};
-                      const Call call{[](const hcq::Workgroup*, void* const* memory, const void*) {
+                      const Call call{[](const Workgroup*, void* const* memory, const void*) {
                                         ++*static_cast<Counter*>(memory[0]);
                                       },
                                       buffers, nullptr};
@@ -221,8 +221,8 @@ Arms ring_row(World& world) {
   return {{"halyard: hcq::Ring", run}, limit(world, at), peers(world)};
 }
 
-// Barriers with one signal each. Their retirement is no part of submitting: it is done at once by
-// who asks, here when the loop is over. ns_with_the_wait has both.
+// Barriers with one signal each. Retiring them is not part of submitting: a waiting thread does it,
+// here after the loop. ns_with_the_wait includes it.
 Arms hal_row(World& world) {
   const std::vector<int> at = cores(2);
   const hal::Device device = World::open_device(at[1]);
@@ -239,7 +239,7 @@ Arms hal_row(World& world) {
         check(state->queue.barrier({.signal = {{state->done, ++state->value}}}));
       }
     };
-    // query() does not help, so that the worker stays the one who works.
+    // query() does not help, so the worker does all the work.
     const auto drain = [&] {
       while (state->done.query().value() != state->value) base::spin_pause();
     };
@@ -247,7 +247,8 @@ Arms hal_row(World& world) {
     std::uint64_t calls = 0;
     double waited = 0;
     for (int i = 0; i < loops; ++i) {
-      // Retiring a whole loop takes longer than an idle worker stays awake. One more wakes it.
+      // Retiring a whole loop takes longer than an idle worker stays awake. This submission wakes
+      // it.
       check(state->queue.barrier({.signal = {{state->done, ++state->value}}}));
       drain();
       const std::uint64_t calls_before = counts::system_calls();

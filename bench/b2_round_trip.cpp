@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B2: from submitting until the host knows that it is done.
+// B2: from a submission until the host sees its completion.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -16,11 +16,11 @@
 namespace halyard::bench {
 namespace {
 
-constexpr int kLoop = 200;  // operations per reading of the clock
+constexpr int kLoop = 200;  // operations per clock reading
 constexpr int kLoops = 20;
 
-// Rows with a parked partner time one operation at a time. Before each, this thread sleeps, so that
-// the partner has parked, in every arm.
+// Rows with a parked partner time one operation at a time. This thread sleeps before each, in every
+// arm, so that the partner has parked.
 constexpr int kParkedOperations = 100;
 constexpr auto kPark = std::chrono::microseconds(100);
 
@@ -45,8 +45,8 @@ Sample one_by_one(int count, F&& operation) {
   return sample;
 }
 
-// The partner of a limit: answers `ping` by `pong`, on a thread of its own, on one core. It sleeps
-// between turns.
+// The partner of a limit: replies to `ping` with `pong`, on its own thread, on one core. It sleeps
+// between repetitions.
 class Partner {
  public:
   explicit Partner(int core) : thread_([this, core] { answer(core); }) {}
@@ -183,7 +183,7 @@ Arms spinning_row(World& world) {
   const auto run = [state = std::make_shared<QueueState>(World::open_device(at[1])), at,
                     count = world.turns(kLoops)] {
     const Pin pin(at[0]);
-    // query() does not help: the worker does the work, and stays awake for more.
+    // query() does not help: the worker does the work and stays awake for more.
     const Sample sample = loops(count, [&] {
       check(state->queue.barrier({.signal = {{state->done, ++state->value}}}));
       while (state->done.query().value() != state->value) base::spin_pause();
@@ -201,8 +201,8 @@ Arms spinning_row(World& world) {
   return {{"halyard: barrier, polled", run}, Arm{"cache line round trip", lines}, {}};
 }
 
-// Host and worker both sleep. A waiter of the hal helps and needs no worker, so this is the hcq
-// interface, where the worker alone works.
+// Host and worker both sleep. A waiter of the hal helps and needs no worker, so this row uses the
+// hcq interface, where only the worker executes.
 Arms parked_row(World& world, bool same_core) {
   const std::vector<int> at = cores(same_core ? 1 : 2);
   const int host = at.front(), other = at.back();
@@ -213,7 +213,7 @@ Arms parked_row(World& world, bool same_core) {
   };
   auto state = std::make_shared<State>();
   {
-    const Pin pin(other);  // which the worker inherits
+    const Pin pin(other);  // inherited by the worker
     state->device = std::move(hcq::open_cpu(1).value());
   }
   state->signal = state->device->create_signal().value();

@@ -12,12 +12,12 @@ namespace {
 constexpr std::size_t kKernels = 10'000;
 constexpr int kReplays = 20;
 
-// A chain over one word, for every arm its own: the same machine code, called with the same kind of
+// A chain over one word; each arm has its own word, the same machine code and the same kind of
 // arguments.
 struct Chain {
   Words words;
   void* buffers[1];
-  alignas(8) std::uint32_t amount = 7;  // a block of constants
+  alignas(8) std::uint32_t amount = 7;  // block of constants
   std::vector<hal::Function> functions;
   std::vector<hcq::Kernel> kernels;
   std::vector<std::uint8_t> order;  // kKernels indices of functions
@@ -28,7 +28,7 @@ struct Chain {
       functions.push_back(world.function(name));
       kernels.push_back(World::entry(functions.back()));
     }
-    // At random, so that no predictor learns the order.
+    // Random, so that no branch predictor learns the order.
     std::mt19937 random(1);
     std::uniform_int_distribution<std::size_t> pick(0, names.size() - 1);
     for (std::size_t i = 0; i < kKernels; ++i) {
@@ -56,7 +56,7 @@ struct Chain {
     return recorder.finish().value();
   }
 
-  // What a replay makes of a word: the definitions of bench.hyk once more.
+  // The result of a replay on a word: the same definitions as in bench.hyk.
   std::uint32_t expected(std::uint32_t x) const {
     for (const std::uint8_t index : order) {
       const std::string_view name = functions[index].name();
@@ -91,7 +91,7 @@ Arms chain_row(World& world, const std::vector<std::string_view>& names) {
         return chain->replay(count, [&] { check(queue.execute_and_wait(commands, {})); });
       }};
   const Arm limit{"call loop", [own = fresh(), count] {
-                    // Through variables the compiler cannot see through, as through the recording.
+                    // Through variables that are opaque to the compiler, like a recording.
                     const hcq::Kernel* kernels = own->kernels.data();
                     asm volatile("" : "+r"(kernels));
                     return own->replay(count, [&] {

@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::uint32_t kRounds = 150;     // about 250 ns
 constexpr std::size_t kWordsPerCell = 16;  // a cache line
-constexpr unsigned kThreads = 2;           // the worker of the device, and who waits
+constexpr unsigned kThreads = 2;           // the device's worker, and the waiting thread
 
-// ---- Shapes: of each node those that it follows, which stand before it.
+// ---- Shapes: for each node the earlier nodes that it follows ---------------------------------
 
 using Nodes = std::vector<std::uint32_t>;
 using Shape = std::vector<Nodes> (*)();
@@ -50,8 +50,8 @@ struct Columns {
   int begin = 0, end = kWidth;
 };
 
-// Nodes for `columns(step)` of each step. Of the columns `before(step, column)` those count that
-// the step before has.
+// Nodes for `columns(step)` of each step. Each follows those columns of `before(step, column)` that
+// the previous step has.
 template <class OfStep, class Before>
 std::vector<Nodes> by_steps(int steps, OfStep columns, Before before) {
   std::vector<Nodes> after;
@@ -98,8 +98,8 @@ std::vector<Nodes> sweep() {
       [](int, int at) { return std::array{at - 1, at}; });
 }
 
-// Its steps double until they are full. From then on half of the nodes have two children, the
-// others none.
+// Steps double until they are full. From then on half of the nodes have two children, the others
+// none.
 std::vector<Nodes> tree_by_steps() {
   return by_steps(
       kSteps, [](int step) { return Columns{0, 1 << std::min(step, kDoublings)}; },
@@ -120,7 +120,7 @@ std::vector<Nodes> random() {
 
 // ---- Arms
 
-// Every arm has its own cells. The last one stays 0 and stands for a missing predecessor.
+// Every arm has its own cells. The last cell stays 0 and replaces missing predecessors.
 struct Graph {
   Dag dag;
   Words cells;
@@ -158,7 +158,7 @@ struct Graph {
     }
   }
 
-  // The cells that a node's kernel gets: those that it reads, and its own.
+  // The cells of a node's kernel: those that it reads, and its own.
   Nodes arguments(std::uint32_t node) const {
     Nodes list = dag.after[node];
     list.resize(inputs, size());
@@ -197,14 +197,14 @@ struct Graph {
   }
 };
 
-// All calls in the order of their numbers, on this thread.
+// Runs all calls in order, on this thread.
 void call_all(const Dag& dag) {
   const Call* calls = dag.calls.data();
   asm volatile("" : "+r"(calls));
   for (std::size_t i = 0; i < dag.calls.size(); ++i) calls[i]();
 }
 
-// All calls in no order, on two threads: what the graph would cost without its edges.
+// Runs all calls unordered, on two threads: the cost of the graph without its edges.
 void call_halves(const Dag& dag) {
   const std::size_t half = dag.calls.size() / kThreads;
   std::jthread other([&] {

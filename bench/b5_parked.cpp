@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B5: submissions that wait for values nobody has signalled yet. The time per submission must not
-// grow with how many are parked. It has everything: parking all, the signal, their execution, and
-// the wait for the last.
+// B5: submissions that wait for values that have not been signalled yet. The time per submission
+// must not grow with the number of parked ones. It includes everything: parking all, the signal,
+// their execution, and the wait for the last.
 #include <algorithm>
 #include <memory>
 #include <numeric>

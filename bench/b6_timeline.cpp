@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// B6: what a semaphore costs where nothing has to happen.
+// B6: the cost of a semaphore when no thread or queue waits.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -11,7 +11,7 @@
 namespace halyard::bench {
 namespace {
 
-constexpr int kLoop = 1000;  // operations per reading of the clock
+constexpr int kLoop = 1000;  // operations per clock reading
 constexpr int kLoops = 20;
 
 template <class F>
@@ -29,7 +29,7 @@ using Word = std::atomic<std::uint64_t>;
 
 struct Signals {
   explicit Signals(const World& world) : semaphore(world.device().create_semaphore().value()) {}
-  // One loop after the other; the value stays in a register.
+  // Loops in sequence; the value stays in a register.
   Sample signal(int count) {
     std::uint64_t next = value;
     Sample sample = loops(count, [&] { check(semaphore.signal(++next)); });
@@ -58,7 +58,7 @@ Arms signal_row(World& world) {
   return {{"halyard: Semaphore::signal", run}, fetch_add(world), {}};
 }
 
-// Meanwhile a kernel runs, until it is told to end, that will signal a larger value.
+// Meanwhile a kernel runs until a word is set; it will signal a larger value.
 Arms promised_row(World& world) {
   constexpr std::uint64_t kPromised = std::uint64_t{1} << 40;
   const auto run = [&world, open = std::make_shared<Words>(world.device(), 1),
@@ -66,7 +66,7 @@ Arms promised_row(World& world) {
     Signals state(world);
     const std::atomic_ref word((*open)[0]);
     word = 0;
-    struct Open {  // it ends also where the loops throw
+    struct Open {  // ends the kernel even if the loops throw
       std::atomic_ref<std::uint32_t> word;
       ~Open() { word = 1; }
     };
@@ -110,8 +110,8 @@ Sample against(const std::vector<int>& at, Measured&& measured, Disturb&& distur
   return sample;
 }
 
-// One thread signals, the other waits for what is reached. Two threads cannot both signal without
-// an order of their own: a value must be above the current one. The limit has the same accesses.
+// One thread signals, the other waits for a reached value. Two threads cannot both signal without
+// ordering each other: a value must be above the current one. The limit has the same accesses.
 Arms contended_row(World& world) {
   const std::vector<int> at = cores(2);
   const auto run = [state = std::make_shared<Signals>(world), at, count = world.turns(kLoops)] {
@@ -135,7 +135,7 @@ Arms contended_row(World& world) {
 std::vector<Row> timeline_rows() {
   using Kind = Target::Kind;
   return {
-      {"B6.signal", "Semaphore::signal, nobody waits", {{Kind::kLimit, 2}}, signal_row},
+      {"B6.signal", "Semaphore::signal, no waiter", {{Kind::kLimit, 2}}, signal_row},
       {"B6.signal.promised",
        "the same while a kernel runs that is to signal a larger value",
        {{Kind::kLimit, 10}},

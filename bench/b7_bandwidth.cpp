@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // B7: large dispatches and copies over all cores, beside OpenMP's loops over the same memory. The
-// rows for memory are STREAM's triad and copy; the others are for how a dispatch is divided among
-// threads: workgroups of unequal cost, and many that cost next to nothing.
+// rows for memory are STREAM's triad and copy. The others measure how a dispatch is divided among
+// threads: workgroups of unequal cost, and many very cheap ones.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -26,7 +26,7 @@ constexpr int kTinyPasses = 20;
 // arm.
 constexpr auto kTeamSettles = std::chrono::milliseconds(20);
 
-// Once per pass, timed one by one; `bytes` go through memory in each.
+// Runs once per pass, each timed; `bytes` is the memory traffic of a pass.
 template <class F>
 Sample passes(int count, std::size_t bytes, F&& fn) {
   Sample sample;
@@ -42,7 +42,7 @@ struct Cores {
   hal::Semaphore done = device.create_semaphore().value();
   std::uint64_t value = 0;
 
-  // submit(info) submits; the host helps with the work while it waits.
+  // submit(info) submits; the host helps while it waits.
   template <class Submit>
   void run(Submit&& submit) {
     check(submit(hal::SubmitInfo{.signal = {{done, ++value}}}));
@@ -67,7 +67,7 @@ struct Stream : Cores {
   hal::Function triad = kernels.function("triad").value();
   Array a{device}, b{device}, c{device};
 
-  // Whole numbers, so that every result is exact.
+  // Integers, so that every result is exact.
   Stream() {
     std::uint32_t random = 1;
     for (std::size_t i = 0; i < kElements; ++i) {
@@ -168,7 +168,7 @@ struct Groups : Cores {
       return queue.dispatch(function, {.groups = count}, {y.buffer()}, {constant}, info);
     });
   }
-  // The peers' call of it.
+  // The same for the peers.
   Call call() {
     buffers[0] = &y[0];
     return {World::entry(function), buffers, &constant};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What B19 starts: the kernel `increment` of the file named, run once. 0 if the result is right.
+// The program that B19 starts: runs the kernel `increment` of the given file once. Exit status 0 if
+// the result is right.
 #include "halyard/halyard.h"
 
 int main(int, char** arguments) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The limit of B19: the same kernel out of a shared object, called by a thread.
+// The limit of B19: the same kernel from a shared object, called by a thread.
 #include <dlfcn.h>
 
 #include <thread>

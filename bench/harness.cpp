@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kResamples = 2000;
 
-// Thread pools of peers spin a little before they sleep. Between turns they get the time to.
+// Thread pools of peers spin briefly before they sleep; this is the time between repetitions for
+// it.
 constexpr auto kSettle = std::chrono::milliseconds(1);
 
 Estimate estimate(const std::vector<double>& values) {

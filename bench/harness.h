@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a row is measured: its arms (Halyard, the limit, the peers) take turns in one process, each
-// repetition gives one value per arm, and everything else is computed from those.
+// How a row is measured: its arms (Halyard, the limit, the peers) alternate in one process. Each
+// repetition gives one value per arm, from which everything else is computed.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@ namespace halyard::bench {
 
 using Clock = std::chrono::steady_clock;
 
-// One turn of an arm. `times`: nanoseconds per operation, one or more; the turn's value is their
-// median. Reading the clock costs tens of nanoseconds, so a time is the mean of a hundred
-// operations or more, or of one that takes microseconds.
+// One repetition of an arm. `times`: nanoseconds per operation, one or more; their median is the
+// value of the repetition. Reading the clock costs tens of nanoseconds, so a time is the mean of a
+// hundred operations or more, or of one that takes microseconds.
 struct Sample {
   std::vector<double> times;
-  std::map<std::string, double> metrics;  // other figures of the turn, by name
+  std::map<std::string, double> metrics;  // other figures, by name
 };
 
-// `run` throws when the results of the turn are wrong.
+// `run` throws if the results are wrong.
 struct Arm {
   std::string name;
   std::function<Sample()> run;
@@ -56,7 +56,7 @@ struct Row {
   std::string_view id;
   std::string_view measures;
   std::vector<Target> targets;
-  // Throws Unavailable where the machine or the build lacks something.
+  // Throws Unavailable if the machine or the build lacks something.
   std::function<Arms(World&)> prepare;
 };
 
@@ -73,20 +73,20 @@ struct ArmResult {
   std::string name;
   std::vector<Sample> samples;
   double median() const;
-  double p99() const;  // over all times of all turns
+  double p99() const;  // over all times of all repetitions
   std::optional<Estimate> metric(const std::string& name) const;
 };
 
 struct RowResult {
   std::string id, measures;
   std::string problem;  // why there is no result
-  bool failed = false;  // wrong results, as opposed to something the machine lacks
+  bool failed = false;  // wrong results, as opposed to a lacking machine
   std::optional<ArmResult> halyard, limit;
   std::vector<ArmResult> peers;
   std::vector<Target> targets;
 
   const ArmResult* best_peer(std::string_view prefix = {}) const;
-  // None where the figure it needs is missing.
+  // None if the required figure is missing.
   std::optional<Estimate> value(const Target& target) const;
   std::optional<bool> met() const;
 };

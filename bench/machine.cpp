@@ -40,7 +40,7 @@ std::string compiler() {
 #endif
 }
 
-// The smallest difference of two readings, and what a reading costs, in nanoseconds.
+// The smallest difference of two readings, and the cost of a reading, in nanoseconds.
 std::pair<double, double> clock_step() {
   constexpr int kReadings = 20'000;
   double step = 1e9;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this machine is, and where threads run on it.
+// Description of this machine, and placement of threads on it.
 #pragma once
 
 #include <sched.h>
@@ -17,13 +17,13 @@ struct Machine {
 };
 Machine describe_machine();
 
-// How much more work two threads do than one, in the same time: 2 on a quiet machine. 20 ms.
+// The work of two threads relative to one, in the same time: 2 on a quiet machine. 20 ms.
 double two_thread_scaling();
 
-// The first `count` cores this process may use. Throws Unavailable where it has fewer.
+// The first `count` cores this process may use. Throws Unavailable if it has fewer.
 std::vector<int> cores(int count);
 
-// Keeps the calling thread on one core.
+// Pins the calling thread to one core.
 class Pin {
  public:
   explicit Pin(int core);
@@ -35,7 +35,7 @@ class Pin {
   cpu_set_t before_;
 };
 
-// The threads of this process that have this name, and moving one.
+// The threads of this process with this name, and moving one of them.
 std::vector<pid_t> threads_named(const std::string& name);
 void pin_thread(pid_t thread, int core);
 

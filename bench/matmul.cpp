@@ -52,7 +52,7 @@ struct Product {
     bool right = true;
     for (std::size_t i = 0; i < kElements; ++i) {
       const double error = std::fabs(double{floats(c)[i]} - wanted[i]);
-      right &= error <= (kSize + 1) * 0x1p-24 * magnitude[i];  // a NaN is not
+      right &= error <= (kSize + 1) * 0x1p-24 * magnitude[i];  // false for a NaN
     }
     verify(right, "matrix product");
     return sample;
@@ -74,7 +74,7 @@ struct Product {
   std::vector<double> magnitude = std::vector<double>(kElements);
 };
 
-// `core`: the one that all threads stay on, or -1.
+// `core`: the core of all threads, or -1.
 Arms product_row(int core) {
   const auto state =
       std::make_shared<Product>(core < 0 ? World::open_all_cores() : World::open_device(core));

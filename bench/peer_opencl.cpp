@@ -115,7 +115,7 @@ class ClDevice final : public OpenCl {
   Owned<cl_event, clReleaseEvent> gate_;
 };
 
-// True if it works from end to end.
+// True if the device works from end to end.
 bool probe() {
   const pid_t child = fork();
   if (child < 0) return false;

@@ -8,7 +8,7 @@
 namespace halyard::bench {
 namespace {
 
-// One thread: for a chain it is OpenMP's best, and an idle team would spin into the other arms.
+// One thread: for a chain it is OpenMP's best, and an idle team would spin during the other arms.
 std::function<void()> task_chain(std::span<const Call> calls) {
   return [calls] {
     int link = 0;
@@ -23,8 +23,8 @@ std::function<void()> task_chain(std::span<const Call> calls) {
   };
 }
 
-// Tasks that count their predecessors themselves, which is faster than depend. One successor that
-// is ready runs at once.
+// Tasks that count their own predecessors, which is faster than depend. One ready successor runs at
+// once.
 struct Tasks {
   explicit Tasks(const Dag& of) : dag(of), pending(of.calls.size()) {}
   void run(std::uint32_t node) {
@@ -64,7 +64,7 @@ std::function<void()> task_dag(const Dag& dag) {
 #pragma omp task firstprivate(i)
       tasks->run(i);
     }
-    omp_pause_resource_all(omp_pause_soft);  // ends the team, which would spin on
+    omp_pause_resource_all(omp_pause_soft);  // ends the team, which would spin otherwise
   };
 }
 
@@ -84,7 +84,7 @@ void openmp_copy(float* a, const float* b, std::size_t count) {
 
 void openmp_groups(const Call& call, std::size_t count, Schedule schedule) {
   const auto run = [&](std::size_t group) {
-    const hcq::Workgroup at{{group, 0, 0}, {count, 1, 1}};
+    const Workgroup at{{group, 0, 0}, {count, 1, 1}};
     call.kernel(&at, call.buffers, call.constants);
   };
   switch (schedule) {

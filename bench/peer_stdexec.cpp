@@ -16,7 +16,7 @@ struct Receiver {
   std::uint32_t* x;
 };
 
-// Each tree is made, connected and started; none of them leaves this thread.
+// Builds, connects and starts each tree on this thread.
 template <class Tree>
 std::uint32_t run(std::uint64_t trees, std::uint32_t x, Tree tree) {
   for (std::uint64_t i = 0; i < trees; ++i) {

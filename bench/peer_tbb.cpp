@@ -72,7 +72,7 @@ std::function<void()> flow_dag(const Dag& dag) {
   };
 }
 
-// Tasks that count their predecessors. One successor that is ready runs at once.
+// Tasks that count their predecessors. One ready successor runs at once.
 struct Tasks {
   explicit Tasks(const Dag& of) : dag(of), pending(of.calls.size()) {}
   void run(std::uint32_t node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Halyard is compared with. Each peer is in the build only if its library was found.
+// The peers that Halyard is compared with. A peer is part of the build only if its library was
+// found.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@
 
 namespace halyard::bench {
 
-// A kernel with its arguments, ready to be called.
+// A kernel with its arguments, ready to call.
 struct Call {
   hcq::Kernel kernel;
   void* const* buffers;
   const void* constants;
 
   void operator()() const {
-    static constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+    static constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
     kernel(&kOnly, buffers, constants);
   }
 };
 
-// Calls, of which each follows some that stand before it.
+// Calls, each of which follows some earlier ones.
 struct Dag {
   std::vector<Call> calls;
   std::vector<std::vector<std::uint32_t>> after;   // of each call, those it follows
@@ -36,20 +37,21 @@ struct Dag {
 // A scheduler of tasks.
 struct TaskPeer {
   std::string name;
-  // Starts `count` tasks that do `call` in no order, waits for them, and returns the nanoseconds
-  // that each start took. Empty where the peer has no such operation.
+  // Starts `count` unordered tasks that run `call`, waits for them, and returns the nanoseconds per
+  // start. Empty if the peer has no such operation.
   std::function<double(const Call& call, std::uint64_t count)> spawn;
-  // Makes a chain of the calls, each after the one before; the result runs it once. `calls` stay.
+  // Builds a chain of the calls, each after the previous one; the result runs it once. `calls` must
+  // outlive it.
   std::function<std::function<void()>(std::span<const Call> calls)> chain;
-  // The same with any graph, on as many threads as there are cores. `dag` stays.
+  // The same for any graph, on one thread per core. `dag` must outlive it.
   std::function<std::function<void()>(const Dag& dag)> dag{};
 };
 std::vector<TaskPeer> tbb_peers();
 std::vector<TaskPeer> openmp_peers();
 std::vector<TaskPeer> taskflow_peers();
 
-// Trees of eight steps (steps.h) on one thread, each from what the one before gave, beginning with
-// x; the last one's is the result.
+// Trees of eight steps (steps.h) on one thread, each from the result of the previous one, beginning
+// with x; returns the last result.
 struct ComposePeers {
   std::string name;
   using Run = std::uint32_t (*)(std::uint64_t trees, std::uint32_t x);
@@ -57,8 +59,8 @@ struct ComposePeers {
 };
 ComposePeers stdexec_peers();  // in the build where HALYARD_BENCH_STDEXEC is defined
 
-// Loops over all cores by OpenMP; in the build where HALYARD_BENCH_OPENMP is defined. Their team
-// spins for milliseconds after the end.
+// OpenMP loops over all cores; defined if HALYARD_BENCH_OPENMP is. The team spins for milliseconds
+// after the end.
 void openmp_triad(float* a, const float* b, const float* c, float scale, std::size_t count);
 void openmp_copy(float* a, const float* b, std::size_t count);
 // Groups 0 to count - 1 of a kernel.
@@ -77,8 +79,8 @@ class OpenCl {
   virtual void open_gate() = 0;
   virtual std::uint32_t counter() = 0;
 };
-// Null with the reason in `problem`. First tries it in a child process, for half a minute at most:
-// an OpenCL installation that crashes or hangs is an absent peer. Call it before there are threads.
+// Null with the reason in `problem`. Probes it in a child process first, for at most half a minute:
+// an OpenCL installation that crashes or hangs counts as absent. Call it before starting threads.
 std::unique_ptr<OpenCl> open_opencl(std::string& problem);
 
 }  // namespace halyard::bench

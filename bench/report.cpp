@@ -21,7 +21,7 @@ std::string time_text(double nanoseconds) {
   return fmt::format("{:.2f} ms", nanoseconds / 1e6);
 }
 
-// The digits that tell it from its bound.
+// Enough digits to distinguish it from its bound.
 std::string number_text(double value) {
   return value != 0 && value < 0.01 ? fmt::format("{:.5f}", value) : fmt::format("{:.2f}", value);
 }

@@ -13,10 +13,10 @@ namespace halyard::bench {
 
 std::string table_head();
 std::string table_line(const RowResult& row);
-// All arms and metrics of a row, for the reader who wants to know more.
+// All arms and metrics of a row.
 std::string details(const RowResult& row);
 
-// Everything, with the raw samples. Throws when the file cannot be written.
+// Writes everything, with the raw samples. Throws if the file cannot be written.
 void write_json(const std::string& path, const Machine& machine,
                 const std::vector<RowResult>& rows);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the rows of B8.compose compute, by whatever composes it.
+// The steps of the rows of B8.compose, the same for all peers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ T opaque(T value) {
   return value;
 }
 
-// The steps differ by nothing that the compiler can fold into fewer.
+// The steps differ, so that the compiler cannot fold them into fewer.
 struct Step {
   std::uint32_t operator()(std::uint32_t x) const { return opaque(x) * 3 + 1; }
 };

@@ -62,7 +62,7 @@ World::World(bool quick) : quick_(quick) {
   // Pools start their threads with their first work.
   std::uint32_t sum = 0;
   void* const buffers[] = {&sum};
-  const Call call{[](const hcq::Workgroup*, void* const*, const void*) {}, buffers, nullptr};
+  const Call call{[](const Workgroup*, void* const*, const void*) {}, buffers, nullptr};
   for (const TaskPeer& peer : task_peers_) {
     if (peer.spawn) (void)peer.spawn(call, 1000);
   }
@@ -91,7 +91,7 @@ hal::Executable World::load(const hal::Device& device, std::string_view file) {
 hal::Device World::open_device(int core) {
   const std::vector<pid_t> before = threads_named(kWorkerName);
   hal::Device device = hal::open(kDevice).value();
-  // A thread takes its name some time after it has started.
+  // A thread sets its name some time after it has started.
   for (const auto end = Clock::now() + std::chrono::seconds(5); Clock::now() < end;) {
     for (const pid_t thread : threads_named(kWorkerName)) {
       if (std::find(before.begin(), before.end(), thread) != before.end()) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What rows share: a device, the benchmark kernels, the peers.
+// Shared by all rows: a device, the benchmark kernels, the peers.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace halyard::bench {
 
 class World {
  public:
-  // Starts the peers and their threads, before any row pins anything. `quick`: shorter turns.
+  // Starts the peers and their threads, before any row pins anything. `quick`: shorter repetitions.
   explicit World(bool quick);
 
-  // `full` operations of a turn, or a part of them where the run is to be quick.
+  // `full` operations per repetition, or fewer in a quick run.
   int turns(int full) const noexcept { return quick_ ? (full + 3) / 4 : full; }
 
   // One worker thread, not pinned.
   const hal::Device& device() const noexcept { return device_; }
-  // A device of its own, whose worker stays on that core.
+  // A separate device, whose worker stays on that core.
   static hal::Device open_device(int core);
 
-  // A device whose workers and waiting host thread make as many threads as this process has cores.
+  // A device whose workers and waiting host thread are as many threads as this process has cores.
   static hal::Device open_all_cores();
-  // A file of kernels that is built beside the program, for that device.
+  // Loads a kernel file that was built beside the program, for that device.
   static hal::Executable load(const hal::Device& device, std::string_view file);
 
   // A kernel of bench.hyx, and the machine code that `device()` runs for it.
@@ -39,7 +39,7 @@ class World {
 
   OpenCl* opencl() noexcept { return opencl_.get(); }
   const std::vector<TaskPeer>& task_peers() const noexcept { return task_peers_; }
-  // "TBB, PoCL", or what is missing.
+  // "TBB, PoCL", or the missing ones.
   const std::string& peers_text() const noexcept { return peers_text_; }
 
  private:
@@ -52,7 +52,7 @@ class World {
   std::string kernels_problem_;
 };
 
-// Memory of a device that the host sees, as 32-bit words, from zero on.
+// Memory of a device that the host can access, as 32-bit words, initially zero.
 class Words {
  public:
   Words(const hal::Device& device, std::size_t count);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What `cmake --install` puts under a prefix: the library, its headers, the halyard command, compiled
-# kernels, and the packages for CMake and pkg-config. All paths inside are relative: the prefix may be moved.
+# The files that `cmake --install` places under a prefix: the library, its headers, the halyard command, compiled
+# kernels, and the packages for CMake and pkg-config. All paths inside are relative, so the prefix can be moved.
 
 option(HALYARD_INSTALL "Install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NOT HALYARD_INSTALL)
@@ -13,7 +13,7 @@ install(TARGETS halyard EXPORT halyard
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-set(absent "")  # what only a driver that is not in this build defines
+set(absent "")  # defined by drivers that are not in this build
 if(NOT HALYARD_DRIVER_CPU)
   set(absent REGEX "/halyard/hcq/cpu[.]h$" EXCLUDE)
 endif()
@@ -41,7 +41,7 @@ install(FILES ${PROJECT_BINARY_DIR}/halyard-config.cmake
               ${CMAKE_CURRENT_LIST_DIR}/HalyardKernels.cmake
         DESTINATION ${package_dir} OPTIONAL)
 
-# The link line of a static library names its dependencies, a shared one brings them itself.
+# The link line of a static library names its dependencies; a shared library links them itself.
 if(BUILD_SHARED_LIBS)
   set(pc_dependencies "")
 else()

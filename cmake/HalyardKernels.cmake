@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # halyard_add_kernels(<target> <file>... [TARGETS <name>...] [MANIFEST <file.json>])
 #
-# Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as
-# part of building <target>; if there is no such target, it becomes one, built by default. TARGETS
-# are targets of the kernel compiler, as in `halyard compile --target`; without them it chooses.
-# MANIFEST says what is to be known of the kernels of the files that are no .hyk.
+# Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as part of building
+# <target>. Creates <target>, built by default, if it does not exist. TARGETS are targets of the kernel compiler, as in
+# `halyard compile --target`; its default without them. MANIFEST describes the kernels of files other than .hyk.
 #
-# The files go to the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels
-# if that is set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target>
-# lists their paths. A kernel file is compiled again when it, a file that it includes, or the
-# compiler has changed; with HALYARD_KERNELS_ONCE, not for the compiler.
+# The results are in the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels if that is
+# set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target> lists their paths. A kernel
+# file is compiled again if it, a file that it includes, or the compiler has changed; with HALYARD_KERNELS_ONCE, not
+# for the compiler.
 
 function(halyard_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" MANIFEST TARGETS)
@@ -60,7 +59,7 @@ function(halyard_add_kernels target)
   endforeach()
 
   if(TARGET ${target})
-    # A name of its own for each call, short however many files it has.
+    # A unique name for each call, short for any number of files.
     string(MD5 files "${outputs}")
     string(SUBSTRING ${files} 0 8 files)
     set(step ${target}_kernels_${files})

@@ -10,7 +10,7 @@ set(sanitizer_link_options)
 if(HALYARD_SANITIZE)
   set(sanitizer_link_options -fsanitize=${HALYARD_SANITIZE})
 endif()
-# Clang's ThreadSanitizer, linked statically, lets no program replace operator new, as some tests do.
+# Clang's ThreadSanitizer, if linked statically, keeps tests from replacing operator new.
 if(HALYARD_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   execute_process(
     COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libclang_rt.tsan-${CMAKE_SYSTEM_PROCESSOR}.so
@@ -19,17 +19,17 @@ if(HALYARD_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   list(APPEND sanitizer_link_options -shared-libsan LINKER:-rpath,${runtime})
 endif()
 
-# What is being worked on, or planted a fault in, is compiled one source at a time.
-option(HALYARD_UNITY_LIBRARY "Where CMAKE_UNITY_BUILD is on, of the library's sources too" ON)
+# Off while sources of the library change often: edited ones, or those with a planted fault.
+option(HALYARD_UNITY_LIBRARY "Apply CMAKE_UNITY_BUILD to the library's sources too" ON)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-subobject-linkage)  # g++ takes an included source for a header
+  add_compile_options(-Wno-subobject-linkage)  # g++ treats an included source as a header
 endif()
-option(HALYARD_PRECOMPILE "What the library's sources include of others is compiled once" OFF)
-# A process costs more than most cases, the more under a sanitizer.
-option(HALYARD_TEST_PROGRAMS "ctest runs programs of tests, not each case in a process" OFF)
+option(HALYARD_PRECOMPILE "Precompile the headers that the library's sources include" OFF)
+# Starting a process takes longer than most cases, especially with a sanitizer.
+option(HALYARD_TEST_PROGRAMS "ctest runs whole test programs, not each case in a process" OFF)
 
-# Warnings, sanitizers, C++23: every target of this project, public or not. __FILE__ starts at the
-# root: ccache knows a source, in a unity build too, that it compiled in another folder.
+# Warnings, sanitizers, C++23, for every target of this project, public or not. __FILE__ is relative to the root, so
+# that ccache recognizes a source that was compiled in another folder, also in a unity build.
 function(halyard_common_options target)
   set_target_properties(${target} PROPERTIES CXX_STANDARD 23 CXX_STANDARD_REQUIRED ON
                         CXX_EXTENSIONS OFF)
@@ -54,7 +54,7 @@ function(halyard_library_options target)
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
-  # What is neither exported nor called is left out, by whoever links it.
+  # Lets the linker drop functions that are neither exported nor called.
   target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
   if(BUILD_SHARED_LIBS)
     target_link_options(${target} PRIVATE LINKER:--gc-sections)
@@ -74,13 +74,13 @@ function(halyard_library_options target)
       PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC Threads::Threads
                         PRIVATE ${CMAKE_DL_LIBS})
-  # Headers alone: base/format.cpp holds what the library needs of fmt.
+  # Headers only: base/format.cpp contains the parts of fmt that the library needs.
   target_include_directories(${target} SYSTEM PRIVATE
     $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 endfunction()
 
-# Thousands of expectations, nothing to be fast at: optimising them takes minutes. g++ hardly gains
-# by -O0, and warns of less; clang takes half the time.
+# For sources with thousands of expectations, where optimisation takes minutes and gains nothing. With -O0 g++ gains
+# little and warns of less; clang takes half the time.
 function(halyard_expectation_options target)
   if(HALYARD_SANITIZE OR CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE -O0)
@@ -89,15 +89,15 @@ function(halyard_expectation_options target)
   endif()
 endfunction()
 
-# Sources that read a command line with CLI11, whose header is all of its code: optimising it takes
-# ten to twenty seconds a source.
+# For sources that parse a command line with CLI11, a header-only library: optimisation takes ten to twenty seconds a
+# source.
 function(halyard_command_line_sources)
   set_source_files_properties(${ARGV} PROPERTIES COMPILE_OPTIONS -O0)
 endfunction()
 
-# halyard_test_cases(NAME [PREFIX of its tests' names] [SHARDS n] [PROPERTIES of its tests...]): the
-# cases of a GoogleTest program, each found by ctest and run in a process of its own; or the program,
-# in as many shards, where HALYARD_TEST_PROGRAMS is on.
+# halyard_test_cases(NAME [PREFIX of its tests' names] [SHARDS n] [PROPERTIES of its tests...]): registers the cases of
+# a GoogleTest program with ctest, each in its own process. With HALYARD_TEST_PROGRAMS on it registers the program
+# instead, in this many shards.
 function(halyard_test_cases name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS" PROPERTIES)
   if(NOT HALYARD_TEST_PROGRAMS)
@@ -118,8 +118,8 @@ function(halyard_test_cases name)
   endforeach()
 endfunction()
 
-# halyard_test(NAME sources... [LIBRARY instead of halyard] [what halyard_test_cases takes]): a
-# GoogleTest program, build/<preset>/bin/NAME.
+# halyard_test(NAME sources... [LIBRARY instead of halyard] [arguments of halyard_test_cases]): adds a GoogleTest
+# program, build/<preset>/bin/NAME.
 function(halyard_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;SHARDS;LIBRARY" PROPERTIES)
   if(NOT arg_LIBRARY)

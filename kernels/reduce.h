@@ -5,7 +5,7 @@
 #include <halyard/kernel.h>
 
 #define ITEMS 256
-#define EACH 16  // elements of one item
+#define EACH 16  // elements per item
 
 #define REDUCE(name, T, nothing, COMBINE)                                                   \
   HY_KERNEL(name, ITEMS, 1, 1, HY_IN(T, x), HY_OUT(T, y), HY_SCALAR(uint, n),               \
@@ -67,7 +67,7 @@
     const hy_index matrix = HY_GX / blocks;                                                 \
     const hy_index column = HY_GX % blocks * ITEMS;                                         \
     const hy_index first = matrix * rows * columns + column;                                \
-    const hy_index width = columns - column; /* or more than there are items */             \
+    const hy_index width = columns - column; /* may exceed the number of items */           \
     hy_index row = 0;                                                                       \
     HY_ITEMS { HY_MY(total) = nothing; }                                                    \
     for (; row + EACH <= rows; row += EACH) {                                               \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Sourced by the scripts beside it: goes to the root of the repository and runs steps.
+# Sourced by the other scripts: changes to the root of the repository and defines functions that run steps.
 # shellcheck shell=bash
 set -u
 
@@ -14,8 +14,8 @@ usage() {
   sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" | grep -v '^shellcheck\|^SPDX-'
 }
 
-# split_options PROGRAM ARGUMENT...: --no-install goes to the array `setup`, the rest to `options`.
-# --help prints the script's text, then the program's where that is built.
+# split_options PROGRAM ARGUMENT...: puts --no-install into the array `setup`, the rest into `options`. --help prints
+# the script's text, then that of the program if it is built.
 split_options() {
   local program=$1 option
   shift
@@ -33,8 +33,8 @@ split_options() {
   done
 }
 
-# step NAME LOG COMMAND...: one line with the time it took. Where it fails, also what $excerpt (a
-# command; by default the last lines) takes from the log.
+# step NAME LOG COMMAND...: runs a command and prints one line with its time. If it fails, also prints the excerpt of
+# the log that $excerpt selects (a command; by default the last lines).
 step() {
   local name=$1 log=$logs/$2.log began=${EPOCHREALTIME//[!0-9]/} status tenths verdict=''
   shift 2
@@ -49,13 +49,13 @@ step() {
   return "$status"
 }
 
-# ccache where there is one; call it when setup is done. Paths below the root are hashed relative to
-# it, so that a second clone finds what the first one compiled.
+# Uses ccache if it is installed; call it after setup. Hashes paths below the root relative to it, so that a second
+# clone reuses the results of the first one.
 use_ccache() {
   command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
-  export CCACHE_SLOPPINESS=pch_defines,time_macros  # else it keeps nothing that has precompiled headers
+  export CCACHE_SLOPPINESS=pch_defines,time_macros  # otherwise it caches nothing with precompiled headers
 }
 
 # configure PRESET [ARGUMENT...]
@@ -63,7 +63,7 @@ configure() {
   step "$1: configure" "$1-configure" cmake --preset "$@"
 }
 
-# build PRESET [TARGET...]: everything where no target is named.
+# build PRESET [TARGET...]: builds everything if no target is named.
 build() {
   local preset=$1 targets=()
   shift

@@ -22,7 +22,7 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kMax : product;
 }
 
-// The whole of `text` as a number.
+// Parses the whole of `text` as a number.
 template <class T>
 std::errc parse_number(std::string_view text, T& value) {
   const char* const end = text.data() + text.size();
@@ -57,7 +57,7 @@ Result<hal::Grid::Extent> parse_extent(std::string_view option, std::string_view
   return extent;
 }
 
-// A constant or binding of the kernel, and what the command line gives for it.
+// A constant or binding of the kernel, and its value on the command line.
 struct Parameter {
   std::string_view option;
   std::string_view name;
@@ -109,7 +109,7 @@ std::vector<Parameter> parameters_of(const hal::Function& function) {
   return parameters;
 }
 
-// What --tile says of the bindings.
+// Reads the tiles of --tile for the bindings.
 Status parse_tiles(const RunOptions& options, std::string_view kernel,
                    std::vector<BoundArray>& arrays) {
   for (const std::string& text : options.tiles) {
@@ -123,7 +123,7 @@ Status parse_tiles(const RunOptions& options, std::string_view kernel,
         arrays, [&](const BoundArray& array) { return array.binding.name == name; });
     if (found == arrays.end() || !chooses_tile(found->binding)) {
       return error(StatusCode::kInvalidArgument,
-                   "kernel {}: --tile {}: {} is no tensor whose tile "
+                   "kernel {}: --tile {}: {} is not a tensor whose tile "
                    "the launch chooses",
                    kernel, text, name);
     }
@@ -216,7 +216,7 @@ std::pair<std::string, std::string_view> split_file(std::string_view text) {
   return {std::string(text.substr(0, colon)), text.substr(colon + 1)};
 }
 
-// NumPy's order: the fastest dimension last. As many dimensions as the launch uses.
+// NumPy's order, the fastest dimension last, with as many dimensions as the launch uses.
 std::vector<std::uint64_t> shape_of(const hal::Grid::Extent& items) {
   if (items.z != 1) return {items.z, items.y, items.x};
   if (items.y != 1) return {items.y, items.x};
@@ -238,7 +238,7 @@ Result<BoundArray> parse_array(const hal::BindingInfo& binding, std::string_view
     if (file.size() != value.size()) {
       auto lengths = parse_lengths(shape);
       if (!lengths || lengths->size() > kMaxNpyDimensions) {
-        return error(StatusCode::kInvalidArgument, "--out {}: '{}' is no shape, such as 64,10",
+        return error(StatusCode::kInvalidArgument, "--out {}: '{}' is not a shape, such as 64,10",
                      binding.name, shape);
       }
       array.shape = *std::move(lengths);
@@ -331,8 +331,8 @@ Result<Arguments> parse_arguments(const RunOptions& options, const hal::Function
     const std::size_t count = array.size / size_of(binding.element);
     if (coverage.grid.items.given && binding.rank == 0 && count < items) {
       return error(StatusCode::kInvalidArgument,
-                   "binding {}: {} elements for {} items; a kernel that does not index it by item "
-                   "is launched with --groups",
+                   "binding {}: {} elements for {} items; launch a kernel that does not index it "
+                   "by item with --groups",
                    binding.name, count, options.items);
     }
     if (!array.output.empty() && !outputs.insert(array.output).second) {

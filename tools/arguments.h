@@ -18,22 +18,23 @@
 
 namespace halyard::inline v0::tools {
 
-// What a launch covers.
+// The extent of a launch.
 struct Coverage {
-  hal::Grid grid;  // not given: the tensors say it
+  hal::Grid grid;  // empty: the tensors determine it
   hal::Grid::Extent groups;
-  // As --items gives them, or the items of all groups; 2^64-1 stands for that many or more.
+  // The items of --items, or of all groups of --groups; 2^64-1 stands for that many or more.
   hal::Grid::Extent items;
 };
 
-// Of exactly one of options.items and options.groups; of a kernel with tensor parameters also of
-// none. kInvalidArgument, also for zeros: a launch without items would write no result.
+// Takes exactly one of options.items and options.groups, or none for a kernel with tensor
+// parameters. Errors: kInvalidArgument, also for zeros: a launch without items would write no
+// result.
 Result<Coverage> parse_coverage(const RunOptions& options, const hal::Function& function);
 
-// Coverage of so many workgroups.
+// The coverage of that many workgroups.
 Coverage cover_groups(const hal::Grid::Extent& groups, const hal::Function& function);
 
-// A binding with its contents before the launch and the file for those after it.
+// A binding with its contents before the launch and the file for its contents after it.
 struct BoundArray {
   hal::BindingInfo binding;
   std::vector<std::uint64_t> shape;
@@ -48,14 +49,17 @@ struct Arguments {
   std::vector<BoundArray> arrays;
 };
 
-// Reads the input files. Every binding and constant is given exactly once, with the option that its
-// access asks for, and has the kernel's type. With --items every array has an element for each
-// item: that is what keeps a mistaken size from becoming an access beyond a buffer. Kernels that
-// index otherwise are launched with --groups, which leaves sizes to the caller. A tensor's sizes
-// are its array's, which fits or is refused as the launch is made.
+// Reads the input files. Every binding and constant is given exactly once, with the option for its
+// access, and has the kernel's type. With --items every array has one element per item, so that a
+// mistaken size cannot cause an access beyond a buffer. Kernels with other indexing are launched
+// with --groups, where the caller is responsible for the sizes. A tensor has the sizes of its
+// array, which the launch checks.
 //
-// kNotFound: a name that the kernel does not have, naming those it has. kInvalidArgument,
-// kOutOfRange: a value or a size. For files: as read_npy.
+// Errors:
+//   kNotFound         the kernel has no such name; the message lists its names
+//   kInvalidArgument  a wrong value
+//   kOutOfRange       a wrong size
+//   for files: those of read_npy
 Result<Arguments> parse_arguments(const RunOptions& options, const hal::Function& function,
                                   const Coverage& coverage);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The subcommands of `halyard`: what each is given, and the function that does it. main.cpp turns a
-// command line into these; the help texts there say what each option means.
+// The subcommands of `halyard`: the options of each, and its function. main.cpp parses a command
+// line into these; the help texts there describe the options.
 //
-// A command prints its result on stdout, as text or, with `json`, as one JSON object, and answers
-// the exit code: kDone, or kFailed where the result itself is bad news. A Status is printed by main
-// as one line on stderr (a compiler's diagnostics: as they are), with exit code kFailed.
+// A command prints its result on stdout, as text or, with `json`, as one JSON object. It returns
+// the exit code: kDone, or kFailed if the result itself is a failure. On an error main prints the
+// Status as one line on stderr (a compiler's diagnostics unchanged), with exit code kFailed.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@
 namespace halyard::inline v0::tools {
 
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;  // also for a command line that could not be understood
+inline constexpr int kFailed = 1;  // also for an invalid command line
 
 struct DevicesOptions {
-  std::string uri;  // empty: what this machine has
+  std::string uri;  // empty: all devices of this machine
   bool json = false;
 };
 Result<int> devices(const DevicesOptions& options);
 
-// Where compiled sources are kept. `folder` empty: the user's, if there is one and it can be used.
+// The cache of compiled sources. `folder` empty: the user's own, if there is a usable one.
 struct CacheOptions {
   std::string folder;
   bool off = false;
@@ -63,8 +63,8 @@ struct RunOptions {
   std::string file;  // .hyx, or the .hyk to compile first
   std::string kernel;
   std::string device = "cpu://";
-  std::string items;                      // "X[,Y[,Z]]"; this, the next, or of tensors neither
-  std::string groups;                     // the same
+  std::string items;                      // "X[,Y[,Z]]"; items or groups, or for tensors neither
+  std::string groups;                     // as items
   std::vector<std::string> args;          // "name=value"
   std::vector<std::string> ins;           // "name=in.npy"
   std::vector<std::string> inouts;        // "name=in.npy[:out.npy]"
@@ -81,13 +81,13 @@ struct TraceOptions {
   std::vector<std::string> program;  // with its arguments; at least one
   bool json = false;
 };
-// Answers the program's exit code; 128 and the signal if one ended it.
+// Returns the program's exit code; 128 + the signal if a signal ended it.
 Result<int> trace(const TraceOptions& options);
 
 struct VerifyOptions {
   std::string device = "cpu://";
   std::string filter = "*";
-  std::string exclusions;  // a file of them; empty: none but Halyard's own
+  std::string exclusions;  // path of a file; empty: Halyard's own only
   int repeat = 1;
   bool stress = false;
   bool all_modes = false;

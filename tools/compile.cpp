@@ -46,7 +46,7 @@ Result<int> compile(const CompileOptions& options) {
   std::string output = options.output;
   if (output.empty())
     output = fs::path(options.source).filename().replace_extension("hyx").string();
-  // A source named k.hyx would be replaced by what it compiles to.
+  // Otherwise a source named k.hyx would be replaced by its own result.
   std::error_code ignored;
   if (fs::equivalent(options.source, output, ignored)) {
     return error(StatusCode::kInvalidArgument, "{}: source and output are one file", output);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole files, in and out. Blocking; from any thread. Errors name the file and carry errno's name
-// for it: kNotFound, kPermissionDenied, kInvalidArgument (not a regular file), kResourceExhausted
-// (memory, disk full), kDataLoss (ends early), kUnavailable (all else).
+// Reads and writes whole files. Blocking; from any thread. Errors name the file and carry errno's
+// name for it: kNotFound, kPermissionDenied, kInvalidArgument (not a regular file),
+// kResourceExhausted (memory, disk full), kDataLoss (ends early), kUnavailable (all else).
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace halyard::inline v0::tools {
 
-// Of a regular file only: it never blocks on a pipe or a terminal.
+// Reads a regular file only: it never blocks on a pipe or a terminal.
 Result<std::vector<std::byte>> read_file(const std::string& path);
 
-// Writes the parts, one after the other. A regular file appears whole or not at all; it replaces
-// what had its name. Anything else that has the name already (a device, a link) is written to.
+// Writes the parts in order. A regular file is created or replaced whole, or not at all. If the
+// name exists and is anything else (a device, a link), writes to it.
 Status write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
 }  // namespace halyard::inline v0::tools

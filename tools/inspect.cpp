@@ -20,7 +20,7 @@ std::span<const std::uint32_t> static_tile(const kernel::BindingInfo& binding) {
   return {binding.tile.data(), binding.rank};
 }
 
-// As the constants are named that hold them.
+// The sizes by the names of their constants.
 std::array<std::string, 2> names_of(const kernel::KernelInfo& info,
                                     const kernel::EqualSizes& sizes) {
   return {fmt::format("{}.size{}", info.bindings[sizes.binding].name, sizes.dimension),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `halyard inspect --json` prints: of the kernels all that a manifest says of them, in its
-// form (compiler/manifest.h).
+// The output of `halyard inspect --json`. Its description of the kernels has the form of a manifest
+// (compiler/manifest.h).
 #pragma once
 
 #include "json.h"

@@ -11,7 +11,7 @@ namespace halyard::inline v0::tools {
 
 using Json = nlohmann::ordered_json;
 
-// File names may hold any bytes; those that are no UTF-8 come out as U+FFFD.
+// File names may hold any bytes; invalid UTF-8 becomes U+FFFD.
 inline void print_json(const Json& value) {
   fmt::print("{}\n", value.dump(2, ' ', false, Json::error_handler_t::replace));
 }

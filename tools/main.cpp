@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The halyard command: its command line, and how errors leave it.
+// The halyard command: its command line and its error messages.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 using Action = std::function<Result<int>()>;
 
-// A subcommand with its options; when a command line names it, `action` becomes `run` with them.
+// A subcommand with its options. If a command line names it, `action` becomes `run` with them.
 template <class Options>
 std::pair<CLI::App*, Options*> add(CLI::App& app, Action& action, const char* name,
                                    const char* about, Result<int> (*run)(const Options&)) {
@@ -36,30 +36,30 @@ std::pair<CLI::App*, Options*> add(CLI::App& app, Action& action, const char* na
   return {command, options.get()};
 }
 
-// An option that may be given many times, with one value each.
+// An option that may be repeated, with one value each.
 void add_list(CLI::App& command, const char* name, std::vector<std::string>& values,
               const char* form, const std::string& about) {
   command.add_option(name, values, about)->allow_extra_args(false)->take_all()->type_name(form);
 }
 
-// How a kernel source is compiled.
+// Options for compiling a kernel source.
 void add_source_options(CLI::App& command, std::vector<std::string>& include_dirs,
                         CacheOptions& cache) {
   add_list(command, "-I,--include", include_dirs, "DIR", "Directory of the kernel's own headers");
   auto* const folder =
       command
           .add_option("--cache-dir", cache.folder,
-                      "Where compiled sources are kept; default $HALYARD_CACHE_DIR, else "
+                      "Cache of compiled sources; default $HALYARD_CACHE_DIR, else "
                       "$XDG_CACHE_HOME/halyard, else ~/.cache/halyard")
           ->type_name("DIR");
-  command.add_flag("--no-cache", cache.off, "Compile whatever has been compiled before")
-      ->excludes(folder);
+  command.add_flag("--no-cache", cache.off, "Always compile")->excludes(folder);
 }
 
 void add_devices(CLI::App& app, Action& action) {
   const auto [command, options] =
       add(app, action, "devices", "List the devices of this machine", devices);
-  command->add_option("--uri", options->uri, "Open these instead and list them: cpu://?devices=2")
+  command
+      ->add_option("--uri", options->uri, "List the devices of this URI instead: cpu://?devices=2")
       ->type_name("URI");
 }
 
@@ -75,21 +75,19 @@ void add_compile(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "The .hyx file; default: k.hyk to ./k.hyx")
       ->type_name("FILE");
   command
-      ->add_option("--depfile", options->depfile,
-                   "Write here, as a Makefile's rule, which files the result depends on")
+      ->add_option("--depfile", options->depfile, "Write the dependencies here, as a Makefile rule")
       ->type_name("FILE");
-  std::string targets = "For this target; may be repeated. Of .hyk files:";
+  std::string targets = "Target; may be repeated. For .hyk files:";
   for (const std::string_view target : compiler::known_targets()) {
     targets.append(" ").append(target);
   }
   targets +=
-      ". Of .cu: ptx-sm_NN; of .cl: also hsaco-gfxN; of .comp: spirv-1.5; of .metal: msl-3.0";
+      ". For .cu: ptx-sm_NN; for .cl: also hsaco-gfxN; for .comp: spirv-1.5; for .metal: msl-3.0";
   add_list(*command, "--target", options->targets, "NAME", targets);
   command
-      ->add_option(
-          "--manifest", options->manifest,
-          "What is to be known of the kernels of a .cu, .cl, .comp or .metal file, as JSON; "
-          "see `halyard pack`")
+      ->add_option("--manifest", options->manifest,
+                   "Description of the kernels of a .cu, .cl, .comp or .metal file, as JSON; "
+                   "see `halyard pack`")
       ->type_name("FILE");
   add_source_options(*command, options->include_dirs, options->cache);
   command->add_option("-O", options->optimization, "Optimisation level, 0 to 3; default 3")
@@ -100,15 +98,14 @@ void add_compile(CLI::App& app, Action& action) {
 
 void add_inspect(CLI::App& app, Action& action) {
   const auto [command, options] =
-      add(app, action, "inspect", "Verify a .hyx file and show what it has", inspect);
+      add(app, action, "inspect", "Verify a .hyx file and show its contents", inspect);
   command->add_option("file", options->file, "The .hyx file")->required()->type_name("");
 }
 
 void add_pack(CLI::App& app, Action& action) {
   const auto [command, options] =
       add(app, action, "pack", "Put images of other compilers into a .hyx file", pack);
-  command
-      ->add_option("--manifest", options->manifest, "What is to be known of the kernels, as JSON")
+  command->add_option("--manifest", options->manifest, "Description of the kernels, as JSON")
       ->required()
       ->type_name("FILE");
   add_list(*command, "--image", options->images, "TARGET[:CONVENTION]=FILE",
@@ -118,7 +115,7 @@ void add_pack(CLI::App& app, Action& action) {
       ->required()
       ->type_name("FILE");
   command->footer(
-      "The manifest has the form that `halyard inspect --json` prints: the least is\n"
+      "The manifest has the form that `halyard inspect --json` prints; at least\n"
       "{\"kernels\": [{\"name\": \"k\", \"workgroup_size\": [64]}]}.\n"
       "Example: halyard pack --manifest k.json --image x86-64-v3=k.so -o k.hyx");
 }
@@ -131,14 +128,11 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("kernel", options->kernel, "The kernel's name")->required()->type_name("");
   command->add_option("--device", options->device, "Where to run it; default cpu://")
       ->type_name("URI");
-  auto* const items =
-      command
-          ->add_option("--items", options->items,
-                       "So many items, with an element of every array for each of them")
-          ->type_name("X[,Y[,Z]]");
-  command
-      ->add_option("--groups", options->groups,
-                   "Exactly so many workgroups, with arrays of any size")
+  auto* const items = command
+                          ->add_option("--items", options->items,
+                                       "Number of items; every array has an element for each")
+                          ->type_name("X[,Y[,Z]]");
+  command->add_option("--groups", options->groups, "Number of workgroups; arrays may have any size")
       ->type_name("X[,Y[,Z]]")
       ->excludes(items);
   add_list(*command, "--arg", options->args, "NAME=VALUE", "A constant");
@@ -148,11 +142,11 @@ void add_run(CLI::App& app, Action& action) {
   add_list(*command, "--out", options->outs, "NAME=FILE.npy[:SHAPE]",
            "A binding that it writes; SHAPE as 64,10, by default an element for each item");
   add_list(*command, "--tile", options->tiles, "NAME=LENGTHS",
-           "Of an output tensor whose tile the launch chooses: its extents, as 8,128");
+           "Tile extents, as 8,128, of an output tensor whose tile the launch chooses");
   add_source_options(*command, options->include_dirs, options->cache);
   command->footer(
-      "Every constant and binding that `halyard inspect` shows is given exactly once, save the\n"
-      "constants of tensors: those follow from the arrays, as does what to run.\n"
+      "Every constant and binding that `halyard inspect` shows is given exactly once, except\n"
+      "constants of tensors: the arrays determine those, and the number of workgroups.\n"
       "Example: halyard run k.hyx saxpy --items 4096 --arg a=2.0 --arg n=4096 --in x=x.npy "
       "--inout y=y.npy:z.npy");
 }
@@ -162,7 +156,7 @@ void add_trace(CLI::App& app, Action& action) {
       add(app, action, "trace", "Run a program and write its timeline, for ui.perfetto.dev", trace);
   command->add_option("-o,--output", options->output, "The timeline; default trace.json")
       ->type_name("FILE");
-  command->add_option("program", options->program, "The program and its arguments, behind --")
+  command->add_option("program", options->program, "The program and its arguments, after --")
       ->required()
       ->type_name("");
   command->footer(
@@ -173,18 +167,18 @@ void add_trace(CLI::App& app, Action& action) {
 #if HALYARD_HAS_VERIFY
 void add_verify(CLI::App& app, Action& action) {
   const auto [command, options] =
-      add(app, action, "verify", "Check a device against what Halyard promises", verify);
+      add(app, action, "verify", "Check a device against Halyard's contract", verify);
   command->add_option("--device", options->device, "The device; default cpu://")->type_name("URI");
   command->add_option("--filter", options->filter, "Only the cases that match: semaphore.*")
       ->type_name("GLOB");
-  command->add_option("--repeat", options->repeat, "Run each case so many times; default 1")
+  command->add_option("--repeat", options->repeat, "Number of runs of each case; default 1")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   command->add_flag("--stress", options->stress,
-                    "Longer: eight times the submissions where there are many, on four times the "
+                    "Eight times the submissions in cases that have many, on four times the "
                     "threads");
   command->add_flag("--all-modes", options->all_modes,
-                    "Again with other numbers of devices and workers, other placement and "
+                    "Also with other numbers of devices and workers, other placement and "
                     "priorities, and traced");
   command
       ->add_option("--exclusions", options->exclusions,
@@ -193,11 +187,11 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_flag("--list", options->list, "Name the cases and run none");
   command->footer(
       "A file of exclusions: [{\"driver\": \"cpu\", \"case\": \"event.*\", \"reason\": \"...\"}].\n"
-      "Which fact each case asserts is in docs/conformance.md.");
+      "docs/conformance.md has the fact that each case asserts.");
 }
 #endif
 
-// Where that cannot be written either, the exit code says it alone: fmt::print would throw.
+// If stderr cannot be written either, only the exit code reports it: fmt::print would throw.
 void complain(const std::string& text) {
   (void)std::fputs(("halyard: " + text + "\n").c_str(), stderr);
 }
@@ -243,19 +237,19 @@ int main(int argc, char** argv) {
   int code = kFailed;
   try {
     code = parse_and_run(argc, argv);
-    // All handles are gone. A device that does not close now is a defect of Halyard or of a driver.
+    // All handles are gone. A device that does not close now is a defect of Halyard or a driver.
     const Status status = hal::shutdown(std::chrono::seconds(60));
     if (!status.ok()) return report(status);
   } catch (const std::system_error& problem) {  // from fmt::print
     return report(Status(StatusCode::kUnavailable, problem.what()));
   } catch (const std::bad_alloc&) {
     return report(Status(StatusCode::kResourceExhausted, "no memory"));
-  } catch (const std::length_error&) {  // a size that no memory could hold
+  } catch (const std::length_error&) {  // a size that exceeds any memory
     return report(Status(StatusCode::kResourceExhausted, "no memory"));
   } catch (const std::exception& problem) {
     return report(Status(StatusCode::kInternal, problem.what()));
   }
-  // What could not be written is an error too: a full disk, a closed pipe.
+  // Output that cannot be written is an error too: a full disk, a closed pipe.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return report(Status(StatusCode::kUnavailable, "stdout: cannot write"));
   }
@@ -266,7 +260,7 @@ int main(int argc, char** argv) {
 }  // namespace halyard::inline v0::tools
 
 int main(int argc, char** argv) {
-  // What is too large for the limit of a file's size is an error here, and in the compiler.
+  // A write beyond the limit of a file's size is then an error, here and in the compiler.
   std::signal(SIGXFSZ, SIG_IGN);
   return halyard::tools::main(argc, argv);
 }

@@ -76,25 +76,25 @@ class HeaderParser {
     if (!take('{')) return damaged("no dict");
     while (!take('}')) {
       const auto key = string();
-      if (!key || !take(':')) return damaged("a key and ':' must stand here");
+      if (!key || !take(':')) return damaged("a key and ':' expected");
       if (*key == "descr" && !descr) {
         // A list describes the fields of a record.
         if (peek() == '[') return unsupported("elements are records");
         descr = string();
-        if (!descr) return damaged("'descr' is no string");
+        if (!descr) return damaged("'descr' is not a string");
       } else if (*key == "fortran_order" && !fortran_order) {
         fortran_order = boolean();
         if (!fortran_order) return damaged("'fortran_order' is neither True nor False");
       } else if (*key == "shape" && !shape) {
         shape = tuple();
-        if (!shape) return damaged("'shape' is no tuple of lengths");
+        if (!shape) return damaged("'shape' is not a tuple of lengths");
       } else {
-        return damaged("a second or an unknown key");
+        return damaged("a repeated or unknown key");
       }
-      if (!take(',') && peek() != '}') return damaged("',' or '}' must stand here");
+      if (!take(',') && peek() != '}') return damaged("',' or '}' expected");
     }
     skip_space();
-    if (at_ != text_.size()) return damaged("something follows the dict");
+    if (at_ != text_.size()) return damaged("text after the dict");
     if (!descr || !fortran_order || !shape) {
       return damaged("'descr', 'fortran_order' or 'shape' is missing");
     }
@@ -133,7 +133,7 @@ class HeaderParser {
     return true;
   }
 
-  // In either quotes. Nothing that we read has an escape in it.
+  // A string in either quotes. Valid headers have no escapes.
   std::optional<std::string_view> string() {
     const char quote = peek();
     if (quote != '\'' && quote != '"') return std::nullopt;
@@ -182,7 +182,7 @@ Result<std::size_t> npy_bytes(ElementType element, std::span<const std::uint64_t
   constexpr std::uint64_t kLimit = std::numeric_limits<std::int64_t>::max();
   std::uint64_t bytes = size_of(element);
   bool too_large = false;
-  // A zero anywhere makes the array empty, whatever stands beside it.
+  // A zero makes the array empty, whatever the other dimensions are.
   for (const std::uint64_t length : shape) {
     if (length == 0) return std::size_t{0};
     too_large = too_large || bytes > kLimit / length;
@@ -198,7 +198,7 @@ Result<std::size_t> npy_bytes(ElementType element, std::span<const std::uint64_t
 Result<NpyArray> parse_npy(std::vector<std::byte> file, std::string_view name) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic)) {
-    return error(StatusCode::kDataLoss, "{}: no .npy file: it does not begin with \\x93NUMPY",
+    return error(StatusCode::kDataLoss, "{}: not a .npy file: it does not begin with \\x93NUMPY",
                  name);
   }
   // Magic, version (major, minor), length of the header: 2 bytes in version 1, then 4.
@@ -206,7 +206,7 @@ Result<NpyArray> parse_npy(std::vector<std::byte> file, std::string_view name) {
   const unsigned version = text.size() < length_at ? 0 : std::to_integer<unsigned>(file[6]);
   const std::size_t length_size = version == 1 ? 2 : 4;
   if (text.size() < length_at + length_size) {
-    return error(StatusCode::kDataLoss, "{}: cut off after {} bytes, in the header", name,
+    return error(StatusCode::kDataLoss, "{}: truncated after {} bytes, in the header", name,
                  text.size());
   }
   if (version < 1 || version > 3) {
@@ -216,7 +216,7 @@ Result<NpyArray> parse_npy(std::vector<std::byte> file, std::string_view name) {
   std::memcpy(&length, text.data() + length_at, length_size);
   const std::size_t header_at = length_at + length_size;
   if (length > text.size() - header_at) {
-    return error(StatusCode::kDataLoss, "{}: cut off: its header has {} bytes, the file {} more",
+    return error(StatusCode::kDataLoss, "{}: truncated: its header has {} bytes, the file {} more",
                  name, length, text.size() - header_at);
   }
   const std::string_view header = text.substr(header_at, length);

@@ -3,10 +3,10 @@
 // NumPy's .npy files: one array each. Format: numpy.lib.format, versions 1 to 3.
 //
 // Element types: those of kernel::ElementType, little-endian, in C order (an array of at most one
-// dimension may call itself Fortran's). Contents are as foreign as a file can be: every length is
-// checked against the file's size before it is used, and nothing is allocated beyond that size.
+// dimension may be marked as Fortran order). The contents are not trusted: every length is checked
+// against the file's size before it is used, and no allocation exceeds that size.
 //
-// Reading and writing blocks on the file system. All functions may be called from any thread.
+// Reading and writing block on the file system. All functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ using kernel::ElementType;
 
 // NumPy's own limit.
 inline constexpr std::size_t kMaxNpyDimensions = 64;
-// Where NumPy starts an array's bytes: at a multiple of this.
+// NumPy aligns an array's bytes in the file to this.
 inline constexpr std::size_t kNpyAlignment = 64;
 
 struct NpyArray {
@@ -34,9 +34,9 @@ struct NpyArray {
   std::vector<std::uint64_t> shape;  // slowest dimension first; empty for a single value
   std::vector<std::byte> bytes;      // product of shape * size_of(element), in C order
 
-  // Elements, from the bytes.
+  // Number of elements.
   std::size_t count() const noexcept { return bytes.size() / size_of(element); }
-  // The bytes as T, which the caller has compared with `element`.
+  // The bytes as T; the caller has compared T with `element`.
   template <class T>
   std::span<const T> as() const noexcept {
     static_assert(std::is_arithmetic_v<T>);
@@ -49,26 +49,28 @@ struct NpyArray {
   }
 };
 
-// kOutOfRange if an array of this shape would have 2^63 bytes or more.
+// Errors: kOutOfRange if an array of this shape would have 2^63 bytes or more.
 Result<std::size_t> npy_bytes(ElementType element, std::span<const std::uint64_t> shape);
 
-// Errors name the file. kNotFound, kPermissionDenied, kInvalidArgument (not a regular file),
-// kUnavailable: as the system says. kDataLoss: no .npy file, or a damaged one: cut off, bytes left
-// over, a header that is not what the format says. kUnimplemented: a sound file whose element type,
-// byte order or Fortran order is not read here. kResourceExhausted: no memory for it.
+// Errors name the file:
+//   kNotFound, kPermissionDenied, kUnavailable  those of the system
+//   kInvalidArgument    not a regular file
+//   kDataLoss           not a .npy file, or a damaged one: truncated, too long, an invalid header
+//   kUnimplemented      an element type, byte order or Fortran order that is not supported
+//   kResourceExhausted  no memory
 Result<NpyArray> read_npy(const std::string& path);
 
-// The same for the bytes of a file; `name` stands for it in messages.
+// The same for the bytes of a file; `name` names it in messages.
 Result<NpyArray> parse_npy(std::vector<std::byte> file, std::string_view name);
 
-// What stands before the array's bytes in a file of version 1.0. kInvalidArgument, naming it
+// The header of a file of version 1.0, up to the array's bytes. Errors: kInvalidArgument, naming
 // `name`, if the bytes do not fill the shape.
 Result<std::string> npy_head(const NpyArray& array, std::string_view name);
 
-// Writes version 1.0. The file appears at once, in place of one that was there, or not at all, save
-// where `path` is a device or a link: that is written to. kInvalidArgument if the bytes do not fill
-// the shape; else as the system says: kNotFound (no such directory), kPermissionDenied,
-// kResourceExhausted (disk full), kUnavailable.
+// Writes version 1.0. Creates or replaces the file whole, or not at all; if `path` is a device or a
+// link, writes to it. Errors: kInvalidArgument if the bytes do not fill the shape; else those of
+// the system, such as kNotFound (no such directory), kPermissionDenied, kResourceExhausted (disk
+// full), kUnavailable.
 Status write_npy(const std::string& path, const NpyArray& array);
 
 }  // namespace halyard::inline v0::tools

@@ -26,7 +26,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Halyard's own for images of this target; empty if it has none.
+// Halyard's own convention for images of this target; empty if it has none.
 std::string_view convention_for(std::string_view target) {
   for (const auto& [family, convention] :
        {std::pair<std::string_view, std::string_view>("x86-64", kernel::kCpuConvention),
@@ -40,7 +40,7 @@ std::string_view convention_for(std::string_view target) {
   return {};
 }
 
-// Whether the image is what the manifest says, as far as images of this kind tell it.
+// Checks the image against the manifest, as far as images of this kind describe themselves.
 Status check_image(const compiler::Image& image, std::string_view file,
                    std::vector<compiler::Kernel>& kernels) {
   const std::string_view target = image.target;
@@ -52,7 +52,7 @@ Status check_image(const compiler::Image& image, std::string_view file,
     for (const compiler::Kernel& kernel : kernels) {
       if (kernel.dynamic_shared_bytes == 0) continue;
       return error(StatusCode::kUnimplemented,
-                   "{}: kernel {} has dynamic_shared_bytes, for which {} has no place", file,
+                   "{}: kernel {} has dynamic_shared_bytes, which {} cannot hold", file,
                    kernel.name, image.convention);
     }
     return kernel::CpuImage::check(std::as_bytes(std::span(image.bytes)), target, file);
@@ -100,7 +100,7 @@ Result<int> pack(const PackOptions& options) {
     contents.images.push_back(std::move(image));
   }
   const std::vector<std::byte> bytes = compiler::write_hyx(contents);
-  // Nobody gets a file that the loader would refuse.
+  // Never writes a file that the loader would refuse.
   HALYARD_RETURN_IF_ERROR(kernel::Hyx::parse(bytes, options.output).status());
   HALYARD_RETURN_IF_ERROR(write_file(options.output, {std::span(bytes)}));
   if (options.json) {

@@ -21,8 +21,8 @@ namespace {
 
 // ---- A kernel that faults ------------------------------------------------------------------
 
-// Kernels are native code: an index beyond a buffer, or a division by zero, is a signal. What the
-// handler writes is ready before the launch, since it may only call write and _exit.
+// Kernels are native code: an index beyond a buffer, or a division by zero, is a signal. The
+// message is formatted before the launch, since the handler may only call write and _exit.
 std::string fault_message;
 
 extern "C" void on_fault(int) {
@@ -57,14 +57,14 @@ Result<hal::Buffer> upload(const hal::Device& device, const BoundArray& array) {
   return buffer;
 }
 
-// A tensor is as large as its array.
+// A tensor has the shape of its array.
 hal::Argument argument_of(const BoundArray& array, const hal::Buffer& buffer) {
   if (array.binding.rank == 0) return buffer;
   return hal::Tensor{
       .memory = buffer, .sizes = hal::View<std::uint64_t>(array.shape), .tile = array.tile};
 }
 
-// From submission until it is seen to be complete.
+// Returns the time from submission until completion was seen.
 Result<Nanoseconds> launch_and_wait(const hal::Device& device, const hal::Function& function,
                                     const hal::Launch& launch) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore(0, "done"));
@@ -83,7 +83,7 @@ Status download(const BoundArray& array, const hal::Buffer& buffer) {
                    {array.binding.element, array.shape, {bytes.begin(), bytes.end()}});
 }
 
-// The kernels of options.file; a source is compiled for this device alone.
+// Loads the kernels of options.file. Compiles a source for this device only.
 Result<hal::Executable> load(const RunOptions& options, const hal::Device& device,
                              std::string& cache) {
   if (!options.file.ends_with(".hyk")) return device.load(options.file);
@@ -97,7 +97,7 @@ Result<hal::Executable> load(const RunOptions& options, const hal::Device& devic
   return device.load(source.bytes, options.file);
 }
 
-// ---- What is printed -----------------------------------------------------------------------
+// ---- Output ----------------------------------------------------------------------------------
 
 Json to_json(const hal::Grid::Extent& extent) { return {extent.x, extent.y, extent.z}; }
 
@@ -155,9 +155,10 @@ Result<int> run(const RunOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(hal::Launch launch,
                            hal::Launch::create(function, given, arguments.constants));
   if (!coverage.groups.given && !launch.grid().groups.given) {
-    return error(StatusCode::kInvalidArgument,
-                 "kernel {}: no tensor that it writes says how much to run; give --groups",
-                 function.name());
+    return error(
+        StatusCode::kInvalidArgument,
+        "kernel {}: it writes no tensor that determines the number of workgroups; add --groups",
+        function.name());
   }
   if (!coverage.groups.given) coverage = cover_groups(launch.grid().groups, function);
   launch.over(coverage.grid);

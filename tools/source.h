@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernel sources, compiled or taken from the cache: for `halyard compile` and `halyard run`.
+// Compiles kernel sources or takes them from the cache: for `halyard compile` and `halyard run`.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ struct CompiledSource {
   std::string cache;     // "hit", "stored", or why it was not stored
 };
 
-// `what.warnings` is not used. Errors: kInvalidArgument where the source is no text; those of
-// compiler::compile, and of a folder that was asked for by name and cannot be used. Where that is
-// the user's own folder it compiles without.
+// Ignores `what.warnings`. Errors: kInvalidArgument if the source is not text; those of
+// compiler::compile; those of a folder that options name. If the user's own folder cannot be used
+// it compiles without a cache.
 Result<CompiledSource> compile_source(compiler::CompileOptions what, const CacheOptions& cache);
 
 }  // namespace halyard::inline v0::tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// halyard trace: a program with HALYARD_PROFILE set, and then what its file says.
+// halyard trace: runs a program with HALYARD_PROFILE set, and then summarizes its trace file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kVariable = "HALYARD_PROFILE=";
 
-// Empty, so that what stands there afterwards is the program's.
+// Empties the file, so that afterwards its contents are the program's.
 Status make_empty(const std::string& path) {
   if (path.find("%p") != std::string::npos) {
     return error(StatusCode::kInvalidArgument, "--output {}: %p is for HALYARD_PROFILE", path);
@@ -41,7 +41,7 @@ Status make_empty(const std::string& path) {
   return {};
 }
 
-// The status that waitpid() gives. An interrupt is the program's, whose trace is then shown.
+// Returns the status of waitpid(). An interrupt ends only the program, whose trace is then shown.
 Result<int> run_traced(const std::string& program, const std::vector<std::string>& words,
                        const std::string& output) {
   std::string variable = fmt::format("{}{}", kVariable, output);
@@ -55,7 +55,7 @@ Result<int> run_traced(const std::string& program, const std::vector<std::string
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
 
-  // What this command ignores, the program does not.
+  // The program handles the signals that this command ignores.
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   sigset_t defaults;
@@ -93,10 +93,11 @@ Result<int> trace(const TraceOptions& options) {
 
   if (std::filesystem::file_size(output) == 0) {
     std::filesystem::remove(output);
-    fmt::print(stderr, "halyard: {} opened no device of Halyard: there is no trace\n", options.program[0]);
+    fmt::print(stderr, "halyard: {} opened no device of Halyard: there is no trace\n",
+               options.program[0]);
   } else {
     HALYARD_ASSIGN_OR_RETURN(const TraceSummary summary, summarize_trace(output));
-    // Standard output is the program's.
+    // Standard output belongs to the program.
     if (options.json) {
       print_json(to_json(summary, options.output));
     } else {
@@ -106,7 +107,7 @@ Result<int> trace(const TraceOptions& options) {
   if (WIFEXITED(state)) return WEXITSTATUS(state);
   fmt::print(stderr, "halyard: {} was ended by signal {} ({})\n", options.program[0],
              WTERMSIG(state), ::strsignal(WTERMSIG(state)));
-  return 128 + WTERMSIG(state);  // as shells say it
+  return 128 + WTERMSIG(state);  // as shells do
 }
 
 }  // namespace halyard::inline v0::tools

@@ -15,10 +15,10 @@
 namespace halyard::inline v0::tools {
 namespace {
 
-// The summary while it is being added up.
+// A summary in progress.
 struct Adding {
   TraceSummary summary;
-  std::map<int, std::string> rows;  // every thread_name
+  std::map<int, std::string> rows;  // thread names by row
   double first = std::numeric_limits<double>::max();
   double last = 0;
 
@@ -40,7 +40,7 @@ void Adding::add_slice(const Json& event, int row) {
   const std::string category = event.at("cat");
   const auto queue = summary.queues.find(row);
   if (queue != summary.queues.end()) {
-    // What runs for a submission is a slice, and its commands lie within it.
+    // A submission on a device is a slice, which contains the slices of its commands.
     if (category == "command") {
       ++queue->second.commands;
     } else {
@@ -109,7 +109,7 @@ Result<TraceSummary> summarize_trace(const std::string& path) {
       }
     } catch (const Json::exception&) {
     }
-    // The last line of a program that was killed may be there in part.
+    // The last line of a killed program may be incomplete.
     if (file.eof() || file.peek() == std::ifstream::traits_type::eof()) break;
     return error(StatusCode::kDataLoss, "{}:{}: not an event", path, number);
   }
@@ -134,9 +134,9 @@ std::string to_text(const TraceSummary& summary, const std::string& path) {
     text += fmt::format("    {:>10}  {}: {}\n", to_text(wait.duration), wait.thread, wait.what);
   }
   if (summary.dropped != 0) {
-    text += fmt::format("  {} events are missing: there was no room for them\n", summary.dropped);
+    text += fmt::format("  {} events are missing: the buffers were full\n", summary.dropped);
   }
-  if (!summary.whole) text += "  the program did not end by itself: its last moments are missing\n";
+  if (!summary.whole) text += "  the program was killed: its last moments are missing\n";
   return text;
 }
 

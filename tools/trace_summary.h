@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a trace file (trace/chrome_trace.h) says, in a few numbers.
+// Summary of a trace file (trace/chrome_trace.h) in a few numbers.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct TraceSummary {
     std::string name;
     std::uint64_t submissions = 0;
     std::uint64_t commands = 0;
-    double busy = 0;  // microseconds in which something of it ran
+    double busy = 0;  // microseconds in which part of it ran
   };
   struct Wait {
     double duration = 0;  // microseconds
@@ -36,8 +36,8 @@ struct TraceSummary {
   std::vector<Wait> longest_waits;                   // longest first
 };
 
-// Also of a file that lacks its end. kDataLoss: a line before the last is no event; kNotFound and
-// others: it cannot be read.
+// Accepts a file that lacks its end. Errors: kDataLoss if a line before the last is not an event;
+// kNotFound and others if the file cannot be read.
 Result<TraceSummary> summarize_trace(const std::string& path);
 
 std::string to_text(const TraceSummary& summary, const std::string& path);

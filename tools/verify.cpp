@@ -23,7 +23,7 @@
 namespace halyard::inline v0::tools {
 namespace {
 
-// What --stress multiplies by. The watchdog of every wait stays what it is.
+// The factor of --stress. The watchdog of every wait stays the same.
 constexpr std::uint32_t kStress = 8;
 constexpr std::size_t kMaxExclusionsBytes = std::size_t{1} << 20;
 
@@ -47,15 +47,16 @@ Result<std::vector<const Case*>> chosen(const std::string& filter) {
   return list;
 }
 
-// Of cases that share a body one counts: the others assert the same of something else. What a case
-// varies by itself is no other case anyhow.
+// Cases that share a body count once: the others assert the same for another parameter. Variation
+// within one case does not count.
 std::size_t count_distinct(const std::vector<const Case*>& cases) {
   std::set<std::uintptr_t> bodies;
   for (const Case* it : cases) bodies.insert(reinterpret_cast<std::uintptr_t>(it->run));
   return bodies.size();
 }
 
-// Halyard's own and those of the file, whose words they are: the document outlives them.
+// Halyard's own exclusions and those of the file. `document` owns their strings and must outlive
+// them.
 Result<std::vector<Exclusion>> read_exclusions(const std::string& path, Json& document) {
   std::vector<Exclusion> list(conformance::exclusions().begin(), conformance::exclusions().end());
   if (path.empty()) return list;
@@ -104,8 +105,8 @@ int list_cases(const std::vector<const Case*>& cases, std::span<const Exclusion>
   return kDone;
 }
 
-// A device that is not on this machine is the suite's to skip; a URI that means nothing here
-// would fail every case alike.
+// The suite skips a device that is not on this machine. A URI that is invalid here would fail every
+// case alike.
 Status check_device(const std::string& uri) {
   const auto devices = hal::open_all(uri);
   return devices.status().code() == StatusCode::kUnavailable ? Status() : devices.status();
@@ -113,7 +114,7 @@ Status check_device(const std::string& uri) {
 
 constexpr std::array<const char*, 3> kVerdicts = {"passed", "failed", "skipped"};
 
-// What the cases gave in one mode.
+// The results of the cases in one mode.
 struct Report {
   std::array<int, 3> counts{};  // by Verdict
   Json cases = Json::array();
@@ -131,7 +132,7 @@ void print(std::string_view verdict, std::string_view name, std::string_view mes
     fmt::print("        {}\n", line);
     message.remove_prefix(std::min(line.size() + 1, message.size()));
   }
-  // Whoever watches a pipe sees which case a run has come to.
+  // A reader of the pipe then sees the current case.
   std::fflush(stdout);
 }
 
@@ -163,7 +164,7 @@ Report run_here(const std::vector<const Case*>& list, const Mode& mode,
   return report;
 }
 
-// Whether a process traces is decided as it starts, so this is another one, of the same command.
+// A process decides at its start whether to trace, so this runs the same command in another one.
 Result<Report> run_traced(const Mode& mode, const VerifyOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const auto scratch, compiler::TemporaryDirectory::create());
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -197,14 +198,14 @@ Result<Report> run_traced(const Mode& mode, const VerifyOptions& options) {
   return report;
 }
 
-// Every mode, each with a line that says which one it was and what came of it.
+// Runs every mode, and prints a line with its name and result for each.
 Result<int> verify_modes(const std::vector<const Case*>& list, std::span<const Mode> modes,
                          std::span<const Exclusion> excluded, const VerifyOptions& options) {
   std::array<int, 3> total{};
   Json results = Json::array();
   for (const Mode& mode : modes) {
     const Status status = check_device(mode.options.uri);
-    if (status.code() == StatusCode::kUnimplemented) {  // such placement, on this machine
+    if (status.code() == StatusCode::kUnimplemented) {  // this machine has no such placement
       if (!options.json) fmt::print("halyard verify, {}: {}\n", mode.name, status.to_string());
       results.push_back({{"mode", mode.name}, {"unavailable", status.to_string()}});
       continue;

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// No step takes this long; a wait that does says who was to signal what.
+// Longer than any step; the error of a wait that times out names the missing signal.
 constexpr auto kStuck = 60s;
 
 hal::Buffer allocate_floats(const hal::Device& device, std::size_t count,
@@ -36,7 +36,7 @@ hal::BufferRange part_of(const hal::Buffer& parameters, Part part) {
   return {parameters, part.first * sizeof(float), part.count * sizeof(float)};
 }
 
-// Results on the way through the network, for `rows` rows.
+// Intermediate results of the network, for `rows` rows.
 struct Activations {
   Activations(const hal::Device& device, std::size_t rows)
       : sums(allocate_floats(device, rows * kHidden)),
@@ -48,7 +48,7 @@ struct Activations {
 hal::Tensor matrix(const hal::BindingRef& memory, std::uint64_t rows, std::uint64_t columns) {
   return {.memory = memory, .sizes = {rows, columns}};
 }
-// In tiles of whole rows, 32 of them.
+// In tiles of 32 whole rows.
 hal::Tensor in_rows(hal::Tensor matrix) {
   matrix.tile = {32, matrix.sizes[1]};
   return matrix;
@@ -79,8 +79,8 @@ void record_forward(hal::Recorder& recorder, const Kernels& kernels, std::uint32
   recorder.barrier();
 }
 
-// Forward and backward for the replica's rows of a batch. What differs from step to step are slots:
-// 0 the pixels, 1 the labels, 2 where the losses go.
+// Forward and backward pass for the replica's rows of a batch. Three slots change from step to
+// step: 0 the pixels, 1 the labels, 2 the destination of the losses.
 hal::CommandBuffer record_backward(const Replica& replica, std::size_t batch) {
   const Kernels& kernels = replica.kernels;
   const std::uint32_t rows = replica.rows;
@@ -92,7 +92,8 @@ hal::CommandBuffer record_backward(const Replica& replica, std::size_t batch) {
   const hal::Tensor d_logits = matrix(of_logits, rows, kClasses);
   const hal::Tensor d_hidden = matrix(of_hidden, rows, kHidden);
   const hal::Tensor d_sums = matrix(of_sums, rows, kHidden);
-  // Each row counts 1 / batch, whatever the share: the replicas' gradients add up to the mean.
+  // Each row counts 1 / batch in every replica, so the gradients of all replicas add up to the
+  // mean.
   const float scale = 1.0f / static_cast<float>(batch);
 
   hal::Recorder recorder(replica.device);
@@ -161,7 +162,7 @@ Trainer::Trainer(const Job& job) : schedule_(job.schedule) {
   reduce_ = record_reduce();
 }
 
-// Adds in the order of the devices, so that the result does not depend on who is faster.
+// Adds in the order of the devices, so that the result does not depend on their speed.
 hal::CommandBuffer Trainer::record_reduce() const {
   const Replica& first = replicas_.front();
   hal::Recorder recorder(first.device);

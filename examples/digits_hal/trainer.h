@@ -2,9 +2,9 @@
 //
 // Data-parallel training on several devices, ordered by timeline semaphores alone.
 //
-// Each arrow of a step (program.h) is a wait for `step` on some semaphore, so a value is the number
-// of a step, and one step's waits order all that the next step overwrites. Recorded once per
-// device, submitted in every step: backward (the forward pass included) and update.
+// Each arrow of a step (program.h) is a wait for `step` on a semaphore: a value is the number of a
+// step, and the waits of one step also order the overwrites of the next one. Backward (including
+// the forward pass) and update are recorded once per device and submitted in every step.
 #pragma once
 
 #include <halyard/halyard.h>
@@ -23,7 +23,7 @@ struct Kernels {
       sgd_update, add;
 };
 
-// One device with its share of the work.
+// A device and its share of the work.
 struct Replica {
   hal::Device device;
   hal::Queue compute, copies;
@@ -33,14 +33,14 @@ struct Replica {
   hal::Buffer pixels, labels;  // all training rows
   hal::Buffer parameters;
   hal::Buffer gradient;  // of this replica's rows
-  hal::Buffer inbox;     // on the first device: where `gradient` is sent to
+  hal::Buffer inbox;     // on the first device; receives `gradient`
   hal::Buffer total;     // the whole batch's gradient
   hal::Buffer losses;    // of every row this replica has seen
   hal::Mapping losses_view;
 
   hal::CommandBuffer backward, update;
-  // Reach `step` when that step's work of this kind is done. One per producer: a failure then names
-  // the device it came from.
+  // Reach `step` when that step's work of this kind is complete. One semaphore per producer, so
+  // that a failure names its device.
   hal::Semaphore has_gradient, has_sent, has_total, has_updated;
 };
 
@@ -49,15 +49,15 @@ class Trainer {
  public:
   explicit Trainer(const Job& job);
 
-  // Queues step 1, 2, ...; never blocks. `corrupt` sends something else than the gradient to the
-  // first device, to see that somebody notices.
+  // Queues step 1, 2, ...; never blocks. With `corrupt` it sends wrong data to the first device
+  // instead of the gradient, to check that the program detects it.
   void submit(std::uint64_t step, bool corrupt = false) const;
-  // Returns when `step` is done on all devices.
+  // Returns when `step` is complete on all devices.
   void wait(std::uint64_t step) const;
 
-  // After wait(step): the mean loss of that step's rows, before its update.
+  // The mean loss of that step's rows, before its update. Precondition: wait(step) has returned.
   double loss(std::uint64_t step) const;
-  // After wait() for the last step.
+  // Precondition: wait() for the last step has returned.
   std::vector<float> parameters() const;
   std::vector<float> logits(std::span<const float> pixels) const;
 

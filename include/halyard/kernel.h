@@ -1,48 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The kernel dialect: what a .hyk file is written in. C with macros, compiled once per target;
- * `halyard compile` includes this header by itself. Names that begin with hy_ or HY_ are taken.
+ * The language of .hyk files: C with macros, compiled once per target. `halyard compile` includes
+ * this header by itself. Names that begin with hy_ or HY_ are reserved.
  *
  *   HY_KERNEL(saxpy, 256, 1, 1, HY_IN(float, x), HY_INOUT(float, y),
  *             HY_SCALAR(float, a), HY_SCALAR(uint, n)) {
  *     HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = a * x[HY_GLOBAL_X] + y[HY_GLOBAL_X]; }
  *   }
  *
- * A kernel has a name, a workgroup size (1 to 1024 items) and at most 40 parameters and statements
- * on their sizes. Its body is the control flow of the whole group. What each item does stands in
- * blocks:
+ * A kernel has a name, a workgroup size (1 to 1024 items) and at most 40 list entries: parameters,
+ * and statements on their sizes. Its body is the control flow of the whole group. Blocks say what
+ * each item does:
  *
  *   HY_ITEMS { }              every item of the group, then a barrier of the group
  *   HY_ITEMS_BELOW(n) { }     the same, for the items with HY_GLOBAL_X < n
  *   HY_ITEMS_FIRST(n) { }     the same, for the items with HY_X < n
  *
- * Rules. `halyard compile` rejects what breaks the first five, and the last part of the sixth.
+ * Rules. `halyard compile` rejects a kernel that breaks one of the first five, or the last part of
+ * the sixth.
  *   1. No break, return or goto leaves a block; `continue` ends one item's part. Outside blocks
  *      there is no goto: the group's control flow is loops, if and switch.
- *   2. Blocks do not nest and stand in no expression. Item indices and HY_MY exist only inside
- *      them, and nothing but the block itself changes an index.
+ *   2. A block is not nested in another block or in an expression. Item indices and HY_MY exist
+ *      only inside blocks, and only the block itself changes an index.
  *   3. Buffers and shared arrays are written only inside blocks; inputs and scalars never. A buffer
- *      is indexed; it does not become another.
- *   4. A block does not write a local that is declared outside it. What an item keeps from block to
- *      block is HY_PRIVATE; what the group keeps is HY_SHARED.
- *   5. No variables at file scope or `static`, except constants; no pointers but parameters of
- *      functions, none of them made of an integer or read from memory. Who gives a function an
- *      address writes there, unless it is one of constants. What is read or written is named: an
- *      address that is one of two, or that a function or statement returns, is refused.
- *   6. Within one block no item reads or writes what another writes, except both by atomics. From
- *      block to block items exchange data through shared arrays only, never through buffers.
- *      What is read outside blocks, the next block does not write: on a GPU an item may be there
- *      already.
+ *      is only indexed: it is not assigned to another variable.
+ *   4. A block does not write a local that is declared outside it. An item keeps values from block
+ *      to block in HY_PRIVATE, the group in HY_SHARED.
+ *   5. Variables at file scope and `static` ones are constants. Only parameters of functions are
+ *      pointers, and none is made from an integer or read from memory. Passing an address to a
+ *      function counts as a write to it, unless the parameter points to const. Every access names
+ *      its object: an address that is one of two, or the result of a function or statement, is
+ *      rejected.
+ *   6. Within one block no item accesses what another item writes, unless both use atomics. Items
+ *      exchange data from block to block through shared arrays only, never through buffers. A block
+ *      does not write what the code before it reads outside blocks: on a GPU another item may
+ *      already run the block.
  *   7. Two parameters never refer to the same memory.
- * They are checked once, in the form that the source has for x86-64: what stands under a condition
- * such as `#ifdef __NVPTX__` is its author's to check.
+ * The rules are checked once, in the form that the source has for x86-64. Code under a condition
+ * such as `#ifdef __NVPTX__` is not checked.
  *
- * Indices are unsigned, with 32 bits or 64 as the target likes: none goes below 0 or reaches 2^32.
- * `char` is signed. Refused are assembly, a local that hides another, and types that are others on
- * each target: `long double`, `_Float16` and `__bf16`.
+ * Indices are unsigned, with 32 or 64 bits depending on the target; none goes below 0 or reaches
+ * 2^32. `char` is signed. Rejected are assembly, a local that hides another, and types that differ
+ * between targets: `long double`, `_Float16` and `__bf16`.
  *
- * Parameters, T being float, int or uint, or double, which spirv-1.5 and msl-3.0 lack. Bindings and
- * constants number in list order, each from 0.
+ * Parameters. T is float, int, uint or double; spirv-1.5 and msl-3.0 lack double. Bindings and
+ * constants are each numbered from 0, in list order.
  *   HY_IN(T, x)  HY_OUT(T, x)  HY_INOUT(T, x)     buffers, x[i]; an OUT may be read back
  *   HY_SCALAR(T, n)                               a constant of the launch
  *   HY_SHARED(T, x, count)                        x[i]: one array for the group
@@ -53,9 +55,10 @@
  * Shared and private storage is not initialised. Elements of an HY_OUT that no item writes keep
  * their values.
  *
- * Atomics, on an element e of a buffer or shared array of int or uint. Each returns what was there
- * before, and orders nothing else. By them items of one block, and on buffers all groups of a
- * launch, may touch the same element. Only in a kernel's blocks: `halyard compile` rejects others.
+ * Atomics, on an element e of a buffer or shared array of int or uint. Each returns the previous
+ * value, and orders no other access. With them items of one block, and on buffers all groups of a
+ * launch, may access the same element. They are allowed only in a kernel's blocks; `halyard
+ * compile` rejects others.
  *   hy_atomic_add(e, v)  hy_atomic_min(e, v)  hy_atomic_max(e, v)  hy_atomic_exchange(e, v)
  *   hy_atomic_and(e, v)  hy_atomic_or(e, v)   hy_atomic_xor(e, v)
  *   hy_atomic_compare_exchange(e, expected, v)    stores v if e equals expected
@@ -73,12 +76,12 @@
 typedef unsigned int uint;
 typedef __SIZE_TYPE__ size_t;
 
-/* How a target runs a kernel: kernel_cpu.h runs a group by one call, kernel_device.h an item. */
+/* On a CPU one call runs a whole group (kernel_cpu.h), on a GPU one item (kernel_device.h). */
 #if defined(__NVPTX__) || defined(__AMDGCN__) || defined(HY_TEXT)
 #define HY_DEVICE
 #endif
 
-/* The type of all indices. On a CPU 64 bits: a 32-bit index may wrap, which stops vectorisation. */
+/* The type of all indices. 64 bits on a CPU: an index that may wrap prevents vectorisation. */
 #ifdef HY_DEVICE
 typedef uint hy_index;
 #else
@@ -88,12 +91,12 @@ typedef size_t hy_index;
 /* A function that kernels call; always inlined. */
 #define HY_FN static inline __attribute__((always_inline, unused))
 
-/* Before a loop of constant length: unroll it whole. */
+/* Before a loop of constant length: unrolls it completely. */
 #define HY_UNROLL _Pragma("clang loop unroll(full)")
 
 /* ---- Indices ------------------------------------------------------------------------------- */
 
-/* Inside blocks: the item's place in its group, that place as one number, its place in the grid. */
+/* Inside blocks: the item's index in its group, that index as one number, its index in the grid. */
 #define HY_X hy_x
 #define HY_Y hy_y
 #define HY_Z hy_z
@@ -102,7 +105,7 @@ typedef size_t hy_index;
 #define HY_GLOBAL_Y (hy_gy * hy_ny + hy_y)
 #define HY_GLOBAL_Z (hy_gz * hy_nz + hy_z)
 
-/* Anywhere in a body: the group's place in the grid, the number of groups, the items of a group. */
+/* Anywhere in a body: the group's index in the grid, the number of groups, the items of a group. */
 #define HY_GX hy_gx
 #define HY_GY hy_gy
 #define HY_GZ hy_gz
@@ -113,7 +116,7 @@ typedef size_t hy_index;
 #define HY_NY hy_ny
 #define HY_NZ hy_nz
 
-/* How many of `count` items from `first` on lie below n. */
+/* Number of indices below n among the `count` from `first` on. */
 HY_FN hy_index hy_clip(hy_index n, hy_index first, hy_index count) {
   const hy_index left = n > first ? n - first : 0;
   return left < count ? left : count;
@@ -139,7 +142,7 @@ HY_FN hy_index hy_clip(hy_index n, hy_index first, hy_index count) {
 #define HY_STRIP(...) __VA_ARGS__
 #define HY_PASTE(M, k, ...) HY_PASTE_KIND(M, k, __VA_ARGS__)
 #define HY_PASTE_KIND(M, k, kind, ...) M##kind(k, __VA_ARGS__)
-/* 53 scans: one for each parameter, and some to spare. */
+/* 53 scans: more than the 40 entries a kernel may have. */
 #define HY_SCAN(...) HY_SCAN9(HY_SCAN9(HY_SCAN9(HY_SCAN9(__VA_ARGS__))))
 #define HY_SCAN9(...) HY_SCAN3(HY_SCAN3(HY_SCAN3(__VA_ARGS__)))
 #define HY_SCAN3(...) HY_SCAN1(HY_SCAN1(HY_SCAN1(__VA_ARGS__)))
@@ -147,17 +150,16 @@ HY_FN hy_index hy_clip(hy_index n, hy_index first, hy_index count) {
 
 /* ---- The kernel ------------------------------------------------------------------------------ */
 
-/* Group index and number of groups, in x, y, z. The same as halyard::kernel::Workgroup. */
+/* Group index and number of groups, in x, y, z. The same as halyard::Workgroup. */
 struct hy_wg {
   size_t group[3];
   size_t count[3];
 };
 
 /*
- * HY_ENTRY is the function that a driver calls, named as the kernel: it unpacks what it is given,
- * holds private storage, and calls the body, which is always inlined. `enum hy_reflect_<name>` is
- * how the compiler driver learns sizes, parameters and types: it reads the enumerators from clang's
- * syntax tree.
+ * HY_ENTRY is the function that a driver calls. It has the kernel's name, unpacks the arguments,
+ * holds private storage, and calls the body, which is always inlined. `halyard compile` reads
+ * sizes, parameters and types from clang's syntax tree, as enumerators of hy_reflect_<name>.
  */
 #define HY_KERNEL(name, x, y, z, ...)                                                         \
   struct hy_constants_##name {                                                                \
@@ -184,7 +186,7 @@ struct hy_wg {
                             const hy_index hy_nx, const hy_index hy_ny,                       \
                             const hy_index hy_nz HY_EACH(HY_FORMAL_, name, __VA_ARGS__))
 
-/* A field of the constants. */
+/* A field of the struct of constants. */
 #define HY_FIELD_hy_buffer(k, T, x, access)
 #define HY_FIELD_hy_scalar(k, T, x) T x;
 #define HY_FIELD_hy_shared(k, T, x, n, rest)
@@ -208,8 +210,8 @@ struct hy_wg {
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T),
 
-/* In the entry: a local for each parameter. Those of shared and private storage are the target's,
- * as are HY_GLOBAL, which qualifies buffers, and HY_POINTER, the next binding. */
+/* In the entry, a local for each parameter. The target's header defines those of shared and
+ * private storage, HY_GLOBAL, which qualifies buffers, and HY_POINTER, the next binding. */
 #define HY_LOCAL_hy_buffer(k, T, x, access) HY_GLOBAL T* hy_v_##x = HY_POINTER(T, x);
 #define HY_LOCAL_hy_scalar(k, T, x) const T hy_v_##x = hy_c->x;
 
@@ -230,7 +232,7 @@ struct hy_wg {
 #include "halyard/kernel_math.h"
 #include "halyard/kernel_tensor.h"
 
-/* How a target runs a kernel is none of the kernel's business. */
+/* A kernel cannot ask how its target runs it. */
 #undef HY_DEVICE
 #undef HY_TEXT
 #undef HY_RULES

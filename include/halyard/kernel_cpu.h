@@ -10,11 +10,10 @@
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* A block is a loop over the group's items and the loop's end the barrier. Its pragma allows
- * vectorisation. In the pass that checks, `omp simd` makes the compiler reject a jump out of the
- * block besides. The pass that makes code says `!=` where `<` seems to do: from x < 256 clang 19
- * concludes that a sum of indices is an `or` of their bits, forgets that it was a sum, and gathers
- * what lies side by side. */
+/* A block is a loop over the group's items; the end of the loop is the barrier. The pragma
+ * allows vectorisation. In the checking pass `omp simd` makes the compiler also reject a jump
+ * out of the block. In the other pass the condition is `!=` instead of `<`: from x < 256 clang
+ * 19 turns a sum of indices into an `or` of their bits, and then gathers adjacent elements. */
 #define HY_ITEMS HY_LOOP(hy_nx)
 #define HY_ITEMS_BELOW(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, hy_gx * hy_nx, hy_nx))
 #define HY_ITEMS_FIRST(n) HY_LOOP(hy_clip((n) > 0 ? (n) : 0, 0, hy_nx))
@@ -28,9 +27,9 @@
 #define HY_SIMD _Pragma("clang loop vectorize(assume_safety)")
 #endif
 
-/* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY: next to those of the other
- * items, so that blocks are vectorised. The parameter is not called x: without HY_MY that would be
- * all items' values here, and the item's own on a GPU. */
+/* The item's own HY_PRIVATE, or an element of its own HY_PRIVATE_ARRAY. The values of all items
+ * are adjacent, so that blocks are vectorised. The parameter has another name than x, which
+ * without HY_MY would be all items' values here and the item's own value on a GPU. */
 #define HY_MY(x, ...) HY_MY_OF(x __VA_OPT__(, ) __VA_ARGS__)
 #define HY_MY_OF(x, ...) (hy_my_##x[0 __VA_OPT__(+(__VA_ARGS__))][HY_L])
 
@@ -67,8 +66,8 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
 
 /* ---- Atomics ------------------------------------------------------------------------------- */
 
-/* Builtins, since the vectoriser leaves them alone although `omp simd` calls the items independent:
- * plain or volatile accesses would lose updates. */
+/* Builtins, which the vectoriser leaves unchanged although `omp simd` declares the items
+ * independent. Plain or volatile accesses would lose updates. */
 #define hy_atomic_add(e, v) __atomic_fetch_add(HY_WORD(e), (v), __ATOMIC_RELAXED)
 #define hy_atomic_min(e, v) __atomic_fetch_min(HY_WORD(e), (v), __ATOMIC_RELAXED)
 #define hy_atomic_max(e, v) __atomic_fetch_max(HY_WORD(e), (v), __ATOMIC_RELAXED)
@@ -78,7 +77,7 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
 #define hy_atomic_exchange(e, v) __atomic_exchange_n(HY_WORD(e), (v), __ATOMIC_RELAXED)
 #define hy_atomic_compare_exchange(e, expected, v) \
   __sync_val_compare_and_swap(HY_WORD(e), (expected), (v))
-/* The address of a writable element of int or uint; of anything else, an error. */
+/* The address of a writable element of int or uint; an error for anything else. */
 #define HY_WORD(e) _Generic(&(e), int*: &(e), uint*: &(e))
 
 #endif /* HALYARD_KERNEL_CPU_H_ */

@@ -2,9 +2,9 @@
 /*
  * Kernels as a GPU's code: every item of a group runs the body. A part of halyard/kernel.h.
  *
- * PTX and AMD code objects are compiled from this form as it is, convention hy-kernarg-1. For
- * targets that are text, HY_TEXT is defined: what C cannot say there is declared and not defined,
- * there is no entry, and the compiler driver writes the syntax tree in the target's language.
+ * PTX and AMD code objects are compiled from this form directly, convention hy-kernarg-1. Shader
+ * languages are text: with HY_TEXT defined, functions that C cannot express are only declared,
+ * there is no entry, and the compiler driver translates the syntax tree.
  */
 #ifndef HALYARD_KERNEL_DEVICE_H_
 #define HALYARD_KERNEL_DEVICE_H_
@@ -21,7 +21,8 @@
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* A loop of one round with the barrier in its step, so that `continue` ends at the barrier too. */
+/* A loop of one iteration with the barrier in its increment, so that `continue` also reaches the
+ * barrier. */
 #define HY_ITEMS                                                                            \
   for (hy_index hy_x = hy_local_x(), hy_y = hy_local_y(), hy_z = hy_local_z(), hy_once = 0; \
        hy_once < 1; ++hy_once, hy_barrier())
@@ -57,7 +58,7 @@ void hy_barrier(void);
 
 /* ---- Entry --------------------------------------------------------------------------------- */
 
-/* What lies outside the body: shared arrays, and for text the storage of HY_PRIVATE too. */
+/* Declarations outside the body: shared arrays and, for text, the storage of HY_PRIVATE. */
 #define HY_OUTSIDE_hy_buffer(k, T, x, access)
 #define HY_OUTSIDE_hy_scalar(k, T, x)
 #define HY_OUTSIDE_hy_in_tensor(k, T, x, R)
@@ -84,10 +85,10 @@ void hy_barrier(void);
     hy_body_##name(hy_group(x), hy_group(y), hy_group(z), hy_groups(x, nx), hy_groups(y, ny), \
                    hy_groups(z, nz), (nx), (ny), (nz)HY_EACH(HY_ACTUAL_, name, __VA_ARGS__)); \
   }
-/* The struct of constants is the last parameter, and none where it would be empty. */
+/* The struct of constants is the last parameter, omitted if it would be empty. */
 #define HY_CONSTANTS(name, ...) __VA_OPT__(, const struct hy_constants_##name hy_k)
 #define HY_CONSTANTS_AT(name, ...) __VA_OPT__(const struct hy_constants_##name* hy_c = &hy_k;)
-/* A list without the comma that it begins with. */
+/* The list without its leading comma. */
 #define HY_REST(...) HY_REST_OF(__VA_ARGS__)
 #define HY_REST_OF(nothing, ...) __VA_ARGS__
 #ifdef __NVPTX__

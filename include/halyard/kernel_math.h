@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Mathematics of kernels: the same bits on every x86-64 level, whether vectorised or not.
+ * Mathematics of kernels: the same bits on every x86-64 level, vectorised or not.
  *
  *   hy_min(a, b)  hy_max(a, b)  hy_abs(x)  hy_floor(x)
  *   hy_sqrt(x)  hy_rsqrt(x)  hy_exp(x)  hy_log(x)  hy_tanh(x)
  *   hy_mul_high(a, b)                           the upper 32 bits of the product of two uints
  *   hy_float_as_uint(x)  hy_uint_as_float(x)    the same 32 bits
  *
- * Of a NaN everything but hy_min and hy_max is a NaN. 1 ulp is the distance of two floats at the
- * true result.
+ * Every function but hy_min and hy_max returns a NaN for a NaN. 1 ulp is the distance between
+ * adjacent floats at the exact result.
  */
 #ifndef HALYARD_KERNEL_MATH_H_
 #define HALYARD_KERNEL_MATH_H_
@@ -28,7 +28,7 @@ HY_FN float hy_uint_as_float(uint x) {
   return bits.f;
 }
 
-/* In the arguments' common type. With a NaN the result is b. */
+/* In the arguments' common type. If one is a NaN the result is b. */
 #define hy_max(a, b)         \
   _Generic((a) + (b),        \
       float: hy_max_float,   \
@@ -55,7 +55,7 @@ HY_FN size_t hy_max_size(size_t a, size_t b) { return a > b ? a : b; }
 HY_FN size_t hy_min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 HY_FN uint hy_mul_high(uint a, uint b) {
-#ifdef HY_TEXT /* which has no integers of 64 bits: by halves */
+#ifdef HY_TEXT /* no 64-bit integers there: by halves */
   const uint low = (a & 0xffffu) * (b & 0xffffu);
   const uint middle = (a & 0xffffu) * (b >> 16);
   const uint carried = (low >> 16) + (middle & 0xffffu) + (a >> 16) * (b & 0xffffu);
@@ -80,12 +80,12 @@ HY_FN float hy_floor(float x) {
 HY_FN float hy_sqrt(float x) { return __builtin_sqrtf(x); }
 
 /* 1 / sqrt(x), within 1.5 ulp, since both operations are correctly rounded. 0 gives infinity, -0
- * -infinity, below 0 a NaN. */
+ * gives -infinity, a negative number gives a NaN. */
 HY_FN float hy_rsqrt(float x) { return 1.0f / hy_sqrt(x); }
 
-/* e to the x, within 1 ulp; denormal results within 1 of their last place. */
+/* e to the x, within 1 ulp; denormal results within 1 unit of their last place. */
 HY_FN float hy_exp(float x) {
-  /* Beyond these bounds the result is 0 or infinity all the same; a NaN takes the lower one. */
+  /* Beyond these bounds the result is 0 or infinity anyway; a NaN becomes the lower bound here. */
   float c = x > -104.0f ? x : -104.0f;
   c = c < 89.0f ? c : 89.0f;
   /* x = n ln 2 + r. Adding 1.5 * 2^23 rounds to an integer. ln 2 is in two parts, so that n times
@@ -109,7 +109,7 @@ HY_FN float hy_exp(float x) {
   return x == x ? y : x;
 }
 
-/* Natural logarithm, within 1 ulp. 0 gives -infinity, below 0 a NaN. */
+/* Natural logarithm, within 1 ulp. 0 gives -infinity, a negative number gives a NaN. */
 HY_FN float hy_log(float x) {
   const float infinity = __builtin_inff();
   /* Denormals are scaled to normal numbers. x = 2^k m with m in [sqrt(1/2), sqrt(2)). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Tensor parameters of kernels: buffers that know their sizes. Below is rank 2; of ranks 1 and 3
- * everything is named and used alike, with 1 or 3 in the name and so many indices.
+ * Tensor parameters of kernels: buffers that know their sizes. Described for rank 2; ranks 1 and 3
+ * have the same names and uses, with 1 or 3 in the name and as many indices.
  *
  *   HY_KERNEL(scale, 64, 1, 1, HY_IN_TENSOR2(float, x), HY_OUT_TILE2(float, y, 8, 128),
  *             HY_SAME_SHAPE(x, y)) {
@@ -17,37 +17,37 @@
  *   HY_INOUT_TENSOR2(T, y), HY_INOUT_TILE2(T, y, t0, t1)
  *                                 the same two, and what is there before can be read too
  *
- * A kernel that indexes one tensor by what another holds states which sizes are equal, as further
- * entries of its list, before or behind the tensors. They are no parameters: the kernel is given
- * nothing for them and its code is the same, but a launch on other sizes is refused, and so is one
- * in which two outputs that have equal sizes by these statements have other tiles there.
+ * A kernel that indexes one tensor by the sizes of another states which sizes are equal, as further
+ * entries of its list, before or after the tensors. These entries are not parameters and do not
+ * change the kernel's code. A launch is refused if the sizes differ, or if two outputs with sizes
+ * declared equal have different tiles there.
  *   HY_SAME_SHAPE(x, y)           x and y, of one rank, have equal sizes in all dimensions
  *   HY_SAME_SIZE(x, d, y, e)      size d of x equals size e of y; d and e are digits
  *
- * Dimension 0 is the slowest. The last one is dense: its stride is 1 by definition, since with a
- * stride that is not known the compiler cannot load vectors. A group's tile is number HY_GX in the
- * last dimension, HY_GY in the one before, HY_GZ in the one before that. A launch has
- * ceil(size / tile) groups in each; the tile of a group beyond is empty.
+ * Dimension 0 is the slowest. The last one is dense: its stride is 1 by definition, because the
+ * compiler cannot load vectors with an unknown stride. A group's tile is number HY_GX in the last
+ * dimension, HY_GY in the one before, HY_GZ in the one before that. A launch has ceil(size / tile)
+ * groups in each; further groups have an empty tile.
  *
- * Each tensor is one binding. Its constants, all uint, stand among the scalars in list order, and
- * are believed: the buffer holds every element they speak of, and no two in one place.
+ * Each tensor is one binding. Its constants are uints among the scalars, in list order. The kernel
+ * does not check them: the buffer must hold every element they describe, no two at the same place.
  *   x.size0, x.size1       elements
  *   x.stride0              elements from one row to the next; of rank 3 also x.stride1
  *   y.tile0, y.tile1       of HY_OUT_TENSOR2 and HY_INOUT_TENSOR2 only
  *
  * In a body, d being a constant below the rank:
  *   HY_AT2(x, i, j)        the element at these indices of an input
- *   HY_Y2(y, i, j)         that of the group's own tile, counted from its origin; assignable
- *   HY_SIZE(x, d)          of an input or output
- *   HY_TILE(y, d)          a tile's extent, the same for every group
- *   HY_EDGE(y, d)          how much of this group's tile lies in the tensor; 0 if nothing does
- *   HY_ORIGIN(y, d)        the tensor's index where this group's tile begins
- *   HY_INSIDE2(y, i, j)    whether i and j are below the edges
- *   HY_TILE_ITEMS2(y, i, j) { }    a block over the own tile as far as it lies in the tensor, one
- *                          element after another instead of items; declares i and j
+ *   HY_Y2(y, i, j)         the element of the group's own tile, from its origin; assignable
+ *   HY_SIZE(x, d)          size of an input or output
+ *   HY_TILE(y, d)          extent of a tile, the same for every group
+ *   HY_EDGE(y, d)          extent of this group's tile within the tensor; 0 if it is empty
+ *   HY_ORIGIN(y, d)        index in the tensor at which this group's tile begins
+ *   HY_INSIDE2(y, i, j)    true if i and j are below the edges
+ *   HY_TILE_ITEMS2(y, i, j) { }    a block over the elements of the own tile that lie in the
+ *                          tensor, instead of over items; declares i and j
  *
- * An index outside the tensor or beyond the edge is an error in the kernel. `halyard compile
- * --checked` defines HY_CHECKED; HY_AT2 and HY_Y2 then trap it.
+ * An index outside the tensor or beyond the edge is an error in the kernel. HY_AT2 and HY_Y2 trap
+ * it if `halyard compile --checked` defines HY_CHECKED.
  */
 #ifndef HALYARD_KERNEL_TENSOR_H_
 #define HALYARD_KERNEL_TENSOR_H_
@@ -92,7 +92,7 @@
   hy_out3_##y[HY_FIRST(y) hy_within(i, hy_t_##y.edge[0]) * hy_t_##y.stride[0] + \
               hy_within(j, hy_t_##y.edge[1]) * hy_t_##y.stride[1] +             \
               hy_within(k, hy_t_##y.edge[2])]
-/* Where no pointer can begin at the tile, its first element is added to each index. */
+/* If no pointer can begin at the tile, the index of its first element is added to each index. */
 #ifdef HY_TEXT
 #define HY_FIRST(y) hy_t_##y.first +
 #else
@@ -106,11 +106,11 @@
   ((hy_index)(i) < HY_EDGE_OF(3, y, 0) && (hy_index)(j) < HY_EDGE_OF(3, y, 1) && \
    (hy_index)(k) < HY_EDGE_OF(3, y, 2))
 
-/* HY_EDGE, of a tensor of this rank and no other. */
+/* HY_EDGE of a tensor of this rank; undeclared for other ranks. */
 #define HY_EDGE_OF(R, y, d) _Generic(hy_out##R##_##y, default: hy_t_##y.edge[d])
 
 #ifdef HY_DEVICE
-/* Dealt out to the items one after another, so that neighbours write neighbours. */
+/* Adjacent items get adjacent elements, so that their writes coalesce. */
 #define HY_TILE_ITEMS1(y, i) \
   HY_ITEMS for (hy_index i = HY_L; i < HY_EDGE_OF(1, y, 0); i += hy_nx * hy_ny * hy_nz)
 #define HY_TILE_ITEMS2(y, i, j)                                                            \
@@ -145,7 +145,7 @@ HY_FN hy_index hy_within(hy_index index, hy_index end) {
 
 /* ---- In the entry: a tensor from its constants ----------------------------------------------- */
 
-/* What stands in dimensions from the rank on means nothing. */
+/* Elements from the rank on are unused. */
 struct hy_in_view {
   hy_index size[3];
   hy_index stride[3];
@@ -157,7 +157,7 @@ struct hy_out_view {
   hy_index tile[3];
   hy_index origin[3];
   hy_index edge[3];
-  hy_index first; /* element of the tile in the buffer */
+  hy_index first; /* first element of the tile in the buffer */
 };
 
 HY_FN struct hy_in_view hy_view_in(int rank, uint n0, uint n1, uint n2, uint s0, uint s1) {
@@ -166,7 +166,7 @@ HY_FN struct hy_in_view hy_view_in(int rank, uint n0, uint n1, uint n2, uint s0,
   return view;
 }
 
-/* Of the group at gx, gy, gz. */
+/* The view of the group at gx, gy, gz. */
 HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s0, uint s1, uint t0,
                                      uint t1, uint t2, hy_index gx, hy_index gy, hy_index gz) {
   struct hy_out_view view = {{n0, n1, n2}, {s0, s1, 0}, {t0, t1, t2}, {0, 0, 0}, {0, 0, 0}, 0};
@@ -186,7 +186,7 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
   return view;
 }
 
-/* ---- What HY_KERNEL makes of these parameters ------------------------------------------------ */
+/* ---- Expansions of these parameters in HY_KERNEL --------------------------------------------- */
 
 #define HY_FIELD_hy_in_tensor(k, T, x, R) uint hy$size$##x[R], hy$stride$##x[(R) - 1];
 #define HY_FIELD_hy_out_tensor(k, T, y, R, A) \
@@ -211,7 +211,7 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 #define HY_REFLECT_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                          \
   hy$##A##_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
   hy$tile2$##k##$##y = (t2),
-/* The value is the length of x, by which the reader of the name finds where it ends. */
+/* The value is the length of x, which separates the two names in the enumerator. */
 #define HY_REFLECT_hy_same_shape(k, x, y) hy$same_shape$##k##$##x##$##y = sizeof(#x) - 1,
 #define HY_REFLECT_hy_same_size(k, x, d, y, e) \
   hy$same_size$##k##$##d##$##e##$##x##$##y = sizeof(#x) - 1,

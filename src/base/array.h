@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Array: a vector that answers false when memory is exhausted, where std::vector would throw: the
-// library has no exceptions, and its threads nobody who could catch one. Not thread-safe.
+// Array: a vector that returns false when memory is exhausted. The library has no exceptions, and
+// its own threads could not catch one, so std::vector is not an option. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace halyard::inline v0::base {
 
-// realloc(3), which allocates where `memory` is null.
+// realloc(3); allocates if `memory` is null.
 [[nodiscard]] void* resize(void* memory, std::size_t size) noexcept;
 
 template <class T>
@@ -44,7 +44,7 @@ class Array {
     while (size_ < size) ::new (static_cast<void*>(data_ + size_++)) T{};
     return true;
   }
-  // So many can be added without more memory.
+  // Reserves memory for `count` more elements.
   [[nodiscard]] bool make_room(std::size_t count) noexcept {
     if (count <= capacity_ - size_) return true;
     const std::size_t capacity = std::max({size_ + count, 2 * size_, std::size_t{8}});

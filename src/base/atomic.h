@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The atomics and the lock that the engine uses. Engine code names base::Atomic and base::Mutex and
-// nothing from <atomic> or <mutex>, so that a simulation build (src/sim) can make each access a
-// schedule point, and a build for Relacy give it the values that a weak memory may.
+// The atomics and the lock of the engine. Engine code uses base::Atomic and base::Mutex, and
+// nothing from <atomic> or <mutex>. So a simulation build (src/sim) can make each access a schedule
+// point, and a build for Relacy can give each load the values that a weak memory allows.
 #pragma once
 
 #include <sched.h>
@@ -31,20 +31,20 @@ inline void spin_pause() noexcept {
   asm volatile("yield");
 #endif
 }
-// For a spinner that may hold the only core that the thread it waits for could run on.
+// For a thread that spins, possibly on the only core that the awaited thread could run on.
 inline void spin_yield() noexcept { sched_yield(); }
 
-// Tells a simulation that the access that follows waits until `word` holds `value`.
+// In a simulation, declares that the next access waits until `word` holds `value`.
 template <class T>
 void only_when(const Atomic<T>&, std::type_identity_t<T>) noexcept {}
 
 #endif
 
-// Whether layouts are what they are meant to be: an Atomic is no larger than what it holds.
+// True if layouts are those of a release build: an Atomic is as large as its value.
 inline constexpr bool kAtomicsAreWords = sizeof(Atomic<std::uint64_t>) == sizeof(std::uint64_t);
 
-// Orders an earlier store before a later load. A locked instruction on the stack: 22-44 ns where
-// the stored line is contended, and half the price of mfence.
+// Orders an earlier store before a later load. A locked instruction on the stack: 22-44 ns if the
+// stored line is contended, half the price of mfence.
 inline void full_fence() noexcept {
 #if defined(HALYARD_RELACY)
   model_fence(std::memory_order_seq_cst, Site::current());
@@ -55,8 +55,8 @@ inline void full_fence() noexcept {
 #endif
 }
 
-// The same behind a sequentially consistent read-modify-write, which orders what follows only if
-// that is sequentially consistent, too, or the processor says so, as x86 does.
+// full_fence() after a sequentially consistent read-modify-write. That orders later accesses only
+// if they are sequentially consistent too, or if the processor guarantees it, as x86 does.
 inline void fence_after_rmw() noexcept {
 #if defined(HALYARD_RELACY)
   model_fence(std::memory_order_seq_cst, Site::current());

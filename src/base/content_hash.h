@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ContentHash: 128 bits that name bytes by what they are (XXH3 of xxhash.com, without a seed).
-// Equal bytes have equal hashes; others differ unless somebody made them to collide: it is no
-// protection against who chooses the bytes.
+// ContentHash: 128 bits that name bytes by their content (XXH3 of xxhash.com, without a seed). Not
+// collision-resistant: do not use it on adversarial input.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +24,7 @@ inline std::string_view text_of(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of the parts and of where they end: {"ab", "c"} is not {"a", "bc"}.
+// Hashes the parts and their boundaries: {"ab", "c"} differs from {"a", "bc"}.
 HALYARD_EXPORT ContentHash content_hash(std::initializer_list<std::string_view> parts) noexcept;
 
 }  // namespace halyard::inline v0::base

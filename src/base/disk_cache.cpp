@@ -29,7 +29,7 @@ HALYARD_CALL_SITE(kPublish, "cache.publish", EIO);
 HALYARD_CALL_SITE(kRemove, "cache.remove", EIO);
 HALYARD_CALL_SITE(kStatEntry, "cache.stat_entry", ENOENT);
 
-// In the byte order of the machine: another one's entries have another version.
+// In the byte order of the machine: entries of another order have another version.
 struct Header {
   char magic[8] = {'H', 'Y', '-', 'c', 'a', 'c', 'h', 'e'};
   std::uint64_t version = 1;
@@ -104,7 +104,7 @@ bool others_may_write(const struct stat& info) noexcept {
 
 std::string default_cache_folder() {
   const auto absolute = [](const char* path) { return path != nullptr && path[0] == '/'; };
-  // None of them where a program runs with more rights than its caller.
+  // Ignored if the program runs with more rights than its caller.
   if (const char* folder = ::secure_getenv("HALYARD_CACHE_DIR"); folder != nullptr && *folder) {
     return folder;
   }
@@ -134,12 +134,12 @@ Result<DiskCache> DiskCache::open(const std::string& folder, std::uint64_t max_b
   }
   if (info.st_uid != ::geteuid()) {
     return error(StatusCode::kPermissionDenied,
-                 "cache {}: belongs to user {}, not to user {} who would run what is in it", folder,
+                 "cache {}: belongs to user {}; user {} would execute its entries", folder,
                  info.st_uid, ::geteuid());
   }
   if (others_may_write(info)) {
     return error(StatusCode::kPermissionDenied,
-                 "cache {}: others may write to it (mode {:04o}), and what is in it would be run",
+                 "cache {}: others may write to it (mode {:04o}), and its entries are executed",
                  folder, info.st_mode & 07777u);
   }
   return DiskCache(folder, std::move(descriptor), max_bytes);
@@ -148,7 +148,7 @@ Result<DiskCache> DiskCache::open(const std::string& folder, std::uint64_t max_b
 DiskCache::Entry DiskCache::find(const ContentHash& key) const {
   const std::string name = entry_name(key);
   const Result<InputFile> file = open_input(name, descriptor_.get(), O_NOFOLLOW);
-  // The folder may have been open to others before.
+  // Other users may have had write access to the folder before.
   if (!file.ok() || file->info.st_uid != ::geteuid() || others_may_write(file->info) ||
       file->size() > max_bytes_) {
     return {};
@@ -160,7 +160,7 @@ DiskCache::Entry DiskCache::find(const ContentHash& key) const {
   const auto bytes = parse_entry(whole, key);
   if (!bytes) return {};
   entry.bytes_ = *bytes;
-  // In a read-only folder entries keep their age: nobody evicts there.
+  // In a read-only folder entries keep their age; eviction is impossible there too.
   native_call(kTouch, [&] { return ::futimens(file->descriptor.get(), nullptr); });
   return entry;
 }
@@ -190,7 +190,7 @@ Status DiskCache::put(const ContentHash& key, std::span<const std::byte> bytes) 
     return error(StatusCode::kResourceExhausted, "cache {}: an entry of {} bytes; it keeps {}",
                  folder_, bytes.size(), max_bytes_);
   }
-  // Random, so that neither threads nor processes, on whatever machine, write to one file.
+  // Random, so that no two threads or processes, on any machines, write to one file.
   std::uint64_t number = 0;
   if (native_call(kRandom, [&] { return ::getrandom(&number, sizeof number, 0); }) !=
       sizeof number) {
@@ -216,7 +216,7 @@ void DiskCache::make_room(const std::string& newest) const {
     std::string name;
     std::uint64_t size;
   };
-  // A descriptor of its own: reading a directory moves its offset.
+  // A separate descriptor: reading a directory moves its offset.
   const Result<std::vector<std::string>> names = list_folder(".", descriptor_.get());
   if (!names.ok()) return;
   std::vector<File> files;
@@ -247,7 +247,7 @@ void DiskCache::make_room(const std::string& newest) const {
   });
   for (const File& file : files) {
     if (total <= max_bytes_) break;
-    // Gone already: another process makes room too.
+    // It may be gone already, removed by another process.
     remove(file.name);
     total -= file.size;
   }

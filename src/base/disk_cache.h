@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DiskCache: bytes that were expensive to make, in a folder, each under the hash of all they were
-// made from. One file each: a header that repeats the key and has a checksum, then the bytes.
+// DiskCache: a folder of results that are expensive to compute, each under the hash of its inputs.
+// An entry is one file: a header with the key and a checksum, then the bytes.
 //
-// Any thread, any number of processes, one folder. An entry appears by rename(2), whole or not at
-// all, and is verified whenever it is read: one that is cut off, damaged, of another version or not
-// this user's is not there, and the next put replaces it. So nothing is ever fsynced: what a power
-// failure tears is made again.
+// Any thread and any number of processes may use one folder. rename(2) creates an entry, whole or
+// not at all. Every read verifies it: an entry that is truncated, damaged, of another version or of
+// another user counts as missing, and the next put() replaces it. So nothing is ever fsynced: an
+// entry torn by a power failure is computed again.
 //
-// The entries may be machine code, so the folder is one that only this user can write to. Files
-// with other names than entries have are left alone.
+// The entries may be machine code, so only this user may write to the folder. Files whose names are
+// not those of entries are left alone.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@
 
 namespace halyard::inline v0::base {
 
-// $HALYARD_CACHE_DIR, else halyard in $XDG_CACHE_HOME, else in $HOME/.cache; empty without any. By
-// the XDG Base Directory Specification a relative $XDG_CACHE_HOME does not count.
+// $HALYARD_CACHE_DIR, else halyard in $XDG_CACHE_HOME, else in $HOME/.cache; empty without any. A
+// relative $XDG_CACHE_HOME is ignored, as the XDG Base Directory Specification requires.
 HALYARD_EXPORT std::string default_cache_folder();
 
-// What an entry's file contains for `key`, or nothing if it is not such a file.
+// The bytes in an entry's file for `key`, or nothing if the file is not a valid entry for it.
 HALYARD_EXPORT std::optional<std::span<const std::byte>> parse_entry(
     std::span<const std::byte> file, const ContentHash& key) noexcept;
 
@@ -38,7 +38,7 @@ class HALYARD_EXPORT DiskCache {
  public:
   static constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{256} << 20;
 
-  // Of one find(): owns its bytes.
+  // The result of one find(); owns its bytes.
   class Entry {
    public:
     Entry() noexcept = default;
@@ -51,8 +51,8 @@ class HALYARD_EXPORT DiskCache {
     std::span<const std::byte> bytes_;
   };
 
-  // Makes the folder, with mode 0700, where it is not there. kPermissionDenied: it belongs to
-  // another user or others may write to it. Else as the system says.
+  // Creates the folder, with mode 0700, if it does not exist. Errors: kPermissionDenied if it
+  // belongs to another user or others may write to it; else those of the system.
   static Result<DiskCache> open(const std::string& folder, std::uint64_t max_bytes);
 
   const std::string& folder() const noexcept { return folder_; }
@@ -60,11 +60,12 @@ class HALYARD_EXPORT DiskCache {
   // A hit makes the entry the most recently used one.
   Entry find(const ContentHash& key) const;
 
-  // Where all entries together have more than max_bytes then, those least recently used go. Also
-  // removes what writers that died an hour ago or more have left. A caller whose result is `bytes`
-  // has it all the same: on an error nothing is stored and what was there stays.
-  // kResourceExhausted: the disk is full, or one entry would be larger than max_bytes;
-  // kPermissionDenied: a read-only folder; else as the system says.
+  // Stores an entry, then removes the least recently used ones while all together exceed max_bytes.
+  // Also removes temporary files of writers that died an hour ago or earlier. On an error nothing
+  // is stored and an existing entry stays; the caller can use its result all the same. Errors:
+  //   kResourceExhausted  the disk is full, or the entry alone is larger than max_bytes
+  //   kPermissionDenied   a read-only folder
+  //   else those of the system
   Status put(const ContentHash& key, std::span<const std::byte> bytes) const;
 
  private:
@@ -77,7 +78,7 @@ class HALYARD_EXPORT DiskCache {
   void remove(const std::string& name) const;
 
   std::string folder_;
-  Descriptor descriptor_;  // keeps meaning the folder that was checked, wherever its name leads
+  Descriptor descriptor_;  // of the folder that was checked, even if its name is reused
   std::uint64_t max_bytes_;
 };
 

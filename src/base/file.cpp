@@ -18,12 +18,12 @@ HALYARD_CALL_SITE(kRead, "file.read", EIO);
 HALYARD_CALL_SITE(kWrite, "file.write", ENOSPC);
 HALYARD_CALL_SITE(kClose, "file.close", EDQUOT);
 HALYARD_CALL_SITE(kDrop, "file.drop", 0, Failing::kErrno,
-                  "close(2) lets go of the descriptor whatever it answers, and nobody asks");
+                  "close(2) releases the descriptor even if it fails, and no caller checks");
 HALYARD_CALL_SITE(kOpenFolder, "folder.open", EMFILE);
 HALYARD_CALL_SITE(kListFolder, "folder.list", ENOMEM);
 HALYARD_CALL_SITE(kNextName, "folder.next", EIO);
 HALYARD_CALL_SITE(kCloseFolder, "folder.close", 0, Failing::kErrno,
-                  "closedir(3) fails for what is no directory");
+                  "closedir(3) fails only for an invalid directory");
 
 StatusCode code_of(int number) noexcept {
   switch (number) {
@@ -55,7 +55,7 @@ sigset_t file_size_signal() noexcept {
   return set;
 }
 
-// As read(2), but for interruptions.
+// read(2), repeated if interrupted.
 ssize_t read_some(const Descriptor& file, std::span<std::byte> bytes) noexcept {
   for (;;) {
     const ssize_t count =
@@ -87,7 +87,7 @@ FileSizeSignalGuard::FileSizeSignalGuard() noexcept {
 FileSizeSignalGuard::~FileSizeSignalGuard() {
   const sigset_t ours = file_size_signal();
   const timespec at_once = {};
-  if (!pending_) (void)::sigtimedwait(&ours, nullptr, &at_once);  // what our writes raised
+  if (!pending_) (void)::sigtimedwait(&ours, nullptr, &at_once);  // raised by this guard's writes
   ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
 }
 
@@ -99,7 +99,7 @@ Status system_error(std::string_view path, std::string_view operation) {
 }
 
 Result<InputFile> open_input(const std::string& path, int folder, int flags) {
-  // Non-blocking, or a FIFO would hold us here before we can see that it is one.
+  // Non-blocking, since opening a FIFO would block here before its type is known.
   flags |= O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   InputFile file{
       Descriptor(native_call(kOpen, [&] { return ::openat(folder, path.c_str(), flags); })), {}};
@@ -118,7 +118,7 @@ std::string read_text(const std::string& path) {
   std::string text(kMaxText, '\0');
   const Result<InputFile> file = open_input(path);
   std::size_t size = 0;
-  while (file.ok() && size < text.size()) {  // what is in /proc has no size before it is read
+  while (file.ok() && size < text.size()) {  // files in /proc have size 0 until they are read
     const ssize_t count =
         read_some(file->descriptor, std::as_writable_bytes(std::span(text).subspan(size)));
     if (count < 0) size = 0;
@@ -138,7 +138,7 @@ Result<std::vector<std::string>> list_folder(const std::string& path, int folder
   if (listed == nullptr) return system_error(path, "list");
   (void)opened.release();
   std::vector<std::string> names;
-  errno = 0;  // the end is no error
+  errno = 0;  // reading past the end is not an error
   while (const dirent* const item = native_call(kNextName, [&] { return ::readdir(listed); })) {
     const std::string_view name = item->d_name;
     if (name != "." && name != "..") names.emplace_back(name);

@@ -22,7 +22,7 @@
 
 namespace halyard::inline v0::base {
 
-// Closed at the end of its scope; negative: none.
+// Closes a descriptor at the end of its scope. Negative: none.
 class HALYARD_EXPORT Descriptor {
  public:
   explicit Descriptor(int fd) noexcept : fd_(fd) {}
@@ -34,15 +34,15 @@ class HALYARD_EXPORT Descriptor {
   ~Descriptor();
   int get() const noexcept { return fd_; }
   int release() noexcept { return std::exchange(fd_, -1); }
-  // Some file systems report a failed write only here.
+  // Returns false if close(2) fails: some file systems report a failed write only there.
   bool close() noexcept;
 
  private:
   int fd_;
 };
 
-// While one lives, a write of its thread beyond RLIMIT_FSIZE fails with EFBIG as others fail, and
-// without SIGXFSZ, which would end the process. The system sends it to the thread that writes.
+// While it exists, a write of its thread beyond RLIMIT_FSIZE fails with EFBIG and without SIGXFSZ,
+// which would end the process. The system sends that signal to the writing thread.
 class HALYARD_EXPORT FileSizeSignalGuard {
  public:
   FileSizeSignalGuard() noexcept;
@@ -51,11 +51,11 @@ class HALYARD_EXPORT FileSizeSignalGuard {
   FileSizeSignalGuard& operator=(const FileSizeSignalGuard&) = delete;
 
  private:
-  sigset_t mask_;  // of the thread before
+  sigset_t mask_;  // of the thread, before
   bool pending_;   // before
 };
 
-// From errno, after a call on `path` that failed.
+// The error in errno, after a failed call on `path`.
 HALYARD_EXPORT Status system_error(std::string_view path, std::string_view operation);
 
 struct InputFile {
@@ -64,20 +64,20 @@ struct InputFile {
   std::size_t size() const noexcept { return static_cast<std::size_t>(info.st_size); }
 };
 
-// A regular file, never waiting for a pipe's writer. A relative path begins in `folder`; `flags`
-// are more of open(2)'s.
+// Opens a regular file, and never waits for the writer of a pipe. A relative path begins in
+// `folder`; `flags` are added to open(2)'s.
 HALYARD_EXPORT Result<InputFile> open_input(const std::string& path, int folder = AT_FDCWD,
                                             int flags = 0);
 
-// The first kMaxText bytes of a file of the system; empty where it cannot be read.
-inline constexpr std::size_t kMaxText = 4096;  // what a file in /sys has at most
+// The first kMaxText bytes of a file of the system; empty if it cannot be read.
+inline constexpr std::size_t kMaxText = 4096;  // the most a file in /sys has
 HALYARD_EXPORT std::string read_text(const std::string& path);
 
-// The names in `path`, without . and .., in no order. A relative path begins in `folder`.
+// The names in `path` without . and .., unordered. A relative path begins in `folder`.
 HALYARD_EXPORT Result<std::vector<std::string>> list_folder(const std::string& path,
                                                             int folder = AT_FDCWD);
 
-// Fills `bytes` from where the file stands.
+// Fills `bytes` from the current offset of the file.
 HALYARD_EXPORT Status read_all(const Descriptor& file, std::string_view path,
                                std::span<std::byte> bytes);
 HALYARD_EXPORT Status write_all(const Descriptor& file, std::string_view path,

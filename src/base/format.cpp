@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fmt's one place in the library, which links no libfmt; its programs do (FMT_SHARED).
+// The only use of fmt in the library, which does not link libfmt; its programs do (FMT_SHARED).
 #ifndef FMT_SHARED
 #define FMT_HEADER_ONLY 1
 #endif
@@ -13,8 +13,8 @@
 
 namespace halyard::inline v0::base {
 
-// This source is the library's only one that has exceptions: a text for which there is no memory is
-// cut, as nobody could catch what std::string throws on the library's own threads.
+// The only source of the library that has exceptions. A text without memory is truncated: the
+// library's own threads could not catch the exception of std::string.
 void append_packed(std::string& out, fmt::string_view format, fmt::format_args values) noexcept {
 #ifdef __cpp_exceptions
   try {

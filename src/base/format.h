@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Errors with formatted messages: `return error(StatusCode::kOutOfRange, "slot {} of {}", i, n);`
-// and the two macros that pass errors on. Private to the library and its tools.
+// and the two macros that propagate errors. Private to the library and its tools.
 //
-// The formatting itself is compiled in format.cpp only: a caller instantiates no more than the
-// check of its format and the packing of its values, an eighth of what fmt::format costs to
-// compile. The library calls nothing of fmt but through these functions; the linker would miss it.
+// Only format.cpp compiles the formatting. A caller instantiates the check of its format and the
+// packing of its values, an eighth of the compile time of fmt::format. The library uses fmt through
+// these functions only, as it does not link libfmt.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,10 +20,10 @@
 namespace halyard::inline v0 {
 namespace base {
 
-// Appends the text, or as much of it as there is memory for.
+// Appends the text, truncated if memory is exhausted.
 void append_packed(std::string& out, fmt::string_view format, fmt::format_args values) noexcept;
 
-// Writes the text, cut to what fits; returns its end.
+// Writes the text, truncated to the space; returns its end.
 [[nodiscard]] char* write_packed(char* begin, char* end, fmt::string_view format,
                                  fmt::format_args values) noexcept;
 
@@ -45,7 +45,7 @@ template <class... Args>
 
 }  // namespace base
 
-// Messages longer than 1 KiB are cut; the format buffer is on the stack.
+// Truncates messages to 1 KiB; the format buffer is on the stack.
 template <class... Args>
 [[nodiscard, gnu::cold, gnu::noinline]] Status error(StatusCode code,
                                                      fmt::format_string<Args...> format,

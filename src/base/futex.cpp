@@ -16,7 +16,7 @@ namespace {
 
 HALYARD_CALL_SITE(kWait, "futex.wait", EINTR);
 HALYARD_CALL_SITE(kWake, "futex.wake", 0, Failing::kErrno,
-                  "futex(2) wakes nobody only for an address that is none");
+                  "futex(2) fails to wake only for an invalid address");
 
 }  // namespace
 
@@ -38,7 +38,7 @@ bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                    nullptr, FUTEX_BITSET_MATCH_ANY);
   });
   if (result == 0 || timeout == nullptr) return true;
-  // Whatever else keeps it from sleeping, the deadline passes.
+  // If the thread cannot sleep for another reason, the deadline still passes.
   return errno != ETIMEDOUT && (errno == EAGAIN || Clock::steady().now() < deadline);
 }
 

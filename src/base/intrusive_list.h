@@ -8,7 +8,7 @@
 
 namespace halyard::inline v0::base {
 
-// Derive from it once per list a type can be on; Tag tells the hooks apart.
+// A hook. A type derives from it once for each list it can be on; Tag distinguishes the hooks.
 template <class Tag>
 struct ListHook {
   ListHook* next = nullptr;
@@ -44,7 +44,7 @@ class IntrusiveList {
     hook.next->prev = hook.prev;
     hook.next = hook.prev = nullptr;
   }
-  // fn(T&) for each, in order; fn may erase the element it is given.
+  // Calls fn(T&) for each element, in order. fn may erase the element it is given.
   template <class F>
   void for_each(F&& fn) {
     for (Hook* hook = head_.next; hook != &head_;) {

@@ -19,7 +19,7 @@ HALYARD_CALL_SITE(kPages, "machine.pages", EINVAL);
 }  // namespace
 
 std::string processor_name() {
-  const std::string text = read_text("/proc/cpuinfo");  // the first processor is in its beginning
+  const std::string text = read_text("/proc/cpuinfo");  // the first processor is near its beginning
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -33,7 +33,7 @@ std::string processor_name() {
 
 std::uint64_t memory_size() noexcept {
   const long pages = native_call(kPages, [] { return sysconf(_SC_PHYS_PAGES); });
-  const long bytes = sysconf(_SC_PAGESIZE);  // a constant of the process
+  const long bytes = sysconf(_SC_PAGESIZE);  // constant during the process
   return pages > 0 && bytes > 0
              ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes)
              : 0;

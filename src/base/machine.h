@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the system tells of the machine that this process runs on.
+// Properties of the machine that this process runs on.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace halyard::inline v0::base {
 
-std::string processor_name();          // "AMD EPYC 7B13"; "CPU" where the system does not tell
-std::uint64_t memory_size() noexcept;  // bytes; 0 where it does not tell
+std::string processor_name();          // "AMD EPYC 7B13"; "CPU" if unknown
+std::uint64_t memory_size() noexcept;  // bytes; 0 if unknown
 
 }  // namespace halyard::inline v0::base

@@ -40,7 +40,7 @@ class Mutex {
   enum : std::uint32_t { kFree, kHeld, kContended };
 
   [[gnu::noinline]] void lock_slow() noexcept {
-    // Critical sections are a few dozen nanoseconds: the holder is likely about to leave.
+    // Critical sections take a few dozen nanoseconds: the holder is likely to leave soon.
     for (int i = 0; i < 100; ++i) {
       if (word_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
       spin_pause();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/native_call.h"
 
-// The linker gathers what HALYARD_CALL_SITE puts into the section, and names both ends.
+// The linker collects the pointers of HALYARD_CALL_SITE in a section, and names its ends.
 extern "C" {
 [[gnu::visibility(
     "hidden")]] extern const halyard::base::CallSite* const __start_halyard_call_sites[];

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one seam that every native call passes: of the system, of the C library's allocator, of a
-// driver's native library. Each place that makes one is a CallSite with a name of its own, and an
-// observer, where one is installed, is asked before the call: it may note it, hold it up, or have
-// it fail without being made.
+// The seam around every native call: of the system, of the C library's allocator, of a driver's
+// native library. Each place that makes one is a CallSite with its own name. An installed observer
+// runs before the call: it may note the call, delay it, or make it fail without being made.
 //
 //     HALYARD_CALL_SITE(kOpen, "file.open", EIO);
 //     const int fd = base::native_call(kOpen, [&] { return ::open(path, flags); });
 //
-// Without an observer, as in every program but a test, that is one load. What can neither fail nor
-// block needs no seam: the clock, free(3), getpid(2), sched_yield(2), masks of signals.
+// Without an observer, as in every program but a test, the seam costs one load. Calls that can
+// neither fail nor block need no seam: the clock, free(3), getpid(2), sched_yield(2), signal masks.
 //
-// After Dawn, whose INJECT_ERROR_OR_RUN stands around each call of a driver
+// Follows Dawn, whose INJECT_ERROR_OR_RUN wraps each call of a driver
 // (src/dawn/native/ErrorInjector.h), so that a test can fail the first, the second ... the last.
 #pragma once
 
@@ -26,7 +25,7 @@
 
 namespace halyard::inline v0::base {
 
-// How a call says that it has failed.
+// How a call reports failure.
 enum class Failing : std::uint8_t {
   kErrno,     // -1, or an empty result such as a null pointer; the error is in errno
   kCode,      // the error is the result: pthread_create(3), CUresult
@@ -34,29 +33,32 @@ enum class Failing : std::uint8_t {
   kMapped,    // MAP_FAILED; the error is in errno
 };
 
-// A constant for the whole program; `name` is "<area>.<call>", and unique.
+// A native call in the source. Constant for the whole program; `name` is "<area>.<call>" and
+// unique.
 struct CallSite {
   std::string_view name;
-  int error = 0;  // one that the call may fail with, by its manual; 0: it does not fail, because:
+  int error = 0;  // with which the call may fail, by its manual; 0: it does not fail, because:
   Failing failing = Failing::kErrno;
   std::string_view never_fails = {};
 
   constexpr std::string_view area() const noexcept { return name.substr(0, name.find('.')); }
 };
 
-// Defines `identifier`, and lists it. In a source, at namespace scope.
+// Defines `identifier` and adds it to call_sites(). In a source, at namespace scope.
 #define HALYARD_CALL_SITE(identifier, ...)                     \
   constexpr ::halyard::base::CallSite identifier{__VA_ARGS__}; \
   [[gnu::section("halyard_call_sites"),                        \
     gnu::used]] constexpr const ::halyard::base::CallSite* identifier##_listed = &identifier
 
-// Every site that is linked into the library, in no order.
+// Every site that is linked into the library, unordered.
 HALYARD_EXPORT std::span<const CallSite* const> call_sites() noexcept;
 
-// Asked on the thread that makes the call, whatever it holds; must not make a native call itself.
+// Runs on the thread that makes the call, under whatever locks it holds. Must not make a native
+// call.
 class CallObserver {
  public:
-  // 0: go on; else the error with which the call fails. Of a site that does not fail it is ignored.
+  // Returns 0 to make the call, else the error with which it fails. Ignored for sites that do not
+  // fail.
   virtual int before(const CallSite& site) noexcept = 0;
 
  protected:
@@ -65,7 +67,7 @@ class CallObserver {
 
 namespace detail {
 
-// Not a base::Atomic: whether somebody observes decides no order of anything.
+// Not a base::Atomic: an observer does not order anything.
 HALYARD_EXPORT extern constinit std::atomic<CallObserver*> call_observer;
 
 template <class R>
@@ -83,13 +85,13 @@ R failed_result(const CallSite& site) noexcept {
 
 }  // namespace detail
 
-// For all calls that begin afterwards; null for none. One that has begun may still ask the one
-// before.
+// Installs an observer for all calls that begin afterwards; null for none. A call that has begun
+// may still use the previous one.
 inline void observe_calls(CallObserver* observer) noexcept {
   detail::call_observer.store(observer, std::memory_order_release);
 }
 
-// call(), or what it answers when it fails.
+// Returns call(), or the result with which it reports the observer's error.
 template <class F>
 std::invoke_result_t<F&> native_call(const CallSite& site, F&& call) noexcept(noexcept(call())) {
   using R = std::invoke_result_t<F&>;

@@ -11,8 +11,8 @@ constinit Parker ParkerPool::shared_;
 constinit Parker* ParkerPool::free_ = nullptr;
 constinit Parker* ParkerPool::made_ = &shared_;
 
-// One hold of the lock whether one is free or not: a seed's schedule must not depend on what the
-// process has simulated before.
+// One critical section whether a parker is free or not: a seed's schedule must not depend on what
+// the process has simulated before.
 Parker& ParkerPool::acquire() {
   LockGuard lock(mutex_);
   Parker* parker = free_;

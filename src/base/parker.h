@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parker: what one thread sleeps on. A wake before the sleep is kept, so none is lost:
+// Parker: one thread sleeps on it. A wake before the sleep is kept, so no wake-up is lost:
 //
 //   sleeper   epoch = prepare(); re-check the condition; park(epoch)
 //   waker     make the condition true; wake()
 //
-// Parkers come from a pool and are never freed (timelines.md, rule 28): a waker may hold on to one
-// after its sleeper has gone, and then wakes nobody or a later sleeper, which re-checks.
+// Parkers come from a pool and are never freed (timelines.md, rule 28). A waker may use one after
+// its sleeper has left. It then wakes no thread, or a later sleeper, which re-checks.
 #pragma once
 
 #include <climits>
@@ -33,8 +33,8 @@ class Parker final : public Notify {
 
   std::uint32_t prepare() const noexcept { return epoch_.load(std::memory_order_seq_cst); }
 
-  // Sleeps until a wake() after `epoch` was taken, or the deadline (steady nanoseconds). False only
-  // after the deadline.
+  // Sleeps until a wake() after `epoch` was taken, or until the deadline (steady nanoseconds).
+  // False only after the deadline.
   bool park(std::uint32_t epoch, Nanoseconds deadline) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     bool in_time = true;
@@ -45,7 +45,8 @@ class Parker final : public Notify {
     return in_time;
   }
 
-  // No system call when nobody sleeps. All who do: without memory threads share one (ParkerPool).
+  // Wakes every thread that sleeps on it: threads may share it (ParkerPool). No system call if
+  // there is none.
   void wake() noexcept {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(epoch_, INT_MAX);
@@ -59,12 +60,12 @@ class Parker final : public Notify {
   Parker* next_made_ = nullptr;
 };
 
-// Parkers for threads to borrow while they wait, one pool for the process: a parker outlives every
+// Parkers for threads to borrow while they wait, one pool for the process. A parker outlives every
 // engine and queue that a late waker may belong to, and stays reachable from here.
 class ParkerPool {
  public:
-  // Where there is no memory for one more: one that all who come to that share. What is meant for
-  // one of them wakes the others, too, which re-check.
+  // If no parker can be allocated, returns a shared one; its waiters may be woken spuriously and
+  // must re-check.
   static Parker& acquire();
   static void release(Parker& parker) noexcept;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// base::Atomic of a build for Relacy (D. Vyukov, 2008), a checker that runs threads as fibers in an
-// order of its own and gives each load any value that the C++11 memory model lets it see. Every
-// access goes there with the memory order and the place in the source that it has in the code; the
-// functions are src/sim/weak_memory.cpp's, as Relacy's headers are no company for others.
+// base::Atomic of a build for Relacy (D. Vyukov, 2008), a checker that runs threads as fibers in
+// its own order and gives each load any value that the C++11 memory model allows. Every access is
+// passed on with its memory order and its place in the source. The functions are in
+// src/sim/weak_memory.cpp, since Relacy's headers conflict with others.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace halyard::inline v0::base {
 
 using Site = std::source_location;
 
-// One atomic object of the model. What is static and constant-initialised is made anew, as 0, when
-// a run first touches it.
+// One atomic object of the model. A static, constant-initialised object starts again as 0 when a
+// run first accesses it.
 class ModelWord {
  public:
   constexpr explicit ModelWord(std::uint64_t value) noexcept
@@ -36,7 +36,7 @@ class ModelWord {
   std::uint64_t bit_or(std::uint64_t value, std::memory_order order, const Site& site) noexcept;
   bool compare_exchange(std::uint64_t& expected, std::uint64_t value, std::memory_order success,
                         std::memory_order failure, bool weak, const Site& site) noexcept;
-  // The last value in modification order; no access of the model.
+  // The last value in modification order; not an access of the model.
   std::uint64_t latest() noexcept;
 
  private:
@@ -45,11 +45,11 @@ class ModelWord {
 
   static constexpr std::size_t kSize = 64;
   alignas(8) std::byte storage_[kSize]{};
-  std::uint64_t run_ = 0;  // of a static: for which it was made
+  std::uint64_t run_ = 0;  // of a static: the run that initialised it
   const bool is_static_;
 };
 
-// Memory that is not atomic: two accesses that nothing orders, one of them a write, are a failure.
+// Memory that is not atomic. Two unordered accesses, one of them a write, are a failure.
 class ModelVariable {
  public:
   explicit ModelVariable(int value) noexcept;
@@ -65,7 +65,7 @@ class ModelVariable {
 
 void model_fence(std::memory_order order, const Site& site) noexcept;
 
-// A turn of a spin loop: others run first, and what they wrote is seen sooner or later.
+// One round of a spin loop: lets other threads run first, whose writes become visible eventually.
 void spin_pause() noexcept;
 inline void spin_yield() noexcept { spin_pause(); }
 
@@ -143,7 +143,7 @@ class Atomic {
       return static_cast<std::uint64_t>(value);
     }
   }
-  // Narrow words stay within what they count in every program that is run.
+  // Narrow words do not overflow in any program that is run.
   static T from_bits(std::uint64_t bits) noexcept {
     if constexpr (std::is_pointer_v<T>) {
       return reinterpret_cast<T>(bits);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HALYARD_ASAN, HALYARD_TSAN: 1 where this is compiled with that sanitizer, else 0. g++ says so by
-// macros, clang by features.
+// HALYARD_ASAN, HALYARD_TSAN: 1 if this is compiled with that sanitizer, else 0. g++ defines macros
+// for it, clang features.
 #pragma once
 
 #ifdef __has_feature

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// base::Atomic of a simulation build: std::atomic whose every access is a schedule point, where the
-// simulation may let another thread run. Sequentially consistent, whatever order is named: weak
-// memory is not simulated.
+// base::Atomic of a simulation build: a std::atomic whose every access is a schedule point, where
+// the simulation may switch to another thread. Every access is sequentially consistent, whatever
+// order it names: weak memory is not simulated.
 //
-// src/sim/scheduler.h decides now and then and takes no interest in what is accessed;
-// src/sim/explorer.h decides at every point, and by what the threads are about to access.
+// src/sim/scheduler.h decides at some of the points and ignores the accesses. src/sim/explorer.h
+// decides at every point, by the accesses that the threads are about to make.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,14 @@ namespace halyard::inline v0::base {
 
 enum class Touch : std::uint8_t { kRead, kWrite };
 
-// Schedule points until the scheduler decides anew; negative while exploring. Outside a simulation
-// nobody counts.
+// Schedule points until the scheduler's next decision; negative while exploring. Unused outside a
+// simulation.
 extern constinit std::int64_t schedule_points_left;
-// Lets who simulates decide before `address` is touched. Defined by src/sim.
+// Lets the simulation choose a thread before `address` is accessed. Defined by src/sim.
 void decide_schedule(const void* address, Touch touch) noexcept;
-// Whether a compare_exchange_weak fails although the value is the expected one.
+// True if a compare_exchange_weak fails although the value is the expected one.
 bool weak_exchange_fails() noexcept;
-// A turn of a spin loop: others run first.
+// One round of a spin loop: lets other threads run first.
 void spin_pause() noexcept;
 inline void spin_yield() noexcept { spin_pause(); }
 
@@ -32,7 +32,7 @@ inline void schedule_point(const void* address, Touch touch) noexcept {
     decide_schedule(address, touch);
 }
 
-// Whether the word at `address` holds `value`.
+// True if the word at `address` holds `value`.
 using Holds = bool (*)(const void* address, std::uint64_t value) noexcept;
 // Defined by src/sim; for only_when().
 void delay_next_access(const void* address, Holds holds, std::uint64_t value) noexcept;
@@ -97,7 +97,7 @@ class Atomic {
   std::atomic<T> value_{};
 };
 
-// Who explores need not try orders in which the access that follows only finds that it has to wait.
+// The explorer skips orders in which the next access would only find that it has to wait.
 template <class T>
 void only_when(const Atomic<T>& word, std::type_identity_t<T> value) noexcept {
   if (schedule_points_left >= 0) [[likely]]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SpinLock: one atomic read-modify-write to take, a plain store to give back: half of a Mutex. For
-// critical sections of a few instructions that call nothing, such as a free list.
+// SpinLock: one atomic read-modify-write to lock, a plain store to unlock: half of a Mutex. For
+// critical sections of a few instructions without calls, such as a free list.
 #pragma once
 
 #include "base/atomic.h"

@@ -28,7 +28,7 @@ namespace {
 
 HALYARD_CALL_SITE(kAllocate, "status.allocate", ENOMEM);
 
-// Stands in when memory is exhausted; its count never reaches zero in practice.
+// Used when memory is exhausted; its count never reaches zero in practice.
 StatusRecord* exhausted_record() {
   static constexpr char kText[] = "out of memory while building an error message";
   static StatusRecord record{.references = 1u << 30,

@@ -16,7 +16,7 @@ HALYARD_CALL_SITE(kAttributes, "thread.attributes", ENOMEM, Failing::kCode);
 HALYARD_CALL_SITE(kStart, "thread.start", EAGAIN, Failing::kCode);
 HALYARD_CALL_SITE(kTryJoin, "thread.try_join", EBUSY, Failing::kCode);
 HALYARD_CALL_SITE(kJoin, "thread.join", 0, Failing::kCode,
-                  "pthread_join(3) fails for what is no thread, or is joined twice");
+                  "pthread_join(3) fails only for an invalid thread, or one that is joined twice");
 
 }  // namespace
 
@@ -44,7 +44,7 @@ int Thread::start(const char* name, void (*body)(void*), void* argument,
     CPU_ZERO_S(size, set);
     for (const unsigned processor : processors) CPU_SET_S(processor, size, set);
     pthread_attr_t attributes;
-    code = pthread_attr_init(&attributes);  // of the C library here it allocates nothing
+    code = pthread_attr_init(&attributes);  // allocates nothing in the C library here
     if (code == 0) {
       code = native_call(kAttributes,
                          [&] { return pthread_attr_setaffinity_np(&attributes, size, set); });
@@ -57,7 +57,7 @@ int Thread::start(const char* name, void (*body)(void*), void* argument,
   return code;
 }
 
-// The thread names itself, so that whoever asks while it works finds the name.
+// The thread sets its own name, so that the name is known as soon as it runs.
 void* Thread::run(void* self) {
   const Thread& thread = *static_cast<Thread*>(self);
   pthread_setname_np(pthread_self(), thread.name_);

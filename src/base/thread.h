@@ -10,7 +10,7 @@
 
 namespace halyard::inline v0::base {
 
-// Tells the calling thread from all others that run now.
+// An identifier that no other running thread has.
 std::uint64_t this_thread() noexcept;
 
 class Thread {
@@ -19,16 +19,16 @@ class Thread {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
-  // Runs body(argument) on a thread called `name` (static, at most 15 characters), from its first
-  // instruction on `processors` if there are any. 0, or what pthread_create(3) says. Precondition:
-  // not started, or joined.
+  // Runs body(argument) on a thread called `name` (static, at most 15 characters), on `processors`
+  // from its first instruction unless there are none. Returns 0, or the error of pthread_create(3).
+  // Precondition: not started, or joined.
   int start(const char* name, void (*body)(void* argument), void* argument,
             std::span<const unsigned> processors = {}) noexcept;
   bool started() const noexcept { return started_; }
 
   // Precondition: started.
   void join() noexcept;
-  // False if it still runs.
+  // Joins the thread if it has ended; false if it still runs.
   bool try_join() noexcept;
 
  private:

@@ -22,7 +22,7 @@ struct TreapNode {
   TreapNode* next = nullptr;  // ring of equal keys; null when not in a treap
   TreapNode* prev = nullptr;
   std::uint32_t priority = 0;
-  bool in_tree = false;  // this node stands for its ring
+  bool in_tree = false;  // represents its ring in the tree
 
   bool linked() const noexcept { return next != nullptr; }
 };

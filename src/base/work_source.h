@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// WorkSource: how code without threads of its own meets the threads of its owner, and its time.
+// WorkSource: gives code without threads of its own the threads and the time of its owner.
 //
-// The engine and the drivers are state machines. Whoever owns them supplies a WorkSource: shells of
-// real threads in a program, the test itself in a stepped test, a seeded scheduler in a simulation.
+// The engine and the drivers are state machines. Their owner supplies a WorkSource: shells of real
+// threads in a program, the test itself in a stepped test, a seeded scheduler in a simulation.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace halyard::inline v0::base {
 
-// The kinds of work that a state machine leaves for others.
+// The kinds of work that a state machine leaves to other threads.
 enum class Shell : std::uint8_t {
   kIssue,       // ready submissions beyond a caller's own bound
-  kCompletion,  // lanes somebody waits on; effects that a caller may not run itself
+  kCompletion,  // lanes with waiters; effects that a caller may not run itself
   kHost,        // host calls, except those with a thread of their own
   kReclaim,     // objects whose last handle is gone
   kFile,        // transfers between files and memory
@@ -38,11 +38,11 @@ class WorkSource {
   // is not called. From any thread, under no lock.
   virtual Status start_thread(void (*call)(void* argument), void* argument) noexcept = 0;
 
-  // One turn of a spin loop of `turns` so far.
+  // One round of a spin loop; `turns` counts the earlier ones.
   virtual void pause(unsigned turns) noexcept = 0;
 
-  // How many such turns a host thread makes before it sleeps. By default about two microseconds:
-  // longer than a cache line takes, shorter than a futex wake (performance.md, section 6.2).
+  // Number of such rounds before a host thread sleeps. By default about two microseconds: longer
+  // than a cache line takes, shorter than a futex wake (performance.md, section 6.2).
   virtual unsigned spin_turns() noexcept { return 64; }
 
   // Sleeps until `parker`, one of the ParkerPool, is woken after `epoch`, or `deadline` on clock().

@@ -4,7 +4,7 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// Fills in what clang left out, so that each location stands for itself.
+// Adds what clang omitted, so that each location is complete by itself.
 class LocationFiller {
  public:
   void fill(Json& node) {

@@ -10,13 +10,13 @@
 
 namespace halyard::inline v0::compiler {
 
-// Ordered: clang leaves out a location's file and line where they equal those printed before.
+// Ordered: clang omits a location's file and line if they equal those printed before.
 using Json = nlohmann::ordered_json;
 
-// Throws std::exception if it is no JSON. Every location in the result is complete.
+// Parses the tree and completes every location. Throws std::exception if the text is not JSON.
 Json parse_tree(std::string_view json);
 
-// A member that is a string; else empty.
+// A member that is a string; empty otherwise.
 std::string text_of(const Json& node, const char* key);
 inline bool is_kind(const Json& node, std::string_view kind) {
   return text_of(node, "kind") == kind;
@@ -28,10 +28,10 @@ struct Location {
   std::uint32_t column = 0;
 };
 
-// Where the user wrote it: for what comes from a macro, where the macro was used.
+// The place in the user's source: for the expansion of a macro, the place of the macro's use.
 Location location_of(const Json& node);
-// The file that holds its first word: for what comes from a macro, where the macro was defined;
-// "<scratch space>" for what a macro put together.
+// The file with its first token: for the expansion of a macro, the file of the macro's definition;
+// "<scratch space>" for a token that a macro pasted.
 std::string spelling_file(const Json& node);
 
 }  // namespace halyard::inline v0::compiler

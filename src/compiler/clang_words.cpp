@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kError = ": error: ";
 
-// What clang's message holds, and what it means; {} is what clang has put in quotes.
+// A part of clang's message, and its meaning; {} is the text that clang has put in quotes.
 struct Meaning {
   std::string_view words;
   std::string_view sentence;
@@ -27,20 +27,18 @@ constexpr std::array kMeanings = {
     Meaning{"use of undeclared label",
             "no label '{}' here: no goto leaves or enters a block (rule 1)"},
     Meaning{"statement not in switch statement",
-            "'{}' without its switch: none outside leads into a block (rule 1)"},
+            "'{}' outside its switch: a switch around a block cannot enter it (rule 1)"},
     Meaning{"unknown type name 'HY_FIELD_",
-            "a parameter of no kind that halyard/kernel.h or halyard/kernel_tensor.h names"},
+            "unknown kind of parameter; halyard/kernel.h and halyard/kernel_tensor.h define them"},
     Meaning{"read-only variable is not assignable",
             "this is a constant: inputs and scalars are never written (rule 3)"},
     Meaning{"with const-qualified type",
             "'{}' is a constant: inputs and scalars are never written (rule 3)"},
-    Meaning{"drops const qualifier",
-            "this takes away that it is a constant: inputs are never written (rule 3)"},
-    Meaning{"discards qualifiers",
-            "this takes away that it is a constant: inputs are never written (rule 3)"},
-    Meaning{"variable length array used", "the length of an array is a constant"},
+    Meaning{"drops const qualifier", "this drops const: inputs are never written (rule 3)"},
+    Meaning{"discards qualifiers", "this drops const: inputs are never written (rule 3)"},
+    Meaning{"variable length array used", "the length of an array must be a constant"},
     Meaning{"attempt to use a poisoned identifier",
-            "a name of the header's own: one source is for all targets"},
+            "reserved for the header: a source is the same for all targets"},
     Meaning{"call to undeclared function",
             "no function '{}'; there is no library but halyard/kernel_math.h"},
 };
@@ -54,7 +52,8 @@ std::string_view quoted(std::string_view text) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// How the source declares a parameter: "HY_PRIVATE" of HY_PRIVATE(T, name); empty if it does not.
+// The macro by which the source declares a parameter: "HY_PRIVATE" of HY_PRIVATE(T, name); empty if
+// there is none.
 std::string_view declared_by(std::string_view source, std::string_view name) {
   for (std::size_t at = source.find("HY_"); at != source.npos; at = source.find("HY_", at + 3)) {
     std::size_t end = at;
@@ -75,32 +74,32 @@ std::string_view declared_by(std::string_view source, std::string_view name) {
   return {};
 }
 
-// Of a name that is not declared where it stands.
+// The meaning of an undeclared name.
 std::string meaning_of(std::string_view name, std::string_view source) {
   const auto is_axis = [&](std::string_view before) {
     return name.size() == before.size() + 1 && name.starts_with(before) &&
            std::string_view("xyz").find(name.back()) != std::string_view::npos;
   };
   if (is_axis("hy_")) {
-    return "indices of items, and HY_MY, are only in HY_ITEMS, HY_ITEMS_BELOW and HY_ITEMS_FIRST "
+    return "item indices and HY_MY exist only in HY_ITEMS, HY_ITEMS_BELOW and HY_ITEMS_FIRST "
            "(rule 2)";
   }
   if (is_axis("hy_n") || is_axis("hy_g") || is_axis("hy_c")) {
-    return "blocks and indices of groups are only in the body of a kernel (rule 2)";
+    return "blocks and group indices exist only in the body of a kernel (rule 2)";
   }
   for (const auto& [prefix, what] :
        {std::pair("hy_in", "input tensor"), std::pair("hy_out", "output tensor")}) {
     if (!name.starts_with(prefix) || name.find('_', 3) == name.npos) continue;
     const std::size_t end = name.find('_', 3);
-    return fmt::format("'{}' is no {} of rank {}", name.substr(end + 1), what, name[end - 1]);
+    return fmt::format("'{}' is not an {} of rank {}", name.substr(end + 1), what, name[end - 1]);
   }
-  if (name.starts_with("hy_t_")) return fmt::format("'{}' is no tensor", name.substr(5));
+  if (name.starts_with("hy_t_")) return fmt::format("'{}' is not a tensor", name.substr(5));
   if (name.starts_with("hy_my_")) {
     return fmt::format("'{}' is neither HY_PRIVATE nor HY_PRIVATE_ARRAY", name.substr(6));
   }
   const std::string_view macro = declared_by(source, name);
   if (macro.starts_with("HY_PRIVATE")) {
-    return fmt::format("'{}' is each item's own: HY_MY({}), in a block", name, name);
+    return fmt::format("'{}' has a value per item: use HY_MY({}), in a block", name, name);
   }
   if (!macro.empty()) {
     return fmt::format("'{}' is a tensor: HY_AT or HY_Y, with its rank, gives an element", name);
@@ -108,7 +107,7 @@ std::string meaning_of(std::string_view name, std::string_view source) {
   return {};
 }
 
-// Of an enumerator hy$<key>$<kernel>$<parameter>.
+// The meaning of an enumerator hy$<key>$<kernel>$<parameter> that is defined twice.
 std::string meaning_of_second(std::string_view enumerator) {
   if (!enumerator.starts_with("hy$") || std::ranges::count(enumerator, '$') < 3) return {};
   const std::size_t key = enumerator.find('$', 3);
@@ -116,14 +115,14 @@ std::string meaning_of_second(std::string_view enumerator) {
                      enumerator.substr(enumerator.find('$', key + 1) + 1));
 }
 
-// Of an operand that has none of the types that the header selects among.
+// The meaning of an operand with none of the types that the header selects among.
 std::string meaning_of_type(std::string_view type) {
   return type.ends_with('*')
-             ? std::string("an atomic is on an element of int or uint that may be written")
-             : fmt::format("'{}' is no type of elements; float, int, uint and double are", type);
+             ? std::string("an atomic needs a writable element of int or uint")
+             : fmt::format("'{}' is not an element type; float, int, uint and double are", type);
 }
 
-// Of a macro with too few or too many arguments: behind the message stands its definition.
+// The meaning of a macro with too few or too many arguments; its definition follows the message.
 std::string meaning_of_invocation(std::string_view message, std::string_view behind) {
   constexpr std::string_view kDefine = "#define ";
   const std::string_view amount = message.substr(0, message.find(" arguments"));
@@ -166,24 +165,25 @@ std::string in_our_words(std::string_view diagnostics, std::string_view source) 
     if (at == line.npos) continue;
     const std::string_view message = line.substr(at + kError.size());
     if (message.ends_with("arguments provided to function-like macro invocation")) {
-      // What else clang says follows from that.
+      // Clang's other messages follow from this one.
       ours =
           fmt::format("{}{}{}\n", line.substr(0, at), kError, meaning_of_invocation(message, rest));
       break;
     }
     std::string sentence = meaning_of_message(message, source);
     if (message.starts_with("declaration shadows a local variable")) {
-      // What shadows is a block's own where notes say, up to the next error, what it comes from.
+      // Notes up to the next error name the origin of the shadowing variable: HY_LOOP for a
+      // block's.
       const std::string_view notes = rest.substr(0, rest.find(kError));
       sentence = notes.find("macro 'HY_LOOP'") != notes.npos
-                     ? "a block stands inside another (rule 2)"
-                     : "this hides a variable of that name, which not every target can";
+                     ? "a block is inside another (rule 2)"
+                     : "this hides a variable of the same name, which not every target supports";
     }
-    // The parameters of a second kernel are not meant.
+    // The parameters of a second kernel of the same name are not reported.
     if (message.starts_with("redefinition of enumerator") && ours.empty()) {
       sentence = meaning_of_second(quoted(message));
     }
-    // Where the macros' scans end, before anything has counted.
+    // The scans of the macros end before the entries are counted.
     if (message.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
       sentence = "more than 40 parameters and statements on sizes";
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clang speaks of C, of OpenMP and of what halyard/kernel.h is made of; users know the dialect.
+// Translates clang's messages, which name C, OpenMP and the macros of halyard/kernel.h, into the
+// terms of the kernel language.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace halyard::inline v0::compiler {
 
-// What clang has printed, and in front of it, for each error that is a breach of the dialect's
-// rules, a line "file:line:column: error: ..." that says which. `source` is the kernel file's text.
+// The diagnostics of clang. In front of them, for each error that breaks a rule of the language, a
+// line "file:line:column: error: ..." that names the rule. `source` is the kernel file's text.
 std::string in_our_words(std::string_view diagnostics, std::string_view source);
 
 }  // namespace halyard::inline v0::compiler

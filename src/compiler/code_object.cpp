@@ -17,9 +17,9 @@ namespace {
 
 constexpr Elf64_Half kMachine = 224;             // EM_AMDGPU
 constexpr Elf64_Word kMetadataNote = 32;         // NT_AMDGPU_METADATA
-constexpr std::string_view kOwner("AMDGPU", 7);  // with its 0
+constexpr std::string_view kOwner("AMDGPU", 7);  // with its terminating 0
 
-// The T at this offset; false if the bytes end before.
+// Reads the T at this offset; false if the bytes end before.
 template <class T>
 bool read(std::string_view bytes, std::size_t offset, T& value) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof value) return false;
@@ -27,7 +27,7 @@ bool read(std::string_view bytes, std::size_t offset, T& value) {
   return true;
 }
 
-// The metadata's MessagePack; empty if there is none.
+// The metadata as MessagePack; empty if there is none.
 std::string_view find_metadata(std::string_view bytes) {
   Elf64_Ehdr header;
   if (!read(bytes, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -68,7 +68,7 @@ CodeObjectKernel kernel_of(const nlohmann::json& entry) {
   return kernel;
 }
 
-// How the arguments differ from the convention's; empty if they do not.
+// The difference between the arguments and the convention's; empty if there is none.
 std::string difference(const CodeObjectKernel& have, const Kernel& want) {
   if (have.workgroup_size[0] != 0 && have.workgroup_size != want.workgroup_size) {
     return fmt::format("requires groups of {} items, not {}", fmt::join(have.workgroup_size, " x "),
@@ -100,7 +100,7 @@ Result<std::vector<CodeObjectKernel>> read_code_object(std::string_view bytes,
                                                        std::string_view name) {
   const std::string_view metadata = find_metadata(bytes);
   if (metadata.empty()) {
-    return error(StatusCode::kInvalidArgument, "{}: no AMD code object with metadata", name);
+    return error(StatusCode::kInvalidArgument, "{}: not an AMD code object with metadata", name);
   }
   try {
     std::vector<CodeObjectKernel> kernels;

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-// Clang 19 is what the dialect is tested with.
+// The language is tested with clang 19.
 constexpr std::array<std::string_view, 4> kClangNames = {"clang-19", "clang-20", "clang-21",
                                                          "clang"};
 
@@ -52,8 +52,8 @@ Result<std::string> find_clang(const std::string& wanted) {
                fmt::join(kClangNames, ", "));
 }
 
-// The directory that holds halyard/kernel.h: of the installation that this program belongs to, or,
-// in a build tree, what src/compiler/CMakeLists.txt has put beside the programs.
+// The directory of halyard/kernel.h: of the installation that this program belongs to or, in a
+// build tree, the copy that src/compiler/CMakeLists.txt places beside the programs.
 Result<fs::path> find_header() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
@@ -120,7 +120,8 @@ class Compilation {
     if (is_shader(target)) return build_shader(target, kernels);
     HALYARD_ASSIGN_OR_RETURN(Image image, build_device_image(target, kernels));
     if (target.family == Family::kHsaco) {
-      // The compiler's metadata against what the source says: arguments where a launch puts them.
+      // Compares the code object's metadata with the reflection: arguments where a launch puts
+      // them.
       HALYARD_RETURN_IF_ERROR(check_code_object(
           image.bytes, fmt::format("{} for {}", options_.source, target.name), kernels));
     }
@@ -140,7 +141,7 @@ class Compilation {
     return image_of(target, kernel::kCpuConvention, compile(to_image(std::move(arguments))));
   }
 
-  // In two steps, since C has no word for a group's size: it is added to the intermediate code.
+  // In two steps: C cannot express a group's size, so it is added to the intermediate code.
   Result<Image> build_device_image(const Target& target, const std::vector<Kernel>& kernels) const {
     const fs::path path = scratch_.path() / "device.ll";
     Arguments arguments = machine(target);
@@ -161,11 +162,12 @@ class Compilation {
     return image_of(target, kernel::kKernargConvention, run_process(arguments, scratch_));
   }
 
-  // From the syntax tree alone: clang makes no code.
+  // From the syntax tree alone: clang generates no code.
   Result<Image> build_shader(const Target& target, const std::vector<Kernel>& kernels) const {
     if (options_.checked) {
-      return error(StatusCode::kUnimplemented, "{}: {} has no trap, so nothing can be checked",
-                   options_.source, target.name);
+      return error(StatusCode::kUnimplemented,
+                   "{}: {} has no trap, so it cannot be a checked build", options_.source,
+                   target.name);
     }
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output,
                              compile({fmt::format("--target={}", target.triple), "-DHY_TEXT", "-w",
@@ -178,19 +180,19 @@ class Compilation {
     return image;
   }
 
-  // The processor, and how its code is made.
+  // Options for the processor and code generation.
   Arguments machine(const Target& target) const {
     const bool hsaco = target.family == Family::kHsaco;
-    // At -O0 AMD's kernels ask for hidden arguments, used or not.
+    // At -O0 AMD's kernels require hidden arguments, used or not.
     const int level = hsaco ? std::max(1, options_.optimization) : options_.optimization;
     Arguments arguments = {fmt::format("--target={}", target.triple), fmt::format("-O{}", level),
-                           // Warnings were the check pass's business.
+                           // The check pass has reported the warnings.
                            "-w", "-fvisibility=hidden"};
     if (options_.debug) arguments.push_back("-fdebug-compilation-dir=.");
     arguments.push_back(fmt::format("-m{}={}", hsaco ? "cpu" : "arch", target.arch));
     if (hsaco) arguments.push_back("-nogpulib");
     if (target.family == Family::kPtx) {
-      // Else the version is that of the CUDA toolkit that happens to be there.
+      // Otherwise an installed CUDA toolkit determines the version.
       arguments.insert(arguments.end(), {"--cuda-path=/nonexistent", "-Xclang", "-target-feature",
                                          "-Xclang", fmt::format("+ptx{}", target.version)});
     }
@@ -211,9 +213,9 @@ class Compilation {
     return Image{std::string(target.name), std::string(convention), std::move(bytes)};
   }
 
-  // Clang over the source, whose headers are noted: a target may have others than the rest. Kernels
-  // see no system header, and no errno, contraction or library call: results are the same on every
-  // target.
+  // Runs clang on the source and records its headers, which may differ between targets. Kernels see
+  // no system header, and no errno, contraction or library call, so that results are the same on
+  // every target.
   Result<ProcessOutput> compile(Arguments arguments) const {
     Arguments all = {tools_.clang,
                      "-x",
@@ -222,7 +224,7 @@ class Compilation {
                      "-ffreestanding",
                      "-nostdinc",
                      "-ffp-contract=off",
-                     "-fsigned-char",  // C leaves it open, and aarch64 would differ
+                     "-fsigned-char",  // C leaves it open, and aarch64 differs
                      "-fno-math-errno",
                      "-fno-color-diagnostics",
                      "-fmacro-backtrace-limit=1",
@@ -288,7 +290,7 @@ Result<std::vector<std::byte>> compile_checked(const CompileOptions& options) {
     contents.images.push_back(std::move(image));
   }
   std::vector<std::byte> bytes = write_hyx(contents);
-  // Nobody gets a file that the loader would refuse.
+  // Never returns a file that the loader would refuse.
   HALYARD_RETURN_IF_ERROR(kernel::Hyx::parse(bytes, options.source).status());
   return bytes;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernel compiler: a .hyk source to the bytes of a verified .hyx file. Sources in other
-// languages go to their own compilers (foreign.h).
+// The kernel compiler: compiles a .hyk source to the bytes of a verified .hyx file. Passes sources
+// in other languages to their own compilers (foreign.h).
 //
-// A thin driver around clang. First the check pass: clang's own diagnostics, then the rules of
-// halyard/kernel.h that C cannot state, read from the syntax tree together with the reflection.
-// Then one image per target. The same source and compiler give the same bytes.
+// A thin driver around clang. The check pass comes first: clang's own diagnostics, then the rules
+// of halyard/kernel.h that C cannot express, which it reads from the syntax tree together with the
+// reflection. Then it builds one image per target. The same source and compiler give the same
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ namespace halyard::inline v0::compiler {
 
 struct CompileOptions {
   std::string source;    // path of the .hyk file
-  std::string manifest;  // path of what is to be known of a foreign source's kernels, or empty
+  std::string manifest;  // path of the manifest of a foreign source, or empty
 #if defined(__aarch64__)
   std::vector<std::string> targets = {"aarch64"};
 #else
@@ -37,18 +38,20 @@ struct CompileOptions {
 // Every target of .hyk files.
 std::vector<std::string_view> known_targets();
 
-// Errors: kNotFound, no such source; kInvalidArgument, the source breaks a rule or does not compile
-// (the message is the diagnostics, with the source's lines), or an option is wrong; kUnavailable,
-// clang, halyard/kernel.h or a program that a target needs is missing; kUnimplemented, `checked`
-// for a target that cannot trap. Blocks for about 0.2 s per target. Any thread.
+// Blocks for about 0.2 s per target. Any thread. Errors:
+//   kNotFound         no such source
+//   kInvalidArgument  the source breaks a rule or does not compile (the message is the diagnostics,
+//                     with the source's lines), or an option is wrong
+//   kUnavailable      clang, halyard/kernel.h or a program that a target needs is missing
+//   kUnimplemented    `checked` for a target that cannot trap
 Result<std::vector<std::byte>> compile(const CompileOptions& options);
 
-// What compile() would use.
+// The programs and headers that compile() uses.
 struct Toolchain {
   std::string clang;        // path
-  std::string include_dir;  // that of halyard/kernel.h
+  std::string include_dir;  // contains halyard/kernel.h
 };
-// kUnavailable, as compile().
+// Errors: kUnavailable, as compile().
 Result<Toolchain> find_toolchain(const CompileOptions& options);
 
 }  // namespace halyard::inline v0::compiler

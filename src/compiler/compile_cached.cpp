@@ -25,8 +25,8 @@ using base::content_hash;
 
 constexpr std::size_t kMaxInputBytes = std::size_t{16} << 20;
 
-// Text with which a result depends on more than the files that clang read. The last is in two, or
-// ccache would keep nothing of this source for the same reason.
+// Text that makes a result depend on more than the files that clang read. The last one is in two
+// parts: otherwise ccache would not cache this source, for the same reason.
 constexpr std::array<std::string_view, 6> kUnrepeatable = {"__DATE__",
                                                            "__TIME__",
                                                            "__TIMESTAMP__",
@@ -35,10 +35,10 @@ constexpr std::array<std::string_view, 6> kUnrepeatable = {"__DATE__",
                                                            ".inc"
                                                            "bin"};
 
-// What clang itself takes from its environment.
+// The environment variables that clang uses.
 constexpr std::array kVariables = {"CPATH", "C_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS"};
 
-// A program, as well as can be told without running it.
+// Identifies a program without running it.
 std::string stamp(const fs::path& program) {
   std::error_code ignored;
   const fs::path file = fs::canonical(program, ignored);
@@ -84,14 +84,14 @@ base::ContentHash key_of(const CompileOptions& options, const Toolchain& tools,
   return content_hash({base::text_of(std::as_bytes(std::span(bytes)))});
 }
 
-// ---- What must still hold --------------------------------------------------------------------
+// ---- Conditions of a stored result ----------------------------------------------------------
 
 std::string join(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
-// Where a file would be found in place of one of `inputs`: by the same name, in another directory
-// that clang searches.
+// The paths at which clang would find a file in place of one of `inputs`: with the same name, in
+// another directory that it searches.
 nlohmann::json shadows_of(const CompileOptions& options, const std::vector<std::string>& inputs) {
   std::vector<std::string> directories = options.include_dirs;
   for (std::string& directory : directories) {
@@ -113,7 +113,7 @@ nlohmann::json shadows_of(const CompileOptions& options, const std::vector<std::
       if (name.starts_with('/')) continue;
       for (const std::string& directory : directories) {
         const std::string path = join(directory, name);
-        // What is there already has been passed over.
+        // Existing files were already skipped by clang.
         if (!fs::exists(path, ignored)) shadows.push_back(path);
       }
     }
@@ -132,7 +132,7 @@ bool still_holds(const nlohmann::json& kept) {
   });
 }
 
-// ---- Finding and keeping ---------------------------------------------------------------------
+// ---- Loading and storing ---------------------------------------------------------------------
 
 std::optional<std::vector<std::byte>> find(const CompileOptions& options,
                                            const base::DiskCache& cache,

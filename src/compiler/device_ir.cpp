@@ -10,7 +10,7 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// Metadata is numbered, with gaps as one likes. No module of clang's gets this far.
+// Metadata nodes are numbered, and gaps are allowed. No module of clang reaches this number.
 constexpr std::size_t kFirstNode = 1'000'000'000;
 
 void state_in_metadata(const Kernel& kernel, std::size_t node, std::string& ir) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one thing about kernels for GPUs that C cannot state, added to LLVM's intermediate code.
+// Adds to LLVM's intermediate code of GPU kernels what C cannot express: the workgroup size.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace halyard::inline v0::compiler {
 
-// Gives each kernel in `ir`, a module in text, its workgroup size: a launch of another size is
-// refused, and registers are shared out accordingly. PTX: .reqntid; AMD: reqd_work_group_size.
+// Adds its workgroup size to each kernel in `ir`, a module as text. A launch of another size is
+// then refused, and registers are allocated accordingly. PTX: .reqntid; AMD: reqd_work_group_size.
 // https://llvm.org/docs/NVPTXUsage.html, https://llvm.org/docs/AMDGPUUsage.html
 void state_workgroup_sizes(Family family, std::span<const Kernel> kernels, std::string& ir);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What breaks the dialect's rules, as "file:line:column: error: ..." lines.
+// Collects violations of the language's rules as "file:line:column: error: ..." lines.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace halyard::inline v0::compiler {
 
 class Diagnostics {
  public:
-  // Once, however often it is said: the tree holds some declarations twice.
+  // Adds a line once: the tree holds some declarations twice.
   void complain(const Json& node, std::string_view what) {
     const Location at = location_of(node);
     const std::string line =

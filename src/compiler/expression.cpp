@@ -13,7 +13,7 @@ bool is_one_of(std::string_view kind, const std::array<std::string_view, kCount>
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-// The operand that a selection has, which is decided when it is compiled.
+// The operand of a selection, which the compiler chooses.
 const Json* selected(const Json& selection) {
   for (const Json& part : selection.at("inner")) {
     const auto found = part.find("selected");
@@ -22,7 +22,7 @@ const Json* selected(const Json& selection) {
   return nullptr;
 }
 
-// One step from an expression to the variable behind it; null where there is none to take.
+// One step from an expression towards its variable; null if there is none.
 const Json* behind(const Json& expression, const std::string& kind) {
   static constexpr std::array<std::string_view, 6> kTransparent = {
       "ParenExpr",  "ImplicitCastExpr",     "CStyleCastExpr",
@@ -31,7 +31,7 @@ const Json* behind(const Json& expression, const std::string& kind) {
   if (inner == expression.end() || inner->empty()) return nullptr;
   if (is_one_of(kind, kTransparent)) return &inner->at(0);
   if (kind == "GenericSelectionExpr") return selected(expression);
-  if (kind == "ArraySubscriptExpr") {  // y[0], and 0[y]
+  if (kind == "ArraySubscriptExpr") {  // y[0] or 0[y]
     return &inner->at(has_pointer_type(inner->at(1)) ? 1 : 0);
   }
   if (kind == "CompoundAssignOperator") return &inner->at(0);
@@ -39,7 +39,7 @@ const Json* behind(const Json& expression, const std::string& kind) {
   const std::string opcode = text_of(expression, "opcode");
   if (opcode == ",") return &inner->at(1);
   if (opcode == "=") return &inner->at(0);
-  return &inner->at(has_pointer_type(inner->at(1)) ? 1 : 0);  // y + 1, and 1 + y
+  return &inner->at(has_pointer_type(inner->at(1)) ? 1 : 0);  // y + 1 or 1 + y
 }
 
 }  // namespace
@@ -78,11 +78,12 @@ const Json* referent(const Json& expression) {
   for (const Json* at = &expression;;) {
     const std::string kind = text_of(*at, "kind");
     if (kind == "DeclRefExpr") return &at->at("referencedDecl");
-    // A null pointer refers to nothing.
+    // A null pointer refers to no variable.
     if (is_one_of(kind, kLiterals) || text_of(*at, "castKind") == "NullToPointer") return at;
     const Json* next = behind(*at, kind);
     if (next == nullptr) {
-      // A struct that a function returns is no variable's, where an address may be anybody's.
+      // A struct that a function returns belongs to no variable; a returned address may belong to
+      // any.
       const bool value = !has_pointer_type(*at) && text_of(*at, "valueCategory") == "prvalue";
       return value ? at : nullptr;
     }
@@ -115,7 +116,7 @@ const Json* atomic_operand(const Json& node) {
 }
 
 const Json* loop_of_block(const Json& directive) {
-  // Each holds the next, and, behind it, what the tree has elsewhere too.
+  // Each of these contains the next one, and after it nodes that the tree has elsewhere too.
   const Json* at = &directive;
   for (const std::string_view kind : {"CapturedStmt", "CapturedDecl", "ForStmt"}) {
     const auto inner = at->find("inner");

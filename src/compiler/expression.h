@@ -10,47 +10,46 @@
 
 namespace halyard::inline v0::compiler {
 
-// The type of a declaration or expression, with the names of typedef and typeof resolved. Clang
-// resolves none of an array's element: that is for who knows the names.
+// The type of a declaration or expression, with typedef and typeof resolved. Clang does not resolve
+// those of an array's element; a caller that knows the typedefs does.
 std::string resolved_type(const Json& node);
-// Whether a type so printed is a pointer, or has one in it.
+// True if a type in this form is a pointer or contains one.
 bool is_pointer(std::string_view type);
 inline bool has_pointer_type(const Json& node) { return is_pointer(resolved_type(node)); }
 
-// Below parentheses, and implicit conversions.
+// The expression without parentheses; without_casts() also removes implicit conversions.
 const Json& without_parentheses(const Json& expression);
 const Json& without_casts(const Json& expression);
 
-// The declaration of the variable that an assignable expression is part of, or that an address
-// points into. A literal or another value is its own. Null if it cannot be told which variable it
-// is.
+// The declaration of the variable that an assignable expression belongs to, or that an address
+// points into. A literal or another value is its own referent. Null if the variable is unknown.
 const Json* referent(const Json& expression);
 
-// The name by which the user knows a parameter: the pointer of an output tensor y is called
+// The name of a parameter in the source: the pointer of an output tensor y is called
 // hy_out<rank>_y, a private value p hy_my_p.
 std::string user_name(const Json& declaration);
 
-// Whether the expression assigns to its first operand.
+// True if the expression assigns to its first operand.
 bool is_write(const Json& node);
 
-// What an atomic operation works on; null if the expression is none.
+// The operand that an atomic operation modifies; null if the expression is not an atomic.
 const Json* atomic_operand(const Json& node);
 
-// fn(argument, may_write) for the addresses, also of arrays, that a call gives away. The first
-// operand of an atomic is not among them.
+// Calls fn(argument, may_write) for the addresses, also of arrays, that a call passes. Skips the
+// first operand of an atomic.
 template <class F>
 void for_each_address(const Json& node, F&& fn) {
   const std::string kind = text_of(node, "kind");
   const bool atomic = kind == "AtomicExpr";
   if (!atomic && (kind != "CallExpr" || atomic_operand(node) != nullptr)) return;
-  const Json& inner = node.at("inner");  // the function, and its arguments
+  const Json& inner = node.at("inner");  // the function, then its arguments
   for (std::size_t i = 1; i < inner.size(); ++i) {
     if (has_pointer_type(inner[i])) fn(inner[i], !resolved_type(inner[i]).starts_with("const "));
   }
 }
 
-// fn(expression) for what the expression `node` assigns to, and for what it gives a function the
-// address of, unless that may only read.
+// Calls fn(expression) for what the expression `node` assigns to, and for the addresses that it
+// passes to a function that may write there.
 template <class F>
 void for_each_written(const Json& node, F&& fn) {
   if (is_write(node)) fn(node.at("inner").at(0));
@@ -59,8 +58,8 @@ void for_each_written(const Json& node, F&& fn) {
   });
 }
 
-// The innermost loop of a block, by the directive that halyard/kernel_cpu.h makes of HY_ITEMS. Null
-// if there is none.
+// The innermost loop of a block, given the directive in halyard/kernel_cpu.h's expansion of
+// HY_ITEMS. Null if there is none.
 const Json* loop_of_block(const Json& directive);
 
 }  // namespace halyard::inline v0::compiler

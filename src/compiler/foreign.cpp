@@ -29,7 +29,7 @@ using Arguments = std::vector<std::string>;
 
 constexpr std::string_view kPtx = "ptx-sm_";
 constexpr std::string_view kHsaco = "hsaco-gfx";
-// Else the PTX has the version of the CUDA toolkit that happens to be there.
+// Otherwise an installed CUDA toolkit determines the version of the PTX.
 constexpr const char* kNoToolkit = "--cuda-path=/nonexistent";
 
 enum class Language { kCuda, kOpenCl, kGlsl, kMetal };
@@ -42,7 +42,7 @@ struct Kind {
 };
 
 const Kind* find_kind(std::string_view source) {
-  // A driver takes PTX of an older architecture than its device's.
+  // A driver accepts PTX of an older architecture than its device's.
   static const std::array<Kind, 4> kKinds = {{
       {".cu", Language::kCuda, "ptx-sm_NN", {"ptx-sm_75"}},
       {".cl",
@@ -112,7 +112,7 @@ kernel::ElementType element_named(std::string_view name, bool& known) {
       {"long", kInt64},    {"ulong", kUint64}, {"half", kFloat16}, {"short", kInt16},
       {"ushort", kUint16}, {"char", kInt8},    {"uchar", kUint8},  {"unsigned int", kUint32},
   };
-  // "float4*" is an array of floats; "float4" no constant.
+  // "float4*" is an array of floats; "float4" is not a constant.
   if (name.ends_with('*')) {
     name.remove_suffix(1);
     while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back())) != 0) {
@@ -125,7 +125,7 @@ kernel::ElementType element_named(std::string_view name, bool& known) {
   return known ? found->second : kUint8;
 }
 
-// What a code object says of one kernel.
+// The reflection of one kernel of a code object.
 Result<Kernel> reflect(const CodeObjectKernel& from) {
   const auto wrong = [&](std::string_view what, const CodeObjectArgument& argument) {
     return error(StatusCode::kInvalidArgument, "kernel {}: parameter '{}', {}, {}; give a manifest",
@@ -144,7 +144,7 @@ Result<Kernel> reflect(const CodeObjectKernel& from) {
     bool known = false;
     const kernel::ElementType type = element_named(argument.type_name, known);
     if (argument.kind == "global_buffer") {
-      if (!kernel.constants.empty()) return wrong("is a buffer behind a scalar", argument);
+      if (!kernel.constants.empty()) return wrong("is a buffer after a scalar", argument);
       // A structure's bytes.
       kernel.bindings.push_back(
           {argument.name, argument.is_const ? kernel::Access::kRead : kernel::Access::kReadWrite,
@@ -184,7 +184,7 @@ class Foreign {
   }
 
  private:
-  // The kernels, where no manifest tells them.
+  // Reads the kernels if there is no manifest.
   Status reflect() {
     if (kind_.language == Language::kGlsl) {
       HALYARD_ASSIGN_OR_RETURN(const std::string module, build_spirv());
@@ -193,10 +193,10 @@ class Foreign {
     }
     if (kind_.language != Language::kOpenCl) {
       return error(StatusCode::kInvalidArgument,
-                   "{}: a {} file does not tell what its kernels are given; give a manifest",
+                   "{}: a {} file does not describe its kernels' parameters; give a manifest",
                    options_.source, kind_.extension);
     }
-    // PTX has no names: also for it, AMD's metadata tell.
+    // PTX has no names, so the metadata of an AMD image is used for it too.
     const auto amd = std::ranges::find_if(
         options_.targets, [](const std::string& target) { return is_of(target, kHsaco); });
     HALYARD_ASSIGN_OR_RETURN(const std::string object,
@@ -282,7 +282,7 @@ class Foreign {
     return output_of(std::move(arguments), target);
   }
 
-  // The workgroup size, where a manifest gives all kernels the same.
+  // The workgroup size, if a manifest gives all kernels the same one.
   std::optional<std::array<std::uint32_t, 3>> common_size() const {
     if (options_.manifest.empty()) return std::nullopt;
     const auto& size = contents_.kernels.front().workgroup_size;
@@ -304,7 +304,7 @@ class Foreign {
     return output_of(*std::move(command), "spirv-1.5");
   }
 
-  // Whether it has the kernels; where there is a Metal compiler, that this one takes it.
+  // Checks that the text has the kernels and, if there is a Metal compiler, that it compiles.
   Status check_metal(std::string_view text) {
     for (const Kernel& kernel : contents_.kernels) {
       if (!has_word(text, kernel.name) || !has_word(text, "kernel")) {
@@ -346,14 +346,14 @@ class Foreign {
     return arguments;
   }
 
-  // What a compiler makes of the source.
+  // Runs a compiler and returns its output file.
   Result<std::string> output_of(Arguments arguments, std::string_view target) {
     for (const std::string& directory : options_.include_dirs)
       arguments.push_back("-I" + directory);
     arguments.insert(arguments.end(), {"-o", path("image"), options_.source});
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, run_process(arguments, scratch_));
     if (output.exit_code != 0) {
-      // glslangValidator's errors are on stdout.
+      // glslangValidator prints errors on stdout.
       return rejected(fmt::format("cannot be built for {}\n{}{}", target, output.out, output.err));
     }
     if (options_.warnings != nullptr) *options_.warnings += output.err;
@@ -404,7 +404,7 @@ Result<std::vector<std::byte>> compile_foreign(const CompileOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const TemporaryDirectory scratch, TemporaryDirectory::create());
   HALYARD_ASSIGN_OR_RETURN(const Contents contents, Foreign(options, *kind, scratch).build());
   std::vector<std::byte> bytes = write_hyx(contents);
-  // Nobody gets a file that the loader would refuse.
+  // Never returns a file that the loader would refuse.
   HALYARD_RETURN_IF_ERROR(kernel::Hyx::parse(bytes, options.source).status());
   return bytes;
 }

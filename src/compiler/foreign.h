@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels in other languages: each is built by its own compiler, which is found in PATH, and packed
-// with its reflection.
+// Kernels in other languages. The language's own compiler, found in PATH, builds each of them; the
+// image is packed with its reflection.
 //
 //   source   targets                  built by               reflection
 //   k.cu     ptx-sm_NN                nvcc, else clang       manifest
 //   k.cl     ptx-sm_NN, hsaco-gfxN    clang                  manifest, or the AMD code object's
 //   k.comp   spirv-1.5                glslangValidator       manifest, or the module's
-//   k.metal  msl-3.0                  packed as it is        manifest
+//   k.metal  msl-3.0                  packed unchanged       manifest
 //
-// Images keep to Halyard's conventions (kernel/device_abi.h): bindings first, then scalars. That
-// an image does is checked against its reflection wherever it can be read.
+// Images follow Halyard's conventions (kernel/device_abi.h): bindings first, then scalars. Formats
+// that can be read are checked against the reflection.
 //
 // clang compiles .cu without CUDA's headers, and .cl with the work-item functions, barrier() and a
-// few functions of a number; what needs a device library is an error. A shader's entry point
-// becomes the manifest's kernel, else the file's name. A .metal file is compiled where there is a
-// Metal compiler (xcrun), to find its errors only.
+// few functions of a number. A function of a device library is an error. A shader's entry point is
+// renamed to the manifest's kernel, else to the file's name. A .metal file is compiled only to find
+// its errors, if there is a Metal compiler (xcrun).
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,16 @@
 
 namespace halyard::inline v0::compiler {
 
-// By its extension.
+// True if the file's extension is one of these languages'.
 bool is_foreign(std::string_view source) noexcept;
 
-// What such a source is compiled for where nobody says.
+// The targets of such a source if none is given.
 std::vector<std::string> default_targets(std::string_view source);
 
-// As compile(), for a foreign source. kInvalidArgument also for a target that its language does not
-// have, a manifest that is missing or does not fit the image, and `checked`; kUnavailable, naming
-// package or toolkit, for a compiler that is missing. `optimization` is clang's.
+// Like compile(), for a foreign source. `optimization` is clang's. Further errors:
+//   kInvalidArgument  a target that the language does not support, a manifest that is missing or
+//                     does not match the image, or `checked`
+//   kUnavailable      a compiler is missing; the message names the package or toolkit
 Result<std::vector<std::byte>> compile_foreign(const CompileOptions& options);
 
 }  // namespace halyard::inline v0::compiler

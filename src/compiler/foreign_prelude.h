@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang includes before a source whose own toolkit is not there.
+// Declarations that clang includes before a source without the source's own toolkit.
 #pragma once
 
 #include <string_view>
 
 namespace halyard::inline v0::compiler {
 
-// CUDA's words and indices; __syncthreads and its like are clang's own.
+// CUDA's keywords and indices; __syncthreads and similar functions are clang's own.
 inline constexpr std::string_view kCudaPrelude = R"(#pragma once
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
@@ -20,8 +20,8 @@ inline constexpr std::string_view kCudaPrelude = R"(#pragma once
 #include <__clang_cuda_builtin_vars.h>
 )";
 
-// OpenCL's work-item functions for a launch without an offset, its barrier, and functions of one
-// instruction.
+// OpenCL's work-item functions for a launch without an offset, its barrier, and functions that are
+// one instruction.
 inline constexpr std::string_view kOpenClPrelude = R"(#pragma once
 #define HY_ITEM(f, otherwise) ((d) == 0 ? f(x) : (d) == 1 ? f(y) : (d) == 2 ? f(z) : (otherwise))
 #define HY_FUNCTION static inline __attribute__((always_inline, unused))

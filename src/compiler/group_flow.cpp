@@ -14,14 +14,14 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// An element of a parameter: clang's id of the parameter, and the index if it is a number.
+// An element of a parameter: clang's id of the parameter, and the index if it is a constant.
 using Elements = std::set<std::pair<std::string, std::string>>;
 
 void add(Elements& to, const Elements& from) { to.insert(from.begin(), from.end()); }
 
 bool is_parameter(const Json& declaration) { return is_kind(declaration, "ParmVarDecl"); }
 
-// Whether it is parameter[index], and not an array's array.
+// True if it is parameter[index], and not an array of an array.
 bool is_plain_element(const Json& expression) {
   return is_kind(expression, "ArraySubscriptExpr") &&
          is_kind(without_casts(expression.at("inner").at(0)), "DeclRefExpr");
@@ -37,7 +37,7 @@ std::pair<std::string, std::string> element_of(const Json& expression, const Jso
   return {text_of(declaration, "id"), index};
 }
 
-// Whether the condition of a loop always holds.
+// True if the condition of a loop always holds.
 bool is_endless(const Json& condition) {
   if (condition.empty()) return true;
   const Json& number = without_casts(condition);
@@ -53,8 +53,8 @@ class Flow {
  public:
   explicit Flow(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  // Goes through a statement or expression. `read` is what may have been read since the latest
-  // block: nothing where no way leads.
+  // Follows a statement or expression. `read` is what may have been read since the latest block;
+  // empty if the code is unreachable.
   void follow(const Json& node, Elements& read) {
     const std::string kind = text_of(node, "kind");
     const auto inner = node.find("inner");
@@ -87,7 +87,7 @@ class Flow {
       if (kind == "DefaultStmt") switch_->has_default = true;
       add(read, switch_->start);
       follow(inner->back(), read);
-    } else if (kind != "UnaryExprOrTypeTraitExpr") {  // sizeof reads nothing
+    } else if (kind != "UnaryExprOrTypeTraitExpr") {  // sizeof does not read
       note_reads(node, kind, read);
       for (const Json& child : *inner) follow(child, read);
       if (kind == "ReturnStmt") read.clear();
@@ -101,20 +101,20 @@ class Flow {
   };
 
   struct Loop {
-    const Json& condition;  // before each round
+    const Json& condition;  // before each iteration
     const Json& body;
-    const Json& step;  // behind each round
+    const Json& step;  // after each iteration
     bool is_endless = false;
     bool is_once = false;
   };
 
-  // Loops are taken to run, so that their blocks count, and to run again until nothing more is
-  // read: what their end reads meets the blocks at their start.
+  // Assumes that a loop runs, so that its blocks count, and repeats it until no more reads are
+  // added: reads at its end meet the blocks at its start.
   void follow_loop(const Loop& loop, Elements& read) {
     Elements left, continued;
     Elements* const outer_break = std::exchange(at_break_, &left);
     Elements* const outer_continue = std::exchange(at_continue_, &continued);
-    // All that was read at its start so far: loops in loops end in linear time.
+    // All reads found at its start so far, so that nested loops take linear time.
     Elements& start = starts_[&loop.body];
     std::size_t known = 0;
     do {
@@ -166,7 +166,7 @@ class Flow {
         (arrow != node.end() && arrow->get<bool>())) {
       note(node, false);
     }
-    for_each_address(node, note);  // that of what may be written is looked at elsewhere
+    for_each_address(node, note);  // a call that may write is checked elsewhere
   }
 
   void check_block(const Json& node, const Elements& read) {
@@ -179,11 +179,11 @@ class Flow {
                (element.second == index || element.second.empty() || index.empty());
       });
       if (!race) return;
-      diagnostics_.complain(node,
-                            fmt::format("a block writes '{}', which is read between it and the "
-                                        "block before; on a GPU an item may still be reading: put "
-                                        "HY_ITEMS {{}} behind what reads",
-                                        user_name(*declaration)));
+      diagnostics_.complain(
+          node, fmt::format("a block writes '{}', which is read between it and the "
+                            "previous block; on a GPU an item may still be reading: put "
+                            "HY_ITEMS {{}} after the read",
+                            user_name(*declaration)));
     };
     if (const Json* element = atomic_operand(node)) check(*element);
     for_each_written(node, check);
@@ -195,7 +195,7 @@ class Flow {
   const Json nothing_;
   Diagnostics& diagnostics_;
   std::map<const Json*, Elements> starts_;  // by a loop's body
-  // Of the loop or switch that is being followed; null outside.
+  // Of the current loop or switch; null outside.
   Elements* at_break_ = nullptr;
   Elements* at_continue_ = nullptr;
   const Switch* switch_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rule 6 of halyard/kernel.h: what is read outside blocks, the next block does not write, whichever
-// way the control flow of the group takes to it.
+// Rule 6 of halyard/kernel.h: a block does not write what the code before it reads outside blocks,
+// on any path of the group's control flow.
 #pragma once
 
 #include "compiler/diagnostics.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The contents of a .hyx file, and how they become its bytes.
+// Writes the contents of a .hyx file as bytes.
 //
-// Writes what it is given, right or wrong: the reader, kernel::Hyx, judges.
+// It does not check its input: the reader, kernel::Hyx, does.
 #pragma once
 
 #include <array>

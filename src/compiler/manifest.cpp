@@ -19,12 +19,12 @@ using Names = std::initializer_list<std::string_view>;
 
 constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
 
-// Reads the fields of one object; the first error sticks.
+// Reads the fields of one object and keeps the first error.
 class Fields {
  public:
   Fields(const nlohmann::json& object, std::string owner, Status& status)
       : object_(object), owner_(std::move(owner)), status_(status) {
-    if (!object.is_object()) fail("is no object");
+    if (!object.is_object()) fail("is not an object");
   }
 
   template <class... Args>
@@ -49,7 +49,7 @@ class Fields {
   std::string text(const char* key) {
     const nlohmann::json* value = find(key);
     if (value != nullptr && value->is_string()) return value->get<std::string>();
-    fail("has no text '{}'", key);
+    fail("has no string '{}'", key);
     return {};
   }
   std::uint32_t number(const char* key, std::uint32_t otherwise) {
@@ -69,7 +69,7 @@ class Fields {
     fail("has no list '{}'", key);
     return kNone;
   }
-  // One of the values from 0 on, by what to_string() calls it.
+  // One of the values from 0 on, by its to_string().
   template <class Enum>
   Enum named(const char* key, Enum last) {
     const std::string wanted = text(key);
@@ -85,7 +85,7 @@ class Fields {
     if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kMost) {
       return value.get<std::uint32_t>();
     }
-    fail("has '{}', where a number from 0 to 2^32 - 1 belongs", key);
+    fail("has a '{}' that is not a number from 0 to 2^32 - 1", key);
     return 0;
   }
 
@@ -94,7 +94,7 @@ class Fields {
   Status& status_;
 };
 
-// By the name of the constant that holds it: a tensor's, ".size" and a digit.
+// Finds a size by the name of its constant: a tensor's name, ".size" and a digit.
 bool find_size(const Kernel& kernel, const nlohmann::json& value, std::uint32_t& binding,
                std::uint32_t& dimension) {
   constexpr std::string_view kField = ".size";
@@ -141,7 +141,7 @@ Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Stat
     added.type = constant.named("type", kernel::ElementType::kUint8);
     const auto bytes = static_cast<std::uint32_t>(size_of(added.type));
     added.offset = constant.number("offset", (end + bytes - 1) / bytes * bytes);
-    if (added.offset > kMost - 2 * bytes) constant.fail("lies at {}", added.offset);
+    if (added.offset > kMost - 2 * bytes) constant.fail("has offset {}", added.offset);
     end = added.offset + bytes;
   }
   for (const nlohmann::json& item : named.list("equal_sizes")) {
@@ -152,7 +152,7 @@ Kernel read_kernel(const nlohmann::json& object, std::string_view manifest, Stat
       kernel.equal_sizes.push_back(equal);
     } else {
       named.fail(
-          "has in 'equal_sizes' what is no pair of sizes of its tensors, such as "
+          "has in 'equal_sizes' an entry that is not a pair of sizes of its tensors, such as "
           "[\"x.size0\", \"y.size0\"]");
     }
   }
@@ -171,7 +171,7 @@ Result<std::vector<Kernel>> parse_manifest(std::string_view text, std::string_vi
   } catch (const nlohmann::json::parse_error& problem) {
     return error(StatusCode::kInvalidArgument, "{}: no JSON: byte {}", name, problem.byte);
   } catch (const nlohmann::json::out_of_range&) {
-    return error(StatusCode::kInvalidArgument, "{}: a number beyond what a double holds", name);
+    return error(StatusCode::kInvalidArgument, "{}: a number beyond the range of a double", name);
   }
   Status status;
   Fields fields(json, fmt::format("{}: the manifest", name), status);

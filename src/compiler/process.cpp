@@ -19,7 +19,7 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// A bound for what a compiler may print: the syntax tree of a large kernel file is a few MiB.
+// Limit of a compiler's output: the syntax tree of a large kernel file is a few MiB.
 constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 30;
 
 struct FileActions {
@@ -56,7 +56,8 @@ TemporaryDirectory::~TemporaryDirectory() {
 
 Result<ProcessOutput> run_process(const std::vector<std::string>& arguments,
                                   const TemporaryDirectory& scratch) {
-  // Into files, not pipes: a child that fills one pipe while we read the other would hang.
+  // Files instead of pipes: a child that fills one pipe while its parent reads the other would
+  // hang.
   const std::filesystem::path out = scratch.path() / "stdout";
   const std::filesystem::path err = scratch.path() / "stderr";
   FileActions files;

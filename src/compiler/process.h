@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Child processes and the private directory that their files live in.
+// Child processes and the private directory for their files.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace halyard::inline v0::compiler {
 
-// A new directory that only this user can enter; removed with all it holds by the destructor.
+// A new directory that only this user can enter. The destructor removes it with its contents.
 class TemporaryDirectory {
  public:
   static Result<TemporaryDirectory> create();
@@ -34,25 +34,25 @@ struct ProcessOutput {
 };
 
 // Runs `arguments[0]`, a path, without a shell, with an empty standard input, and waits for it.
-// kUnavailable if it cannot be started.
+// Errors: kUnavailable if it cannot be started.
 Result<ProcessOutput> run_process(const std::vector<std::string>& arguments,
                                   const TemporaryDirectory& scratch);
 
-// The path of an executable: `name` itself if it has a slash, else as found in PATH; or empty.
+// The path of an executable: `name` itself if it has a slash, else found in PATH; or empty.
 std::string find_program(std::string_view name);
-// The same; kUnavailable, naming the package to install, if it is not there.
+// Like find_program(). Errors: kUnavailable, naming the package to install.
 Result<std::string> find_tool(std::string_view name, std::string_view package);
 
-// A whole file. kNotFound, kUnavailable; kResourceExhausted above `most` bytes.
+// Reads a whole file. Errors: kNotFound; kUnavailable; kResourceExhausted above `most` bytes.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t most);
 
-// What a source, a manifest or a rule may have at most: a bound on what a mistaken path costs.
+// Limit of a source, a manifest or a rule, which bounds the cost of a mistaken path.
 inline constexpr std::size_t kMaxSourceBytes = std::size_t{16} << 20;
-// kUnavailable: the file is then there in part.
+// Errors: kUnavailable; the file may then exist in part.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
-// The paths behind the colon of a Makefile's rule "inputs: a.hyk b\ c.h \<newline> d.h", as
-// compilers write it.
+// The paths after the colon of a Makefile rule "inputs: a.hyk b\ c.h \<newline> d.h", as compilers
+// write it.
 std::vector<std::string> parse_rule(std::string_view rule);
 
 }  // namespace halyard::inline v0::compiler

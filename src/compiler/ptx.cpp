@@ -20,7 +20,7 @@ namespace {
 // PTX ISA 8.1, "Kernel function parameter attributes": 32764 bytes for sm_70 and above.
 constexpr std::uint32_t kMaxParameterBytes = 32764;
 
-// Functions that the CUDA driver itself has.
+// Functions that the CUDA driver provides.
 constexpr std::array<std::string_view, 4> kSystemCalls = {"vprintf", "malloc", "free",
                                                           "__assertfail"};
 
@@ -43,7 +43,7 @@ struct Declared {
   std::vector<std::string_view> missing;  // functions
 };
 
-// Words, ".words", numbers, and single characters; without comments. Empty at the end.
+// Words, ".words", numbers, and single characters, without comments. Empty at the end.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : rest_(text) { next(); }
@@ -104,7 +104,7 @@ class Tokens {
   std::string_view token_;
 };
 
-// Bytes of "u32", "b8", ...; 0 if it is no type of a parameter.
+// Bytes of "u32", "b8", ...; 0 if it is not the type of a parameter.
 std::uint32_t size_of_type(std::string_view type) {
   if (type == "f16x2" || type == "bf16x2") return 4;
   const std::size_t digits = type.find_first_of("0123456789");
@@ -123,7 +123,7 @@ class Reader {
  public:
   explicit Reader(std::string_view ptx) : tokens_(ptx) {}
 
-  // Null if the text cannot be understood.
+  // Nothing if the text cannot be parsed.
   std::optional<Declared> read() {
     while (!tokens_.at_end()) {
       if (tokens_.skip(".entry")) {
@@ -157,7 +157,7 @@ class Reader {
         tokens_.skip(",");
       }
     }
-    // Its directives, up to its body.
+    // The directives of an entry, up to its body.
     while (!tokens_.at_end() && tokens_.current() != "{" && tokens_.current() != ";") {
       const std::string_view directive = tokens_.take();
       if (directive != ".reqntid" && directive != ".maxntid") continue;
@@ -216,7 +216,7 @@ bool is_floating(kernel::ElementType type) {
   return type == kernel::ElementType::kFloat32 || type == kernel::ElementType::kFloat64;
 }
 
-// One kernel against its entry.
+// Compares one kernel with its entry.
 class Fit {
  public:
   Fit(const Entry& entry, Kernel& kernel) : entry_(entry), kernel_(kernel) {}
@@ -266,7 +266,7 @@ class Fit {
   Status check_constants() const {
     const auto base = static_cast<std::uint32_t>(8 * kernel_.bindings.size());
     auto constant = kernel_.constants.begin();
-    std::uint32_t end = 0;  // of the parameters, counted from the first constant
+    std::uint32_t end = 0;  // of the parameters, from the first constant
     for (std::size_t i = kernel_.bindings.size(); i < entry_.parameters.size(); ++i) {
       const Parameter& parameter = entry_.parameters[i];
       const std::uint32_t offset = parameter.offset - base;
@@ -277,7 +277,8 @@ class Fit {
         HALYARD_RETURN_IF_ERROR(check_constant(*constant, i, parameter, offset, end));
         ++constant;
       }
-      if (constant == first) return wrong("parameter {}, .{}, is no constant", i, parameter.type);
+      if (constant == first)
+        return wrong("parameter {}, .{}, is not a constant", i, parameter.type);
     }
     if (constant != kernel_.constants.end()) {
       return wrong("constant {} has no parameter; the entry has {}", constant->name,
@@ -313,12 +314,12 @@ class Fit {
 Status fit_to_ptx(std::string_view source, std::string_view ptx, std::vector<Kernel>& kernels) {
   const std::optional<Declared> module = Reader(ptx).read();
   if (!module) {
-    return error(StatusCode::kInvalidArgument, "{}: PTX with an .entry that was not understood",
+    return error(StatusCode::kInvalidArgument, "{}: PTX with an .entry that cannot be parsed",
                  source);
   }
   if (!module->missing.empty()) {
     return error(StatusCode::kInvalidArgument,
-                 "{}: calls {}, which it does not define; a kernel is loaded as it is, unlinked",
+                 "{}: calls {}, which it does not define; a kernel is loaded without linking",
                  source, fmt::join(module->missing, ", "));
   }
   for (Kernel& kernel : kernels) {
@@ -328,10 +329,11 @@ Status fit_to_ptx(std::string_view source, std::string_view ptx, std::vector<Ker
       for (const Entry& each : module->entries) {
         names.append(names.empty() ? "" : ", ").append(each.name);
       }
-      return error(StatusCode::kInvalidArgument,
-                   "{}: kernel {} is no .entry of its PTX, which has {}; a C++ function keeps its "
-                   "name as extern \"C\" __global__",
-                   source, kernel.name, names.empty() ? "none" : names);
+      return error(
+          StatusCode::kInvalidArgument,
+          "{}: kernel {} is not an .entry of its PTX, which has {}; a C++ function keeps its "
+          "name as extern \"C\" __global__",
+          source, kernel.name, names.empty() ? "none" : names);
     }
     if (const Status status = Fit(*entry, kernel).check(); !status.ok()) {
       return error(StatusCode::kInvalidArgument, "{}: kernel {}: {}", source, kernel.name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of a PTX text, compared with what a manifest says of them.
+// Compares the entries of a PTX text with a manifest.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@
 
 namespace halyard::inline v0::compiler {
 
-// Whether each of `kernels` is an .entry of `ptx` whose parameters have convention hy-kernarg-1: an
-// address of 8 bytes for each binding, then the constants at their offsets, one by one or several
-// in a struct. Lets constants_bytes grow to the end of the entry's parameters, where a struct is
-// padded.
+// Checks that each of `kernels` is an .entry of `ptx` whose parameters follow convention
+// hy-kernarg-1: an address of 8 bytes for each binding, then the constants at their offsets,
+// separately or in structs. Extends constants_bytes to the end of the entry's parameters, to
+// include the padding of a struct.
 //
-// kInvalidArgument names `source`, kernel and parameter: also for a workgroup size that the entry
-// excludes, and for functions that the text calls and does not have, since no driver links them.
+// Errors: kInvalidArgument, naming `source`, kernel and parameter. Also for a workgroup size that
+// the entry excludes, and for undefined functions that the text calls, since no driver links them.
 Status fit_to_ptx(std::string_view source, std::string_view ptx, std::vector<Kernel>& kernels);
 
 }  // namespace halyard::inline v0::compiler

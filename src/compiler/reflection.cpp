@@ -69,7 +69,7 @@ class Reflector {
           node, fmt::format("kernel {}: {} parameters and statements on sizes; {} are the most",
                             name, count, kMaxParameters));
     }
-    // Tensors may stand behind what is said of them.
+    // Tensors may follow the statements about them.
     for (const Statement& statement : statements) equate(node, statement, kernel);
     return {std::move(kernel), std::move(privates)};
   }
@@ -86,7 +86,7 @@ class Reflector {
     std::string x = {}, y = {}, d = {}, e = {};
   };
 
-  // From x$y or d$e$x$y, x having so many characters: there may be a $ in a name.
+  // Parses x$y or d$e$x$y, where x has `length` characters: a name may contain a $.
   static Statement statement_of(bool of_shapes, std::string_view text, std::size_t length) {
     Statement statement{.of_shapes = of_shapes};
     const auto take = [&](std::size_t count) {
@@ -103,7 +103,7 @@ class Reflector {
     return statement;
   }
 
-  // Adds what the statement says to the kernel, or says why it cannot be.
+  // Adds the statement's sizes to the kernel, or reports an error.
   void equate(const Json& node, const Statement& statement, Kernel& kernel) {
     const auto refuse = [&](std::string_view what) {
       diagnostics_.complain(node,
@@ -115,7 +115,7 @@ class Reflector {
       const std::string& name = i == 0 ? statement.x : statement.y;
       const auto found = std::ranges::find(kernel.bindings, name, &Binding::name);
       if (found == kernel.bindings.end() || found->rank == 0) {
-        return refuse(fmt::format("'{}' is no tensor of the kernel", name));
+        return refuse(fmt::format("'{}' is not a tensor of the kernel", name));
       }
       tensors[i] = &*found;
       index[i] = static_cast<std::uint32_t>(found - kernel.bindings.begin());
@@ -124,8 +124,8 @@ class Reflector {
       const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), dimension[i]);
       if (end.ec != std::errc() || end.ptr != digits.data() + digits.size() ||
           dimension[i] >= found->rank) {
-        return refuse(fmt::format("'{}' is no dimension of '{}', which has rank {}", digits, name,
-                                  found->rank));
+        return refuse(fmt::format("'{}' is not a dimension of '{}', which has rank {}", digits,
+                                  name, found->rank));
       }
     }
     if (statement.of_shapes && tensors[0]->rank != tensors[1]->rank) {
@@ -194,7 +194,7 @@ Reflected reflect(const Json& enumeration, Diagnostics& diagnostics) {
 void check_name(const Json& node, const std::string& name, Diagnostics& diagnostics) {
   if (name.starts_with("hy_") || name.starts_with("HY_")) {
     diagnostics.complain(node,
-                         fmt::format("'{}': names that begin with hy_ or HY_ are taken", name));
+                         fmt::format("'{}': names that begin with hy_ or HY_ are reserved", name));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels from the enumerators that HY_KERNEL leaves behind (halyard/kernel.h).
+// Reads kernels from the enumerators that HY_KERNEL defines (halyard/kernel.h).
 #pragma once
 
 #include <set>
@@ -12,18 +12,18 @@
 
 namespace halyard::inline v0::compiler {
 
-// `enum hy_reflect_<name>` is of the kernel <name>.
+// `enum hy_reflect_<name>` describes the kernel <name>.
 inline constexpr std::string_view kReflectPrefix = "hy_reflect_";
 
 struct Reflected {
   Kernel kernel;
-  std::set<std::string> privates;  // parameters that each item has for itself
+  std::set<std::string> privates;  // parameters of which each item has its own
 };
 
-// Throws std::exception if the enumeration is not what halyard/kernel.h produces.
+// Throws std::exception if the enumeration is not from halyard/kernel.h.
 Reflected reflect(const Json& enumeration, Diagnostics& diagnostics);
 
-// Complains of a name that only the header's own may have.
+// Reports a name that is reserved for the header.
 void check_name(const Json& node, const std::string& name, Diagnostics& diagnostics);
 
 }  // namespace halyard::inline v0::compiler

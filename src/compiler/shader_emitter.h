@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of clang's syntax tree in a shading language.
+// Translates functions of clang's syntax tree to a shading language.
 //
-// Clang has expanded every macro and made every conversion explicit, so each node is written as it
-// stands. What C and the shading languages do not share: in C a comparison is an int, in a shader
-// a bool; in C an array that is a parameter is a pointer.
+// Clang has expanded every macro and made every conversion explicit, so each node is translated
+// literally. C and the shading languages differ in two ways: a comparison is an int in C and a bool
+// in a shader, and an array parameter is a pointer in C.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@
 
 namespace halyard::inline v0::compiler {
 
-// Thrown for what a shader cannot say.
+// Thrown for what a shader cannot express.
 struct Rejection {
   Location at;
   std::string what;
 };
 
-// What stands at file scope, by name or by clang's id.
+// The declarations at file scope, by name or by clang's id.
 struct Program {
   explicit Program(const Json& unit);
 
@@ -37,7 +37,7 @@ struct Program {
   std::map<std::string, std::string> enumerators;             // value, by id
 };
 
-// Text in lines, each preceded by #line where it does not follow the one before in the source.
+// Lines of text. A #line precedes each line that does not follow the previous one in the source.
 class ShaderText {
  public:
   void at(const Location& location);
@@ -51,12 +51,12 @@ class ShaderText {
   std::string text_;
   std::string indent_;
   std::string file_;
-  std::uint32_t next_ = 0;  // the source's line that the next line of text counts as; 0: none
+  std::uint32_t next_ = 0;  // source line of the next line of text; 0: unknown
 };
 
 class Emitter {
  public:
-  // A parameter of a kernel's body: its name in the shader, and where it lives.
+  // A parameter of a kernel's body: its name in the shader, and its address space.
   struct Parameter {
     std::string name;
     Space space = Space::kOwn;
@@ -64,14 +64,14 @@ class Emitter {
 
   Emitter(const Program& program, const ShaderLanguage& language);
 
-  // The function, and before it those that it calls, become part of definitions(). Throws
-  // Rejection. `caller` is where it is called.
+  // Adds the function, and before it those that it calls, to definitions(). `caller` is the place
+  // of the call. Throws Rejection.
   void need(const std::string& function, const Json& caller);
 
-  // Writes the statements of a body whose parameters, by id, are those given.
+  // Writes the statements of a body with these parameters, by id.
   void body(const Json& function, std::map<std::string, Parameter> parameters, ShaderText& text);
 
-  // Structs, tables and functions that `text`, all that was written until now, refers to.
+  // The structs, tables and functions that `text`, everything written so far, refers to.
   std::string definitions(std::string_view text);
 
   TypeTable& types() noexcept { return types_; }
@@ -79,8 +79,8 @@ class Emitter {
   [[noreturn]] void reject(const Json& node, std::string_view what) const;
 
  private:
-  // An expression: `atom` if it needs no parentheses as an operand; `truth` if the shader's type is
-  // bool.
+  // An expression. `atom`: it needs no parentheses as an operand. `truth`: its type in the shader
+  // is bool.
   struct Text {
     std::string text;
     bool atom = false;
@@ -89,8 +89,8 @@ class Emitter {
 
   // shader_expression.cpp
   Text expression(const Json& node);
-  std::string value(const Json& node);      // of the type that C gives it
-  std::string operand(const Json& node);    // the same, in parentheses where needed
+  std::string value(const Json& node);      // with its type in C
+  std::string operand(const Json& node);    // the same, in parentheses if needed
   std::string condition(const Json& node);  // a bool
   Text cast(const Json& node);
   Text unary(const Json& node);
@@ -109,7 +109,7 @@ class Emitter {
 
   // shader_statement.cpp
   void statement(const Json& node);
-  void block(const Json& node);  // the statements of one, or of a CompoundStmt, without braces
+  void block(const Json& node);  // its statements, or those of a CompoundStmt, without braces
   void declaration(const Json& node, bool split);
   void variable(const Json& node, bool split);
   std::string for_declarations(const Json& node);
@@ -118,27 +118,27 @@ class Emitter {
   void record(const Record& record, ShaderText& text) const;
   void function(const Json& node);
 
-  Type type_of(const Json& node);        // rejects what no shader has
+  Type type_of(const Json& node);        // rejects types that no shader has
   Type variable_type(const Json& node);  // of a variable, parameter or result: no pointers
 
   const Program& program_;
   const ShaderLanguage& language_;
   TypeTable types_;
   std::map<std::string, std::string> enumerators_;
-  std::map<std::string, Parameter> parameters_;  // of the body that is being written
+  std::map<std::string, Parameter> parameters_;  // of the current body
   std::map<std::string, bool> functions_;        // by name; whether it is complete
-  std::set<std::string> tables_;                 // the file's variables in use
+  std::set<std::string> tables_;                 // variables at file scope that are used
   std::string function_text_;                    // all complete functions
-  ShaderText* text_ = nullptr;                   // what statements are written to
+  ShaderText* text_ = nullptr;                   // the target of statements
 };
 
 const Json& child(const Json& node, std::size_t index);
-// Without parentheses and casts that change nothing; of _Generic, the chosen expression.
+// The node without parentheses and casts that change nothing; of _Generic, the chosen expression.
 const Json& bare(const Json& node);
-// Whether evaluating it twice, or not at all, would differ from evaluating it once.
+// True if evaluating it twice, or not at all, differs from evaluating it once.
 bool has_effects(const Json& node);
 std::string function_name(const Json& call);
-// Of a variable that has one.
+// The initial value of a variable that has one.
 const Json& initial_value(const Json& variable);
 
 }  // namespace halyard::inline v0::compiler

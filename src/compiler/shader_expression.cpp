@@ -69,7 +69,7 @@ bool has_effects(const Json& node) {
 }
 
 const Json& initial_value(const Json& variable) {
-  // Attributes stand beside it.
+  // The node also has attributes.
   for (const Json& part : variable.at("inner")) {
     if (part.contains("valueCategory")) return part;
   }
@@ -100,13 +100,13 @@ std::string Emitter::condition(const Json& node) {
     case Base::kFloat:
       return operand + " != 0.0f";
     default:
-      reject(node, "this is no condition");
+      reject(node, "this is not a condition");
   }
 }
 
 Emitter::Text Emitter::expression(const Json& node) {
   const Json& inside = bare(node);
-  // What bare() passes over has no text of its own, except an array that becomes a pointer.
+  // The nodes that bare() skips have no text of their own, except an array that becomes a pointer.
   if (&inside != &node) {
     if (is_pointer(node)) reject(node, "a pointer, other than to index it at once");
     return expression(inside);
@@ -118,7 +118,7 @@ Emitter::Text Emitter::expression(const Json& node) {
     return {text_of(node, "value") + (is_unsigned ? "u" : ""), true};
   }
   if (kind == "CharacterLiteral") {
-    // Printed as if it were unsigned.
+    // The tree prints it as unsigned.
     const auto code = static_cast<std::int32_t>(node.at("value").get<std::uint32_t>());
     return {std::to_string(code), code >= 0};
   }
@@ -166,13 +166,13 @@ Emitter::Text Emitter::expression(const Json& node) {
   reject(node, fmt::format("an expression of this kind ({})", kind));
 }
 
-// A float whose value is known here: a compiler of shaders may round constants otherwise than C.
+// A float whose value is a constant: a shader compiler may round constants differently from C.
 std::optional<float> Emitter::constant(const Json& node) const {
   const Json& inside = bare(node);
   const std::string kind = text_of(inside, "kind");
   const std::string opcode = text_of(inside, "opcode");
   if (text_of(inside, "castKind") == "FloatingCast" && is_float(inside)) {
-    // "2.0" where a float is wanted.
+    // "2.0" where a float is expected.
     const Json* literal = &bare(child(inside, 0));
     const bool minus = text_of(*literal, "opcode") == "-";
     if (minus) literal = &bare(child(*literal, 0));
@@ -226,7 +226,7 @@ std::optional<float> Emitter::constant(const Json& node) const {
 }
 
 Emitter::Text Emitter::number(float number) const {
-  // Shaders have no text for infinity, and may take a denormal for 0.
+  // Shaders have no text for infinity, and may treat a denormal as 0.
   if (!std::isnormal(number) && (number != 0.0f || std::signbit(number))) {
     return {fmt::format("{}(0x{:08x}u)", language_.float_from_bits(),
                         std::isnan(number) ? 0x7fc00000u : std::bit_cast<std::uint32_t>(number)),
@@ -272,7 +272,7 @@ Emitter::Text Emitter::unary(const Json& node) {
   if (opcode == "+") return {operand(inner), true};
   if (opcode == "-" || opcode == "~") return {opcode + operand(inner)};
   if (opcode == "++" || opcode == "--") {
-    if (type.base == Base::kBool) reject(node, "a _Bool that is counted");
+    if (type.base == Base::kBool) reject(node, "++ or -- on a _Bool");
     return {node.at("isPostfix").get<bool>() ? operand(inner) + opcode : opcode + operand(inner)};
   }
   reject(node, fmt::format("the operator '{}'", opcode));
@@ -294,7 +294,7 @@ Emitter::Text Emitter::binary(const Json& node) {
     return {fmt::format("({}) {} ({})", first, opcode, condition(right)), false, true};
   }
   if (opcode == ",") {
-    // C's comma throws its left side away; what has no effect need not be written.
+    // C's comma discards its left side, which is omitted if it has no side effects.
     if (!has_effects(left)) return expression(right);
     const std::string first = expression(left).text;
     return {fmt::format("({}, {})", first, value(right)), true,
@@ -336,9 +336,9 @@ Emitter::Text Emitter::compound_assignment(const Json& node) {
   if (to.base == type.base && language_.operation(plain, type.base).empty()) {
     return {fmt::format("{} {} {}", target, opcode, by)};
   }
-  // Spelt out, so the left side is evaluated twice.
+  // Expanded to a binary operation, so the left side is evaluated twice.
   if (has_effects(left)) {
-    reject(node, fmt::format("'{}' on what has side effects itself", opcode));
+    reject(node, fmt::format("'{}' on an expression with side effects", opcode));
   }
   const std::string before =
       to.base == type.base ? target : fmt::format("{}({})", type_name(type), target);
@@ -373,7 +373,7 @@ Emitter::Text Emitter::reference(const Json& node) {
   return {shader_name(NameKind::kOrdinary, name), true, truth};
 }
 
-// p[index], where p is a parameter, an array, or one of these and an offset.
+// p[index], where p is a parameter, an array, or one of these plus an offset.
 Emitter::Text Emitter::element(const Json& pointer, std::string index) {
   const Json& inside = bare(pointer);
   if (is_kind(inside, "BinaryOperator") && is_pointer(inside)) {
@@ -426,7 +426,7 @@ Emitter::Text Emitter::initializer(const Json& node) {
   if (!type.is_array() && type.base != Base::kRecord) {
     return list.contains("inner") ? expression(child(list, 0)) : Text{zero(type), true};
   }
-  // The first of array_filler stands for all that are not given.
+  // The first element of array_filler represents all missing ones.
   const auto filler = list.find("array_filler");
   const auto inner = list.find("inner");
   std::vector<std::string> members;
@@ -470,7 +470,7 @@ Emitter::Text Emitter::call(const Json& node) {
   if (name == "hy_float_as_uint") return called(language_.bits_from_float());
   if (name == "hy_uint_as_float") return called(language_.float_from_bits());
   if (const std::string_view builtin = language_.builtin(name); !builtin.empty()) {
-    // Some of them give an int in one language and a uint in another.
+    // Some of these functions return an int in one language and a uint in another.
     if (type_of(node).base != Base::kInt) return called(builtin);
     return {fmt::format("int({}({}))", builtin, arguments), true};
   }
@@ -492,7 +492,7 @@ Emitter::Text Emitter::atomic(const Json& node, std::string_view name) {
                          ? parameters_.find(text_of(root->at("referencedDecl"), "id"))
                          : parameters_.end();
   if (found == parameters_.end() || found->second.space == Space::kOwn) {
-    reject(node, "an atomic on what is neither a buffer nor a shared array");
+    reject(node, "an atomic on something other than a buffer or shared array");
   }
   std::string values = value(child(node, 2));
   for (std::size_t i = 3; i < node.at("inner").size(); ++i) values += ", " + value(child(node, i));

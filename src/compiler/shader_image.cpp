@@ -61,7 +61,7 @@ Result<Image> build_shader_image(const Target& target, std::string_view tree,
     const Json unit = parse_tree(tree);
     source = spirv ? glsl_source(unit, kernels) : msl_source(unit, kernels);
   } catch (const std::exception& exception) {
-    return error(StatusCode::kInternal, "clang's syntax tree was not understood: {}",
+    return error(StatusCode::kInternal, "clang's syntax tree cannot be interpreted: {}",
                  exception.what());
   }
   if (!source.diagnostics.empty()) {

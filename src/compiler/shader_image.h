@@ -15,14 +15,15 @@
 
 namespace halyard::inline v0::compiler {
 
-// What starts glslangValidator for Vulkan 1.2, with the shader's function main() as the module's
-// `entry`. Behind it come "-o", the module's path and the source's. kUnavailable: it is missing.
+// The command that runs glslangValidator for Vulkan 1.2, with the shader's function main() as the
+// module's `entry`. The caller appends "-o", the module's path and the source's. Errors:
+// kUnavailable if it is missing.
 Result<std::vector<std::string>> glslang_command(const std::string& entry);
 
-// `tree` is clang's syntax tree of the source, as JSON, in the form of shader_source.h; `kernels`
-// are all of the file. For spirv-1.5 this runs glslangValidator for each kernel, and spirv-link.
-// kInvalidArgument: the source says what the target cannot, with its line; kUnavailable: a program
-// is missing; kInternal.
+// Builds the image. `tree` is clang's syntax tree of the source, as JSON, in the form of
+// shader_source.h; `kernels` are all kernels of the file. For spirv-1.5 it runs glslangValidator
+// for each kernel, and spirv-link. Errors: kInvalidArgument if the source has what the target
+// cannot express, with its line; kUnavailable if a program is missing; kInternal.
 Result<Image> build_shader_image(const Target& target, std::string_view tree,
                                  std::span<const Kernel> kernels,
                                  const TemporaryDirectory& scratch);

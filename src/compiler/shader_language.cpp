@@ -41,7 +41,7 @@ class Glsl final : public ShaderLanguage {
   }
   std::string helpers_of(std::string_view text) const override {
     static constexpr std::array<Named, 2> kHelpers = {{
-        // GLSL's own % is undefined below 0.
+        // GLSL's own % is undefined for negative numbers.
         {"hy_remainder(", "int hy_remainder(int a, int b) { return a - a / b * b; }\n"},
         {"hy_copysign(",
          "float hy_copysign(float x, float y) {\n"
@@ -100,14 +100,14 @@ class Msl final : public ShaderLanguage {
  public:
   std::string_view target() const override { return "msl-3.0"; }
   std::string_view prologue() const override {
-    // Compilers before Metal 3.2 do not know math_mode; there the driver asks for it.
+    // Compilers before Metal 3.2 do not support math_mode; for those the driver sets it.
     return "#include <metal_stdlib>\n"
            "using namespace metal;\n"
            "#pragma METAL fp math_mode(safe)\n"
            "#pragma METAL fp contract(off)\n";
   }
   std::string helpers_of(std::string_view text) const override {
-    // Metal has the weak form only, which may fail although the value is the expected one.
+    // Metal has only the weak form, which may fail although the value is the expected one.
     static constexpr std::array<Named, 1> kHelpers = {
         {{"hy_compare_exchange(",
           "template <typename P, typename T>\n"
@@ -145,7 +145,7 @@ class Msl final : public ShaderLanguage {
     return find(kBuiltins, name);
   }
   std::string_view operation(std::string_view opcode, Type::Base type) const override {
-    // The operator itself need not be correctly rounded.
+    // The operator itself may be incorrectly rounded.
     return opcode == "/" && type == Type::Base::kFloat ? "metal::precise::divide" : "";
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between the shading languages that kernels are written in:
+// The differences between the shading languages:
 //   GLSL 4.50 for Vulkan, https://registry.khronos.org/OpenGL/specs/gl/GLSLangSpec.4.50.pdf
 //   Metal Shading Language 3.0
 // In both, names begin with hy_ (see shader_types.h).
@@ -24,30 +24,30 @@ class ShaderLanguage {
   virtual std::string_view target() const = 0;
   // The first lines of a file.
   virtual std::string_view prologue() const = 0;
-  // Definitions of those functions of this file that `text` calls.
+  // Definitions of the functions of this file that `text` calls.
   virtual std::string helpers_of(std::string_view text) const = 0;
 
   virtual std::string_view function_prefix() const = 0;
   virtual std::string_view barrier() const = 0;
   virtual std::string_view unroll() const = 0;
-  // The item's place in its group, the group's place, the number of groups: all have x, y and z.
+  // The item's index in its group, the group's index, the number of groups; each has x, y and z.
   virtual std::string_view local() const = 0;
   virtual std::string_view group() const = 0;
   virtual std::string_view groups() const = 0;
 
   virtual std::string_view float_from_bits() const = 0;
   virtual std::string_view bits_from_float() const = 0;
-  // The function that is clang's builtin; empty if it has none.
+  // The function for a builtin of clang; empty if there is none.
   virtual std::string_view builtin(std::string_view name) const = 0;
-  // The function that stands for an operator; empty if the operator itself will do.
+  // The function that replaces an operator; empty if the operator itself is right.
   virtual std::string_view operation(std::string_view opcode, Type::Base type) const = 0;
 
-  // `operation` is add, min, max, and, or, xor, exchange or compare_exchange; `values` come after
-  // the element.
+  // `operation` is add, min, max, and, or, xor, exchange or compare_exchange; `values` follow the
+  // element.
   virtual std::string atomic(std::string_view operation, Type::Base type, Space space,
                              std::string_view element, std::string_view values) const = 0;
 
-  // An array's or struct's value; `members` are in order.
+  // A value of an array or struct, from its members in order.
   virtual std::string aggregate(const Type& type, std::span<const std::string> members) const = 0;
   // The qualifier of a constant at file scope.
   virtual std::string_view constant() const = 0;
@@ -56,7 +56,7 @@ class ShaderLanguage {
 const ShaderLanguage& glsl();
 const ShaderLanguage& msl();
 
-// The name of a type without its extents, and a declaration.
+// type_name(): a type without its extents. declaration(): a declaration.
 std::string type_name(const Type& type);
 std::string declare(const Type& type, std::string_view name);
 

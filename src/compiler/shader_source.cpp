@@ -25,7 +25,7 @@ const T* find_named(const std::vector<T>& all, std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// What a kernel declares outside its body.
+// The declarations of a kernel outside its body.
 struct Outside {
   struct Variable {
     std::string declaration;
@@ -36,7 +36,7 @@ struct Outside {
   std::map<std::string, Emitter::Parameter> parameters;
 };
 
-// One kernel, apart from what the languages do differently.
+// Writes one kernel, except for the parts that differ between the languages.
 class KernelWriter {
  public:
   KernelWriter(const Program& program, const ShaderLanguage& language, Emitter& emitter,
@@ -61,7 +61,7 @@ class KernelWriter {
 
  private:
   Emitter::Parameter parameter(const Json& part, std::string name, Outside& result) {
-    // Of HY_PRIVATE; nothing else has the name p itself.
+    // Prefix of HY_PRIVATE; no other parameter has the name p itself.
     constexpr std::string_view kOwn = "hy_my_";
     if (name.starts_with(kOwn)) name.erase(0, kOwn.size());
     const std::string own_name = shader_name(NameKind::kParameter, name);
@@ -103,8 +103,8 @@ class KernelWriter {
     return fmt::format("{}hy_k{}", constants_, &constant - kernel_.constants.data());
   }
 
-  // Calls the header's own function, with the constants of the tensor and zeros for dimensions
-  // that it has not.
+  // Calls the header's own function, with the constants of the tensor and zeros for missing
+  // dimensions.
   std::string view(const Json& part, const Binding& binding, const std::string& name) {
     const bool in = binding.access == kernel::Access::kRead;
     const std::string function = in ? "hy_view_in" : "hy_view_out";
@@ -135,7 +135,7 @@ class KernelWriter {
   const ShaderLanguage& language_;
   Emitter& emitter_;
   const Kernel& kernel_;
-  std::string constants_;  // what precedes the name of one
+  std::string constants_;  // prefix of a constant's name
   const Json& body_;
 };
 

@@ -9,7 +9,7 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-// The number of an enumerator without a value of its own is the one before it, and 1.
+// An enumerator without a value has the value of the previous one plus 1.
 void enumerate(const Json& declaration, std::map<std::string, std::string>& enumerators) {
   const auto inner = declaration.find("inner");
   if (inner == declaration.end()) return;
@@ -23,7 +23,8 @@ void enumerate(const Json& declaration, std::map<std::string, std::string>& enum
   }
 }
 
-// The step of a block's loop is "..., hy_barrier()": the part before the barrier, else null.
+// The step of a block's loop is "..., hy_barrier()": returns the part before the barrier, else
+// null.
 const Json* before_barrier(const Json& step) {
   if (text_of(step, "opcode") != ",") return nullptr;
   const Json& last = bare(child(step, 1));
@@ -31,7 +32,7 @@ const Json* before_barrier(const Json& step) {
                                                                           : nullptr;
 }
 
-// Whether a `continue` in the statement is of the loop around it.
+// True if a `continue` in the statement belongs to the surrounding loop.
 bool continues(const Json& node) {
   if (is_kind(node, "ContinueStmt")) return true;
   if (is_kind(node, "ForStmt") || is_kind(node, "WhileStmt") || is_kind(node, "DoStmt")) {
@@ -71,7 +72,7 @@ void ShaderText::at(const Location& location) {
   if (location.line == 0 || (location.line == next_ && location.file == file_)) return;
   next_ = location.line;
   file_ = location.file;
-  // The name alone: the same source gives the same text wherever it lies.
+  // The file name only, so that the same source gives the same text in every directory.
   std::string name = file_.substr(file_.rfind('/') + 1);
   for (char& c : name) {
     if (c == '"' || c == '\\' || std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '_';
@@ -183,7 +184,7 @@ void Emitter::statement(const Json& node) {
   } else if (kind == "NullStmt") {
     // Nothing to write.
   } else if (kind == "CaseStmt" || kind == "DefaultStmt") {
-    reject(node, "a case within another statement than its switch");
+    reject(node, "a case nested in a statement of its switch");
   } else if (kind == "GotoStmt" || kind == "LabelStmt" || kind == "IndirectGotoStmt") {
     reject(node, "goto");
   } else if (node.contains("type")) {
@@ -194,7 +195,7 @@ void Emitter::statement(const Json& node) {
   }
 }
 
-// `split`: without an initialiser, which a jump to a case may not pass over.
+// `split`: without an initialiser, which a jump to a case must not skip.
 void Emitter::variable(const Json& node, bool split) {
   const Type type = variable_type(node);
   const std::string name = shader_name(NameKind::kOrdinary, text_of(node, "name"));
@@ -202,7 +203,7 @@ void Emitter::variable(const Json& node, bool split) {
   if (node.contains("init")) {
     const Json& start = initial_value(node);
     if (split && type.is_array()) {
-      reject(node, "an array with values right within a switch; put it into braces");
+      reject(node, "an array with values directly in a switch; put it into braces");
     }
     if (split) {
       text_->line(text + ";");
@@ -248,11 +249,11 @@ void Emitter::loop(const Json& node) {
   const Json& until = child(node, 2);
   const Json& step = child(node, 3);
   const Json& repeated = child(node, 4);
-  // All items are together again behind a block, and a barrier there is as good for the reader and
-  // better for compilers than one in the step.
+  // All items meet after a block. A barrier there is equivalent to one in the step, easier to read,
+  // and better for compilers.
   const Json* const blocks_step = step.empty() ? nullptr : before_barrier(step);
   if (blocks_step != nullptr && !continues(repeated)) {
-    // A block runs once: the loop is there for `continue` only.
+    // A block runs once; its loop exists for `continue` only.
     text_->open("");
     for (const Json& part : init.at("inner")) {
       if (mentions(repeated, text_of(part, "id"))) variable(part, false);
@@ -309,13 +310,13 @@ void Emitter::selection(const Json& node) {
       statement(*inside);
     }
   }
-  // The last case may not be empty.
+  // The last case must not be empty.
   text_->line("break;");
   types_.close_scope();
   text_->close();
 }
 
-// ---- Functions and what they refer to --------------------------------------------------------
+// ---- Functions and the declarations they refer to ---------------------------------------------
 
 void Emitter::body(const Json& function, std::map<std::string, Parameter> parameters,
                    ShaderText& text) {

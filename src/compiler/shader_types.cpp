@@ -48,7 +48,7 @@ Type with_problem(std::string problem) {
   return type;
 }
 
-// Without qualifiers, and with single spaces.
+// The type without qualifiers, and with single spaces.
 std::string without_qualifiers(std::string_view spelling) {
   std::string result;
   while (!spelling.empty()) {
@@ -62,7 +62,7 @@ std::string without_qualifiers(std::string_view spelling) {
   return result;
 }
 
-// The id of the record that a typedef's type is, however many layers lie between.
+// The id of the record that a typedef denotes, through any number of typedefs.
 std::string record_of(const Json& node) {
   if (text_of(node, "kind") == "RecordType") return text_of(node.at("decl"), "id");
   const auto inner = node.find("inner");
@@ -93,7 +93,7 @@ std::string shader_name(NameKind kind, std::string_view name) {
   std::string result(kPrefixes[static_cast<std::size_t>(kind)]);
   for (const char c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Y') || (c >= '0' && c <= '9') ||
-                       // Two in a row are reserved.
+                       // Two underscores in a row are reserved.
                        (c == '_' && !result.ends_with('_'));
     if (plain) {
       result += c;
@@ -112,13 +112,13 @@ Type TypeTable::of(const Json& node) {
 
 Type TypeTable::parse(std::string_view spelling) {
   const std::size_t end = std::min(spelling.size(), spelling.find_first_of("*(["));
-  // "typeof (x)" and the names of structs without one have parentheses too.
+  // "typeof (x)" and the names of unnamed structs have parentheses too.
   if (spelling.find(" at ") != std::string_view::npos) {
     return with_problem("is a struct without a name");
   }
   Type type = base(without_qualifiers(spelling.substr(0, end)));
   std::string_view rest = spelling.substr(end);
-  // "[2][3]", "*restrict", "(*restrict)[5]"; all else is a pointer to a pointer, or a function's.
+  // "[2][3]", "*restrict", "(*restrict)[5]"; all others are pointers to pointers, or functions.
   const auto stars = std::count(rest.begin(), rest.end(), '*');
   if (stars > 1 || (stars == 0 && rest.find('(') != std::string_view::npos)) {
     return with_problem("is a type that no shader has");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C types as a shader has them: bool, int, uint, float, structs and arrays of these.
+// C types in a shader: bool, int, uint, float, structs and arrays of these.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct Type {
   Base base = Base::kVoid;
   Record* record = nullptr;                 // of kRecord
   std::vector<std::uint32_t> extents = {};  // of an array, outermost first
-  bool pointer = false;                     // a pointer to what the other members say
-  std::string problem = {};                 // why no shader has it, as "is ..."; empty if it has
+  bool pointer = false;                     // a pointer to the type in the other members
+  std::string problem = {};  // why no shader has it, as "is ..."; empty if shaders have it
 
   bool is_array() const noexcept { return !extents.empty(); }
-  // Of an array.
+  // The element type of an array.
   Type element() const;
-  // Array extents, then the base's size; pointers count as what clang is told, 4.
+  // The base's size times the extents; a pointer has 4 bytes, as in clang's target.
   std::uint32_t bytes() const;
 };
 
@@ -45,29 +45,29 @@ struct Record {
   bool used = false;
 };
 
-// A name of the source as the shader writes it. No two are the same, none is a word of a shading
-// language, and none is a kernel's name, since those do not begin with hy_.
+// The name in the shader for a name of the source. All are distinct; none is a reserved word of a
+// shading language or a kernel's name, which does not begin with hy_.
 enum class NameKind : std::uint8_t { kOrdinary, kTag, kUnnamedRecord, kParameter };
 std::string shader_name(NameKind kind, std::string_view name);
 
-// What the names of types mean where the emitter stands.
+// The types that names denote in the current scope.
 class TypeTable {
  public:
   using Scope = std::map<std::string, Type, std::less<>>;  // by clang's spelling
 
   TypeTable() : scopes_(1) {}
 
-  // The type of an expression or declaration. A struct in it counts as used.
+  // The type of an expression or declaration. Marks a struct in it as used.
   Type of(const Json& node);
   Type parse(std::string_view spelling);
 
-  // Takes a RecordDecl or TypedefDecl into the innermost scope. Returns what it defines, if
-  // anything: a typedef may give a struct its name.
+  // Adds a RecordDecl or TypedefDecl to the innermost scope. Returns the record that it defines or,
+  // as a typedef, names.
   Record* declare(const Json& declaration);
 
   void open_scope() { scopes_.emplace_back(); }
   void close_scope() { scopes_.pop_back(); }
-  // Leaves all scopes but the file's, to come back to them.
+  // Removes and returns all scopes but the file's, for a later return to them.
   std::vector<Scope> leave();
   void come_back(std::vector<Scope> scopes);
 

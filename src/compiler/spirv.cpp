@@ -23,7 +23,7 @@ using kernel::Access;
 using kernel::ElementType;
 using spirv::Word;
 
-// Khronos' spirv.h, unified1.
+// From Khronos' spirv.h, unified1.
 constexpr Word kGlCompute = 5;
 constexpr Word kLocalSize = 17;
 enum Storage : Word {
@@ -59,7 +59,7 @@ enum Opcode : Word {
   kMemberDecorate = 72
 };
 
-// A chain of types ends well before this.
+// No chain of types is this long.
 constexpr int kMaxDepth = 16;
 
 using Words = std::span<const Word>;
@@ -72,7 +72,7 @@ struct Variable {
 
 class Module {
  public:
-  // False if it is damaged.
+  // False if the module is damaged.
   bool read(std::string_view bytes) {
     words_ = spirv::words_of(bytes);
     return !words_.empty() && spirv::for_each_instruction(words_, [this](Word opcode, Words words) {
@@ -109,7 +109,7 @@ class Module {
     return error(StatusCode::kInvalidArgument, format, std::forward<Args>(args)...);
   }
 
-  // A literal string: up to its zero byte.
+  // A literal string, up to its zero byte.
   static std::string text_of(Words words) {
     std::string text(words.size() * 4, '\0');
     std::memcpy(text.data(), words.data(), text.size());
@@ -145,7 +145,7 @@ class Module {
       case kTypeRuntimeArray:
       case kTypeStruct:
       case kTypePointer:
-        // All but a structure and what has one operand have two.
+        // Least operands after the result: of a structure 0, of a float or runtime array 1, else 2.
         if (!has(opcode == kTypeStruct                                 ? 1
                  : opcode == kTypeFloat || opcode == kTypeRuntimeArray ? 2
                                                                        : 3)) {
@@ -175,7 +175,7 @@ class Module {
     }
   }
 
-  // ---- What has been read
+  // ---- Access to the module
 
   struct Type {
     Word opcode = 0;
@@ -237,7 +237,7 @@ class Module {
     }
   }
 
-  // The numbers that arrays and vectors are made of.
+  // The number type of an array's or vector's elements.
   std::optional<ElementType> element(Word id) const {
     for (int depth = 0; depth < kMaxDepth; ++depth) {
       const Type of = type(id);
@@ -249,9 +249,9 @@ class Module {
     return std::nullopt;
   }
 
-  // Without padding; 0 for what it cannot know. What is beyond 2^32 no device has.
+  // Without padding; 0 if unknown. No device has more than 2^32 bytes.
   std::uint64_t size_of_type(Word id) const {
-    // A type that holds itself, which only a damaged module has, has no size yet.
+    // A type that contains itself, which only a damaged module has, has no size yet.
     const auto [known, added] = sizes_.try_emplace(id, 0);
     if (added) known->second = std::min<std::uint64_t>(compute_size(id), ~Word{0});
     return known->second;
@@ -271,13 +271,13 @@ class Module {
     return size;
   }
 
-  // ---- What it means
+  // ---- Interpretation
 
   Status add_bindings(Kernel& kernel) const {
     std::map<Word, Binding> bindings;
     for (const auto& [id, variable] : variables_) {
       if (variable.storage == kUniformConstant || variable.storage == kUniform) {
-        return wrong("'{}' is no storage buffer", name(id));
+        return wrong("'{}' is not a storage buffer", name(id));
       }
       if (variable.storage != kStorageBuffer) continue;
       const auto set = value(decorations(id), kDescriptorSet);
@@ -285,7 +285,7 @@ class Module {
       const Word block = pointee(variable);
       const Type of = type(block);
       if (of.opcode != kTypeStruct || of.operands.empty() || !number) {
-        return wrong("storage buffer '{}' is no single block", name(id));
+        return wrong("storage buffer '{}' is not a single block", name(id));
       }
       if (set.value_or(0) != 0)
         return wrong("binding {} is in set {}, not in set 0", *number, *set);
@@ -322,7 +322,7 @@ class Module {
       if (variable.storage != kPushConstant) continue;
       const Word block = pointee(variable);
       const Type of = type(block);
-      if (of.opcode != kTypeStruct) return wrong("push constants '{}' are no block", name(id));
+      if (of.opcode != kTypeStruct) return wrong("push constants '{}' are not a block", name(id));
       for (Word member = 0; member < of.operands.size(); ++member) {
         HALYARD_RETURN_IF_ERROR(add_member(block, member, of.operands[member], kernel));
       }
@@ -339,7 +339,8 @@ class Module {
     const auto offset = value(member_decorations(block, member), kOffset);
     const auto size = number ? static_cast<Word>(size_of(*number)) : 0;
     if (size < 4 || !offset || *offset > 0xffff) {
-      return wrong("push constant {} is no number, or vector of numbers, of 4 or 8 bytes", label);
+      return wrong("push constant {} is not a number, or a vector of numbers, of 4 or 8 bytes",
+                   label);
     }
     for (Word i = 0; i < (is_vector ? of.operands[1] : 1); ++i) {
       std::string part = is_vector ? fmt::format("{}.{}", label, "xyzw"[i]) : label;
@@ -356,13 +357,13 @@ class Module {
   std::map<Word, std::array<Word, 3>> local_sizes_;
   std::map<Word, Type> types_;
   std::map<Word, Word> constants_;
-  mutable std::map<Word, std::uint64_t> sizes_;  // of types, as far as they were asked for
+  mutable std::map<Word, std::uint64_t> sizes_;  // of types, computed on demand
   std::map<Word, Variable> variables_;
   std::map<Word, Decorations> decorations_;
   std::map<std::pair<Word, Word>, Decorations> member_decorations_;
 };
 
-// Why `stated` cannot stand for `shader`; empty if it can.
+// The difference of `stated` from `shader`; empty if they match.
 std::string difference(const Kernel& stated, const Kernel& shader) {
   if (stated.workgroup_size != shader.workgroup_size) {
     return fmt::format("workgroup_size is {}, the shader's {}",
@@ -401,7 +402,7 @@ std::string difference(const Kernel& stated, const Kernel& shader) {
 Result<std::vector<Kernel>> reflect_spirv(std::string_view source, std::string_view module) {
   Module read;
   if (!read.read(module)) {
-    return error(StatusCode::kInvalidArgument, "{}: no SPIR-V module, or a damaged one", source);
+    return error(StatusCode::kInvalidArgument, "{}: not a SPIR-V module, or a damaged one", source);
   }
   Result<std::vector<Kernel>> kernels = read.kernels();
   if (kernels.ok()) return kernels;
@@ -414,7 +415,7 @@ Status fit_to_spirv(std::string_view source, std::string_view module,
   for (const Kernel& kernel : kernels) {
     const auto shader = std::ranges::find(shaders, kernel.name, &Kernel::name);
     if (shader == shaders.end()) {
-      return error(StatusCode::kInvalidArgument, "{}: kernel {} is no entry point; it has {}",
+      return error(StatusCode::kInvalidArgument, "{}: kernel {} is not an entry point; it has {}",
                    source, kernel.name, shaders.front().name);
     }
     if (const std::string text = difference(kernel, *shader); !text.empty()) {

@@ -39,12 +39,12 @@ constexpr Word kBuiltIn = 11;
 constexpr Word kWorkgroupSize = 25;
 constexpr Word kNoContraction = 42;
 constexpr std::array<Word, 2> kModes = {4461, 4462};  // SignedZeroInfNanPreserve, RoundingModeRTE
-constexpr std::array<Word, 2> kCapabilities = {4466, 4467};  // the same
+constexpr std::array<Word, 2> kCapabilities = {4466, 4467};  // as above
 constexpr Word kLocalSize = 17;
 
 struct Instruction {
   Word opcode;
-  std::span<const Word> words;  // with the first, which holds opcode and length
+  std::span<const Word> words;  // including the first one, which holds opcode and length
 };
 
 void append(std::vector<Word>& words, Word opcode, std::initializer_list<Word> operands) {
@@ -57,7 +57,7 @@ void append(std::vector<Word>& words, Word opcode, std::initializer_list<Word> o
 Result<std::string> finish_spirv(std::string_view module) {
   const std::vector<Word> words = spirv::words_of(module);
   std::vector<Instruction> instructions;
-  std::vector<Word> rounded;  // results of arithmetic
+  std::vector<Word> rounded;  // results of floating-point arithmetic
   const auto keep = [&](Word opcode, std::span<const Word> all) {
     if (std::ranges::find(kArithmetic, opcode) != kArithmetic.end()) {
       if (all.size() < 3) return false;
@@ -67,7 +67,7 @@ Result<std::string> finish_spirv(std::string_view module) {
     return true;
   };
   if (words.empty() || words[1] > kVersion15 || !spirv::for_each_instruction(words, keep)) {
-    return Status(StatusCode::kInternal, "a SPIR-V module was not understood");
+    return Status(StatusCode::kInternal, "a SPIR-V module cannot be parsed");
   }
 
   std::vector<Word> result(words.begin(), words.begin() + kHeaderWords);

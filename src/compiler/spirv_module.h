@@ -10,11 +10,11 @@
 
 namespace halyard::inline v0::compiler {
 
-// What GLSL has no words for:
-//   - every floating-point operation keeps its own rounding: NoContraction, as everywhere else;
+// Adds what GLSL cannot express:
+//   - every floating-point operation is rounded separately, NoContraction, as on all targets;
 //   - rounding is to nearest; signed zeros, infinities and NaNs are kept;
 //   - a workgroup's size is that of its entry point, not one constant for the module.
-// `module` is what glslang and spirv-link write. kInternal if it is none.
+// `module` is the output of glslang and spirv-link. Errors: kInternal if it is not a module.
 Result<std::string> finish_spirv(std::string_view module);
 
 }  // namespace halyard::inline v0::compiler

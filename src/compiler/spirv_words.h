@@ -19,7 +19,7 @@ using Word = std::uint32_t;
 inline constexpr std::size_t kHeaderWords = 5;
 inline constexpr Word kMagic = 0x07230203;
 
-// Empty if the bytes are no module. Of this machine's byte order only.
+// Empty if the bytes are not a module in this machine's byte order.
 inline std::vector<Word> words_of(std::string_view bytes) {
   std::vector<Word> words(bytes.size() / sizeof(Word));
   if (bytes.size() % sizeof(Word) != 0 || words.size() < kHeaderWords) return {};
@@ -28,8 +28,8 @@ inline std::vector<Word> words_of(std::string_view bytes) {
   return words;
 }
 
-// visit(opcode, words), the first of which holds opcode and length, until it returns false. False
-// also if an instruction ends beyond the module.
+// Calls visit(opcode, words) for each instruction until it returns false; the first word holds
+// opcode and length. Returns false then, and also if an instruction ends beyond the module.
 template <class F>
 bool for_each_instruction(std::span<const Word> module, F&& visit) {
   for (std::size_t at = kHeaderWords; at < module.size();) {

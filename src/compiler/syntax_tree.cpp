@@ -20,10 +20,10 @@ namespace {
 constexpr std::string_view kBodyPrefix = "hy_body_";
 constexpr std::string_view kIndexParameter = "index the parameter itself";
 
-// The parts of a ForStmt, behind its start and a variable of its condition, which C lacks.
+// Indices of a ForStmt's parts; index 1 is a variable of the condition, which C lacks.
 constexpr std::size_t kForStart = 0, kForBody = 4;
 
-// Where a part of a function stands.
+// The surroundings of a part of a function.
 struct Place {
   bool in_block = false;
   bool in_expression = false;
@@ -63,11 +63,11 @@ class Analyzer {
   }
 
  private:
-  static constexpr std::string_view kAssembly = "assembly, which is another on each target";
+  static constexpr std::string_view kAssembly = "assembly, which differs between targets";
 
   void complain(const Json& node, std::string_view what) { diagnostics_.complain(node, what); }
 
-  // Whether it is the function that a driver calls: the header's own, down to the last word.
+  // True for the function that a driver calls, which consists of the header's own tokens.
   bool is_entry(const std::string& name) const {
     return std::ranges::any_of(analysis_.kernels,
                                [&](const Kernel& kernel) { return kernel.name == name; });
@@ -104,16 +104,16 @@ class Analyzer {
   void walk_block(const Json& node, Place place) {
     const Json* loop = loop_of_block(node);
     if (loop == nullptr || is_users(*loop)) {
-      return complain(node, "a loop of OpenMP; what items do stands in HY_ITEMS");
+      return complain(node, "a loop of OpenMP; use HY_ITEMS for the work of items");
     }
-    if (place.in_block) complain(node, "a block stands inside another (rule 2)");
-    if (place.in_expression) complain(node, "a block stands in an expression");
+    if (place.in_block) complain(node, "a block is inside another (rule 2)");
+    if (place.in_expression) complain(node, "a block is in an expression");
     place.in_block = true;
     note_indices(*loop);
     walk(loop->at("inner").at(kForBody), place);
   }
 
-  // Whether it is one of the loops round the innermost one of a block.
+  // True for a loop around the innermost one of a block.
   bool is_head_of_block(const Json& loop) const {
     const Json* at = &loop;
     while (is_kind(*at, "ForStmt")) at = &at->at("inner").at(kForBody);
@@ -122,7 +122,7 @@ class Analyzer {
 
   void walk_head(const Json& loop, Place place) {
     note_indices(loop);
-    // How many items there are, is found by each item itself on a GPU.
+    // On a GPU each item evaluates the number of items itself, as part of the block.
     walk(loop.at("inner").at(kForStart), {true, place.in_expression});
     walk(loop.at("inner").at(kForBody), place);
   }
@@ -135,7 +135,7 @@ class Analyzer {
 
   // ---- Names and types -------------------------------------------------------------------------
 
-  // What the header calls its own, only the header's macros name.
+  // Names that are reserved for the header may be used by the header's macros only.
   void check_names(const Json& node, const std::string& kind) {
     static constexpr std::array<std::string_view, 8> kDeclarations = {
         "VarDecl",     "ParmVarDecl", "FunctionDecl", "RecordDecl",
@@ -143,7 +143,7 @@ class Analyzer {
     if (kind == "DeclRefExpr") {
       const Json& declaration = node.at("referencedDecl");
       const std::string name = text_of(declaration, "name");
-      // Functions of such names are there for all to call, but for the bodies of kernels.
+      // Functions with such names may be called by every source, except the bodies of kernels.
       const bool callable = is_kind(declaration, "FunctionDecl") && !name.starts_with(kBodyPrefix);
       if (!callable && is_users(node)) check_name(node, name, diagnostics_);
       if (is_kind(declaration, "FunctionDecl") && is_entry(name)) {
@@ -160,7 +160,7 @@ class Analyzer {
     const std::string type = resolved_type(node);
     for (const std::string_view another : kElsewhereAnother) {
       if (type.find(another) == std::string::npos) continue;
-      complain(node, fmt::format("'{}' is another type on each target", another));
+      complain(node, fmt::format("'{}' is a type that differs between targets", another));
     }
     const std::string cast = text_of(node, "castKind");
     if (kind == "TypedefDecl") {
@@ -175,7 +175,7 @@ class Analyzer {
     } else if (kind == "FieldDecl") {
       check_pointer(node);
     } else if (cast == "IntegralToPointer") {
-      complain(node, fmt::format("an address is made of an integer; {}", kIndexParameter));
+      complain(node, fmt::format("an address is made from an integer; {}", kIndexParameter));
     } else if (cast == "LValueToRValue" && has_pointer_type(node) &&
                !is_kind(without_parentheses(node.at("inner").at(0)), "DeclRefExpr")) {
       complain(node, fmt::format("a pointer is read from memory; {}", kIndexParameter));
@@ -190,12 +190,12 @@ class Analyzer {
 
   void check_constant(const Json& variable, std::string_view what) {
     const std::string type = declared_type(variable);
-    // Of a pointer more is said elsewhere.
+    // Pointers are reported elsewhere.
     if (type.starts_with("const ") || is_pointer(type)) return;
     complain(variable, fmt::format("{} is not a constant", what));
   }
 
-  // With the name resolved that an array's element has: `place[2]`, of typedef int* place.
+  // Resolves a typedef of an array's element: `place[2]`, of typedef int* place.
   std::string declared_type(const Json& declaration) const {
     const std::string type = resolved_type(declaration);
     const std::size_t end = std::min(type.find('['), type.size());
@@ -208,8 +208,8 @@ class Analyzer {
 
   // ---- Writes ----------------------------------------------------------------------------------
 
-  // What is assigned to is no parameter itself: it would refer to something else from there on, on
-  // a CPU for the whole group.
+  // Reports an assignment to a parameter itself, which would then refer to another object; on a CPU
+  // it would for the whole group.
   void check_target(const Json& target) {
     const Json* declaration = referent(target);
     if (!has_pointer_type(target) || declaration == nullptr) return;
@@ -227,7 +227,7 @@ class Analyzer {
     const std::string name = user_name(*declaration);
     if (indices_.contains(id)) {
       complain(node,
-               fmt::format("'{}' is the index of this block, which only the block itself moves",
+               fmt::format("'{}' is the index of this block, which only the block itself changes",
                            index_name(name)));
     } else if (kind == "VarDecl" && place.in_block && outside_.contains(id)) {
       complain(node,
@@ -258,22 +258,22 @@ class Analyzer {
       complain(node, fmt::format("an atomic on '{}', which is neither a buffer nor a shared array",
                                  name));
     } else {
-      // The value before comes from memory, also of an output.
+      // The previous value comes from memory, also for an output.
       for (Binding& binding : analysis_.kernels.back().bindings) {
         if (binding.name == name) binding.access = kernel::Access::kReadWrite;
       }
     }
   }
 
-  const std::string headers_;  // what precedes the names of the header's own files
+  const std::string headers_;  // prefix of the paths of the header's own files
   Diagnostics diagnostics_;
   Analysis analysis_;
   std::map<std::string, std::string> typedefs_;
-  std::set<std::string> privates_;  // parameters of this kernel that each item has for itself
+  std::set<std::string> privates_;  // parameters of this kernel of which each item has its own
   bool in_body_ = false;
   // By clang's id, of this function:
   std::set<std::string> outside_;  // locals that no block contains
-  std::set<std::string> indices_;  // what blocks count by
+  std::set<std::string> indices_;  // loop variables of blocks
 };
 
 }  // namespace
@@ -282,7 +282,7 @@ Result<Analysis> analyze(std::string_view json, std::string_view headers) {
   try {
     return Analyzer(headers).run(parse_tree(json));
   } catch (const std::exception& exception) {
-    return error(StatusCode::kInternal, "clang's syntax tree was not understood: {}",
+    return error(StatusCode::kInternal, "clang's syntax tree cannot be interpreted: {}",
                  exception.what());
   }
 }

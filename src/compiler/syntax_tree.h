@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the driver learns from clang's syntax tree of a .hyk file: its kernels, and breaches of the
-// dialect's rules that the compiler itself accepts.
+// Reads clang's syntax tree of a .hyk file: finds its kernels, and violations of rules that clang
+// itself accepts.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ struct Analysis {
   std::string diagnostics;      // "file:line:column: error: ..." lines; empty if all rules hold
 };
 
-// `json` is the output of clang -ast-dump=json for the CPU form of the dialect, `headers` what the
-// paths of the dialect's own headers begin with. kInternal if it is not what halyard/kernel.h and
-// the supported clang versions produce.
+// `json` is the output of clang -ast-dump=json for the CPU form of the language; paths of the
+// language's own headers begin with `headers`. Errors: kInternal if the tree is not from
+// halyard/kernel.h and a supported clang version.
 Result<Analysis> analyze(std::string_view json, std::string_view headers);
 
 }  // namespace halyard::inline v0::compiler

@@ -10,10 +10,10 @@ constexpr std::string_view kX86 = "x86_64-unknown-linux-gnu";
 constexpr std::string_view kArm = "aarch64-unknown-linux-gnu";
 constexpr std::string_view kNvidia = "nvptx64-nvidia-cuda";
 constexpr std::string_view kAmd = "amdgcn-amd-amdhsa";
-// For its sizes of types only, with 32 bits for size_t.
+// Used only for its sizes of types, with 32 bits for size_t.
 constexpr std::string_view kShader = "spirv32-unknown-unknown";
 
-// PTX 7.0 came with CUDA 11.0 and driver 450, 7.8 with CUDA 11.8, the first to know sm_90:
+// CUDA 11.0 and driver 450 introduced PTX 7.0; CUDA 11.8 introduced PTX 7.8, the first with sm_90:
 // https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes.
 constexpr Target kTargets[] = {
     {"x86-64", Family::kCpu, kX86, "x86-64"},

@@ -14,18 +14,18 @@ struct Target {
   std::string_view name;  // as in .hyx files
   Family family;
   std::string_view triple;     // clang's
-  std::string_view arch = {};  // and its -march or -mcpu
+  std::string_view arch = {};  // clang's -march or -mcpu
   // PTX: the language's version, the oldest of a driver that may load the image.
   std::string_view version = {};
 };
 
-// Whether its code begins as text that is written from the syntax tree.
+// True if its code starts as text that is translated from the syntax tree.
 constexpr bool is_shader(const Target& target) noexcept {
   return target.family == Family::kSpirv || target.family == Family::kMsl;
 }
 
 std::span<const Target> targets() noexcept;
-// Null if there is none of this name.
+// Null if there is no target of this name.
 const Target* find_target(std::string_view name) noexcept;
 
 }  // namespace halyard::inline v0::compiler

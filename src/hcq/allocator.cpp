@@ -28,7 +28,7 @@ Buffer slice(const Buffer& buffer, std::uint64_t offset, std::uint64_t size) noe
   return {buffer.va_addr + offset, size};
 }
 
-// In the order of the device's timeline. The point of the copy, or nothing is queued.
+// Queues a copy in the order of the device's timeline. Returns its point, or queues nothing.
 Result<Point> submit_copy(Device& device, const Buffer& target, const Buffer& source) {
   TimelineTurn turn(device);
   CopyQueue queue;
@@ -38,7 +38,7 @@ Result<Point> submit_copy(Device& device, const Buffer& target, const Buffer& so
   return turn.last();
 }
 
-// The deadline passed: says how far the copy has come.
+// Adds the progress of the copy to the error of a passed deadline.
 Status cut_short(const Status& status, std::string_view what, std::uint64_t done,
                  std::uint64_t size) {
   if (status.ok() || status.code() != StatusCode::kDeadlineExceeded) return status;
@@ -103,13 +103,13 @@ Status Allocator::copy_out(void* target, const Buffer& source, std::uint64_t siz
                            Deadline deadline) {
   HALYARD_RETURN_IF_ERROR(check_size("copy_out", size, source));
   const Deadline until = Deadline::at(deadline.resolve(Clock::steady()));
-  // Slots with copies under way, oldest first.
+  // Slots whose copies are in flight, oldest first.
   Slot* first = nullptr;
   Slot** end = &first;
   Status status;
   for (std::uint64_t queued = 0, done = 0; done < size;) {
-    // As far ahead as there are slots. Only who has none waits for one, so that several threads
-    // never wait for each other's.
+    // Copies ahead as far as there are free slots. It blocks for a slot only while it holds none,
+    // so threads never wait for each other's slots.
     while (queued < size) {
       Slot* slot = staging_->try_claim();
       if (slot == nullptr && first == nullptr) {
@@ -123,7 +123,7 @@ Status Allocator::copy_out(void* target, const Buffer& source, std::uint64_t siz
           submit_copy(pool().device(), slice(slot->buffer, 0, bytes), slice(source, queued, bytes));
       if (!copied.ok()) {
         staging_->put(slot, {});
-        // With copies under way there may be room once they are done.
+        // With copies in flight there may be room once they are complete.
         if (first == nullptr) return std::move(copied).status();
         break;
       }
@@ -142,7 +142,7 @@ Status Allocator::copy_out(void* target, const Buffer& source, std::uint64_t siz
     staging_->put(slot, {});
     done += bytes;
   }
-  // The copies that are still under way have their slots until they are done.
+  // The remaining copies keep their slots until they are complete.
   while (first != nullptr) {
     Slot* const slot = std::exchange(first, first->next);
     staging_->put(slot, slot->point);

@@ -13,7 +13,7 @@ constexpr std::uint64_t mask_of(unsigned width) noexcept {
   return width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
 }
 
-// A timestamp goes to a part of the signal.
+// The word of a timestamp command is the address of a member of the signal.
 std::uint64_t signal_word(PacketKind kind, const Signal& signal) noexcept {
   SignalObject* object = signal.object();
   return kind == PacketKind::kTimestamp ? reinterpret_cast<std::uintptr_t>(&object->time_stamp())
@@ -115,8 +115,8 @@ Command* CommandList::find(std::size_t index, PacketKind kind, std::uint8_t word
   }
   Command& command = commands[index];
   if (command.kind != kind) {
-    fail(error(StatusCode::kInvalidArgument, "queue: {} of command {}, which is another", what,
-               index));
+    fail(error(StatusCode::kInvalidArgument, "queue: {} of command {}, which is of another kind",
+               what, index));
     return nullptr;
   }
   if ((command.symbolic & words) != 0) {
@@ -129,7 +129,7 @@ Command* CommandList::find(std::size_t index, PacketKind kind, std::uint8_t word
 
 void CommandList::note(Place place) {
   if (!bound || all_changed) return;
-  // Who changes without end what cannot be written yet does not pile it up.
+  // Bounds `changed`: repeated changes that cannot be written yet do not accumulate.
   all_changed = changed.size() == kPacketWords * commands.size() + args.size();
   if (!all_changed) changed.push_back(place);
 }

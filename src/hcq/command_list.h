@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CommandList: what a hcq::CommandQueue has collected: words, and a table of the places that
-// symbols fill. ProgramObject: what a hcq::Program refers to.
+// CommandList: the commands of an hcq::CommandQueue as words, and a table of the places that
+// symbols fill. ProgramObject: the object of an hcq::Program.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace halyard::inline v0::hcq {
 
-// Limits of one kernel. Its arguments then fit a ring of kernel arguments many times.
+// Limits of one kernel. A ring of kernel arguments holds the largest ones many times.
 inline constexpr std::size_t kMaxBuffers = 64;
 inline constexpr std::size_t kMaxConstantsSize = 4096;
 
@@ -36,7 +36,7 @@ class ProgramObject : public RefCounted {
  private:
   const Kernel kernel_;
   const ProgramInfo info_;
-  const Ref<RefCounted> image_;  // what the code is part of, if that can be unloaded
+  const Ref<RefCounted> image_;  // keeps the code loaded; null if it is never unloaded
 };
 
 namespace detail {
@@ -45,7 +45,7 @@ namespace detail {
 inline constexpr std::size_t kArgsBlock = 64;
 inline constexpr std::size_t kArgsBlockWords = kArgsBlock / sizeof(std::uint64_t);
 
-// Where the times of profiled commands are kept. Grows while a list is recorded; its cells stay.
+// Times of profiled commands. Grows while a list is recorded; its cells keep their addresses.
 class Profile final : public RefCounted {
  public:
   struct Times {
@@ -57,27 +57,27 @@ class Profile final : public RefCounted {
   std::vector<std::unique_ptr<Times>> times;
 };
 
-// A packet in the making.
+// A packet before it enters a ring.
 struct Command {
   PacketKind kind;
-  // Bit w: a symbol fills words[w], or part of it. The last: it fills a kernel argument.
+  // Bit w: a symbol fills words[w] or a part of it. The last bit: a symbol fills a kernel argument.
   std::uint8_t symbolic = 0;
   static constexpr std::uint8_t kSymbolicArgs = 0x80;
   std::uint64_t words[kPacketWords] = {};
   Ref<RefCounted> keeps;         // the signal or program it names
-  std::uint32_t args_begin = 0;  // kExec: its kernel arguments, in words of CommandList::args
-  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory (words 1 and 2 say where)
+  std::uint32_t args_begin = 0;  // kExec: index of its kernel arguments in CommandList::args
+  std::uint32_t args_count = 0;  // 0: none, or in the caller's memory (words 1 and 2)
   std::uint32_t buffer_count = 0;
   Profile::Times* times = nullptr;  // stamped before and after
 
   std::uint32_t args_blocks() const noexcept {
     return (args_count + kArgsBlockWords - 1) / kArgsBlockWords;
   }
-  // How many packets it becomes.
+  // Number of packets of this command.
   std::uint32_t packets() const noexcept { return times == nullptr ? 1 : 3; }
 };
 
-// A place in a list: a word of a command, or of the kernel arguments of all.
+// A place in a list: a word of a command, or of the kernel arguments of all commands.
 struct Place {
   static constexpr std::uint8_t kArgs = 0xff;
   std::uint32_t index;
@@ -89,27 +89,27 @@ struct Patch {
   std::uint32_t symbol;
   Operand operand = 0;
   Place place;
-  std::uint32_t command;  // the place belongs to it
+  std::uint32_t command;  // to which the place belongs
   std::uint8_t shift = 0;
   std::uint8_t width = 64;
   bool is_signal = false;
 };
 
-// kInvalidArgument where words 3 and 4 of a kExec give more than 2^64 workgroups.
+// kInvalidArgument if words 3 and 4 of a kExec give more than 2^64 workgroups.
 Status check_groups(std::uint64_t xy, std::uint64_t z);
 
 class CommandList;
 
-// A list in the form and in the memory from which a device executes it.
+// A list in the form and the memory from which a device executes it.
 class BoundList : public RefCounted {
  public:
-  // Queued or executed.
+  // True while it is queued or executed.
   bool in_flight() const noexcept { return !unique(); }
-  // Takes over the places of `list` that have changed and belong to commands in [begin, end);
-  // kernel arguments belong to the last command. Precondition: not in flight; or else the device
-  // waits at a command before `begin` for a signal that the caller gives afterwards.
+  // Writes the places of `list` that have changed and belong to commands in [begin, end); kernel
+  // arguments belong to the last command. Precondition: not in flight, or the device waits before
+  // the command at `begin` for a signal that the caller sets afterwards.
   virtual void update(const CommandList& list, std::size_t begin, std::size_t end) noexcept = 0;
-  // Executions end before the command at `end`. Precondition as for update(), from `end` on.
+  // Executions end before the command at `end`. Precondition: as update(), from `end` on.
   virtual void set_end(std::size_t end) noexcept = 0;
 };
 
@@ -117,7 +117,7 @@ class CommandList {
  public:
   explicit CommandList(QueueType queue_type) noexcept : type(queue_type) {}
 
-  // ---- Recording. The first error sticks.
+  // ---- Recording. The first error is kept.
 
   void fail(Status error) {
     if (status.ok()) status = std::move(error);
@@ -128,17 +128,18 @@ class CommandList {
   void set_signal(const SignalOperand& signal);
   void set_argument(std::uint32_t word, const Operand& operand, std::uint8_t shift,
                     std::uint8_t width);
-  // `name`: what the profile calls a kernel, copy or custom command; it may be empty.
+  // `name`: the name of a kernel, copy or custom command in the profile; may be empty.
   void add(Command command, std::string_view name = {});
-  // The kernel arguments of the last command.
+  // Adds the kernel arguments of the last command.
   void add_args(const std::vector<std::uint64_t>& words);
 
   // ---- Changing.
 
-  // The command at `index`, if it is one of `kind` and of what is to change, bits of
-  // Command::symbolic, nothing is a symbol's. Otherwise null, and the list has failed.
+  // The command at `index`, which must be of `kind`. `what` names the caller in errors. Words in
+  // the mask `words` (bits of Command::symbolic) must not contain a symbol. Otherwise returns null,
+  // and the list has failed.
   Command* find(std::size_t index, PacketKind kind, std::uint8_t words, std::string_view what);
-  // It has changed. changes_written(): `bound` has taken over all that has.
+  // Records a changed place. changes_written(): `bound` contains all changes.
   void note(Place place);
   void changes_written() noexcept {
     changed.clear();
@@ -148,14 +149,14 @@ class CommandList {
     note(Place{static_cast<std::uint32_t>(command), word});
   }
 
-  // Writes the words whose symbols have changed. On error, all is written again the next time.
+  // Writes the words whose symbols have changed. After an error the next call writes all of them.
   Status resolve(std::uint32_t table, const std::vector<SymbolEntry>& entries);
 
   const QueueType type;
   Status status;
   std::vector<Command> commands;
-  std::vector<std::uint64_t> args;  // those of each command from a multiple of kArgsBlockWords on
-  std::size_t packets = 0;          // that the commands become
+  std::vector<std::uint64_t> args;  // each command's begin at a multiple of kArgsBlockWords
+  std::size_t packets = 0;          // of all commands
 
   bool profiled = false;
   Ref<Profile> profile;
@@ -163,25 +164,25 @@ class CommandList {
   Ref<BoundList> bound;
   const Device* bound_to = nullptr;
   std::vector<Place> changed;  // since `bound` was written
-  bool all_changed = false;    // more than that
+  bool all_changed = false;    // or too many places to list
 
   std::uint64_t args_blocks() const noexcept { return args.size() / kArgsBlockWords; }
 
  private:
-  // The patches of one symbol lie together.
+  // The patches of one symbol are adjacent.
   struct Use {
     std::uint32_t symbol;
-    std::uint32_t end;  // of its patches
+    std::uint32_t end;  // end of its patches
     bool known = false;
-    std::uint64_t value = 0;  // written last
+    std::uint64_t value = 0;  // the last value written
   };
   void add_patch(std::uint32_t table, const Patch& patch);
   void sort_patches();
   Status apply(const Patch& patch, const SymbolEntry& entry);
 
-  std::uint32_t table_ = 0;  // the symbols' table
+  std::uint32_t table_ = 0;  // the table of the symbols
   std::vector<Patch> patches_;
-  std::vector<Use> uses_;  // empty: the patches are to be sorted
+  std::vector<Use> uses_;  // empty: the patches must be sorted
 };
 
 }  // namespace detail

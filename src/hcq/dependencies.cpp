@@ -9,7 +9,7 @@ namespace halyard::inline v0::hcq {
 
 void DependencyTracker::access(std::uint32_t node, std::span<const Access> accesses,
                                std::vector<std::uint32_t>& dependencies) {
-  assert(node >= next_node_ && node != kNobody);
+  assert(node >= next_node_ && node != kNoNode);
   next_node_ = node + 1;
   dependencies.clear();
   for (const Access& access : accesses) collect(node, access, dependencies);
@@ -37,9 +37,9 @@ void DependencyTracker::collect(std::uint32_t node, const Access& access,
   const Place end{access.space, access.end};
   for (auto piece = first_overlap(access); piece != pieces_.end() && piece->first < end; ++piece) {
     const auto& [_, writer, readers] = piece->second;
-    if (writer != kNobody) out.push_back(writer);
+    if (writer != kNoNode) out.push_back(writer);
     if (!access.writes) continue;
-    // Whoever has seen a set has seen all that it contains.
+    // A writer that has collected a set has collected all sets that it contains.
     for (std::uint32_t cell = readers; cell != kNoReaders && cells_[cell].seen_by != node;
          cell = cells_[cell].others) {
       cells_[cell].seen_by = node;
@@ -66,7 +66,7 @@ void DependencyTracker::record(std::uint32_t node, const Access& access) {
     if (access.writes) {
       writer = node;
       readers = kNoReaders;
-    } else if (writer != node) {  // who follows the writer needs not follow it as a reader too
+    } else if (writer != node) {  // a writer is followed once, not also as a reader
       readers = add_reader(readers, node);
     }
     at = piece_end;
@@ -84,7 +84,8 @@ DependencyTracker::Pieces::iterator DependencyTracker::split(Pieces::iterator pi
   return second;
 }
 
-// Where the previous piece adjoins and is equal. Returns the piece that then holds the bytes.
+// Merges the piece into the previous one if they are adjacent and equal. Returns the piece that
+// then holds the bytes.
 DependencyTracker::Pieces::iterator DependencyTracker::merge_into_previous(Pieces::iterator piece) {
   if (piece == pieces_.begin()) return piece;
   const auto previous = std::prev(piece);
@@ -98,8 +99,8 @@ DependencyTracker::Pieces::iterator DependencyTracker::merge_into_previous(Piece
   return previous;
 }
 
-// Nodes only ascend, so a set gets `node` as its newest reader either now for the first time, or
-// has got it in this same access(): no set is stored twice.
+// Nodes only ascend. A set therefore gets `node` as its newest reader for the first time, or got it
+// in this same access(): no set is stored twice.
 std::uint32_t DependencyTracker::add_reader(std::uint32_t readers, std::uint32_t node) {
   if (readers != kNoReaders && cells_[readers].reader == node) return readers;
   const std::uint32_t longer = cells_[readers].last_longer;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DependencyTracker: which earlier nodes of a graph a node must follow, from the bytes they read
-// and write.
+// DependencyTracker: determines which earlier nodes of a graph a node must follow, from the bytes
+// they read and write.
 //
-// Each space is divided into pieces: ranges whose last writer and whose readers since are the same.
+// Each space is divided into pieces: ranges with the same last writer and the same readers since.
 // An access splits pieces at its ends; adjacent pieces that have become equal are merged. Bytes
-// that nobody has accessed have no piece.
+// that no node has accessed have no piece.
 //
 // Sets of readers share their storage: a set is a cell with its newest reader and the set of the
-// others. A set is never stored twice (see add_reader), so sets are equal when their cells are, and
-// a split copies two words whatever the number of readers.
+// others. A set is never stored twice (see add_reader), so sets are equal if their cells are, and a
+// split copies two words for any number of readers.
 #pragma once
 
 #include <compare>
@@ -22,7 +22,7 @@
 namespace halyard::inline v0::hcq {
 
 // Bytes that a node reads or, if `writes`, writes and perhaps reads. begin <= end; an empty range
-// is no access. Ranges of different spaces never overlap.
+// is not an access. Ranges of different spaces never overlap.
 struct Access {
   std::uint32_t space;  // 0: absolute addresses; n > 0: the graph's input n, from its first byte
   std::uint64_t begin;
@@ -36,20 +36,20 @@ class DependencyTracker {
   DependencyTracker() : cells_(1) {}
 
   // Sets `dependencies` to the nodes that `node` must follow, ascending and each once: the last
-  // writer of every byte that it accesses, and whoever has read since a byte that it writes. All
-  // `accesses` are compared with earlier nodes only, then recorded, so their order does not matter.
-  // Nodes come in ascending order, each once, and are less than 2^32 - 1.
+  // writer of every byte that it accesses, and the later readers of every byte that it writes.
+  // Compares all `accesses` with earlier nodes, then records them, so their order does not matter.
+  // Nodes are passed in ascending order, each once, and are less than 2^32 - 1.
   //
   // O(log n) for each access with n pieces, O(1) for each piece it overlaps, and the sorting of the
-  // dependencies. Allocates a map node for each new piece and grows one vector, by a cell for each
-  // piece that is read at most.
+  // dependencies. Allocates a map node for each new piece, and grows one vector by at most a cell
+  // for each piece that is read.
   void access(std::uint32_t node, std::span<const Access> accesses,
               std::vector<std::uint32_t>& dependencies);
 
   std::size_t piece_count() const noexcept { return pieces_.size(); }
 
  private:
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNoNode = ~std::uint32_t{0};
   static constexpr std::uint32_t kNoReaders = 0;  // the cell of the empty set
 
   struct Place {
@@ -59,14 +59,14 @@ class DependencyTracker {
   };
   struct Piece {
     std::uint64_t end;
-    std::uint32_t writer = kNobody;
+    std::uint32_t writer = kNoNode;
     std::uint32_t readers = kNoReaders;
   };
   struct Cell {
-    std::uint32_t reader = kNobody;
+    std::uint32_t reader = kNoNode;
     std::uint32_t others = kNoReaders;  // the readers before it
-    std::uint32_t last_longer = 0;      // the newest set that is this one and a reader; 0: none
-    std::uint32_t seen_by = kNobody;    // the last writer that collected this set
+    std::uint32_t last_longer = 0;      // the newest set that is this one plus a reader; 0: none
+    std::uint32_t seen_by = kNoNode;    // the last writer that collected this set
   };
   using Pieces = std::map<Place, Piece>;
 

@@ -70,7 +70,7 @@ void Device::free(detail::Block* block) noexcept {
 }
 
 void Device::abandon(detail::Block* block) noexcept {
-  // Those abandoned before go as well if their time has come, lest they pile up.
+  // Frees earlier abandoned blocks whose point is reached, so that they do not accumulate.
   detail::Block* reached = nullptr;
   {
     base::LockGuard lock(timeline_->abandoned_mutex);
@@ -95,12 +95,12 @@ void Device::free_abandoned() noexcept {
 }
 
 TimelineTurn::TimelineTurn(Device& device) noexcept : timeline_(*device.timeline_) {
-  timeline_.turn.lock();
+  timeline_.submit_mutex.lock();
   last_ = timeline_.last();
   next_ = timeline_.next();
 }
 
-TimelineTurn::~TimelineTurn() { timeline_.turn.unlock(); }
+TimelineTurn::~TimelineTurn() { timeline_.submit_mutex.unlock(); }
 
 void TimelineTurn::commit() noexcept {
   timeline_.take(next_);

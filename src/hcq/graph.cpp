@@ -103,7 +103,7 @@ Status Graph::Impl::submit() {
       queue.progress.object()->reset();
     }
   } else {
-    // What was submitted ends at the kick, and finds that all others have finished.
+    // The submitted queues end at the kick, and find that all others have finished.
     cut_short_ = true;
     for (std::size_t i = 0; i < queues.size(); ++i) {
       if (i < submitted) {
@@ -128,7 +128,7 @@ Status Graph::Impl::set_inputs(std::span<const Buffer> buffers) {
       return error(StatusCode::kOutOfRange, "graph: input {} of {} bytes, it takes {}", i,
                    buffers[i].size, input.size);
     }
-    // The order of the calls was made for memory that is apart.
+    // The order of the calls assumes disjoint memory.
     const Range range{buffers[i].va_addr, buffers[i].va_addr + input.size, input.written};
     if (overlaps_fixed(range)) {
       return error(StatusCode::kInvalidArgument,

@@ -3,10 +3,10 @@
 // Graph::Impl: the queues of a graph, ready to be submitted.
 //
 // Signals, for queue q and replay n:
-//   kick        n: the patching is over; the calls may run
-//   progress q  the position of the call of q that is complete. Goes back to 0 while all queues are
-//               parked on the kick: nobody can read it then. So no call's words change for it.
-//   finished q  n: everything of q is, and its image is not in flight any more
+//   kick        n: the host has patched the queues; the calls may run
+//   progress q  position of the last complete call of q. Reset to 0 while all queues are parked on
+//               the kick, when no thread or queue reads it. So no call's words change for it.
+//   finished q  n: all calls of q are complete, and its image is no longer in flight
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ namespace halyard::inline v0::hcq {
 
 class Graph::Impl {
  public:
-  // A queue whose list is built here.
+  // A queue whose list the graph builds.
   class OpenQueue : public CommandQueue {
    public:
     explicit OpenQueue(QueueType type) : CommandQueue(type) {}
@@ -35,7 +35,7 @@ class Graph::Impl {
   };
   struct DeviceEntry {
     Device* device;
-    // Its timeline, for one replay.
+    // Its timeline during a replay.
     SignalSymbol last_signal, next_signal;
     Symbol last_value, next_value;
   };
@@ -44,11 +44,12 @@ class Graph::Impl {
     QueueType type;
     Signal progress;
     Signal finished;
-    // Waits up to the kick, then calls; bound. Then the tail: `body` as one command, and the end.
+    // `body`: the waits up to the kick, then the calls; bound. `tail`: the body as one command, and
+    // the end.
     OpenQueue body{type};
     OpenQueue tail{type};
-    std::size_t parked = 0;          // the first command behind the kick
-    std::vector<std::size_t> calls;  // in the recording
+    std::size_t parked = 0;          // index of the first command after the kick
+    std::vector<std::size_t> calls;  // indices in the recording
   };
   // Memory of the graph, [begin, end).
   struct Range {
@@ -65,7 +66,7 @@ class Graph::Impl {
   Status wait(Deadline deadline) const;
 
   SymbolTable symbols;
-  Symbol number = symbols.add();  // of the replay
+  Symbol number = symbols.add();  // number of the replay
   Signal kick;
   std::vector<DeviceEntry> devices;  // in ascending order of addresses (TimelineTurn)
   std::deque<Queue> queues;
@@ -79,7 +80,7 @@ class Graph::Impl {
   bool overlaps_fixed(const Range& range) const noexcept;
   Status submit();
 
-  bool cut_short_ = false;  // the last replay, because it was refused half-way
+  bool cut_short_ = false;  // true if the last replay was refused half-way
 };
 
 }  // namespace halyard::inline v0::hcq

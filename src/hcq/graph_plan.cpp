@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::uint32_t kNoCall = ~std::uint32_t{0};
 
-// What each queue knows to be complete when its next call starts: for each queue a list of calls in
-// the order in which it learnt of them.
+// The calls that each queue knows to be complete when its next call starts: for each queue a list
+// of calls in the order in which it learnt of them.
 //
-// A queue forgets nothing, so what was known when a call started is a prefix of its queue's list,
-// and one number per call is its vector clock. A clock of positions would need no lists, but is
-// exact only where a position covers those before it, which it does not on queues that are not
-// fifo_complete. Each queue goes through each other's list once in all.
+// A queue forgets nothing, so the calls known when a call started are a prefix of its queue's list.
+// One number per call is therefore its vector clock. A clock of positions needs no lists but is
+// exact only if a position covers the earlier ones, which requires fifo_complete queues. Each queue
+// reads each other queue's list once in all.
 class Knowledge {
  public:
   Knowledge(std::size_t queues, std::size_t calls)
@@ -35,7 +35,8 @@ class Knowledge {
     lists_[queue * calls_ + counts_[queue]++] = call;
   }
 
-  // The next call of `queue` starts after `call` of `other`: it and what was complete before it.
+  // The next call of `queue` starts after `call` of `other`: adds it and the calls complete before
+  // it.
   void add_wait(std::uint32_t queue, std::uint32_t other, std::uint32_t call) {
     add(queue, call);
     std::uint32_t& taken = taken_[queue * queues_ + other];
@@ -50,8 +51,8 @@ class Knowledge {
   std::vector<bool> known_;            // [queue][call]
   std::vector<std::uint32_t> lists_;   // [queue][0, counts_[queue])
   std::vector<std::uint32_t> counts_;  // [queue]
-  std::vector<std::uint32_t> taken_;   // [queue][other]: of the other's list
-  std::vector<std::uint32_t> starts_;  // [call]: of its queue's list
+  std::vector<std::uint32_t> taken_;   // [queue][other]: taken from the other's list
+  std::vector<std::uint32_t> starts_;  // [call]: known of its queue's list
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From a recording to queues: which devices and queues there are, what waits for what (GraphPlan),
-// and the commands.
+// Turns a recording into queues: the devices and queues, the waits (GraphPlan), and the commands.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -154,8 +153,8 @@ Result<Graph> GraphRecorder::finish() {
   return Graph(std::move(recording->graph));
 }
 
-// Every device has a queue for kernels, which signals its timeline, and one for copies if it makes
-// any.
+// Every device has a queue for kernels, which signals its timeline. It has one for copies if it
+// makes any.
 Status GraphRecorder::Recording::make_queues() {
   std::map<Device*, bool> copies;
   for (const Call& call : calls) copies[call.device] |= call.queue == QueueType::kCopy;
@@ -257,8 +256,8 @@ Status GraphRecorder::Recording::make_commands() {
 void GraphRecorder::Recording::merge_fixed() {
   std::erase_if(accesses, [](const Access& a) { return a.space != 0 || a.begin == a.end; });
   std::ranges::sort(accesses, {}, &Access::begin);
-  // A range that is written somewhere counts as written all over: a finer answer would only matter
-  // to inputs that overlap a part that is read.
+  // A range that is written at some call counts as written entirely. More detail would only matter
+  // to inputs that overlap a part that is only read.
   for (const Access& access : accesses) {
     if (graph->fixed.empty() || graph->fixed.back().end <= access.begin) {
       graph->fixed.push_back({access.begin, access.end, access.writes});

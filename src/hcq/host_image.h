@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HostImage: a command list as packets and kernel arguments in memory of its own, which a ring
-// executes where it lies: a submission is one packet (PacketKind::kIndirect).
+// HostImage: a command list as packets and kernel arguments in memory of its own. A ring executes
+// it in place: a submission is one packet (PacketKind::kIndirect).
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,17 @@ class HostImage final : public detail::BoundList {
   void set_end(std::size_t end) noexcept override;
 
   Packet& packet(std::size_t index) noexcept { return packets_[index]; }
-  // Changes while a ring is among the packets, before the one it changes to.
+  // It may change while a ring executes earlier packets than the new count.
   std::size_t packet_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
   struct alignas(detail::kArgsBlock) ArgsBlock {
     std::uint64_t words[detail::kArgsBlockWords];
   };
-  // Which packet a command is, and the object that the packet names.
+  // The packet of a command, and the object that the packet names.
   struct Entry {
     std::size_t packet;
-    bool timed;  // a timestamp before it, and one after
+    bool timed;  // a timestamp before it and one after it
     Ref<RefCounted> keeps;
   };
 

@@ -83,7 +83,7 @@ Status HostQueue::submit(const Submission& submission) noexcept {
   return {};
 }
 
-// Whether all of it fits the rings now.
+// True if the whole submission fits the rings now.
 bool HostQueue::fits(const Submission& submission) noexcept {
   if (submission.packets > ring_->capacity() || !ring_->has_room(submission.packets)) return false;
   if (submission.args_count == 0) return true;
@@ -100,7 +100,7 @@ void HostQueue::feed() noexcept {
   feed_locked();
 }
 
-// Moves what fits. Leaves wants_room set while something is left.
+// Moves the commands that fit. Leaves wants_room set while some are left.
 void HostQueue::feed_locked() noexcept {
   for (;;) {
     while (first_ != nullptr) {
@@ -113,7 +113,7 @@ void HostQueue::feed_locked() noexcept {
       destroy(&batch);
     }
     if (first_ == nullptr) return wants_room.store(false, std::memory_order_relaxed);
-    // The ring may have retired something before it could see the flag: then look once more.
+    // The ring may have retired packets before the flag was set: then check once more.
     if (wants_room.exchange(true, std::memory_order_seq_cst)) return;
   }
 }
@@ -137,7 +137,7 @@ bool HostQueue::push(const detail::Command& command, const std::uint64_t* args,
         reinterpret_cast<std::uintptr_t>(block + command.buffer_count * sizeof(std::uint64_t));
     tail = start + blocks;
   }
-  // With the tail as it was: a packet before the kernel's must not release its arguments.
+  // Uses the unchanged tail: an earlier packet than the kernel's must not release its arguments.
   if (command.times != nullptr) publish_timestamp(command.times->begin, profile);
   kernargs_tail_ = tail;
   publish(command.kind, words, command.keeps.get());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HostQueue: a ring that accepts more than it holds. What does not fit waits in order in a bounded
-// backlog, and moves on when the ring retires, on the thread that retires (timelines.md, rule 34).
+// HostQueue: a ring with a bounded backlog. Commands that do not fit the ring wait in order in the
+// backlog. They move to the ring when it retires packets, on the retiring thread (timelines.md,
+// rule 34).
 //
-// Kernel arguments live in a second ring, of bytes, which the packets of the first retire: a block
-// is taken when its packet enters the ring and is free again when the packet is done.
+// Kernel arguments live in a second ring, of bytes. A command takes a block when its packet enters
+// the first ring, and the block is free again when the packet is complete.
 #pragma once
 
 #include <array>
@@ -23,28 +24,29 @@
 namespace halyard::inline v0::hcq {
 
 struct HostQueueLimits {
-  std::size_t ring_packets = 1024;       // a power of two
-  std::size_t kernargs_bytes = 1 << 18;  // a power of two, at least 16 KiB: three of the largest
+  std::size_t ring_packets = 1024;  // a power of two
+  std::size_t kernargs_bytes =
+      1 << 18;  // a power of two, at least 16 KiB: three of the largest blocks
   std::size_t backlog_packets = 1 << 16;
 };
 
 class HostQueue final : private RingFeeder {
  public:
-  // `group` outlives the queue. kResourceExhausted.
+  // `group` outlives the queue. Errors: kResourceExhausted.
   static Result<std::unique_ptr<HostQueue>> create(RingGroup& group,
                                                    const HostQueueLimits& limits = {});
   ~HostQueue();
   HostQueue(const HostQueue&) = delete;
   HostQueue& operator=(const HostQueue&) = delete;
 
-  // All of `list` in order, or nothing: kResourceExhausted. Any thread; rings the doorbell.
+  // Queues all of `list` in order, or nothing: kResourceExhausted. Any thread; rings the doorbell.
   Status submit(const detail::CommandList& list) noexcept;
-  // The same with one packet. The image lives until it was executed.
+  // The same with one packet. The image must live until it was executed.
   Status submit(HostImage& image) noexcept;
 
   Ring& ring() noexcept { return *ring_; }
 
-  // Ends it: see Ring::close(). The backlog is dropped.
+  // Ends it as Ring::close() does. Drops the backlog.
   void close() noexcept;
 
  private:
@@ -56,7 +58,7 @@ class HostQueue final : private RingFeeder {
     std::size_t packets;
     const Ref<detail::Profile>& profile;
   };
-  // One in the backlog: a copy, from a place on.
+  // An entry of the backlog: a copy of the commands, and the first one that has not moved yet.
   struct Batch {
     Batch* next = nullptr;
     detail::Command* commands;
@@ -88,7 +90,7 @@ class HostQueue final : private RingFeeder {
   std::byte* kernargs_ = nullptr;
   std::unique_ptr<Ring> ring_;
 
-  base::Mutex mutex_;                // the producer's role, and all below
+  base::Mutex mutex_;                // the producer's role, and all members below
   std::uint32_t kernargs_tail_ = 0;  // in blocks since the start; modular, as Packet::retires
   Batch* first_ = nullptr;
   Batch** last_ = &first_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MemoryPool: the blocks of an hcq::Allocator: lent out, or kept by size for reuse.
+// MemoryPool: the blocks of an hcq::Allocator, in use or cached by size.
 //
-// The blocks of a size are a queue in the order in which they came back. Points of a timeline are
-// reached in order, so if the work before the oldest may still run, no other is free either.
+// The cached blocks of a size form a queue in the order of their return. Points of a timeline are
+// reached in order, so if work may still use the oldest block, no other one is free either.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace halyard::inline v0::hcq::detail {
 struct Block {
   MemoryType type;
   Buffer memory;
-  Point free_from{};  // work queued before it was given back may use it until then
+  Point free_from{};  // work queued before its return may use it until then
   Block* next = nullptr;
 };
 
@@ -30,15 +30,15 @@ class MemoryPool final : public RefCounted {
 
   Device& device() const noexcept { return device_; }
 
-  // Of at least `size` bytes. kResourceExhausted.
+  // Returns a block of at least `size` bytes. Errors: kResourceExhausted.
   Result<Block*> allocate(std::uint64_t size);
   void give_back(Block* block) noexcept;
   std::uint64_t trim() noexcept;
   AllocatorStatistics statistics() const noexcept;
 
-  // Memory that is not kept for reuse. Null when it is exhausted.
+  // Allocates a block that is never cached. Null when memory is exhausted.
   Block* create(MemoryType type, std::uint64_t size) noexcept;
-  // To the device, once all work queued so far is done; does not wait for it.
+  // Frees the block once all work queued so far is complete; does not wait for it.
   void retire(Block* block) noexcept;
 
  private:

@@ -2,8 +2,8 @@
 //
 // Packet: one command in a ring. Published by its own header word (as AQL packets are), so producer
 // and consumer share no index on the fast path.
-//
-// The header holds the kind and the lap of the slot; a packet is there when the lap is the one the
+// The header holds the kind and the lap of the slot. A packet is published when the lap is the one
+// that the consumer expects, so nothing needs to be cleared after use.
 // consumer expects. Nothing needs to be cleared after use.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace halyard::inline v0::hcq {
 
 enum class PacketKind : std::uint8_t {
-  kNop,        // nothing; carries a lane value
+  kNop,        // does nothing; carries a lane value
   kSignal,     // words: SignalObject*, value
   kWait,       // words: SignalObject*, value
   kWaitList,   // words: WaitPoint[] from new[], count; the ring frees it
@@ -24,8 +24,8 @@ enum class PacketKind : std::uint8_t {
   kCopy,       // words: target, source, bytes
   kFill,       // words: target, bytes, pattern, pattern size
   kTimestamp,  // words: base::Atomic<Nanoseconds>*
-  kBarrier,    // makes what other agents wrote visible
-  kCustom,     // words: CustomFunction, the rest is its own
+  kBarrier,    // makes writes of other agents visible
+  kCustom,     // words: CustomFunction, then the function's own
   kCall,       // words: void (*)(const std::uint64_t*), four words for it
   kIndirect,   // words: HostImage*, whose packets are executed where they are
 };
@@ -38,10 +38,10 @@ struct alignas(64) Packet {
   static constexpr int kLapShift = 8;
   static constexpr std::uint32_t kKeeps = 0x80;  // words[5] is a RefCounted* to release when done
   base::Atomic<std::uint32_t> header{0};
-  // How far the producer's kernel arguments are free again once this packet is done, in units of 64
-  // bytes; modular (HostQueue).
+  // The producer's kernel arguments up to here may be reused once this packet is complete, in units
+  // of 64 bytes; modular (HostQueue).
   std::uint32_t retires = 0;
-  std::uint64_t lane_value = 0;  // what the ring's sequence becomes afterwards; 0: unchanged
+  std::uint64_t lane_value = 0;  // the value of the ring's sequence afterwards; 0: unchanged
   std::uint64_t words[kPacketWords] = {};
 };
 static_assert(sizeof(Packet) == 64 || !base::kAtomicsAreWords);
@@ -52,7 +52,7 @@ struct WaitPoint {
   std::uint64_t value;
 };
 
-// How a custom function ended its visit.
+// How a visit of a custom function ended.
 enum class Outcome : std::uint8_t {
   kDone,   // the packet is complete
   kYield,  // there is more; call again when the ring is visited next
@@ -61,11 +61,11 @@ enum class Outcome : std::uint8_t {
 
 class Ring;
 class Slice;
-// Called by the thread that holds the ring's role until it answers kDone; Ring::cursor() is 0 in
-// the first call and belongs to the function. Must not block.
+// The thread that holds the ring's role calls it until it returns kDone. Ring::cursor() is 0 in the
+// first call and belongs to the function. Must not block.
 using CustomFunction = Outcome (*)(Ring& ring, const std::uint64_t* words, Slice& slice);
 
-// A packet's word that holds an address.
+// An address as a word of a packet.
 inline std::uint64_t word(const void* pointer) noexcept {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }

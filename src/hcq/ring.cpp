@@ -18,26 +18,26 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-// Retired packets are reported to the producer so many at a time: one shared line per 4 KiB of
-// ring.
+// Retired packets are reported to the producer in batches of this size: one write to a shared line
+// per 4 KiB of ring.
 constexpr std::uint64_t kWriteBack = 64;
 
-// A dispatch is cut into so many chunks for each thread that may help, in four lots, each of half
-// the workgroups that are left. With costs that rise from 0 the last thread of 2 ends 2.6 % after
-// the ideal, of 16 6.4 %; 8 equal chunks a thread would make it 6.3 and 12.4, 4 of them 12.6 and
-// 23.8 (simulated: 1024 workgroups, a claim of 5 % of a workgroup). One chunk costs two
-// read-modify-writes on lines that all the threads share.
+// A dispatch is cut into this many chunks for each thread that may help, in four lots, each of half
+// the remaining workgroups. With costs that rise from 0 the last of 2 threads ends 2.6 % after the
+// ideal, the last of 16 6.4 %. With 8 equal chunks a thread it would be 6.3 and 12.4, with 4 of
+// them 12.6 and 23.8 (simulated: 1024 workgroups, a claim costs 5 % of a workgroup). One chunk
+// costs two read-modify-writes on lines that all the threads share.
 constexpr std::uint64_t kChunksPerThread = 8;
 constexpr std::uint64_t kLots = 4;
 
-// While a ring closes, the piece of work that still runs is looked at this often.
+// While a ring closes, the closing thread re-checks the running piece of work at this interval.
 constexpr Nanoseconds kClosePoll = 1'000'000;
 
-// The first workgroup of a chunk; `total` for the chunk behind the last.
+// The first workgroup of a chunk; `total` for the index after the last chunk.
 std::uint64_t first_group(std::uint64_t chunk, std::uint64_t chunks, std::uint64_t total) noexcept {
   const std::uint64_t lot = kLots * chunk / chunks;
   if (lot == kLots) return total;
-  // Too few for lots: the smallest chunk would have none.
+  // Too few for lots, where the smallest chunk would be empty.
   if (total < 2 * chunks) return total * chunk / chunks;
   const std::uint64_t left = total >> lot;
   const std::uint64_t size = lot + 1 < kLots ? left - (left >> 1) : left;
@@ -49,7 +49,7 @@ T* pointer(std::uint64_t word) noexcept {
   return reinterpret_cast<T*>(word);
 }
 
-// What a packet owns, given up.
+// Releases the object that a packet keeps.
 void drop(const Packet& packet, std::uint32_t header) noexcept {
   if ((header & Packet::kKeeps) != 0) pointer<RefCounted>(packet.words[5])->release();
 }
@@ -105,7 +105,7 @@ bool Ring::release() noexcept {
   write_back();
   const std::uint64_t head = head_;
   state_.exchange(kFree, std::memory_order_seq_cst);
-  base::fence_after_rmw();  // as in RingGroup::bell: packet and state, by us in the other order
+  base::fence_after_rmw();  // as in RingGroup::bell: packet and state, here in the other order
   return published(head) && !closing_.load(std::memory_order_relaxed);
 }
 
@@ -132,7 +132,7 @@ Ring::Visit Ring::run(Slice& slice) noexcept {
     const std::uint32_t header = packet.header.load(std::memory_order_acquire);
     if (header >> Packet::kLapShift != lap_at(head_)) {
       if (head_ == written_back_) return Visit::kEmpty;
-      write_back();  // which may bring packets from the backlog
+      write_back();  // may bring packets from the backlog
       continue;
     }
     if (closing_.load(std::memory_order_relaxed)) return Visit::kSpent;
@@ -148,7 +148,7 @@ Ring::Visit Ring::run(Slice& slice) noexcept {
         return Visit::kGone;
       case Step::kJob:
         if (!work_on_job(slice)) return Visit::kGone;
-        continue;  // the packet is visited again, also by a spent slice: it may be complete
+        continue;  // visit the packet again even if the slice is spent: it may be complete
     }
     if (slice.spent()) return Visit::kSpent;
   }
@@ -189,7 +189,7 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
                                                           std::memory_order_release);
       return Step::kDone;
     case PacketKind::kBarrier:
-      // Packets run in order, and each thread change on the way is an acquire and a release.
+      // Packets run in order, and each change of thread in between is a release and an acquire.
       std::atomic_signal_fence(std::memory_order_seq_cst);
       return Step::kDone;
     case PacketKind::kCall:
@@ -214,7 +214,7 @@ Ring::Step Ring::execute(Packet& packet, PacketKind kind, Slice& slice) noexcept
   return Step::kDone;
 }
 
-// A visit that ends among the packets goes on at indirect_.
+// A visit that ends between the packets continues at indirect_.
 Ring::Step Ring::run_indirect(HostImage& image, Slice& slice) noexcept {
   for (; indirect_ < image.packet_count(); ++indirect_) {
     if (slice.spent()) return Step::kYield;
@@ -266,7 +266,7 @@ void Ring::notify() noexcept {
     if (next == kFree) group_.bell(*this);
     break;
   }
-  notified_.fetch_add(1, std::memory_order_release);  // the last touch: close() may be waiting
+  notified_.fetch_add(1, std::memory_order_release);  // the last access: close() may be waiting
 }
 
 void Ring::retire(const Packet& packet, std::uint32_t header) noexcept {
@@ -285,7 +285,7 @@ void Ring::write_back() noexcept {
     retired_.store(head_, std::memory_order_release);
     return;
   }
-  // Against a producer that sets wants_room and looks again.
+  // Pairs with a producer that sets wants_room and then re-checks.
   retires_.store(retires_seen_, std::memory_order_seq_cst);
   retired_.store(head_, std::memory_order_seq_cst);
   if (feeder_->wants_room.load(std::memory_order_seq_cst)) feeder_->feed();
@@ -342,13 +342,13 @@ void Ring::start_tasks(TaskGraph& tasks) noexcept {
   open_job(PacketKind::kCustom, tasks.seats(), 1);
 }
 
-// Here a chunk is a seat: a thread that leaves before the run is over gives it back, to be claimed
-// again at once or, when there is nothing to do, once recall_idle() finds that there is.
+// A chunk is a seat here. A thread that leaves before the run is complete returns its seat: to be
+// claimed at once if work is left, else after recall_idle().
 bool Ring::work_on_tasks(TaskGraph& tasks, bool brief) noexcept {
   switch (tasks.work(*this, brief)) {
     case TaskGraph::Exit::kComplete: {
-      // Seats that nobody has are done. Sequentially consistent, as below: of a thread that gives a
-      // seat back and this one, either that one sees that the run is over, or this one the seat.
+      // The free seats are complete. Sequentially consistent: either this thread sees a seat that
+      // another thread returns below, or that thread sees tasks_over_.
       tasks_over_.store(true, std::memory_order_seq_cst);
       const std::uint32_t unclaimed = unclaimed_.exchange(0, std::memory_order_seq_cst);
       const std::uint32_t idle = idle_seats_.exchange(0, std::memory_order_seq_cst);
@@ -363,7 +363,7 @@ bool Ring::work_on_tasks(TaskGraph& tasks, bool brief) noexcept {
       unclaimed_.fetch_add(1, std::memory_order_seq_cst);
       break;
   }
-  // From here on the job may be over, and the ring be at another.
+  // From here on the job may be over, and the ring may run another one.
   if (!tasks_over_.load(std::memory_order_seq_cst)) return false;
   recall_idle();
   std::uint32_t seat;
@@ -385,13 +385,13 @@ bool Ring::work_on_job(Slice& slice) noexcept {
   while (slice.take_chunk() && claim_chunk(chunk)) {
     if (job_.kind == PacketKind::kCustom) start = 0;  // tasks wake threads themselves
     if (run_chunk(chunk, slice.spent())) return true;
-    // The job may be over by now; only what is left to claim can be asked.
+    // The job may be over by now, so only unclaimed_ can be read.
     if (start != 0) {
       const std::uint32_t left = unclaimed_.load(std::memory_order_relaxed);
       if ((Clock::steady().now() - start) * left > kWorthWaking) group_.wake(left);
       start = 0;
     }
-    // The other chunks are there for whoever comes by, this thread among them.
+    // Any thread, also this one, may run the other chunks later.
     if (group_.any_ready_above(priority_)) return false;
   }
   return false;
@@ -437,8 +437,8 @@ bool Ring::finish_chunks(std::uint32_t count) noexcept {
 void Ring::close() noexcept {
   closing_.store(true, std::memory_order_seq_cst);
   for (;;) {
-    // Chunks that nobody has claimed will not run. Whoever finishes the rest inherits the role and
-    // gives it up; here that is this thread.
+    // Unclaimed chunks will not run. The thread that finishes the last claimed one inherits the
+    // role and releases it; here that is this thread.
     const std::uint32_t cut = unclaimed_.exchange(0, std::memory_order_acq_rel) +
                               idle_seats_.exchange(0, std::memory_order_acq_rel);
     if (cut != 0 && finish_chunks(cut)) {
@@ -453,7 +453,7 @@ void Ring::close() noexcept {
     }
     base::futex_wait(state_, seen, Clock::steady().now() + kClosePoll);
   }
-  // A signal of another device may still be telling this ring.
+  // A signal of another device may still be notifying this ring.
   if (waits_for_ != nullptr && waits_for_->unlink(waiter_)) --armed_;
   while (notified_.load(std::memory_order_acquire) != armed_) base::spin_yield();
   for (; pending(); ++head_) {

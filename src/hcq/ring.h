@@ -2,17 +2,17 @@
 //
 // Ring: a hardware command queue in software, and the command processor that executes it.
 //
-//   producer ── push ──> [ packet packet packet ... ] ──> role holder ──> job chunks ──> anyone
+//   producer ── push ──> [ packet packet packet ... ] ──> role holder ──> job chunks ──> any thread
 //                                                            │
 //                                                            └─> sequence := lane value
 //
-// One producer at a time (the caller's role). The command processor is a state machine that no
-// thread owns: whoever takes the ring's *role* executes packets in order until it has had enough,
-// the ring is empty, or a packet blocks. A blocked ring costs no thread: its signal makes it
-// runnable again. A packet of several workgroups, or of many bytes, becomes a *job*, whose chunks
-// any thread may run; the thread that finishes the last one inherits the role and goes on.
+// One producer at a time (the caller ensures it). The command processor is a state machine that no
+// thread owns. The thread that takes the ring's *role* executes packets in order until its slice
+// ends, the ring is empty, or a packet blocks. A blocked ring occupies no thread: its signal makes
+// it runnable again. A packet of several workgroups, or of many bytes, becomes a *job*. Any thread
+// may run chunks of the job; the one that finishes the last chunk inherits the role.
 //
-// A packet's slot is free again only when the packet is done: work in flight is never overwritten.
+// A packet's slot is freed only when the packet is complete: work in flight is never overwritten.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ class HostImage;
 class RingGroup;
 class TaskGraph;
 
-// Which ring of a group goes first (ring_group.h).
+// The order of the rings in a group (ring_group.h).
 enum class RingPriority : std::uint8_t { kLow, kNormal, kHigh };
 inline constexpr int kRingPriorities = 3;
 
-// Told when slots have become free while `wants_room` is set. Called by the role holder.
+// Receives feed() when slots become free while `wants_room` is set. The role holder calls it.
 class RingFeeder {
  public:
   base::Atomic<bool> wants_room{false};
@@ -48,15 +48,16 @@ class RingFeeder {
 
 class Ring final : private base::Notify {
  public:
-  // Bindings of one kernel whose addresses are known only when it runs: room for so many.
+  // Limit on the bindings of a kernel whose addresses are resolved when it runs.
   static constexpr std::size_t kScratchPointers = 64;
 
-  // `capacity`: packets, a power of two. `sequence` (may be null) takes the lane values; only this
-  // ring writes it. kResourceExhausted. `group` and `feeder` (may be null) outlive the ring.
+  // `capacity` is a number of packets, a power of two. `sequence` (may be null) receives the lane
+  // values; only this ring writes it. `group` and `feeder` (may be null) outlive the ring. Errors:
+  // kResourceExhausted.
   static Result<std::unique_ptr<Ring>> create(RingGroup& group, SignalObject* sequence,
                                               std::size_t capacity, RingFeeder* feeder = nullptr,
                                               RingPriority priority = RingPriority::kNormal);
-  // After close(), or when nothing was ever pushed.
+  // Precondition: close() has returned, or nothing was ever pushed.
   ~Ring();
 
   RingPriority priority() const noexcept { return priority_; }
@@ -64,11 +65,11 @@ class Ring final : private base::Notify {
   // ---- Producer.
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
-  // Whether `packets` more fit now.
+  // True if `packets` more packets fit now.
   bool has_room(std::size_t packets) noexcept {
     return packets <= capacity() - (tail_ - retired_seen_) || refresh_room(packets);
   }
-  // The slot at the tail, to be filled and then published. Precondition: has_room(1).
+  // The slot at the tail, which the caller fills and then publishes. Precondition: has_room(1).
   Packet& next_slot() noexcept { return slots_[tail_ & mask_]; }
   void publish(PacketKind kind, std::uint32_t flags = 0) noexcept {
     const std::uint32_t header =
@@ -85,24 +86,25 @@ class Ring final : private base::Notify {
     ((*word++ = words), ...);
     publish(kind);
   }
-  // What packets done so far have released (Packet::retires).
+  // Packet::retires of the last packet that was reported as complete.
   std::uint32_t retires() const noexcept { return retires_.load(std::memory_order_seq_cst); }
 
   // ---- Command processor: any thread.
 
-  // Some thread holds the role, or the ring is blocked or closed: a producer need wake nobody.
+  // True if a thread holds the role, or the ring is blocked or closed: the producer need not ring
+  // the doorbell.
   bool attended() const noexcept { return state_.load(std::memory_order_seq_cst) != kFree; }
-  // There is a packet and nobody attends to it; or a job has chunks left. Hints.
+  // True if a packet is unattended or a job has unclaimed chunks. A hint.
   bool ready() const noexcept;
   bool has_chunk() const noexcept { return unclaimed_.load(std::memory_order_relaxed) != 0; }
-  // Waits for a signal; costs no thread.
+  // True if the ring waits for a signal. It occupies no thread then.
   bool blocked() const noexcept { return state_.load(std::memory_order_acquire) == kBlocked; }
 
-  // One visit: takes the role and executes packets, or runs a chunk. False if there was nothing to
-  // do. Gives the role back, and wakes a worker if `wake` and packets are left.
+  // One visit: takes the role and executes packets, or runs a chunk. Releases the role, and wakes a
+  // worker if `wake` and packets are left. False if there was nothing to do.
   bool step(Slice& slice, bool wake) noexcept;
 
-  // The parts of step(), for workers, who keep the role while they look for more.
+  // The parts of step(), for workers, which keep the role while they search for more work.
   enum class Visit : std::uint8_t {
     kEmpty,  // no more packets; the role is still held
     kSpent,  // the slice is used up, or the ring closes; the role is still held
@@ -110,39 +112,40 @@ class Ring final : private base::Notify {
   };
   bool acquire() noexcept;
   Visit run(Slice& slice) noexcept;
-  // Gives the role back. True if there is a packet nobody may have noticed.
+  // Releases the role. True if there is a packet that may be unattended.
   bool release() noexcept;
-  // For the holder of the role: is there a packet?
+  // For the role holder: true if there is a packet.
   bool pending() const noexcept { return published(head_); }
-  // Claims one chunk. If true, run_chunk() must follow; it answers whether the role was inherited.
+  // Claims one chunk. If true, run_chunk() must follow; it returns true if the caller inherits the
+  // role.
   bool claim_chunk(std::uint32_t& chunk) noexcept;
-  // `brief`: the thread has to look at something else soon.
+  // `brief`: the thread has other work soon and leaves early.
   bool run_chunk(std::uint32_t chunk, bool brief) noexcept;
 
-  // Drops all packets that have not run. On return nothing of the ring runs or will run. Waits for
-  // the piece of work that runs right now. The producer has stopped.
+  // Drops all packets that have not run. Waits for the running piece of work. On return no work of
+  // the ring runs or will run. Precondition: the producer has stopped.
   void close() noexcept;
 
-  // ---- For packets that are executing: the holder of the role.
+  // ---- For packets that are executing, in the thread that holds the role.
 
   std::uint64_t& cursor() noexcept { return cursor_; }
   void** scratch() noexcept { return scratch_; }
-  // Run the work, or make a job of it and answer false: then the packet's function answers kJob and
-  // touches nothing of the ring any more, for another thread may have finished the job and have the
-  // role already. What the pointers refer to stays alive until the job is done.
+  // These run the work and return true, or make a job of it and return false. After false the
+  // packet's function returns kJob and no longer accesses the ring: another thread may already have
+  // finished the job and hold the role. The arguments' memory stays alive until the job is done.
   bool start_groups(Kernel kernel, const std::uint32_t (&groups)[3], void* const* buffers,
                     const void* constants) noexcept;
   bool start_copy(void* target, const void* source, std::uint64_t size) noexcept;
   bool start_fill(void* target, std::uint64_t size, std::uint32_t pattern,
                   std::uint32_t pattern_size) noexcept;
-  // Makes a job of a run that has begun (TaskGraph::begin).
+  // Makes a job of a run that TaskGraph::begin() has started.
   void start_tasks(TaskGraph& tasks) noexcept;
 
-  // ---- For who works on tasks.
+  // ---- For threads that run tasks.
 
   RingGroup& group() const noexcept { return group_; }
   bool closing() const noexcept { return closing_.load(std::memory_order_relaxed); }
-  // Some task is ready for others: seats that were given up may be taken again.
+  // A task is ready for other threads: makes idle seats claimable again.
   void recall_idle() noexcept {
     if (idle_seats_.load(std::memory_order_relaxed) == 0) return;
     unclaimed_.fetch_add(idle_seats_.exchange(0, std::memory_order_relaxed),
@@ -150,10 +153,10 @@ class Ring final : private base::Notify {
   }
 
  private:
-  // kArming: held, about to block; a notification that comes early turns it back into kHeld.
+  // kArming: held, about to block. A notification in this state restores kHeld.
   enum State : std::uint32_t { kFree, kHeld, kArming, kBlocked, kClosed };
 
-  // Written by the role holder while no chunk is claimed or claimable.
+  // The role holder writes it while no chunk is claimed or claimable.
   struct Job {
     PacketKind kind;  // kCustom: tasks
     TaskGraph* tasks;
@@ -166,14 +169,14 @@ class Ring final : private base::Notify {
     std::uint32_t pattern;
     std::uint32_t pattern_size;
     std::uint64_t total;       // workgroups or bytes
-    std::uint64_t chunk_size;  // of the same
+    std::uint64_t chunk_size;  // in the unit of total
     std::uint32_t chunks;
   };
 
   Ring(RingGroup& group, SignalObject* sequence, std::unique_ptr<Packet[]> slots,
        std::size_t capacity, RingFeeder* feeder, RingPriority priority) noexcept;
 
-  // 24 bits; the first lap is 1, so that fresh memory holds no packet.
+  // 24 bits. The first lap is 1, so that zeroed memory holds no packet.
   std::uint32_t lap_at(std::uint64_t index) const noexcept {
     return static_cast<std::uint32_t>((index >> shift_) + 1) & 0xff'ffffu;
   }
@@ -197,7 +200,7 @@ class Ring final : private base::Notify {
   bool finish_chunks(std::uint32_t count) noexcept;
   void notify() noexcept override;
 
-  // The producer's line.
+  // The producer's cache line.
   alignas(64) std::uint64_t tail_ = 0;
   std::uint64_t retired_seen_ = 0;
 
@@ -211,29 +214,29 @@ class Ring final : private base::Notify {
   const RingPriority priority_;
   base::Atomic<bool> closing_{false};  // set once, read for each packet
 
-  // The role, and what its holder publishes.
+  // The role, and the values that its holder publishes.
   alignas(64) base::Atomic<std::uint32_t> state_{kFree};
   base::Atomic<std::uint32_t> retires_{0};
-  base::Atomic<std::uint64_t> retired_{0};  // packets done; exact while the role is free
+  base::Atomic<std::uint64_t> retired_{0};  // packets completed; exact while the role is free
 
-  // The role holder's own.
+  // Owned by the role holder.
   alignas(64) std::uint64_t head_ = 0;
   std::uint64_t written_back_ = 0;
   std::uint64_t cursor_ = 0;
-  std::uint64_t indirect_ = 0;  // the packet of a kIndirect that is next
+  std::uint64_t indirect_ = 0;  // index of the next packet of a kIndirect
   std::uint32_t retires_seen_ = 0;
   bool job_done_ = false;
   SignalObject* waits_for_ = nullptr;
-  std::uint64_t armed_ = 0;  // notifications asked for
+  std::uint64_t armed_ = 0;  // notifications armed so far
   SignalObject::Waiter waiter_{*this};
   Job job_{};
 
-  // Claims. A chunk can be claimed only while its job lives, so who has claimed one may read job_.
+  // Claims. A chunk can be claimed only while its job exists, so the claiming thread may read job_.
   alignas(64) base::Atomic<std::uint32_t> unclaimed_{0};
   base::Atomic<std::uint32_t> idle_seats_{0};
   base::Atomic<bool> tasks_over_{false};
   base::Atomic<std::uint32_t> finished_{0};
-  base::Atomic<std::uint64_t> notified_{0};  // notifications that are over
+  base::Atomic<std::uint64_t> notified_{0};  // notifications that have returned
 
   alignas(64) void* scratch_[kScratchPointers];
 };

@@ -13,19 +13,19 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-// An idle worker looks this often before it sleeps, a few microseconds in all: about what a sleep
-// and a wake-up cost. With four pauses between looks a round trip is 1.7 line round trips (1.4 with
-// one, 4 with sixteen), and the producer still finds its lines mostly undisturbed.
+// An idle worker checks the rings this often before it sleeps, a few microseconds in all: about the
+// cost of a sleep and a wake-up. With four pauses between checks a round trip is 1.7 line round
+// trips (1.4 with one, 4 with sixteen), and the producer's lines stay mostly undisturbed.
 constexpr int kSpinRounds = 40;
 constexpr int kPausesPerRound = 4;
 
-// Spinning pays only while work comes at short intervals: a worker that spun in vain so often in a
-// row goes to sleep at once, and tries again now and then. (The thread it delays may be the very
-// one that would bring work, on the same core.)
+// Spinning pays only while work arrives at short intervals. A worker that spun in vain kPatience
+// times in a row sleeps at once, and spins again every kTryAgain times. It may delay the very
+// thread that would submit work, on the same core.
 constexpr unsigned kPatience = 2;
 constexpr unsigned kTryAgain = 8;
 
-// Spinning threads of all groups. One core is always left to those who have work.
+// Spinning threads of all groups. One core is always left to threads that have work.
 constinit base::Atomic<int> spinners{0};
 
 class SpinPermit {
@@ -77,7 +77,7 @@ Status RingGroup::add(Ring& ring) noexcept {
   return {};
 }
 
-// Whether fn(ring, its index) is true for a ring of that priority; from `first` on, round about.
+// True if fn(ring, its index) is true for a ring of that priority; from `first` on, cyclically.
 template <class F>
 bool RingGroup::find(int priority, unsigned first, F&& fn) const noexcept {
   std::uint64_t left = of_priority_[priority].load(std::memory_order_acquire);
@@ -124,7 +124,7 @@ void RingGroup::serve() noexcept {
   Worker worker;
   SpinPermit permit(spinner_limit_);
   int rounds = 0;
-  unsigned fruitless = 0;  // times in a row that spinning found nothing
+  unsigned fruitless = 0;  // consecutive times that spinning found nothing
   while (!stop_.load(std::memory_order_acquire)) {
     if (turn(worker)) {
       if (rounds != 0) fruitless = 0;
@@ -135,7 +135,7 @@ void RingGroup::serve() noexcept {
       worker.searching = true;
       idle_.fetch_add(kSearching, std::memory_order_seq_cst);
       base::fence_after_rmw();
-      continue;  // one look that everybody can rely on
+      continue;  // one check after the announcement, on which producers rely
     }
     const bool hopeful = fruitless < kPatience || fruitless % kTryAgain == 0;
     if (hopeful && rounds < kSpinRounds && permit.take()) {
@@ -191,8 +191,8 @@ bool RingGroup::look(Worker& worker, int priority) noexcept {
   });
 }
 
-// Runs packets of a ring whose role this worker has. The role stays with the worker while the ring
-// is empty: a producer then need not even look at the doorbell.
+// Runs packets of a ring whose role this worker holds. The worker keeps the role while the ring is
+// empty, so that the producer need not ring the doorbell.
 void RingGroup::visit(Worker& worker, Ring& ring) noexcept {
   Slice slice;
   switch (ring.run(slice)) {
@@ -213,8 +213,8 @@ void RingGroup::let_go(Worker& worker) noexcept {
   if (Ring* ring = std::exchange(worker.held, nullptr); ring != nullptr && ring->release()) wake(1);
 }
 
-// Packets published while this worker was searching, or left behind by it, rely on it. The last
-// searcher that turns to one ring passes the others on.
+// Packets published while this worker was searching, or left by it, rely on it. The last searcher
+// that starts on one ring wakes a sleeper for the others.
 void RingGroup::found(Worker& worker, const Ring& ring) noexcept {
   const Ring* left = std::exchange(worker.left, nullptr);
   if (left != nullptr && left != &ring) wake(1);
@@ -225,7 +225,7 @@ void RingGroup::found(Worker& worker, const Ring& ring) noexcept {
 }
 
 void RingGroup::sleep() noexcept {
-  // Announced before the last look, so that who publishes after it rings.
+  // Announces the sleep before the last check, so that a later producer rings the doorbell.
   idle_.fetch_add(kSleeping - kSearching, std::memory_order_seq_cst);
   base::fence_after_rmw();
   if (any_ready(true) || stop_.load(std::memory_order_seq_cst)) {
@@ -236,7 +236,7 @@ void RingGroup::sleep() noexcept {
         return;
       }
     }
-    // Somebody has woken as many as sleep, this one among them: the token is on its way.
+    // Another thread has woken every sleeper, this one included: its token will arrive.
   }
   while (!take_token()) base::futex_wait(tokens_, 0, Deadline::kForeverTime);
 }

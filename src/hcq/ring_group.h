@@ -2,14 +2,14 @@
 //
 // RingGroup: the rings of one device, the doorbell, and the loop of a worker thread.
 //
-// A worker is busy, searching (awake, looking at all rings) or asleep. Ringing the doorbell wakes
-// one sleeper, and only if nobody is searching: a searcher that finds work looks whether there is
-// more and passes the wake-up on. So a doorbell with everyone awake, or with the ring attended to,
-// makes no system call, and a burst of packets makes at most one.
+// A worker is busy, searching (awake, checking all rings) or asleep. The doorbell wakes one
+// sleeper, and only if no worker is searching. A searcher that finds work checks for more and
+// passes the wake-up on. So a doorbell makes no system call if every worker is awake or the ring is
+// attended, and a burst of packets makes at most one.
 //
-// Rings of higher priority come first, those of one priority in turn. A worker that has passed the
-// lower ones by kVisitsFromAbove times begins its next visit with the lowest: they are slow, but
-// never starve. Whoever runs the chunks of a job turns away between two of them when a ring of
+// Rings of higher priority are served first, rings of one priority round-robin. After
+// kVisitsFromAbove visits in that order a worker makes one in the reverse order, so low rings are
+// slow but never starve. A thread that runs chunks of a job leaves between two of them if a ring of
 // higher priority has packets.
 #pragma once
 
@@ -25,54 +25,56 @@ namespace halyard::inline v0::hcq {
 // Waking a parked thread costs the waker 8 us and takes 20-40: less work than this is not shared.
 inline constexpr Nanoseconds kWorthWaking = 20'000;
 
-// How many cores this process may use, at least 1: the affinity of the thread that asks first.
+// Number of cores this process may use, at least 1: the affinity of the first thread that calls it.
 unsigned core_count() noexcept;
 
 class RingGroup {
  public:
-  // `workers`: how many threads will serve(); 0 for a group that is stepped by hand.
+  // `workers`: the number of threads that will call serve(); 0 for a group that is stepped
+  // manually.
   explicit RingGroup(unsigned workers) noexcept
       : threads_(workers + 1), spinner_limit_(static_cast<int>(core_count()) - 1) {}
   RingGroup(const RingGroup&) = delete;
   RingGroup& operator=(const RingGroup&) = delete;
 
-  // A ring stays for the life of the group. kResourceExhausted beyond kMaxRings.
+  // Adds a ring for the life of the group. Errors: kResourceExhausted beyond kMaxRings.
   static constexpr unsigned kMaxRings = 64;  // the bits of a word
   static constexpr unsigned kVisitsFromAbove = 16;
   Status add(Ring& ring) noexcept;
 
-  // How many threads may work at once: the workers and one that waits.
+  // Number of threads that may work at once: the workers and one waiting thread.
   unsigned threads() const noexcept { return threads_; }
 
-  // The doorbell: packets were published to `ring`. Any thread.
+  // The doorbell, rung after packets were published to `ring`. Any thread.
   void bell(const Ring& ring) noexcept {
     base::full_fence();
     if (!ring.attended()) wake(1);
   }
 
-  // Sees to it that up to `count` workers look for work.
+  // Ensures that up to `count` workers search for work.
   void wake(unsigned count) noexcept {
     if (may_wake()) wake_slow(count);
   }
   bool may_wake() const noexcept { return idle_.load(std::memory_order_seq_cst) >= kSleeping; }
 
-  // One visit to some ring of the group but `except`, from above. False if there is nothing to do.
+  // One visit to a ring of the group other than `except`, highest priority first. False if there is
+  // nothing to do.
   bool step(Slice& slice, const Ring* except = nullptr) noexcept;
-  // Packets that nobody attends to, or chunks, in a ring of higher priority.
+  // True if a ring of higher priority has unattended packets or unclaimed chunks.
   bool any_ready_above(RingPriority priority) const noexcept;
 
   struct Worker {
-    Ring* held = nullptr;        // whose role it keeps while it looks for more
-    const Ring* left = nullptr;  // what it left with packets in it, for others to have their turn
-    unsigned cursor = 0;         // the ring to look at first among those of one priority
-    unsigned visits = 0;         // from above, since the last one from below
+    Ring* held = nullptr;        // its role stays with the worker while it searches for more
+    const Ring* left = nullptr;  // left with packets in it, in favour of other rings
+    unsigned cursor = 0;         // first ring to check among those of one priority
+    unsigned visits = 0;         // in descending order since the last ascending one
     bool searching = false;
   };
-  // The parts of serve(), for tests: one look at the rings, true if it led to work; and the end.
+  // The parts of serve(), for tests. turn() checks all rings once; true if it found work.
   bool turn(Worker& worker) noexcept;
   void let_go(Worker& worker) noexcept;
 
-  // A worker thread's life: until stop().
+  // Body of a worker thread; returns after stop().
   void serve() noexcept;
   void stop() noexcept;
 
@@ -80,8 +82,8 @@ class RingGroup {
   std::uint64_t wakes() const noexcept { return wakes_.load(std::memory_order_relaxed); }
 
  private:
-  // idle_: workers asleep << 16 | workers searching. Who wakes a sleeper counts it as searching,
-  // and leaves a token for it.
+  // idle_: workers asleep << 16 | workers searching. A thread that wakes a sleeper counts it as
+  // searching, and leaves a token for it.
   static constexpr std::uint32_t kSearching = 1;
   static constexpr std::uint32_t kSleeping = 1u << 16;
   static std::uint32_t searching(std::uint32_t idle) noexcept { return idle & (kSleeping - 1); }
@@ -100,7 +102,7 @@ class RingGroup {
   const unsigned threads_;
   const int spinner_limit_;
   base::Atomic<unsigned> ring_count_{0};
-  base::Atomic<std::uint64_t> of_priority_[kRingPriorities] = {};  // bit i: rings_[i] is one
+  base::Atomic<std::uint64_t> of_priority_[kRingPriorities] = {};  // bit i: rings_[i] has it
   Ring* rings_[kMaxRings] = {};
   base::Atomic<bool> stop_{false};
   alignas(64) base::Atomic<std::uint32_t> idle_{0};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// RunChoice: whether the next run of a graph is shared by several threads or goes in order on one.
+// RunChoice: decides whether several threads share the next run of a graph, or one thread runs it
+// in order.
 //
-// By the times of the runs before it: the kernels' time says too little, since what threads tell
-// each other depends on the graph's shape. Any thread may ask and tell; what gets lost between two
-// that do so at once costs time only.
+// It compares the times of earlier runs. The kernels' time alone is not enough, since the cost of
+// synchronization depends on the graph's shape. Safe from any thread; updates lost in a race only
+// cost time.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ class RunChoice {
   How next() noexcept {
     const std::uint32_t asked = asked_.load(std::memory_order_relaxed);
     asked_.store(asked + 1, std::memory_order_relaxed);
-    // The first run of all has cold caches, and says little; in the next another thread may have
-    // come late. So there are several at first, ever farther apart: 2, 4, 8, 16, 32.
+    // The first run has cold caches, and in the second another thread may have joined late. So
+    // several early runs are shared, at growing distances: 2, 4, 8, 16, 32.
     const bool early = asked > 1 && asked < kTryAgain && std::has_single_bit(asked);
     if (asked % kTryAgain == 0 || early ||
         each_.load(std::memory_order_relaxed) >= kSurelyWorthSharing) {
@@ -36,7 +37,7 @@ class RunChoice {
                : How::kInOrder;
   }
 
-  // A run took so long; its tasks took `each` on average, on whatever thread.
+  // Reports the time of a shared run, and the average time of its tasks.
   void ran_shared(Nanoseconds time, Nanoseconds each) noexcept {
     note(shared_, time);
     each_.store(each, std::memory_order_relaxed);
@@ -44,17 +45,17 @@ class RunChoice {
   void ran_in_order(Nanoseconds time) noexcept { note(in_order_, time); }
 
  private:
-  // The best of late: what else went on on the machine made others slower.
+  // Keeps the best recent time: other load on the machine only makes runs slower.
   static void note(base::Atomic<Nanoseconds>& best, Nanoseconds time) noexcept {
     const Nanoseconds before = best.load(std::memory_order_relaxed);
     best.store(before == 0 ? time : std::min(time, before + before / 8), std::memory_order_relaxed);
   }
 
-  // Both ways are tried once in so many runs.
+  // Each way is tried once in this many runs.
   static constexpr std::uint32_t kTryAgain = 64;
 
-  // What threads tell each other takes up to 150 ns of a task (three predecessors, two cores), so
-  // from twice that on two threads are faster than one, and a run in order would be time lost.
+  // Synchronization takes up to 150 ns per task (three predecessors, two cores). From twice that on
+  // two threads are faster than one, and a run in order would waste time.
   static constexpr Nanoseconds kSurelyWorthSharing = 300;
 
   base::Atomic<std::uint32_t> asked_{0};

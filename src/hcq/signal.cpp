@@ -10,12 +10,12 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-// A host wait looks this often before it sleeps, with 16 pauses between looks: about 4 us. A parked
-// wake-up costs more than that.
+// A host wait checks the value this often before it sleeps, with 16 pauses between checks: about 4
+// us. A parked wake-up costs more.
 constexpr int kWaitRounds = 10;
 
-// Where spinning was in vain this often in a row (the device shares our core, or is slow), a wait
-// sleeps at once, but for every so many.
+// After kWaitPatience waits in a row that spun in vain (the device shares this core, or is slow) a
+// wait sleeps at once; every kWaitTryAgain-th spins again.
 constexpr std::uint32_t kWaitPatience = 4;
 constexpr std::uint32_t kWaitTryAgain = 16;
 
@@ -95,7 +95,7 @@ Status SignalObject::wait(std::uint64_t value, Deadline deadline) noexcept {
   }
   (void)unlink(waiter);
   base::ParkerPool::release(parker);
-  // The value decides, also when the deadline passed in the same moment.
+  // The value decides, even if the deadline passed at the same moment.
   if (const std::uint64_t now = this->value(); now < value) {
     return error(StatusCode::kDeadlineExceeded, "signal: wait for {} ended at value {}", value,
                  now);

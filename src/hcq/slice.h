@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Slice: how much one visit to a ring may do before others get their turn.
+// Slice: limits what one visit to a ring may do before other rings are served.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace halyard::inline v0::hcq {
 
-// Counts commands, and looks at the clock (30 ns) only at doubling counts: 0.5 ns per command.
+// Counts commands, and reads the clock (30 ns) only at doubling counts: 0.5 ns per command.
 class Slice {
  public:
-  // `chunks`: how many chunks of jobs the visit may run. A helper runs one and looks at its own
-  // deadline again; a worker runs all there are.
+  // `chunks`: the number of job chunks the visit may run. A helper runs one and then re-checks its
+  // own deadline; a worker has no limit.
   explicit Slice(std::uint32_t chunks = ~std::uint32_t{0}) noexcept : chunks_(chunks) {}
 
   bool spent() const noexcept { return spent_; }
 
-  // How many commands may run before the next spend().
+  // Number of commands that may run before the next spend().
   std::uint32_t allowance() const noexcept { return spent_ ? 0 : next_look_ - commands_; }
   // Precondition: count <= allowance().
   void spend(std::uint32_t count) noexcept {

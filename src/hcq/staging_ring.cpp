@@ -46,13 +46,13 @@ StagingRing::Slot* StagingRing::take(bool only_if_free) noexcept {
 StagingRing::Slot* StagingRing::try_claim() noexcept { return take(true); }
 
 Result<StagingRing::Slot*> StagingRing::claim(Deadline deadline) {
-  // Resolved once: there may be several waits.
+  // Resolved once for all waits.
   const Deadline until = Deadline::at(deadline.resolve(Clock::steady()));
   for (;;) {
     const std::uint64_t puts = puts_.value();
     Slot* const slot = take(false);
-    // Others fill or empty all of them. A slot that was put back before the attempt to take one is
-    // taken by now, one that was put back after it ends the wait.
+    // Other threads hold all slots. take() missed no slot that was returned before it; one returned
+    // later ends the wait.
     if (slot == nullptr) {
       HALYARD_RETURN_IF_ERROR(puts_.wait(puts + 1, until));
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // StagingRing: the staging memory of an hcq::Allocator, in slots. A slot belongs to the thread that
-// claimed it, until put() says from which point on the next thread may have it.
+// claims it. put() returns the slot with the point from which the next thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,22 @@ class StagingRing {
  public:
   struct Slot {
     Buffer buffer;
-    Point point;  // of the last copy to or from it
+    Point point;  // of the last copy that uses it
     Slot* next = nullptr;
   };
 
   static Result<std::unique_ptr<StagingRing>> create(Ref<MemoryPool> pool,
                                                      const AllocatorOptions& options);
-  // All slots have been put back; the copies may still run.
+  // Precondition: all slots have been put back. Their copies may still run.
   ~StagingRing();
 
   std::uint64_t slot_size() const noexcept { return slots_[0].buffer.size; }
 
-  // The slot that is free first; waits for it. kDeadlineExceeded.
+  // Takes the slot that is free first; blocks until it is free. Errors: kDeadlineExceeded.
   Result<Slot*> claim(Deadline deadline);
-  // Null unless one is free now.
+  // Returns null unless a slot is free now.
   Slot* try_claim() noexcept;
-  // An empty point: free now.
+  // With an empty point the slot is free now.
   void put(Slot* slot, const Point& point) noexcept;
 
  private:
@@ -50,10 +50,10 @@ class StagingRing {
   const std::unique_ptr<Slot[]> slots_;
 
   base::Mutex mutex_;
-  Slot* first_ = nullptr;  // those nobody has claimed, in the order of their points
+  Slot* first_ = nullptr;  // unclaimed slots, in the order of their points
   Slot* last_ = nullptr;
   std::uint64_t put_count_ = 0;
-  SignalObject puts_{0};  // follows put_count_: what to wait for while all slots are claimed
+  SignalObject puts_{0};  // follows put_count_; claim() waits for it while all slots are claimed
 };
 
 }  // namespace halyard::inline v0::hcq::detail

@@ -13,14 +13,14 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
-// The clock (30 ns) is read after about so much work.
+// The clock (30 ns) is read after about this much work.
 constexpr Nanoseconds kLook = 2'000;
 constexpr std::uint32_t kMostBetweenLooks = 64;
 
-// A thread that looks after another thing too (Exit::kSpent) works for so long; as Slice::kTime.
+// A thread with other duties (Exit::kSpent) works this long; as Slice::kTime.
 constexpr Nanoseconds kBrief = 20'000;
 
-// Without work, a thread looks at all deques so often before it gives its seat up: about 2 us.
+// A thread without work checks all deques this often before it leaves its seat: about 2 us.
 constexpr int kSearches = 40;
 constexpr int kPausesPerSearch = 4;
 
@@ -53,7 +53,7 @@ Result<std::unique_ptr<TaskGraph>> TaskGraph::create(std::span<const Task> tasks
     Node& node = nodes[i];
     node.pending.store(node.predecessors, std::memory_order_relaxed);
     if (node.predecessors == 0) graph->roots_[graph->root_count_++] = i;
-    node.next = 0;  // until all successors stand there: how many do
+    node.next = 0;  // counts the successors stored so far
     if (node.successor_count <= kInlineSuccessors) continue;
     node.successors[0] = listed;
     listed += node.successor_count;
@@ -105,7 +105,7 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
   Seat& seat = seats_[index];
   const Nanoseconds entered = Clock::steady().now();
   Nanoseconds since = entered;
-  std::uint32_t done = 0;  // tasks since then, which remaining_ does not know of
+  std::uint32_t done = 0;  // tasks since then that remaining_ still counts
   std::uint32_t look = 1;
   std::uint32_t between_looks = 1;
   std::uint32_t task = kNone;
@@ -139,7 +139,7 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
         static_cast<std::uint32_t>(std::clamp<Nanoseconds>(kLook / average, 1, kMostBetweenLooks));
     look = done + between_looks;
     if (group.may_wake()) {
-      // Others wake up while this thread works on, and then share what is left.
+      // Other threads wake up while this one continues, and then share the remaining tasks.
       const std::uint32_t left = remaining_.load(std::memory_order_relaxed) - done;
       if (average * left > 2 * kWorthWaking) {
         group.wake(std::min<unsigned>(surplus(seat), seat_count_ - 1));
@@ -148,7 +148,7 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
     const bool closing = ring.closing();
     const bool spent = (brief && now - entered >= kBrief) || group.any_ready_above(ring.priority());
     if (!closing && !spent) continue;
-    // What this seat still has is for thieves, and for who takes the seat next.
+    // The tasks left in this seat go to thieves, and to the next thread that takes the seat.
     if (task != kNone) push(seat, task, ring);
     const bool complete = flush(done, now - since);
     leave(index, true);
@@ -166,8 +166,8 @@ void TaskGraph::run(const Task& task) noexcept {
   }
 }
 
-// So that the cache has them when the task is done. What is ready runs depth first, so they seldom
-// stand near what ran last.
+// Brings the successors into the cache while the task runs. Ready tasks run depth first, so the
+// successors are seldom close to recent tasks in memory.
 void TaskGraph::prefetch_successors(const Node& node) const noexcept {
   if (node.successor_count > kInlineSuccessors) return;
   for (std::uint32_t i = 0; i < node.successor_count; ++i) {
@@ -175,7 +175,7 @@ void TaskGraph::prefetch_successors(const Node& node) const noexcept {
   }
 }
 
-// The task to run next, if a successor is ready.
+// Returns the task to run next, if a successor is ready.
 std::uint32_t TaskGraph::follow(Node& node, Seat& seat, Ring& ring) noexcept {
   const std::uint32_t* const successors = node.successor_count <= kInlineSuccessors
                                               ? node.successors
@@ -184,10 +184,11 @@ std::uint32_t TaskGraph::follow(Node& node, Seat& seat, Ring& ring) noexcept {
   for (std::uint32_t i = 0; i < node.successor_count; ++i) {
     Node& successor = nodes_[successors[i]];
     if (successor.predecessors != 1) {
-      // When one is pending, it is this one: nobody else will touch it before it has run.
+      // If one predecessor is pending it is this task: no other thread accesses the successor
+      // before it has run.
       if (successor.pending.load(std::memory_order_acquire) != 1 &&
           successor.pending.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-        __builtin_prefetch(successor.task.buffers);  // it runs soon
+        __builtin_prefetch(successor.task.buffers);  // runs soon
         continue;
       }
       successor.pending.store(successor.predecessors, std::memory_order_relaxed);
@@ -209,7 +210,7 @@ void TaskGraph::push(Seat& seat, std::uint32_t task, Ring& ring) noexcept {
   ring.recall_idle();
 }
 
-// What the seat has itself, else some of the roots.
+// Returns a task of the seat itself, else takes some of the roots.
 std::uint32_t TaskGraph::take(Seat& seat, std::uint32_t root_batch) noexcept {
   std::uint32_t task = seat.deque.pop();
   if (task != kNone) return task;
@@ -251,7 +252,7 @@ std::uint32_t TaskGraph::search(unsigned index, Ring& ring) noexcept {
   return kNone;
 }
 
-// Adds what a thread has done to what all have. True if it was the last of the run.
+// Adds a thread's completed tasks to those of the run. True if they include the last one.
 bool TaskGraph::flush(std::uint32_t done, Nanoseconds time) noexcept {
   if (done == 0) return false;
   busy_.fetch_add(time, std::memory_order_relaxed);
@@ -260,14 +261,14 @@ bool TaskGraph::flush(std::uint32_t done, Nanoseconds time) noexcept {
   return true;
 }
 
-// How many tasks are ready for others.
+// Number of tasks that other threads could run.
 std::uint32_t TaskGraph::surplus(const Seat& seat) const noexcept {
   const std::uint32_t taken = next_root_.load(std::memory_order_relaxed);
   return (taken < root_count_ ? root_count_ - taken : 0) +
          static_cast<std::uint32_t>(std::max<std::int64_t>(seat.deque.size(), 0));
 }
 
-// One that was left with work first: whoever comes finds it, and nothing is forgotten.
+// Prefers a seat that was left with work, so that every task is found.
 unsigned TaskGraph::take_seat() noexcept {
   std::uint64_t free = free_seats_.load(std::memory_order_acquire);
   for (;;) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// TaskGraph: calls ordered by a graph, and how several threads run them together.
+// TaskGraph: calls ordered by a graph, which several threads run together.
 //
 //   Ring::start_tasks ──> seats ──> any thread: own deque, then roots, then another's deque
 //                                       │
-//                                       └─ a task that is done makes successors ready: the first of
+//                                       └─ a completed task makes successors ready: the first of
 //                                          them runs next, the others go to the deque
 //
-// Built once, run often, one run at a time (begin, end). A thread that works on a run has a seat.
-// It gives the seat up when it finds nothing to do, and somebody takes it again when there is.
+// Built once, run often, one run at a time (begin, end). A thread that works on a run occupies a
+// seat. It leaves the seat when it finds no work; a thread takes it again when there is some.
 #pragma once
 
 #include <cstddef>
@@ -30,12 +30,12 @@ class Ring;
 struct Task {
   Kernel kernel = nullptr;         // called for one workgroup; null: see argument
   void* const* buffers = nullptr;  // of the kernel
-  const void* argument = nullptr;  // the kernel's constants; else RunPiece's; both null: no work
+  const void* argument = nullptr;  // the kernel's constants, or RunPiece's; both null: no work
   std::uint32_t piece = 0;         // of `pieces`
   std::uint32_t pieces = 1;
 };
 
-// Task `after` runs when `before` is done.
+// Task `after` runs when `before` is complete.
 struct TaskEdge {
   std::uint32_t before;
   std::uint32_t after;  // > before
@@ -43,40 +43,40 @@ struct TaskEdge {
 
 class TaskGraph {
  public:
-  // Runs a task without a kernel. `context` is begin()'s.
+  // Runs a task without a kernel. `context` is the argument of begin().
   using RunPiece = void (*)(const Task& task, const void* context);
 
   static constexpr unsigned kMaxSeats = 64;
 
-  // `threads`: how many may work on it at once. kResourceExhausted.
+  // At most `threads` threads work on it at once. Errors: kResourceExhausted.
   static Result<std::unique_ptr<TaskGraph>> create(std::span<const Task> tasks,
                                                    std::span<const TaskEdge> edges,
                                                    unsigned threads, RunPiece run_piece);
 
-  // ---- A run: whoever holds the role of the ring that runs it.
+  // ---- A run, for the thread that holds the ring's role.
 
   RunChoice::How choose() noexcept { return choice_.next(); }
 
-  // False if a run is under way, in another ring. If true, Ring::start_tasks() and end() follow.
+  // False if another ring runs it now. If true, Ring::start_tasks() and end() follow.
   bool begin(const void* context) noexcept;
   void end() noexcept;
 
-  // The same for a run in order, which the graph has no part in but to time it.
+  // The same for a run in order, which the ring executes and the graph only times.
   bool begin_in_order() noexcept;
   void end_in_order() noexcept;
 
-  // ---- Seats: Ring.
+  // ---- Seats, for Ring.
 
   unsigned seats() const noexcept { return seat_count_; }
 
   enum class Exit : std::uint8_t {
-    kComplete,  // this thread ran what was left: it alone answers so
+    kComplete,  // this thread ran the last task; one thread per run returns this
     kOver,      // the run is complete, or the ring closes
-    kIdle,      // there was nothing to do; there may be again
-    kSpent,     // the thread has done its part, and there may be more
+    kIdle,      // it found no work; there may be some again
+    kSpent,     // the thread stopped early; there may be more work
   };
-  // Takes a seat, which must be free, and gives it up again: when a ring of higher priority has
-  // work, and if `brief`, after 20 us; in either case after one task at least.
+  // Takes a free seat and works. Leaves when a ring of higher priority has work or, if `brief`,
+  // after 20 us, but not before one task is done.
   Exit work(Ring& ring, bool brief) noexcept;
 
  private:
@@ -85,18 +85,18 @@ class TaskGraph {
 
   struct alignas(64) Node {
     Task task;
-    base::Atomic<std::uint32_t> pending;  // predecessors that are not done; full again when it is 0
+    base::Atomic<std::uint32_t> pending;  // incomplete predecessors; reset when it reaches 0
     std::uint32_t predecessors;
     std::uint32_t successor_count;
-    std::uint32_t successors[kInlineSuccessors];  // if more: [0] is where they stand in successors_
+    std::uint32_t successors[kInlineSuccessors];  // if more: [0] is an index of successors_
     std::uint32_t next;                           // in Seat::overflow
   };
   static_assert(sizeof(Node) == 64 || !base::kAtomicsAreWords);
 
-  // Its thread's own, but for what thieves do.
+  // Owned by the thread that occupies it, except for what thieves steal.
   struct alignas(64) Seat {
     WorkStealingDeque deque;
-    std::uint32_t overflow = kNone;  // a list of tasks for which the deque had no room
+    std::uint32_t overflow = kNone;  // list of the tasks that did not fit the deque
     std::uint32_t root = 0, root_end = 0;
   };
 
@@ -126,14 +126,14 @@ class TaskGraph {
   RunChoice choice_;
   base::Atomic<bool> running_{false};
 
-  // Of a run.
+  // State of a run.
   Nanoseconds began_ = 0;
   const void* context_ = nullptr;
   alignas(64) base::Atomic<std::uint32_t> next_root_{0};
-  alignas(64) base::Atomic<std::uint32_t> remaining_{0};  // less what those at work have not told
+  alignas(64) base::Atomic<std::uint32_t> remaining_{0};  // still counts unreported ones
   base::Atomic<std::int64_t> busy_{0};                    // nanoseconds of all threads
   base::Atomic<bool> complete_{false};
-  // A bit for each seat: nobody has it; it has tasks, some of which thieves may not see.
+  // One bit for each seat: it is free; it was left with tasks, some of them invisible to thieves.
   alignas(64) base::Atomic<std::uint64_t> free_seats_{0};
   base::Atomic<std::uint64_t> left_with_work_{0};
 };

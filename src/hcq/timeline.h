@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Timeline: the points of a device, in order, and how they go on where a signal's values end.
+// Timeline: the points of a device, in order, and the change to another signal when a signal's
+// values are used up.
 //
-// The last point is one value: signal and number. After the one with number `limit` comes 1 of the
-// shadow signal, which then is the timeline's. Who waits for the last point and signals the next
-// carries the order from one signal to the other, at any moment. A signal is never used again, so
-// who keeps a point, across any number of changes, can still wait for it; and as it is made once in
-// 2^31 points, reuse would save nothing.
+// The last point is a signal and a number. The point after number `limit` is 1 of the shadow
+// signal, which then becomes the timeline's. A submission that waits for the last point and signals
+// the next carries the order from one signal to the other. A signal is never reused, so a stored
+// point stays valid across any number of changes. Reuse would save one allocation in 2^31 points.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Timeline {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-  // The first point is `start` + 1. kResourceExhausted.
+  // The first point is `start` + 1. Errors: kResourceExhausted.
   static Result<std::unique_ptr<Timeline>> create(std::uint64_t limit = kNoLimit,
                                                   std::uint64_t start = 0);
 
@@ -33,13 +33,13 @@ class Timeline {
     return last_;
   }
 
-  // ---- For the thread that has the turn.
+  // ---- For the thread that holds submit_mutex.
 
-  base::Mutex turn;  // held through submissions, unlike the lock inside
+  base::Mutex submit_mutex;  // held through submissions, unlike mutex_
   Point next() noexcept;
   void take(const Point& next) noexcept;
 
-  // ---- Memory of the device that nobody uses, but work might, until its point.
+  // ---- Device memory without an owner that queued work may use until its point.
 
   base::Mutex abandoned_mutex;
   Block* abandoned = nullptr;
@@ -50,8 +50,8 @@ class Timeline {
 
   const std::uint64_t limit_;
   mutable base::Mutex mutex_;
-  Point last_;     // written by the turn's thread under the lock, which it therefore reads without
-  Signal shadow_;  // the turn's: made ahead, or else when it is needed
+  Point last_;     // written under both mutexes, so the holder of either may read it
+  Signal shadow_;  // guarded by submit_mutex; created early or when needed
 };
 
 }  // namespace halyard::inline v0::hcq::detail

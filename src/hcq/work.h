@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A part of what a command does, so that several threads may share one command.
+// Parts of a command, so that several threads may share one command.
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 //
 // Chase and Lev, "Dynamic Circular Work-Stealing Deque", SPAA 2005, with the memory order of Le,
 // Pop, Cohen and Zappa Nardelli, "Correct and Efficient Work-Stealing for Weak Memory Models",
-// PPoPP 2013; their fences are sequentially consistent accesses here. Of a fixed size: it never
+// PPoPP 2013; their fences are sequentially consistent accesses here. Its size is fixed: it never
 // allocates.
 #pragma once
 
@@ -32,8 +32,8 @@ class WorkStealingDeque {
   std::uint32_t pop() noexcept {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
     std::int64_t top = top_.load(std::memory_order_relaxed);
-    if (top > bottom) return kNone;  // it only grows
-    // Before top_ is read: of an owner and a thief after the same element, one sees the other.
+    if (top > bottom) return kNone;  // top_ only grows
+    // Before reading top_: of an owner and a thief that want the same element, one sees the other.
     bottom_.store(bottom, std::memory_order_seq_cst);
     top = top_.load(std::memory_order_seq_cst);
     std::uint32_t element = kNone;
@@ -51,7 +51,7 @@ class WorkStealingDeque {
 
   // ---- Any thread.
 
-  // kNone also where another thief was faster.
+  // kNone if it is empty or another thread was faster.
   std::uint32_t steal() noexcept {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     if (top >= bottom_.load(std::memory_order_seq_cst)) return kNone;
@@ -60,7 +60,7 @@ class WorkStealingDeque {
                                                    std::memory_order_relaxed);
     return mine ? element : kNone;
   }
-  // A hint, unless it is the owner who asks: then it has no more than that.
+  // A hint. For the owner an upper bound.
   std::int64_t size() const noexcept {
     return bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
   }

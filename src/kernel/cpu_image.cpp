@@ -28,7 +28,7 @@ HALYARD_CALL_SITE(kWrite, "image.write", ENOSPC);
 HALYARD_CALL_SITE(kLink, "image.link", ENOMEM);
 HALYARD_CALL_SITE(kEntry, "image.entry", ENOENT);
 HALYARD_CALL_SITE(kUnlink, "image.unlink", 0, base::Failing::kErrno,
-                  "dlclose(3) fails for what is no library");
+                  "dlclose(3) fails only for an invalid library");
 
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64;
@@ -38,7 +38,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "CpuImage needs the ELF machine number of this processor"
 #endif
 
-// The dynamic linker trusts what it maps, so what cheaply can be checked is checked here.
+// The dynamic linker trusts its input, so this checks what is cheap to check.
 const char* elf_fault(std::span<const std::byte> image, Elf64_Half machine) {
   Elf64_Ehdr header;
   if (image.size() < sizeof(header)) return "too short for an ELF header";
@@ -48,7 +48,7 @@ const char* elf_fault(std::span<const std::byte> image, Elf64_Half machine) {
       header.e_machine != machine) {
     return "for another machine";
   }
-  if (header.e_type != ET_DYN) return "no shared object";
+  if (header.e_type != ET_DYN) return "not a shared object";
   const std::size_t table = std::size_t{header.e_phnum} * sizeof(Elf64_Phdr);
   if (header.e_phnum == 0 || header.e_phentsize != sizeof(Elf64_Phdr) ||
       header.e_phoff > image.size() || table > image.size() - header.e_phoff) {
@@ -75,10 +75,10 @@ Status memory_file_error(std::string_view name, const char* what) {
                 native == nullptr ? "" : native);
 }
 
-// Of the dynamic linker's last call on this thread, which it may have nothing to say about.
+// The error of the dynamic linker's last call on this thread; it may have none.
 std::string_view link_error() noexcept {
   const char* const text = ::dlerror();
-  return text != nullptr ? text : "the dynamic linker says no more";
+  return text != nullptr ? text : "the dynamic linker gave no reason";
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
     return error(StatusCode::kResourceExhausted, "{}: no memory to load it", name);
   }
   Ref<CpuImage> loaded = Ref<CpuImage>::adopt(object);
-  const base::FileSizeSignalGuard guard;  // the limit is of memory files too
+  const base::FileSizeSignalGuard guard;  // the limit applies to memory files too
   for (std::size_t done = 0; done < image.size();) {
     const ssize_t count =
         native_call(kWrite, [&] { return ::write(fd, image.data() + done, image.size() - done); });
@@ -130,8 +130,8 @@ Result<Ref<CpuImage>> CpuImage::load(std::span<const std::byte> image, std::stri
   loaded->library_ = native_call(kLink, [&] { return ::dlopen(path, RTLD_NOW | RTLD_LOCAL); });
   if (loaded->library_ == nullptr) {
     const std::string_view text = link_error();
-    // As glibc's dynamic linker says it (elf/dl-load.c, elf/dl-map-segments.h). The file is open
-    // here: where it gives no cause why it could not open it too, it has no memory for that.
+    // The texts of glibc's dynamic linker (elf/dl-load.c, elf/dl-map-segments.h). The file is open
+    // here, so a failure to open it without a cause also means exhausted memory.
     const bool exhausted = text.find("failed to map segment") != text.npos ||
                            text.find("cannot create shared object descriptor") != text.npos ||
                            text.find("annot allocate") != text.npos ||

@@ -2,9 +2,9 @@
 //
 // CpuImage: machine code of a .hyx file, loaded into this process.
 //
-// The image is an ELF shared object that lives in a memfd. It is unloaded with the last reference,
-// so whoever may still call an entry holds one. Loading runs no code of the image's own making
-// beyond what the dynamic linker does; the code is trusted all the same. Any thread.
+// The image is an ELF shared object in a memfd. The last reference unloads it, so every caller of
+// an entry holds one. Loading runs no code beyond what the dynamic linker does; the code is trusted
+// all the same. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +27,24 @@ HALYARD_EXPORT std::span<const std::string_view> cpu_targets() noexcept;
 
 class HALYARD_EXPORT CpuImage final : public RefCounted {
  public:
-  // The best image of `hyx` for this CPU. kUnavailable: there is none; other errors as below.
+  // Loads the best image of `hyx` for this CPU. Errors: kUnavailable if there is none; else as
+  // below.
   static Result<Ref<CpuImage>> load(const Hyx& hyx);
-  // kDataLoss: not an ELF shared object for this machine, or the dynamic linker refuses it, with
-  // its text. kResourceExhausted: there is no memory to map it. That, or kUnavailable: the system
-  // gives no memory file. `name` is for messages.
+  // `name` is for messages. Errors:
+  //   kDataLoss           not an ELF shared object for this machine, or the dynamic linker
+  //                       refuses it; the message has the linker's text
+  //   kResourceExhausted  no memory to map it
+  //   kResourceExhausted or kUnavailable if the system refuses a memory file
   static Result<Ref<CpuImage>> load(std::span<const std::byte> image, std::string_view name);
 
-  // Whether it is a shared object for the processors of `target`, also others than this one:
-  // kInvalidArgument. Not what is in it.
+  // Checks that it is a shared object for the processors of `target`, which may differ from this
+  // one: else kInvalidArgument. Does not check its contents.
   static Status check(std::span<const std::byte> image, std::string_view target,
                       std::string_view name);
 
-  // The entry of a kernel; kNotFound if the image lacks it. Valid while this image is referenced.
+  // The entry of a kernel. Valid while this image is referenced. Errors: kNotFound.
   Result<CpuEntry> entry(std::string_view kernel) const;
-  // Those of all kernels of `hyx`, in its order. kDataLoss: it promises one that the image lacks;
+  // The entries of all kernels of `hyx`, in its order. Errors: kDataLoss if the image lacks one;
   // kResourceExhausted.
   Result<base::Array<CpuEntry>> entries(const Hyx& hyx) const;
 
@@ -50,8 +53,8 @@ class HALYARD_EXPORT CpuImage final : public RefCounted {
       : file_(std::move(file)), name_(std::move(name)) {}
   ~CpuImage() override;
 
-  // Open until the end: the dynamic linker knows a library by its path, and a new image under a
-  // reused descriptor number would be taken for this one.
+  // Open until the end. The dynamic linker identifies a library by its path, and would take a new
+  // image under a reused descriptor number for this one.
   base::Descriptor file_;
   void* library_ = nullptr;
   std::string name_;

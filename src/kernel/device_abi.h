@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calling conventions of images for GPUs. Of all: workgroups have the size that the reflection
-// says, and bindings and constants its order.
+// Calling conventions of images for GPUs. In all of them workgroups have the size in the
+// reflection, and bindings and constants have its order.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 
 namespace halyard::inline v0::kernel {
 
-// PTX and AMD code objects. An entry has the kernel's name. A launch gives it one packed buffer:
-// the device address of each binding, 8 bytes each, then the struct of constants at their offsets;
-// nothing behind it. This is how CUDA (CU_LAUNCH_PARAM_BUFFER_POINTER) and the HSA kernel argument
-// segment lay out a C parameter list of pointers and then scalars, so kernels of nvcc and hipcc
-// that have such a list are of this convention too.
+// PTX and AMD code objects. An entry has the kernel's name. A launch passes it one packed buffer:
+// the device address of each binding, 8 bytes each, then the struct of constants at their offsets,
+// and nothing after it. CUDA (CU_LAUNCH_PARAM_BUFFER_POINTER) and the HSA kernel argument segment
+// lay out a C parameter list of pointers and then scalars this way, so kernels of nvcc and hipcc
+// with such a list follow this convention too.
 inline constexpr std::string_view kKernargConvention = "hy-kernarg-1";
 
-// A SPIR-V module for Vulkan 1.2. It has a GLCompute entry point with the name of each kernel, of
-// the kernel's own workgroup size. Binding i is a storage buffer, descriptor set 0, binding i; the
-// struct of constants is the push constants, at most 128 bytes, which every device has. Floating
-// point rounds to nearest and keeps signed zeros, infinities and NaNs, so a device needs
+// A SPIR-V module for Vulkan 1.2. It has a GLCompute entry point for each kernel, with the kernel's
+// name and workgroup size. Binding i is a storage buffer, descriptor set 0, binding i. The struct
+// of constants is the push constants, at most 128 bytes, which every device has. Floating point
+// rounds to nearest and keeps signed zeros, infinities and NaNs, so a device needs
 // shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32.
 inline constexpr std::string_view kVulkanConvention = "hy-vulkan-1";
 inline constexpr std::uint32_t kVulkanConstantsBytes = 128;
 
-// Source text in the Metal Shading Language, to be compiled without fast mathematics. It has a
-// kernel function with the name of each kernel. Binding i is [[buffer(i)]]; the struct of
-// constants, if there are any, is [[buffer(<number of bindings>)]]. Shared arrays are declared in
-// the source: a launch gives no threadgroup memory.
+// Source text in the Metal Shading Language, compiled without fast mathematics. It has a kernel
+// function with the name of each kernel. Binding i is [[buffer(i)]]; the struct of constants, if
+// there are any, is [[buffer(<number of bindings>)]]. The source declares shared arrays: a launch
+// passes no threadgroup memory.
 inline constexpr std::string_view kMetalConvention = "hy-metal-1";
 
 }  // namespace halyard::inline v0::kernel

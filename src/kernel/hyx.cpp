@@ -21,7 +21,7 @@ constexpr flatbuffers::Verifier::Options kVerifierOptions = [] {
   return options;
 }();
 
-// Of an image's bytes, and so of the size of a file: FlatBuffers fills it up.
+// Alignment of an image's bytes, and so of the size of a file: FlatBuffers pads it.
 constexpr std::size_t kAlignment = 16;
 
 std::string_view view(const flatbuffers::String* text) {
@@ -33,7 +33,7 @@ bool is_name(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
-// Whether a constant is named "<binding>.<field><d>", with d of one digit.
+// True if a constant is named "<binding>.<field><d>", with d of one digit.
 bool is_of_tensor(std::string_view name, std::string_view binding, std::string_view field,
                   std::uint32_t d) noexcept {
   return name.size() == binding.size() + field.size() + 2 && name.starts_with(binding) &&
@@ -41,7 +41,7 @@ bool is_of_tensor(std::string_view name, std::string_view binding, std::string_v
          name.back() == static_cast<char>('0' + d);
 }
 
-// A list of names, cut where a message would become unreadable.
+// A list of names, truncated before a message becomes unreadable.
 template <class Range, class Name>
 std::string join(const Range& range, Name name) {
   constexpr std::size_t kMost = 8;
@@ -134,13 +134,13 @@ class Hyx::Reader {
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.kernels_, file_.kernels()->size()));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.bindings_, bindings));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.constants_, constants));
-    HALYARD_RETURN_IF_ERROR(allocate(hyx_.scalars_, constants));  // at most
+    HALYARD_RETURN_IF_ERROR(allocate(hyx_.scalars_, constants));  // an upper bound
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.equal_sizes_, equal_sizes));
     HALYARD_RETURN_IF_ERROR(allocate(hyx_.images_, file_.images()->size()));
     return allocate(hyx_.sources_, file_.sources()->size());
   }
 
-  // Absent in files of before there were any.
+  // Absent in files of older versions.
   static std::size_t count_equal_sizes(const schema::Kernel& kernel) {
     return kernel.equal_sizes() == nullptr ? 0 : kernel.equal_sizes()->size();
   }
@@ -172,7 +172,7 @@ class Hyx::Reader {
         HALYARD_RETURN_IF_ERROR(read_binding(owner, *from, *binding++));
       }
       info.constants = {constant, kernel->constants()->size()};
-      std::uint32_t end = 0;  // of the constants so far
+      std::uint32_t end = 0;  // end of the constants read so far
       for (const schema::Constant* from : *kernel->constants()) {
         HALYARD_RETURN_IF_ERROR(read_constant(owner, *from, info, end, *constant));
         end = constant->offset + constant->size;
@@ -278,7 +278,7 @@ class Hyx::Reader {
     return {};
   }
 
-  // What stands between the tensors' constants, to `out`.
+  // Writes the indices of the constants between those of the tensors to `out`.
   static std::span<const std::uint32_t> list_scalars(const KernelInfo& kernel, std::uint32_t* out) {
     std::uint32_t* const first = out;
     std::uint32_t next = 0;
@@ -386,7 +386,7 @@ class Hyx::Reader {
         return damaged("two images are for target {}, convention {}", target, convention);
       }
       if (image->bytes()->size() == 0) return damaged("{}bytes is empty", owner);
-      // Offsets may alias: without this, one stretch of bytes could be hashed 64 times.
+      // Offsets may alias: otherwise one range of bytes could be hashed 64 times.
       total += image->bytes()->size();
       if (total > hyx_.size_) return damaged("{}bytes overlaps another image", owner);
       *out = {target, convention,
@@ -410,12 +410,12 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
   hyx.bytes_ = std::move(bytes);
   hyx.size_ = size;
   const auto* data = reinterpret_cast<const std::uint8_t*>(hyx.bytes_.get());
-  // Below this size not even an identifier can be looked at.
+  // A smaller file has no identifier.
   if (size < sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength) {
     return error(StatusCode::kDataLoss, "{}: {} bytes are too few for a .hyx file", name, size);
   }
   if (!schema::FileBufferHasIdentifier(data)) {
-    return error(StatusCode::kDataLoss, "{}: no .hyx file: its identifier is not {}", name,
+    return error(StatusCode::kDataLoss, "{}: not a .hyx file: its identifier is not {}", name,
                  schema::FileIdentifier());
   }
   flatbuffers::Verifier verifier(data, size, kVerifierOptions);
@@ -423,7 +423,7 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
     return error(StatusCode::kDataLoss, "{}: damaged: an offset or length leaves the file", name);
   }
   HALYARD_RETURN_IF_ERROR(Reader(hyx, *schema::GetFile(data)).read());
-  // What fills it up to this stands at its end, where nothing else would miss it.
+  // The padding is at the file's end, where no other check would find it missing.
   if (size % kAlignment != 0) {
     return error(StatusCode::kDataLoss,
                  "{}: damaged: {} bytes, no multiple of {}: its end is missing", name, size,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Hyx: one .hyx file in memory, verified before anything of it can be seen.
+// Hyx: one .hyx file in memory, verified before its contents are accessible.
 //
-// Verified means: every offset inside the file, every rule of schemas/hyx.fbs, every image against
-// its checksum. Machine code itself is trusted: a checksum finds damage, not malice.
+// Verification covers every offset, every rule of schemas/hyx.fbs, and the checksum of every image.
+// Machine code itself is trusted: a checksum finds damage, not malice.
 //
-// Immutable and safe to read from any thread. Moving a Hyx keeps every view valid. Errors, with a
-// message that names file and field: kDataLoss if it is damaged or no .hyx file at all,
-// kResourceExhausted if it is larger than kMaxHyxBytes or memory ends.
+// Immutable and safe to read from any thread. Moving a Hyx keeps every view valid. Errors, whose
+// message names file and field: kDataLoss if the file is damaged or not a .hyx file,
+// kResourceExhausted if it is larger than kMaxHyxBytes or memory is exhausted.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace halyard::inline v0::kernel {
 
-// What a file may hold at most. Far above any use; low enough that a hostile file costs little.
+// Limits of a file. Far above any use, and low enough that a hostile file costs little.
 inline constexpr std::size_t kMaxHyxBytes = std::size_t{1} << 30;
 inline constexpr std::size_t kMaxKernels = 4096;
 inline constexpr std::size_t kMaxImages = 64;
@@ -38,9 +38,10 @@ inline constexpr std::size_t kMaxNameLength = 255;
 
 class HALYARD_EXPORT Hyx {
  public:
-  // Copies `bytes`; `name` stands for the file in messages.
+  // Copies `bytes`; `name` names the file in messages.
   static Result<Hyx> parse(std::span<const std::byte> bytes, std::string_view name);
-  // kNotFound, kPermissionDenied: as the system says. Reads a regular file once, to its end.
+  // Reads a regular file once, to its end. Errors: also those of the system, such as kNotFound and
+  // kPermissionDenied.
   static Result<Hyx> read(const std::string& path);
 
   std::string_view name() const noexcept { return name_; }
@@ -49,17 +50,17 @@ class HALYARD_EXPORT Hyx {
   std::span<const ImageInfo> images() const noexcept { return images_; }
   std::span<const SourceInfo> sources() const noexcept { return sources_; }
 
-  // kNotFound names the kernels that there are. The result lives as long as this Hyx.
+  // The result lives as long as this Hyx. Errors: kNotFound, naming the existing kernels.
   Result<const KernelInfo*> find(std::string_view kernel) const;
-  // The image of this calling convention whose target comes first in `targets`; kUnavailable
-  // names what the file has.
+  // The image of this calling convention whose target comes first in `targets`. Errors:
+  // kUnavailable, naming the existing images.
   Result<const ImageInfo*> image_for(std::span<const std::string_view> targets,
                                      std::string_view convention) const;
 
  private:
   class Reader;
 
-  // A span that owns. Empty when memory is exhausted.
+  // An array that owns its elements. Empty when memory is exhausted.
   template <class T>
   struct Array {
     std::unique_ptr<T[]> items;
@@ -83,7 +84,7 @@ class HALYARD_EXPORT Hyx {
   Array<SourceInfo> sources_;
 };
 
-// FNV-1a, 64 bits: what schemas/hyx.fbs calls an image's checksum.
+// FNV-1a, 64 bits: an image's checksum in schemas/hyx.fbs.
 HALYARD_EXPORT std::uint64_t image_checksum(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace halyard::inline v0::kernel

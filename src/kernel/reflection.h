@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a .hyx file says about its kernels and images. All views point into the Hyx that gave them.
+// Descriptions of the kernels and images of a .hyx file. All views point into their Hyx.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ namespace halyard::inline v0::kernel {
 
 inline constexpr std::size_t kMaxRank = 3;
 
-// Its index in KernelInfo::bindings is the binding's number.
+// A binding; its index in KernelInfo::bindings is its number.
 struct BindingInfo {
   std::string_view name;
   Access access;
   ElementType type;
-  std::uint32_t rank;                        // of a tensor, 1 to kMaxRank; 0 if it is none
+  std::uint32_t rank;                        // of a tensor, 1 to kMaxRank; 0 for a plain buffer
   std::array<std::uint32_t, kMaxRank> tile;  // static extents, of `rank` dimensions; 0: not static
   std::uint32_t first_constant;              // of a tensor: its sizes, strides, and run-time tile
 
@@ -41,7 +41,8 @@ struct ConstantInfo {
   std::uint32_t size;
 };
 
-// Size `dimension` of a tensor, and that of another or the same, which are equal in every launch.
+// Size `dimension` of a tensor equals `other_dimension` of another or the same one, in every
+// launch.
 struct EqualSizes {
   std::uint32_t binding;
   std::uint32_t dimension;
@@ -56,13 +57,13 @@ struct KernelInfo {
   std::array<std::uint32_t, 3> workgroup_size;  // x, y, z; 1 to 1024 items in all
   std::span<const BindingInfo> bindings;
   std::span<const ConstantInfo> constants;  // by offset, without overlap
-  std::span<const std::uint32_t> scalars;   // which of them are no tensor's
+  std::span<const std::uint32_t> scalars;   // indices of those that belong to no tensor
   std::span<const EqualSizes> equal_sizes;  // of tensors, dimensions below their ranks
   std::uint32_t constants_bytes;            // of the whole struct
   std::uint32_t static_shared_bytes;
   std::uint32_t dynamic_shared_bytes;  // what a launch must add
-  std::string_view source;             // name of the source file, or empty
-  std::uint32_t line;                  // in it, from 1; 0 if unknown
+  std::string_view source;             // file name of the source, or empty
+  std::uint32_t line;                  // line in `source`, from 1; 0 if unknown
 };
 
 struct ImageInfo {
@@ -73,7 +74,7 @@ struct ImageInfo {
 
 struct SourceInfo {
   std::string_view name;
-  std::string_view text;  // empty if it was not kept
+  std::string_view text;  // empty if it was not included
 };
 
 }  // namespace halyard::inline v0::kernel

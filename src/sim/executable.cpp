@@ -48,7 +48,7 @@ void Executable::run(const hal::DispatchCommand& command, const hal::BoundRange*
   } else {
     std::ranges::copy(command.groups, groups);
   }
-  std::vector<kernel::Workgroup> left;
+  std::vector<Workgroup> left;
   for (std::size_t z = 0; z < groups[2]; ++z) {
     for (std::size_t y = 0; y < groups[1]; ++y) {
       for (std::size_t x = 0; x < groups[0]; ++x) {

@@ -17,7 +17,7 @@ void append(std::string& out, fmt::format_string<Args...> format, Args&&... args
   base::append(out, format, std::forward<Args>(args)...);
 }
 
-// Microseconds, to the nanosecond.
+// Prints microseconds with three decimals: nanoseconds.
 struct Micros {
   Nanoseconds time;
 };
@@ -63,7 +63,7 @@ void ChromeTrace::name_track(Track track) {
          process_, track, info.is_thread ? 1'000'000 + track : track);
 }
 
-// Viewers need a slice to have a length for an arrow to hit it.
+// Viewers attach an arrow to a slice only if the slice has a length.
 void ChromeTrace::slice(Track track, Nanoseconds start, Nanoseconds end, const std::string& name) {
   begin("X", track, start);
   append(out_, ",\"dur\":");
@@ -188,7 +188,7 @@ void ChromeTrace::remember(const Place& source, const Place& target) {
   }
 }
 
-// Once all signals of a drain are known: what led to a wait's end is among them.
+// Runs once all signals of a drain are known: the signals that ended its waits are among them.
 void ChromeTrace::match() {
   for (const std::uint64_t semaphore : touched_) {
     auto& [signals, waits] = timelines_[semaphore];
@@ -196,8 +196,8 @@ void ChromeTrace::match() {
       const auto source = signals.lower_bound(wait->first);
       if (source == signals.end()) break;
       const auto& [target, name] = wait->second;
-      // Nothing waits for what comes later: then the signal it waited for was dropped, or
-      // forgotten.
+      // A signal after the end of the wait did not cause it. The right one was dropped, or is no
+      // longer kept.
       if (source->second.time <= target.time) flow(semaphore, name, source->second, target);
     }
   }

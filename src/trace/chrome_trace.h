@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ChromeTrace: records as Chrome trace events in JSON, which ui.perfetto.dev and chrome://tracing
-// open ("Trace Event Format", Google, 2016). One event a line, in an array; both viewers take an
-// array whose end is missing, so the text is good at the end of each line.
+// ChromeTrace: writes records as Chrome trace events in JSON, which ui.perfetto.dev and
+// chrome://tracing open ("Trace Event Format", Google, 2016). One event a line, in an array. Both
+// viewers accept an array without its end, so the text is valid at the end of each line.
 //
-//     row (tid) of a queue     X: what ran on the device for a submission, within it its commands
+//     row (tid) of a queue     X: a submission while it runs on the device; in it its commands
 //     row of a host thread     X: waits, host calls, signals, ends of file transfers
 //     async span (b, e)        a submission from submit() until its end was seen: parked, issued
-//     flow (s, f)              from what signalled to what waited for it
+//     flow (s, f)              from a signal to a wait for it
 //     counter (C)              memory of a device
 //
-// An arrow comes from the submission or host signal whose value is the smallest that is enough.
+// An arrow comes from the submission or host signal with the smallest sufficient value.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ class ChromeTrace final : public Sink {
 
   void take(Track thread, const Record& record) override;
   void drained(std::uint64_t dropped) override;
-  // After the last drain.
+  // Call it after the last drain.
   void close();
 
  private:
-  // Where an arrow starts or ends: within a slice.
+  // The start or end of an arrow: a moment within a slice.
   struct Place {
     Track track = 0;
     Nanoseconds time = 0;
@@ -49,9 +49,9 @@ class ChromeTrace final : public Sink {
   };
   struct Timeline {
     std::map<std::uint64_t, Place> signals;
-    std::multimap<std::uint64_t, Waiting> waits;  // for what has not been seen signalled
+    std::multimap<std::uint64_t, Waiting> waits;  // for values whose signals have not been seen
   };
-  // Signals that are kept for later waits, of all semaphores together.
+  // Limit on the signals kept for later waits, of all semaphores together.
   static constexpr std::size_t kMostSignals = std::size_t{1} << 17;
 
   void begin(const char* phase, Track track, Nanoseconds time);
@@ -71,7 +71,7 @@ class ChromeTrace final : public Sink {
   const int process_;
   std::vector<bool> named_;  // [track]
   std::vector<Record> batch_;
-  Track thread_ = 0;  // of the batch
+  Track thread_ = 0;  // of the current batch
   std::unordered_map<std::uint64_t, Timeline> timelines_;
   std::deque<std::pair<std::uint64_t, std::uint64_t>> kept_;  // semaphore, value; oldest first
   std::set<std::uint64_t> touched_;                           // semaphores of this drain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ClockMap: from a device's clock to the host's, by the line through two readings of both.
+// ClockMap: converts a device's clock to the host's, by the line through two readings of both.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace halyard::inline v0::trace {
 
-// Both clocks at one moment.
+// A reading of both clocks at one moment.
 struct ClockPair {
   Nanoseconds host = 0;
   std::int64_t device = 0;  // ticks
 };
 
-// A device whose time stamps are not those of the tracer's clock.
+// Implemented by a device whose time stamps are not of the tracer's clock.
 class DeviceClock {
  public:
   virtual Result<ClockPair> read() noexcept = 0;
@@ -27,14 +27,14 @@ class DeviceClock {
 
 class ClockMap {
  public:
-  ClockMap() noexcept = default;  // the same clock
-  // Two equal device times: only the offset is known, and a tick is taken for a nanosecond.
+  ClockMap() noexcept = default;  // identity: the same clock
+  // If both device times are equal only the offset is known, and a tick counts as a nanosecond.
   ClockMap(const ClockPair& first, const ClockPair& second) noexcept : origin_(first) {
     if (second.device == first.device) return;
     rate_ = static_cast<double>(second.host - first.host) /
             static_cast<double>(second.device - first.device);
   }
-  // Differences are small enough for a double to hold them to the nanosecond.
+  // Differences are small enough to be exact to the nanosecond as a double.
   Nanoseconds to_host(std::int64_t device) const noexcept {
     const std::int64_t ticks = device - origin_.device;
     return origin_.host +

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a driver notes of each command of a traced submission.
+// The record that a driver writes for each command of a traced submission.
 #pragma once
 
 #include "trace/tracer.h"
 
 namespace halyard::inline v0::trace {
 
-// That a command has just run, since stamps.command_begin. On the thread that ran it; for devices
-// whose commands are stamped in the tracer's own clock.
+// Records a command that ran from stamps.command_begin until now. Call it on the thread that ran
+// the command. For devices whose commands are stamped in the tracer's own clock.
 inline void note_command(const Stamps& stamps, const Label& label) noexcept {
   Record record;
   record.kind = Record::Kind::kCommand;

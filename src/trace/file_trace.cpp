@@ -37,7 +37,7 @@ Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path) {
   base::Descriptor file(base::native_call(
       kOpen, [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); }));
   if (file.get() < 0) return base::system_error(path, "open");
-  // A program that another one starts inherits its environment.
+  // Another program may have the file open: a child process inherits HALYARD_PROFILE.
   if (base::native_call(kLock, [&] { return ::flock(file.get(), LOCK_EX | LOCK_NB); }) != 0 &&
       errno == EWOULDBLOCK) {
     return error(StatusCode::kFailedPrecondition,
@@ -66,7 +66,7 @@ FileTrace::FileTrace(base::Descriptor file, std::string path)
 FileTrace::~FileTrace() { close(); }
 
 Status FileTrace::start() {
-  // The program's signals are not for this thread, and a write that raises one only fails.
+  // This thread takes no signal of the program; a write that would raise one only fails.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -75,7 +75,7 @@ Status FileTrace::start() {
   const int code = thread_.start("hy-trace", body, this);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (code != 0) {
-    return Status(StatusCode::kResourceExhausted, "the system starts no thread to write a trace",
+    return Status(StatusCode::kResourceExhausted, "the system refused a thread to write the trace",
                   ::strerrorname_np(code));
   }
   running_ = true;

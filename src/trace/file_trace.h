@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FileTrace: a tracer whose records a thread writes to a file while the program runs. A program
-// that is killed leaves a file that lacks the last moments.
+// FileTrace: a tracer with a thread that writes the records to a file while the program runs. The
+// file of a killed program lacks the last moments.
 #pragma once
 
 #include <sys/types.h>
@@ -22,22 +22,22 @@ namespace halyard::inline v0::trace {
 
 class FileTrace {
  public:
-  // How long what happens stays in memory at most.
+  // The longest time a record stays in memory.
   static constexpr Nanoseconds kInterval = 50'000'000;
 
-  // Replaces the file. "%p" in `path` stands for the process's number. kFailedPrecondition: another
-  // program is writing it; else what the system says.
+  // Replaces the file. "%p" in `path` stands for the process's number. Errors: kFailedPrecondition
+  // if another program is writing the file; else those of the system.
   static Result<std::unique_ptr<FileTrace>> open(std::string path);
-  // close()
+  // Calls close().
   ~FileTrace();
   FileTrace(const FileTrace&) = delete;
   FileTrace& operator=(const FileTrace&) = delete;
 
   Tracer& tracer() noexcept { return tracer_; }
-  // On return what was noted before is in the file. Any thread.
+  // On return everything recorded before the call is in the file. Any thread.
   void flush() noexcept;
-  // Writes what is left, and the end; later records are lost. Also more than once; does nothing in
-  // a child of fork(), which has the file but no thread.
+  // Writes the remaining records and the end of the file; later records are lost. May be called
+  // again. Does nothing in a child of fork(), which shares the file but has no thread.
   void close() noexcept;
 
  private:
@@ -52,19 +52,19 @@ class FileTrace {
   Tracer tracer_;
   std::string text_;
   ChromeTrace events_;
-  bool failed_ = false;  // somebody was told
+  bool failed_ = false;  // and reported
 
   base::Parker parker_;
   base::Atomic<bool> ending_{false};
-  base::Atomic<std::uint32_t> asked_{0};   // flushes
-  base::Atomic<std::uint32_t> served_{0};  // of these, the first so many are done
+  base::Atomic<std::uint32_t> asked_{0};   // flushes requested
+  base::Atomic<std::uint32_t> served_{0};  // flushes completed
   base::Mutex mutex_;                      // guards running_
   bool running_ = false;
   base::Thread thread_;
 };
 
-// What HALYARD_PROFILE asks for: null if it is not set, or, having said so on standard error, if
-// its file cannot be written.
+// The tracer that HALYARD_PROFILE requests. Null if it is not set, or if its file cannot be
+// written, which a message on standard error says.
 std::unique_ptr<FileTrace> from_environment();
 
 }  // namespace halyard::inline v0::trace

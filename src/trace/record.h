@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Record: one thing that happened, as the thread that saw it notes it. What it looks like in a file
-// is chrome_trace.h's.
+// Record: one event, as the thread that saw it recorded it. chrome_trace.h describes its form in a
+// file.
 //
-//     kSubmission   submitted ── parked ── issued ── begin ──(device)── end ── at (seen to be over)
+//     kSubmission   submitted ── parked ── issued ── begin ──(device)── end ── at (end was seen)
 //                   followed by its kWait and kSignal, in the same batch
 //     kCommand      begin .. at, on the track of its queue
 //     kHostWait     begin .. at, on the thread's own track; followed by its kWait
@@ -20,7 +20,7 @@ namespace halyard::inline v0::trace {
 using Name = std::uint32_t;   // Tracer::add_name
 using Track = std::uint32_t;  // Tracer::add_track; 0: none
 
-// Names that every tracer has.
+// Names that exist in every tracer.
 enum KnownName : Name {
   kNoName,
   kBarrier,
@@ -54,11 +54,11 @@ struct Record {
 
   Kind kind = Kind::kSubmission;
   Outcome outcome = Outcome::kComplete;
-  bool on_thread = false;  // kSubmission: begin .. end was on the thread that notes it
+  bool on_thread = false;  // kSubmission: begin .. end was on the recording thread
   Track track = 0;         // of the queue; 0: the thread's own
   Name name = kNoName;     // of the operation, command, semaphore or device
   Name group = kNoName;    // kCommand: its debug groups
-  std::uint64_t id = 0;    // Tracer::next_id; a batch has one
+  std::uint64_t id = 0;    // Tracer::next_id; shared by a batch
   union {
     Nanoseconds submitted;    // kSubmission
     std::uint64_t semaphore;  // kWait, kSignal
@@ -69,13 +69,13 @@ struct Record {
   };
   std::int64_t begin = 0;  // in the clock of the track
   std::int64_t end = 0;    // kSubmission: the same; 0: it never ran
-  Nanoseconds at = 0;      // when it was noted, on the tracer's clock
+  Nanoseconds at = 0;      // when it was recorded, on the tracer's clock
 
   Record() noexcept : semaphore(0), value(0) {}
 };
 static_assert(sizeof(Record) == 64);
 
-// How a command of a recording is called.
+// The name of a command of a recording.
 struct Label {
   Name name = kNoName;
   Name group = kNoName;

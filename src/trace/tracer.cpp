@@ -25,7 +25,7 @@ std::uint64_t next_serial() noexcept {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Bytes of the UTF-8 sequence at the front; 0 if it is none (RFC 3629).
+// Bytes of the UTF-8 sequence at the front; 0 if it is invalid (RFC 3629).
 std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
@@ -40,7 +40,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Too long a form, a surrogate, beyond U+10FFFF.
+  // An overlong form, a surrogate, or beyond U+10FFFF.
   if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) >= 0xa0) ||
       (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) >= 0x90)) {
     return 0;
@@ -48,7 +48,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
   return length;
 }
 
-// The inside of a JSON string; what is no UTF-8 becomes U+FFFD.
+// The inside of a JSON string; invalid UTF-8 becomes U+FFFD.
 std::string as_json(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -69,14 +69,14 @@ std::string as_json(std::string_view text) {
 }
 
 std::string name_of_this_thread() {
-  char name[16] = "thread";  // as long as the kernel's
+  char name[16] = "thread";  // as long as the kernel's names
   (void)::pthread_getname_np(::pthread_self(), name, sizeof name);
   return base::format("{} {}", name, ::gettid());
 }
 
 }  // namespace
 
-// One thread writes, one drains.
+// One thread writes, one thread drains.
 struct Tracer::Ring final : RefCounted {
   Ring(std::size_t size, Track own_track) noexcept
       : records(static_cast<Record*>(::operator new(size * sizeof(Record), std::nothrow))),
@@ -84,18 +84,18 @@ struct Tracer::Ring final : RefCounted {
         track(own_track) {}
   ~Ring() { ::operator delete(records); }
 
-  Record* const records;  // each is there once it is written: 2 MiB are not touched before
+  Record* const records;  // initialised when written: 2 MiB are not touched before
   const std::uint64_t mask;
   const Track track;
   alignas(64) base::Atomic<std::uint64_t> written{0};
-  std::uint64_t drained_seen = 0;  // the writer's
+  std::uint64_t drained_seen = 0;  // owned by the writer
   alignas(64) base::Atomic<std::uint64_t> drained{0};
 };
 
 struct Tracer::ThisThread {
-  std::uint64_t serial = 0;  // of the tracer that `ring` is of
+  std::uint64_t serial = 0;  // serial number of the tracer that owns `ring`
   Ref<Ring> ring;
-  bool ended = false;  // destructors of other thread-local objects may still come here
+  bool ended = false;  // later destructors of thread-local objects may still record
   ~ThisThread() {
     ended = true;
     ring = {};
@@ -159,7 +159,7 @@ void Tracer::end_clock(const DeviceClock& clock) {
 
 const std::string& Tracer::text(Name name) {
   base::LockGuard lock(mutex_);
-  return texts_[name];  // which stays where it is
+  return texts_[name];  // whose address never changes
 }
 
 Tracer::TrackInfo Tracer::track(Track track) {
@@ -194,8 +194,8 @@ Tracer::Ring* Tracer::add_ring() {
 }
 
 void Tracer::drain(Sink& sink, bool last) {
-  // What led to a record noted until now was itself noted before now: rings are read afterwards, so
-  // it is found in them, and what is younger is left for the next time.
+  // The cause of a record from before `until` was itself recorded before it. The rings are read
+  // after `until`, so they contain that cause; later records stay for the next drain.
   const Nanoseconds until = last ? std::numeric_limits<Nanoseconds>::max() : now();
   read_clocks();
   std::vector<Ref<Ring>> rings;
@@ -213,7 +213,7 @@ void Tracer::drain(Sink& sink, bool last) {
   }
   rings.clear();
   {
-    // Rings of threads that have ended.
+    // Removes the rings of threads that have ended.
     base::LockGuard lock(mutex_);
     std::erase_if(rings_, [](const Ref<Ring>& ring) {
       return ring->unique() && ring->written.load(std::memory_order_relaxed) ==

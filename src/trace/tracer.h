@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tracer: takes notes of what happens, without getting into its way.
+// Tracer: records events with little disturbance of the program.
 //
 //     any thread ── Notes ──> its own ring of records ──┐
 //     any thread ── Notes ──> its own ring of records ──┼── drain() ──> Sink
 //                                full? dropped, counted ┘
 //
-// A thread writes to its own ring: no lock, no read-modify-write. Who is not traced has a null
-// Tracer pointer, and pays for looking at it. A tracer outlives all who were given it, and the
-// memory of their devices.
+// A thread writes to its own ring: no lock, no read-modify-write. An object that is not traced has
+// a null Tracer pointer, and pays only for testing it. A tracer outlives all objects that hold a
+// pointer to it, and the memory of their devices.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@
 
 namespace halyard::inline v0::trace {
 
-// Where the records go. Called by whoever drains.
+// Receives the records. The thread that drains calls it.
 class Sink {
  public:
-  // `thread`: the track of the thread that noted it. Batches come whole and in their order.
+  // `thread`: the track of the thread that recorded it. Batches arrive whole and in their order.
   virtual void take(Track thread, const Record& record) = 0;
-  // A drain is over; so many records more are lost.
+  // Ends a drain; `dropped` more records are lost.
   virtual void drained(std::uint64_t dropped) = 0;
 
  protected:
@@ -54,34 +54,35 @@ class Tracer {
   Nanoseconds now() noexcept { return clock_.now(); }
   std::uint64_t next_id() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
-  // This thread's ring, which its first note would make otherwise: for who is about to read a clock,
-  // so that the making is not in what is measured.
+  // Creates this thread's ring, which its first record would create otherwise. For threads that are
+  // about to read a clock, so that construction is not measured.
   void prepare_thread() noexcept { (void)ring(); }
 
-  // Equal texts have equal names. At most kMostNames; others are kNoName.
+  // Equal texts have equal names. At most kMostNames; further texts get kNoName.
   static constexpr std::size_t kMostNames = std::size_t{1} << 16;
   Name add_name(std::string_view text);
-  // A row of the picture. Its times are of `clock` until end_clock(), or of the tracer's if null.
+  // Adds a row of the trace. Its times are of `clock` until end_clock(); of the tracer's clock if
+  // null.
   Track add_track(std::string_view name, DeviceClock* clock = nullptr);
   void end_clock(const DeviceClock& clock);
 
-  // Hands over what was noted before this call, and in no other order than it happened in: where
-  // one record led to another, both come or the first. `last`: all there is. One thread at a time.
+  // Passes the records made before this call to `sink`. A record never arrives in an earlier drain
+  // than its cause. `last`: passes all records. One thread at a time.
   void drain(Sink& sink, bool last = false);
 
-  // Told when a ring is half full.
+  // Sets the receiver of a notification when a ring is half full.
   void set_notify(base::Notify* notify) noexcept { notify_ = notify; }
 
-  // For sinks.
+  // ---- For sinks.
   struct TrackInfo {
     std::string name;  // as add_name stores it
     bool is_thread = false;
     DeviceClock* clock = nullptr;
-    bool mapped = false;  // by `map`, since it has or had a clock
+    bool mapped = false;  // by `map`: it has or had a clock
     ClockPair first{};
     ClockMap map{};
   };
-  const std::string& text(Name name);  // as it stands in JSON between the quotes
+  const std::string& text(Name name);  // as in JSON between the quotes
   TrackInfo track(Track track);
   ClockMap clock_map(Track track);
 
@@ -100,19 +101,19 @@ class Tracer {
 
   Clock& clock_;
   const std::size_t ring_records_;
-  const std::uint64_t serial_;  // no other tracer has or had it
+  const std::uint64_t serial_;  // unique among all tracers of the process
   base::Notify* notify_ = nullptr;
   base::Atomic<std::uint64_t> next_id_{1};
   base::Atomic<std::uint64_t> dropped_{0};
 
-  base::Mutex mutex_;  // guards the rest
+  base::Mutex mutex_;  // guards the members below
   std::vector<Ref<Ring>> rings_;
   std::map<std::string, Name, std::less<>> names_;
   std::deque<std::string> texts_;  // [name]
   std::deque<TrackInfo> tracks_;   // [track - 1]
 };
 
-// A batch of records: all of them, or none if the thread's ring is full. Not nested.
+// A batch of records: records all of them, or none if the thread's ring is full. Not nested.
 class Notes {
  public:
   explicit Notes(Tracer& tracer) noexcept;
@@ -132,15 +133,15 @@ class Notes {
 
 inline void note(Tracer& tracer, const Record& record) noexcept { Notes(tracer).add(record); }
 
-// What a driver stamps of one submission, in its device's clock; beside the submission's operation,
-// and as long.
+// Stamps of a driver for one submission, in its device's clock. Lives as long as the submission's
+// operation.
 struct Stamps {
   Tracer* tracer = nullptr;
   Track track = 0;
   std::uint64_t id = 0;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  std::int64_t command_begin = 0;  // the driver's own
+  std::int64_t command_begin = 0;  // for the driver's own use
 };
 
 }  // namespace halyard::inline v0::trace

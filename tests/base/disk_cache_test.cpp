@@ -43,13 +43,13 @@ class DiskCacheTest : public ::testing::Test {
   DiskCache open(std::uint64_t max_bytes = 1 << 20) const {
     return DiskCache::open(folder_, max_bytes).value();
   }
-  // What is found, or "nothing".
+  // The entry's text, or "nothing".
   static std::string found(const DiskCache& cache, const ContentHash& key = kKey) {
     const DiskCache::Entry entry = cache.find(key);
     return entry ? std::string(text_of(entry.bytes())) : "nothing";
   }
   std::string entry_path() const { return folder_ + "/" + kKeyName; }
-  // Replaces the entry's file, as only its owner could.
+  // Replaces the entry's file, which only its owner can do.
   void overwrite(std::string_view bytes) const {
     directory_.write(std::string("cache/") + kKeyName, bytes);
   }
@@ -68,7 +68,7 @@ class DiskCacheTest : public ::testing::Test {
   std::string folder_ = directory_.path("cache");
 };
 
-TEST(ContentHash, SeesEveryByteAndWhereEachPartEnds) {
+TEST(ContentHash, DependsOnEveryByteAndOnTheEndOfEachPart) {
   EXPECT_EQ(content_hash({"ab", "c"}), content_hash({"ab", "c"}));
   EXPECT_NE(content_hash({"ab", "c"}), content_hash({"a", "bc"}));
   EXPECT_NE(content_hash({"abc"}), content_hash({"abc", ""}));
@@ -153,7 +153,7 @@ TEST_F(DiskCacheTest, ALinkOrAPipeInPlaceOfAnEntryIsNotThere) {
 
 // ---- Many writers ----------------------------------------------------------------------------
 
-// Puts and finds the same few keys. Whether all that was found was what had been put.
+// Puts and finds the same few keys. True if every found entry is one that was put.
 bool write_and_read(const DiskCache& cache, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const ContentHash key{0, static_cast<std::uint64_t>(i % 4)};
@@ -204,18 +204,18 @@ TEST_F(DiskCacheTest, TheLeastRecentlyUsedEntriesMakeRoom) {
     paths[i] = folder_ + "/" + std::string(31, '0') + std::to_string(i);
     age(paths[i], std::chrono::seconds(100 - i));
   }
-  EXPECT_EQ(found(cache, {0, 1}), value);  // now the youngest
+  EXPECT_EQ(found(cache, {0, 1}), value);  // now the most recently used
   check(cache.put({0, 4}, bytes_of(value)));
   EXPECT_EQ(found(cache, {0, 2}), "nothing");
   EXPECT_EQ(found(cache, {0, 1}), value);
   EXPECT_EQ(found(cache, {0, 3}), value);
   EXPECT_EQ(found(cache, {0, 4}), value);
-  // A large one takes the room of several; it stays itself.
+  // A large entry evicts several, and stays itself.
   check(cache.put({0, 5}, bytes_of(std::string(2500, 'y'))));
   EXPECT_EQ(files(), std::vector<std::string>{std::string(31, '0') + "5"});
 }
 
-TEST_F(DiskCacheTest, WhatIsLargerThanAllRoomIsNotStored) {
+TEST_F(DiskCacheTest, AnEntryLargerThanTheLimitIsNotStored) {
   const DiskCache cache = open(kHeaderSize + 4);
   check(cache.put(kKey, bytes_of("code")));
   const Status status = cache.put({1, 1}, bytes_of("codes"));
@@ -239,7 +239,7 @@ TEST_F(DiskCacheTest, FilesOfDeadWritersGoAndThoseOfOthersStay) {
                                                        "letter", kKeyName));
 }
 
-// ---- A file system that does not play along --------------------------------------------------
+// ---- Failures of the file system -------------------------------------------------------------
 
 TEST_F(DiskCacheTest, AFullDiskStoresNothingAndLeavesNothing) {
   const DiskCache cache = open();
@@ -248,7 +248,7 @@ TEST_F(DiskCacheTest, AFullDiskStoresNothingAndLeavesNothing) {
   ::getrlimit(RLIMIT_FSIZE, &before);
   struct rlimit limit = before;
   limit.rlim_cur = 4096;
-  auto* const handler = ::signal(SIGXFSZ, SIG_DFL);  // which ends the process
+  auto* const handler = ::signal(SIGXFSZ, SIG_DFL);  // ends the process
   ::setrlimit(RLIMIT_FSIZE, &limit);
   const Status status = cache.put(kKey, bytes_of(std::string(10'000, 'n')));
   ::setrlimit(RLIMIT_FSIZE, &before);
@@ -269,7 +269,7 @@ TEST_F(DiskCacheTest, AReadOnlyFolderIsReadAndStoresNothing) {
   check(cache.put(kKey, bytes_of("code")));
   ::chmod(folder_.c_str(), 0500);
   EXPECT_EQ(found(open()), "code");
-  const uid_t self = ::setfsuid(65534);  // root may write everywhere: be somebody else
+  const uid_t self = ::setfsuid(65534);  // root may write anywhere: use another user
   if (self != 0) ::setfsuid(self);
   const Status status = cache.put({1, 1}, bytes_of("more"));
   ::setfsuid(self);
@@ -327,7 +327,7 @@ TEST_F(DiskCacheTest, AFolderThatWasReplacedIsNotWrittenTo) {
   EXPECT_EQ(found(cache), "code");
 }
 
-TEST(DefaultCacheFolder, IsTheMostParticularOneThatIsSet) {
+TEST(DefaultCacheFolder, IsTheMostSpecificOneThatIsSet) {
   const std::map<std::string, const char*> before = {
       {"HALYARD_CACHE_DIR", std::getenv("HALYARD_CACHE_DIR")},
       {"XDG_CACHE_HOME", std::getenv("XDG_CACHE_HOME")},

@@ -9,7 +9,7 @@
 
 namespace halyard::testing {
 
-// While one lives, and `on`, the native calls of one site fail; and it counts who goes to sleep.
+// While it exists, and `on` is true, the native calls of one site fail. Also counts the sleeps.
 class FailingCalls final : public base::CallObserver {
  public:
   explicit FailingCalls(std::string_view site = {}) : site_(site) { base::observe_calls(this); }

@@ -24,14 +24,14 @@ HALYARD_CALL_SITE(kNegative, "test.negative", EPERM, Failing::kNegative);
 HALYARD_CALL_SITE(kMapped, "test.mapped", ENOMEM, Failing::kMapped);
 HALYARD_CALL_SITE(kNever, "test.never", 0, Failing::kErrno, "a test");
 
-TEST(NativeCall, AnswersWhatTheCallAnswers) {
+TEST(NativeCall, ReturnsTheResultOfTheCall) {
   EXPECT_EQ(native_call(kErrno, [] { return 7; }), 7);
   int made = 0;
   native_call(kNever, [&] { ++made; });
   EXPECT_EQ(made, 1);
 }
 
-TEST(NativeCall, ThatFailsIsNotMadeAndAnswersAsItsKindDoes) {
+TEST(NativeCall, ThatFailsIsNotMadeAndReturnsTheErrorOfItsKind) {
   const auto never = [](auto answer) {
     return [answer] {
       ADD_FAILURE() << "it is made";
@@ -75,8 +75,8 @@ TEST(NativeCall, SitesHaveNamesOfTheirOwnAndAnErrorOrAReason) {
   EXPECT_TRUE(names.contains("file.open"));
 }
 
-// Where the kernel lets nobody sleep, time passes all the same.
-TEST(Futex, WaitsNoLongerThanItsDeadlineWhateverTheKernelAnswers) {
+// Even if the kernel never lets a thread sleep, the deadline passes.
+TEST(Futex, WaitsNoLongerThanItsDeadlineIfTheKernelRefusesToSleep) {
   const FailingCalls failing("futex.wait");
   const Atomic<std::uint32_t> word{0};
   const Nanoseconds soon = Clock::steady().now() + 1'000'000;

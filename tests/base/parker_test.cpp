@@ -63,7 +63,7 @@ TEST(ParkerPool, LendsAParkerToOneAtATime) {
   }
 }
 
-TEST(ParkerPool, LendsOutAgainWhatItWasGivenBack) {
+TEST(ParkerPool, ReusesAReleasedParker) {
   Parker& one = ParkerPool::acquire();
   ParkerPool::release(one);
   Parker& again = ParkerPool::acquire();

@@ -37,7 +37,7 @@ TEST(Treap, DrainsInOrderWhateverTheInsertionOrder) {
 }
 
 // A random tree of n nodes has a mean depth of about 2 ln n (Seidel and Aragon, "Randomized search
-// trees", 1996): 17 of 10,000. What an insertion or an erasure costs, besides the ends, is that.
+// trees", 1996): 17 for 10,000. That is the cost of an insertion or erasure, except at the ends.
 TEST(Treap, HasTheDepthOfARandomTreeWhateverTheOrderAndThePatternOfTheKeys) {
   constexpr std::uint64_t kCount = 10'000;
   for (const std::uint64_t stride : {std::uint64_t{1}, std::uint64_t{1} << 20,
@@ -73,8 +73,8 @@ TEST(Treap, EqualKeysLeaveInInsertionOrder) {
     node.key = 7;
     treap.insert(node);
   }
-  treap.erase(nodes[0]);  // the one that stands in the tree
-  treap.erase(nodes[2]);  // one from the middle of the ring
+  treap.erase(nodes[0]);  // the node that is in the tree
+  treap.erase(nodes[2]);  // a node from the middle of the ring
   EXPECT_EQ(treap.lower_bound(5), &nodes[1]);
   treap.erase(nodes[1]);
   EXPECT_EQ(treap.min(), &nodes[3]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Fails every native call, and every allocation, of a program that makes them all: once, from the
-// n-th on, and with all of its area. Each time everything ends, nothing is left over, what depends
-// on the call says so, and all else is done.
+// n-th on, and with all of its area. Each time all work ends, nothing is left over, dependent work
+// reports the failure, and all other work succeeds.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -34,15 +34,15 @@ using namespace std::chrono_literals;
 using base::CallSite;
 using Reach = Fault::Reach;
 
-// ThreadSanitizer is an order of magnitude slower, and looks for races: there each call fails in
-// the two ways that stir up most.
+// ThreadSanitizer is an order of magnitude slower, and detects races: there each call fails only in
+// the two ways with the most concurrency.
 constexpr bool kEachWay = !HALYARD_TSAN;
 
-// What becomes of a call that fails.
+// The expected result of a failing call.
 struct Outcome {
   std::string_view site;
-  bool told;  // the caller is told, at least of some such calls; else Halyard does without it
-  std::string_view why;  // what stands in its message; what is done instead
+  bool reported;         // an error reports at least some such calls; else Halyard does without
+  std::string_view why;  // part of the message; what happens instead
   StatusCode code = StatusCode::kOk;
 };
 constexpr auto kExhausted = StatusCode::kResourceExhausted;
@@ -57,7 +57,7 @@ constexpr Outcome kOutcomes[] = {
     {"cache.open_folder", true, "open", kExhausted},
     {"cache.publish", true, "rename", kUnavailable},
     {"cache.random", true, "getrandom", kUnavailable},
-    {"cache.remove", false, "the file stays until somebody makes room again"},
+    {"cache.remove", false, "the file stays until the next eviction"},
     {"cache.stat_entry", false, "the entry is not counted"},
     {"cache.stat_folder", true, "stat", kUnavailable},
     {"cache.touch", false, "the entry keeps its age"},
@@ -73,7 +73,7 @@ constexpr Outcome kOutcomes[] = {
     {"folder.list", false, "no room is made; no NUMA nodes are seen"},
     {"folder.next", false, "no room is made; no NUMA nodes are seen"},
     {"folder.open", false, "no room is made; no NUMA nodes are seen"},
-    {"futex.wait", false, "who would sleep looks again"},
+    {"futex.wait", false, "the thread polls instead"},
     {"image.create", true, "memfd_create", kExhausted},
     {"image.entry", true, "has no entry", kDataLoss},
     {"image.link", true, "cannot be loaded", kDataLoss},
@@ -107,7 +107,7 @@ const Outcome* outcome_of(const CallSite& site) {
   return at == std::end(kOutcomes) ? nullptr : at;
 }
 
-// Ends the program, and says when, where a workload does not come to its end.
+// Ends the program with a message if a workload hangs.
 class Watchdog {
  public:
   ~Watchdog() {
@@ -163,12 +163,12 @@ class CallSites : public ::testing::Test {
       commands_[i] = recorder.finish().value();
     }
     for (int i = 0; i < 4; ++i) ASSERT_EQ(bystand(), "");
-    run({}, true);  // what is made once for the process
+    run({}, true);  // objects that the process creates once
     descriptors_ = entries_of("/proc/self/fd");
     threads_ = entries_of("/proc/self/task");
   }
 
-  // A device that was there before has nothing to do with what fails.
+  // Uses an older device, which is independent of the failing calls.
   std::string bystand() {
     const std::uint64_t value = ++value_;
     Status status = bystander_.queue().execute(commands_[value % 2], {.signal = {{done_, value}}});
@@ -191,16 +191,16 @@ class CallSites : public ::testing::Test {
     return faults_.mappings() == 0 ? "" : "mapped memory";
   }
 
-  // Whether `status` is what comes of the calls that failed.
+  // Returns a problem if `status` does not match the failed calls; else empty.
   static std::string judge(const Status& status, const std::vector<const CallSite*>& failed,
                            bool allocation) {
     if (status.ok()) return "";
     if (allocation && status.code() == kExhausted) return "";
     for (const CallSite* site : failed) {
       const Outcome& outcome = *outcome_of(*site);
-      if (outcome.told && status.code() == outcome.code &&
+      if (outcome.reported && status.code() == outcome.code &&
           status.message().find(outcome.why) != std::string_view::npos) {
-        told_.insert(site->name);
+        reported_.insert(site->name);
         return "";
       }
     }
@@ -224,9 +224,9 @@ class CallSites : public ::testing::Test {
     watchdog_.watch("");
   }
 
-  static inline std::set<std::string_view> told_;
+  static inline std::set<std::string_view> reported_;
 
-  Faults faults_;  // until no thread is left to ask it
+  Faults faults_;  // until no thread uses it
   Workplace workplace_;
   hal::DriverRegistry registry_;
   hal::Device bystander_ = [this] {
@@ -250,7 +250,7 @@ TEST_F(CallSites, EachMayFail) {
   std::size_t reached = 0, cannot_fail = 0, expected = 0;
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const CallSite& site = *sites[i];
-    if (!uring && site.area() == "uring") continue;  // this kernel has none for us
+    if (!uring && site.area() == "uring") continue;  // this kernel has no io_uring for us
     ++expected;
     EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
     if (calls[i] == 0) continue;
@@ -269,7 +269,7 @@ TEST_F(CallSites, EachMayFail) {
         run({.site = &site, .call = middle});
         run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
       }
-      EXPECT_EQ(told_.contains(site.name), outcome_of(site)->told) << site.name;
+      EXPECT_EQ(reported_.contains(site.name), outcome_of(site)->reported) << site.name;
     }
     ++reached;
     if (HasFailure()) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// operator new(std::nothrow) of this program: what it does not fail is left to the throwing one, so
+// operator new(std::nothrow) of this program. Calls that it does not fail use the throwing one, so
 // that every operator delete fits.
 #include <new>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// `caller` tells the places in the code apart.
+// `caller` identifies the place in the code.
 bool fails(const void* caller) noexcept {
   auto* const faults = halyard::testing::Faults::current();
   return faults != nullptr && faults->allocation_fails(caller);

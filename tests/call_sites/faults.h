@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Faults: the observer of native calls, and of operator new(std::nothrow), that counts them, holds
-// them up and has those fail that a Fault names.
+// Faults: an observer of native calls, and of operator new(std::nothrow). It counts them, delays
+// them, and makes those of a Fault fail.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct Fault {
   const void* caller = nullptr;          // of operator new(std::nothrow)
   std::uint64_t call = 1;                // its n-th
   Reach reach = Reach::kOnce;            // kSticky: then all calls of the site's area fail
-  bool slow = false;                     // every call is held up a little
+  bool slow = false;                     // delays every call a little
 
   std::string to_string() const;
 };
@@ -34,18 +34,18 @@ class Faults final : public base::CallObserver {
   void plan(const Fault& fault) noexcept;
   // Calls of a site since plan().
   std::uint64_t calls(std::size_t site) const noexcept { return calls_[site].load(); }
-  // Those that were failed since this was asked last.
+  // The sites that failed since the previous call.
   std::vector<const base::CallSite*> take_failed();
   bool take_failed_allocation() noexcept { return allocation_failed_.exchange(false); }
-  // Mappings that were made and not given back.
+  // Mappings that were created and not released.
   std::int64_t mappings() const noexcept { return mappings_.load(); }
 
   int before(const base::CallSite& site) noexcept override;
   bool allocation_fails(const void* caller) noexcept;
-  // Who has allocated since the callers were asked for last, each once.
+  // The places that have allocated since the previous call, each once.
   std::vector<const void*> take_callers();
 
-  // The one that lives, or null.
+  // The current object, or null.
   static Faults* current() noexcept { return current_.load(std::memory_order_acquire); }
 
  private:
@@ -55,7 +55,7 @@ class Faults final : public base::CallObserver {
   bool hit(const Fault& fault, std::uint64_t call) noexcept;
 
   static constinit std::atomic<Faults*> current_;
-  std::deque<Fault> faults_;  // those of before, too: a thread may still look at one
+  std::deque<Fault> faults_;  // with earlier ones, which a thread may still read
   std::atomic<const Fault*> fault_{nullptr};
   std::atomic<bool> stuck_{false};
   std::atomic<std::uint64_t> calls_[kMaxSites]{};

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the system, the C library's allocator, the dynamic linker, threads: what can fail or block.
+// Calls that can fail or block: of the system, the C library's allocator, the dynamic linker,
+// threads.
 constexpr std::string_view kCalls[] = {
     "CPU_ALLOC",
     "aligned_alloc",
@@ -82,10 +83,10 @@ constexpr std::string_view kCalls[] = {
     "waitpid",
     "writev",
 };
-// Unqualified these are functions of our own, unless they get a descriptor.
+// Unqualified these are functions of Halyard, unless their argument is a descriptor.
 constexpr std::string_view kCommon[] = {"close",  "mkdir", "open",   "poll", "read",
                                         "rename", "stat",  "unlink", "write"};
-// What makes native calls that nobody sees.
+// Types that make native calls invisibly.
 constexpr std::string_view kHidden[] = {"condition_variable",
                                         "directory_iterator",
                                         "filesystem",
@@ -112,7 +113,7 @@ constexpr Exception kExceptions[] = {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// As long as before, without what is in comments and literals.
+// The text with comments and literals blanked, at the same length.
 std::string code_of(std::string text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char first = text[at];
@@ -197,7 +198,7 @@ TEST(CallSeam, HasEveryNativeCallOfTheLibrary) {
   std::size_t files = 0, sites = 0;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     const std::string name = fs::relative(entry.path(), root).string();
-    // Programs' parts, and what stands in for the system.
+    // Parts of programs, and replacements of the system.
     if (name.starts_with("sim/") || name.starts_with("compiler/") ||
         name.starts_with("conformance/")) {
       continue;

@@ -32,7 +32,7 @@ namespace {
 using namespace std::chrono_literals;
 using hal::MemoryType;
 
-constexpr auto kPatience = 20s;  // what takes longer hangs
+constexpr auto kPatience = 20s;  // a longer wait hangs
 constexpr std::uint32_t kPattern = 0x5aa5'0ff0;
 
 constexpr std::string_view kKernels = R"(
@@ -60,7 +60,7 @@ hal::BufferInfo host_visible(std::uint64_t size) {
   return {.size = size, .memory = MemoryType::kHostVisible};
 }
 
-// Whole slabs, staging, transfers, pools and further queues of a device.
+// Uses whole slabs, staging, transfers, pools and further queues of a device.
 Status use_memory(std::string_view uri) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -102,7 +102,7 @@ Status use_memory(std::string_view uri) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Queue urgent,
                            device.create_queue({.priority = hal::QueuePriority::kHigh}));
   std::vector<hal::Semaphore> many;
-  for (int i = 0; i < 8; ++i) {  // more than a submission, or a wait, has room for by itself
+  for (int i = 0; i < 8; ++i) {  // more than a submission or a wait has inline space for
     HALYARD_ASSIGN_OR_RETURN(many.emplace_back(), device.create_semaphore());
   }
   std::vector<hal::Point> points;
@@ -115,7 +115,7 @@ Status use_memory(std::string_view uri) {
   return urgent.wait_idle(kPatience);
 }
 
-// The user's own memory, which is given back once, or was not taken.
+// Imports the user's own memory, which is released once, or was refused.
 Status lend_memory(std::string_view uri) {
   alignas(hal::Device::kImportAlignment) std::byte bytes[64]{};
   bool taken = false;
@@ -158,7 +158,7 @@ Status run_kernel(const Workplace& workplace, std::string_view uri) {
 }
 
 // Threads of the runtime: host calls of both kinds, callbacks, more released work than one caller
-// issues, and a thread that sleeps until another signals.
+// issues, and a thread that sleeps until another one signals.
 Status use_threads(const Workplace&, bool) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -190,8 +190,8 @@ Status use_threads(const Workplace&, bool) {
   return calls == 3 ? Status() : wrong("a host call was lost");
 }
 
-// A file is written from one buffer and read into another. What does not depend on it is done
-// whatever happens, and what does fails with the same cause.
+// Writes a file from one buffer and reads it into another. Independent work succeeds in every case;
+// dependent work fails with the same cause.
 Status move_files(const Workplace& workplace, std::unique_ptr<hal::FileBackend> backend) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -232,13 +232,13 @@ Status move_files(const Workplace& workplace, std::unique_ptr<hal::FileBackend> 
   return holds(target, kPattern);
 }
 
-// A wait in the kernel that is ended from outside, as a transfer does that comes meanwhile.
+// A wait in the kernel that another thread interrupts, as a new transfer does.
 Status interrupt_transfers(const Workplace& workplace, bool) {
   const std::unique_ptr<hal::FileBackend> backend = hal::make_uring_backend();
   if (backend == nullptr) return {};
   const base::Descriptor file(::open(workplace.kernels.c_str(), O_RDONLY));
   backend->interrupt();
-  for (int i = 0; i < 2; ++i) {  // the second finds the notice of the interruption
+  for (int i = 0; i < 2; ++i) {  // the second wait finds the pending interruption
     std::byte bytes[16];
     hal::FileRequest request{
         .descriptor = file.get(), .data = bytes, .offset = 0, .length = sizeof bytes};
@@ -259,7 +259,7 @@ Status place_memory(const Workplace&, bool whole) {
   const cpu::Topology topology = cpu::Topology::here();
   const unsigned node = topology.nodes.empty() ? 0 : topology.nodes[0].number;
   const Status bound = cpu::allocate(1u << 16, 64, MemoryType::kDeviceLocal, node).status();
-  // A system may forbid it.
+  // The system may forbid it.
   return whole && bound.code() == StatusCode::kUnimplemented ? Status() : bound;
 }
 
@@ -309,7 +309,7 @@ Status build_errors(const Workplace&, bool) {
   return status.code() == StatusCode::kInvalidArgument ? Status() : status;
 }
 
-// What recordings are made of, and views of memory that others share.
+// Objects of recordings, and views of shared memory.
 Status record(const Workplace& workplace, bool) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Workload: a program that makes every native call there is, in sections that have nothing in
-// common: each opens a runtime of its own, uses a part of Halyard, looks at the results, and closes
-// it again. So a call that fails in one section is no reason for another to fail.
+// Workload: a program that makes every native call, in independent sections. Each section opens its
+// own runtime, uses a part of Halyard, checks the results, and closes the runtime. So a call that
+// fails in one section does not make another fail.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace halyard::testing {
 
-// Folders and files of the workload, removed with it.
+// Folders and files of the workload, removed with the object.
 struct Workplace {
   Workplace();
   ~Workplace();
@@ -26,8 +26,8 @@ struct Workplace {
 
 struct Section {
   std::string_view name;
-  // Ok, or the first error that the section was told. `whole`: nothing is to fail in it, so that
-  // what is best effort must have worked, too.
+  // Returns the first error of the section. `whole`: no call fails, so best-effort work must
+  // succeed too.
   Status (*run)(const Workplace& workplace, bool whole);
 };
 

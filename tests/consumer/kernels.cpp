@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program outside Halyard that computes with the kernels that are installed, and says nowhere
-// where they are.
+// An external program that computes with the installed kernels, without naming their folder.
 #include <halyard/async.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A small program outside Halyard: C++20, with or without exceptions. It fills a buffer behind a
-// semaphore, copies it, and reads the copy back.
+// A small external program: C++20, with or without exceptions. It fills a buffer after a semaphore,
+// copies it, and reads the copy back.
 #include <halyard/halyard.h>
 
 #include <chrono>

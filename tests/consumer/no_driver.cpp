@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The same outside program where Halyard was built without a driver: opening a device is an error
-// that says so.
+// An external program for a Halyard that was built without a driver: opening a device must be an
+// error that says so.
 #include <halyard/halyard.h>
 
 #include <cstdio>

@@ -16,7 +16,7 @@
 namespace {
 constinit std::atomic<std::uint64_t> count{0};
 
-// Of this thread: how many are left until one fails, and whether those behind it do.
+// For this thread: the number of allocations until one fails, and whether later ones do too.
 struct Plan {
   std::uint64_t left = 0;  // 0: none fails, or it has failed
   bool later = false;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Heap allocations of the whole program, and failures of one thread's: allocations.cpp replaces
-// malloc.
+// Counts heap allocations of the whole program, and makes one thread's fail: allocations.cpp
+// replaces malloc.
 #pragma once
 
 #include <cstdint>
 
 namespace halyard::counts {
 
-// False where a sanitizer has replaced malloc: then nothing is counted.
+// False if a sanitizer has replaced malloc: then nothing is counted.
 bool counts_allocations() noexcept;
 std::uint64_t allocations() noexcept;
 
-// While it lives, the n-th allocation of this thread fails, counted from 1, and those behind it too
-// if `later` do. One at a time.
+// While it exists, the n-th allocation of this thread fails, counted from 1, and all later ones too
+// if `later`. One at a time.
 class FailingAllocation {
  public:
   explicit FailingAllocation(std::uint64_t n, bool later = false) noexcept;

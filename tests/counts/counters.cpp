@@ -60,7 +60,7 @@ namespace {
 Steps counted;
 struct sigaction previous;
 
-// The instruction about to run: prefixes, then the opcode.
+// Classifies the next instruction: prefixes, then the opcode.
 void classify(const unsigned char* code) noexcept {
   bool locked = false, wide = false;
   for (;; ++code) {
@@ -103,8 +103,8 @@ void on_trap(int, siginfo_t*, void* context) noexcept {
 
 }  // namespace
 
-// The trap flag of the processor: a SIGTRAP after each instruction, none inside its handler. The
-// stack pointer moves past the red zone first.
+// Sets the trap flag of the processor: a SIGTRAP after each instruction, none inside its handler.
+// First moves the stack pointer past the red zone.
 void detail::start_stepping() noexcept {
   counted = {};
   struct sigaction action{};

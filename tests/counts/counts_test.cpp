@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a submission costs through the public interface of a cpu device, by count: allocations,
-// system calls, locks, read-modify-writes. Times vary from machine to machine; these do not.
+// Counts of a submission through the public interface of a cpu device: allocations, system calls,
+// locks, read-modify-writes. Times vary between machines; these counts do not.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -31,8 +31,8 @@ constexpr int kBurst = 64;
 
 class Counts : public testing::Test {
  protected:
-  // Runs `body` until one run makes no system call: what the rest of the machine does to our
-  // threads can add calls, never take them away. The least number there was.
+  // Runs `body` until one run makes no system call, and returns the smallest number. Other load on
+  // the machine can only add calls.
   static std::uint64_t least_system_calls(const std::function<void()>& body) {
     std::uint64_t least = ~std::uint64_t{0};
     for (int i = 0; i < 300 && least != 0; ++i) {
@@ -43,7 +43,7 @@ class Counts : public testing::Test {
     return least;
   }
 
-  // The least that one call of `body` takes on this thread.
+  // The smallest counts of one call of `body` on this thread.
   static Steps least_steps(const std::function<void()>& body) {
     Steps least = count_steps(body);
     for (int i = 0; i < 10; ++i) {
@@ -63,7 +63,7 @@ class Counts : public testing::Test {
                 static_cast<unsigned long long>(steps.locks));
   }
 
-  // `submit` signals `done` with the value it is given.
+  // `submit` signals `done` with the given value.
   void expect_no_allocation(const std::function<Status(const hal::SubmitInfo&)>& submit) {
     if (!counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
     const auto run = [&](int times) {
@@ -73,8 +73,8 @@ class Counts : public testing::Test {
       }
       return true;
     };
-    // Pools grow up to what was ever in flight at once, and threads of the runtime start late: so
-    // the first round without an allocation is what is asked for, soon.
+    // Pools grow to the maximum ever in flight, and threads of the runtime start late: the test
+    // requires that a round without an allocation comes soon.
     std::uint64_t least = ~std::uint64_t{0};
     for (int i = 0; i < 10 && least != 0; ++i) {
       const std::uint64_t before = allocations();
@@ -96,7 +96,7 @@ TEST_F(Counts, TheCountersCount) {
   if (counts_allocations()) {
     const std::uint64_t before = allocations();
     void* memory[] = {std::malloc(1), ::operator new(1), ::operator new(64, std::align_val_t(64))};
-    asm volatile("" : : "r"(memory) : "memory");  // or the compiler leaves them out
+    asm volatile("" : : "r"(memory) : "memory");  // keeps the compiler from removing them
     std::free(memory[0]);
     ::operator delete(memory[1]);
     ::operator delete(memory[2], std::align_val_t(64));
@@ -108,7 +108,7 @@ TEST_F(Counts, TheCountersCount) {
   if (can_step()) {
     std::atomic<std::uint32_t> word{0};
     std::uint32_t zero = 0;
-    (void)getppid();  // the first call is linked lazily
+    (void)getppid();  // links the function lazily on its first call
     const Steps steps = count_steps([&] {
       word.fetch_add(1);
       word.exchange(0);
@@ -168,12 +168,12 @@ TEST_F(Counts, HostCallAllocatesNothing) {
       [&](const hal::SubmitInfo& info) { return queue.host_call([&sum] { ++sum; }, info); });
 }
 
-// A worker with work is awake. It gets some 100 ms of it, and is seen to have begun.
+// A worker with work is awake. It gets some 100 ms of it, and the test sees it start.
 TEST_F(Counts, SubmissionToAnAwakeWorkerMakesNoSystemCall) {
   const hal::Buffer x = device.allocate({.size = 256 * 1024}).value();
   bool was_awake = false;
-  // The work doubles until it outlasts the burst: how much that takes differs a
-  // hundredfold between a plain build and one under a sanitizer.
+  // Doubles the work until it outlasts the burst: the time differs a hundredfold between a plain
+  // build and one with a sanitizer.
   for (int fills = 64; fills <= 8192 && !was_awake; fills *= 2) {
     hal::Recorder recorder(device);
     for (int i = 0; i < fills; ++i) recorder.fill(x, 1).barrier();
@@ -249,7 +249,7 @@ TEST_F(Counts, ParkingCostsTheSameWithFewAndWithManyParked) {
   const auto park_many = [&](int count) {
     for (int i = 0; i < count; ++i) park();
   };
-  park_many(5000);  // the memory for all of them
+  park_many(5000);  // allocates the memory for all of them
   check(gate.signal(next));
   check(done.wait(next, 20s));
   park_many(500);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled kernels through recordings and single dispatches.
+// Compiled kernels in recordings and single dispatches.
 #include "drivers/cpu/command_buffer.h"
 
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST_F(CpuCommandBuffer, LongChainRunsInOrderAcrossManyVisits) {
   EXPECT_EQ(value(counter), 20'000u);
 }
 
-// The second of its runs goes in order, to be timed: over many visits, with a job between.
+// The second of its runs is in order, to be timed: over many visits, with a job in between.
 TEST_F(CpuCommandBuffer, AGraphOfShortCommandsRunsAllOfThemHoweverItIsRun) {
   constexpr std::uint32_t kCounters = 20'000;
   const auto device = device_with(1);

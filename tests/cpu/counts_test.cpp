@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a submission may cost, by count: no allocation, and no system call while a worker is awake.
+// Counts of a submission: no allocation, and no system call while a worker is awake.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -74,7 +74,7 @@ TEST(CpuCounts, ArmAllocatesOnlyForANotifyItHasNotSeen) {
   EXPECT_EQ(allocations.load() - before, 0u);
 }
 
-// A worker that never returns from its kernel is as awake as one can be.
+// A worker that does not return from its kernel is awake.
 TEST(CpuCounts, IssueToAnAwakeWorkerMakesNoSystemCall) {
   auto device = device_with(1);
   auto& lane = lane_of(*device);
@@ -125,13 +125,13 @@ TEST(CpuCounts, HcqAllocatorAllocatesNothingForMemoryItHas) {
   EXPECT_EQ(allocations.load() - before, 0u);
 }
 
-// What the first wait that sleeps allocates is kept for all that follow.
+// The first wait that sleeps allocates objects that all later waits reuse.
 void sleep_once(const hcq::Device& device) {
   const hcq::Signal never = device.create_signal().value();
   ASSERT_EQ(never.wait(1, std::chrono::milliseconds(1)).code(), StatusCode::kDeadlineExceeded);
 }
 
-// A list of three commands, which grows twice.
+// The list has three commands and grows twice.
 TEST(CpuCounts, HcqCopyAllocatesOnlyItsCommands) {
   auto device = hcq::open_cpu(1).value();
   hcq::Allocator allocator = hcq::Allocator::create(*device, {.batch_count = 2}).value();
@@ -148,13 +148,12 @@ TEST(CpuCounts, HcqCopyAllocatesOnlyItsCommands) {
   EXPECT_LE(allocations.load() - before, 200u * 4);
 }
 
-// Whatever changes: addresses, sizes, signals.
+// Whatever changes between replays: addresses, sizes, signals.
 TEST(CpuCounts, HcqReplayAllocatesNothing) {
   auto first = hcq::open_cpu(1).value(), second = hcq::open_cpu(1).value();
-  const hcq::Program program =
-      hcq::cpu_program([](const hcq::Workgroup*, void* const*, const void*) {},
-                       {.name = "nothing", .buffer_count = 1})
-          .value();
+  const hcq::Program program = hcq::cpu_program([](const Workgroup*, void* const*, const void*) {},
+                                                {.name = "nothing", .buffer_count = 1})
+                                   .value();
   std::uint64_t x[2] = {}, y = 0;
   hcq::GraphRecorder recorder;
   const hcq::GraphBuffer input = recorder.add_input(8);

@@ -12,7 +12,7 @@
 
 namespace halyard::cpu {
 
-// A device whose lanes are stepped by help() alone.
+// A device whose lanes only help() steps.
 inline std::unique_ptr<Device> stepped_device() {
   hal::DeviceInfo info;
   info.workers = 0;
@@ -35,7 +35,7 @@ inline void help_all(timeline::NativeQueue& lane) {
   }
 }
 
-// Issues one operation, numbered `sequence`.
+// Issues one operation with this sequence number.
 inline timeline::IssueResult issue(timeline::NativeQueue& lane, hal::Operation& operation,
                                    std::uint64_t sequence, std::vector<timeline::Edge> waits = {},
                                    timeline::Doorbell doorbell = timeline::Doorbell::kRing) {

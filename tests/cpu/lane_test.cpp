@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The cpu lane against the contract of timeline::NativeQueue.
+// The cpu lane and the contract of timeline::NativeQueue.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -170,11 +170,11 @@ TEST(CpuLane, ArmNotifiesWhenTheSequenceIsReached) {
   EXPECT_EQ(notify.count, 0);
   help_all(lane);
   EXPECT_EQ(notify.count, 1);
-  ASSERT_TRUE(lane.arm(2, notify).ok());  // reached already: at once
+  ASSERT_TRUE(lane.arm(2, notify).ok());  // already reached: notifies at once
   EXPECT_EQ(notify.count, 2);
 }
 
-// One thread may wait for two values that one lane brings, whichever comes first.
+// One thread may wait for two values of one lane, in either order.
 TEST(CpuLane, OfTwoArmingsTheLowerIsNotifiedInTime) {
   auto device = stepped_device();
   auto& lane = lane_of(*device);
@@ -226,7 +226,7 @@ TEST(CpuLane, AbandonWaitsForTheWorkThatRuns) {
   EXPECT_EQ(lane.poll().sequence, reached);
 }
 
-TEST(CpuLane, SilentIssueIsRungForByArm) {
+TEST(CpuLane, ArmRingsTheDoorbellOfASilentIssue) {
   auto device = device_with(1);
   auto& lane = lane_of(*device);
   hal::Operation barrier;
@@ -240,7 +240,7 @@ TEST(CpuLane, SilentIssueIsRungForByArm) {
   }
 }
 
-TEST(CpuLane, HelperThatLeavesHandsOnWhatWasRungForMeanwhile) {
+TEST(CpuLane, HelperThatLeavesWakesAWorkerForTheRestOfItsPackets) {
   auto device = device_with(1);
   auto& lane = lane_of(*device);
   const Ref<hal::Memory> memory = allocate(*device, 8u << 20);
@@ -248,7 +248,7 @@ TEST(CpuLane, HelperThatLeavesHandsOnWhatWasRungForMeanwhile) {
   large.kind = hal::OperationKind::kCommand;
   large.command = fill(whole(memory), 7);
   ASSERT_EQ(issue(lane, large, 1, {}, timeline::Doorbell::kDefer).count, 1u);
-  lane.help(1);  // one chunk: the lane is attended to, so the next doorbell wakes nobody
+  lane.help(1);  // one chunk: the lane is attended, so the next doorbell wakes no worker
   ASSERT_EQ(issue(lane, barrier, 2).count, 1u);
   lane.help(1);
   while (lane.poll().sequence < 2) std::this_thread::yield();
@@ -272,7 +272,7 @@ TEST(CpuLane, WorkersRunLanesWithEdgesBothWays) {
   }
 }
 
-// A notification that came late or never would hang this; one thread issues, one retires and waits.
+// A late or lost notification would hang this test; one thread issues, one retires and waits.
 TEST(CpuLane, NoArmedSequenceIsMissedUnderConcurrency) {
   auto device = device_with(2);
   auto& lane = lane_of(*device);
@@ -295,13 +295,13 @@ TEST(CpuLane, NoArmedSequenceIsMissedUnderConcurrency) {
     ASSERT_TRUE(lane.arm(want, parker).ok());
     if (want % 3 == 0) lane.help(want);
     if (lane.poll().sequence < want) parker.park(epoch, Deadline::kForeverTime);
-    // The next to be waited for is one that the issuer may issue, so it follows from this.
+    // The issuer stays ahead of `retired`, so the next awaited value follows from it.
     retired.store(lane.poll().sequence);
   }
   issuer.join();
 }
 
-TEST(CpuLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
+TEST(CpuLane, DoesNotMeasureTheSetUpOfAThreadsFirstRecord) {
   trace::testing::TickingClock clock;
   trace::Tracer tracer(clock);
   clock.tracer = &tracer;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kEvents = 3;
 
-// A recording of commands that are known by their numbers.
+// A recording whose commands are identified by number.
 class Recorded {
  public:
   std::uint32_t work(std::vector<std::uint32_t> after = {}, std::uint32_t pieces = 1) {
@@ -33,11 +33,11 @@ class Recorded {
         .value();
   }
 
-  // follows[b][a]: command b runs after command a. From the definitions of barrier, event and edge.
+  // follows[b][a]: command b runs after command a, by the definitions of barrier, event and edge.
   std::vector<std::vector<bool>> definition() const {
     const std::size_t size = commands_.size();
     std::vector<std::vector<bool>> follows(size, std::vector<bool>(size));
-    std::vector<bool> base(size);  // what all further commands follow
+    std::vector<bool> base(size);  // all later commands follow these
     std::vector<bool> marks[kEvents];
     std::size_t edge = 0;
     for (std::size_t i = 0; i < size; ++i) {
@@ -73,7 +73,7 @@ class Recorded {
     return follows;
   }
 
-  // The same from a plan: whether a way of edges leads from the last task of a to the first of b.
+  // The same from a plan: true if a path of edges leads from the last task of a to the first of b.
   std::vector<std::vector<bool>> of_plan(const TaskPlan& plan) const {
     const std::size_t tasks = plan.tasks.size();
     std::vector<std::vector<bool>> reached(tasks, std::vector<bool>(tasks));  // [task][from]
@@ -90,7 +90,8 @@ class Recorded {
         }
       }
     }
-    // Commands have their tasks in their order; in pieces: no work, the pieces, no work.
+    // Commands have their tasks in order; a divided command is an empty task, its pieces, an empty
+    // task.
     std::vector<std::pair<std::size_t, std::size_t>> ends(commands_.size());
     std::size_t task = 0;
     for (std::size_t i = 0; i < commands_.size(); ++i) {

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A machine's /sys/devices/system, for as long as the test runs.
+// A machine's /sys/devices/system, for the duration of the test.
 class Machine {
  public:
   Machine() { fs::create_directories(folder_); }
@@ -28,7 +28,7 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
   ~Machine() { fs::remove_all(folder_); }
 
-  // Two nodes with two cores of two processors each; siblings are four apart, as Linux likes it.
+  // Two nodes with two cores of two processors each; siblings differ by four, as usual on Linux.
   static void make_large(const Machine& machine) {
     for (unsigned i = 0; i < 8; ++i) {
       machine.write("cpu/cpu" + std::to_string(i) + "/topology/thread_siblings_list",
@@ -36,7 +36,7 @@ class Machine {
     }
     machine.write("node/node0/cpulist", "0-1,4-5");
     machine.write("node/node1/cpulist", "2-3,6-7");
-    machine.write("node/node2/cpulist", "");  // memory alone
+    machine.write("node/node2/cpulist", "");  // memory only
     machine.write("node/possible", "0-2");
   }
   void write(const std::string& path, const std::string& text) const {
@@ -71,7 +71,7 @@ TEST(Topology, KnowsNoProcessorThatIsNotAllowed) {
   EXPECT_EQ(topology.nodes[0].processors, (Processors{1, 4, 5}));
 }
 
-TEST(Topology, ProcessorsOfWhichNothingIsToldAreCores) {
+TEST(Topology, ProcessorsWithoutDataAreCores) {
   const Machine machine;
   machine.write("cpu/cpu1/topology/thread_siblings_list", "no list");
   const Topology topology = machine.read({0, 1});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The guides for who writes a driver or a backend say what the tree says: their code is in the
-// files that they name, and the files and cases that they name are there. What names no file is
-// compiled (CMakeLists.txt).
+// The guides for authors of drivers and backends agree with the repository: their code is in the
+// files that they name, and these files and cases exist. CMakeLists.txt compiles code that names no
+// file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ const std::string kRoot = HALYARD_SOURCE_DIR "/";
 
 struct Guide {
   const char* name;
-  bool compiled;              // its code that is of no file
-  std::size_t blocks, links;  // at least
+  bool compiled;              // code that names no file is compiled
+  std::size_t blocks, links;  // minimum numbers
   friend void PrintTo(const Guide& guide, std::ostream* to) { *to << guide.name; }
 };
 constexpr Guide kGuides[] = {{"add-a-driver", false, 10, 10}, {"hcq", true, 4, 3}};
@@ -40,13 +40,13 @@ INSTANTIATE_TEST_SUITE_P(Of, Guides, ::testing::ValuesIn(kGuides), [](const auto
   return test.index == 0 ? "Drivers" : "HardwareQueues";
 });
 
-// "```cpp src/hal/driver.h" begins lines that stand in that file in this order; "..." is a gap.
+// "```cpp src/hal/driver.h" starts lines that occur in that file in this order; "..." is a gap.
 TEST_P(Guides, QuoteOnlyWhatIsInTheTree) {
   std::size_t blocks = 0;
   std::vector<std::string> source;
   std::vector<std::string>::iterator at;
   bool inside = false;
-  bool gap = true;  // else the next line follows at once
+  bool gap = true;  // if false, the next line follows directly
   std::string name;
   for (const std::string& line : lines_of(path_of(GetParam()))) {
     if (inside && line == "```") {
@@ -88,7 +88,7 @@ TEST_P(Guides, LinkToFilesThatExist) {
   EXPECT_GE(links, GetParam().links);
 }
 
-// Each case that it names, "suite.words_of_the_case" between backquotes, is one of the suite's.
+// Each case that it names, "suite.words_of_the_case" between backquotes, belongs to the suite.
 TEST(DriverGuide, NamesCasesThatExist) {
   std::string suite;
   for (const auto& entry : std::filesystem::directory_iterator(kRoot + "src/conformance")) {

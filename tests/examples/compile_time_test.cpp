@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How long a program over async compiles: the trainer of `digits`, as this build compiles it, but
-// without a cache. Of the compiler's own time in user space, which other programs on the machine
-// lengthen a little, and then of the least of three runs.
+// The compile time of a program with async: the trainer of `digits`, compiled as in this build but
+// without a cache. Measures the compiler's time in user space, which other programs on the machine
+// lengthen only a little, and takes the least of three runs.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <cstdio>
@@ -25,20 +25,20 @@ namespace {
 constexpr double kLimit = 10;  // seconds; g++ 12 with -O3 takes 5 to 7 on an AMD EPYC
 constexpr int kRuns = 3;
 
-// In a shell, where the build compiles it; empty if it does not.
+// A shell command in the build's folder; empty if the build does not compile it.
 std::string command_to_compile(const std::string& output) {
   std::ifstream file(COMPILE_COMMANDS);
   for (const auto& entry : nlohmann::json::parse(file)) {
     const std::string command = entry["command"];
     if (command.find("examples/digits/CMakeFiles/digits.dir/") == command.npos) continue;
-    const std::string compiler = command.substr(command.find(COMPILER));  // behind a launcher
+    const std::string compiler = command.substr(command.find(COMPILER));  // after a launcher
     return "cd '" + std::string(entry["directory"]) + "' && CCACHE_DISABLE=1 " +
            std::regex_replace(compiler, std::regex(" -o [^ ]+"), " -o '" + output + "'");
   }
   return {};
 }
 
-// Of the children that have ended.
+// User time of all ended child processes.
 double user_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);

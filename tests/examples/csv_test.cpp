@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// examples/digits/data.h against files that are not the digits.
+// examples/digits/data.h with damaged files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The message, or "" when it parses.
+// The error message, or "" if the text is valid.
 std::string complaint(const std::string& text) {
   try {
     (void)digits::parse_csv(text, "x.csv");
@@ -30,7 +30,7 @@ class Csv : public ::testing::Test {
   void SetUp() override {
     ASSERT_EQ(text_.size(), 264'712u) << "examples/digits/digits.csv is not the published data";
   }
-  // Where row `row` (from 1) begins.
+  // Offset of row `row` (from 1).
   std::size_t row_start(std::size_t row) const {
     std::size_t at = 0;
     while (--row > 0) at = text_.find('\n', at) + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The programs `digits` and `digits-hal`, run as a user runs them. They compare themselves with
+// The programs `digits` and `digits-hal`, run as a user runs them. They compare their results with
 // their reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-// Few epochs, so that it is quick under sanitizers, too.
+// Few epochs, to be fast with sanitizers too.
 std::string command(const std::string& program, const std::string& options) {
   return program + " --quiet --epochs 2 --loss-svg " + test_path("svg") + " " + options;
 }
@@ -101,7 +101,7 @@ TEST_P(Digits, InitialWeightsAreTheSameOnEveryPlatform) {
   const std::string path = test_path("npy");
   ASSERT_EQ(run(command("--seed 5 --dump-weights " + path)).code, 0);
   const std::string file = read(path);
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of the data behind the header
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a of the data after the header
   ASSERT_EQ(file.size(), 128u + 9610 * sizeof(float));
   for (const char c : file.substr(128)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -110,8 +110,8 @@ TEST_P(Digits, InitialWeightsAreTheSameOnEveryPlatform) {
   remove({path});
 }
 
-// Elements that are closed in order, one root, and quoted attributes. Not all of XML: what is left
-// out would not be noticed if it were wrong.
+// Checks ordered closing of elements, one root, and quoted attributes. It does not check the rest
+// of XML.
 bool is_well_formed(const std::string& xml) {
   std::vector<std::string> open;
   std::size_t roots = 0;
@@ -144,7 +144,7 @@ TEST_P(Digits, LossCurveIsAWellFormedPicture) {
   EXPECT_FALSE(is_well_formed(svg.substr(0, svg.size() / 2)));
 }
 
-TEST(LossCurve, LeavesOutWhatIsNoNumber) {
+TEST(LossCurve, OmitsNaNs) {
   const std::string path = test_path("svg");
   const double nan = std::numeric_limits<double>::quiet_NaN();
   digits::write_loss_svg(path, std::vector<double>{nan, nan},
@@ -163,14 +163,14 @@ TEST(Comparison, MeasuresTheLargestAndTheOverallDifference) {
   EXPECT_DOUBLE_EQ(difference.relative, 1 / std::sqrt(34));
 }
 
-TEST(Comparison, IsNeverSmallForWhatIsNoNumber) {
+TEST(Comparison, IsNeverSmallForANaN) {
   const std::vector<float> weights = {std::numeric_limits<float>::quiet_NaN(), 4};
   const digits::Difference difference = digits::compare(weights, std::vector<double>{3, 4});
   EXPECT_FALSE(difference.relative <= 1);
   EXPECT_FALSE(difference.largest <= 1);
 }
 
-TEST_P(Digits, WhatIsWrongIsOneLine) {
+TEST_P(Digits, AnErrorIsOneLine) {
   const std::string damaged = test_path("damaged");
   std::ofstream(damaged) << "1,2,3\n";
   for (const std::string& options : std::vector<std::string>{"--data nowhere.csv",
@@ -224,7 +224,7 @@ TEST_P(Digits, HelpNamesTheOptions) {
   EXPECT_EQ(ended.output.find("--corrupt"), std::string::npos);
 }
 
-TEST(DigitsReference, SaysWhatItCannotRead) {
+TEST(DigitsReference, NamesWhatItCannotRead) {
   EXPECT_EQ(run("digits-reference missing.csv i.npy 1 32 0.2 f.npy").output,
             "digits-reference: missing.csv: cannot be read\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How much shorter the trainer of `digits` is with async than over the HAL.
+// Compares the length of the trainer of `digits` with async with that over the HAL.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -22,7 +22,7 @@ std::size_t lines_of(std::initializer_list<const char*> sources) {
   return lines;
 }
 
-// A trainer's sources, its header and main among them. What both programs have is in digits/.
+// A trainer's sources, including its header and main. Code of both programs is in digits/.
 std::size_t with_async() { return lines_of({"digits/trainer.cpp"}); }
 std::size_t over_the_hal() {
   return lines_of({"digits_hal/main.cpp", "digits_hal/trainer.cpp", "digits_hal/trainer.h"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs the programs that lie beside the test.
+// Runs programs in the folder of the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@
 namespace halyard_test {
 
 struct Ended {
-  int code = -1;       // -1: by a signal
+  int code = -1;       // -1 if a signal ended it
   std::string output;  // standard output and error
   std::size_t lines() const {
     return static_cast<std::size_t>(std::count(output.begin(), output.end(), '\n'));
   }
 };
 
-// Where they lie.
+// The folder of the test program.
 inline std::string program_folder() {
   return std::filesystem::canonical("/proc/self/exe").parent_path().string();
 }
@@ -49,7 +49,7 @@ inline std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// A path of the running test's own.
+// A path for files of the running test.
 inline std::string test_path(const std::string& name) {
   const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
   std::string path =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as an entry of a cache: none, or one whose bytes lie in the file, behind its header.
-// The key of the entry is where a sound one has it, so that only the rest must fit.
+// Any bytes as an entry of a cache: refused, or an entry whose bytes are in the file, after its
+// header. The key is read from the place of a valid entry's key, so that only the rest must match.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What was read of a .hyx file, as what is written to one.
+// Converts a .hyx file that was read to the contents of one to write.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as a .hyx file: parsed or refused. Every view of what was accepted can be read, and a
-// file that is written of it says the same.
+// Any bytes as a .hyx file: parsed or refused. Every view of an accepted file is readable, and a
+// file written from its contents is equivalent.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// What is read must not be optimised away.
+// Keeps the compiler from removing the reads.
 volatile std::uint64_t sink;
 
 void touch(std::string_view text) {
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   std::vector<std::byte> file(bytes.begin(), bytes.end());
   if (size % 16 != 0) {
-    // Refused, but what stands in it is to be looked at all the same.
+    // Refused for its size. Padded, its contents are parsed too.
     if (Hyx::parse(file, "fuzz.hyx").ok()) __builtin_trap();
     file.resize(size + 16 - size % 16);
   }
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const halyard::compiler::Contents contents = halyard::contents_of(*hyx);
   const auto again = Hyx::parse(write_hyx(contents), "again.hyx");
   if (!again.ok() || halyard::contents_of(*again) != contents) __builtin_trap();
-  // The writer's kernels are all of the first source.
+  // The writer's kernels all belong to the first source.
   const auto sources = hyx->sources();
   const std::string_view source = sources.empty() ? "" : sources[0].name;
   for (const KernelInfo& kernel : again->kernels()) {

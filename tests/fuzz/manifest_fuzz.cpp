@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes are a manifest or an error. What a manifest says is refused as a .hyx file, or is what
-// is read of that; and what inspect prints of it is a manifest that says the same.
+// Any bytes are a manifest or an error. The contents of a manifest are refused as a .hyx file, or
+// can be read from it unchanged; and inspect's output for that file is an equivalent manifest.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as a .npy file: refused, or an array whose bytes fill its shape. Written again it is
-// the same.
+// Any bytes as a .npy file: refused, or an array whose bytes fill its shape. Writing it again gives
+// the same array.
 #include "npy.h"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as a device URI: refused with an argument error, or parts that lie in the text.
+// Any bytes as a device URI: refused as an invalid argument, or parts that lie in the text.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (uri.status().code() != StatusCode::kInvalidArgument) __builtin_trap();
     return 0;
   }
-  // What was accepted, written out again, is the same URI but for the order of its options.
+  // Printing an accepted URI gives the same URI, except for the order of its options.
   std::string again = uri->driver + "://" + uri->path;
   char separator = '?';
   for (const auto& [key, value] : uri->options) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the measurements run: on the first two cores that this process may use.
+// Pins the measurements to the first two cores that this process may use.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,13 @@
 
 namespace halyard::testing::cuda {
 
-// Keeps this thread, and all that it starts from now on, libcuda's among them, on the two. Which
-// they are, "pinned to CPUs 2 and 3", or "not pinned: " and why. Once, before other threads start.
+// Pins this thread, and all threads that it starts later, libcuda's among them, to the two cores.
+// Returns "pinned to CPUs 2 and 3", or "not pinned: " and the reason. Call it once, before other
+// threads start.
 std::string pin_to_two_cores();
 
-// This thread on one of the two for as long as this lives. Throws std::runtime_error where it
-// cannot be, as when nothing was pinned.
+// Pins this thread to one of the two cores while it exists. Throws std::runtime_error if that
+// fails, or if pin_to_two_cores() failed.
 class OneCore {
  public:
   explicit OneCore(std::size_t which);  // 0 or 1

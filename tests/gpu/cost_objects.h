@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Owners of CUDA's objects, and kernels that do nothing, for measuring what calls cost.
+// Owners of CUDA objects, and empty kernels, for measuring the costs of calls.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace halyard::testing::cuda {
 
-// Of `empty` and `eight_arguments`. PTX 6.3, sm_52: any driver of the last years takes it.
+// The kernels `empty` and `eight_arguments`. PTX 6.3, sm_52: recent drivers accept it.
 inline constexpr const char* kEmptyKernels = R"(
 .version 6.3
 .target sm_52
@@ -67,14 +67,14 @@ struct OwnEvent {
   Event event = nullptr;
 };
 
-// Microseconds between two events that the device has passed.
+// Microseconds between two events that the device has reached.
 inline double between(const OwnEvent& first, const OwnEvent& last) {
   float milliseconds = 0;
   check(gpu().api.elapsed(&milliseconds, first, last), "cuEventElapsedTime");
   return double{milliseconds} * 1e3;
 }
 
-// A 64-bit word of the host's that the device reads and writes too.
+// A 64-bit word of host memory that the device can access.
 struct MappedWord {
   MappedWord() {
     void* memory = nullptr;
@@ -97,8 +97,8 @@ struct MappedWord {
   DevicePointer address = 0;
 };
 
-// A chain of empty kernels, or layers of four of which each node waits for all four of the layer
-// before.
+// A chain of empty kernels, or layers of four, where each node waits for all four of the previous
+// layer.
 struct OwnGraph {
   enum class Shape { kChain, kProgrammaticChain, kLayers };
 
@@ -128,7 +128,7 @@ struct OwnGraph {
     if (exec != nullptr) gpu().api.destroy_exec(exec);
     gpu().api.destroy_graph(graph);
   }
-  // Once.
+  // Call it once.
   void instantiate() { check(gpu().api.instantiate(&exec, graph, 0), "cuGraphInstantiate"); }
 
   Graph graph = nullptr;

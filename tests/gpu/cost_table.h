@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What calls of the raw CUDA driver API cost: the floor under any runtime on top of it.
+// Costs of calls of the raw CUDA driver API, a lower bound for any runtime above it.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace halyard::testing::cuda {
 
-// Lines of "what | median | p99 | unit", printed as Markdown. A line that cannot be measured says
-// why instead.
+// Prints lines of "what | median | p99 | unit" as Markdown. A line that cannot be measured has the
+// reason instead.
 class CostTable {
  public:
   void group(std::string_view name);
@@ -28,7 +28,7 @@ std::vector<double> time_each(std::size_t count, std::size_t burst,
 // Seconds on the steady clock.
 double now();
 
-// Each prints its groups.
+// Each function prints its groups of lines.
 void print_launch_costs(CostTable& table);
 void print_graph_costs(CostTable& table);
 void print_order_costs(CostTable& table);

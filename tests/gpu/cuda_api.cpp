@@ -32,7 +32,7 @@ std::string find_gpu(Gpu& gpu) {
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_LOAD)
 #undef HALYARD_CUDA_LOAD
   if (api.init == nullptr) return fmt::format("{} has no cuInit", path);
-  // 34, CUDA_ERROR_STUB_LIBRARY, is what the toolkit's stub of libcuda says.
+  // 34, CUDA_ERROR_STUB_LIBRARY, is the error of the toolkit's stub of libcuda.
   if (const int result = api.init(0); result != 0) {
     return fmt::format("cuInit: {}", name_of(api, result));
   }

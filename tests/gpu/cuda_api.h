@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CUDA driver API, as far as the first look at a GPU needs it: libcuda is loaded at run time,
-// and its declarations are here, so that this builds where there is no CUDA.
+// The part of the CUDA driver API that the first run needs. libcuda is loaded at run time, and its
+// declarations are here, so that this builds without CUDA.
 // https://docs.nvidia.com/cuda/cuda-driver-api/
 #pragma once
 
@@ -64,7 +64,7 @@ inline constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
 inline constexpr int kClockRate = 13;  // kHz
 inline constexpr GraphEdge kProgrammaticEdge = {1, 0, 1, {}};
 
-// X(member, exported name, parameters). The last of two versions, where a name has them.
+// X(member, exported name, parameters). If a name has two versions, the later one.
 #define HALYARD_CUDA_FUNCTIONS(X)                                                            \
   X(init, cuInit, (unsigned))                                                                \
   X(driver_version, cuDriverGetVersion, (int*))                                              \
@@ -124,7 +124,7 @@ inline constexpr GraphEdge kProgrammaticEdge = {1, 0, 1, {}};
   X(launch_graph, cuGraphLaunch, (GraphExec, Stream))                                        \
   X(destroy_exec, cuGraphExecDestroy, (GraphExec))
 
-// A function of libcuda that a driver is too old for is null.
+// A function that the driver is too old for is null.
 struct Api {
 #define HALYARD_CUDA_MEMBER(member, name, parameters) int(*member) parameters = nullptr;
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_MEMBER)
@@ -137,15 +137,15 @@ struct Gpu {
   Device device = 0;
   Context context = nullptr;
   std::string name;
-  int driver_version = 0;       // 1000 * major + 10 * minor, of the CUDA that it knows
+  int driver_version = 0;       // 1000 * major + 10 * minor, of the driver's CUDA
   unsigned compute_capability;  // 90 for sm_90
 };
 
-// Why there is no NVIDIA GPU here, or empty; then `gpu` holds one. The library that
-// HALYARD_LIBCUDA names is taken for libcuda.so.1, if it is set.
+// Finds the NVIDIA GPU of this machine: returns the reason if there is none, else an empty string,
+// with the GPU in `gpu`. HALYARD_LIBCUDA names a library to load instead of libcuda.so.1.
 std::string find_gpu(Gpu& gpu);
 
-// Of the process, found by the first call. Throws std::runtime_error where there is none.
+// The GPU of this process; the first call finds it. Throws std::runtime_error if there is none.
 const Gpu& gpu();
 
 // Throws std::runtime_error that names `what` and CUDA's error.

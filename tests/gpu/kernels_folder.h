@@ -6,7 +6,7 @@
 
 namespace halyard::testing {
 
-// The folder `kernels` beside the program: what was built with it travels with it.
+// The folder `kernels` beside the program, copied together with it.
 inline std::string kernels_folder() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kernels/").string();
 }

@@ -14,10 +14,10 @@ namespace halyard::testing::cuda {
 namespace {
 
 constexpr std::size_t kCalls = 20000;
-constexpr std::size_t kBurst = 128;  // below the depth at which a launch waits for the device
+constexpr std::size_t kBurst = 128;  // below the depth at which a launch blocks
 
-// Device time per kernel of what `enqueue` puts into the stream; it waits behind a word until all
-// of it is there, so that the host's own time is not in it.
+// Device time per kernel of the work that `enqueue` adds to the stream. The stream waits for a word
+// until all of it is queued, which excludes the host's own time.
 std::vector<double> chain_time(std::size_t kernels, const std::function<void(Stream)>& enqueue) {
   const OwnStream stream;
   const MappedWord word;
@@ -35,7 +35,7 @@ std::vector<double> chain_time(std::size_t kernels, const std::function<void(Str
   return samples;
 }
 
-// Both threads launch at once; the samples are the first's.
+// Both threads launch at once; the samples are those of the first one.
 std::vector<double> launches_beside_another_thread(const EmptyKernels& kernels) {
   std::atomic<bool> stop = false;
   std::jthread other([&] {
@@ -53,7 +53,7 @@ std::vector<double> launches_beside_another_thread(const EmptyKernels& kernels) 
   return samples;
 }
 
-// Launches into a stream that waits, until a call does not return; a watcher then lets it go on.
+// Launches into a stream that waits, until a call blocks; a watcher then releases the stream.
 std::vector<double> depth_at_which_a_launch_blocks(const EmptyKernels& kernels) {
   constexpr std::uint64_t kMost = 1 << 16;
   const OwnStream stream;

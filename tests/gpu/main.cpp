@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A first look at an NVIDIA GPU, without any driver of Halyard's: every shipped kernel's PTX
-// against its reference, the packing of tensor parameters, and what the raw driver's calls cost,
-// measured at the start and at the end; the spread between the two is the noise.
+// First run on an NVIDIA GPU, without a Halyard driver. Runs every shipped kernel's PTX against its
+// reference, checks the packing of tensor parameters, and measures the raw driver's calls at the
+// start and at the end; the difference between the two is the noise.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@
 namespace halyard::testing::cuda {
 namespace {
 
-constexpr int kNoGpu = 77;  // as CTest's tests that are skipped
+constexpr int kNoGpu = 77;  // as in CTest's skipped tests
 
 void print_costs(const char* when) {
   fmt::print("\n## Costs of the raw driver API, {}\n", when);
@@ -42,7 +42,7 @@ std::string utc() {
   return text;
 }
 
-// The kernel module's, of which libcuda tells only the newest CUDA that it knows.
+// Version of the kernel module; libcuda only has the newest CUDA version it supports.
 std::string driver_version() {
   const std::string text = base::read_text("/proc/driver/nvidia/version");
   return text.empty() ? "/proc/driver/nvidia/version is not there"

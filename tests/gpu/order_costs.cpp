@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Events, values in memory, the host's part in the order of things, memory, and the host alone.
+// Costs of events, values in memory, host synchronization, memory, and the host alone.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kOrderCalls = 20000;
 constexpr std::size_t kOrderBurst = 128;
 
-// Microseconds per edge of 100 edges that go to and fro between two streams. `edge(i, from, to)`
-// makes `to` wait for what is in `from`.
+// Microseconds per edge of 100 edges that alternate between two streams. `edge(i, from, to)` makes
+// `to` wait for the work in `from`.
 std::vector<double> edges(const EmptyKernels& kernels,
                           const std::function<void(std::uint64_t, Stream, Stream)>& edge) {
   constexpr std::uint64_t kEdges = 100;
@@ -54,7 +54,7 @@ std::vector<double> batches(unsigned operations) {
       [&] { stream.synchronize(); });
 }
 
-// From the launch of an empty kernel until `wait` has seen it end.
+// Time from the launch of an empty kernel until `wait` has seen its end.
 std::vector<double> notice(const EmptyKernels& kernels, const std::function<void(Stream)>& after,
                            const std::function<void(Stream)>& wait) {
   const OwnStream stream;
@@ -68,7 +68,8 @@ std::vector<double> notice(const EmptyKernels& kernels, const std::function<void
       [&] { stream.synchronize(); });
 }
 
-// To and fro between two pinned threads; `wait(word, value)` returns when the word has the value.
+// Time of round trips between two pinned threads; `wait(word, value)` returns when the word has the
+// value.
 std::vector<double> round_trips(const std::function<void(std::atomic<int>&, int)>& wait,
                                 const std::function<void(std::atomic<int>&)>& wake) {
   constexpr int kTrips = 2000;

@@ -32,7 +32,7 @@ struct CudaMemory final : DeviceMemory {
   cuda::DevicePointer device = 0;
 };
 
-// The image for the newest processor that is not newer than this one.
+// The image for the newest architecture that this device supports.
 const kernel::ImageInfo* choose_image(const kernel::Hyx& hyx) {
   const kernel::ImageInfo* best = nullptr;
   unsigned best_capability = 0;
@@ -59,7 +59,7 @@ struct CudaKernels final : DeviceKernels {
     if (image == nullptr) {
       throw std::runtime_error(fmt::format("{}: no PTX for sm_{}", file, gpu().compute_capability));
     }
-    // The driver reads to the first 0.
+    // The driver needs a terminating 0.
     const std::string text(reinterpret_cast<const char*>(image->bytes.data()), image->bytes.size());
     check(gpu().api.load_module(&module, text.c_str()), "cuModuleLoadData");
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A libcuda without a GPU, for testing the first look itself: the part of the driver API that it
-// uses. Streams are queues of operations that run when somebody synchronizes. A kernel of a PTX
+// A libcuda without a GPU, for testing the first run itself: the part of the driver API that it
+// uses. Streams are queues of operations, which run when a call synchronizes. A kernel of a PTX
 // module runs as the kernel of the same name in the files of HALYARD_SIMULATED_KERNELS, compiled
-// for this CPU; it gets its arguments out of the packed buffer, as hy-kernarg-1 says. Kernels that
-// are not there do nothing.
+// for this CPU. It takes its arguments from the packed buffer, as in hy-kernarg-1. Missing kernels
+// do nothing.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -28,7 +28,7 @@ namespace halyard::testing::cuda {
 
 // Error codes of the driver API.
 constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kNotReady = 600;
-// A real driver's limit is of this order.
+// Of the order of a real driver's limit.
 constexpr std::size_t kDepth = 1024;
 
 struct FunctionTag {
@@ -38,7 +38,7 @@ struct FunctionTag {
 struct ModuleTag {
   std::string text;
 };
-// Returns whether it has run; false: it has to wait.
+// Runs if it can; returns false if it has to wait.
 using Operation = std::function<bool()>;
 struct StreamTag {
   std::deque<Operation> operations;
@@ -78,7 +78,7 @@ struct Simulation {
     }
   }
 
-  // Runs what can run, in all streams, until nothing can.
+  // Runs operations in all streams until every stream waits or is empty.
   void pump() {
     for (bool progress = true; progress;) {
       progress = false;
@@ -116,7 +116,7 @@ int enqueue(Stream stream, Operation operation) {
   Simulation& all = simulation();
   StreamTag& to = stream != nullptr ? *stream : all.null_stream;
   all.wait_until([&] {
-    // Under the lock, and only while nothing runs: so a full stream makes its caller wait.
+    // Under the lock, and only while nothing runs, so that a full stream blocks its caller.
     if (to.operations.size() >= kDepth) return false;
     to.operations.push_back(std::move(operation));
     return true;
@@ -124,7 +124,7 @@ int enqueue(Stream stream, Operation operation) {
   return kSuccess;
 }
 
-// The bindings' addresses and behind them the constants, as one call of the CPU's kernel per group.
+// The bindings' addresses, then the constants; one call of the CPU's kernel per group.
 void run_kernel(const FunctionTag& function, const std::vector<std::byte>& arguments, unsigned x,
                 unsigned y, unsigned z) {
   const std::size_t bindings = function.info->bindings.size();
@@ -132,7 +132,7 @@ void run_kernel(const FunctionTag& function, const std::vector<std::byte>& argum
   std::memcpy(buffers.data(), arguments.data(), 8 * bindings);
   std::vector<std::uint64_t> constants(arguments.size() / 8 + 1);
   std::memcpy(constants.data(), arguments.data() + 8 * bindings, arguments.size() - 8 * bindings);
-  kernel::Workgroup group{{}, {x, y, z}};
+  Workgroup group{{}, {x, y, z}};
   for (group.group[2] = 0; group.group[2] < z; ++group.group[2]) {
     for (group.group[1] = 0; group.group[1] < y; ++group.group[1]) {
       for (group.group[0] = 0; group.group[0] < x; ++group.group[0]) {
@@ -184,7 +184,7 @@ int cuLaunchKernel(Function function, unsigned x, unsigned y, unsigned z, unsign
                    unsigned nz, unsigned, Stream stream, void**, void** extra) {
   if (function->info == nullptr) return enqueue(stream, [] { return true; });
   const kernel::KernelInfo& info = *function->info;
-  // .reqntid; and a buffer of just the size that the entry's parameters have.
+  // Checks .reqntid, and that the buffer is as large as the entry's parameters.
   if (info.workgroup_size != std::array<std::uint32_t, 3>{nx, ny, nz} || extra == nullptr ||
       *static_cast<const std::size_t*>(extra[3]) !=
           8 * info.bindings.size() + info.constants_bytes) {
@@ -199,7 +199,7 @@ int cuLaunchKernel(Function function, unsigned x, unsigned y, unsigned z, unsign
 }
 int cuLaunchHostFunc(Stream stream, void (*function)(void*), void* argument) {
   enqueue(stream, [=] { return function(argument), true; });
-  // A thread of the driver's would call it.
+  // In a real driver a thread of the driver calls it.
   simulation().run_ready();
   return kSuccess;
 }
@@ -330,7 +330,7 @@ int cuGraphExecKernelNodeSetParams_v2(GraphExec, GraphNode, const KernelNodePara
   return kSuccess;
 }
 int cuGraphLaunch(GraphExec exec, Stream stream) {
-  // Its kernels are all empty.
+  // All kernels of graphs are empty.
   return enqueue(stream, [exec] { return exec != nullptr; });
 }
 int cuGraphExecDestroy(GraphExec exec) { return delete exec, kSuccess; }

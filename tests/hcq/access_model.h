@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What DependencyTracker must find, byte by byte, and random accesses to try it with.
+// A byte-by-byte model of DependencyTracker, and random accesses for comparison.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ inline Access write(std::uint64_t begin, std::uint64_t end, std::uint32_t space 
 }
 
 constexpr std::uint32_t kModelSpaces = 3;
-constexpr std::size_t kModelBytes = 24;  // of each space
+constexpr std::size_t kModelBytes = 24;  // per space
 
 inline std::vector<Access> random_accesses(std::mt19937& random) {
   std::vector<Access> accesses(random() % 4);
   for (Access& access : accesses) {
     const std::uint64_t begin = random() % kModelBytes;
-    // Short and long ones, and now and then none at all.
+    // Short and long ranges, and some empty ones.
     const std::uint64_t length = random() % (1 + random() % (kModelBytes - begin + 1));
     access = {static_cast<std::uint32_t>(random() % kModelSpaces), begin, begin + length,
               random() % 3 == 0};
@@ -64,7 +64,7 @@ class AccessModel {
     return {dependencies.begin(), dependencies.end()};
   }
 
-  // How many ranges of equal bytes there are, not counting those that nobody has accessed.
+  // Number of ranges of equal bytes, without those that no node has accessed.
   std::size_t piece_count() const {
     std::size_t count = 0;
     for (const auto& space : bytes_) {
@@ -78,7 +78,7 @@ class AccessModel {
  private:
   struct Byte {
     std::optional<std::uint32_t> writer;
-    std::set<std::uint32_t> readers;  // since
+    std::set<std::uint32_t> readers;  // since the last write
     friend bool operator==(const Byte&, const Byte&) = default;
   };
   Byte bytes_[kModelSpaces][kModelBytes];

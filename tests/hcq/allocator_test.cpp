@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// No byte is what its neighbour, or the same byte of another batch, is.
+// Every byte differs from its neighbour and from the same byte of another batch.
 std::vector<std::uint8_t> pattern(std::uint64_t size) {
   std::vector<std::uint8_t> bytes(size);
   for (std::uint64_t i = 0; i < size; ++i) {
@@ -185,7 +185,7 @@ TEST(HcqAllocator, CopyOutOfABlockedDeviceQueuesAheadAndEndsAtItsDeadline) {
     const std::uint64_t before = device->timeline_value();
     EXPECT_EQ(allocator.copy_out(back.data(), memory.buffer(), 900, 1ms).code(),
               StatusCode::kDeadlineExceeded);
-    EXPECT_EQ(device->timeline_value() - before, 4u);  // queued ahead, one for each slot
+    EXPECT_EQ(device->timeline_value() - before, 4u);  // queued ahead, one per slot
   }
   ASSERT_TRUE(allocator.copy_out(back.data(), memory.buffer(), 900).ok());
   EXPECT_EQ(back, data);
@@ -202,7 +202,7 @@ TEST(HcqAllocator, CopiesRefusedByAFullBacklogLoseNoPointAndNoSlot) {
   const Signal gate = device->create_signal().value();
   CopyQueue blocked;
   ASSERT_TRUE(blocked.wait(gate, 1).submit(*device).ok());
-  // One copy goes to the ring, two to the backlog. More attempts than there are slots are refused.
+  // One copy goes to the ring, two to the backlog. More attempts than slots are refused.
   std::uint8_t byte = 0;
   for (int i = 0; i < 9; ++i) {
     EXPECT_EQ(allocator.copy_in(memory.buffer(), data.data(), 64, kNow).code(),
@@ -307,7 +307,7 @@ TEST(HcqAllocator, ExhaustionGivesBackWhatIsCachedAndUnused) {
   EXPECT_NE(status.message().find("no memory for 1048576 bytes; 2097152 are in use"),
             std::string_view::npos)
       << status.message();
-  // What is in flight is not given back.
+  // Memory in flight is not returned.
   Gate gate(*device);
   large = Memory();
   EXPECT_EQ(allocator.trim(), 0u);
@@ -336,12 +336,12 @@ TEST(HcqAllocator, MemoryMayOutliveItsAllocatorAlsoInFlight) {
     EXPECT_TRUE(std::equal(data.begin(), data.end(),
                            static_cast<const std::uint8_t*>(memory.buffer().pointer())));
   }
-  // All of it is the device's again.
+  // The device has all of it again.
   EXPECT_TRUE(Allocator::create(*device, {.batch_size = kMiB, .batch_count = 1}).ok());
 }
 
 TEST(HcqAllocator, DeviceFreesWhatIsAbandonedInFlight) {
-  auto device = open_cpu(1).value();  // a leak is seen by LeakSanitizer
+  auto device = open_cpu(1).value();  // LeakSanitizer detects a leak
   const Signal never = device->create_signal().value();
   ComputeQueue blocked;
   ASSERT_TRUE(blocked.wait(never, 1).signal(device->next_timeline()).submit(*device).ok());

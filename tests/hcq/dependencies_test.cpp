@@ -18,7 +18,7 @@ using Nodes = std::vector<std::uint32_t>;
 class Tracker {
  public:
   Nodes operator()(std::initializer_list<Access> accesses) {
-    Nodes dependencies = {99};  // is replaced
+    Nodes dependencies = {99};  // must be replaced
     tracker_.access(next_++, {accesses.begin(), accesses.size()}, dependencies);
     return dependencies;
   }

@@ -88,7 +88,7 @@ TEST(HcqDevice, WorkIsOrderedAcrossChangesOfTheSignalWithoutSynchronising) {
   const Signal gate = device->create_signal().value();
   ComputeQueue first;
   ASSERT_TRUE(first.wait(gate, 1).signal(device->next_timeline()).submit(*device).ok());
-  // Alternating queues: nothing but the timeline orders these copies.
+  // Alternating queues: only the timeline orders these copies.
   std::uint64_t cells[41] = {42};
   for (int i = 0; i < 40; ++i) {
     TimelineTurn turn(*device);
@@ -135,7 +135,7 @@ TEST(HcqDevice, PointsKeptAcrossManyChangesOfTheSignalStayTrue) {
   gate.set(1);
   EXPECT_TRUE(open.wait().ok());
   ASSERT_TRUE(device->synchronize().ok());
-  // Also a queue can wait for them, after all those changes.
+  // A queue can also wait for them, after all those changes.
   ComputeQueue q;
   q.wait(reached).wait(open).signal(device->next_timeline());
   ASSERT_TRUE(q.submit(*device).ok());

@@ -19,15 +19,15 @@ using Waits = std::vector<GraphPlan::Wait>;
 constexpr GraphPlan::Queue kInOrder{.fifo_complete = true};
 constexpr GraphPlan::Queue kOverlapping{.fifo_complete = false};
 
-// Calls of a test, by queue, with what they access. They refer to one another by writing a byte of
-// their own and reading those of others.
+// Calls of a test, by queue, with their accesses. A call writes its own byte, and depends on others
+// by reading theirs.
 struct Calls {
   std::uint32_t add(std::uint32_t queue, std::vector<Access> list) {
     queues.push_back(queue);
     accesses.push_back(std::move(list));
     return static_cast<std::uint32_t>(queues.size() - 1);
   }
-  // A call that writes its own byte and reads those that `dependencies` have written.
+  // A call that writes its own byte and reads those of `dependencies`.
   std::uint32_t after(std::uint32_t queue, const std::vector<std::uint32_t>& dependencies) {
     std::vector<Access> list = {write(queues.size(), queues.size() + 1)};
     for (const std::uint32_t call : dependencies) list.push_back(read(call, call + 1));
@@ -155,7 +155,7 @@ TEST(GraphPlan, OnlyCallsThatAreWaitedForSignal) {
   EXPECT_FALSE(plan.signals(last));
 }
 
-// What a device does with a plan: for each call, which calls are complete for certain when it
+// Executes a plan like a device: for each call, the calls that are certainly complete when it
 // starts.
 constexpr std::size_t kMaxCalls = 48;
 using CallSet = std::bitset<kMaxCalls>;
@@ -171,7 +171,7 @@ std::vector<CallSet> complete_at_start(const Calls& calls,
   for (std::size_t call = 0; call < complete.size(); ++call) {
     for (std::size_t previous = call; previous-- > 0;) {
       if (calls.queues[previous] != calls.queues[call]) continue;
-      complete[call] = complete[previous];  // a queue passes its waits in order
+      complete[call] = complete[previous];  // a queue executes its waits in order
       if (kinds[calls.queues[call]].fifo_complete) complete[call].set(previous);
       break;
     }

@@ -22,7 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 using Cells = std::vector<std::uint64_t>;
 
-// out[i] = 3 * out[i] + in[i] + by for n cells: no two orders of such steps give the same result.
+// out[i] = 3 * out[i] + in[i] + by for n cells: different orders of such steps give different
+// results.
 void mix(const Workgroup*, void* const* buffers, const void* constants) {
   std::uint64_t words[2];
   std::memcpy(words, constants, sizeof words);
@@ -43,7 +44,7 @@ Buffer all(Cells& cells) { return {cells.data(), cells.size() * 8}; }
 
 class HcqGraph : public testing::Test {
  protected:
-  // Waits on `device` until the host raises the gate.
+  // Blocks `device` until the host raises the gate.
   void hold(Device& device) {
     ComputeQueue q;
     ASSERT_TRUE(q.wait(gate, 1).signal(device.next_timeline()).submit(device).ok());
@@ -122,8 +123,8 @@ TEST_F(HcqGraph, ValuesChangeConstantsSizesAndCustomWords) {
   EXPECT_EQ(seen, 11u);
 }
 
-// A replay is one submission of all its devices.
-TEST_F(HcqGraph, ReplayFollowsWhatItsDevicesHadToDo) {
+// A replay is one submission on all its devices.
+TEST_F(HcqGraph, ReplayFollowsTheEarlierWorkOfItsDevices) {
   GraphRecorder recorder;
   record_mix(recorder, *a, GraphBuffer(all(x)), GraphBuffer(all(y)), 0);
   record_mix(recorder, *b, GraphBuffer(all(x)), GraphBuffer(all(z)), 0);
@@ -202,11 +203,11 @@ TEST_F(HcqGraph, GraphMayGoWhileItsReplayIsInFlight) {
   EXPECT_EQ(z, Cells(64, 7));
 }
 
-TEST_F(HcqGraph, ProfileTellsWhenEachCallRan) {
+TEST_F(HcqGraph, ProfileHasTheTimesOfEachCall) {
   GraphRecorder recorder({.profiling = true});
   record_mix(recorder, *a, GraphBuffer(all(x)), GraphBuffer(all(y)), 0);
   recorder.copy(*b, GraphBuffer(all(z)), GraphBuffer(all(y)), 512);
-  // One without a name has its times too.
+  // An unnamed command has times too.
   recorder.custom(*b, QueueType::kCopy, {{}, [](const std::uint64_t*) {}}, {}, {},
                   {GraphBuffer(all(z))});
   record_mix(recorder, *a, GraphBuffer(all(z)), GraphBuffer(all(x)), 0);
@@ -223,7 +224,7 @@ TEST_F(HcqGraph, ProfileTellsWhenEachCallRan) {
     EXPECT_EQ(times[i].call, i);
     EXPECT_EQ(times[i].name, names[i]);
     EXPECT_EQ(times[i].device, i == 1 || i == 2 ? b.get() : a.get());
-    EXPECT_LE(last, times[i].begin);  // each depends on the one before
+    EXPECT_LE(last, times[i].begin);  // each depends on the previous one
     EXPECT_LE(times[i].begin, times[i].end);
     last = times[i].end;
   }
@@ -255,7 +256,7 @@ TEST_F(HcqGraph, OneWaitCoversAllThatItsQueueDidBefore) {
   EXPECT_EQ(graph.statistics().waits, 1u);
 }
 
-// Random work over four devices, against the same steps on the host.
+// Random work on four devices, compared with the same steps on the host.
 TEST_F(HcqGraph, RandomGraphsGiveWhatTheHostGives) {
   std::vector<std::unique_ptr<Device>> devices;
   for (int i = 0; i < 4; ++i) devices.push_back(open_cpu(1).value());
@@ -270,7 +271,7 @@ TEST_F(HcqGraph, RandomGraphsGiveWhatTheHostGives) {
     };
     std::vector<Step> steps;
     GraphRecorder recorder;
-    // Cells 30 and on are an input.
+    // Cells from 30 on are an input.
     const GraphBuffer fixed(Buffer(memory.data(), 240)), input = recorder.add_input(80);
     const auto view = [&](std::uint64_t begin, std::uint64_t n) {
       return begin < 30 ? fixed.slice(8 * begin, 8 * n) : input.slice(8 * (begin - 30), 8 * n);
@@ -318,7 +319,7 @@ TEST_F(HcqGraph, LivesAcrossTheWrapsOf32BitTimelines) {
   Graph graph = recorder.finish().value();
   std::uint64_t expected = 2;
   for (int i = 0; i < 40; ++i) {
-    // Wraps also happen between replays, by other work.
+    // The signals also wrap between replays, by other work.
     ComputeQueue q;
     ASSERT_TRUE(q.signal(narrow->next_timeline()).submit(*narrow).ok());
     ASSERT_TRUE(graph.replay().ok());
@@ -328,7 +329,7 @@ TEST_F(HcqGraph, LivesAcrossTheWrapsOf32BitTimelines) {
   EXPECT_EQ(z, Cells(64, expected));
 }
 
-// Half of its submissions are taken, the rest refused.
+// Half of its submissions are queued, the rest refused.
 TEST_F(HcqGraph, ReplayThatIsRefusedHalfWayRunsNothingAndCanBeRepeated) {
   auto full =
       cpu::HcqDevice::create(
@@ -352,7 +353,7 @@ TEST_F(HcqGraph, ReplayThatIsRefusedHalfWayRunsNothingAndCanBeRepeated) {
   EXPECT_EQ(y, Cells(64, 2));
   EXPECT_EQ(z, Cells(64, 3));
   gate.set(1);
-  // The ring is emptied by its worker; a place is free once a submission is taken.
+  // The worker empties the ring; there is a free place once a submission is accepted.
   ComputeQueue last;
   last.signal(gate, 2);
   while (!last.submit(*full).ok()) std::this_thread::yield();

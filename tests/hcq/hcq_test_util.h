@@ -24,7 +24,7 @@ std::uint64_t word(T* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-// Visits the group's rings until nothing is to be done; returns how many visits worked.
+// Visits the group's rings until there is no work; returns the number of visits that worked.
 inline int drain(RingGroup& group) {
   int visits = 0;
   for (;; ++visits) {
@@ -47,7 +47,7 @@ inline void mark_group(const Workgroup* group, void* const* buffers, const void*
   static_cast<std::uint32_t*>(buffers[0])[index] += *static_cast<const std::uint32_t*>(constants);
 }
 
-// A ring that is stepped by hand.
+// A ring that the test steps.
 struct SteppedRing {
   explicit SteppedRing(std::size_t capacity = 16) {
     ring = Ring::create(group, &sequence, capacity).value();

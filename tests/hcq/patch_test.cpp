@@ -212,7 +212,7 @@ TEST_P(HcqPatch, UpdatesChangeCommandsByTheirIndex) {
   EXPECT_EQ(target, 12u);
 }
 
-// Whatever is changed, a submission runs with what it was submitted with.
+// A later change does not affect a submission in flight.
 TEST_P(HcqPatch, SubmissionsInFlightKeepWhatTheyWereSubmittedWith) {
   const Program program = mark_program();
   const Signal gate = device->create_signal().value();
@@ -234,7 +234,7 @@ TEST_P(HcqPatch, SubmissionsInFlightKeepWhatTheyWereSubmittedWith) {
   for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(marks[i], i + 1);
 }
 
-TEST_P(HcqPatch, CustomCommandRunsInItsTurnWithItsWords) {
+TEST_P(HcqPatch, CustomCommandRunsInOrderWithItsWords) {
   const CustomCommand add{"add", [](const std::uint64_t* words) {
                             *reinterpret_cast<std::uint64_t*>(words[0]) += words[1] * words[2];
                           }};
@@ -257,7 +257,7 @@ TEST_P(HcqPatch, CustomCommandRunsInItsTurnWithItsWords) {
   EXPECT_EQ(sum, 22u);
 }
 
-TEST_P(HcqPatch, ProfileTellsWhenEachCommandRan) {
+TEST_P(HcqPatch, ProfileHasTheTimesOfEachCommand) {
   const Program program = increment_program();
   std::uint64_t counter = 0;
   const Signal gate = device->create_signal().value();
@@ -299,7 +299,7 @@ TEST_P(HcqPatch, LongQueueIsExecutedInManyVisitsAndByManyThreads) {
   for (const std::uint32_t mark : marks) EXPECT_EQ(mark, 1500u);
 }
 
-// ---- What a bound queue alone promises.
+// ---- Bound queues only.
 
 TEST(HcqBind, SubmissionIsOneEntryOfTheRing) {
   auto device =
@@ -437,7 +437,7 @@ TEST_F(HcqSymbolMisuse, TooManyWorkgroupsAreInvalid) {
   EXPECT_EQ(counter, 0u);
 }
 
-TEST_F(HcqSymbolMisuse, UpdateOfAnotherKindOfCommandSticks) {
+TEST_F(HcqSymbolMisuse, UpdateOfAnotherKindOfCommandIsAnError) {
   const auto code_after = [&](auto update) {
     ComputeQueue q;
     q.signal(signal, 1).wait(signal, symbols.add(1)).memory_barrier();
@@ -458,7 +458,7 @@ TEST_F(HcqSymbolMisuse, UpdateOfAnotherKindOfCommandSticks) {
             StatusCode::kInvalidArgument);
 }
 
-// ---- A program on its own.
+// ---- A program without a queue.
 
 TEST(HcqLaunch, RunsBehindEverythingSubmittedBefore) {
   auto device = open_cpu(2).value();
@@ -479,14 +479,14 @@ TEST(HcqLaunch, RunsBehindEverythingSubmittedBefore) {
   EXPECT_EQ(counter, 10u);
 }
 
-TEST(HcqLaunch, TellsHowLongTheKernelRanWithoutTheWaitForItsTurn) {
+TEST(HcqLaunch, ReturnsTheKernelsTimeWithoutItsTimeInTheQueue) {
   auto device = open_cpu(1).value();
   const Signal gate = device->create_signal().value();
   ASSERT_TRUE(ComputeQueue().wait(gate, 1).signal(device->next_timeline()).submit(*device).ok());
   const Program program = cpu_program(
                               [](const Workgroup*, void* const* buffers, const void*) {
-                                // Two readings of the clock, of which the kernel's time is at least
-                                // the difference.
+                                // Two readings of the clock, whose difference the kernel's time
+                                // must reach.
                                 auto* times = static_cast<Nanoseconds*>(buffers[0]);
                                 times[0] = Clock::steady().now();
                                 while (Clock::steady().now() < times[0] + 50'000) {

@@ -122,7 +122,7 @@ TEST(HcqQueue, SubmissionLargerThanTheRingRunsWhole) {
   EXPECT_EQ(counter, 1000u);
 }
 
-// Each kernel checks that its arguments are still its own.
+// Each kernel checks that its arguments are intact.
 void check_arguments(const Workgroup*, void* const* buffers, const void* constants) {
   auto* next = static_cast<std::uint64_t*>(buffers[0]);
   const auto* values = static_cast<const std::uint64_t*>(constants);
@@ -145,7 +145,7 @@ TEST(HcqQueue, KernelArgumentsInFlightAreNeverOverwritten) {
   q.wait(gate, 1);
   ASSERT_TRUE(q.submit(*device).ok());
   for (std::uint64_t i = 0; i < 40; ++i) {
-    // 512 values, of which the first and the last differ from launch to launch.
+    // 512 values, of which the first and the last differ between launches.
     const std::uint64_t a = i, b = ~i;
 #define HALYARD_8(v) v, v, v, v, v, v, v, v
 #define HALYARD_64(v)                                                                 \
@@ -332,7 +332,7 @@ TEST(HcqQueue, WrongArgumentsAreErrorsThatNameThem) {
   EXPECT_EQ(open_cpu(257).status().code(), StatusCode::kInvalidArgument);
 }
 
-// Each step waits for a few earlier ones of any queue, and checks that they are over.
+// Each step waits for a few earlier ones of any queue, and checks that they are complete.
 TEST(HcqQueue, RandomWaitsAcrossDevicesAreAllMetInOrder) {
   constexpr std::size_t kQueues = 8;
   std::vector<std::unique_ptr<Device>> devices;

@@ -14,13 +14,13 @@
 namespace halyard::hcq {
 namespace {
 
-TEST(RingGroup, DoorbellOfAnAttendedRingWakesNobody) {
+TEST(RingGroup, DoorbellOfAnAttendedRingWakesNoWorker) {
   SteppedRing r;
   SignalObject gate(0);
   r.ring->push(PacketKind::kWait, 0, word(&gate), 1);
   drain(r.group);
   r.push_increment();
-  r.group.bell(*r.ring);  // blocked: its signal will wake somebody
+  r.group.bell(*r.ring);  // blocked: its signal will wake a worker
   EXPECT_EQ(r.group.wakes(), 0u);
   gate.advance(1);
   drain(r.group);
@@ -35,8 +35,8 @@ TEST(RingGroup, RefusesMoreRingsThanItHolds) {
   EXPECT_EQ(Ring::create(group, nullptr, 2).status().code(), StatusCode::kResourceExhausted);
 }
 
-// Everything published is executed although workers come and go: with the doorbell's last look left
-// out, or the searcher's, this hangs.
+// Every published packet is executed although workers sleep and wake. Without the last check of the
+// doorbell or of a searcher this test hangs.
 TEST(RingGroup, NoPacketIsForgottenByWorkersThatGoToSleep) {
   RingGroup group(2);
   SignalObject sequences[2] = {SignalObject(0), SignalObject(0)};
@@ -50,7 +50,7 @@ TEST(RingGroup, NoPacketIsForgottenByWorkersThatGoToSleep) {
       for (std::uint64_t value = 1; value <= 2000; ++value) {
         rings[p]->push(PacketKind::kNop, value);
         group.bell(*rings[p]);
-        // In bursts of varying length, so that workers fall asleep at every point.
+        // Bursts of varying length, so that workers fall asleep at every point.
         if (value % (1 + value % 7) == 0) {
           ASSERT_TRUE(sequences[p].wait(value, kForever).ok());
         }
@@ -69,7 +69,7 @@ TEST(RingGroup, RingsOfAWorkerTakeTurns) {
   SignalObject sequence(0);
   auto endless = Ring::create(group, nullptr, 2).value();
   auto other = Ring::create(group, &sequence, 2).value();
-  // Never done; yields after each visit.
+  // Never complete; yields after each visit.
   endless->push(PacketKind::kCustom, 0,
                 word(+[](Ring&, const std::uint64_t*, Slice&) { return Outcome::kYield; }));
   std::thread worker([&] { group.serve(); });
@@ -81,7 +81,7 @@ TEST(RingGroup, RingsOfAWorkerTakeTurns) {
   endless->close();
 }
 
-// Rings, and a worker that is stepped by hand. What runs notes its letter.
+// Rings, and a worker that the test steps. Each packet appends its letter.
 class Priorities : public ::testing::Test {
  protected:
   ~Priorities() override {
@@ -102,7 +102,7 @@ class Priorities : public ::testing::Test {
               }),
               word(&log_), static_cast<std::uint64_t>(letter));
   }
-  // A chunk for each of some groups; the first calls between_.
+  // One chunk per group; the first chunk calls between_.
   void push_job(Ring& ring, std::uint32_t groups) {
     ring.push(PacketKind::kExec, 0, word(+[](const Workgroup*, void* const* buffers, const void*) {
                 auto& self = *static_cast<Priorities*>(buffers[0]);
@@ -137,7 +137,7 @@ TEST_F(Priorities, HigherRingsGoFirstWhateverTheirPlace) {
   EXPECT_EQ(log_, "hhnnll");
 }
 
-TEST_F(Priorities, RingsOfOnePriorityTakeTurns) {
+TEST_F(Priorities, RingsOfOnePriorityAreServedRoundRobin) {
   Ring& a = add(RingPriority::kHigh);
   Ring& b = add(RingPriority::kHigh);
   for (int i = 0; i < 3; ++i) {
@@ -148,11 +148,11 @@ TEST_F(Priorities, RingsOfOnePriorityTakeTurns) {
   EXPECT_EQ(log_, "ababab");
 }
 
-TEST_F(Priorities, ALowerRingGetsOneVisitForSoManyOfHigherOnes) {
+TEST_F(Priorities, ALowerRingGetsOneVisitAfterSixteenOfHigherOnes) {
   Ring& low = add(RingPriority::kLow);
   Ring& high = add(RingPriority::kHigh);
   for (int i = 0; i < 3; ++i) push(low, 'l');
-  // There is always work above.
+  // There is always work of higher priority.
   for (unsigned i = 0; i < 2 * (RingGroup::kVisitsFromAbove + 1); ++i) {
     push(high, 'h');
     push(high, 'h');
@@ -162,7 +162,7 @@ TEST_F(Priorities, ALowerRingGetsOneVisitForSoManyOfHigherOnes) {
   EXPECT_EQ(log_, above + 'l' + above + 'l');
 }
 
-TEST_F(Priorities, AWorkerThatHoldsAnEmptyRingTurnsToAHigherOne) {
+TEST_F(Priorities, AWorkerThatHoldsAnEmptyRingServesAHigherOne) {
   Ring& low = add(RingPriority::kLow);
   Ring& high = add(RingPriority::kHigh);
   push(low, 'l');

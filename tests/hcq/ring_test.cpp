@@ -48,7 +48,7 @@ TEST(Ring, WrapsAnyNumberOfTimesWithWorkInFlight) {
   while (pushed < 1000) {
     while (r.ring->has_room(1)) r.push_increment(++pushed);
     Slice slice(1);
-    for (int i = 0; i < 3; ++i) slice.spend(1);  // leaves part of the ring unexecuted now and then
+    for (int i = 0; i < 3; ++i) slice.spend(1);  // sometimes leaves part of the ring unexecuted
     r.ring->step(slice, false);
   }
   drain(r.group);
@@ -143,7 +143,7 @@ TEST(Ring, HelperRunsOneChunkAtATimeAndTheLastFinisherGoesOn) {
     chunks.push_back(done - before);
     before = done;
   }
-  // For one thread: two chunks of each half that is left.
+  // For one thread: two chunks for each half of the rest.
   EXPECT_THAT(chunks, ::testing::ElementsAre(16, 16, 8, 8, 4, 4, 4, 4));
   EXPECT_EQ(r.counter, 0u);
   drain(r.group);
@@ -241,7 +241,7 @@ TEST(Ring, CustomPacketIsCalledAgainAfterItsJob) {
   EXPECT_EQ(marks, std::vector<std::uint32_t>(32, 2));
 }
 
-TEST(Ring, VisitEndsAfterItsShareAndOthersGetTheirTurn) {
+TEST(Ring, VisitEndsWithItsSliceAndOtherRingsAreServed) {
   SteppedRing r(2048);
   for (int i = 0; i < 2000; ++i) r.push_increment();
   Slice slice;
@@ -280,7 +280,7 @@ TEST(Ring, CloseDropsWhatHasNotRun) {
   drain(r.group);
   r.ring->close();
   EXPECT_TRUE(gone);
-  gate.advance(1);  // nobody is linked to it any more
+  gate.advance(1);  // no longer linked
   EXPECT_EQ(drain(r.group), 0);
   EXPECT_EQ(r.counter, 1u);
   EXPECT_EQ(r.sequence.value(), 1u);

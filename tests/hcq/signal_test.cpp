@@ -90,7 +90,7 @@ TEST(Signal, AnArmedWaiterStaysForTheLowerValueAndMovesFromAReachedOne) {
   EXPECT_EQ(notify.count, 2);
 }
 
-TEST(Signal, NotifiesExactlyThoseWhoseValueIsReached) {
+TEST(Signal, NotifiesExactlyTheWaitersWhoseValueIsReached) {
   SignalObject signal(0);
   constexpr int kWaiters = 50;  // more than one batch of notifications
   CountingNotify notify[kWaiters];
@@ -127,7 +127,7 @@ TEST(Signal, NoArmedWaiterMissesAValueUnderConcurrency) {
   SignalObject::Waiter waiter(parker);
   for (std::uint64_t value = 1; value <= kLast; value = signal.value() + 1) {
     const std::uint32_t epoch = parker.prepare();
-    // A lost notification hangs here.
+    // A lost notification would hang here.
     if (signal.arm(waiter, value)) parker.park(epoch, Deadline::kForeverTime);
     ASSERT_GE(signal.value(), value);
   }

@@ -30,7 +30,7 @@ TEST(WorkStealingDeque, GivesItsOwnerTheNewestAndThievesTheOldest) {
   EXPECT_EQ(deque.pop(), WorkStealingDeque::kNone);
 }
 
-TEST(WorkStealingDeque, RefusesWhatItHasNoRoomFor) {
+TEST(WorkStealingDeque, RefusesAnElementWhenItIsFull) {
   WorkStealingDeque deque;
   for (std::uint32_t i = 0; i < WorkStealingDeque::kCapacity; ++i) EXPECT_TRUE(deque.push(i));
   EXPECT_FALSE(deque.push(0));
@@ -54,7 +54,7 @@ TEST(WorkStealingDeque, GivesEachElementToOneThread) {
     });
   }
   for (std::uint32_t next = 0; next < kElements;) {
-    // In bursts, so that the deque is often about to be empty.
+    // Bursts, so that the deque is often nearly empty.
     for (std::uint32_t i = 0; i < next % 5 + 1 && next < kElements; ++i) next += deque.push(next);
     for (std::uint32_t i = 0; i < 3; ++i) {
       const std::uint32_t element = deque.pop();
@@ -69,7 +69,7 @@ TEST(WorkStealingDeque, GivesEachElementToOneThread) {
 
 // ---- Graphs
 
-// A graph whose tasks note that they ran, and whether those they follow had run before.
+// A graph whose tasks record that they ran, and whether their predecessors had run before.
 class Checked {
  public:
   explicit Checked(std::vector<std::vector<std::uint32_t>> after, unsigned threads = 4,
@@ -105,9 +105,9 @@ class Checked {
   }
 
   std::unique_ptr<TaskGraph> graph;
-  std::atomic<int> early{0};                    // tasks that ran before one they follow
-  std::function<void(std::uint32_t)> on_run{};  // called by each task when it is done
-  std::atomic<Nanoseconds> each;                // how long a task takes
+  std::atomic<int> early{0};                    // tasks that ran before a predecessor
+  std::function<void(std::uint32_t)> on_run{};  // called by each task at its end
+  std::atomic<Nanoseconds> each;                // duration of a task
 
  private:
   static Outcome packet(Ring& ring, const std::uint64_t* words, Slice&) {
@@ -168,7 +168,7 @@ After random_graph(std::uint32_t size, unsigned seed) {
   return after;
 }
 
-// A group with threads of its own, and one ring.
+// A group with its own threads, and one ring.
 struct ServedRing {
   explicit ServedRing(unsigned workers) : group(workers) {
     ring = Ring::create(group, &sequence, 64).value();
@@ -220,8 +220,8 @@ TEST(TaskGraph, ManyThreadsRunEveryTaskAfterThoseItFollows) {
   }
 }
 
-// Small runs, one after the other, so that threads come and go while one ends and the next begins;
-// with jobs of another kind between, and a thread that works briefly each time.
+// Small successive runs, so that threads come and go while one ends and the next begins; with jobs
+// of another kind in between, and a thread that works briefly each time.
 TEST(TaskGraph, ARunEndsAndTheNextBeginsWhileThreadsComeAndGo) {
   constexpr std::uint64_t kTurns = 3000;
   ServedRing r(3);
@@ -264,7 +264,7 @@ TEST(TaskGraph, ABriefVisitRunsOneLongTaskAndLeavesTheOthers) {
 }
 
 // More tasks become ready at once than a deque holds.
-TEST(TaskGraph, BriefVisitsForgetNoTaskThatTheDequeHadNoRoomFor) {
+TEST(TaskGraph, BriefVisitsRunEveryTaskThatOverflowedTheDeque) {
   SteppedRing r;
   Checked checked(fan(2000), 4, 100);
   checked.push(*r.ring, 1);
@@ -304,8 +304,8 @@ TEST(TaskGraph, MakesWayForARingOfHigherPriority) {
   urgent->close();
 }
 
-// A thread leaves a seat with more than the deque holds, while another one works on.
-TEST(TaskGraph, WhatIsLeftInASeatIsFoundByWhoComesNext) {
+// A thread leaves a seat with more tasks than the deque holds, while another one continues.
+TEST(TaskGraph, TasksLeftInASeatAreFoundByTheNextThread) {
   After after(2002);
   for (std::uint32_t i = 2; i < after.size(); ++i) after[i] = {1};
   SteppedRing r;
@@ -352,13 +352,13 @@ TEST(TaskGraph, ARingThatClosesLeavesTheRestOfItsTasks) {
   }
 }
 
-// ---- Whether to share a run
+// ---- The choice between shared and in order
 
 // After three runs, of tasks that took 100 ns.
 struct Chosen : RunChoice {
   Chosen(Nanoseconds shared, Nanoseconds in_order) {
     EXPECT_EQ(next(), How::kShared);
-    ran_shared(9 * shared, 100);  // cold
+    ran_shared(9 * shared, 100);  // cold caches
     EXPECT_EQ(next(), How::kInOrderTimed);
     ran_in_order(in_order);
     EXPECT_EQ(next(), How::kShared);
@@ -410,7 +410,7 @@ TEST(RunChoice, SharesLongTasksWithoutATrial) {
   }
 }
 
-// ---- A graph and its ring
+// ---- A graph on its ring
 
 }  // namespace
 }  // namespace halyard::hcq

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The atomics of halyard/kernel.h: nothing is lost, whichever items, groups and threads meet.
+// The atomics of halyard/kernel.h lose no update between items, groups or threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ HY_KERNEL(swaps, 64, 1, 1, HY_INOUT(uint, y), HY_OUT(uint, out)) {
   return best;
 }
 
-// Each test, with the image of the oldest processors and that of this one.
+// Each test, with the image for the oldest processors and that for this one.
 class Atomics : public ::testing::TestWithParam<std::string> {
  protected:
   void run(std::string_view name, const std::vector<HostMemory>& buffers) const {
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, Atomics, ::testing::Values("x86-64", "best"), [](c
   return test.param == "best" ? "best" : "baseline";
 });
 
-// Runs of equal bins, so that neighbouring items meet.
+// Runs of equal bins, so that neighbouring items conflict.
 std::vector<std::uint32_t> bins_of_items() {
   std::vector<std::uint32_t> x(kItems);
   for (std::size_t i = 0; i < kItems; ++i) x[i] = static_cast<std::uint32_t>(i / 11 * 5 % 7);
@@ -151,7 +151,7 @@ TEST_P(Atomics, SetClearAndFlipBits) {
   run("bits", {y});
   EXPECT_EQ(y[0], ~0u);
   EXPECT_EQ(y[1], 0xaaaa'aaaau);
-  // An even number of groups flipped every bit.
+  // An even number of groups has flipped every bit.
   EXPECT_EQ(y[2], 0x1234'5678u);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that were compiled to check what they do.
+// Kernels compiled with --checked.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled sources are kept, with a clang whose runs are counted.
+// The cache of compiled sources, with a clang that counts its runs.
 #include "compiler/compile_cached.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ class CompileCached : public ::testing::Test {
   }
 
   std::string path(std::string_view name) const { return directory_.path(name); }
-  // Dated before now, as a file is that nobody is writing to.
+  // Dated in the past, like a finished file.
   std::string write(const std::string& name, std::string_view text) const {
     fs::create_directories(fs::path(path(name)).parent_path());
     directory_.write(name, text);
@@ -53,7 +53,7 @@ class CompileCached : public ::testing::Test {
     return compiler::compile_cached(options_, DiskCache::open(path("cache"), 1 << 20).value())
         .value();
   }
-  // How often clang runs for it.
+  // Number of clang runs for one compile().
   std::ptrdiff_t runs_of_compile() const {
     fs::remove(path("runs"));
     (void)compile();

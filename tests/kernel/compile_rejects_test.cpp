@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the dialect forbids is refused, with its line and in words of the dialect.
+// Violations of the kernel language are rejected with their line, in terms of the language.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,14 +34,14 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"a_block_in_a_function",
                  "HY_FN void f(void) {\n  HY_ITEMS {}\n}\n"
                  "HY_KERNEL(k, 4, 1, 1) { f(); }\n",
-                 2, "blocks and indices of groups are only in the body of a kernel (rule 2)"},
+                 2, "blocks and group indices exist only in the body of a kernel (rule 2)"},
         Rejected{"an_array_that_is_not_private",
                  "HY_KERNEL(k, 4, 1, 1, HY_SHARED(int, s, 4)) {\n  HY_ITEMS { HY_MY(s) = 1; }\n}\n",
                  2, "'s' is neither HY_PRIVATE nor HY_PRIVATE_ARRAY"},
         Rejected{
             "a_buffer_used_as_a_tensor",
             "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) {\n  HY_ITEMS { y[0] = HY_SIZE(y, 0); }\n}\n",
-            2, "'y' is no tensor"},
+            2, "'y' is not a tensor"},
         Rejected{
             "a_tensor_used_as_a_buffer",
             "HY_KERNEL(k, 4, 1, 1, HY_OUT_TILE2(uint, y, 4, 4)) {\n  HY_ITEMS { y[0] = 1; }\n}\n",
@@ -49,28 +49,28 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"a_question_what_it_is_compiled_for",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) {\n#ifdef HY_DEVICE\n  return;\n#endif\n"
                  "  HY_ITEMS { y[HY_X] = 1; }\n}\n",
-                 2, "a name of the header's own: one source is for all targets"},
+                 2, "reserved for the header: a source is the same for all targets"},
         Rejected{"a_local_that_hides_another",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(int, y)) {\n  HY_ITEMS {\n"
                  "    for (int i = 0; i < 4; ++i) {\n      int i = 3;\n      y[i] = 1;\n    }\n"
                  "  }\n}\n",
-                 4, "this hides a variable of that name, which not every target can"},
+                 4, "this hides a variable of the same name, which not every target supports"},
         Rejected{"a_case_in_a_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT(int, y), HY_SCALAR(int, n)) {\n  switch (n) {\n"
                  "    HY_ITEMS {\n      case 1: y[HY_X] = 1;\n    }\n  }\n}\n",
-                 4, "'case' without its switch: none outside leads into a block (rule 1)"},
+                 4, "'case' outside its switch: a switch around a block cannot enter it (rule 1)"},
         Rejected{"two_parameters_of_one_name",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_IN(int, y), HY_IN(int, y)) { HY_ITEMS {} }\n", 2,
                  "a second parameter 'y'"},
         Rejected{"nested_blocks",
                  "HY_KERNEL(k, 4, 1, 1) {\n  HY_ITEMS {\n    HY_ITEMS {}\n  }\n}\n", 3,
-                 "a block stands inside another (rule 2)"},
+                 "a block is inside another (rule 2)"},
         Rejected{"an_index_outside_a_block",
                  "HY_KERNEL(k, 4, 1, 1) {\n  hy_index i = HY_X;\n  HY_ITEMS { (void)i; }\n}\n", 2,
-                 "indices of items, and HY_MY, are only in HY_ITEMS"},
+                 "item indices and HY_MY exist only in HY_ITEMS"},
         Rejected{"a_private_outside_a_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_PRIVATE(float, p)) {\n  HY_MY(p) = 0;\n}\n", 2,
-                 "indices of items, and HY_MY, are only in HY_ITEMS"},
+                 "item indices and HY_MY exist only in HY_ITEMS"},
         Rejected{"a_write_to_an_input",
                  "HY_KERNEL(k, 4, 1, 1, HY_IN(float, x)) {\n  HY_ITEMS { x[HY_X] = 1.0f; }\n}\n", 2,
                  "inputs and scalars are never written (rule 3)"},
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 4), HY_INOUT(uint, y)) {\n"
                  "  HY_ITEMS { s[HY_X] = y[HY_X]; }\n  const uint first = s[0];\n"
                  "  HY_ITEMS {\n    s[HY_X] = first;\n  }\n}\n",
-                 5, "a block writes 's', which is read between it and the block before"},
+                 5, "a block writes 's', which is read between it and the previous block"},
         Rejected{
             "a_loop_whose_block_writes_its_condition",
             "HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 1)) {\n"
@@ -141,11 +141,11 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"an_atomic_on_an_input",
                  "HY_KERNEL(k, 4, 1, 1, HY_IN(uint, x)) {\n"
                  "  HY_ITEMS { hy_atomic_add(x[0], 1u); }\n}\n",
-                 2, "an atomic is on an element of int or uint that may be written"},
+                 2, "an atomic needs a writable element of int or uint"},
         Rejected{"an_atomic_on_a_float",
                  "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, x)) {\n"
                  "  HY_ITEMS { hy_atomic_add(x[0], 1.0f); }\n}\n",
-                 2, "an atomic is on an element of int or uint that may be written"},
+                 2, "an atomic needs a writable element of int or uint"},
         Rejected{"a_tile_written_outside_a_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(float, y)) {\n  HY_Y2(y, 0, 0) = 1.0f;\n}\n",
                  2, "'y' is written outside a block"},
@@ -156,11 +156,11 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"an_output_addressed_as_an_input",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n"
                  "  HY_ITEMS { HY_AT1(y, 0) = 1.0f; }\n}\n",
-                 2, "'y' is no input tensor of rank 1"},
+                 2, "'y' is not an input tensor of rank 1"},
         Rejected{"a_tensor_of_another_rank",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT_TILE2(float, y, 2, 2)) {\n"
                  "  HY_TILE_ITEMS1(y, i) { (void)i; }\n}\n",
-                 2, "'y' is no output tensor of rank 1"},
+                 2, "'y' is not an output tensor of rank 1"},
         Rejected{"a_local_written_by_a_tile_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n  int n = 0;\n"
                  "  HY_TILE_ITEMS1(y, i) {\n    n += (int)i;\n  }\n}\n",
@@ -173,11 +173,11 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"a_block_in_a_tile_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n  HY_TILE_ITEMS1(y, i) {\n"
                  "    HY_ITEMS { HY_Y1(y, i) = 0; }\n  }\n}\n",
-                 3, "a block stands inside another"},
+                 3, "a block is inside another"},
         Rejected{"an_item_index_in_a_tile_block",
                  "HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR1(float, y)) {\n  HY_TILE_ITEMS1(y, i) {\n"
                  "    HY_Y1(y, i) = (float)HY_X;\n  }\n}\n",
-                 3, "indices of items, and HY_MY, are only in HY_ITEMS"},
+                 3, "item indices and HY_MY exist only in HY_ITEMS"},
         Rejected{"an_empty_tile",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_OUT_TILE2(float, y, 4, 0)) { HY_ITEMS {} }\n", 2,
                  "a tile has at least one element"},
@@ -214,12 +214,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "HY_FN float first(const float* q) { return q[0]; }\n"
                  "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {\n  const float a = first(y);\n"
                  "  HY_ITEMS { y[HY_X] = a; }\n}\n",
-                 4, "a block writes 'y', which is read between it and the block before"},
+                 4, "a block writes 'y', which is read between it and the previous block"},
         Rejected{"a_block_whose_function_writes_what_was_just_read",
                  "HY_FN void set(float* q, float a) { q[0] = a; }\n"
                  "HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {\n  const float a = y[0];\n"
                  "  HY_ITEMS { if (HY_X == 0) set(y, a); }\n}\n",
-                 4, "a block writes 'y', which is read between it and the block before"},
+                 4, "a block writes 'y', which is read between it and the previous block"},
         Rejected{"a_write_to_an_input_by_a_cast",
                  "HY_KERNEL(k, 4, 1, 1, HY_IN(float, x)) {\n"
                  "  HY_ITEMS { ((float*)x)[0] = 1.0f; }\n}\n",
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"an_array_of_variable_length",
                  "HY_KERNEL(k, 4, 1, 1, HY_SCALAR(uint, n)) {\n"
                  "  HY_ITEMS { float t[n]; t[0] = 0; (void)t; }\n}\n",
-                 2, "the length of an array is a constant"},
+                 2, "the length of an array must be a constant"},
         Rejected{"an_empty_workgroup", "\nHY_KERNEL(k, 4, 0, 1) { HY_ITEMS {} }\n", 2,
                  "1 to 1024 items"},
         Rejected{"a_large_workgroup", "\nHY_KERNEL(k, 1025, 1, 1) { HY_ITEMS {} }\n", 2,
@@ -242,10 +242,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "32 KiB"},
         Rejected{"an_unknown_element_type",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_IN(char, x)) { HY_ITEMS {} }\n", 2,
-                 "'char' is no type of elements; float, int, uint and double are"},
+                 "'char' is not an element type; float, int, uint and double are"},
         Rejected{"an_unknown_parameter_kind",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_INPUT(float, x)) { HY_ITEMS {} }\n", 2,
-                 "a parameter of no kind that halyard/kernel.h"},
+                 "unknown kind of parameter; halyard/kernel.h"},
         Rejected{"a_reserved_name", "\nHY_KERNEL(k, 4, 1, 1, HY_IN(float, hy_a)) { HY_ITEMS {} }\n",
                  2, "'hy_a'"},
         Rejected{"two_kernels_of_one_name",

@@ -288,7 +288,7 @@ TEST(Compile, RefusesAFileWithoutKernels) {
   EXPECT_THAT(message(compile_text("")), HasSubstr("has no kernel"));
 }
 
-TEST(Compile, TakesFortyParametersAndSaysThatItDoesNotTakeMore) {
+TEST(Compile, TakesFortyParametersAndReportsMore) {
   const auto with = [](int count) {
     std::string text = "HY_KERNEL(k, 4, 1, 1";
     for (int i = 0; i < count; ++i) text += ", HY_SCALAR(uint, a" + std::to_string(i) + ")";
@@ -301,8 +301,8 @@ TEST(Compile, TakesFortyParametersAndSaysThatItDoesNotTakeMore) {
               HasSubstr("more than 40 parameters and statements on sizes"));
 }
 
-// And says nothing of its own about what follows from that.
-TEST(Compile, SaysFirstThatAMacroLacksAnArgument) {
+// And adds no line of its own about the errors that follow from it.
+TEST(Compile, ReportsAMissingMacroArgumentFirst) {
   const auto with = [](const std::string& parameter) {
     return message(compile_text("HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), " + parameter +
                                 ") { HY_ITEMS { y[HY_X] = n; } }\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What of C a shader can say means the same on a device as on the CPU.
+// The C that shaders support has the same results on a device as on the CPU.
 #include <gtest/gtest.h>
 
 #include "kernel/kernel_test_util.h"

@@ -33,7 +33,7 @@ std::vector<std::byte> image_that_writes(int value) {
 int run(const CpuImage& image) {
   int y = 0;
   void* buffers[] = {&y};
-  const kernel::Workgroup group{{0, 0, 0}, {1, 1, 1}};
+  const Workgroup group{{0, 0, 0}, {1, 1, 1}};
   image.entry("k").value()(&group, buffers, nullptr);
   return y;
 }
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"another_machine", [](auto& image) { header(image).e_machine = EM_RISCV; },
                "another machine"},
         Damage{"an_object_file", [](auto& image) { header(image).e_type = ET_REL; },
-               "no shared object"},
+               "not a shared object"},
         Damage{"no_program_headers", [](auto& image) { header(image).e_phnum = 0; },
                "program headers"},
         Damage{"program_headers_beyond_the_end",
@@ -138,9 +138,9 @@ INSTANTIATE_TEST_SUITE_P(
                "a segment leaves the image"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(CpuImage, PassesOnWhatTheDynamicLinkerSays) {
+TEST(CpuImage, PassesOnTheErrorOfTheDynamicLinker) {
   auto bytes = image_that_writes(7);
-  // An ABI version that no dynamic linker knows.
+  // An ABI version that no dynamic linker supports.
   header(bytes).e_ident[EI_ABIVERSION] = 99;
   const auto image = CpuImage::load(bytes, "bad");
   EXPECT_EQ(image.status().code(), StatusCode::kDataLoss);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Images for NVIDIA's and AMD's GPUs, convention hy-kernarg-1. No GPU is needed: the assembler and
-// the code object's own metadata say whether a launch would find what it expects.
+// the code object's own metadata show whether a launch would match.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -163,8 +163,8 @@ TEST(DeviceImage, EveryOptimizationLevelAndDebugInformationBuild) {
   }
 }
 
-TEST(DeviceImage, DependsOnTheSourceAloneAndNotOnItsPlace) {
-  // Each call is another file.
+TEST(DeviceImage, DependsOnTheSourceAndNotOnItsPath) {
+  // Each call compiles another file.
   for (const std::string target : {"ptx-sm_80", "hsaco-gfx942"}) {
     EXPECT_EQ(image_of(kMixed, target), image_of(kMixed, target)) << target;
   }
@@ -208,7 +208,7 @@ TEST(CodeObject, ThatIsDamagedIsAnErrorWhateverIsMissing) {
     refused += !compiler::read_code_object(image.substr(0, size), "cut").ok();
   }
   EXPECT_GT(refused, 100u) << "the metadata is at the front, the code behind it";
-  // Every byte of the headers and of the metadata, changed: an answer each time, and no fault.
+  // Changes every byte of the headers and of the metadata: each time a result, and no fault.
   for (std::size_t i = 0; i < 2048; ++i) {
     std::string changed = image;
     changed[i] = static_cast<char>(~changed[i]);

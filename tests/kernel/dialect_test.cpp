@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the macros of halyard/kernel.h mean at run time, on this CPU or a device.
+// The macros of halyard/kernel.h at run time, on this CPU or a device.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -87,7 +87,7 @@ HY_KERNEL(minmax, 1, 1, 1, HY_OUT(float, f), HY_OUT(int, i), HY_OUT(uint, u)) {
   return all;
 }
 
-TEST(Dialect, GivesEachItemItsPlace) {
+TEST(Dialect, GivesEachItemItsIndex) {
   constexpr std::size_t kWidth = 8, kHeight = 9, kDepth = 8;
   std::vector<std::uint32_t> out(kWidth * kHeight * kDepth * 4, 0xdead);
   kernels().run("indices", {2, 3, 4}, {out}, nullptr);

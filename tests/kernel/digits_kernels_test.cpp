@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels that are shipped, against double precision, at sizes that do not divide their groups.
+// Shipped kernels compared with double precision, at sizes that do not divide their groups.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ const Kernels& digits() {
   return kernels;
 }
 
-// What an output holds before, and what no kernel may leave in it or write beyond it.
+// Initial value of an output; no kernel may leave it there or write beyond the output.
 constexpr float kUntouched = -12345.0f;
 
 Vector random_vector(std::size_t size, unsigned seed) {
@@ -36,7 +36,7 @@ Vector random_vector(std::size_t size, unsigned seed) {
   return values;
 }
 
-// An output of `size` elements with one more behind it.
+// An output of `size` elements, followed by one more.
 Vector output(std::size_t size) { return Vector(size + 1, kUntouched); }
 
 std::size_t groups(std::size_t items, std::size_t size) { return (items + size - 1) / size; }
@@ -49,7 +49,7 @@ constexpr Shape kShapes[] = {{1, 1, 1},     {16, 16, 16}, {17, 10, 33},
 
 using Constants = std::vector<std::uint32_t>;
 
-// Those of dense tensors, one behind the other.
+// The constants of dense tensors, in order.
 Constants constants_of(std::initializer_list<Constants> shapes) {
   Constants all;
   for (const Constants& shape : shapes) {
@@ -60,7 +60,7 @@ Constants constants_of(std::initializer_list<Constants> shapes) {
 }
 
 // Runs `name` for each shape: c[i][j] is the sum of left(a, shape, i, l) right(b, shape, l, j) over
-// l. `more_terms` than k has a sum.
+// l. A sum has `more_terms` terms besides the k products.
 template <class Left, class Right>
 void expect_products(const char* name, std::size_t more_terms, auto shapes_of, Left left,
                      Right right) {

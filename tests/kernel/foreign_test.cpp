@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels in CUDA, OpenCL C, GLSL and Metal: built by their compilers, checked against reflection.
+// Kernels in CUDA, OpenCL C, GLSL and Metal: built by their compilers, checked against their
+// reflection.
 #include "compiler/foreign.h"
 
 #include <gmock/gmock.h>
@@ -74,7 +75,7 @@ kernel void saxpy(device const float* x [[buffer(0)]], device float* y [[buffer(
 }
 )";
 
-// A variable of the environment, put back with the object.
+// Sets a variable of the environment; the destructor restores it.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name), old_(::getenv(name)) {
@@ -112,7 +113,7 @@ class Foreign : public ::testing::Test {
     EXPECT_EQ(status.code(), code) << status.message();
     EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(source), HasSubstr(text)));
   }
-  // Its name for what is there, so that nothing else is found.
+  // A folder with links to these programs only, so that no others are found in PATH.
   std::string folder_with(const std::vector<std::string>& programs) const {
     const fs::path folder = directory_.path() / "bin";
     fs::create_directory(folder);
@@ -121,7 +122,7 @@ class Foreign : public ::testing::Test {
     }
     return folder.string();
   }
-  // The manifest with `to` in place of `from`.
+  // The manifest with `from` replaced by `to`.
   static std::string manifest_with(const std::string& from, const std::string& to) {
     std::string text(kManifest);
     return text.replace(text.find(from), from.size(), to);
@@ -164,7 +165,7 @@ TEST_F(Foreign, CudaThatDoesNotFitItsManifestIsRefusedByName) {
   const std::string source = write("k.cu", kCuda);
   expect_refused(source, "", kInvalid, "give a manifest");
   expect_refused(source, manifest_with("saxpy", "saxpi"), kInvalid,
-                 "kernel saxpi is no .entry of its PTX, which has saxpy");
+                 "kernel saxpi is not an .entry of its PTX, which has saxpy");
   expect_refused(source, manifest_with(R"({"name": "a", "type": "float32"}, )", ""), kInvalid,
                  "kernel saxpy: parameter 2 is .f32");
   expect_refused(source, manifest_with("[64]", "[128]"), kInvalid, "the entry allows 64 items");
@@ -176,7 +177,7 @@ TEST_F(Foreign, CudaThatDoesNotFitItsManifestIsRefusedByName) {
 
 // ---- OpenCL C --------------------------------------------------------------------------------
 
-TEST_F(Foreign, OpenClTellsItsKernelsByItself) {
+TEST_F(Foreign, OpenClDescribesItsOwnKernels) {
   SKIP_WITHOUT("clang-19");
   const kernel::Hyx hyx =
       build(write("k.cl", kOpenCl), {"ptx-sm_80", "hsaco-gfx942", "hsaco-gfx1100"}).value();
@@ -217,7 +218,7 @@ TEST_F(Foreign, OpenClThatCannotBeLaunchedIsRefused) {
   constexpr std::string_view kOne = "__kernel __attribute__((reqd_work_group_size(1, 1, 1))) ";
   expect_refused(
       write("order.cl", std::string(kOne) + "void k(int n, __global int* x) { *x = n; }"), "",
-      kInvalid, "parameter 'x', int*, is a buffer behind a scalar");
+      kInvalid, "parameter 'x', int*, is a buffer after a scalar");
   expect_refused(
       write("vector.cl", std::string(kOne) + "void k(__global int* x, int2 n) { *x = n.x; }"), "",
       kInvalid, "parameter 'n', int2, is neither a buffer nor a number");
@@ -237,7 +238,7 @@ TEST_F(Foreign, OpenClThatCannotBeLaunchedIsRefused) {
 
 // ---- GLSL ------------------------------------------------------------------------------------
 
-TEST_F(Foreign, AShaderTellsItsKernelByItself) {
+TEST_F(Foreign, AShaderDescribesItsOwnKernel) {
   SKIP_WITHOUT("glslangValidator");
   const kernel::Hyx hyx = build(write("mix_in.comp", kGlsl)).value();
   EXPECT_EQ(hyx.images()[0].target, "spirv-1.5");
@@ -300,10 +301,10 @@ TEST_F(Foreign, AShaderThatIsNoKernelIsRefused) {
   refused("layout(set = 1, binding = 0) buffer X { float x[]; }; void main() { x[0] = 1; }",
           "binding 0 is in set 1");
   refused("layout(binding = 0) uniform U { float u; }; void main() { if (u > 0) barrier(); }",
-          "is no storage buffer");
+          "is not a storage buffer");
   refused(
       "layout(push_constant) uniform P { mat4 m; }; void main() { if (m[0][0] > 0) barrier(); }",
-      "push constant m is no number");
+      "push constant m is not a number");
   refused("void main() { nothing(); }", "k.comp:2: 'nothing'");
   refused("", "cannot be built for spirv-1.5");
 }
@@ -329,7 +330,7 @@ TEST_F(Foreign, ADamagedModuleIsRefusedOrRead) {
   }
 }
 
-// ---- Metal, and what all have in common --------------------------------------------------------
+// ---- Metal, and facts of all languages -------------------------------------------------------
 
 TEST_F(Foreign, MetalIsPackedAsItIs) {
   const std::string source = write("k.metal", kMetal);
@@ -363,7 +364,7 @@ TEST_F(Foreign, AMissingCompilerIsNamedWithItsPackage) {
   expect_refused(write("k.comp", kGlsl), "", kUnavailable, "install glslang-tools");
 }
 
-TEST_F(Foreign, OnlyASourceAndAManifestThatAreThere) {
+TEST_F(Foreign, AMissingSourceOrManifestIsAnError) {
   EXPECT_EQ(build("none.metal", {}, kManifest).status().code(), StatusCode::kNotFound);
   const std::string source = write("k.metal", kMetal);
   EXPECT_EQ(
@@ -375,7 +376,7 @@ TEST_F(Foreign, OnlyASourceAndAManifestThatAreThere) {
             StatusCode::kInvalidArgument);
 }
 
-TEST_F(Foreign, WhatWasReadIsReported) {
+TEST_F(Foreign, ReportsTheFilesThatWereRead) {
   SKIP_WITHOUT("clang-19");
   write("own.h", "#define FACTOR 2\n");
   const std::string source = write("k.cl", "#include \"own.h\"\n" + std::string(kOpenCl));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The control flow of the group, which all its items share: what would part them on a GPU is
-// refused, and so are blocks that write what some way to them has read.
+// The control flow of the group, which all its items share. Rejected are constructs that would
+// separate items on a GPU, and blocks that write an element that some path to them has read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ class BreaksTheFlow : public ::testing::TestWithParam<Rejected> {};
 
 TEST_P(BreaksTheFlow, IsRefusedWithTheLine) { expect_rejected(GetParam()); }
 
-// Where a block stands.
+// The place of a block.
 INSTANTIATE_TEST_SUITE_P(Flow, BreaksTheFlow,
                          ::testing::Values(Rejected{"a_block_under_what_each_item_has", R"(
 HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), HY_PRIVATE(int, p)) {
@@ -26,7 +26,7 @@ HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), HY_PRIVATE(int, p)) {
   }
 }
 )",
-                                                    4, "'p' is each item's own"},
+                                                    4, "'p' has a value per item"},
                                            Rejected{"a_private_without_its_item", R"(
 HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), HY_PRIVATE_ARRAY(uint, p, 2)) {
   HY_ITEMS {
@@ -35,7 +35,7 @@ HY_KERNEL(k, 64, 1, 1, HY_OUT(uint, y), HY_PRIVATE_ARRAY(uint, p, 2)) {
   }
 }
 )",
-                                                    5, "'p' is each item's own"},
+                                                    5, "'p' has a value per item"},
                                            Rejected{"a_block_in_an_expression", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   if (({
@@ -46,7 +46,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   }
 }
 )",
-                                                    4, "a block stands in an expression"},
+                                                    4, "a block is in an expression"},
                                            Rejected{"a_loop_that_is_called_a_block", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   _Pragma("omp simd") for (uint i = 0; i < 4; ++i) { y[i] = n; }
@@ -82,7 +82,7 @@ end:;
                                                     5, "goto"}),
                          name_of_case);
 
-// Rule 6: what is read outside blocks, on each way to the block that writes it.
+// Rule 6: reads outside blocks, on each path to the block that writes.
 INSTANTIATE_TEST_SUITE_P(
     Races, BreaksTheFlow,
     ::testing::Values(
@@ -93,7 +93,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   HY_ITEMS { s[HY_X] = t; }
 }
 )",
-                 5, "a block writes 's', which is read between it and the block before"},
+                 5, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_member_of_what_is_read", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   HY_ITEMS { s[HY_X] = 1; }
@@ -101,7 +101,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   HY_ITEMS { s[HY_X] = t; }
 }
 )",
-                 5, "a block writes 's', which is read between it and the block before"},
+                 5, "a block writes 's', which is read between it and the previous block"},
         Rejected{"one_of_two_that_are_read", R"(
 HY_KERNEL(k, 4, 1, 1, HY_SHARED(uint, s, 4), HY_SHARED(uint, r, 4), HY_SCALAR(uint, n)) {
   HY_ITEMS { s[HY_X] = r[HY_X] = 1; }
@@ -130,7 +130,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   }
 }
 )",
-                 5, "a block writes 's', which is read between it and the block before"},
+                 5, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_round_that_is_continued_in_do", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   uint m = 0;
@@ -142,7 +142,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   } while (m < 5);
 }
 )",
-                 5, "a block writes 's', which is read between it and the block before"},
+                 5, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_loop_that_is_left", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   while (1) {
@@ -153,7 +153,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   HY_ITEMS { s[HY_X] = 5; }
 }
 )",
-                 8, "a block writes 's', which is read between it and the block before"},
+                 8, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_loop_that_is_left_within_a_switch", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   for (;;) {
@@ -168,7 +168,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   HY_ITEMS { s[HY_X] = 5; }
 }
 )",
-                 12, "a block writes 's', which is read between it and the block before"},
+                 12, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_case_that_reads", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   uint t = 0;
@@ -181,7 +181,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   HY_ITEMS { s[HY_X] = t; }
 }
 )",
-                 10, "a block writes 's', which is read between it and the block before"},
+                 10, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_case_that_is_passed_over", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   const uint t = s[63];
@@ -192,7 +192,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   HY_ITEMS { s[HY_X] = t; }
 }
 )",
-                 8, "a block writes 's', which is read between it and the block before"},
+                 8, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_case_that_is_entered_past_a_block", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   const uint t = s[63];
@@ -205,7 +205,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   }
 }
 )",
-                 9, "a block writes 's', which is read between it and the block before"},
+                 9, "a block writes 's', which is read between it and the previous block"},
         Rejected{"a_case_that_falls_into_a_block", R"(
 HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint, n)) {
   switch (n) {
@@ -216,7 +216,7 @@ HY_KERNEL(k, 64, 1, 1, HY_INOUT(uint, y), HY_SHARED(uint, s, 64), HY_SCALAR(uint
   }
 }
 )",
-                 7, "a block writes 's', which is read between it and the block before"}),
+                 7, "a block writes 's', which is read between it and the previous block"}),
     name_of_case);
 
 TEST(GroupFlow, AcceptUniformControlFlowAndLocalWrites) {

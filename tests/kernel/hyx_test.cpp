@@ -69,7 +69,7 @@ std::string message(const std::vector<std::byte>& bytes) {
 
 std::string message(const Contents& contents) { return message(compiler::write_hyx(contents)); }
 
-// Everything a reader can reach, so that a sanitizer sees every view.
+// Reads everything that is reachable, so that a sanitizer checks every view.
 std::string everything(const Hyx& hyx) {
   std::string text;
   for (const KernelInfo& kernel : hyx.kernels()) {
@@ -194,13 +194,13 @@ TEST(Hyx, PrefersTheFirstAcceptableTarget) {
 TEST(Hyx, RefusesEveryTruncation) {
   const auto whole = compiler::write_hyx(sample());
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    // A copy of exactly this size, so that a sanitizer sees a read past its end.
+    // A copy of exactly this size, so that a sanitizer detects a read past its end.
     const std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<long>(size));
     EXPECT_EQ(Hyx::parse(part, "k.hyx").status().code(), StatusCode::kDataLoss) << size;
   }
 }
 
-// Which is how the loss of what fills it up at its end shows.
+// The padding reveals a truncated end.
 TEST(Hyx, IsAMultipleOf16BytesWhateverIsInIt) {
   for (std::size_t size = 1; size <= 40; ++size) {
     Contents contents = sample();
@@ -244,7 +244,7 @@ TEST(Hyx, RefusesForeignFiles) {
   const std::string text = "#!/bin/sh\necho no kernels here\n";
   const auto hyx = Hyx::parse(std::as_bytes(std::span(text)), "k.hyx");
   EXPECT_EQ(hyx.status().code(), StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(hyx.status().message()), HasSubstr("no .hyx file"));
+  EXPECT_THAT(std::string(hyx.status().message()), HasSubstr("not a .hyx file"));
 }
 
 TEST(Hyx, RefusesAFileWithoutItsVectors) {
@@ -256,7 +256,8 @@ TEST(Hyx, RefusesAFileWithoutItsVectors) {
   EXPECT_THAT(message({bytes.begin(), bytes.end()}), HasSubstr("DataLoss: k.hyx: damaged"));
 }
 
-// Two things the writer cannot do: refer to a source that is not there, and let images share bytes.
+// Two faults that the writer cannot produce: a location without its source, and images that share
+// bytes.
 TEST(Hyx, RefusesALocationWithoutSource) {
   flatbuffers::FlatBufferBuilder builder;
   const schema::WorkgroupSize size(1, 1, 1);

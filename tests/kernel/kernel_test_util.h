@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels for tests: compiled from text or file, loaded, and run in the memory of the test.
+// Kernels for tests: compiled from text or a file, loaded, and run in the memory of the test.
 #pragma once
 
 #include <unistd.h>
@@ -28,7 +28,7 @@
 
 namespace halyard::testing {
 
-// A file of this text with a name of its own, removed with the object.
+// A file with this text and a unique name, removed with the object.
 class TextFile {
  public:
   explicit TextFile(std::string_view text) {
@@ -48,15 +48,15 @@ class TextFile {
   std::string path_;
 };
 
-// Compiles a kernel file of this text; where none is named, for what every test machine runs.
+// Compiles a kernel file with this text; without targets, for what every test machine can run.
 inline Result<std::vector<std::byte>> compile_text(std::string_view text,
                                                    const std::string& target = "x86-64") {
   const TextFile file(text);
   return compiler::compile({.source = file.path(), .targets = {target}});
 }
 
-// As compile(), or what another test of this build has got from it: each case is a process of its
-// own, and most of them run kernels that are not themselves in question.
+// Like compile(), but reuses results of other tests of this build: each case is a separate process,
+// and most of them only need the compiled kernels.
 inline Result<std::vector<std::byte>> compile_shared(const compiler::CompileOptions& options) {
   const auto cache = base::DiskCache::open(HALYARD_TEST_CACHE, base::DiskCache::kDefaultMaxBytes);
   if (!cache.ok()) return compiler::compile(options);
@@ -67,7 +67,7 @@ inline Result<std::vector<std::byte>> compile_shared(const compiler::CompileOpti
 
 inline Result<std::vector<std::byte>> compile_text_shared(std::string_view text,
                                                           const std::string& target) {
-  // The cache knows results by their source's path, so the text is a file that stays.
+  // The cache identifies results by the source's path, so the text is in a permanent file.
   const base::ContentHash hash = base::content_hash({text});
   const std::string folder = HALYARD_TEST_CACHE "-sources";
   const std::string path = fmt::format("{}/{:016x}{:016x}.hyk", folder, hash.high, hash.low);
@@ -75,12 +75,12 @@ inline Result<std::vector<std::byte>> compile_text_shared(std::string_view text,
   if (!std::filesystem::exists(path)) {
     const std::string part = fmt::format("{}.{}", path, ::getpid());
     std::ofstream(part) << text;
-    std::filesystem::rename(part, path);  // nobody reads half of it
+    std::filesystem::rename(part, path);  // readers see a whole file
   }
   return compile_shared({.source = path, .targets = {target}});
 }
 
-// An object or array of the test's, as the memory of a kernel's buffer.
+// An object or array of the test as the memory of a kernel's buffer.
 struct HostMemory {
   template <class T>
     requires(!std::same_as<std::remove_cv_t<T>, HostMemory>)
@@ -91,7 +91,7 @@ struct HostMemory {
       bytes = std::as_bytes(std::span(&object, 1));
     }
   }
-  // Kernels write to what the test can write to.
+  // Kernels write only to memory that the test may write.
   std::byte* data() const { return const_cast<std::byte*>(bytes.data()); }
 
   std::span<const std::byte> bytes;
@@ -113,7 +113,7 @@ class HostKernels {
   kernel::Hyx hyx_;
 };
 
-// On this CPU, through the ABI.
+// Kernels on this CPU, called through the ABI.
 class CpuKernels final : public HostKernels {
  public:
   explicit CpuKernels(kernel::Hyx file)
@@ -125,11 +125,11 @@ class CpuKernels final : public HostKernels {
     std::vector<void*> pointers;
     for (const HostMemory& buffer : buffers) pointers.push_back(buffer.data());
     const auto [width, height, depth] = groups;
-    // Every so many-th group from `first` on.
+    // Runs every `threads`-th group from `first` on.
     const auto run_groups = [&](std::size_t first) {
       for (std::size_t i = first; i < width * height * depth; i += threads) {
-        const kernel::Workgroup group{{i % width, i / width % height, i / width / height},
-                                      {width, height, depth}};
+        const Workgroup group{{i % width, i / width % height, i / width / height},
+                              {width, height, depth}};
         entry(&group, pointers.data(), constants);
       }
     };
@@ -142,8 +142,8 @@ class CpuKernels final : public HostKernels {
   Ref<kernel::CpuImage> image_;
 };
 
-// A test program links kernels_on_cpu.cpp or kernels_on_vulkan.cpp, which define what the tests of
-// kernels compile for, and what runs the result. A file for this CPU can be run by both.
+// A test program links kernels_on_cpu.cpp or kernels_on_vulkan.cpp, which define the target and the
+// runner of kernel tests. Both can run a file for this CPU.
 std::string tested_target();
 std::unique_ptr<HostKernels> load_kernels(kernel::Hyx hyx);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The error bounds that halyard/kernel.h promises, measured against double precision.
+// The error bounds of halyard/kernel_math.h, measured against double precision.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -16,7 +16,7 @@
 namespace halyard::testing {
 namespace {
 
-// One float in kStep, over all bit patterns; a prime, so that it meets all low bits.
+// Tests one float in kStep over all bit patterns; a prime, so that all low bits occur.
 constexpr std::uint64_t kStep = 1009;
 
 const Kernels& math(std::string_view target) {
@@ -63,7 +63,7 @@ std::vector<float> sample() {
   return x;
 }
 
-// The distance of `got` from the true value, in units of the last place of the true value.
+// The distance of `got` from the exact value, in units of the last place of the exact value.
 double error_in_ulps(float got, double want) {
   const float rounded = static_cast<float>(want);
   if (std::isnan(rounded) || std::isinf(rounded)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries of PTX texts against what manifests say of them.
+// Compares entries of PTX texts with manifests.
 #include "compiler/ptx.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ constexpr std::string_view kSaxpy = R"(
 }
 )";
 
-// saxpy as the text has it.
+// The reflection of saxpy in the text.
 Kernel saxpy() {
   return {.name = "saxpy",
           .workgroup_size = {256, 1, 1},
@@ -63,13 +63,14 @@ std::string entry(const std::string& parameters) {
 
 TEST(Ptx, AnEntryFitsItsManifest) { EXPECT_EQ(fault(kSaxpy, saxpy()), ""); }
 
-TEST(Ptx, AKernelThatIsNoEntryIsNamedWithThoseThereAre) {
+TEST(Ptx, AMissingEntryIsNamedWithTheExistingOnes) {
   Kernel kernel = saxpy();
   kernel.name = "in_a_comment";
-  EXPECT_THAT(fault(kSaxpy, kernel),
-              AllOf(HasSubstr("k.cu: kernel in_a_comment is no .entry of its PTX, which has saxpy, "
-                              "nothing"),
-                    HasSubstr("extern \"C\"")));
+  EXPECT_THAT(
+      fault(kSaxpy, kernel),
+      AllOf(HasSubstr("k.cu: kernel in_a_comment is not an .entry of its PTX, which has saxpy, "
+                      "nothing"),
+            HasSubstr("extern \"C\"")));
   EXPECT_THAT(fault("not PTX at all", saxpy()), HasSubstr("which has none"));
 }
 
@@ -77,7 +78,8 @@ TEST(Ptx, TooManyAndTooFewParametersAreNamed) {
   Kernel kernel = saxpy();
   kernel.constants.pop_back();
   kernel.constants_bytes = 4;
-  EXPECT_THAT(fault(kSaxpy, kernel), HasSubstr("kernel saxpy: parameter 3, .u32, is no constant"));
+  EXPECT_THAT(fault(kSaxpy, kernel),
+              HasSubstr("kernel saxpy: parameter 3, .u32, is not a constant"));
   kernel = saxpy();
   kernel.constants.push_back({"m", ElementType::kUint32, 8});
   EXPECT_THAT(fault(kSaxpy, kernel), HasSubstr("constant m has no parameter; the entry has 4"));
@@ -101,7 +103,7 @@ TEST(Ptx, AConstantOfAnotherTypeOrPlaceIsNamed) {
   kernel = saxpy();
   std::swap(kernel.constants[0].name, kernel.constants[1].name);
   EXPECT_EQ(fault(kSaxpy, kernel), "") << "names are the manifest's own";
-  // Alignment puts the double at 8, behind the float at 0.
+  // Alignment places the double at 8, after the float at 0.
   const std::string mixed = entry(".param .u64 a, .param .f32 b, .param .f64 c");
   Kernel two = {.name = "k",
                 .workgroup_size = {1, 1, 1},
@@ -141,7 +143,7 @@ TEST(Ptx, AWorkgroupThatTheEntryExcludesIsRefused) {
   EXPECT_THAT(fault(kSaxpy, other), HasSubstr("the entry requires 8 x 4 x 1"));
 }
 
-TEST(Ptx, AFunctionThatNobodyDefinesIsNamed) {
+TEST(Ptx, AnUndefinedFunctionIsNamed) {
   const std::string ptx = ".extern .func (.param .f32 r) _Z4sqrtf (.param .f32 a);\n" + entry("");
   EXPECT_THAT(fault(ptx, {.name = "k", .workgroup_size = {1, 1, 1}}),
               HasSubstr("calls _Z4sqrtf, which it does not define"));
@@ -157,7 +159,7 @@ TEST(Ptx, EveryCutOffTextIsRefusedOrFits) {
         ".param .align 0 .b8 x[1]", ".param x", "u64 x", ".param .u12 x", ".param .b8 x[32765]",
         ".param .align x .u64 y", ".param .pred x"}) {
     EXPECT_THAT(fault(entry(parameters), {.name = "k", .workgroup_size = {1, 1, 1}}),
-                HasSubstr("not understood"))
+                HasSubstr("cannot be parsed"))
         << parameters;
   }
 }

@@ -15,7 +15,7 @@
 
 namespace halyard::testing {
 
-// `line` is where the message must point.
+// The message must name `line`.
 struct Rejected {
   const char* name;
   const char* source;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of halyard/kernel.h that the compiler for C knows nothing of: what breaks them is
-// refused, also where it is spelled in an unusual way, and nothing else is.
+// Rules of halyard/kernel.h that the C compiler does not check: violations are rejected, in unusual
+// spellings too, and nothing else is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ class BreaksARule : public ::testing::TestWithParam<Rejected> {};
 
 TEST_P(BreaksARule, IsRefusedWithTheLine) { expect_rejected(GetParam()); }
 
-// What a block or the group writes, and the checker must find out.
+// Writes of a block or the group that the checker must detect.
 INSTANTIATE_TEST_SUITE_P(
     Writes, BreaksARule,
     ::testing::Values(Rejected{"an_index_before_its_array", R"(
@@ -103,7 +103,7 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   HY_ITEMS { *(int*)(size_t)same(&a) += 1; y[HY_X] = a; }
 }
 )",
-                               5, "an address is made of an integer"},
+                               5, "an address is made from an integer"},
                       Rejected{"the_second_operand_of_an_atomic", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   int a = 0;
@@ -161,7 +161,7 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   HY_ITEMS { ((int*)(size_t)x)[HY_X] = 1; }
 }
 )",
-                               3, "an address is made of an integer"},
+                               3, "an address is made from an integer"},
                       Rejected{"an_input_by_way_of_an_integer_in_a_function", R"(
 HY_FN void set(const int* p) {
   __builtin_memset((void*)(size_t)p, 0, 4);
@@ -170,7 +170,7 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   HY_ITEMS { set(x); }
 }
 )",
-                               3, "an address is made of an integer"},
+                               3, "an address is made from an integer"},
                       Rejected{"an_input_given_to_what_writes", R"(
 HY_FN void set(int* p) { p[0] = 1; }
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
@@ -217,7 +217,7 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
                                4, "'HY_X' is the index of this block"}),
     name_of_case);
 
-// Rule 5, in all its spellings.
+// Rule 5, in many spellings.
 INSTANTIATE_TEST_SUITE_P(Pointers, BreaksARule,
                          ::testing::Values(Rejected{"a_constant_pointer", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
@@ -336,10 +336,10 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   HY_ITEMS { y[HY_X] = a; }
 }
 )",
-                                                    5, "an address is made of an integer"}),
+                                                    5, "an address is made from an integer"}),
                          name_of_case);
 
-// Names of the header's own.
+// Names reserved for the header.
 INSTANTIATE_TEST_SUITE_P(
     Names, BreaksARule,
     ::testing::Values(Rejected{"another_kernels_body", R"(
@@ -363,7 +363,7 @@ HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(int, y)) {
   }
 }
 )",
-                               4, "'hy_out2_y': names that begin with hy_ or HY_ are taken"},
+                               4, "'hy_out2_y': names that begin with hy_ or HY_ are reserved"},
                       Rejected{"a_tensor_by_its_own_pointer_in_a_macro", R"(
 #define RAW hy_out2_y[3]
 HY_KERNEL(k, 4, 1, 1, HY_OUT_TENSOR2(int, y)) {
@@ -409,7 +409,7 @@ HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS { y[HY_X] = 1; } }
                                2, "'hy_pair': names that begin"}),
     name_of_case);
 
-// What is not the same everywhere.
+// Types that differ between targets.
 INSTANTIATE_TEST_SUITE_P(
     Types, BreaksARule,
     ::testing::Values(Rejected{"a_type_of_another_width_on_each_target", R"(
@@ -420,13 +420,13 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   }
 }
 )",
-                               4, "'long double' is another type on each target"},
+                               4, "'long double' is a type that differs between targets"},
                       Rejected{"a_value_of_another_width_on_each_target", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   HY_ITEMS { y[HY_X] = (float)(y[HY_X] * 1.1L); }
 }
 )",
-                               3, "'long double' is another type on each target"},
+                               3, "'long double' is a type that differs between targets"},
                       Rejected{"a_type_that_is_rounded_otherwise", R"(
 typedef _Float16 half;
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
@@ -436,10 +436,10 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   }
 }
 )",
-                               2, "'_Float16' is another type on each target"}),
+                               2, "'_Float16' is a type that differs between targets"}),
     name_of_case);
 
-// What is allowed although it looks like what is not.
+// Valid code that resembles violations.
 TEST(Rules, AcceptAddressesOfWhatAnItemMayWrite) {
   EXPECT_EQ(message_of(compile_text(R"(
 HY_FN void set(float* to, float value) { to[0] = value; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// HY_SAME_SHAPE and HY_SAME_SIZE: what becomes of them in the reflection, and that they are in
-// nothing else. What a launch makes of them is in tests/hal/launch_test.cpp.
+// HY_SAME_SHAPE and HY_SAME_SIZE appear in the reflection and nowhere else.
+// tests/hal/launch_test.cpp tests their effect on a launch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST(SameSize, AKernelMayStateNothing) {
   EXPECT_THAT(equal_sizes_of("HY_IN_TENSOR1(int, x), HY_OUT_TENSOR1(int, y)"), IsEmpty());
 }
 
-// All forms of the language: a CPU's, PTX, AMD's and the texts'.
+// All forms of the language: for CPUs, PTX, AMD and shader texts.
 TEST(SameSize, IsInNoTargetsCode) {
   const std::string body =
       ") {\n  HY_TILE_ITEMS2(y, i, j) {\n"
@@ -92,7 +92,7 @@ TEST(SameSize, IsInNoTargetsCode) {
       "HY_KERNEL(k, 8, 1, 1, HY_SAME_SIZE(x, 0, y, 1), HY_IN_TENSOR2(int, x), "
       "HY_OUT_TILE2(int, y, 4, 8), HY_SHARED(uint, s, 8), "
       "HY_PRIVATE(uint, p), HY_SAME_SIZE(x, 1, y, 0), HY_SAME_SHAPE(y, x)";
-  const std::string path = TextFile("").path();  // one name: a target's text may have it
+  const std::string path = TextFile("").path();  // a target's text may contain it
   for (const std::string target : {"x86-64", "ptx-sm_80", "hsaco-gfx942", "spirv-1.5", "msl-3.0"}) {
     const auto image = [&](const std::string& text) {
       std::ofstream(path) << text;
@@ -129,27 +129,29 @@ INSTANTIATE_TEST_SUITE_P(
     All, SameSizeMisuse,
     ::testing::Values(
         Misuse{"shape_of_no_parameter", "HY_SAME_SHAPE(x, z)",
-               "kernel k: HY_SAME_SHAPE(x, z): 'z' is no tensor of the kernel"},
+               "kernel k: HY_SAME_SHAPE(x, z): 'z' is not a tensor of the kernel"},
         Misuse{"shape_of_a_buffer", "HY_SAME_SHAPE(b, x)",
-               "kernel k: HY_SAME_SHAPE(b, x): 'b' is no tensor of the kernel"},
+               "kernel k: HY_SAME_SHAPE(b, x): 'b' is not a tensor of the kernel"},
         Misuse{"shape_of_another_rank", "HY_SAME_SHAPE(x, y)",
                "kernel k: HY_SAME_SHAPE(x, y): 'x' has rank 2, 'y' rank 3"},
         Misuse{"shape_of_itself", "HY_SAME_SHAPE(x, x)",
                "kernel k: HY_SAME_SHAPE(x, x): compares a size with itself"},
         Misuse{"size_of_no_parameter", "HY_SAME_SIZE(z, 0, x, 0)",
-               "kernel k: HY_SAME_SIZE(z, 0, x, 0): 'z' is no tensor of the kernel"},
+               "kernel k: HY_SAME_SIZE(z, 0, x, 0): 'z' is not a tensor of the kernel"},
         Misuse{"size_of_a_scalar", "HY_SAME_SIZE(x, 0, n, 0)",
-               "kernel k: HY_SAME_SIZE(x, 0, n, 0): 'n' is no tensor of the kernel"},
-        Misuse{"dimension_of_a_higher_rank", "HY_SAME_SIZE(y, 2, x, 2)",
-               "kernel k: HY_SAME_SIZE(y, 2, x, 2): '2' is no dimension of 'x', which has rank 2"},
-        Misuse{"dimension_too_many", "HY_SAME_SIZE(x, 2, y, 2)",
-               "kernel k: HY_SAME_SIZE(x, 2, y, 2): '2' is no dimension of 'x', which has rank 2"},
+               "kernel k: HY_SAME_SIZE(x, 0, n, 0): 'n' is not a tensor of the kernel"},
+        Misuse{
+            "dimension_of_a_higher_rank", "HY_SAME_SIZE(y, 2, x, 2)",
+            "kernel k: HY_SAME_SIZE(y, 2, x, 2): '2' is not a dimension of 'x', which has rank 2"},
+        Misuse{
+            "dimension_too_many", "HY_SAME_SIZE(x, 2, y, 2)",
+            "kernel k: HY_SAME_SIZE(x, 2, y, 2): '2' is not a dimension of 'x', which has rank 2"},
         Misuse{"dimension_that_is_no_number", "HY_SAME_SIZE(x, n, y, 0)",
-               "kernel k: HY_SAME_SIZE(x, n, y, 0): 'n' is no dimension of 'x'"},
+               "kernel k: HY_SAME_SIZE(x, n, y, 0): 'n' is not a dimension of 'x'"},
         Misuse{"dimension_that_is_missing", "HY_SAME_SIZE(x, , y, 0)",
-               "kernel k: HY_SAME_SIZE(x, , y, 0): '' is no dimension of 'x'"},
+               "kernel k: HY_SAME_SIZE(x, , y, 0): '' is not a dimension of 'x'"},
         Misuse{"dimension_beyond_all_numbers", "HY_SAME_SIZE(x, 0, y, 4294967296)",
-               "'4294967296' is no dimension of 'y'"},
+               "'4294967296' is not a dimension of 'y'"},
         Misuse{"size_of_itself", "HY_SAME_SIZE(x, 1, x, 1)",
                "kernel k: HY_SAME_SIZE(x, 1, x, 1): compares a size with itself"},
         Misuse{"said_twice", "HY_SAME_SIZE(x, 1, y, 1), HY_SAME_SIZE(x, 1, y, 1)", "redefinition"},
@@ -182,7 +184,8 @@ TEST(SameSize, OfNoTensorInAManifestIsRefused) {
         R"(["x.size1", "x.size00"])"}) {
     const Status status = compiler::parse_manifest(manifest(pair), "m").status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << pair;
-    EXPECT_THAT(status.to_string(), HasSubstr("m: kernel k: has in 'equal_sizes' what is no pair"))
+    EXPECT_THAT(status.to_string(),
+                HasSubstr("m: kernel k: has in 'equal_sizes' an entry that is not a pair"))
         << pair;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that between them use everything of C that a shader can say. All have the same
-// parameters: u and f, 64 elements each, and n = 5. What the CPU's code gives is right.
+// Kernels that together use all of C that shaders support. All have the same parameters: u and f,
+// 64 elements each, and n = 5. The results of the CPU's code are the reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -268,7 +268,7 @@ K(aggregates) {
   }
 }
 
-// Words of GLSL, of Metal and of C++, and what both keep for themselves.
+// Keywords of GLSL, Metal and C++, and names reserved in both shading languages.
 struct sample { float half, input; };
 HY_FN float texture(float vec3) { return vec3 * 2.0f; }
 HY_FN float k_abs(float abs) { return abs + 1.0f; }
@@ -334,7 +334,7 @@ HY_KERNEL(atomics, 1, 1, 1, HY_INOUT(uint, u), HY_INOUT(float, f), HY_SCALAR(int
 }
 )";
 
-// What the kernels begin with, and leave.
+// The elements before and after a kernel.
 struct Elements {
   std::array<std::uint32_t, kConstructElements> u;
   std::array<float, kConstructElements> f;

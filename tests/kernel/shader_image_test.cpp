@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images for spirv-1.5 and msl-3.0: their conventions, and that every kernel Halyard ships has
-// them.
+// Images for spirv-1.5 and msl-3.0: their conventions, and that every shipped kernel has them.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -74,7 +73,7 @@ TEST(ShaderImage, IsOneSpirvModuleWithAnEntryForEachKernel) {
     if (instruction.opcode == kExecutionMode && operands[1] == kLocalSize) {
       sizes[entries[operands[0]]] = {operands[2], operands[3], operands[4]};
     }
-    // It would be the size of all.
+    // The builtin WorkgroupSize would apply to all entry points.
     if (instruction.opcode == kDecorate && operands[1] == kBuiltIn) {
       EXPECT_NE(operands[2], kWorkgroupSize);
     }
@@ -100,7 +99,7 @@ TEST(ShaderImage, RoundsEverySpirvOperationOnItsOwn) {
 }
 
 TEST(ShaderImage, BindsBuffersInOrderAndPushesConstantsAtTheirOffsets) {
-  // One kernel, so that there is one of each.
+  // One kernel, so that there is one of each instruction.
   const std::string module =
       shader_of(std::string_view(kTwo).substr(0, std::string_view(kTwo).find("HY_KERNEL(second")),
                 "spirv-1.5")
@@ -158,7 +157,7 @@ HY_KERNEL(k, 8, 4, 1, HY_IN_TENSOR3(float, x), HY_OUT_TENSOR2(float, y), HY_OUT_
 
 TEST(ShaderImage, IsTheSameWheneverTheSourceIs) {
   for (const std::string target : {"spirv-1.5", "msl-3.0"}) {
-    // Not where it lies.
+    // Does not contain its path.
     const auto folder = compiler::TemporaryDirectory::create().value();
     const std::string here = folder.path() / "k.hyk";
     const std::string there = folder.path() / "deeper" / "k.hyk";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C in the words of a shading language: what it means there, and what cannot be said.
+// C translated to a shading language: its meaning there, and the constructs that are rejected.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The Metal source of the constructs as a shared object: groups have one item, so that any C++
-// compiler can run them.
+// The Metal source of the constructs as a shared object. Groups have one item, so that any C++
+// compiler can compile it.
 class MetalProgram {
  public:
   explicit MetalProgram(const std::string& metal, std::vector<std::string> kernels)
@@ -123,7 +123,7 @@ TEST(ShaderLanguage, NamesTheLineOfWhatATargetCannotSay) {
        "struct bits { uint a; uint b : 3; };\n"
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
        "  struct bits x = {1, 2}; y[0] = x.b; } }"},
-      {"a case within another statement",
+      {"a case nested in a statement",
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
        "  switch (y[0]) { case 1: if (y[1]) {\n"
        "    case 2: y[2] = 1; } } } }"},
@@ -157,7 +157,7 @@ TEST(ShaderLanguage, NamesTheLineOfWhatATargetCannotSay) {
 }
 
 TEST(ShaderLanguage, CompilesWhatTheCpuWouldNotNeedToSay) {
-  // Whatever is wrong with a function that no kernel calls is nobody's concern.
+  // A function that no kernel calls may contain anything.
   EXPECT_TRUE(shader_of("HY_FN double half_of(double x) { return x / 2; }\n"
                         "HY_KERNEL(k, 1, 1, 1) { HY_ITEMS {} }",
                         "msl-3.0")
@@ -175,7 +175,7 @@ TEST(ShaderLanguage, SaysWhereEachStatementIs) {
       "}",
       "msl-3.0");
   ASSERT_TRUE(metal.ok());
-  // The line that precedes a statement, or one it follows at once, gives its place.
+  // The #line before a statement, or before the previous one, gives its place.
   EXPECT_THAT(*metal, HasSubstr("    hy_p_y[0] = 1u;\n#line 6 \"halyard-test-"));
   EXPECT_THAT(*metal, HasSubstr(".hyk\"\n    hy_p_y[1] = 2u;\n"));
 }
@@ -186,7 +186,7 @@ TEST(ShaderLanguage, KeepsFloatsAsTheyAre) {
       " y[1] = -__builtin_inff(); y[2] = y[3] / y[4]; } }";
   const auto metal = shader_of(text, "msl-3.0");
   ASSERT_TRUE(metal.ok());
-  // In float, not in double and then rounded: 0.3 + 0.2 there.
+  // In float, not in double and then rounded: that would be 0.3 + 0.2.
   EXPECT_THAT(*metal, HasSubstr(fmt::format(" = {}f;", 0.1f * 3.0f + 0.2f)));
   EXPECT_THAT(*metal, HasSubstr("as_type<float>(0xff800000u)"));
   EXPECT_THAT(*metal, HasSubstr("metal::precise::divide(hy_p_y[3], hy_p_y[4])"));

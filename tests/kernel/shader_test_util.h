@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images for shading languages, and the programs that judge them.
+// Images for shading languages, and the programs that validate them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace halyard::testing {
 
-// Of a file: an image for each target.
+// Compiles a file; returns an image for each target.
 inline Result<std::vector<std::string>> shaders_of_file(const std::string& path,
                                                         std::vector<std::string> targets) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes,
@@ -44,7 +44,7 @@ inline Result<std::string> shader_of(std::string_view text, const std::string& t
   return shader_of_file(TextFile(text).path(), target);
 }
 
-// What a program says of a file; empty if it is content.
+// The output of a program that checks a file; empty if it accepts the file.
 inline std::string complaints(std::vector<std::string> arguments,
                               const compiler::TemporaryDirectory& scratch) {
   const std::string program = compiler::find_program(arguments[0]);
@@ -55,7 +55,7 @@ inline std::string complaints(std::vector<std::string> arguments,
   return output->exit_code == 0 ? "" : output->out + output->err;
 }
 
-// spirv-val's opinion.
+// The errors of spirv-val; empty if the module is valid.
 inline std::string invalid(const std::string& module) {
   const auto scratch = compiler::TemporaryDirectory::create().value();
   const std::string path = scratch.path() / "module.spv";
@@ -63,7 +63,8 @@ inline std::string invalid(const std::string& module) {
   return complaints({"spirv-val", "--target-env", "vulkan1.2", path}, scratch);
 }
 
-// Metal as tests/kernel/metal_stub knows it, by clang; `arguments` come before the source.
+// A clang command for Metal, as declared in tests/kernel/metal_stub; `arguments` precede the
+// source.
 inline std::vector<std::string> metal_command(std::vector<std::string> arguments) {
   std::vector<std::string> all = {compiler::find_toolchain({}).value().clang,
                                   "-x",

@@ -14,7 +14,7 @@
 
 namespace halyard::testing {
 
-// Mapped for as long as it lives.
+// Mapped while it exists.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
@@ -24,7 +24,7 @@ class DeviceMemory {
 class DeviceKernels {
  public:
   virtual ~DeviceKernels() = default;
-  // Returns when it has run. The buffers come from device_memory().
+  // Runs the kernel and returns at its end. The buffers come from device_memory().
   virtual Status run(std::string_view kernel, const hal::Grid::Extent& groups,
                      hal::View<const DeviceMemory*> buffers,
                      hal::View<hal::Constant> constants) = 0;
@@ -33,7 +33,7 @@ class DeviceKernels {
 std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes);
 // `file` is the shipped file's name without its folder and ending.
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file);
-// The most rounds of an item's loops, all together, in one launch.
+// The largest number of iterations of all loops of an item together, in one launch.
 std::size_t device_loop_rounds();
 
 }  // namespace halyard::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shipped kernels that read nothing: elements that follow from their place, and random numbers.
+// Shipped kernels without inputs: elements that depend on their index, and random numbers.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -57,7 +57,7 @@ std::vector<T> random(const char* kernel, const Generator& from, std::uint32_t s
   return y.values();
 }
 
-// kat_vectors of Random123 1.14.0, the authors' library: philox4x32 of 10 rounds.
+// kat_vectors of Random123 1.14.0, the authors' library: philox4x32 with 10 rounds.
 TEST(ShippedRandom, GivesThePublishedKnownAnswers) {
   constexpr std::uint32_t kOnes = 0xffffffff;
   EXPECT_EQ(random<std::uint32_t>("random_uint", {}, 4),
@@ -88,7 +88,7 @@ TEST(ShippedRandom, UniformNumbersAreTheUpperBitsOfTheWords) {
   }
 }
 
-// Newton's method, on the tail, whose relative error is small.
+// Newton's method on the tail, whose relative error is small.
 double normal_deviate(std::uint32_t word, double near) {
   const bool upper = word >= 0x80000000u;
   const double tail = ((upper ? ~word : word) + 0.5) * 0x1p-32;
@@ -109,7 +109,7 @@ TEST(ShippedRandom, NormalNumbersInvertTheDistributionWithinTheirBound) {
   }
 }
 
-// The same on every target, and in every version.
+// The same on every target and in every version.
 TEST(ShippedRandom, NormalNumbersHaveTheSameBitsEverywhere) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const std::uint32_t bits : random<std::uint32_t>("random_normal", {}, 300001)) {

@@ -17,15 +17,15 @@
 
 namespace halyard::testing {
 
-// None, one, and those about the bounds of groups and blocks.
+// Zero, one, and sizes around those of groups and blocks.
 inline constexpr std::uint32_t kSizes[] = {0,    1,    3,    255,  256,  257,  1023,
                                            1024, 1025, 4095, 4096, 4097, 70001};
 
-// Elements in the device's memory, with one more behind them that no kernel may write.
+// Elements in the device's memory, followed by one more that no kernel may write.
 template <class T>
 class Array {
  public:
-  // What an output holds before; a finite number as a float and as a double.
+  // Initial value of an output; finite as a float and as a double.
   static constexpr T kUntouched = [] {
     if constexpr (sizeof(T) == 8) return std::bit_cast<T>(0xdeadbeefdeadbeefu);
     if constexpr (sizeof(T) == 4) return std::bit_cast<T>(0xdeadbeefu);
@@ -60,7 +60,7 @@ class Shipped {
  public:
   explicit Shipped(std::string_view file) : kernels_(device_kernels(file)) {}
 
-  // Returns when it has run.
+  // Runs the kernel and returns at its end.
   void run(std::string_view kernel, const hal::Grid::Extent& groups,
            hal::View<const DeviceMemory*> buffers, hal::View<hal::Constant> constants) const {
     const Status ran = kernels_->run(kernel, groups, buffers, constants);
@@ -71,7 +71,7 @@ class Shipped {
   std::unique_ptr<DeviceKernels> kernels_;
 };
 
-// Groups of `size` that hold all items: at least one, since some kernels have a result for nothing.
+// Groups of `size` that cover all items: at least one, since some kernels have a result for none.
 inline std::uint32_t groups_of(std::size_t size, std::size_t items) {
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, (items + size - 1) / size));
 }
@@ -114,7 +114,7 @@ inline Array<std::uint32_t> scan(std::string_view kernel, const Array<std::uint3
   return y;
 }
 
-// The engine's own numbers: unlike the library's distributions they are the same everywhere.
+// The engine's own numbers: unlike those of the library's distributions they are portable.
 inline std::vector<std::uint32_t> random_uints(std::size_t size, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<std::uint32_t> values(size);

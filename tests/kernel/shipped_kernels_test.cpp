@@ -12,12 +12,12 @@
 namespace halyard::testing {
 namespace {
 
-// Random numbers, and first those that are special.
+// Special values first, then random numbers.
 std::vector<float> with_specials(std::size_t size, unsigned seed) {
   std::vector<float> values = random_floats(size, seed, 90.0f);
   const float specials[] = {0.0f, -0.0f, 1.0f, -1.0f, 1e-40f, kInfinity, -kInfinity, kNan};
   for (std::size_t i = 0; i < size && i < 8 * std::size(specials); ++i) {
-    // Each pair of specials meets, the seeds of both operands being odd and even.
+    // All pairs of special values occur, since one operand's seed is odd and the other's even.
     values[i] = specials[seed % 2 != 0 ? i % 8 : i / 8];
   }
   return values;
@@ -46,7 +46,7 @@ void expect_binary(const char* name, Reference reference) {
   }
 }
 
-// check(got, x, i) for each element.
+// Calls check(got, x, i) for each element.
 template <class Check>
 void check_unary(const char* name, Check check) {
   SCOPED_TRACE(name);
@@ -182,14 +182,14 @@ TEST(ShippedReduce, TheUintSumWrapsAround) {
 }
 
 TEST(ShippedScan, PrefixSumsOfAnyLength) {
-  // The last takes three levels of blocks.
+  // The last one needs three levels of blocks.
   for (const std::uint32_t size :
        {0u, 1u, 3u, 4u, 255u, 256u, 1023u, 1024u, 1025u, 70001u, 1024u * 1024u + 1u}) {
     SCOPED_TRACE(size);
     const std::vector<std::uint32_t> x = random_uints(size, 6);
     std::vector<std::uint32_t> want(size);
     std::inclusive_scan(x.begin(), x.end(), want.begin());
-    // Comparing whole vectors of a million would print them.
+    // Comparing whole vectors of a million elements would print them.
     EXPECT_TRUE(scan("scan_inclusive", Array(x), size).values() == want);
     std::exclusive_scan(x.begin(), x.end(), want.begin(), 0u);
     EXPECT_TRUE(scan("scan_exclusive", Array(x), size).values() == want);

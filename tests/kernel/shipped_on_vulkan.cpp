@@ -18,7 +18,7 @@ struct VulkanMemory final : DeviceMemory {
   VulkanBuffer buffer;
 };
 
-// The struct of all constants, as the file lays it out.
+// The struct of all constants in the layout of the file.
 Result<std::vector<std::byte>> pack(const kernel::KernelInfo& info,
                                     hal::View<hal::Constant> constants) {
   if (constants.size() != info.constants.size()) {
@@ -62,7 +62,7 @@ std::unique_ptr<DeviceMemory> device_memory(std::size_t bytes) {
 std::unique_ptr<DeviceKernels> device_kernels(std::string_view file) {
   return std::make_unique<VulkanShipped>(file);
 }
-// Where Mesa's llvmpipe leaves every loop: LP_MAX_TGSI_LOOP_ITERATIONS in its lp_bld_limits.h.
+// Mesa's llvmpipe exits every loop here: LP_MAX_TGSI_LOOP_ITERATIONS in its lp_bld_limits.h.
 std::size_t device_loop_rounds() { return 65535; }
 
 }  // namespace halyard::testing

@@ -62,7 +62,7 @@ TEST(ShippedRadixSort, OrdersKeysAndKeepsTheOrderOfEqualOnes) {
       const Sorted got = radix_sort(keys, places);
 
       EXPECT_TRUE(std::ranges::is_sorted(got.keys)) << size;
-      // The values say where each key was: every place once, and rising where keys are equal.
+      // The values are the original index of each key: each occurs once, ascending for equal keys.
       Uints seen = got.values;
       std::ranges::sort(seen);
       EXPECT_TRUE(seen == places) << size;
@@ -92,8 +92,8 @@ TEST(ShippedRadixSort, KeysInAnyOrderToBeginWith) {
 
 using Digest = std::array<std::uint32_t, 8>;
 
-// The first 32 bits of the fractional part of the root-th root of each of the first primes, from
-// which the standard takes its constants.
+// The first 32 bits of the fractional part of the root-th root of each of the first primes: the
+// constants of the standard.
 std::vector<std::uint32_t> root_fractions(std::size_t count, int root) {
   std::vector<std::uint32_t> words;
   for (int number = 2; words.size() < count; ++number) {
@@ -193,7 +193,7 @@ TEST(ShippedSha256, GivesTheDigestsThatNistPublishes) {
 
 TEST(ShippedSha256, GivesTheDigestOfAMillionBytesThatNistPublishes) {
   const std::string message(1'000'000, 'a');
-  // A round for each block and four within it.
+  // One iteration for each block and four within it.
   if (device_loop_rounds() < padded(message).size() / 64 * 5) {
     GTEST_SKIP() << "this device ends the loops of an item after " << device_loop_rounds()
                  << " rounds; in several launches it passes";
@@ -203,7 +203,7 @@ TEST(ShippedSha256, GivesTheDigestOfAMillionBytesThatNistPublishes) {
 
 TEST(ShippedSha256, MessagesOfEveryLengthMatchTheReference) {
   ASSERT_EQ(reference_sha256("abc"), kOfAbc);
-  // Every place in a block, and 200 messages to be more than some groups.
+  // Every length within a block, and 200 messages, more than some groups have items.
   std::vector<std::string> messages;
   std::vector<Digest> want;
   for (unsigned length = 0; length < 200; ++length) {

@@ -10,8 +10,8 @@
 
 namespace halyard::testing {
 
-// The sources of the kernels that Halyard has. It is external compilers that work on them, so where
-// sanitizers watch this program alone two are enough.
+// The sources of Halyard's kernels. External compilers process them, so if a sanitizer only
+// observes this program two are enough.
 inline std::vector<std::string> shipped_sources() {
   std::vector<std::string> paths = {HALYARD_SOURCE_DIR "/examples/digits/digits.hyk"};
   for (const auto& entry : std::filesystem::directory_iterator(HALYARD_SOURCE_DIR "/kernels")) {

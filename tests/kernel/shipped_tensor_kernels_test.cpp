@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shipped kernels over matrices and images, against double precision, at sizes around those of
+// Shipped kernels for matrices and images, compared with double precision, at sizes around those of
 // their tiles.
 #include <array>
 #include <cmath>
@@ -71,8 +71,8 @@ constexpr std::uint32_t kRows = 5;
 TEST(ShippedSoftmax, KeepsItsBoundAndSumsToOne) {
   const Shipped file("softmax");
   for (const std::uint32_t columns : kColumns) {
-    // From 60 on both sides of 0 some results are denormal; shifting a row up by 1000 would
-    // overflow every exponential that is not shifted back.
+    // With values from -60 to 60 some results are denormal. Shifting a row up by 1000 overflows
+    // every exponential that is not shifted back.
     std::vector<float> x = random_floats(kRows * columns, 1, 60.0f);
     for (std::size_t j = 0; j < columns; ++j) x[j] += 1000.0f;
     const Array<float> y(x.size());
@@ -98,7 +98,7 @@ TEST(ShippedLayerNorm, KeepsItsBoundFarFromZeroToo) {
   const Shipped file("layer_norm");
   for (const std::uint32_t columns : kColumns) {
     std::vector<float> x = random_floats(kRows * columns, 1);
-    // The squares of this row, summed as they are, would leave nothing of its variance.
+    // The sum of this row's unshifted squares would cancel all of its variance.
     for (std::size_t j = 0; j < columns; ++j) x[j] += 300.0f;
     const std::vector<float> gamma = random_floats(columns, 2), beta = random_floats(columns, 3);
     const Array<float> y(x.size());
@@ -140,7 +140,7 @@ TEST(ShippedReduce, RowsAndColumnsGiveTheirSumTheGreatestAndTheLeast) {
                                                 {5u, 1000u, 2u}}) {
     SCOPED_TRACE(::testing::PrintToString(std::array{matrices, rows, columns}));
     const std::vector<float> x = random_floats(matrices * rows * columns, 1, 100.0f);
-    // Of `count` elements, `stride` apart; an element was rounded so many times at most.
+    // Sums of `count` elements, `stride` apart; `rounded` bounds the roundings of an element.
     const auto expect = [&](const std::string& of, const std::vector<float>& sums,
                             const std::vector<float>& greatest, const std::vector<float>& least,
                             auto first, std::size_t count, std::size_t stride, double rounded) {
@@ -230,7 +230,7 @@ TEST(ShippedConv2d, KeepsItsBoundForAnyKernelStrideAndPadding) {
            Convolution{2, 2, 19, 33, 3, 5, 2, 2, 2},
            Convolution{1, 2, 50, 71, 2, 3, 4, 2, 1},
            Convolution{1, 4, 9, 7, 2, 9, 7, 3, 0},
-           // A kernel larger than the image, which only the padding makes room for.
+           // A kernel larger than the image, which fits only because of the padding.
            Convolution{1, 2, 3, 2, 2, 6, 5, 1, 4},
        }) {
     SCOPED_TRACE(std::to_string(shape.height) + " x " + std::to_string(shape.width));

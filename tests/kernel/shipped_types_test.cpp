@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shipped kernels that are there for several types of elements: those that are no floats, each
-// against the same arithmetic on the host. Shaders have no doubles.
+// Shipped kernels for several element types: those other than float, each compared with the same
+// arithmetic on the host. Shaders have no doubles.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@
 namespace halyard::testing {
 namespace {
 
-// How the kernels of T end: those that compute modulo 2^32 are of uint.
+// The suffix of the kernels of T; those that compute modulo 2^32 have uint's.
 template <class T>
 struct Of {
   static constexpr bool kIsDouble = std::is_same_v<T, double>;
@@ -45,7 +45,7 @@ std::vector<T> random_values(std::size_t size, unsigned seed) {
   return values;
 }
 
-// On the host: integers wrap around.
+// On the host, where integers wrap around.
 template <class T, class F>
 T apply(F function, T a, T b) {
   if constexpr (std::is_same_v<T, double>) {
@@ -58,7 +58,7 @@ T apply(F function, T a, T b) {
 template <class T>
 class ShippedTypes : public ::testing::Test {
  protected:
-  // `x` reduced, where an element is rounded so many times at most.
+  // Expects the reduction of `x`; `rounded` bounds the roundings of an element.
   static void expect_sum(T got, const std::vector<T>& x, std::size_t rounded) {
     if constexpr (std::is_same_v<T, double>) {
       long double sum = 0, magnitude = 0;
@@ -163,7 +163,7 @@ TYPED_TEST(ShippedTypes, OfRowsAndColumnsTheSumTheGreatestAndTheLeast) {
       file.run(kernel, groups, {Array(x), y}, sizes);
       return y.values();
     };
-    // of(i) are the elements of which result i is.
+    // of(i) are the elements of result i.
     const auto expect = [&](const std::string& along, std::size_t results, std::uint32_t groups,
                             hal::View<hal::Constant> sizes, std::size_t rounded, auto of) {
       const auto sums = run(Of<T>::modular("sum_" + along), results, groups, sizes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The constants of tensor parameters are where the kernel looks for them, on this device.
+// The constants of tensor parameters are at the offsets that the kernel uses, on this device.
 #include <array>
 
 #include "kernel/shipped_kernels.h"
@@ -12,8 +12,8 @@ using Extents = std::array<std::uint32_t, 3>;
 
 constexpr std::uint32_t kFactor = 1000003;
 
-// Runs `kernel` over tensors of this rank, of which the rows (and planes) lie apart by more than
-// they hold. `order` says where the scalar stands: 's' it, 'x' the input, 'y' the output.
+// Runs `kernel` with tensors of this rank, whose rows (and planes) have gaps. `order` is the order
+// of the parameters: 's' the scalar, 'x' the input, 'y' the output.
 void expect_all_elements(const char* kernel, std::size_t rank, Extents size, Extents tile,
                          bool run_time_tile, std::string_view order) {
   SCOPED_TRACE(kernel);
@@ -40,7 +40,7 @@ void expect_all_elements(const char* kernel, std::size_t rank, Extents size, Ext
     }
   }
   const auto groups = [&](std::size_t d) { return d < rank ? groups_of(tile[d], size[d]) : 1u; };
-  // Group x is the last dimension's.
+  // Group x belongs to the last dimension.
   const hal::Grid::Extent grid{groups(rank - 1), rank > 1 ? groups(rank - 2) : 1,
                                rank > 2 ? groups(rank - 3) : 1};
   Shipped("tensors").run(kernel, grid, {x, y}, constants);

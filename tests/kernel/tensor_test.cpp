@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tensor parameters of halyard/kernel_tensor.h, against loops in C++.
+// The tensor parameters of halyard/kernel_tensor.h, compared with loops in C++.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ void expect_scaled(std::size_t rank, Extents size, Extents tile, bool static_til
   add_tensor(false);
   constants.push_back(std::bit_cast<std::uint32_t>(3.0f));
   add_tensor(!static_tile);
-  // One group more than needed in each of x, y and z.
+  // One group more than necessary in each of x, y and z.
   std::array<std::size_t, 3> groups = {2, 2, 2};
   for (std::size_t d = 0; d < rank; ++d)
     groups[rank - 1 - d] = (size[d] + tile[d] - 1) / tile[d] + 1;

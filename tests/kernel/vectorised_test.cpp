@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang makes of the shipped kernels for x86-64-v3: arithmetic on eight elements at once, or
-// on four doubles, read from the disassembled image.
+// Checks clang's code for the shipped kernels for x86-64-v3: arithmetic on eight elements at once,
+// or on four doubles, in the disassembled image.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,19 +23,19 @@ namespace fs = std::filesystem;
 
 struct ShippedCode {
   std::string_view kernel;
-  std::vector<const char*> packed;  // each is there, on whole 256-bit registers
-  // How often single elements may be put together to a vector; more, and what lies side by side is
-  // no longer loaded at once.
+  std::vector<const char*> packed;  // each occurs, on whole 256-bit registers
+  // Limit on vectors that are assembled from single elements; beyond it, adjacent elements are no
+  // longer loaded at once.
   int assembled = 2;
 };
 
-// Empty `packed` where there is nothing to be had:
-//   fill_float, fill_64, transpose   compute nothing; what they move is bound by memory
-//   radix_move    each key's place depends on the keys before it
-//   sha256        each round depends on the one before, and messages differ in length
+// Empty `packed` for kernels that cannot be vectorised:
+//   fill_float, fill_64, transpose   compute nothing and are bound by memory
+//   radix_move    the place of each key depends on the previous keys
+//   sha256        each round depends on the previous one, and messages differ in length
 const std::vector<ShippedCode>& shipped_code() {
   static const std::vector<ShippedCode> all = {
-      // Strided taps are put together.
+      // Strided taps are assembled.
       {"conv2d", {"vmulps", "vaddps"}, 12},
       {"add", {"vaddps"}},
       {"subtract", {"vsubps"}},
@@ -72,7 +72,7 @@ const std::vector<ShippedCode>& shipped_code() {
       {"histogram", {"vpaddd"}},
       {"histogram_sum", {"vpaddd"}},
       {"layer_norm", {"vaddps", "vsubps", "vmulps", "vdivps"}},
-      // At the left and the right edge of the board the neighbours are put together.
+      // At the left and the right edge of the board the neighbours are assembled.
       {"life", {"vpaddd", "vpcmpeqd"}, 18},
       // At the edges of the matrices.
       {"matmul", {"vmulps", "vaddps"}, 8},
@@ -126,11 +126,11 @@ const std::vector<ShippedCode>& shipped_code() {
   return all;
 }
 
-// How often each instruction stands in a kernel: by mnemonic, those on 256-bit registers with
-// " ymm" behind it.
+// Number of occurrences of each instruction in a kernel, by mnemonic; with " ymm" appended for
+// 256-bit registers.
 using Counts = std::map<std::string, int>;
 
-// The kernels of a file. Its image for x86-64-v3 goes through the objdump that comes with g++.
+// Disassembles the kernels of a file's image for x86-64-v3 with the objdump of g++.
 std::map<std::string, Counts> disassemble(const std::string& file) {
   const auto bytes = compiler::compile({.source = file, .targets = {"x86-64-v3"}}).value();
   const auto scratch = compiler::TemporaryDirectory::create().value();

@@ -15,8 +15,8 @@ namespace halyard::testing {
 namespace {
 
 constexpr const char* kValidation = "VK_LAYER_KHRONOS_validation";
-// Kept to the end of the process: with the last instance the driver is unloaded, and what it holds
-// for good becomes a leak to LeakSanitizer.
+// Kept to the end of the process: destroying the last instance unloads the driver, and
+// LeakSanitizer would then report its permanent allocations.
 VkInstance instance = VK_NULL_HANDLE;
 
 constexpr std::uint64_t kTimeoutNanoseconds = 60'000'000'000;
@@ -54,7 +54,7 @@ Status check(const char* call, VkResult result) {
                static_cast<int>(result));
 }
 
-// create(device, info, handle): vkCreateFence and its like.
+// Calls create(device, info, handle): vkCreateFence and similar functions.
 template <class Handle, class Info>
 Result<VulkanHandle<Handle>> make(const char* call, VkDevice device, const Info& info,
                                   VkResult(VKAPI_PTR* create)(VkDevice, const Info*,
@@ -93,7 +93,7 @@ bool has_validation() {
       layers, [](const auto& layer) { return std::strcmp(layer.layerName, kValidation) == 0; });
 }
 
-// What the convention asks of a device of Vulkan 1.2.
+// The features of a Vulkan 1.2 device that the convention requires.
 bool has_float_controls(VkPhysicalDevice device) {
   VkPhysicalDeviceFloatControlsProperties floats = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
@@ -119,7 +119,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::open() {
 Status VulkanDevice::create_instance() {
   const bool validated = has_validation();
   const char* const extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
-  // SPIR-V 1.5 came with Vulkan 1.2.
+  // SPIR-V 1.5 requires Vulkan 1.2.
   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                          .apiVersion = VK_API_VERSION_1_2};
   const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
@@ -213,7 +213,7 @@ VulkanDevice::~VulkanDevice() {
 Result<VulkanBuffer> VulkanDevice::allocate(std::size_t bytes) const {
   VulkanBuffer result;
   const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                   .size = std::max<std::size_t>(bytes, 4),  // none is empty
+                                   .size = std::max<std::size_t>(bytes, 4),  // at least one element
                                    .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
                                    .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
   HALYARD_ASSIGN_OR_RETURN(result.buffer,
@@ -224,7 +224,7 @@ Result<VulkanBuffer> VulkanDevice::allocate(std::size_t bytes) const {
   vkGetPhysicalDeviceMemoryProperties(physical_, &memory);
   constexpr VkMemoryPropertyFlags kMapped =
       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  // The specification promises a type that is both, for every buffer.
+  // The specification guarantees a type that is both, for every buffer.
   std::uint32_t type = 0;
   while ((needs.memoryTypeBits >> type & 1) == 0 ||
          (memory.memoryTypes[type].propertyFlags & kMapped) != kMapped) {
@@ -377,10 +377,10 @@ Status VulkanDevice::run(const kernel::Hyx& hyx, std::string_view kernel,
     vkCmdPushConstants(commands_, *entry->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                        static_cast<std::uint32_t>(constants.size()), constants.data());
   }
-  // check_launch() has seen that they fit.
+  // check_launch() has checked the limits.
   vkCmdDispatch(commands_, static_cast<std::uint32_t>(groups[0]),
                 static_cast<std::uint32_t>(groups[1]), static_cast<std::uint32_t>(groups[2]));
-  // A fence alone makes nothing visible to the host.
+  // A fence alone makes no writes visible to the host.
   const VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                    .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
                                    .dstAccessMask = VK_ACCESS_HOST_READ_BIT};

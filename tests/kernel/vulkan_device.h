@@ -3,8 +3,8 @@
 // Runs images of convention hy-vulkan-1 for tests: one launch at a time, on the first device that
 // Vulkan's loader finds. Not a driver of the HAL.
 //
-// Used by one thread. Where the Khronos validation layer is installed, every message of it fails
-// the test that runs.
+// One thread uses it. If the Khronos validation layer is installed, each of its messages fails the
+// running test.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -58,7 +58,7 @@ class VulkanHandle {
   Destroy destroy_ = nullptr;
 };
 
-// A storage buffer in memory that the host sees too, coherent. Ends before its device.
+// A storage buffer in coherent memory that the host can access. Destroy it before its device.
 struct VulkanBuffer {
   VulkanHandle<VkDeviceMemory> memory;
   VulkanHandle<VkBuffer> buffer;  // destroyed before its memory is freed
@@ -67,7 +67,7 @@ struct VulkanBuffer {
 
 class VulkanDevice {
  public:
-  // kUnavailable, saying why: no driver, or no device that the convention asks for.
+  // Errors: kUnavailable, with the reason: no driver, or no device that meets the convention.
   static Result<std::unique_ptr<VulkanDevice>> open();
   VulkanDevice(const VulkanDevice&) = delete;
   VulkanDevice& operator=(const VulkanDevice&) = delete;
@@ -76,9 +76,9 @@ class VulkanDevice {
   const char* name() const { return properties_.deviceName; }
 
   Result<VulkanBuffer> allocate(std::size_t bytes) const;
-  // Runs a kernel of the file's image for Vulkan, and returns when it has run; `constants` is the
-  // kernel's whole struct. Ends the process where that takes more than a minute, since nothing that
-  // a launch still uses can be released.
+  // Runs a kernel of the file's image for Vulkan, and returns at its end; `constants` is the
+  // kernel's whole struct. Ends the process after a minute, since objects that a launch still uses
+  // cannot be released.
   Status run(const kernel::Hyx& hyx, std::string_view kernel,
              const std::array<std::size_t, 3>& groups, std::span<const VulkanBuffer* const> buffers,
              std::span<const std::byte> constants);
@@ -118,7 +118,7 @@ class VulkanDevice {
   std::map<std::uint64_t, Image> images_;  // by checksum
 };
 
-// The one of this process, open while its tests run.
+// The device of this process, open while its tests run.
 VulkanDevice& vulkan_device();
 
 }  // namespace halyard::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Opens the Vulkan device for the tests of this program. Without one it skips them, or fails where
+// Opens the Vulkan device for the tests of this program. Without one it skips them, or fails if
 // HALYARD_REQUIRE_VULKAN is set.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 std::unique_ptr<VulkanDevice> opened;
 
-// Closes it while a message of the validation layer can still fail the program.
+// Closes the device while a message of the validation layer can still fail the program.
 struct Closing final : ::testing::Environment {
   void TearDown() override { opened = nullptr; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The halyard command as its users meet it: a program with arguments, outputs and an exit code.
+// Runs the halyard command as a program with arguments, outputs and an exit code.
 #pragma once
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ namespace halyard::testing {
 using Words = std::vector<std::string>;
 
 struct Outcome {
-  int code = -1;  // minus the signal, if one ended the program
+  int code = -1;  // minus the signal, if a signal ended it
   std::string out;
   std::string err;
 };
@@ -38,7 +38,7 @@ inline Words operator+(Words words, const Words& more) {
   return words;
 }
 
-// One text in an error; checks that it came as one line, with code 1 and nothing on stdout.
+// Expects `text` in the error, one line on stderr, exit code 1 and nothing on stdout.
 inline void expect_error(const Outcome& outcome, const std::string& text) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
@@ -51,7 +51,7 @@ class Command : public ::testing::Test {
  protected:
   static constexpr std::size_t kCount = 4096;
 
-  // The user's folder is not the tests' business.
+  // Keeps the tests out of the user's folder.
   Command() { ::setenv("HALYARD_CACHE_DIR", path("cache").c_str(), 1); }
 
   Outcome halyard(Words words) const {
@@ -88,7 +88,7 @@ class Command : public ::testing::Test {
     return path(name);
   }
 
-  // halyard run saxpy, right in all that `more` leaves as it is.
+  // A valid `halyard run saxpy`, before a test changes it.
   Words saxpy() const {
     return {"run",      HALYARD_SAXPY_HYX, "saxpy",
             "--device", "cpu://",          "--items",
@@ -96,7 +96,7 @@ class Command : public ::testing::Test {
             "--arg",    "n=4096",          "--in",
             "x=" + x_,  "--inout",         "y=" + y_ + ":" + path("z.npy")};
   }
-  // The same with one word in place of another.
+  // The same with one word replaced.
   Words saxpy_with(const std::string& old_word, const std::string& new_word) const {
     Words words = saxpy();
     const auto at = std::ranges::find_if(
@@ -119,7 +119,7 @@ class Command : public ::testing::Test {
   TemporaryDirectory directory_;
   std::string x_ = floats("x.npy", 1.0f);
   std::string y_ = floats("y.npy", 10.0f);
-  std::string stdout_;  // another file for the program's output
+  std::string stdout_;  // if not empty, a file for the program's output
 };
 
 }  // namespace halyard::testing

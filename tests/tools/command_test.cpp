@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The halyard command: what it does, and how it refuses.
+// The halyard command: its results and its errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -36,7 +36,7 @@ using testing::Words;
 using tools::ElementType;
 using tools::NpyArray;
 
-// ---- What works ------------------------------------------------------------------------------
+// ---- Successful commands ---------------------------------------------------------------------
 
 TEST_F(Command, HelpAndVersionAreNoErrors) {
   EXPECT_EQ(halyard({"--version"}).out, "halyard " HALYARD_VERSION "\n");
@@ -57,7 +57,7 @@ TEST_F(Command, AWrongCommandLineIsAnErrorAsAnyOther) {
   }
 }
 
-TEST_F(Command, TheCodeSaysItWhereStandardErrorCannot) {
+TEST_F(Command, TheExitCodeReportsAnErrorThatStandardErrorCannot) {
   const auto code = [&](const std::string& words) {
     return WEXITSTATUS(std::system((HALYARD_TOOL " " + words).c_str()));
   };
@@ -130,7 +130,7 @@ TEST_F(Command, WithoutASecondFileAnInoutIsReplaced) {
   EXPECT_EQ(tools::read_npy(y_).value().as<float>()[1], 15.0f);
 }
 
-TEST_F(Command, GroupsLaunchExactlySoManyAndLeaveSizesAlone) {
+TEST_F(Command, GroupsLaunchesExactlyThatManyAndChecksNoSizes) {
   Words words = saxpy_with("--items", "--groups");
   std::ranges::replace(words, std::string("4096"), std::string("1"));
   std::ranges::replace(words, std::string("n=4096"), std::string("n=100"));
@@ -163,7 +163,7 @@ TEST_F(Command, AnOutputStartsAsZerosInTheShapeOfTheItems) {
   z = tools::read_npy(path("z.npy")).value();
   EXPECT_EQ(z.shape, (std::vector<std::uint64_t>{1, 8}));
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":5"}), "5 elements for 3,2 items");
-  expect_error(halyard(base + Words{"z=" + path("z.npy") + ":5x"}), "'5x' is no shape");
+  expect_error(halyard(base + Words{"z=" + path("z.npy") + ":5x"}), "'5x' is not a shape");
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":4294967296,4294967296"}), "2^63");
   expect_error(halyard(base + Words{"z=" + path("z.npy") + ":1000000000000000"}),
                "ResourceExhausted");
@@ -202,7 +202,7 @@ TEST_F(Command, RunTakesASourceAndCompilesItOnce) {
   EXPECT_FALSE(json::parse(halyard(saxpy() + Words{"--json"}).out).contains("cache"));
 }
 
-TEST_F(Command, CompileKeepsWhereItIsToldOrNowhere) {
+TEST_F(Command, CompileStoresItsResultInTheGivenFolderOrNowhere) {
   const Words words = {"compile", HALYARD_SAXPY_HYK, "-o", path("k.hyx"), "--json"};
   const auto state = [&](const Words& more) {
     return json::parse(halyard(words + more).out)["cache"].get<std::string>();
@@ -216,8 +216,8 @@ TEST_F(Command, CompileKeepsWhereItIsToldOrNowhere) {
   EXPECT_EQ(halyard(words + Words{"--no-cache", "--cache-dir", "x"}).code, 1);
 }
 
-// One line of ours, and not what a compiler makes of such a file.
-TEST_F(Command, WhatIsNoTextIsNotCompiled) {
+// One line of Halyard's, instead of a compiler's many about such a file.
+TEST_F(Command, ASourceThatIsNotTextIsRefused) {
   for (const std::string name : {"k.hyk", "k.npy", "k.cl"}) {
     std::ofstream(path(name), std::ios::binary) << "float" << '\0' << "x;\n";
     expect_error(halyard({"compile", path(name), "-o", path("k.hyx")}),
@@ -359,7 +359,7 @@ TEST_F(Command, AFileBeyondTheLimitOfItsSizeIsAnErrorNotASignal) {
     ::setrlimit(RLIMIT_FSIZE, &before);
     return outcome;
   };
-  // The array has 16 KiB; the kernels, loaded through a file in memory, some less.
+  // The array has 16 KiB; the kernels, loaded through a file in memory, have less.
   expect_error(limited(16'000, saxpy()), "EFBIG");
   expect_error(limited(1000, saxpy()), "EFBIG");
   expect_no_output();

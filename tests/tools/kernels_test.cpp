@@ -60,14 +60,14 @@ void saxpy(const struct workgroup* g, void* const* buffers, const void* constant
   ASSERT_EQ(halyard(run).code, 0);
   EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[100], 2.0f * 101 + 110);
 
-  // What inspect prints of a file is a manifest of the same file.
+  // The output of inspect for a file is a manifest of the same file.
   const Outcome shown = halyard({"inspect", file, "--json"});
   std::ofstream(path("k.json")) << shown.out;
   ASSERT_EQ(halyard(pack).code, 0);
   EXPECT_EQ(halyard({"inspect", file, "--json"}).out, shown.out);
 }
 
-TEST_F(Command, PackRefusesWhatNoLoaderWouldTakeInOneLine) {
+TEST_F(Command, PackRefusesAFileThatNoLoaderAcceptsInOneLine) {
   std::ofstream(path("image")) << "bytes";
   const std::string image = "x86-64:own-1=" + path("image");
   const auto message = [&](const std::string& manifest, const Words& images) {
@@ -127,10 +127,10 @@ TEST_F(Command, PackComparesAnImageForAGpuWithItsManifest) {
   const json shown = json::parse(halyard({"inspect", path("k.hyx"), "--json"}).out);
   EXPECT_EQ(shown["images"][0]["convention"], "hy-kernarg-1");
   expect_error(pack("ptx-sm_80", ".param .u64 x, .param .f32 a, .param .u32 n"), "saxpy");
-  // What has a convention of its own is its owner's business.
+  // Halyard does not check images of other conventions.
   EXPECT_EQ(pack("ptx-sm_80:own-1", "").code, 0);
-  // A text is no code object and no module.
-  expect_error(pack("hsaco-gfx942", kRight), "no AMD code object");
+  // A text is neither a code object nor a module.
+  expect_error(pack("hsaco-gfx942", kRight), "not an AMD code object");
   expect_error(pack("spirv-1.5", kRight), "SPIR-V");
 }
 
@@ -165,7 +165,7 @@ TEST_F(Command, TheBuildSystemTakesSourcesOfOtherLanguages) {
 }
 
 TEST_F(Command, AFileMayHoldImagesOfEveryConvention) {
-  // The cpu's image is the shipped kernel's; a device takes the one that it can run.
+  // The cpu's image is the shipped kernel's; a device loads the one that it can run.
   const json saxpy = json::parse(halyard({"inspect", HALYARD_SAXPY_HYX, "--json"}).out);
   std::ofstream(path("k.json")) << saxpy.dump();
   std::ofstream(path("k.c")) << "struct g; void saxpy(const struct g* g, void* const* b, "
@@ -214,7 +214,7 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
                     HasSubstr("y.stride0 uint32\n"), HasSubstr("z.tile0 uint32\n"),
                     HasSubstr("equal        x.size1 = y.size0\n")));
 
-  // x is 5 x 7, y its transpose: sizes, strides and grid are the arrays'.
+  // x is 5 x 7, y its transpose: the arrays determine sizes, strides and grid.
   NpyArray x{ElementType::kFloat32, {5, 7}, std::vector<std::byte>(4 * 35)};
   std::iota(x.as<float>().begin(), x.as<float>().end(), 0.0f);
   check(tools::write_npy(path("m.npy"), x));
@@ -239,14 +239,14 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
     }
   }
   EXPECT_EQ(tools::read_npy(path("z.npy")).value().as<float>()[7], 7.0f);
-  // The same over a grid that the caller chooses: a group too many in each dimension.
+  // The same with a grid that the caller chooses: one group too many in each dimension.
   EXPECT_EQ(halyard(run + Words{"--out", z + ":4,2", "--groups", "3,5"} + tile + a).code, 0);
 
   const Words out = {"--out", z + ":4,2"};
   expect_error(halyard(run + out + a), "not given: --tile z");
   expect_error(halyard(run + out + a + tile + tile), "--tile z is given twice");
   expect_error(halyard(run + out + a + Words{"--tile", "z=1,x"}), "not of the form NAME=8,128");
-  expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is no tensor whose tile");
+  expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is not a tensor whose tile");
   expect_error(halyard(run + out + a + Words{"--tile", "z=1,0"}),
                "kernel transpose: z: tile1 is 0");
   expect_error(halyard(run + out + a + Words{"--tile", "z=4"}), "z: a tile of 1 extents is given");

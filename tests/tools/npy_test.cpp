@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// .npy files: what NumPy writes is read, what we write is what NumPy would, and any other bytes are
-// an error that names the file.
+// .npy files: NumPy's files are read, written files equal NumPy's, and any other bytes are an error
+// that names the file.
 #include "npy.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
   return {first, first + text.size()};
 }
 
-// A file of this version whose header has this text, with these bytes behind it.
+// A file of this version with this text as its header, followed by these bytes.
 std::vector<std::byte> npy(int version, std::string header, std::string_view data) {
   header += '\n';
   std::string file("\x93NUMPY");
@@ -42,7 +42,7 @@ std::vector<std::byte> npy(int version, std::string header, std::string_view dat
   return bytes_of(file + header + std::string(data));
 }
 
-// What numpy.save writes for a short header: 128 bytes, then the array.
+// The output of numpy.save for a short header: 128 bytes, then the array.
 std::string numpy_file(std::string_view dict, std::string_view data) {
   std::string file("\x93NUMPY\x01\x00v\x00", 10);
   file += dict;
@@ -122,7 +122,7 @@ TEST(Npy, FortranOrderOfOneDimensionIsCOrder) {
   expect_refused(parse_header(header("|i1", "(2, 1)", "True"), "ab"), StatusCode::kUnimplemented);
 }
 
-TEST(Npy, SaysWhichSoundFilesItDoesNotRead) {
+TEST(Npy, NamesTheUnsupportedPartOfAValidFile) {
   for (const std::string descr : {">f4", "<c8", "|O", "<U3", "|b1", "<f16", "<M8[ns]", "|f4", ""}) {
     expect_refused(parse_header(header(descr, "(1,)"), "0123"), StatusCode::kUnimplemented);
   }
@@ -130,7 +130,7 @@ TEST(Npy, SaysWhichSoundFilesItDoesNotRead) {
                  StatusCode::kUnimplemented);
 }
 
-TEST(Npy, RefusesWhatIsNoNpyFile) {
+TEST(Npy, RefusesOtherFiles) {
   for (const std::string_view text :
        {"", "\x93", "\x93NUMPX\x01", "PK\x03\x04 an archive", "1,2,3\n"}) {
     expect_refused(parse_npy(bytes_of(text), "k.npy"), StatusCode::kDataLoss);
@@ -174,13 +174,13 @@ TEST(Npy, RefusesShapesBeyondTheFileBeforeItAllocates) {
   for (const std::string_view shape :
        {"(18446744073709551615,)", "(9223372036854775807, 2)", "(4294967296, 4294967296)",
         "(4611686018427387904,)", "(1000000000000,)",
-        // 2^64 bytes, which is 0 to who does not look
+        // 2^64 bytes, which overflows to 0
         "(65536, 65536, 65536, 16384)"}) {
     expect_refused(parse_header(header("<f4", shape), "0123"), StatusCode::kDataLoss);
   }
 }
 
-TEST(Npy, RefusesWhatIsNoShape) {
+TEST(Npy, RefusesAnInvalidShape) {
   for (const std::string_view shape :
        {"(18446744073709551616,)", "(-1,)", "(1.5,)", "(1", "(,)", "(1 2)", "(1)", "1", "[1]",
         "(0x10,)", "None", "(1,,)", "((1,),)", "('a',)"}) {
@@ -263,7 +263,7 @@ TEST(Npy, KeepsTheOldFileUntilTheNewOneIsWhole) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
-TEST(Npy, ReportsWhatTheSystemSays) {
+TEST(Npy, ReportsErrorsOfTheSystem) {
   const testing::TemporaryDirectory directory;
   const Result<NpyArray> missing = read_npy(directory.path("k.npy"));
   expect_refused(missing, StatusCode::kNotFound);

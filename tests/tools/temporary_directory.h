@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A directory of a test's own, removed with the object.
+// A directory of one test, removed with the object.
 #pragma once
 
 #include <cstdlib>
@@ -27,10 +27,10 @@ class TemporaryDirectory {
   }
 
   const std::string& path() const { return path_; }
-  // Of a file in it.
+  // The path of a file in it.
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // Creates or replaces a file in it; gives its path.
+  // Creates or replaces a file in it; returns its path.
   std::string write(std::string_view name, std::string_view bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);

@@ -64,7 +64,7 @@ TEST_F(Trace, TheExitCodeIsTheProgramsOwn) {
   EXPECT_EQ(halyard(traced({"/bin/sh", "-c", "exit 42"})).code, 42);
 }
 
-TEST_F(Trace, AProgramWithoutHalyardLeavesNoFileAndIsToldSo) {
+TEST_F(Trace, AProgramWithoutHalyardLeavesAMessageAndNoFile) {
   const Outcome outcome = halyard(traced({"/bin/true"}));
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.err, "halyard: /bin/true opened no device of Halyard: there is no trace\n");

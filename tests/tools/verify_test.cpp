@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// halyard verify: what it runs, in which modes, and what makes it fail.
+// halyard verify: its cases, its modes, and its failures.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ using ::testing::Not;
 
 class Verify : public Command {
  protected:
-  // Of cases that are there and pass.
+  // A name of existing cases that pass.
   const std::string some_ = "semaphore.signal_may_skip_values";
 
   std::string exclusions(const json& list) const {
@@ -46,7 +46,7 @@ TEST_F(Verify, EndsWithTheCounts) {
   EXPECT_EQ(shown["cases"][0]["case"], some_);
 }
 
-TEST_F(Verify, RefusesWhatMatchesNoCaseAndWhatIsNoDevice) {
+TEST_F(Verify, RefusesAFilterWithoutCasesAndAnInvalidDevice) {
   expect_error(halyard({"verify", "--filter", "nonsense.*"}), "nonsense.*");
   expect_error(halyard({"verify", "--device", "warp://"}), "warp");
   EXPECT_EQ(halyard({"verify", "--repeat", "0"}).code, 1);
@@ -57,8 +57,8 @@ TEST_F(Verify, ListsOnlyWhatTheFilterMatches) {
   EXPECT_EQ(list["cases"], json::array({some_}));
 }
 
-TEST_F(Verify, RunsEachCaseAsOftenAsItIsToldTo) {
-  // Of a case that is slow by design: it lets deadlines of 2 ms pass.
+TEST_F(Verify, RunsEachCaseTheGivenNumberOfTimes) {
+  // A case that is slow by design: it lets deadlines of 2 ms pass.
   const std::string slow = "semaphore.later_signal_wakes_a_waiter";
   const json shown =
       json::parse(halyard({"verify", "--filter", slow, "--repeat", "5", "--json"}).out);
@@ -95,7 +95,7 @@ TEST_F(Verify, EveryModeHasItsNameWithItsResults) {
   EXPECT_EQ(shown["modes"][1]["device"], "cpu://?workers=1");
 }
 
-TEST_F(Verify, WhatTheUriSaysIsNotVaried) {
+TEST_F(Verify, OptionsOfTheUriAreNotVaried) {
   const json shown = json::parse(halyard({"verify", "--all-modes", "--json", "--filter", some_,
                                           "--device", "cpu://?workers=2"})
                                      .out);

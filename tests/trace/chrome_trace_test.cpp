@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Records to events, on a clock that the test owns.
+// Records become events, on a clock that the test controls.
 #include "trace/chrome_trace.h"
 
 #include <fmt/format.h>
@@ -111,7 +111,7 @@ TEST_F(ChromeTraceTest, AnArrowComesFromTheSmallestValueThatIsEnough) {
   const Record two = submission(2, 2200, 2300);
   const Record four = submission(3, 2400, 2500);
   const Record waits = submission(4, 2600, 2700);
-  note(waits, {point(Record::Kind::kWait, waits, 9, 2)});  // noted first, also if it ran last
+  note(waits, {point(Record::Kind::kWait, waits, 9, 2)});  // recorded first, even if it ran last
   note(four, {point(Record::Kind::kSignal, four, 9, 4)});
   note(one, {point(Record::Kind::kSignal, one, 9, 1)});
   note(two, {point(Record::Kind::kSignal, two, 9, 3)});
@@ -171,7 +171,7 @@ TEST_F(ChromeTraceTest, ACommandHasItsNameAndItsGroups) {
   EXPECT_EQ(nanos(slice["dur"]), 300);
 }
 
-TEST_F(ChromeTraceTest, AnyBytesAreANameThatReadersTake) {
+TEST_F(ChromeTraceTest, AnyBytesBecomeAValidName) {
   EXPECT_EQ(tracer.text(tracer.add_name("\xff\xc0\x80 gr\xc3\xbc\xc3\x9f \xed\xa0\x80")),
             "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd gr\xc3\xbc\xc3\x9f "
             "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Traces as their readers see them: JSON, and what holds of every one.
+// Traces as their readers see them: JSON, and properties of every trace.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using Nanos = std::int64_t;
 // Microseconds with three decimals.
 inline Nanos nanos(const json& time) { return std::llround(time.get<double>() * 1000); }
 
-// The times of a running machine have more digits than a double holds to the nanosecond.
+// Times of a running machine have more digits than a double represents to the nanosecond.
 inline constexpr Nanos kRounding = 2;
 
 inline std::vector<json> events_of(const json& trace, const std::string& phase) {
@@ -33,7 +33,7 @@ inline std::vector<json> events_of(const json& trace, const std::string& phase) 
   return found;
 }
 
-// In the order of their times; a file has them thread by thread.
+// Sorted by time; a file has them grouped by thread.
 inline std::vector<json> slices(const json& trace, const std::string& category) {
   auto found = events_of(trace, "X");
   std::erase_if(found, [&](const json& event) { return event["cat"] != category; });
@@ -59,7 +59,7 @@ inline bool holds(const json& slice, Nanos time) {
   return start <= time + kRounding && time <= start + nanos(slice["dur"]) + kRounding;
 }
 
-// What a viewer relies on.
+// Checks what a viewer relies on.
 inline void expect_well_formed(const json& trace) {
   const auto names = row_names(trace);
   std::map<std::string, std::vector<std::pair<std::string, Nanos>>> open;  // spans, by their id
@@ -114,7 +114,7 @@ inline void expect_well_formed(const json& trace) {
   }
 }
 
-// The arrows, as slices' submissions or rows: from where to where.
+// The arrows, as submissions or rows of slices: from and to.
 inline std::vector<std::pair<json, json>> arrows(const json& trace) {
   const auto at = [&](const json& event) {
     json found;

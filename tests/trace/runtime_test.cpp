@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a traced runtime writes to its file.
+// The file of a traced runtime.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ class TracedRuntime : public ::testing::Test {
     text << file.rdbuf();
     return text.str();
   }
-  // All handles are gone.
+  // Precondition: all handles are gone.
   json ended() {
     check(registry_.shutdown(60s));
     json trace = json::parse(read());
@@ -73,7 +73,7 @@ TEST_F(TracedRuntime, AnIdleOneWritesAnEmptyTrace) {
   EXPECT_THAT(events_of(ended(), "X"), IsEmpty());
 }
 
-TEST_F(TracedRuntime, ArrowsSayWhoWaitedForWhom) {
+TEST_F(TracedRuntime, ArrowsGoFromEachSignalToItsWait) {
   {
     const Device device = open();
     const Buffer memory = buffer(device);
@@ -81,7 +81,7 @@ TEST_F(TracedRuntime, ArrowsSayWhoWaitedForWhom) {
     const Semaphore filled = device.create_semaphore(0, "filled").value();
     const Semaphore copied = device.create_semaphore(0, "copied").value();
     const Buffer other = buffer(device);
-    // The last one first.
+    // Submits the last one first.
     check(device.queue(hal::QueueKind::kCopy)
               .copy(memory, other, {.wait = {{filled, 1}}, .signal = {{copied, 1}}}));
     check(device.queue().fill(memory, 1, 4, {.wait = {{go, 1}}, .signal = {{filled, 1}}}));
@@ -181,7 +181,7 @@ TEST_F(TracedRuntime, AHostCallRunsOnTheRowOfItsThread) {
   EXPECT_THAT(row_names(trace)[operation(trace, "host call")["tid"]], HasSubstr("hy-host"));
 }
 
-TEST_F(TracedRuntime, WhatWasCancelledHasASpanOnly) {
+TEST_F(TracedRuntime, ACancelledSubmissionHasASpanOnly) {
   {
     const Device device = open();
     const Semaphore never = device.create_semaphore().value();
@@ -218,7 +218,7 @@ TEST_F(TracedRuntime, EveryEventIsThereAfterManySubmissions) {
   }
   const json trace = json::parse((check(registry_.shutdown(60s)), read()));
   EXPECT_EQ(slices(trace, "submission").size(), static_cast<std::size_t>(kEach));
-  // One from each to the next; and at most one to the host's wait.
+  // One from each submission to the next, and at most one to the host's wait.
   EXPECT_GE(events_of(trace, "f").size(), kEach - 1u);
   EXPECT_LE(events_of(trace, "f").size(), kEach + 0u);
 }

@@ -6,8 +6,8 @@
 
 namespace halyard::trace::testing {
 
-// A reading is a tick, and so is a track that is added, as a thread's first note does: between two
-// times are as many ticks as readings, unless a thread's ring was made there.
+// Each reading is a tick. Adding a track reads it too, as a thread's first record does. So the
+// ticks between two times are the readings between them, unless a thread's ring was created there.
 struct TickingClock final : Clock {
   Tracer* tracer = nullptr;
   Nanoseconds now() noexcept override { return tracer->add_track("a reading"); }

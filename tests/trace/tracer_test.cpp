@@ -102,7 +102,7 @@ TEST(Tracer, EqualTextsHaveEqualNamesAndTheirNumberIsBounded) {
   EXPECT_EQ(tracer.add_name("one more"), kNoName);
 }
 
-TEST(Tracer, ThreadsMayNoteWhileItIsDrained) {
+TEST(Tracer, ThreadsMayRecordWhileItIsDrained) {
   SharedClock clock;
   Tracer tracer(clock, 64);
   constexpr std::uint64_t kEach = 20000;

@@ -24,8 +24,8 @@ class HALYARD_EXPORT Clock {
   static Clock& steady() noexcept;
 };
 
-// When to give up. A duration counts from the moment the call is made, on the callee's clock; a
-// time point is of std::chrono::steady_clock.
+// The time at which a wait ends without success. A duration counts from the call, on the callee's
+// clock. A time point is of std::chrono::steady_clock.
 class Deadline {
  public:
   // Not explicit: `semaphore.wait(1, 5s)`. A negative duration is kNow.
@@ -41,7 +41,8 @@ class Deadline {
   // A time of the callee's clock.
   static constexpr Deadline at(Nanoseconds time) noexcept { return Deadline(time); }
 
-  // The time on `clock`; kForeverTime for never, kPassedTime without a look at the clock.
+  // The time on `clock`: kForeverTime for never; kPassedTime, without reading the clock, for a
+  // duration that is not positive.
   Nanoseconds resolve(Clock& clock) const noexcept {
     if (!relative_ || nanoseconds_ == kForeverTime) return nanoseconds_;
     if (nanoseconds_ <= 0) return kPassedTime;

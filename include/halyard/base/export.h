@@ -9,8 +9,8 @@
 #define HALYARD_EXPORT [[gnu::visibility("default")]]
 #endif
 
-// 1 where this translation unit may throw. The library itself is built without exceptions;
-// the inline functions of result.h throw in the caller's translation unit.
+// 1 if this translation unit may throw. The library itself is built without exceptions; the inline
+// functions of result.h throw in the caller's translation unit.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define HALYARD_EXCEPTIONS 1
 #else

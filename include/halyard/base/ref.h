@@ -2,15 +2,17 @@
 //
 // RefCounted: intrusive shared ownership with two counts in one word.
 //
-//   handles     what a user can reach: the copies of a handle (Device, Buffer, ...). All handles
-//               together hold one reference. When the last one goes, on_last_handle() runs.
-//   references  what keeps the memory: submissions in flight, recordings, the group of handles.
-//               When the last one goes, the object is destroyed.
+//   handles     the copies of a public handle (Device, Buffer, ...). All handles together hold one
+//               reference. When the last one goes, on_last_handle() runs.
+//   references  keep the memory: submissions in flight, recordings, the group of handles. When the
+//               last one goes, the object is destroyed.
 //
-// The split is what lets a device close although work in flight still refers to its buffers: users
-// are gone, memory stays. Both counts may change on any thread; release has release, the final
-// decrement acquire order, so the destructor sees every write made through any reference.
-// on_last_handle() and the destructor run on the thread that dropped the last one, and never block.
+// The split lets a device close while work in flight still refers to its buffers: the user's
+// handles are gone, the memory stays.
+//
+// Both counts may change on any thread. A release has release order and the final decrement acquire
+// order, so the destructor sees every write made through any reference. on_last_handle() and the
+// destructor run on the thread that dropped the last one, and never block.
 #pragma once
 
 #include <atomic>
@@ -35,8 +37,8 @@ class HALYARD_EXPORT RefCounted {
     }
   }
 
-  // Whether the caller's reference is the only one. What others did before they gave theirs up is
-  // visible then.
+  // True if the caller's reference is the only one. Every write made before another reference was
+  // released is then visible.
   bool unique() const noexcept {
     return (counts_.load(std::memory_order_acquire) & kReferenceMask) == kReference;
   }
@@ -45,8 +47,8 @@ class HALYARD_EXPORT RefCounted {
   void retain_handle() const noexcept {
     if ((counts_.fetch_add(kHandle, std::memory_order_relaxed) & ~kReferenceMask) == 0) retain();
   }
-  // One handle more, unless the last is gone. For who knows of an object without keeping it: under
-  // a lock that on_last_handle() takes to forget it.
+  // Adds a handle, unless the last one is gone. For an index that lists objects without keeping
+  // them: call it under the lock under which on_last_handle() removes the object from the index.
   bool retain_handle_if_any() const noexcept {
     std::uint64_t counts = counts_.load(std::memory_order_relaxed);
     while ((counts & ~kReferenceMask) != 0) {
@@ -64,12 +66,12 @@ class HALYARD_EXPORT RefCounted {
   }
 
  protected:
-  // Starts with one reference, for Ref<T>::adopt.
+  // Starts with one reference, which Ref<T>::adopt takes over.
   RefCounted() noexcept = default;
   virtual ~RefCounted() = default;
 
   virtual void on_last_handle() noexcept {}
-  // The last reference is gone. Objects that live in pools override it.
+  // Runs when the last reference is gone. Objects that live in pools override it.
   virtual void destroy() noexcept { delete this; }
 
  private:
@@ -86,11 +88,11 @@ class Ref {
  public:
   Ref() noexcept = default;
   Ref(std::nullptr_t) noexcept {}
-  // Shares: takes a new reference.
+  // Takes a new reference.
   explicit Ref(T* object) noexcept : object_(object) {
     if (object_ != nullptr) object_->retain();
   }
-  // Takes over the reference a new object starts with.
+  // Takes over the reference that a new object starts with.
   static Ref adopt(T* object) noexcept {
     Ref ref;
     ref.object_ = object;
@@ -113,7 +115,7 @@ class Ref {
   T* operator->() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  // Gives the reference away.
+  // Returns the object with its reference, which the caller now owns.
   T* detach() noexcept { return std::exchange(object_, nullptr); }
   friend bool operator==(const Ref& a, const Ref& b) noexcept { return a.object_ == b.object_; }
 
@@ -121,7 +123,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// Owns one handle count: what the public handle types are made of.
+// Owns one handle count. The public handle types consist of it.
 template <class T>
 class HandleRef {
  public:

@@ -2,9 +2,8 @@
 //
 // Result<T>: a T, or the Status that says why there is none. And `check`, `Error`.
 //
-// Looking at an error is free of exceptions: ok(), status(). `value()` and `check()` are for
-// callers who want an error to end the path: they throw halyard::Error where the caller's
-// translation unit has exceptions, and print the Status and abort where it has not.
+// ok() and status() read an error without exceptions. value() and check() throw halyard::Error if
+// the caller's translation unit has exceptions; without them they print the Status and abort.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +21,7 @@
 namespace halyard::inline v0 {
 
 #if HALYARD_EXCEPTIONS
-// What value() and check() throw. what() is the whole Status as text.
+// Thrown by value() and check(). what() is the whole Status as text.
 class Error : public std::exception {
  public:
   explicit Error(Status status) : status_(std::move(status)), text_(status_.to_string()) {}
@@ -60,7 +59,7 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  // From an error. An ok Status here is a defect of the caller and becomes kInternal.
+  // From an error. An ok Status is a defect of the caller and becomes kInternal.
   Result(Status status) noexcept : status_(std::move(status)) {
     if (status_.ok()) status_ = Status(StatusCode::kInternal, "Result built from an ok Status");
   }
@@ -87,7 +86,7 @@ class [[nodiscard]] Result {
   ~Result() { destroy(); }
 
   bool ok() const noexcept { return has_value_; }
-  // Ok when there is a value.
+  // Ok if there is a value.
   const Status& status() const& noexcept { return status_; }
   Status status() && noexcept { return std::move(status_); }
 
@@ -125,7 +124,7 @@ class [[nodiscard]] Result {
   }
 
  private:
-// A Result that was moved twice: g++ 12 no longer knows that value_ is there where has_value_ is.
+// In a Result that was moved twice g++ 12 no longer knows that has_value_ implies value_.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -2,11 +2,10 @@
 //
 // Status: how an operation ended.
 //
-// Error policy of the whole project: what a caller can get wrong or the world can do is a Status;
-// what only Halyard can get wrong is an assertion.
+// Errors of the caller and of the world are a Status. A defect of Halyard is an assertion.
 //
 // An ok Status is one null pointer. An error is a shared, immutable record {code, message, native
-// error}: copies are cheap, and a failure that passes through many semaphores stays one record, so
+// error}, so copies are cheap. A failure that passes through many semaphores stays one record:
 // every waiter sees the first cause with its origin. All functions are safe on distinct objects
 // from any thread; one Status variable follows ordinary C++ rules. Nothing here throws.
 #pragma once
@@ -48,9 +47,9 @@ class [[nodiscard]] HALYARD_EXPORT Status {
  public:
   // Ok.
   Status() noexcept = default;
-  // An error. `message` names the object, the operation and the offending value; `native_error` is
-  // the backend's own name for it ("CUDA_ERROR_OUT_OF_MEMORY", "ENOENT"), or empty. A `code` of kOk
-  // gives an ok Status. Falls back to a message-less record when memory is exhausted.
+  // An error, or an ok Status if `code` is kOk. `message` names the object, the operation and the
+  // offending value. `native_error` is the backend's own name for it ("CUDA_ERROR_OUT_OF_MEMORY",
+  // "ENOENT"), or empty. When memory is exhausted the record has no message.
   Status(StatusCode code, std::string_view message, std::string_view native_error = {}) noexcept;
 
   Status(const Status& other) noexcept : record_(other.record_) { retain(record_); }
@@ -63,16 +62,17 @@ class [[nodiscard]] HALYARD_EXPORT Status {
 
   bool ok() const noexcept { return record_ == nullptr; }
   StatusCode code() const noexcept;
-  // Views live as long as any copy of this Status.
+  // The views live as long as any copy of this Status.
   std::string_view message() const noexcept;
   std::string_view native_error() const noexcept;
   // "DeviceLost: queue cpu:0/compute: ... [CUDA_ERROR_ILLEGAL_ADDRESS]", or "Ok".
   std::string to_string() const;
 
-  // Identity of the record: true when both are ok or both are copies of one failure.
+  // True if both are ok or both are copies of one failure.
   bool same_as(const Status& other) const noexcept { return record_ == other.record_; }
 
-  // For storage in one atomic word: gives up, or adopts, one reference.
+  // For storage in one atomic word: release_record() passes this Status's reference to the caller,
+  // adopt_record() takes it over, share_record() adds one.
   detail::StatusRecord* release_record() && noexcept { return std::exchange(record_, nullptr); }
   static Status adopt_record(detail::StatusRecord* record) noexcept { return Status(record); }
   static Status share_record(detail::StatusRecord* record) noexcept {

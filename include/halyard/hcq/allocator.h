@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hcq::Allocator: memory of a device, kept for reuse, and copies between it and the host.
+// hcq::Allocator: reuses the memory of a device, and copies between the device and the host.
 //
 //   Allocator allocator = Allocator::create(*device).value();
 //   Memory x = allocator.allocate(4000).value();
 //   check(allocator.copy_in(x.buffer(), data, 4000));
 //
-// All it queues is ordered by the timeline of the device: after everything before, and before
-// everything that waits for last_timeline() afterwards.
+// The timeline of the device orders everything that an allocator queues: it runs after all earlier
+// points, and before work that waits for a later last_timeline().
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,10 @@ namespace detail {
 class StagingRing;
 }
 
-// Owns a piece of device memory. Its destructor never blocks and gives the memory back to the
-// allocator, which hands it out again once all work that was then queued is done: points taken in a
-// turn are committed before. It may outlive the allocator, not the device. One thread at a time.
+// Owns a piece of device memory. Its destructor never blocks. It returns the memory to the
+// allocator, which reuses it once all work queued before that is complete. A thread that drops a
+// Memory used by its submission commits the submission's TimelineTurn first. A Memory may outlive
+// the allocator, not the device. One thread at a time.
 class HALYARD_EXPORT Memory {
  public:
   Memory() noexcept = default;
@@ -45,7 +46,7 @@ class HALYARD_EXPORT Memory {
   }
   ~Memory();
 
-  // Of the size that was asked for. Empty for an empty owner.
+  // Has the requested size. Empty for an empty owner.
   const Buffer& buffer() const noexcept { return buffer_; }
   explicit operator bool() const noexcept { return block_ != nullptr; }
 
@@ -60,8 +61,8 @@ class HALYARD_EXPORT Memory {
 };
 
 struct AllocatorOptions {
-  // Copies to and from the host go through so many pieces of staging memory of so many bytes, all
-  // allocated at once.
+  // Copies to and from the host pass through `batch_count` pieces of staging memory of `batch_size`
+  // bytes, all allocated by create().
   std::uint64_t batch_size = std::uint64_t{2} << 20;
   std::uint32_t batch_count = 32;
 };
@@ -71,40 +72,41 @@ struct AllocatorStatistics {
   std::uint64_t cached = 0;
 };
 
-// Functions are safe from any thread, though not from one in a turn of the device (copies take
-// one). The device outlives the allocator and all its memory. Empty once moved from.
+// Functions are safe from any thread, except from one that holds a TimelineTurn of the device
+// (copies take one). The device outlives the allocator and all its memory. Empty once moved from.
 class HALYARD_EXPORT Allocator {
  public:
-  // kInvalidArgument when the options hold a zero, kResourceExhausted.
+  // Errors: kInvalidArgument if an option is zero; kResourceExhausted.
   static Result<Allocator> create(Device& device, const AllocatorOptions& options = {});
   Allocator(Allocator&&) noexcept;
   Allocator& operator=(Allocator&&) noexcept;
-  // Nobody is inside a function of it. Queued copies still run.
+  // Precondition: no thread is inside a function of it. Queued copies still run.
   ~Allocator();
 
-  // Takes the memory of this size that was freed first, if nothing uses it any more, else fresh
-  // memory. Sizes are rounded up to a multiple of 64 bytes, above 512 bytes by at most an eighth.
-  // When memory is exhausted, all that is kept and unused goes back to the device first.
-  // kResourceExhausted, with sizes. The memory's bytes are what they were.
+  // Returns the cached memory of this size that was freed first if its work is complete, else fresh
+  // memory, with arbitrary contents. Rounds the size up to a multiple of 64 bytes; above 512 bytes
+  // by at most an eighth. Returns unused cached memory to the device before it fails. Errors:
+  // kResourceExhausted, with the sizes in the message.
   Result<Memory> allocate(std::uint64_t size);
-  // Gives the device back what is kept and used by nothing any more: so many bytes.
+  // Returns all cached memory whose work is complete to the device. Result: the number of bytes.
   std::uint64_t trim() noexcept;
   AllocatorStatistics statistics() const noexcept;
 
-  // Copies `size` bytes to the device, in batches. On return they have all been read, and the
-  // copies are queued; waits only while all staging memory is in use. On an error (kOutOfRange
-  // beyond the target; kDeadlineExceeded; what CommandQueue::submit() returns) a first part may
-  // have been queued.
+  // Copies `size` bytes to the device, in batches. On return all bytes of `source` have been read
+  // and the copies are queued. Blocks only while all staging memory is in use. On an error a first
+  // part may have been queued. Errors: kOutOfRange beyond the target; kDeadlineExceeded; those of
+  // CommandQueue::submit().
   Status copy_in(const Buffer& target, const void* source, std::uint64_t size,
                  Deadline deadline = kForever);
-  // Copies `size` bytes from the device and waits for them, while the next are on their way. Errors
-  // as above; a first part may have been written.
+  // Copies `size` bytes from the device and waits for them. On an error a first part may have been
+  // written. Errors: as copy_in().
   Status copy_out(void* target, const Buffer& source, std::uint64_t size,
                   Deadline deadline = kForever);
-  // Copies from a device to another, or within one, on the copy queue of `source_device`; never
-  // waits. It is ordered by the timelines of both: one submission waits for both and signals both,
-  // so that it is refused as a whole. The source device outlives the copy. kOutOfRange;
-  // kUnimplemented when it cannot access the target device; what CommandQueue::submit() returns.
+  // Copies from one device to another, or within one, on the copy queue of `source_device`; never
+  // waits for the copy. It is one submission, which waits for the timelines of both devices and
+  // signals both, so it is queued or refused as a whole. The source device outlives the copy.
+  // Errors: kOutOfRange; kUnimplemented if the source device cannot access the target device; those
+  // of CommandQueue::submit().
   static Status transfer(const Buffer& target, Device& target_device, const Buffer& source,
                          Device& source_device, std::uint64_t size);
 

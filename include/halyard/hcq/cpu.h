@@ -15,21 +15,25 @@
 
 namespace halyard::inline v0::hcq {
 
-// A device with `workers` threads of its own (1 to 256; 0: one per core this process may use). Its
-// destructor joins them: not in a custom command of the device. kInvalidArgument: more workers;
-// kResourceExhausted.
+// Opens a device with `workers` threads (0 to 256; 0: one per core this process may use). The
+// device's destructor joins them, so it must not run in a custom command of the device. Errors:
+// kInvalidArgument for more workers; kResourceExhausted.
 HALYARD_EXPORT Result<std::unique_ptr<Device>> open_cpu(unsigned workers = 0);
 
-// A program from a function of this process, which must stay loaded as long as it is used. Programs
-// belong to no device, and any cpu device runs them. kInvalidArgument: no function; a constant that
-// is not aligned or beyond constants_size; more than 64 buffers or 4096 bytes of constants.
-// kResourceExhausted.
+// A program from a function of this process, which must stay loaded while the program exists.
+// Programs belong to no device, and any cpu device runs them. Errors:
+//   kInvalidArgument    no function; a constant that is not aligned or beyond constants_size; more
+//                       than 64 buffers or 4096 bytes of constants
+//   kResourceExhausted
 HALYARD_EXPORT Result<Program> cpu_program(Kernel kernel, ProgramInfo info);
 
-// A kernel of a .hyx file in memory, from the best image that this CPU runs. `hyx` is copied,
-// `name` stands for the file in messages. kDataLoss: damaged, or no .hyx file; kUnavailable:
-// no image for this CPU; kNotFound: no such kernel; kUnimplemented: a constant of a type that Value
-// does not have; kResourceExhausted.
+// Loads a kernel of a .hyx file in memory, from the best image that this CPU runs. Copies `hyx`.
+// `name` names the file in messages. Errors:
+//   kDataLoss           damaged, or not a .hyx file
+//   kUnavailable        no image for this CPU
+//   kNotFound           no such kernel
+//   kUnimplemented      a constant of a type that Value does not have
+//   kResourceExhausted
 HALYARD_EXPORT Result<Program> load_cpu_program(std::span<const std::byte> hyx,
                                                 std::string_view name, std::string_view kernel);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hcq::Device: two hardware queues, compute and copy, memory, and one timeline for the whole
-// device. A submission waits for the point that was taken last, and signals the next:
+// hcq::Device: two hardware queues (compute and copy), memory, and one timeline for the whole
+// device. A submission waits for the latest point and signals the next:
 //
 //   q.wait(device.last_timeline()).exec(...).signal(device.next_timeline());
 //   check(q.submit(device));
 //
-// Where several threads submit, or a submission may be refused, this is done in a TimelineTurn. A
-// queue may wait for anything, also for a value nobody has queued yet; it then blocks, and no other
-// queue of the device with it.
+// A program whose threads submit concurrently, or that handles a refused submission, takes points
+// in a TimelineTurn instead. A queue may wait for any value, even if no work that signals it has
+// been queued yet. Such a wait blocks this queue only.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct Block;
 
 enum class QueueType : std::uint8_t { kCompute, kCopy };
 
-// kStaging: memory of the host that the device reads and writes.
+// kStaging: host memory that the device reads and writes.
 enum class MemoryType : std::uint8_t { kDevice, kStaging };
 
 // Functions are safe from any thread.
@@ -41,53 +41,55 @@ class HALYARD_EXPORT Device {
  public:
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
-  // Drops what is queued and has not run; waits for the piece of work (a workgroup, a chunk of a
-  // copy) that runs right now, never for queued work. To finish first: synchronize().
+  // Drops queued work that has not started. Waits for the running piece of work (a workgroup, a
+  // chunk of a copy), never for queued work. To finish the queued work first, call synchronize().
   virtual ~Device();
 
-  // A signal this device and the host see, and all that it can_access(); kResourceExhausted. It may
-  // outlive the device, which then raises it no more.
+  // Creates a signal for this device, the host, and every device that this one can_access(). The
+  // signal may outlive the device, which then no longer raises it. Errors: kResourceExhausted.
   Result<Signal> create_signal(std::uint64_t initial = 0) const;
 
-  // The point that was taken last; all before it are reached before it is. A device whose hardware
-  // compares 32 bits goes on with 1 of another signal after 2^31: the two signals of a wait and the
-  // signal after it may differ, and a point that is kept stays true for ever.
+  // The point that was taken last. It is reached only after all earlier ones. After 2^31 points a
+  // device whose hardware compares 32 bits continues with value 1 of another signal. So the signals
+  // of two successive points may differ; a stored point stays valid.
   Point last_timeline() const noexcept;
-  // Takes the next point. The caller submits a command that signals it, or else nothing that waits
-  // for it ever runs. Waits for the turns of other threads. Allocates at most where the signal
-  // changes; without memory for that, the old signal goes on, up to what 32 bits hold.
+  // Takes the next point. The caller must submit a command that signals it, else work that waits
+  // for it never runs. Blocks while another thread holds a TimelineTurn. Allocates only if the
+  // signal changes; if that allocation fails, the old signal stays in use, up to 32 bits.
   Point next_timeline() noexcept;
 
-  // The two halves of a point, which may change between the calls: take a pair by last_timeline()
-  // or next_timeline(). timeline_value() is the next value to signal, the first is 1.
+  // The two halves of a point. They may change between two calls: last_timeline() and
+  // next_timeline() return a consistent pair. timeline_value() is the next value to signal, at
+  // first 1.
   Signal timeline_signal() const noexcept { return last_timeline().signal; }
   std::uint64_t timeline_value() const noexcept { return last_timeline().value + 1; }
 
   // Waits for last_timeline(). kDeadlineExceeded.
   Status synchronize(Deadline deadline = kForever) const { return last_timeline().wait(deadline); }
 
-  // Whether the copy queue of this device reaches the memory and the signals of `other`.
+  // True if the copy queue of this device reaches the memory and the signals of `other`.
   bool can_access(const Device& other) const noexcept {
     return &other == this || peer_group() == other.peer_group();
   }
 
  protected:
   explicit Device(std::unique_ptr<detail::Timeline> timeline) noexcept;
-  // Frees the memory that was given up while work might use it. For the destructor of a derived
-  // class, when nothing runs any more.
+  // Frees the memory that was abandoned while work might use it. Called by the destructor of a
+  // derived class, when no work runs any more.
   void free_abandoned() noexcept;
 
  private:
   friend class CommandQueue;
   friend class TimelineTurn;
   friend class detail::MemoryPool;
-  // In order, to the hardware queue of `type`; nothing is queued on error.
+  // Queues `commands` in order on the hardware queue of `type`. Queues nothing on error.
   virtual Status submit(QueueType type, const detail::CommandList& commands) = 0;
-  // The same with a list that bind() made.
+  // The same with a list that bind() returned.
   virtual Status submit(QueueType type, detail::BoundList& commands) = 0;
-  // `commands` in the form and the memory from which this device executes them.
+  // Converts `commands` to the form, and places them in the memory, from which this device
+  // executes.
   virtual Result<Ref<detail::BoundList>> bind(const detail::CommandList& commands) = 0;
-  // An empty buffer when memory is exhausted.
+  // Returns an empty buffer when memory is exhausted.
   virtual Buffer allocate_memory(MemoryType type, std::uint64_t size) noexcept = 0;
   virtual void free_memory(MemoryType type, const Buffer& memory) noexcept = 0;
   // Devices of one group reach each other's memory.
@@ -100,21 +102,23 @@ class HALYARD_EXPORT Device {
   const std::unique_ptr<detail::Timeline> timeline_;
 };
 
-// The timeline of a device, for one thread, while it makes a submission:
+// Takes one point of a device's timeline for a submission, and excludes other threads meanwhile:
 //
 //   TimelineTurn turn(device);
 //   q.wait(turn.last()).exec(...).signal(turn.next());
 //   check(q.submit(device));
 //   turn.commit();
 //
-// Points are so taken in the order in which hardware queues get the commands that signal them: no
-// queue waits for a point that is signalled behind it. A submission that is refused takes none.
+// Points are thereby taken in the order in which the hardware queues receive the commands that
+// signal them, so no queue waits for a point that is signalled later in the same queue. If the
+// submission is refused, no point is taken.
 //
-// A thread has one turn of a device at a time, and in it takes no point in another way (as
-// Allocator's copies do). Of several devices it takes turns in ascending order of their addresses.
+// A thread holds at most one TimelineTurn per device. While it does, it must not take a point of
+// that device in another way (Allocator's copies take one). To hold those of several devices, it
+// constructs them in ascending order of the devices' addresses.
 class HALYARD_EXPORT TimelineTurn {
  public:
-  // Waits for the turns of other threads.
+  // Blocks while another thread holds a TimelineTurn of the device.
   explicit TimelineTurn(Device& device) noexcept;
   ~TimelineTurn();
   TimelineTurn(const TimelineTurn&) = delete;
@@ -122,8 +126,8 @@ class HALYARD_EXPORT TimelineTurn {
 
   const Point& last() const noexcept { return last_; }
   const Point& next() const noexcept { return next_; }
-  // next() is taken, for a command that signals it was queued. It then is last(), and next() empty:
-  // a turn is for one point.
+  // Takes next(): call it once a command that signals next() has been queued. Afterwards last() is
+  // that point and next() is empty; one TimelineTurn takes one point.
   void commit() noexcept;
 
  private:

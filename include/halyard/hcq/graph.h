@@ -10,12 +10,14 @@
 //   for (...) check(graph.replay({{input}}));
 //   check(graph.wait());
 //
-// Calls run in parallel as far as their order in the recording allows: one that reads or writes a
-// byte follows the call that wrote it last, and one that writes a byte follows all that have read
-// it since. The recorder finds this out from byte ranges; a kernel reads the buffers of which its
-// declaration says so (ProgramInfo::reads_only) and writes all others. Each device has one queue of
-// commands for kernels and one for copies, in memory of its own (CommandQueue::bind); a replay
-// changes the words that differ from the last one, and adds one submission to each.
+// Calls run in parallel unless they conflict. A call that accesses a byte runs after the last
+// earlier call that writes it; a call that writes a byte also runs after the earlier calls that
+// read it. The recorder compares byte ranges. A kernel reads the buffers in ProgramInfo::reads_only
+// and writes all others.
+//
+// Each device has one command queue for kernels and one for copies, in its own memory
+// (CommandQueue::bind). A replay writes the words that differ from the last replay, and adds one
+// submission to each queue:
 //
 // clang-format off
 //   host      submit ... submit | patch, while all are parked | kick
@@ -23,8 +25,8 @@
 //   queue 2   [wait devices' timelines, wait kick | calls ...] wait all, signal timeline
 // clang-format on
 //
-// A replay is ordered as one submission by the timelines of all its devices: after everything
-// before it, and it is complete as a whole when the point of any of them is reached.
+// The timelines of all devices order a replay as one submission: it runs after all earlier points,
+// and it is complete as a whole when its point on any of them is reached.
 #pragma once
 
 #include <cstddef>
@@ -68,20 +70,20 @@ class GraphBuffer {
 
   Operand va_addr_;
   std::uint32_t space_ = 0;  // 0: absolute; n: input n - 1
-  std::uint64_t begin_ = 0;  // in the space
+  std::uint64_t begin_ = 0;  // within the space
   std::uint64_t size_;
 };
 
 struct GraphStatistics {
   std::size_t queues = 0;
-  std::size_t commands = 0;  // of all queues, those at the ends of a replay excepted
-  std::size_t waits = 0;     // among them: calls for calls of other queues
+  std::size_t commands = 0;  // of all queues, without those at the ends of a replay
+  std::size_t waits = 0;     // of those, calls that wait for calls of other queues
   std::size_t signals = 0;
 };
 
 // When a call ran in the last replay. See CommandTimes.
 struct CallTimes {
-  std::size_t call;  // its place in the recording
+  std::size_t call;  // its index in the recording
   const Device* device;
   QueueType queue;
   std::string name;
@@ -89,30 +91,34 @@ struct CallTimes {
   Nanoseconds end;
 };
 
-// Movable; one thread at a time. Different graphs, also of the same devices, are independent. The
-// devices must outlive it. It may be destroyed while a replay runs; empty once moved from.
+// Movable; one thread at a time. Different graphs are independent, even on the same devices. The
+// devices must outlive it. It may be destroyed while a replay runs. Empty once moved from.
 class HALYARD_EXPORT Graph {
  public:
   Graph(Graph&&) noexcept;
   Graph& operator=(Graph&&) noexcept;
   ~Graph();
 
-  // Precondition: the symbol is GraphRecorder::add_value's.
+  // Sets a value for the replays that follow. Precondition: `symbol` is from
+  // GraphRecorder::add_value.
   void set(Symbol symbol, std::uint64_t value) noexcept;
 
-  // Queues the work once more, with inputs[i] for input i. Waits until the replay before is
-  // complete, else only for the turns of other threads; not to be called in a TimelineTurn of one
-  // of its devices. The memory of inputs stays until the replay is complete. On an error nothing of
-  // it runs: kInvalidArgument (number of inputs; an input that the graph writes overlaps other
-  // memory of the graph), kOutOfRange (input too small, a value that does not fit),
-  // kDeadlineExceeded, and what CommandQueue::submit() returns.
+  // Queues the work again, with inputs[i] for input i. Blocks until the previous replay is
+  // complete, and while another thread holds a TimelineTurn of one of the devices; the caller must
+  // not hold one. The memory of the inputs stays until the replay is complete. On an error no call
+  // of it runs.
+  //   kInvalidArgument    wrong number of inputs; an input that the graph writes overlaps other
+  //                       memory of the graph
+  //   kOutOfRange         an input is too small, or a value does not fit
+  //   kDeadlineExceeded
+  //   those of CommandQueue::submit()
   Status replay(std::span<const Buffer> inputs = {}, Deadline deadline = kForever);
 
-  // Until the last replay is complete. kDeadlineExceeded.
+  // Blocks until the last replay is complete. Errors: kDeadlineExceeded.
   Status wait(Deadline deadline = kForever) const;
 
   GraphStatistics statistics() const noexcept;
-  // In the order of the recording; for a graph that was recorded with profiling.
+  // The calls in the order of the recording; empty unless the graph was recorded with profiling.
   std::vector<CallTimes> profile() const;
 
  private:
@@ -126,8 +132,8 @@ struct GraphOptions {
   bool profiling = false;  // keep the times of every call
 };
 
-// Records a graph; one thread. A wrong argument sticks: finish() returns the first error. Programs
-// are kept; the memory of buffers is the caller's and stays until the last replay is complete.
+// Records a graph; one thread. The first wrong argument is the error of finish(). Keeps the
+// programs. The caller keeps the memory of buffers until the last replay is complete.
 class HALYARD_EXPORT GraphRecorder {
  public:
   explicit GraphRecorder(const GraphOptions& options = {});
@@ -135,34 +141,36 @@ class HALYARD_EXPORT GraphRecorder {
   GraphRecorder(const GraphRecorder&) = delete;
   GraphRecorder& operator=(const GraphRecorder&) = delete;
 
-  // Memory of `size` bytes whose address comes with each replay.
+  // Adds memory of `size` bytes whose address comes with each replay.
   GraphBuffer add_input(std::uint64_t size);
-  // A number that may change between replays (Graph::set): for constants and sizes of kernels, and
-  // words of custom commands. What has an input or number of another recorder is kInvalidArgument.
+  // Adds a number that may change between replays (Graph::set): for constants and sizes of kernels,
+  // and words of custom commands. An input or number of another recorder is kInvalidArgument.
   Symbol add_value(std::uint64_t value = 0);
 
-  // kInvalidArgument: as Program::fill_kernargs(), and more than 2^64 workgroups.
+  // Errors: those of Program::fill_kernargs(); kInvalidArgument for more than 2^64 workgroups.
   GraphRecorder& exec(Device& device, const Program& program,
                       std::initializer_list<GraphBuffer> buffers,
                       std::initializer_list<Value> values, const Size3Operand& global_size);
   GraphRecorder& exec(Device& device, const Program& program, std::span<const GraphBuffer> buffers,
                       std::span<const Value> values, const Size3Operand& global_size);
 
-  // On the copy queue of `device`, which reaches both. kOutOfRange: beyond a range;
-  // kInvalidArgument: the bytes overlap.
+  // Copies on the copy queue of `device`, which must reach both ranges. Errors: kOutOfRange beyond
+  // a range; kInvalidArgument if the bytes overlap.
   GraphRecorder& copy(Device& device, const GraphBuffer& target, const GraphBuffer& source,
                       std::uint64_t size);
 
-  // See CustomCommand; ordered by the ranges that it reads and writes. kInvalidArgument: no
-  // function, more than four words.
+  // See CustomCommand. The ranges that it reads and writes order it. Errors: kInvalidArgument
+  // without a function or with more than four words.
   GraphRecorder& custom(Device& device, QueueType queue, const CustomCommand& command,
                         std::initializer_list<Operand> words,
                         std::initializer_list<GraphBuffer> reads,
                         std::initializer_list<GraphBuffer> writes);
 
-  // The graph; the recorder is empty afterwards. The first error; kInvalidArgument when nothing was
-  // recorded; kUnimplemented when the devices do not reach each other's signals;
-  // kResourceExhausted.
+  // Returns the graph and leaves the recorder empty. Errors:
+  //   the first error of the recording
+  //   kInvalidArgument    nothing was recorded
+  //   kUnimplemented      the devices do not reach each other's signals
+  //   kResourceExhausted
   Result<Graph> finish();
 
  private:

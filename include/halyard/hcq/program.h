@@ -17,22 +17,19 @@
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
+#include "halyard/base/workgroup.h"
 #include "halyard/hcq/symbol.h"
 
 namespace halyard::inline v0::hcq {
 
-// What a CPU kernel is told about the workgroup it is to run.
-struct Workgroup {
-  std::size_t group[3];  // which one
-  std::size_t count[3];  // of how many
-};
+using halyard::Workgroup;
 
-// A kernel in machine code for the CPU. Runs one workgroup; must not throw. A kernel that faults
-// (SIGSEGV, SIGFPE) ends the process, as any native code does.
+// A kernel in machine code for the CPU. It runs one workgroup and must not throw. A kernel that
+// faults (SIGSEGV, SIGFPE) ends the process.
 using Kernel = void (*)(const Workgroup* workgroup, void* const* buffers, const void* constants);
 
-// Memory as a queue sees it: a view; whoever owns the memory keeps it until the work is done. A cpu
-// device uses any memory of the process.
+// A view of memory for a queue. The memory's owner keeps it until the work that uses it is
+// complete. A cpu device uses any memory of the process.
 struct Buffer {
   Buffer() noexcept = default;
   Buffer(std::uint64_t va_addr_, std::uint64_t size_) noexcept : va_addr(va_addr_), size(size_) {}
@@ -44,7 +41,7 @@ struct Buffer {
   std::uint64_t size = 0;  // bytes
 };
 
-// A buffer whose address may be a symbol's.
+// A buffer whose address may be a symbol.
 struct BufferOperand {
   BufferOperand(const Buffer& buffer) noexcept : va_addr(buffer.va_addr), size(buffer.size) {}
   BufferOperand(Operand va_addr_, std::uint64_t size_) noexcept : va_addr(va_addr_), size(size_) {}
@@ -53,7 +50,7 @@ struct BufferOperand {
   std::uint64_t size;
 };
 
-// A typed constant. One that differs from the kernel's declaration is an error, never a conversion.
+// A typed constant. A type other than the kernel's declaration is an error; there is no conversion.
 class Value {
  public:
   enum class Type : std::uint8_t { kInt32, kUint32, kInt64, kUint64, kFloat32, kFloat64 };
@@ -65,7 +62,7 @@ class Value {
   Value(float value) noexcept : Value(Type::kFloat32, &value, sizeof value) {}
   Value(double value) noexcept : Value(Type::kFloat64, &value, sizeof value) {}
   Value(bool) = delete;
-  // An integer that a symbol gives; a float from its bits.
+  // The value of a symbol: an integer, or the bits of a float.
   Value(Type type, Operand operand) noexcept : operand_(operand), type_(type) {}
 
   Type type() const noexcept { return type_; }
@@ -91,7 +88,7 @@ struct Size3 {
   friend bool operator==(const Size3&, const Size3&) noexcept = default;
 };
 
-// A size, any part of which may be a symbol's.
+// A size whose parts may be symbols.
 struct Size3Operand {
   Size3Operand(const Size3& size) noexcept : x(size.x), y(size.y), z(size.z) {}
   Size3Operand(Operand x_, Operand y_, Operand z_) noexcept : x(x_), y(y_), z(z_) {}
@@ -99,7 +96,7 @@ struct Size3Operand {
   Operand x, y, z;
 };
 
-// What a Program must know of its kernel.
+// The declaration of a kernel.
 struct ProgramInfo {
   struct Constant {
     std::string name;
@@ -117,8 +114,9 @@ struct ProgramInfo {
 class ProgramObject;
 class Device;
 
-// Arguments of one launch. Must live until the queue it was given to is submitted. An ArgsState
-// made from wrong arguments carries the error, which Queue::submit returns.
+// Arguments of one launch, from Program::fill_kernargs(). Must live until the queue that uses it is
+// submitted. If the arguments were wrong it carries the error, which CommandQueue::submit()
+// returns.
 class HALYARD_EXPORT ArgsState {
  public:
   const Status& status() const noexcept { return status_; }
@@ -137,7 +135,7 @@ class HALYARD_EXPORT ArgsState {
   Ref<RefCounted> program_;
   std::vector<std::uint64_t> words_;  // buffer addresses, then the block of constants
   std::vector<Patch> patches_;
-  const std::uint64_t* memory_ = nullptr;  // the caller's, instead of words_
+  const std::uint64_t* memory_ = nullptr;  // the caller's memory, used instead of words_
 };
 
 // A handle; safe from any thread. Queued commands keep the program they run.
@@ -149,8 +147,8 @@ class HALYARD_EXPORT Program {
   std::string_view name() const noexcept;  // empty for an empty handle
   Size3 local_size() const noexcept;
 
-  // Packs arguments in the order of the kernel's declaration. Errors are in the result's status():
-  // kInvalidArgument for a wrong number or type, naming the parameter.
+  // Packs arguments in the order of the kernel's declaration. The result's status() is
+  // kInvalidArgument, naming the parameter, for a wrong number or type.
   ArgsState fill_kernargs(std::span<const BufferOperand> buffers,
                           std::span<const Value> values) const;
   ArgsState fill_kernargs(std::initializer_list<BufferOperand> buffers,
@@ -158,20 +156,20 @@ class HALYARD_EXPORT Program {
     return fill_kernargs(std::span(buffers.begin(), buffers.size()),
                          std::span(values.begin(), values.size()));
   }
-  // The same in the caller's memory, from which the kernel then reads: `memory` stays until it has
-  // run. Also: kOutOfRange when it is smaller than kernargs_size(); kInvalidArgument when it is not
-  // aligned to 8 bytes, or for a symbol.
+  // Packs arguments into `memory`, from which the kernel reads them; the caller keeps it until the
+  // kernel has run. The result's status() may also be kOutOfRange if `memory` is smaller than
+  // kernargs_size(), or kInvalidArgument if it is not aligned to 8 bytes or an argument is a
+  // symbol.
   ArgsState fill_kernargs(std::span<const BufferOperand> buffers, std::span<const Value> values,
                           std::span<std::byte> memory) const;
   std::size_t kernargs_size() const noexcept;
 
-  // Runs global_size workgroups behind everything submitted to `device` so far, and signals its
-  // timeline; waits only for the turns of other threads, and is not to be called in a TimelineTurn
-  // of the device. Errors are those of CommandQueue::submit(), and kInvalidArgument for a
-  // symbol in `args`.
+  // Runs global_size workgroups after all work submitted to `device` so far, and signals its
+  // timeline. Blocks only while another thread holds a TimelineTurn of the device; the caller must
+  // not hold one. Errors: those of CommandQueue::submit(); kInvalidArgument for a symbol in `args`.
   Status launch(Device& device, const ArgsState& args, Size3 global_size) const;
-  // The same, and waits: how long the kernel ran, without the wait for its turn. Also
-  // kDeadlineExceeded; the kernel then still runs.
+  // Like launch(), and waits. Returns how long the kernel ran, without the time in the queue.
+  // Errors: also kDeadlineExceeded; the kernel then still runs.
   Result<Nanoseconds> launch_and_wait(Device& device, const ArgsState& args, Size3 global_size,
                                       Deadline deadline = kForever) const;
 

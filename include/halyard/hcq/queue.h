@@ -6,13 +6,13 @@
 //   q.wait(signal, 1).exec(program, args, {64, 1, 1}, program.local_size()).signal(signal, 2);
 //   check(q.submit(device));
 //
-// Commands of one hardware queue run in order, each after the one before it is complete. A list may
-// be submitted any number of times, and changed between submissions: by symbols (symbol.h), whose
-// values come with the submission, or by update_...(), which names a command by its index. What was
-// submitted before keeps what it was submitted with.
+// Commands of one hardware queue run in order, each after the previous one is complete. A list may
+// be submitted any number of times. Two means change it between submissions: symbols (symbol.h),
+// whose values come with the submission, and update_...(), which names a command by its index. A
+// change does not affect earlier submissions.
 //
-// A wrong argument sticks: submit() returns the first error. A list is used by one thread at a
-// time; different threads may submit different lists to a device.
+// submit() returns the error of the first wrong argument. One thread at a time uses a list;
+// different threads may submit different lists to a device.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@
 
 namespace halyard::inline v0::hcq {
 
-// A command of the user's own: `run` is called with four words when its turn comes, on a thread of
-// the device. It must not block, throw or submit.
+// A user-defined command. A thread of the device calls `run` with four words when all earlier
+// commands of the queue are complete. It must not block, throw or submit.
 struct CustomCommand {
   std::string_view name;
   void (*run)(const std::uint64_t* words);
@@ -46,7 +46,7 @@ struct CommandTimes {
   std::size_t command;  // its index
   std::string name;     // the program's, the custom command's, or "copy"
   Nanoseconds begin;
-  Nanoseconds end;  // at least begin; 0 while it has not run
+  Nanoseconds end;  // at least begin; 0 until it has run
 };
 
 class HALYARD_EXPORT CommandQueue {
@@ -55,28 +55,31 @@ class HALYARD_EXPORT CommandQueue {
   CommandQueue& operator=(CommandQueue&&) noexcept;
   ~CommandQueue();
 
-  // Also the index of the command that is added next. Submitting does not change it.
+  // Number of commands, and so the index of the next one. Submitting does not change it.
   std::size_t command_count() const noexcept;
 
-  // Copies the commands to the device; never blocks. What does not fit its ring waits, in order, in
-  // a backlog on the host. Nothing is queued on error: the list's own first error,
-  // kInvalidArgument or kOutOfRange for a symbol's value, or kResourceExhausted when the backlog is
-  // full or memory is.
+  // Copies the commands to the device; never blocks. Commands that do not fit the device's ring
+  // wait, in order, in a backlog on the host. Queues nothing on error:
+  //   the list's own first error
+  //   kInvalidArgument    a symbol's value is wrong
+  //   kOutOfRange         a symbol's value is too large
+  //   kResourceExhausted  the backlog is full, or memory is exhausted
   Status submit(Device& device);
   Status submit(Device& device, const SymbolTable& symbols);
 
-  // Puts the commands where `device` can execute them without a copy: a submission to it is then
-  // one entry of its ring and what has changed. (One that has changed while the one before it is
-  // still in flight is copied, and so is one to another device.) No command can be added after it.
-  // `device` must outlive the queue. kResourceExhausted; kUnimplemented where a device cannot.
+  // Places the commands where `device` executes them without a copy: a submission to it then writes
+  // one entry of the ring and the words that have changed. A submission is still copied if it
+  // changes words while the previous one is in flight, or if it goes to another device. No command
+  // can be added afterwards. `device` must outlive the queue. Errors: kResourceExhausted;
+  // kUnimplemented if the device does not support it.
   Status bind(Device& device);
 
-  // From here on, the times of each kernel, copy and custom command that is added are kept: each
-  // becomes three commands of the ring. What was added before stays as it is.
+  // Turns profiling of the commands added from here on, on or off: kernels, copies and custom
+  // commands. A profiled command takes three commands of the ring.
   void set_profiling(bool on) noexcept;
-  // Of the last execution of each such command. Complete when the submission is; a submission that
-  // follows before that writes over them. By the list's thread, also while a submission runs: of a
-  // command that is just running, begin may be of this execution and end of the last.
+  // Times of the last execution of each profiled command; complete when the submission is. A later
+  // submission overwrites them. Call it on the list's thread, also while a submission runs: for the
+  // running command, begin may be of this execution and end of the last.
   std::vector<CommandTimes> profile() const;
 
  protected:
@@ -90,7 +93,7 @@ class HALYARD_EXPORT CommandQueue {
   void add_exec(const Program& program, const ArgsState& args, const Size3Operand& global_size,
                 Size3 local_size);
   void add_copy(const BufferOperand& target, const BufferOperand& source, std::uint64_t size);
-  // All commands of a bound queue, executed where they are.
+  // Adds all commands of a bound queue, executed in place.
   void add_bound(const CommandQueue& queue);
   void change_signal(std::size_t command, const Signal& signal, std::uint64_t value);
   void change_wait(std::size_t command, const Signal& signal, std::uint64_t value);
@@ -103,11 +106,11 @@ class HALYARD_EXPORT CommandQueue {
   std::unique_ptr<detail::CommandList> commands_;
 };
 
-// The commands that every queue has, returning Derived& for the chain.
+// The commands of both kinds of queue. They return Derived& for the chain.
 template <class Derived>
 class BasicQueue : public CommandQueue {
  public:
-  // Raises `signal` to `value` once everything before is complete. See Signal::set.
+  // Raises `signal` to `value` once all earlier commands are complete. See Signal::set.
   Derived& signal(const SignalOperand& signal, const Operand& value) {
     return add_signal(signal, value), self();
   }
@@ -116,19 +119,19 @@ class BasicQueue : public CommandQueue {
   Derived& wait(const SignalOperand& signal, const Operand& value) {
     return add_wait(signal, value), self();
   }
-  // An empty point is nothing to wait for.
+  // An empty point adds no wait.
   Derived& wait(const Point& point) {
     return point.signal ? wait(point.signal, point.value) : self();
   }
-  // Stores the time at which everything before was complete in `signal`; its value is untouched.
+  // Stores the time at which all earlier commands were complete in `signal`; keeps its value.
   Derived& timestamp(const SignalOperand& signal) { return add_timestamp(signal), self(); }
-  // At most four words; those that are not given are 0.
+  // Takes at most four words; missing ones are 0.
   Derived& custom(const CustomCommand& command, std::initializer_list<Operand> words) {
     return add_custom(command, std::span(words.begin(), words.size())), self();
   }
 
-  // Change the command at index `command`, which must be of that kind and have no symbol in what is
-  // to change.
+  // Changes the command at index `command`. The command must be of that kind, and the changed part
+  // must not contain a symbol.
   Derived& update_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
     return change_signal(command, signal, value), self();
   }
@@ -150,17 +153,17 @@ class HALYARD_EXPORT ComputeQueue : public BasicQueue<ComputeQueue> {
  public:
   ComputeQueue() : BasicQueue(QueueType::kCompute) {}
 
-  // Makes what the host and other devices wrote visible to the commands that follow.
+  // Makes earlier writes of the host and of other devices visible to the following commands.
   ComputeQueue& memory_barrier();
 
   // Runs global_size workgroups of `program`. `local_size` must be the program's. `args` must come
-  // from `program` and is copied. Any zero in global_size runs nothing.
+  // from `program` and is copied. If a part of global_size is zero nothing runs.
   ComputeQueue& exec(const Program& program, const ArgsState& args, const Size3Operand& global_size,
                      Size3 local_size) {
     return add_exec(program, args, global_size, local_size), *this;
   }
 
-  // As update_signal(). The arguments must be of the program that the command runs.
+  // As update_signal(). The arguments must belong to the program that the command runs.
   ComputeQueue& update_exec(std::size_t command, Size3 global_size);
   ComputeQueue& update_exec(std::size_t command, const ArgsState& args, Size3 global_size);
 };
@@ -169,12 +172,12 @@ class HALYARD_EXPORT CopyQueue : public BasicQueue<CopyQueue> {
  public:
   CopyQueue() : BasicQueue(QueueType::kCopy) {}
 
-  // Copies `size` bytes. As memmove where the ranges overlap.
+  // Copies `size` bytes; like memmove if the ranges overlap.
   CopyQueue& copy(const BufferOperand& target, const BufferOperand& source, std::uint64_t size) {
     return add_copy(target, source, size), *this;
   }
 
-  // As update_signal(). The number of bytes stays; both buffers must have as many.
+  // As update_signal(). The number of bytes stays the same; both buffers must be that large.
   CopyQueue& update_copy(std::size_t command, const Buffer& target, const Buffer& source);
 };
 

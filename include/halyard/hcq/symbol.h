@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// hcq::Symbol: a word of a queue that is known only when the queue is submitted.
+// hcq::Symbol: a word of a queue whose value comes with the submission.
 //
 //   SymbolTable symbols;
 //   const Symbol v = symbols.add(1);
@@ -10,8 +10,8 @@
 //     check(q.submit(device, symbols));
 //   }
 //
-// A queue keeps what it wrote last for each symbol: a submission writes only the words whose symbol
-// has changed since, however long the queue is.
+// A submission writes only the words whose symbol has changed since the queue's last one, however
+// long the queue is.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@
 namespace halyard::inline v0::hcq {
 
 namespace detail {
-// The value of a symbol; of a signal: its address.
+// The value of a symbol; for a signal, its address.
 struct SymbolEntry {
   std::uint64_t value;
   Signal signal;
 };
 }  // namespace detail
 
-// A number; belongs to the table that made it.
+// A number. Belongs to the table that created it.
 class Symbol {
  private:
   friend class SymbolTable;
@@ -43,7 +43,7 @@ class Symbol {
   std::uint32_t index_;
 };
 
-// A signal; belongs to the table that made it.
+// A signal. Belongs to the table that created it.
 class SignalSymbol {
  private:
   friend class SymbolTable;
@@ -53,8 +53,8 @@ class SignalSymbol {
   std::uint32_t index_;
 };
 
-// What a command takes where a number may be symbolic: a constant, or symbol + constant (modulo
-// 2^64), or the low or high 32 bits of one.
+// A number of a command: a constant, symbol + constant (modulo 2^64), or the low or high 32 bits of
+// either.
 class Operand {
  public:
   enum class Part : std::uint8_t { kAll, kLow, kHigh };
@@ -75,7 +75,7 @@ class Operand {
   bool symbolic() const noexcept { return table_ != 0; }
   std::uint32_t table() const noexcept { return table_; }
   std::uint32_t index() const noexcept { return index_; }
-  // For a symbol of value `value`; a constant ignores it.
+  // The number, where `value` is the symbol's. A constant ignores it.
   std::uint64_t resolve(std::uint64_t value = 0) const noexcept {
     const std::uint64_t all = (symbolic() ? value : 0) + addend_;
     return part_ == Part::kAll ? all : part_ == Part::kLow ? all & 0xffff'ffffu : all >> 32;
@@ -98,7 +98,7 @@ Operand operator-(Operand operand, std::uint64_t constant) noexcept;
 Operand low(Operand operand) noexcept;
 Operand high(Operand operand) noexcept;
 
-// The same for a signal.
+// A signal of a command: a constant or a symbol.
 class SignalOperand {
  public:
   SignalOperand(const Signal& signal) noexcept : signal_(signal) {}
@@ -107,7 +107,7 @@ class SignalOperand {
   bool symbolic() const noexcept { return table_ != 0; }
   std::uint32_t table() const noexcept { return table_; }
   std::uint32_t index() const noexcept { return index_; }
-  const Signal& signal() const noexcept { return signal_; }  // of a constant
+  const Signal& signal() const noexcept { return signal_; }  // only if not symbolic
 
  private:
   Signal signal_;
@@ -115,7 +115,8 @@ class SignalOperand {
   std::uint32_t index_ = 0;
 };
 
-// The values of symbols. Used by one thread at a time; submissions read it and keep nothing of it.
+// The values of symbols. One thread at a time; a submission reads the table and keeps no reference
+// to it.
 class HALYARD_EXPORT SymbolTable {
  public:
   SymbolTable() noexcept;
@@ -130,10 +131,11 @@ class HALYARD_EXPORT SymbolTable {
   SymbolTable& operator=(const SymbolTable&) = delete;
 
   Symbol add(std::uint64_t value = 0);
-  // May be empty until it is set; a submission that needs an empty one is kInvalidArgument.
+  // `signal` may be empty until it is set. A submission that needs an empty one is
+  // kInvalidArgument.
   SignalSymbol add(const Signal& signal);
 
-  // Precondition: the symbol is this table's.
+  // Precondition: the symbol belongs to this table.
   void set(Symbol symbol, std::uint64_t value) noexcept;
   void set(SignalSymbol symbol, const Signal& signal) noexcept;
   std::uint64_t get(Symbol symbol) const noexcept { return entries_[symbol.index_].value; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The vocabulary of kernel reflection: what a kernel does with a binding, and element types.
-// Values are part of the .hyx format (schemas/hyx.fbs) and never change.
+// Reflection of kernels: how a kernel accesses a binding, and element types. The values are part of
+// the .hyx format (schemas/hyx.fbs) and never change.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ enum class ElementType : std::uint8_t {
   kUint8 = 10,
 };
 
-// Bytes of one element. 0 for a value that is no element type.
+// Bytes of one element; 0 for a value that is not an ElementType.
 constexpr std::size_t size_of(ElementType type) noexcept {
   switch (type) {
     case ElementType::kFloat64:
@@ -48,7 +48,7 @@ constexpr std::size_t size_of(ElementType type) noexcept {
   return 0;
 }
 
-// NumPy's names: "float32", "int32", ... ; "unknown" for a value that is no element type.
+// NumPy's names: "float32", "int32", ... ; "unknown" for a value that is not an ElementType.
 constexpr std::string_view to_string(ElementType type) noexcept {
   switch (type) {
     case ElementType::kFloat32:

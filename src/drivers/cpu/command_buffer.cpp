@@ -21,7 +21,7 @@ namespace {
 // when one branch ends, threads go on in another.
 constexpr std::uint64_t kPiecesPerThread = 4;
 
-constexpr hcq::Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
+constexpr Workgroup kOnly{{0, 0, 0}, {1, 1, 1}};
 
 // A binding of a dispatch with slots. Direct: `offset` is an address.
 struct Binding {

@@ -19,20 +19,13 @@
 
 namespace halyard::inline v0::cpu {
 
-// The hcq layer knows nothing of .hyx files and names the kernel ABI itself.
-static_assert(sizeof(hcq::Workgroup) == sizeof(kernel::Workgroup) &&
-              offsetof(hcq::Workgroup, count) == offsetof(kernel::Workgroup, count));
-inline hcq::Kernel to_hcq(kernel::CpuEntry entry) noexcept {
-  return reinterpret_cast<hcq::Kernel>(entry);
-}
-
 class Executable final : public hal::ExecutableImpl {
  public:
   // From the best image this CPU runs. kUnavailable: there is none; the message names those there
   // are.
   static Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file);
 
-  hcq::Kernel entry(std::uint32_t function) const noexcept { return to_hcq(entries_[function]); }
+  hcq::Kernel entry(std::uint32_t function) const noexcept { return entries_[function]; }
 
  private:
   Executable(kernel::Hyx file, Ref<kernel::CpuImage> image,

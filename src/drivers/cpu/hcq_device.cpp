@@ -186,7 +186,7 @@ Result<Program> load_cpu_program(std::span<const std::byte> hyx, std::string_vie
     if (found->bindings[i].access == kernel::Access::kRead)
       info.reads_only |= std::uint64_t{1} << i;
   }
-  return make_program(cpu::to_hcq(entry), std::move(info), std::move(image));
+  return make_program(entry, std::move(info), std::move(image));
 }
 
 }  // namespace hcq

@@ -44,7 +44,7 @@ bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
   } else {
     std::copy_n(command.groups, 3, groups);
   }
-  kernel::Workgroup at{{0, 0, 0}, {groups[0], groups[1], groups[2]}};
+  Workgroup at{{0, 0, 0}, {groups[0], groups[1], groups[2]}};
   for (at.group[2] = 0; at.group[2] < groups[2]; ++at.group[2]) {
     for (at.group[1] = 0; at.group[1] < groups[1]; ++at.group[1]) {
       for (at.group[0] = 0; at.group[0] < groups[0]; ++at.group[0]) {

@@ -33,7 +33,7 @@ Ref Program::draw_ref(bool slots) {
     if (maybe()) ref.length = number(64);
     return ref;
   }
-  // The first two are wrong ones.
+  // The first two are invalid.
   ref.index = static_cast<std::uint32_t>(often() ? 2 + pick(handles_.size() - 2) : pick(2));
   const std::uint64_t size = model_.buffers[ref.index].size;
   ref.offset = maybe() ? 0 : number(size);
@@ -98,7 +98,7 @@ void Program::draw_dispatch(Call& call, std::size_t device, bool slots) {
   Command& command = call.command;
   command.kernel = draw_function(call, device);
   const bool mix = command.kernel == KernelKind::kMix;
-  // Only a recorder has slots, and binds.
+  // Only a recorder has slots and bindings.
   if (slots && pick(theme_ == Theme::kSets ? 2 : 6) == 0) {
     call.as_bound = true;
     call.codes |= bound_.use(command.kernel, call.bindings, command);

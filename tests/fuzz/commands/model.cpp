@@ -12,11 +12,11 @@ namespace {
 constexpr std::uint64_t kElement = 4;      // bytes; every binding is of uint
 constexpr std::uint64_t kCountBytes = 12;  // of an indirect dispatch
 constexpr std::uint64_t kGroupItems = 16;
-constexpr std::uint64_t kMostGroups = 4096;  // that are worth running
+constexpr std::uint64_t kMostGroups = 4096;  // that a program runs
 
 using enum StatusCode;
 
-// With this table.
+// Resolves a slot with this table.
 Place bound(const Place& place, std::span<const Place> table) {
   if (!place.is_slot) return place;
   const Place& entry = table[place.index];
@@ -30,12 +30,12 @@ bool ranges_overlap(const Place& a, const Place& b) {
   return a.offset < b.offset ? b.offset - a.offset < a.length : a.offset - b.offset < b.length;
 }
 
-// No memory is that large.
+// True if no memory is that large.
 bool overflows(const Place& slot) {
   return slot.length != hal::kWholeSize && slot.length > ~slot.offset;
 }
 
-// Of one memory or one slot, both lengths known.
+// Within one memory or one slot, both lengths known.
 bool copy_overlaps(const Place& a, const Place& b) {
   return a.is_slot == b.is_slot && a.index == b.index && ranges_overlap(a, b);
 }
@@ -240,8 +240,8 @@ std::span<const Binding> bindings_of(KernelKind kernel) {
   return kAddEach;
 }
 
-// "until one of these calls comes with a layout that differs from this one in this set or one
-// below", "with another size of them".
+// The header: "until one of these calls comes with a layout that differs from this one in this set
+// or one below", "with another size of them".
 void Bound::follow(const Layout& layout) {
   std::erase_if(sets_, [&](const auto& entry) {
     const std::vector<SetLayout>& under = entry.second.under;

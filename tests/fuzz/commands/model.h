@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What commands must answer and do, said a second time: from the words of the public headers, for
-// one thread, with memory that is an array. program.h compares the runtime with it.
+// A model of the results and effects of commands: follows the wording of the public headers, for
+// one thread, with an array as memory. program.h compares the runtime with it.
 //
-// Where several rules are broken the headers do not say which one is named, so an answer is a set.
+// If a call breaks several rules, the headers do not define which error it returns, so a result is
+// a set.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@
 
 namespace halyard::fuzz {
 
-// The codes that a call may answer; none: it succeeds.
+// The codes that a call may return; empty if it must succeed.
 class Codes {
  public:
   Codes() = default;
@@ -53,7 +54,7 @@ struct Buffer {
   std::uint64_t size = 0;
 };
 
-// What a call is given: a range of buffer `index`, or slot `index` of the table.
+// An argument of a call: a range of buffer `index`, or slot `index` of the table.
 struct Ref {
   bool is_slot = false;
   std::uint32_t index = 0;
@@ -61,7 +62,7 @@ struct Ref {
   std::uint64_t length = hal::kWholeSize;
 };
 
-// What it means: of a memory, counted from its start, or of a slot; kWholeSize of a slot only.
+// A resolved Ref: a range of a memory, from its start, or of a slot; kWholeSize only for a slot.
 struct Place {
   bool is_slot = false;
   std::size_t index = 0;
@@ -69,13 +70,14 @@ struct Place {
   std::uint64_t length = 0;
 };
 
-bool overlap(const Place& a, const Place& b);  // two slots, and a slot and a memory, may
+// True also for two slots, or a slot and a memory, which may overlap.
+bool overlap(const Place& a, const Place& b);
 
 enum class KernelKind : std::uint8_t { kAddEach, kMix };
 
 struct Command {
   enum class Kind : std::uint8_t { kFill, kUpdate, kCopy, kDispatch } kind = Kind::kFill;
-  // What it writes first, then what it reads; of mix: y, a, b.
+  // The range that it writes, then those it reads; for mix: y, a, b.
   std::vector<Place> places;
   std::optional<Place> counts;
   std::uint32_t pattern = 0;
@@ -87,7 +89,7 @@ struct Command {
   std::array<std::uint64_t, 3> groups{};
 };
 
-// What the commands of a recording ask of an entry of the table.
+// Requirements of a recording's commands on an entry of the table.
 struct SlotNeed {
   bool used = false;
   std::uint64_t extent = 0;
@@ -95,7 +97,7 @@ struct SlotNeed {
   std::uint64_t length_multiple = 1;
 };
 
-// A kernel's or a set's binding: what is done with it.
+// A binding of a kernel or a set, and its access.
 struct Binding {
   std::uint32_t number;
   kernel::Access access;
@@ -114,22 +116,22 @@ class Model {
   std::vector<Memory> memories;
   std::vector<Buffer> buffers;
 
-  // Ranges and slots as such.
+  // Resolves a range or slot without a command.
   Codes resolve(const Ref& ref, Place& place) const;
 
-  // Each answers what the call must, and completes `command` where that is success. The command's
-  // places are out parameters; what else it consists of is given in it.
+  // Each returns the required result of the call, and completes `command` on success. The command's
+  // places are out parameters; its other members are inputs.
   Codes fill(const Ref& target, Command& command) const;
   Codes update(const Ref& target, Command& command) const;
   Codes copy(const Ref& source, const Ref& target, Command& command) const;
   Codes bindings(std::span<const Ref> refs, Command& command) const;
   Codes counts(const Ref& ref, Command& command) const;
 
-  // A set with this layout; `refs` in its order is an out parameter.
+  // A set with this layout; `refs`, in the layout's order, is an out parameter.
   Codes set(const SetLayout& layout, const Descriptors& descriptors, std::vector<Ref>& refs) const;
 
-  // Runs a command with this table. False if it must not be run on a device at all: a kernel would
-  // leave its memory, two of its items meet, or the counts that it reads are large.
+  // Runs a command with this table. False if it must not run on a device: a kernel would exceed its
+  // memory, two of its items would conflict, or the counts that it reads are large.
   bool run(const Command& command, std::span<const Place> table);
 };
 
@@ -139,20 +141,20 @@ Codes resolve_grid(const hal::Grid& grid, const std::uint32_t (&most)[3], Comman
 // The bindings of a kernel, numbered from 0.
 std::span<const Binding> bindings_of(KernelKind kernel);
 
-// What a recorder has bound, for dispatches that name nothing.
+// The bound state of a recorder, for dispatches without bindings of their own.
 class Bound {
  public:
   void bind(const Layout& layout, std::size_t set, std::vector<Ref> refs);
   void push(const Layout& layout, std::size_t offset, std::span<const std::uint8_t> bytes);
 
-  // Whether `kernel` can be dispatched with it; `refs` and its constants are out parameters.
+  // Result of a dispatch of `kernel` with it; `refs` and the constants are out parameters.
   Codes use(KernelKind kernel, std::vector<Ref>& refs, Command& command) const;
 
  private:
   void follow(const Layout& layout);
 
   struct Set {
-    std::vector<SetLayout> under;  // the layouts of the sets below and of this one
+    std::vector<SetLayout> under;  // the layouts of this set and of those below
     std::vector<Ref> refs;
   };
   std::optional<Layout> layout_;  // of the latest call
@@ -166,7 +168,7 @@ class Recording {
   std::vector<SlotNeed> slots;
 
   void add(Command command);
-  // Whether a table is good for it, with what the entries are in `table`.
+  // Result of binding a table for it; stores the resolved entries in `table`.
   Codes bind(const Model& model, std::span<const Ref> entries, std::vector<Place>& table) const;
   bool dispatches() const;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program of calls, right ones and wrong ones, drawn from bytes. Each must answer what the model
-// says, what was accepted must end, and memory must then hold what the model's does.
+// A program of valid and invalid calls, drawn from bytes. Each call must return the model's result,
+// all accepted work must end, and memory must then equal the model's.
 //
-// Commands that touch the same memory are ordered, in one of the ways that there are, so that each
+// Commands that access the same memory are ordered in one of the possible ways, so that each
 // program has one result.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace halyard::fuzz {
 inline constexpr Deadline kHang = std::chrono::seconds(20);
 inline constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 63) - 1;  // of semaphores
 
-// A command with what it is given, for a recorder or a queue, and what the call must answer.
+// A command with the arguments for a recorder or a queue, and the required result.
 struct Call {
   Command command;
   Codes codes;
@@ -35,10 +35,10 @@ struct Call {
   std::vector<Ref> bindings{};
   std::optional<Ref> counts{};
   std::vector<hal::Constant> constants{};
-  bool as_bound = false;  // a dispatch with what the recorder has bound
+  bool as_bound = false;  // a dispatch with the recorder's bound state
 };
 
-using Drawn = std::pair<std::size_t, std::uint64_t>;  // a semaphore of the program's, and a value
+using Drawn = std::pair<std::size_t, std::uint64_t>;  // a semaphore of the program, and a value
 
 class Program {
  public:
@@ -49,7 +49,7 @@ class Program {
   struct Access {
     Place place;
     bool write;
-    std::size_t command;  // of commands_
+    std::size_t command;  // index in commands_
   };
   struct Event {
     hal::Event handle;
@@ -122,20 +122,20 @@ class Program {
   FuzzedDataProvider& bytes_;
   Model model_;
   std::vector<hal::Buffer> handles_;  // of model_.buffers
-  std::vector<std::size_t> of_pool_;  // which of them are
+  std::vector<std::size_t> of_pool_;  // indices of those from a pool
   std::vector<hal::Semaphore> semaphores_;
   std::vector<std::uint64_t> values_;
   std::vector<Event> events_[2];
   std::vector<Finished> finished_;
-  // Of the recording that is being made.
+  // State of the current recording.
   Codes error_;
-  std::vector<Access> since_;             // what need not be over when the next command runs
-  std::vector<hal::CommandId> commands_;  // that do some work
-  bool edges_open_ = false;               // after() waits for its command
+  std::vector<Access> since_;             // accesses that the next command must be ordered after
+  std::vector<hal::CommandId> commands_;  // commands that do work
+  bool edges_open_ = false;               // after() needs a command
   Bound bound_;
-  // Some recordings are mostly of one kind: it takes several calls to get somewhere.
+  // Some recordings use mostly one kind of call, since useful programs need several of it.
   enum class Theme : std::uint8_t { kCommands, kEvents, kSets } theme_ = Theme::kCommands;
-  std::size_t favourite_ = 0;  // of the layouts
+  std::size_t favourite_ = 0;  // index of the preferred layout
 };
 
 }  // namespace halyard::fuzz

@@ -9,7 +9,7 @@ namespace halyard::fuzz {
 
 using enum StatusCode;
 
-// Puts the next command behind all that it must not overlap with, in one of the ways there are.
+// Orders the next command after all conflicting ones, in one of the possible ways.
 void Program::order(hal::Recorder& recorder, Finished& making, const Command& command) {
   std::vector<Access> accesses;
   for (std::size_t i = 0; i < command.places.size(); ++i) {
@@ -79,11 +79,11 @@ void Program::record(hal::Recorder& recorder, Finished& making, Call call) {
   if (error_.none()) error_ = call.codes;
 }
 
-// What is no command that does work.
+// Calls that record no work.
 void Program::mark(hal::Recorder& recorder, Finished& making) {
   Codes codes;
   const std::size_t what = pick(6);
-  // An open after() has to be followed by a command that does some work.
+  // A command that does work must follow an open after().
   codes.add_if(edges_open_ && what <= 3, kFailedPrecondition);
   const std::size_t device = often() ? making.device : 1 - making.device;
   const std::size_t index = pick(2);
@@ -135,7 +135,7 @@ void Program::mark(hal::Recorder& recorder, Finished& making) {
   if (error_.none()) error_ = codes;
 }
 
-// Sets and push constants: no commands either.
+// Sets and push constants, which record no work either.
 void Program::bind(hal::Recorder& recorder, std::size_t device) {
   Codes codes;
   const std::size_t index = pick(4) != 0 ? favourite_ : pick(layout_infos().size());
@@ -211,7 +211,7 @@ void Program::record() {
       record(recorder, making, draw_call(making.device, /*slots=*/true));
     }
   }
-  // What is open at the end is found by finish().
+  // finish() reports groups that are open at the end.
   const bool open_group = !often();
   if (open_group) recorder.begin_debug_group("open");
   if (error_.none()) error_.add_if(edges_open_ || open_group, kFailedPrecondition);

@@ -10,7 +10,8 @@ namespace halyard::fuzz {
 
 using enum StatusCode;
 
-// Calls submit(), which must answer as `codes` and the points say. What is accepted must end; true.
+// Calls submit(), which must return a code of `codes` or points.codes. If it accepts the work,
+// waits for its end and returns true.
 template <class Submit>
 bool Program::submit(const char* call, Codes codes, Points& points, Submit&& submit) {
   const hal::Semaphore end = world().devices[0].create_semaphore().value();
@@ -94,7 +95,7 @@ void Program::direct() {
       world().devices[device].queue(copies ? hal::QueueKind::kCopy : hal::QueueKind::kCompute);
   Call call = draw_call(device, /*slots=*/false);
   const Command& command = call.command;
-  // Queue::update takes a buffer and an offset, and as many bytes as there are.
+  // Queue::update takes a buffer and an offset, and writes as many bytes as it is given.
   if (command.kind == Command::Kind::kUpdate && call.target.length != hal::kWholeSize) return;
   call.codes.add_if(copies && command.kind == Command::Kind::kDispatch, kPermissionDenied);
   Points points = draw_points();
@@ -189,7 +190,7 @@ void Program::map() {
   const Ref ref = draw_ref(/*slots=*/false);
   Place place;
   Codes codes = model_.resolve(ref, place);
-  // It is the buffer's own device that maps.
+  // A buffer is mapped by its own device.
   if (model_.buffers[ref.index].kind == Buffer::Kind::kForeign) return;
   const Result<hal::Mapping> mapping = handles_[ref.index].map(ref.offset, ref.length);
   expect("map", mapping.status(), codes);

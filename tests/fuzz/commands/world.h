@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all programs share: two devices that share memory, one of another runtime, kernels, layouts.
+// Shared by all programs: two devices that share memory, one of another runtime, kernels, layouts.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace halyard::fuzz {
 
-// Aborts, saying so, if the call must not answer that.
+// Aborts with a message if the call must not return `status`.
 void expect(const char* call, const Status& status, Codes codes);
 
 struct World {
@@ -30,7 +30,7 @@ struct World {
   std::vector<hal::PipelineLayout> layouts[2];
 };
 
-// Made by the first call, and never destroyed.
+// The first call creates it; it is never destroyed.
 World& world();
 
 struct LayoutInfo {
