@@ -65,7 +65,7 @@ class HALYARD_EXPORT Buffer {
                       MapMode mode = MapMode::kReadWrite) const;
 
   // Where the device sees byte 0, for native code beside Halyard; valid while the memory lives. 0
-  // of a buffer of a pool before its allocation.
+  // of a buffer of a pool before its allocation, and where memory of the device has no address.
   std::uint64_t device_address() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

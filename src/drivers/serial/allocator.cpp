@@ -24,15 +24,19 @@ void unmap(void* pointer, std::uint64_t size) noexcept {
 class HostMemory final : public hal::Memory {
  public:
   HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, std::uint64_t mapped) noexcept
-      : Memory(size, type, static_cast<std::byte*>(pointer),
-               reinterpret_cast<std::uintptr_t>(pointer), serial::domain()),
+      : Memory(size, type, static_cast<std::byte*>(pointer), /*device_address=*/0,
+               serial::domain()),
+        bytes_(static_cast<std::byte*>(pointer)),
         mapped_(mapped) {}
+
+  std::byte* bytes() const noexcept { return bytes_; }  // what stands for a native handle here
 
  private:
   ~HostMemory() override {
-    if (mapped_ != 0) unmap(host_pointer(), mapped_);
+    if (mapped_ != 0) unmap(bytes_, mapped_);
   }
 
+  std::byte* const bytes_;
   const std::uint64_t mapped_;  // bytes that are this object's; 0: the importer's
 };
 
@@ -41,6 +45,11 @@ class HostMemory final : public hal::Memory {
 const void* domain() noexcept {
   static constexpr char kDomain = 0;
   return &kDomain;
+}
+
+std::byte* bytes_of(const hal::BoundRange& range) noexcept {
+  const hal::BoundRange root = hal::at_root(range);
+  return static_cast<const HostMemory*>(root.memory)->bytes() + root.offset;
 }
 
 // Pages, so that every alignment holds; at least one, so that nothing has an address too.
