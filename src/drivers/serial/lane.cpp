@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "drivers/serial/queue.h"
+#include "drivers/serial/lane.h"
 
 #include <algorithm>
 #include <cstring>

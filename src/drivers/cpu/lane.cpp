@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "drivers/cpu/queue.h"
+#include "drivers/cpu/lane.h"
 
 #include <cassert>
 #include <new>
