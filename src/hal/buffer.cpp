@@ -39,7 +39,9 @@ Result<Buffer> Buffer::subspan(std::uint64_t offset, std::uint64_t length) const
 }
 
 std::uint64_t Buffer::device_address() const noexcept {
-  return object_ ? object()->memory().device_address() + object()->offset() : 0;
+  if (!object_) return 0;
+  const std::uint64_t start = object()->memory().device_address();
+  return start != 0 ? start + object()->offset() : 0;
 }
 
 Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length, MapMode mode) const {

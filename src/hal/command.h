@@ -143,13 +143,18 @@ struct BoundRange {
 };
 
 // What `range` is with this table. Once the command is issued, not before: memory of a pool, which
-// recordings have as a slot, has no address earlier.
+// recordings have as a slot, has no place earlier.
 inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexcept {
   if (range.memory != nullptr) return {range.memory, range.offset, range.length};
   const BoundRange& entry = table[range.slot];
   const bool to_the_end = range.length == kWholeSize;
   return {entry.memory, entry.offset + range.offset,
           to_the_end ? entry.length - range.offset : range.length};
+}
+
+// The same bytes as a range of the memory that a driver made: the one that driver may cast.
+inline BoundRange at_root(const BoundRange& range) noexcept {
+  return {&range.memory->root(), range.memory->root_offset() + range.offset, range.length};
 }
 
 // When the native form of a recording may be used by the next submission.

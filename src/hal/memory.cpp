@@ -63,6 +63,13 @@ void Memory::count_in(Ref<MemoryCounters> counters) noexcept {
   }
 }
 
+void Memory::place(Memory& root, std::uint64_t offset) noexcept {
+  root_ = &root;
+  root_offset_ = offset;
+  host_pointer_ = root.host_pointer_ != nullptr ? root.host_pointer_ + offset : nullptr;
+  device_address_ = root.device_address_ != 0 ? root.device_address_ + offset : 0;
+}
+
 void Memory::end() noexcept {
   if (counters_ && owner_ != nullptr) {
     counters_->imported_bytes.fetch_sub(size_, std::memory_order_relaxed);

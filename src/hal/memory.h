@@ -2,11 +2,17 @@
 //
 // Memory: one allocation of a driver. Buffers are ranges of it; submissions in flight and
 // recordings retain it, so it may outlive its device: a driver's Memory must not need the device to
-// be freed. Memory of a pool (hal/pool.h) is a range of another one and has no address before its
-// allocation is issued: drivers read the addresses when they issue or run a command, and never
-// cast.
+// be freed.
+//
+// Memory of a pool (hal/pool.h) is a range of another one, its root, and has none before its
+// allocation is issued. So drivers ask for root and addresses when they issue or run a command, and
+// cast roots only: a root was made by a driver of its domain().
+//
+//     root    memory of a driver    itself, at 0         VkBuffer, MTLBuffer + offset, CUdeviceptr
+//             memory of a pool      its slab, at an offset
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -54,8 +60,15 @@ class Memory : public Reclaimed {
   MemoryType type() const noexcept { return type_; }
   // Where the host sees it, or null.
   std::byte* host_pointer() const noexcept { return host_pointer_; }
-  // Where the device sees it.
+  // Where the device sees it; 0 where its memory has handles only.
   std::uint64_t device_address() const noexcept { return device_address_; }
+  // The driver's memory that this is, or lies in from root_offset() on, for as long as this lives.
+  // For a pool's memory: once its allocation was issued.
+  Memory& root() const noexcept {
+    assert(root_ != nullptr);
+    return *root_;
+  }
+  std::uint64_t root_offset() const noexcept { return root_offset_; }
   // Of the device that it belongs to: DeviceImpl::memory_domain().
   const void* domain() const noexcept { return domain_; }
   // Whether this is a PoolMemory.
@@ -68,16 +81,13 @@ class Memory : public Reclaimed {
         type_(type),
         host_pointer_(host_pointer),
         device_address_(device_address),
+        root_(this),
         domain_(domain) {}
-  // Of a pool, without address.
+  // Of a pool, without place.
   Memory(std::uint64_t size, MemoryType type, const void* domain) noexcept
-      : Memory(size, type, nullptr, 0, domain) {
-    of_pool_ = true;
-  }
-  void place(std::byte* host_pointer, std::uint64_t device_address) noexcept {
-    host_pointer_ = host_pointer;
-    device_address_ = device_address;
-  }
+      : size_(size), type_(type), domain_(domain), of_pool_(true) {}
+  // At `offset` of `root`, which outlives this.
+  void place(Memory& root, std::uint64_t offset) noexcept;
 
   ~Memory() override { end(); }
 
@@ -86,8 +96,10 @@ class Memory : public Reclaimed {
 
   std::uint64_t size_;
   MemoryType type_;
-  std::byte* host_pointer_;
-  std::uint64_t device_address_;
+  std::byte* host_pointer_ = nullptr;
+  std::uint64_t device_address_ = 0;
+  Memory* root_ = nullptr;
+  std::uint64_t root_offset_ = 0;
   const void* domain_;
   MemoryOwner* owner_ = nullptr;  // of imported memory
   Ref<MemoryCounters> counters_;

@@ -419,9 +419,7 @@ void PoolMemory::commit(PoolBlock& block, const Frontier& at) noexcept {
   allocated_at_ = at;
   slab_ = block.slab->memory;
   const std::uint64_t align = std::max<std::uint64_t>(alignment_, 1);
-  const std::uint64_t offset = (block.offset + align - 1) / align * align;
-  place(slab_->host_pointer() != nullptr ? slab_->host_pointer() + offset : nullptr,
-        slab_->device_address() + offset);
+  place(*slab_, (block.offset + align - 1) / align * align);
   committed_.store(true, std::memory_order_release);
 }
 

@@ -149,10 +149,10 @@ class PoolMemory final : public Memory {
 
   // Precondition: it is mapped, so it has had a block.
   Status flush(std::uint64_t offset, std::uint64_t length) noexcept override {
-    return slab_->flush(slab_offset() + offset, length);
+    return slab_->flush(root_offset() + offset, length);
   }
   Status invalidate(std::uint64_t offset, std::uint64_t length) noexcept override {
-    return slab_->invalidate(slab_offset() + offset, length);
+    return slab_->invalidate(root_offset() + offset, length);
   }
 
   PoolObject& pool() const noexcept { return *pool_; }
@@ -181,7 +181,6 @@ class PoolMemory final : public Memory {
   PoolMemory(PoolObject& pool, std::uint64_t size, std::uint64_t alignment, const void* domain)
       : Memory(size, pool.memory_type(), domain), pool_(&pool), alignment_(alignment) {}
   ~PoolMemory() override;
-  std::uint64_t slab_offset() const noexcept { return device_address() - slab_->device_address(); }
 
   Ref<PoolObject> pool_;
   const std::uint64_t alignment_;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "sim/explored_world.h"
+#include "timeline/notify_list.h"
 
 namespace halyard::inline v0::sim {
 namespace {
@@ -409,6 +410,53 @@ void loss_and_full_lane(Program& program) {
   program.at_end([&w] { w.expect_reached(*w.t.get()); });
 }
 
+// --- armed notifications (rule 22) ---------------------------------------------------------------
+
+// A lane whose own thread sees its progress, and threads that sleep until it has come far enough.
+struct ArmedWorld {
+  void advance(std::uint64_t to) {
+    done.write(static_cast<int>(to));
+    sequence.store(to, std::memory_order_release);
+    list.advance(to);
+  }
+  void wait(std::uint64_t until, base::Parker& parker) {
+    for (;;) {
+      const std::uint32_t epoch = parker.prepare();
+      if (sequence.load(std::memory_order_acquire) >= until) break;
+      list.arm(until, parker);
+      (void)parker.park(epoch, Deadline::kForeverTime);
+    }
+    if (until == kLast) (void)done.read();
+  }
+
+  static constexpr std::uint64_t kLast = 2;
+  timeline::NotifyList list;
+  base::Atomic<std::uint64_t> sequence{0};
+  Plain done;  // by the device, before each sequence
+  base::Parker parkers[2];
+};
+
+void arm_and_advance(Program& program) {
+  auto& w = program.keep<ArmedWorld>();
+  program.thread("waiter", [&w] {
+    for (std::uint64_t i = 1; i <= w.kLast; ++i) w.wait(i, w.parkers[0]);
+  });
+  program.thread("device", [&w] {
+    for (std::uint64_t i = 1; i <= w.kLast; ++i) w.advance(i);
+  });
+}
+
+// Each with a parker of its own, or both with one, which has one arming.
+template <bool kShared>
+void two_arm_and_advance(Program& program) {
+  auto& w = program.keep<ArmedWorld>();
+  program.thread("first", [&w] { w.wait(1, w.parkers[0]); });
+  program.thread("second", [&w] { w.wait(2, w.parkers[kShared ? 0 : 1]); });
+  program.thread("device", [&w] {
+    for (std::uint64_t i = 1; i <= w.kLast; ++i) w.advance(i);
+  });
+}
+
 // --- who waits until a queue is idle -------------------------------------------------------------
 
 void idle_and_parked_work(Program& program) {
@@ -457,6 +505,9 @@ constexpr Scenario kScenarios[] = {
     {"loss_and_submit", &loss_and_submit},
     {"loss_and_consumer", &loss_and_consumer},
     {"loss_and_full_lane", &loss_and_full_lane, 2},
+    {"arm_and_advance", &arm_and_advance},
+    {"two_arm_and_advance", &two_arm_and_advance<false>, 3},
+    {"two_arm_and_advance_with_one_parker", &two_arm_and_advance<true>, 3},
     {"idle_and_parked_work", &idle_and_parked_work, 3},
 };
 

@@ -50,14 +50,7 @@ std::uint64_t ExploredLane::visible() const noexcept {
 }
 
 Status ExploredLane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
-  {
-    base::LockGuard lock(mutex_);
-    if (visible() < sequence) {
-      armed_.push_back({sequence, &notify});
-      return {};
-    }
-  }
-  notify.notify();
+  armed_.arm(sequence, notify);
   return {};
 }
 
@@ -95,23 +88,12 @@ void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
       add(static_cast<const ExploredLane&>(*edge.queue).number_ << 32 | edge.sequence);
     }
   }
-  for (const Armed& armed : armed_) add(armed.sequence);
+  armed_.for_each(add);
 }
 
 void ExploredLane::advance(std::uint64_t sequence) {
   progress_.store(sequence, std::memory_order_release);
-  std::vector<base::Notify*> due;
-  {
-    base::LockGuard lock(mutex_);
-    if (armed_.empty()) return;
-    const std::uint64_t seen = visible();
-    std::erase_if(armed_, [&](const Armed& armed) {
-      if (seen < armed.sequence) return false;
-      due.push_back(armed.notify);
-      return true;
-    });
-  }
-  for (base::Notify* notify : due) notify->notify();
+  armed_.advance(visible());
 }
 
 bool ExploredWork::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept {

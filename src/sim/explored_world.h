@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/atomic.h"
-#include "base/mutex.h"
 #include "base/parker.h"
 #include "base/work_source.h"
 #include "sim/plain.h"
 #include "sim/program.h"
 #include "timeline/engine.h"
+#include "timeline/notify_list.h"
 #include "timeline/registration.h"
 #include "timeline/semaphore.h"
 
@@ -70,10 +70,6 @@ class ExploredLane final : public timeline::NativeQueue {
   void run(std::uint64_t sequence);
   void advance(std::uint64_t sequence);
 
-  struct Armed {
-    std::uint64_t sequence;
-    base::Notify* notify;
-  };
   const timeline::QueueCapabilities capabilities_;
   const bool stepped_;
   const std::uint64_t number_;  // of its queue
@@ -87,8 +83,7 @@ class ExploredLane final : public timeline::NativeQueue {
   base::Atomic<std::uint64_t> issued_{0};
   base::Atomic<std::uint64_t> progress_{0};
   base::Atomic<std::uint64_t> marked_{0};
-  base::Mutex mutex_;
-  std::vector<Armed> armed_;
+  timeline::NotifyList armed_;
 };
 
 class ExploredWork final : public base::WorkSource {

@@ -66,11 +66,8 @@ Status NativeStream::wait(const NativeStream& other, std::uint64_t value) {
 
 Status NativeStream::notify_at(std::uint64_t value, base::Notify& notify) {
   HALYARD_RETURN_IF_ERROR(device_.call("notify"));
-  if (progress_.peek() >= value) {
-    device_.post(notify);
-  } else {
-    armed_.push_back({value, &notify});
-  }
+  armed_->arm(value, notify);
+  if (progress_.peek() >= value) device_.post(armed_, progress_.peek());
   return {};
 }
 
@@ -79,7 +76,6 @@ Status NativeStream::query() { return device_.call("query"); }
 void NativeStream::abandon() {
   ended_ = true;
   packets_.clear();
-  armed_.clear();
   scheduler().wake(sleeps_on_, kAll);  // others may sleep there, too
 }
 
@@ -128,11 +124,7 @@ bool NativeStream::step() {
     progress_.store(packet.value);
     scheduler().wake(&progress_, kAll);
   }
-  std::erase_if(armed_, [&](const Armed& armed) {
-    if (armed.value > progress_.peek()) return false;
-    device_.post(*armed.notify);
-    return true;
-  });
+  if (armed_->least() <= progress_.peek()) device_.post(armed_, progress_.peek());
   return !ended_;
 }
 
@@ -172,12 +164,12 @@ void NativeDevice::fault(std::string_view why) {
   if (scheduler().tracing()) scheduler().trace(fault_.to_string());
 }
 
-void NativeDevice::post(base::Notify& notify) {
+void NativeDevice::post(std::shared_ptr<timeline::NotifyList> armed, std::uint64_t progress) {
   Random& random = scheduler().random();
   if (random.below(256) < options_.notices_lost) return;
   const auto late = static_cast<std::uint64_t>(options_.longest_notice);
-  notices_.push_back(
-      {scheduler().now() + static_cast<Nanoseconds>(random.below(late + 1)), &notify});
+  notices_.push_back({scheduler().now() + static_cast<Nanoseconds>(random.below(late + 1)),
+                      std::move(armed), progress});
   scheduler().wake(this, 1);
 }
 
@@ -190,9 +182,9 @@ void NativeDevice::deliver(void* self) {
     } else if (first->due > scheduler().now()) {
       (void)scheduler().sleep(&device, first->due);
     } else {
-      base::Notify& notify = *first->notify;
+      const Notice notice = *first;
       device.notices_.erase(first);
-      notify.notify();
+      notice.armed->advance(notice.progress);
     }
   }
 }

@@ -21,6 +21,7 @@
 #include "base/parker.h"
 #include "halyard/base/status.h"
 #include "sim/scheduler.h"
+#include "timeline/notify_list.h"
 
 namespace halyard::inline v0::sim {
 
@@ -56,7 +57,7 @@ class NativeStream {
   Status record(NativeEvent& event);
   Status wait(const NativeEvent& event);
   Status wait(const NativeStream& other, std::uint64_t value);
-  // Calls notify.notify() once the progress is `value`.
+  // Calls notify.notify() once a notice has said that the progress is `value`.
   Status notify_at(std::uint64_t value, base::Notify& notify);
   // The fault of the device, if it has one.
   Status query();
@@ -75,10 +76,6 @@ class NativeStream {
     std::uint64_t generation = 0;
     const NativeStream* wait_stream = nullptr;  // for `value`
   };
-  struct Armed {
-    std::uint64_t value;
-    base::Notify* notify;
-  };
   static void run(void* self);
   bool step();  // false: the stream has ended
   bool sleep_while_alive(const void* address);
@@ -87,7 +84,8 @@ class NativeStream {
   NativeDevice& device_;
   Scheduler::Thread* thread_ = nullptr;
   std::deque<Packet> packets_;
-  std::vector<Armed> armed_;
+  // Of what notices have delivered, which is behind progress_. Notices outlive the stream.
+  const std::shared_ptr<timeline::NotifyList> armed_ = std::make_shared<timeline::NotifyList>();
   base::Atomic<std::uint64_t> progress_{0};
   std::uint64_t issued_ = 0;  // the last value that was launched
   const void* sleeps_on_ = nullptr;
@@ -119,10 +117,11 @@ class NativeDevice {
   friend class NativeStream;
   struct Notice {
     Nanoseconds due;
-    base::Notify* notify;
+    std::shared_ptr<timeline::NotifyList> armed;
+    std::uint64_t progress;
   };
   static void deliver(void* self);
-  void post(base::Notify& notify);
+  void post(std::shared_ptr<timeline::NotifyList> armed, std::uint64_t progress);
 
   const std::string name_;
   const NativeOptions options_;

@@ -7,7 +7,7 @@
 #include "base/mutex.h"
 #include "base/parker.h"
 #include "base/spin_lock.h"
-#include "drivers/cpu/queue.h"
+#include "drivers/cpu/lane.h"
 #include "hal/command.h"
 #include "hcq/ring_group.h"
 #include "sim/explore_scenarios.h"

@@ -131,8 +131,9 @@ class NativeQueue {
   virtual Status probe() noexcept { return {}; }
 
   // Calls notify.notify() once, soon after the lane has reached `sequence`, or at once if it has.
-  // May call early as well, never late; NotifyList (timeline/notify_list.h) does this for a lane
-  // whose own threads see its progress. `notify` is never freed; a stale call is harmless.
+  // May call early as well, never late: the last arming of a notify is kept even if an early call
+  // follows it. NotifyList (timeline/notify_list.h) does this for a lane whose own threads see its
+  // progress. `notify` is never freed; a stale call is harmless.
   virtual Status arm(std::uint64_t sequence, base::Notify& notify) noexcept = 0;
 
   // A host thread waits for `sequence` of this lane and offers its time. Runs one small piece of

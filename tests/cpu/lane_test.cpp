@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cpu_test_util.h"
-#include "drivers/cpu/queue.h"
+#include "drivers/cpu/lane.h"
 #include "trace/ticking_clock.h"
 
 namespace halyard::cpu {

@@ -3,6 +3,8 @@
 // Pools: which allocation gets which memory, when, and what it waits for.
 #include "halyard/hal/pool.h"
 
+#include "hal/buffer.h"
+#include "hal/command.h"
 #include "hal/pool_world.h"
 
 namespace halyard::hal {
@@ -29,6 +31,31 @@ TEST_F(PoolTest, ABufferExistsAtOnceAndItsMemoryOnceTheWaitsAreReached) {
   EXPECT_EQ(x.map().value().bytes().size(), 100u);
   EXPECT_EQ(pool.statistics().used_bytes, 256u);
   EXPECT_EQ(pool.statistics().reserved_bytes, kSlab);
+}
+
+TEST_F(PoolTest, MemoryResolvesToItsSlabFromTheIssueOfItsAllocationOn) {
+  const Pool pool = make_pool();
+  const Buffer x = allocate(pool, 100);
+  const Buffer y = allocate(pool, 100);
+  step();
+  ASSERT_TRUE(has_memory(y));
+  const Memory& of_x = x.object()->memory();
+  const Memory& of_y = y.object()->memory();
+  Memory& slab = of_x.root();
+  EXPECT_FALSE(slab.of_pool());
+  EXPECT_EQ(slab.size(), kSlab);
+  EXPECT_EQ(&slab.root(), &slab);
+  EXPECT_EQ(slab.root_offset(), 0u);
+  EXPECT_EQ(&of_y.root(), &slab);
+  EXPECT_NE(of_x.root_offset(), of_y.root_offset());
+  for (const Memory* memory : {&of_x, &of_y}) {
+    EXPECT_EQ(memory->host_pointer(), slab.host_pointer() + memory->root_offset());
+    EXPECT_EQ(memory->device_address(), slab.device_address() + memory->root_offset());
+  }
+  const BoundRange bytes = at_root({&y.object()->memory(), 8, 16});
+  EXPECT_EQ(bytes.memory, &slab);
+  EXPECT_EQ(bytes.offset, of_y.root_offset() + 8);
+  EXPECT_EQ(bytes.length, 16u);
 }
 
 TEST_F(PoolTest, WorkIsSubmittedBeforeTheMemoryExists) {

@@ -63,6 +63,28 @@ TEST_F(SerialDriver, DevicesThatAreNoPeersReachNoMemoryButTheirOwn) {
   EXPECT_TRUE(open().can_access(open("serial://1?devices=2")));
 }
 
+TEST_F(SerialDriver, MemoryHasNoAddressAndCommandsFindItByItsRoot) {
+  const Device device = open();
+  const hal::Queue queue = device.queue();
+  const Semaphore s = device.create_semaphore().value();
+  const hal::Pool pool = device.create_pool({}).value();
+  const hal::Buffer below = queue.allocate(pool, {.size = 64}, {.signal = {{s, 1}}}).value();
+  const hal::Buffer pooled =
+      queue.allocate(pool, {.size = 64}, {.wait = {{s, 1}}, .signal = {{s, 2}}}).value();
+  const hal::Buffer own =
+      device.allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
+  check(queue.fill(pooled.subspan(16).value(), 0x0403'0201, 4,
+                   {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+  check(queue.copy(pooled, own, {.wait = {{s, 3}}, .signal = {{s, 4}}}));
+  check(s.wait(4, 60s));
+  for (const hal::Buffer& buffer : {own, pooled, pooled.subspan(16).value()}) {
+    EXPECT_EQ(buffer.device_address(), 0u);
+  }
+  const hal::Mapping mapping = own.map().value();
+  EXPECT_EQ(mapping.bytes()[16], std::byte{1});
+  EXPECT_EQ(mapping.bytes()[63], std::byte{4});
+}
+
 TEST_F(SerialDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
   alignas(Device::kImportAlignment) std::array<std::byte, 4096> bytes{};
   int released = 0;

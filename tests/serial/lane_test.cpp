@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The serial lane against the contract of timeline::NativeQueue.
-#include "drivers/serial/queue.h"
+#include "drivers/serial/lane.h"
 
 #include <gtest/gtest.h>
 

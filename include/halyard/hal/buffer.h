@@ -66,7 +66,7 @@ class HALYARD_EXPORT Buffer {
                       MapMode mode = MapMode::kReadWrite) const;
 
   // The device's address of byte 0, for native code beside Halyard; valid while the memory lives. 0
-  // for a pool's buffer before its allocation.
+  // for a pool's buffer before its allocation, and if the device's memory has no address.
   std::uint64_t device_address() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }

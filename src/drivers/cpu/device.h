@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "drivers/cpu/queue.h"
+#include "drivers/cpu/lane.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
 #include "hal/driver.h"

@@ -11,7 +11,7 @@
 #include "base/machine.h"
 #include "base/number.h"
 #include "drivers/cpu/device.h"
-#include "drivers/cpu/queue.h"
+#include "drivers/cpu/lane.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
 #include "hal/registry.h"

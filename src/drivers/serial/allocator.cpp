@@ -25,19 +25,27 @@ class HostMemory final : public hal::Memory {
  public:
   HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, std::uint64_t mapped,
              const void* domain) noexcept
-      : Memory(size, type, static_cast<std::byte*>(pointer),
-               reinterpret_cast<std::uintptr_t>(pointer), domain),
+      : Memory(size, type, static_cast<std::byte*>(pointer), /*device_address=*/0, domain),
+        bytes_(static_cast<std::byte*>(pointer)),
         mapped_(mapped) {}
+
+  std::byte* bytes() const noexcept { return bytes_; }  // what stands for a native handle here
 
  private:
   ~HostMemory() override {
-    if (mapped_ != 0) unmap(host_pointer(), mapped_);
+    if (mapped_ != 0) unmap(bytes_, mapped_);
   }
 
+  std::byte* const bytes_;
   const std::uint64_t mapped_;  // bytes that are this object's; 0: the importer's
 };
 
 }  // namespace
+
+std::byte* bytes_of(const hal::BoundRange& range) noexcept {
+  const hal::BoundRange root = hal::at_root(range);
+  return static_cast<const HostMemory*>(root.memory)->bytes() + root.offset;
+}
 
 // Pages, so that every alignment holds; at least one, so that nothing has an address too.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type, const void* domain) {

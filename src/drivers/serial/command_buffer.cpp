@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "drivers/serial/allocator.h"
 #include "drivers/serial/executable.h"
 #include "kernel/cpu_abi.h"
 #include "kernel/hyx.h"
@@ -11,10 +12,6 @@
 
 namespace halyard::inline v0::serial {
 namespace {
-
-std::byte* address_of(const hal::BoundRange& range) noexcept {
-  return range.memory->host_pointer() + range.offset;
-}
 
 void copy_bytes(std::byte* target, const std::byte* source, std::uint64_t length) noexcept {
   if (length != 0) std::memcpy(target, source, length);
@@ -36,11 +33,11 @@ bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
   const kernel::CpuEntry entry = executable.entry(command.function);
   void* buffers[kernel::kMaxBindings];
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
-    buffers[i] = address_of(hal::bind(command.bindings[i], table));
+    buffers[i] = bytes_of(hal::bind(command.bindings[i], table));
   }
   std::uint32_t groups[3];
   if (command.counts != nullptr) {  // now, not when it was issued: the device may have written them
-    std::memcpy(groups, address_of(hal::bind(*command.counts, table)), sizeof groups);
+    std::memcpy(groups, bytes_of(hal::bind(*command.counts, table)), sizeof groups);
   } else {
     std::copy_n(command.groups, 3, groups);
   }
@@ -64,18 +61,17 @@ bool run_command(const hal::Command& command, const hal::BoundRange* table,
   switch (command.kind) {
     case hal::CommandKind::kFill: {
       const hal::BoundRange target = hal::bind(command.fill.target, table);
-      fill_bytes(address_of(target), target.length, command.fill);
+      fill_bytes(bytes_of(target), target.length, command.fill);
       break;
     }
     case hal::CommandKind::kUpdate: {
       const hal::BoundRange target = hal::bind(command.update.target, table);
-      copy_bytes(address_of(target), command.update.source, target.length);
+      copy_bytes(bytes_of(target), command.update.source, target.length);
       break;
     }
     case hal::CommandKind::kCopy: {
       const hal::BoundRange target = hal::bind(command.copy.target, table);
-      copy_bytes(address_of(target), address_of(hal::bind(command.copy.source, table)),
-                 target.length);
+      copy_bytes(bytes_of(target), bytes_of(hal::bind(command.copy.source, table)), target.length);
       break;
     }
     case hal::CommandKind::kDispatch:

@@ -13,7 +13,7 @@
 #include "base/machine.h"
 #include "base/number.h"
 #include "drivers/serial/device.h"
-#include "drivers/serial/queue.h"
+#include "drivers/serial/lane.h"
 #include "hal/registry.h"
 #include "kernel/cpu_image.h"
 #include "kernel/hyx.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "drivers/serial/queue.h"
+#include "drivers/serial/lane.h"
 
 #include <algorithm>
 #include <cstring>
@@ -73,39 +73,8 @@ timeline::Progress Lane::poll() noexcept {
 Status Lane::probe() noexcept { return abandoned() ? cause_ : Status(); }
 
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
-  {
-    base::LockGuard lock(mutex_);
-    if (sequence_.load(std::memory_order_acquire) < sequence) {
-      Armed* const known = std::find_if(armed_.begin(), armed_.end(), [&](const Armed& armed) {
-        return armed.notify == &notify;
-      });
-      if (known != armed_.end()) {
-        // The lower one: early is allowed, late is not. But what is reached already is about to be
-        // told, or was just now seen by who arms: that would be no call for the later one.
-        const bool is_due = known->sequence <= sequence_.load(std::memory_order_relaxed);
-        known->sequence = is_due ? sequence : std::min(known->sequence, sequence);
-        return {};
-      }
-      if (armed_.push_back({&notify, sequence})) return {};
-    }
-  }
-  // Reached, or no memory to keep it: early is allowed, and whoever is told looks again.
-  notify.notify();
+  armed_.arm(sequence, notify);
   return {};
-}
-
-// Somebody who is to be told now, or null. After sequence_ was stored: whoever armed before is on
-// the list, and who arms later sees the new sequence under the lock.
-base::Notify* Lane::take_reached() noexcept {
-  base::LockGuard lock(mutex_);
-  const std::uint64_t reached = sequence_.load(std::memory_order_relaxed);
-  Armed* const due = std::find_if(armed_.begin(), armed_.end(),
-                                  [&](const Armed& armed) { return armed.sequence <= reached; });
-  if (due == armed_.end()) return nullptr;
-  base::Notify* const notify = due->notify;
-  *due = armed_[armed_.size() - 1];
-  armed_.shrink(armed_.size() - 1);
-  return notify;
 }
 
 timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
@@ -140,7 +109,7 @@ void Lane::run_next() noexcept {
     if (abandoned() || !run(next)) return;
     sequence_.store(sequence, std::memory_order_seq_cst);
   }
-  while (base::Notify* notify = take_reached()) notify->notify();
+  armed_.advance(sequence);  // after sequence_ is stored: who is notified finds it
 }
 
 // The other lane stays open until this submission is passed or abandoned.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "drivers/cpu/queue.h"
+#include "drivers/cpu/lane.h"
 
 #include <cassert>
 #include <new>
@@ -53,11 +53,7 @@ Result<std::unique_ptr<Lane>> Lane::create(hcq::RingGroup& group, hcq::RingPrior
 Lane::~Lane() {
   if (ring_ == nullptr) return;
   ring_->close();
-  for (Armed* armed = armed_.get(); armed != nullptr; armed = armed->next.get()) {
-    (void)sequence_.unlink(armed->waiter);
-  }
-  // Not by recursion: there may be one for each thread that ever waited.
-  while (armed_ != nullptr) armed_ = std::move(armed_->next);
+  (void)sequence_.unlink(least_armed_);
 }
 
 const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
@@ -188,23 +184,23 @@ Status Lane::probe() noexcept {
 }
 
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
-  {
-    base::LockGuard lock(mutex_);
-    Armed* armed = armed_.get();
-    while (armed != nullptr && armed->waiter.notify != &notify) armed = armed->next.get();
-    if (armed == nullptr) {
-      std::unique_ptr<Armed> fresh(new (std::nothrow) Armed(notify));
-      if (fresh != nullptr) {
-        fresh->next = std::move(armed_);
-        armed_ = std::move(fresh);
-        armed = armed_.get();
-      }
-    }
-    // Without memory to keep it at once, too: early is allowed, and whoever is told looks again.
-    if (armed == nullptr || !sequence_.arm(armed->waiter, sequence)) notify.notify();
-  }
+  armed_.arm(sequence, notify);
+  follow_armed();
   wake_if_left();  // whoever asks to be woken no longer helps
   return {};
+}
+
+// The ring writes its own signal, not the list. So the list is one waiter of that signal, always
+// for the least that is armed for: whoever has armed calls this, and so does the signal.
+void Lane::follow_armed() noexcept {
+  for (;;) {
+    {
+      base::LockGuard lock(follow_mutex_);
+      const std::uint64_t least = armed_.least();
+      if (least == timeline::NotifyList::kNothing || sequence_.arm(least_armed_, least)) return;
+    }
+    armed_.advance(sequence_.value());
+  }
 }
 
 void Lane::wake_if_left() noexcept {

@@ -19,12 +19,13 @@
 #include "hcq/ring_group.h"
 #include "hcq/signal_object.h"
 #include "timeline/native_queue.h"
+#include "timeline/notify_list.h"
 
 namespace halyard::inline v0::cpu {
 
 inline constexpr std::uint32_t kMaxInFlight = 1024;  // submissions in a lane
 
-class Lane final : public timeline::NativeQueue {
+class Lane final : public timeline::NativeQueue, private base::Notify {
  public:
   // `group` outlives the lane. kResourceExhausted.
   static Result<std::unique_ptr<Lane>> create(hcq::RingGroup& group, hcq::RingPriority priority);
@@ -41,18 +42,12 @@ class Lane final : public timeline::NativeQueue {
   timeline::Abandoned abandon(const Status& cause) noexcept override;
 
  private:
-  // What somebody asked to be told. One for each Notify that was ever armed here: they are few,
-  // since threads recycle their parkers.
-  struct Armed {
-    explicit Armed(base::Notify& notify) noexcept : waiter(notify) {}
-    hcq::SignalObject::Waiter waiter;
-    std::unique_ptr<Armed> next;
-  };
-
   explicit Lane(hcq::RingGroup& group) noexcept : group_(group) {}
   void push(const hal::Operation& operation, std::uint64_t sequence) noexcept;
   void push_traced(const timeline::Issue& issue) noexcept;
   void wake_if_left() noexcept;
+  void notify() noexcept override { follow_armed(); }
+  void follow_armed() noexcept;
   Status push_waits(std::span<const timeline::Edge> waits) noexcept;
 
   // Read by the issuer and by helpers for each submission; hardly ever written.
@@ -64,8 +59,10 @@ class Lane final : public timeline::NativeQueue {
   hcq::SignalObject sequence_{0};  // the device's line: it writes it for each submission
 
   base::Atomic<std::uint64_t> rung_{0};  // the issuer's: the last sequence a doorbell was rung for
-  base::Mutex mutex_;                    // guards armed_
-  std::unique_ptr<Armed> armed_;
+
+  timeline::NotifyList armed_;
+  base::Mutex follow_mutex_;
+  hcq::SignalObject::Waiter least_armed_{*this};  // of sequence_: who is armed for the least
 };
 
 }  // namespace halyard::inline v0::cpu

@@ -22,6 +22,7 @@
 #include "hal/command.h"
 #include "halyard/base/result.h"
 #include "timeline/native_queue.h"
+#include "timeline/notify_list.h"
 
 namespace halyard::inline v0::serial {
 
@@ -48,10 +49,6 @@ class Lane final : public timeline::NativeQueue {
     trace::Stamps* stamps;
     hal::Array<timeline::Edge> waits;  // keeps its memory for the next submission
   };
-  struct Armed {
-    base::Notify* notify;
-    std::uint64_t sequence;
-  };
 
   Lane() noexcept = default;
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
@@ -62,7 +59,6 @@ class Lane final : public timeline::NativeQueue {
   void run_next() noexcept;
   bool wait_for(const timeline::Edge& edge) noexcept;
   bool run(const Slot& next) noexcept;
-  base::Notify* take_reached() noexcept;
 
   base::Parker& parker_ = base::ParkerPool::acquire();  // what the thread sleeps on
   base::Thread thread_;
@@ -75,8 +71,7 @@ class Lane final : public timeline::NativeQueue {
   Status cause_;      // written before abandoned_
   base::Mutex turn_;  // the thread holds it while it touches a slot or another lane
 
-  base::Mutex mutex_;  // guards armed_
-  hal::Array<Armed> armed_;
+  timeline::NotifyList armed_;
 };
 
 }  // namespace halyard::inline v0::serial
