@@ -156,7 +156,8 @@ class HALYARD_EXPORT Device {
 };
 
 // "cpu://", "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all of these;
-// its drivers are started on first use and its threads with their first work. Opening a URI twice
+// its drivers are started on first use, its threads before the first call that needs them; a device
+// that is open needs two (kResourceExhausted where the system refuses them). Opening a URI twice
 // gives two independent devices. kInvalidArgument for a malformed URI or option, kNotFound for an
 // unknown driver or device, naming what there is; kResourceExhausted; kFailedPrecondition after
 // shutdown(). Where the URI describes several devices, open() gives the first. These functions are

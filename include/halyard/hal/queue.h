@@ -108,7 +108,7 @@ class HALYARD_EXPORT Queue {
   // all queues, once the waits are reached. The end of the file counts then, so a read may be
   // submitted before the write that makes the file long enough. kPermissionDenied: the file was
   // opened for the other direction only; kOutOfRange: beyond 2^63-1; kUnimplemented: memory that
-  // the host does not see.
+  // the host does not see; kResourceExhausted: the system refuses the thread for files.
   // The submission fails with kOutOfRange for a read beyond the end, and with the name of the
   // system's error for what the system refuses: kResourceExhausted (ENOSPC ...), kDataLoss (EIO).
   // Its range is undefined then. What was written can be read by everybody; it is on the disk when
@@ -138,7 +138,7 @@ class HALYARD_EXPORT Queue {
   // A kMayBlock one may wait for anything and holds up nobody; if 256 of them run already in this
   // runtime, or the system refuses a thread, the submission fails with kResourceExhausted. fn is
   // destroyed after it has run, or without having run when the submission fails first, also when
-  // host_call itself does. Where the system refuses threads, a kShort one runs on one that waits.
+  // host_call itself does: kResourceExhausted, the system refuses the thread for kShort ones.
   template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
   Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {

@@ -98,10 +98,9 @@ class HALYARD_EXPORT Semaphore {
 
   // Calls fn(const Status&) once: ok when `value` is reached, else the failure. It runs on a thread
   // that called signal, fail, submit, cancel or Queue::flush, on this thread before on_reach
-  // returns if that is already decided, or on a thread of the runtime or one that waits; without
-  // locks. It must not block or throw; it may signal and submit, and then signal() returns before
-  // its effects run. On an error fn is destroyed uncalled: kResourceExhausted. Operator new for fn
-  // itself may throw.
+  // returns if that is already decided, or on a thread of the runtime; without locks. It must not
+  // block or throw; it may signal and submit, and then signal() returns before its effects run. On
+  // an error fn is destroyed uncalled: kResourceExhausted. Operator new for fn itself may throw.
   template <class F>
     requires std::is_invocable_v<F&, const Status&>
   [[nodiscard]] Result<Registration> on_reach(std::uint64_t value, F&& fn,
