@@ -57,7 +57,6 @@ class Parker final : public Notify {
   Atomic<std::uint32_t> epoch_{0};
   Atomic<std::uint32_t> sleepers_{0};
   Parker* next_free_ = nullptr;
-  Parker* next_made_ = nullptr;
 };
 
 // Parkers for threads to borrow while they wait, one pool for the process. A parker outlives every
@@ -69,15 +68,10 @@ class ParkerPool {
   static Parker& acquire();
   static void release(Parker& parker) noexcept;
 
-  // Wakes whoever sleeps on a parker of the pool, in any runtime of the process. For news that
-  // hardly ever comes: it costs its bringer a walk over all parkers, and those who sleep nothing.
-  static void wake_all() noexcept;
-
  private:
   static constinit Mutex mutex_;
   static constinit Parker shared_;
   static constinit Parker* free_;
-  static constinit Parker* made_;  // all of them: only its head ever changes
 };
 
 }  // namespace halyard::inline v0::base

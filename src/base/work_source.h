@@ -31,7 +31,12 @@ class WorkSource {
 
   virtual Clock& clock() noexcept = 0;
 
-  // `shell` has work. May be called from any thread, under no lock; wake-ups may be merged.
+  // Makes sure that a thread of `shell` runs, from now on; kResourceExhausted where the system
+  // refuses it. Called before work for the shell is accepted. From any thread, under no lock.
+  virtual Status ensure(Shell shell) noexcept = 0;
+
+  // `shell` has work, and its thread was ensured. May be called from any thread, under no lock;
+  // wake-ups may be merged.
   virtual void wake(Shell shell) noexcept = 0;
 
   // Calls call(argument) once, soon, on a thread that it has to itself and may block. An error: it
@@ -46,7 +51,7 @@ class WorkSource {
   virtual unsigned spin_turns() noexcept { return 64; }
 
   // Sleeps until `parker`, one of the ParkerPool, is woken after `epoch`, or `deadline` on clock().
-  // False only after the deadline. Callers re-check: ParkerPool::wake_all() may be who wakes it.
+  // False only after the deadline. Callers re-check: a late wake of an earlier user wakes it, too.
   virtual bool park(Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept = 0;
 };
 

@@ -72,6 +72,10 @@ Status QueueObject::barrier(const SubmitInfo& info, timeline::IssuedAt* issued) 
 
 Status QueueObject::host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
                               const SubmitInfo& info) {
+  if (mode == HostCallMode::kShort) {
+    Status status = device_.engine().work_source().ensure(base::Shell::kHost);
+    if (!status.ok()) return refused(status, "host_call");
+  }
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<CallPayload>();
   type.move(payload.callable, callable);

@@ -93,6 +93,7 @@ Status QueueObject::transfer(const File& file, std::uint64_t offset, const Buffe
   Status status = resolve(device_, range, bound);
   if (status.ok()) status = check_file(file, write, offset, bound.length);
   if (status.ok() && !bound.memory->of_pool()) status = check_host_address(*bound.memory);
+  if (status.ok()) status = device_.engine().work_source().ensure(base::Shell::kFile);
   if (!status.ok()) [[unlikely]]
     return refused(status, name_of(write));
 

@@ -22,7 +22,7 @@ void close(DeviceImpl& impl) {
 
 DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
     : trace_(std::move(trace)),
-      threads_(std::make_unique<shells::ThreadShells>()),
+      threads_(std::make_unique<threads::ThreadShells>()),
       work_source_(*threads_),
       engine_(work_source_, {}, trace_ ? &trace_->tracer() : nullptr),
       files_(work_source_) {
@@ -70,6 +70,12 @@ Result<Device> DriverRegistry::create(std::unique_ptr<DeviceImpl> impl) {
 Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
   HALYARD_ASSIGN_OR_RETURN(const Uri uri, parse_uri(text));
   HALYARD_ASSIGN_OR_RETURN(Driver* const driver, find(uri.driver));
+  // What waits, queries and dropped handles leave to these two, they cannot refuse.
+  for (const base::Shell shell : {base::Shell::kReclaim, base::Shell::kCompletion}) {
+    if (Status status = work_source_.ensure(shell); !status.ok()) {
+      return at(status, "{}: the runtime's threads", text);
+    }
+  }
   HALYARD_ASSIGN_OR_RETURN(auto impls, driver->open(uri));
   std::vector<Device> devices;
   Status status;

@@ -22,7 +22,7 @@
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
-#include "shells/thread_shells.h"
+#include "threads/thread_shells.h"
 #include "timeline/engine.h"
 #include "trace/file_trace.h"
 
@@ -30,12 +30,13 @@ namespace halyard::inline v0::hal {
 
 class DeviceObject;
 
-class DriverRegistry final : private shells::Work {
+class DriverRegistry final : private threads::Work {
  public:
   // How often a device that cannot close yet is looked at.
   static constexpr Nanoseconds kRetireInterval = 1'000'000;
 
-  // With threads of its own, each started on first need. `trace` (may be null) gets what happens.
+  // With threads of its own, each started before the first call that needs it. `trace` (may be
+  // null) gets what happens.
   explicit DriverRegistry(std::unique_ptr<trace::FileTrace> trace = nullptr);
   // Stepped by the owner of `work_source`, which outlives this: step() when it is woken. `tracer`
   // (may be null) outlives it and all memory of its devices.
@@ -58,7 +59,7 @@ class DriverRegistry final : private shells::Work {
   // again.
   Status shutdown(Deadline deadline);
 
-  // Work of one kind; shells::Work.
+  // Work of one kind; threads::Work.
   bool step(base::Shell shell) noexcept override;
   Nanoseconds next_step(base::Shell shell) noexcept override;
   // Moves each retiring device on. True if one is closed now.
@@ -84,7 +85,7 @@ class DriverRegistry final : private shells::Work {
   Result<Driver*> find(std::string_view name);
 
   const std::unique_ptr<trace::FileTrace> trace_;
-  std::unique_ptr<shells::ThreadShells> threads_;  // null when stepped
+  std::unique_ptr<threads::ThreadShells> threads_;  // null when stepped
   base::WorkSource& work_source_;
   timeline::Engine engine_;
   Peers peers_{engine_};

@@ -93,6 +93,7 @@ class ExploredWork final : public base::WorkSource {
     woken[static_cast<int>(shell)] = true;
     if (has_shell) parker_.wake();
   }
+  Status ensure(base::Shell) noexcept override { return {}; }
   Status start_thread(void (*)(void*), void*) noexcept override {
     return Status(StatusCode::kUnimplemented, "a program's threads are all there from the start");
   }

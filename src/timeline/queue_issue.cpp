@@ -44,8 +44,9 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
     if (!take_role()) return;
     if (done == 0) --budget;
   }
-  // Another turn: behind what else this thread has to do, or, for a caller from outside, elsewhere.
-  if (shell) {
+  // Another turn: behind what else this thread has to do, or, for a caller from outside, elsewhere
+  // if there is a thread.
+  if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) {
     schedule();
   } else {
     enter();

@@ -513,6 +513,7 @@ class StepSource : public base::WorkSource {
   };
   ShiftedClock& clock() noexcept override { return clock_; }
   void wake(base::Shell shell) noexcept override { ++wakes[static_cast<int>(shell)]; }
+  Status ensure(base::Shell) noexcept override { return {}; }
   Status start_thread(void (*)(void*), void*) noexcept override {
     return Status(StatusCode::kResourceExhausted, "a stepped world has no threads");
   }

@@ -58,16 +58,38 @@ TEST_F(Registry, ShutdownKeepsItsDeadline) {
   EXPECT_TRUE(registry.shutdown(20s).ok());
 }
 
-TEST_F(Registry, WhoSleepsInShutdownClosesTheDevicesWhereTheSystemRefusesAThread) {
-  Device device = registry.open("fake://").value();
+// What waits, queries and dropped handles bring about needs them, and cannot fail.
+TEST_F(Registry, OpensNoDeviceWithoutTheThreadsThatRunWhatDevicesLeave) {
+  DriverRegistry other;
+  ASSERT_TRUE(other.add(std::make_unique<testing::FakeDriver>(control)).ok());
   halyard::testing::FailingCalls refused("thread.start");
-  std::thread other([&] {
-    refused.wait_for_sleeps(1);
-    device = {};
-  });
-  EXPECT_TRUE(registry.shutdown(20s).ok());
-  other.join();
-  EXPECT_GT(refused.failed, 0);
+  EXPECT_ERROR(other.open("fake://").status(), StatusCode::kResourceExhausted,
+               "fake://: the runtime's threads: the system starts no further thread");
+  EXPECT_EQ(control->open_devices, 0);
+  refused.on = false;
+  Device device = other.open("fake://").value();
+  refused.on = true;
+  device = {};
+  EXPECT_TRUE(other.shutdown(20s).ok()) << "a device that is open needs no further thread";
+}
+
+TEST_F(Registry, AHostCallOrTransferThatFindsNoThreadIsRefused) {
+  const Device device = registry.open("fake://").value();
+  const Buffer x = device.allocate({.size = 4, .memory = MemoryType::kHostVisible}).value();
+  const File file = File::open("/proc/self/exe").value();
+  halyard::testing::FailingCalls refused("thread.start");
+  int ran = 0;
+  const Semaphore done = device.create_semaphore().value();
+  const Point end(done, 1);
+  const SubmitInfo info = {.signal = {&end, 1}};
+  EXPECT_ERROR(device.queue().host_call([&] { ++ran; }, info), StatusCode::kResourceExhausted,
+               "host_call: the system starts no further thread");
+  EXPECT_ERROR(device.queue().read(file, 0, x, info), StatusCode::kResourceExhausted,
+               "read: the system starts no further thread");
+  refused.on = false;
+  ASSERT_TRUE(device.queue().host_call([&] { ++ran; }, info).ok()) << "nothing was queued";
+  EXPECT_TRUE(done.wait(1, 20s).ok());
+  EXPECT_EQ(ran, 1);
 }
 
 // Devices of one domain wait for each other natively; devices of different domains, by the host.

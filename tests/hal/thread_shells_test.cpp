@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "shells/thread_shells.h"
+#include "threads/thread_shells.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@
 
 #include "base/failing_calls.h"
 
-namespace halyard::shells {
+namespace halyard::threads {
 namespace {
 
 using base::Shell;
 using namespace std::chrono_literals;
 
-// Counts down the pieces of work to do, and wakes `done` at zero.
+// Counts down what is left to do, and wakes `done` at zero.
 class CountedWork final : public Work {
  public:
   ~CountedWork() { base::ParkerPool::release(done); }
@@ -47,33 +47,7 @@ class CountedWork final : public Work {
   base::Parker& done = base::ParkerPool::acquire();
 };
 
-// A thread that waits until `done` is set and its parker woken.
-class Sleeper {
- public:
-  explicit Sleeper(ThreadShells& shells)
-      : thread_([this, &shells] {
-          id = std::this_thread::get_id();
-          for (;;) {
-            const std::uint32_t epoch = parker_.prepare();
-            if (done) return;
-            if (!shells.park(parker_, epoch, Deadline(20s).resolve(shells.clock()))) return;
-          }
-        }) {}
-  ~Sleeper() { base::ParkerPool::release(parker_); }
-  void wake() {
-    done = true;
-    parker_.wake();
-  }
-  void join() { thread_.join(); }
-  std::atomic<bool> done{false};
-  std::atomic<std::thread::id> id;
-
- private:
-  base::Parker& parker_ = base::ParkerPool::acquire();
-  std::thread thread_;
-};
-
-TEST(ThreadShells, AWaiterSleepsOnceUntilItsDeadline) {
+TEST(ThreadShells, WhoWaitsSleepsOnceUntilItsDeadline) {
   ThreadShells shells;
   base::Parker& parker = base::ParkerPool::acquire();
   const testing::FailingCalls none;
@@ -82,7 +56,7 @@ TEST(ThreadShells, AWaiterSleepsOnceUntilItsDeadline) {
   base::ParkerPool::release(parker);
 }
 
-TEST(ThreadShells, AShellThatIsNeverWokenHasNoThread) {
+TEST(ThreadShells, AShellThatIsNotEnsuredHasNoThread) {
   CountedWork work;
   work.todo = 1;
   {
@@ -98,17 +72,19 @@ TEST_P(EachShell, StepsUntilNothingIsLeft) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   work.todo = 100;
   shells.wake(GetParam());
   work.wait_until_done(shells);
   shells.shutdown();
 }
 
-// Each round publishes a piece of work when the shell goes to sleep after the one before.
+// Each round publishes one piece of work at the moment the shell goes to sleep after the last.
 TEST_P(EachShell, LosesNoWakeUp) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   for (int round = 0; round < 2000; ++round) {
     work.todo.fetch_add(1);
     shells.wake(GetParam());
@@ -121,6 +97,7 @@ TEST_P(EachShell, LosesNoWakeUpOfSeveralThreads) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   constexpr int kEach = 2000;
   std::atomic<int> published{0};
   const auto publish = [&] {
@@ -142,7 +119,8 @@ TEST_P(EachShell, WakesByItselfAtItsNextTime) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
-  work.next = 0;  // the next step is always in the past
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
+  work.next = 0;  // always due
   shells.wake(GetParam());
   while (work.steps < 10) std::this_thread::yield();
   work.next = Deadline::kForeverTime;
@@ -153,6 +131,7 @@ TEST_P(EachShell, ShutdownJoinsAfterTheStepItIsIn) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   std::atomic<int> entered{0};
   std::atomic<int> left{0};
   work.on_step = [&](Shell) {
@@ -171,148 +150,38 @@ TEST_P(EachShell, WakingAfterShutdownDoesNothing) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   shells.shutdown();
+  const int steps = work.steps;
   shells.wake(GetParam());
-  EXPECT_EQ(work.steps, 0);
+  EXPECT_EQ(work.steps, steps);
 }
 
-TEST_P(EachShell, IsStoodInForByWhoWaitsWhereTheSystemRefusesAThread) {
+TEST_P(EachShell, IsRefusedWhereTheSystemRefusesAThreadAndStartsOnceItAllowsOne) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
-  const testing::FailingCalls refused("thread.start");
-  for (int round = 0; round < 10; ++round) {
-    work.todo = 10;
-    shells.wake(GetParam());
-    work.wait_until_done(shells);
+  testing::FailingCalls refused("thread.start");
+  for (int i = 0; i < 3; ++i) {
+    const Status status = shells.ensure(GetParam());
+    EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+    EXPECT_EQ(status.native_error(), "EAGAIN");
   }
-  EXPECT_GT(refused.failed, 0);
-  shells.shutdown();
-}
-
-TEST_P(EachShell, IsStoodInForByWhoSleptBeforeTheSystemRefusedTheThread) {
-  CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  testing::FailingCalls refused("thread.start");
+  EXPECT_EQ(refused.failed, 3);
   refused.on = false;
-  Sleeper sleeper(shells);
-  std::atomic<std::thread::id> by;
-  work.on_step = [&](Shell) {
-    if (work.todo.exchange(0) == 0) return false;
-    by = std::this_thread::get_id();
-    sleeper.wake();
-    return true;
-  };
-  refused.wait_for_sleeps(1);
-  refused.on = true;
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   work.todo = 1;
   shells.wake(GetParam());
-  sleeper.join();
-  EXPECT_EQ(by.load(), sleeper.id.load()) << "lost wake-up";
-  shells.shutdown();
-}
-
-// Each of two threads does one piece of work, which ends its own wait.
-TEST_P(EachShell, IsStoodInForByAnotherOnceTheWaitOfTheFirstIsOver) {
-  CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  testing::FailingCalls refused("thread.start");
-  refused.on = false;
-  Sleeper sleepers[2]{Sleeper(shells), Sleeper(shells)};
-  work.on_step = [&](Shell) {
-    if (work.todo == 0) return false;
-    if (work.todo == 2) refused.wait_for_sleeps(3);  // the other has checked, and sleeps again
-    --work.todo;
-    for (Sleeper& sleeper : sleepers) {
-      if (sleeper.id.load() == std::this_thread::get_id()) sleeper.wake();
-    }
-    return true;
-  };
-  refused.wait_for_sleeps(2);
+  work.wait_until_done(shells);
   refused.on = true;
-  work.todo = 2;
-  shells.wake(GetParam());
-  for (Sleeper& sleeper : sleepers) sleeper.join();
-  EXPECT_EQ(work.todo, 0) << "left undone";
+  EXPECT_TRUE(shells.ensure(GetParam()).ok()) << "its thread runs";
   shells.shutdown();
 }
 
-TEST_P(EachShell, HasWhatIsDueLaterDoneWhereTheSystemRefusesAThread) {
-  CountedWork work;
+TEST_P(EachShell, IsRefusedAfterShutdown) {
   ThreadShells shells;
-  shells.start(work);
-  const testing::FailingCalls refused("thread.start");
-  work.next = 0;
-  work.on_step = [&](Shell) {
-    if (work.steps == 3) work.done.wake();  // no work is left, and no thread wakes this one
-    return false;
-  };
-  shells.wake(GetParam());
-  EXPECT_TRUE(shells.park(work.done, work.done.prepare(), Deadline(20s).resolve(shells.clock())));
   shells.shutdown();
-}
-
-TEST_P(EachShell, GetsItsThreadFromWhoWaitsOnceTheSystemAllowsOne) {
-  CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  testing::FailingCalls refused("thread.start");
-  work.todo = 1;
-  std::atomic<std::thread::id> by;
-  work.on_step = [&](Shell) {
-    if (work.todo.exchange(0) == 0) return false;
-    by = std::this_thread::get_id();
-    work.done.wake();
-    return true;
-  };
-  shells.wake(GetParam());
-  refused.on = false;
-  work.wait_until_done(shells);
-  EXPECT_NE(by.load(), std::this_thread::get_id());
-  shells.shutdown();
-}
-
-TEST_P(EachShell, HasNoThreadWhileItIsStoodInFor) {
-  CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  testing::FailingCalls refused("thread.start");
-  work.todo = 2;
-  const std::thread::id who_waits = std::this_thread::get_id();
-  std::atomic<bool> stood_in_for{false};
-  std::atomic<bool> alone{true};
-  work.on_step = [&](Shell shell) {
-    const bool stands_in = std::this_thread::get_id() == who_waits;
-    if (stood_in_for) alone = false;
-    if (stands_in) stood_in_for = true;
-    int left = work.todo;
-    while (left > 0 && !work.todo.compare_exchange_weak(left, left - 1)) {
-    }
-    if (left > 0 && refused.on.exchange(false)) {
-      shells.wake(shell);  // from here on a thread could start
-      for (int i = 0; i < 100; ++i) std::this_thread::yield();
-    }
-    if (left == 1) work.done.wake();
-    if (stands_in) stood_in_for = false;
-    return left > 0;
-  };
-  shells.wake(GetParam());
-  work.wait_until_done(shells);
-  shells.shutdown();
-  EXPECT_TRUE(alone) << "a thread stepped it too";
-}
-
-TEST_P(EachShell, HasItsWorkDoneByShutdownWhereTheSystemRefusesAThread) {
-  CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  const testing::FailingCalls refused("thread.start");
-  work.todo = 10;
-  shells.wake(GetParam());
-  shells.shutdown();
-  EXPECT_EQ(work.todo, 0);
+  EXPECT_EQ(shells.ensure(GetParam()).code(), StatusCode::kFailedPrecondition);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EachShell,
@@ -323,6 +192,7 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  ASSERT_TRUE(shells.ensure(Shell::kHost).ok());
   std::barrier both(2);
   std::counting_semaphore<> ended{0};
   work.on_step = [&](Shell) {
@@ -334,7 +204,6 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
     ended.release();
     return true;
   };
-  // The first wake-up starts both threads, later ones find them asleep.
   for (int round = 0; round < 50; ++round) {
     work.todo = 2;
     shells.wake(Shell::kHost);
@@ -344,12 +213,13 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   shells.shutdown();
 }
 
-TEST(ThreadShells, ShutdownDoesWorkPostedToAThreadThatHadEnded) {
+TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
   static std::atomic<bool> issue_ended;
   issue_ended = false;
   CountedWork work;
   ThreadShells shells;
   shells.start(work);
+  for (const Shell shell : {Shell::kIssue, Shell::kHost}) ASSERT_TRUE(shells.ensure(shell).ok());
   std::atomic<bool> posted{false};
   work.on_step = [&](Shell shell) {
     if (shell == Shell::kIssue) {
@@ -365,14 +235,13 @@ TEST(ThreadShells, ShutdownDoesWorkPostedToAThreadThatHadEnded) {
     shells.wake(Shell::kIssue);
     return true;
   };
-  shells.wake(Shell::kIssue);
   work.todo = 1;
   shells.wake(Shell::kHost);
   shells.shutdown();
-  EXPECT_FALSE(posted) << "the work was left undone";
+  EXPECT_FALSE(posted) << "it was left undone";
 }
 
-// Threads of their own that block until the test releases them.
+// Threads of their own that block until they are let go.
 struct Blocked {
   static void run(void* self) {
     auto& blocked = *static_cast<Blocked*>(self);
@@ -397,7 +266,7 @@ TEST(OwnThreads, AllRunAtOnceUpToTheLimitWhichIsAnError) {
       << status.message();
 
   blocked.go.release();
-  while (!blocked.start(shells).ok()) std::this_thread::yield();  // until one thread has ended
+  while (!blocked.start(shells).ok()) std::this_thread::yield();  // once one has ended
   blocked.inside.acquire();
   blocked.go.release(ThreadShells::kOwnThreads);
   shells.shutdown();
@@ -406,4 +275,4 @@ TEST(OwnThreads, AllRunAtOnceUpToTheLimitWhichIsAnError) {
 }
 
 }  // namespace
-}  // namespace halyard::shells
+}  // namespace halyard::threads

@@ -184,6 +184,17 @@ TEST(Rule15Issuer, ABurstIsIssuedInBatchesWithOneDoorbellEach) {
   EXPECT_TRUE(std::is_sorted(world.log.begin(), world.log.end()));
 }
 
+TEST(Rule15Issuer, WithoutAnIssueThreadTheSignallerIssuesTheWholeBurst) {
+  World world;
+  world.work_source.refuse_threads = Status(StatusCode::kResourceExhausted, "no more");
+  auto& queue = world.queue();
+  auto start = world.semaphore();
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(world.submit(queue, {{start.get(), 1}}, {}, i).ok());
+  EXPECT_TRUE(start->signal(1).ok());
+  EXPECT_EQ(queue.native().waiting(), 200u);
+  EXPECT_FALSE(world.engine.step_issue());
+}
+
 TEST(Rule16BackPressure, NoMoreThanTheLimitIsInFlightAndAllOfItRuns) {
   World world;
   auto& queue = world.queue(world.device(), "narrow", {.max_in_flight = 8});

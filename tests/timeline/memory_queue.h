@@ -41,6 +41,7 @@ class StepWorkSource final : public base::WorkSource {
     ++wakes[static_cast<int>(shell)];
     if (on_wake) on_wake();
   }
+  Status ensure(base::Shell) noexcept override { return refuse_threads; }
   Status start_thread(void (*run)(void*), void* argument) noexcept override {
     if (refuse_threads.ok()) threads.emplace_back([=] { run(argument); });
     return refuse_threads;

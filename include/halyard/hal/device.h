@@ -170,12 +170,12 @@ class HALYARD_EXPORT Device {
 
 // Opens the device that the URI describes; if it describes several, the first. Examples: "cpu://",
 // "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all devices; it starts
-// its drivers on first use and its threads with their first work. Two calls with one URI open two
-// independent devices. Safe from any thread. Errors:
+// its drivers on first use, and each of its threads before the first call that needs it. Two calls
+// with one URI open two independent devices. Safe from any thread. Errors:
 //   kInvalidArgument     malformed URI or option
 //   kNotFound            unknown driver or device; the message lists the known ones
 //   kFailedPrecondition  after shutdown()
-//   kResourceExhausted
+//   kResourceExhausted   also if the system refuses a thread that an open device needs
 HALYARD_EXPORT Result<Device> open(std::string_view uri);
 // Opens all devices that the URI describes, at least one. Otherwise as open().
 HALYARD_EXPORT Result<std::vector<Device>> open_all(std::string_view uri);

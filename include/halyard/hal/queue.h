@@ -110,9 +110,10 @@ class HALYARD_EXPORT Queue {
   // beside the work of all queues, once the waits are reached. The file's end counts at that
   // moment: a read may be submitted before the write that makes the file long enough.
   // Errors of the call:
-  //   kPermissionDenied  the file was opened for the other direction only
-  //   kOutOfRange        beyond 2^63-1
-  //   kUnimplemented     memory that the host does not see
+  //   kPermissionDenied   the file was opened for the other direction only
+  //   kOutOfRange         beyond 2^63-1
+  //   kUnimplemented      memory that the host does not see
+  //   kResourceExhausted  the system refuses the thread for files
   // Failures of the submission, after which its range is undefined:
   //   kOutOfRange        a read beyond the file's end
   //   kResourceExhausted (ENOSPC ...), kDataLoss (EIO)  with the name of the system's error
@@ -138,7 +139,8 @@ class HALYARD_EXPORT Queue {
 
   // Runs fn on a thread of the runtime once the waits are reached. fn returns void (success) or
   // Status; an error, or an exception, becomes the submission's failure. fn may submit and signal.
-  //   kShort     must not wait for other host calls, nor for long: it delays the other host calls
+  //   kShort     must not wait for other host calls, nor for long: it delays the other host calls.
+  //              host_call fails with kResourceExhausted if the system refuses their thread.
   //   kMayBlock  may wait for anything. If 256 of them run already in this runtime, or the system
   //              refuses a thread, the submission fails with kResourceExhausted.
   // fn is destroyed after it has run. It is destroyed without running if the submission fails

@@ -7,10 +7,8 @@
 // Beside them are threads for one piece of work each.
 //
 // Issue, completion, reclaim and files have one thread each, host calls two. A kind's threads start
-// with its first wake-up: a program that never needs one has none. If the system refuses a thread,
-// the next wake-up of that kind tries again, and so does whoever waits (park): one that waits does
-// the work itself meanwhile, callbacks and host calls too, so that none waits for a thread that
-// never comes. Only then do those who wait look now and then.
+// with ensure(); a runtime calls it before it accepts work for them, so that no work is ever left
+// without a thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +21,7 @@
 #include "halyard/base/clock.h"
 #include "halyard/base/status.h"
 
-namespace halyard::inline v0::shells {
+namespace halyard::inline v0::threads {
 
 // What the shells step.
 class Work {
@@ -56,6 +54,10 @@ class ThreadShells final : public base::WorkSource {
 
   Clock& clock() noexcept override { return Clock::steady(); }
 
+  // kResourceExhausted: the system refuses the thread. Of two threads for host calls one is enough;
+  // the next call tries to start the other. kFailedPrecondition after shutdown().
+  Status ensure(base::Shell shell) noexcept override;
+
   // One load while the shell has not yet looked for what an earlier wake-up announced. The caller
   // has published the work by a seq_cst store or a read-modify-write.
   void wake(base::Shell shell) noexcept override;
@@ -65,20 +67,17 @@ class ThreadShells final : public base::WorkSource {
   Status start_thread(void (*call)(void* argument), void* argument) noexcept override;
 
   void pause(unsigned turns) noexcept override;
-  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
+  bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override {
+    return parker.park(epoch, deadline);
+  }
 
  private:
-  // While a kind lacks its thread, who waits looks this often for what is due there by now, and for
-  // what another has left undone because its own wait was over.
-  static constexpr Nanoseconds kLookInterval = 10'000'000;
-
   struct Kind {
     base::Parker parker;
     base::Atomic<bool> pending{false};
     base::Atomic<int> started{0};
     base::Thread threads[kHostThreads];
     ThreadShells* shells = nullptr;
-    bool adopted = false;  // one that waits steps it: no thread may
   };
   static int threads_of(base::Shell shell) noexcept {
     return shell == base::Shell::kHost ? kHostThreads : 1;
@@ -86,20 +85,13 @@ class ThreadShells final : public base::WorkSource {
   base::Shell shell_of(const Kind& kind) const noexcept {
     return static_cast<base::Shell>(&kind - kinds_);
   }
-  bool start_threads(base::Shell shell) noexcept;
-  bool lacks(base::Shell shell) const noexcept {
-    return (lacking_.load(std::memory_order_seq_cst) >> static_cast<int>(shell) & 1) != 0;
-  }
-  void stand_in(const base::Parker& parker, std::uint32_t epoch) noexcept;
   void run(Kind& kind) noexcept;
 
   Work* work_ = nullptr;
   base::Atomic<bool> stopping_{false};
   Kind kinds_[base::kShellCount];
-  // A bit for each kind that was woken and has not one thread. Written under mutex_.
-  base::Atomic<std::uint32_t> lacking_{0};
-  base::Mutex mutex_;  // guards starting, `adopted` and own_
+  base::Mutex mutex_;  // guards starting and own_
   base::Thread own_[kOwnThreads];
 };
 
-}  // namespace halyard::inline v0::shells
+}  // namespace halyard::inline v0::threads
