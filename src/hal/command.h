@@ -155,6 +155,8 @@ inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexc
 class NativeCommands {
  public:
   virtual ~NativeCommands() = default;
+  // Native commands that one replay puts into a lane.
+  virtual std::uint32_t depth() const noexcept { return 1; }
 };
 
 enum class OperationKind : std::uint8_t {

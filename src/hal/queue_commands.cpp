@@ -276,6 +276,7 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   submission->set_name(trace::kExecute);
   payload.operation.kind = OperationKind::kExecute;
   payload.operation.native = &recording.native();
+  submission->set_depth(recording.native().depth());
   if (block) {
     payload.operation.table = reinterpret_cast<const BoundRange*>(block.data());
     payload.table = std::move(block);

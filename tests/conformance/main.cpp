@@ -26,6 +26,9 @@ constexpr Making kMakings[] = {
 #if HALYARD_DRIVER_SERIAL
     {"serial", "serial://?devices=2"},
 #endif
+#if HALYARD_DRIVER_STREAM
+    {"stream", "stream://?devices=2"},
+#endif
 };
 
 class ConformanceTest : public testing::Test {
