@@ -27,6 +27,9 @@ constexpr Target kTargets[] = {
     {"serial", "serial://?devices=2"},
     {"serial_apart", "serial://?devices=2&peers=0"},
 #endif
+#if HALYARD_DRIVER_STREAM
+    {"stream", "stream://?devices=2"},
+#endif
 };
 
 class ConformanceTest : public testing::Test {

@@ -2,36 +2,22 @@
 #include "drivers/cpu/driver.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/format.h"
-#include "base/machine.h"
 #include "base/number.h"
 #include "drivers/cpu/device.h"
 #include "drivers/cpu/lane.h"
 #include "drivers/cpu/topology.h"
 #include "drivers/cpu/workers.h"
+#include "hal/host_device.h"
 #include "hal/registry.h"
 #include "hcq/ring_group.h"
-#include "kernel/cpu_image.h"
-#include "kernel/hyx.h"
 
 namespace halyard::inline v0::cpu {
 namespace {
-
-// Kernels have the limits of the .hyx format. The number of groups of a dispatch fits 64 bits.
-constexpr hal::DeviceLimits kLimits{
-    .max_buffer_size = PTRDIFF_MAX - 4096,  // with its alignment still a size
-    .max_groups = {0xffff'ffff, 0xffff, 0xffff},
-    .max_workgroup_items = kernel::kMaxWorkgroupItems,
-    .max_shared_bytes = kernel::kMaxSharedBytes,
-    .max_bindings = kernel::kMaxBindings,
-    .max_constants_bytes = kernel::kMaxConstantsBytes,
-    .max_in_flight = kMaxInFlight,
-};
 
 struct Layout {
   unsigned devices = 1;
@@ -78,13 +64,9 @@ Result<Layout> read_options(const hal::Uri& uri) {
 }
 
 hal::DeviceInfo describe(unsigned ordinal, const Layout& layout) {
-  hal::DeviceInfo info;
+  hal::DeviceInfo info = hal::host_device_info("cpu");
   info.uri = base::format("cpu://{}{}", ordinal, layout.options);
-  info.driver = "cpu";
-  info.name = base::processor_name();
-  for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);
-  info.memory_size = base::memory_size();
-  info.limits = kLimits;
+  info.limits.max_in_flight = kMaxInFlight;
   info.workers = layout.workers != 0
                      ? layout.workers
                      : std::clamp(hcq::core_count() / layout.devices, 1u, kMaxWorkers);
@@ -101,18 +83,9 @@ class CpuDriver final : public hal::Driver {
 
   Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
     HALYARD_ASSIGN_OR_RETURN(const Layout layout, read_options(uri));
-    unsigned first = 0, end = layout.devices;
-    if (!uri.path.empty()) {
-      const auto ordinal = base::parse_number(uri.path, 0, layout.devices - 1);
-      if (!ordinal) {
-        return error(StatusCode::kNotFound, "cpu: no device '{}'; there are {}, from 0", uri.path,
-                     layout.devices);
-      }
-      first = *ordinal;
-      end = first + 1;
-    }
+    HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals, hal::ordinals_of(uri, layout.devices));
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
-    for (unsigned ordinal = first; ordinal < end; ++ordinal) {
+    for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       hal::DeviceInfo info = describe(ordinal, layout);
       Placement placement;
       if (layout.affinity != Affinity::kNone) {

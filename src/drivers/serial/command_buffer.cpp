@@ -6,7 +6,7 @@
 
 #include "drivers/serial/allocator.h"
 #include "drivers/serial/executable.h"
-#include "kernel/cpu_abi.h"
+#include "kernel/cpu_run.h"
 #include "kernel/hyx.h"
 #include "trace/command_note.h"
 
@@ -41,16 +41,7 @@ bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
   } else {
     std::copy_n(command.groups, 3, groups);
   }
-  Workgroup at{{0, 0, 0}, {groups[0], groups[1], groups[2]}};
-  for (at.group[2] = 0; at.group[2] < groups[2]; ++at.group[2]) {
-    for (at.group[1] = 0; at.group[1] < groups[1]; ++at.group[1]) {
-      for (at.group[0] = 0; at.group[0] < groups[0]; ++at.group[0]) {
-        if (stop.load(std::memory_order_relaxed)) return false;
-        entry(&at, buffers, command.constants);
-      }
-    }
-  }
-  return true;
+  return kernel::run_workgroups(entry, buffers, command.constants, groups, stop);
 }
 
 }  // namespace

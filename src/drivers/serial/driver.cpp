@@ -2,35 +2,20 @@
 #include "drivers/serial/driver.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/format.h"
-#include "base/machine.h"
 #include "base/number.h"
 #include "drivers/serial/device.h"
 #include "drivers/serial/lane.h"
+#include "hal/host_device.h"
 #include "hal/registry.h"
-#include "kernel/cpu_image.h"
-#include "kernel/hyx.h"
 
 namespace halyard::inline v0::serial {
 namespace {
-
-// Kernels have the limits of the .hyx format.
-constexpr hal::DeviceLimits kLimits{
-    .max_buffer_size = PTRDIFF_MAX - 4096,  // with its alignment still a size
-    .max_groups = {0xffff'ffff, 0xffff, 0xffff},
-    .max_workgroup_items = kernel::kMaxWorkgroupItems,
-    .max_shared_bytes = kernel::kMaxSharedBytes,
-    .max_bindings = kernel::kMaxBindings,
-    .max_constants_bytes = kernel::kMaxConstantsBytes,
-    .max_in_flight = kMaxInFlight,
-};
 
 struct Options {
   unsigned devices = 1;
@@ -72,14 +57,10 @@ hal::DeviceInfo describe(unsigned ordinal, const Options& options) {
   std::string query;
   if (options.devices != 1) base::append(query, "?devices={}", options.devices);
   if (options.peers == 0) base::append(query, "{}peers=0", query.empty() ? '?' : '&');
-  hal::DeviceInfo info;
+  hal::DeviceInfo info = hal::host_device_info("serial");
   info.uri = base::format("serial://{}{}", ordinal, query);
-  info.driver = "serial";
-  info.name = base::processor_name();
-  for (const std::string_view target : kernel::cpu_targets()) info.targets.emplace_back(target);
-  info.memory_size = base::memory_size();
-  info.limits = kLimits;
   info.workers = 1;
+  info.limits.max_in_flight = kMaxInFlight;
   return info;
 }
 
@@ -93,18 +74,9 @@ class SerialDriver final : public hal::Driver {
 
   Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
     HALYARD_ASSIGN_OR_RETURN(const Options options, read_options(uri));
-    unsigned first = 0, end = options.devices;
-    if (!uri.path.empty()) {
-      const auto ordinal = base::parse_number(uri.path, 0, options.devices - 1);
-      if (!ordinal) {
-        return error(StatusCode::kNotFound, "serial: no device '{}'; there are {}, from 0",
-                     uri.path, options.devices);
-      }
-      first = *ordinal;
-      end = first + 1;
-    }
+    HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals, hal::ordinals_of(uri, options.devices));
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
-    for (unsigned ordinal = first; ordinal < end; ++ordinal) {
+    for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       devices.push_back(
           std::make_unique<Device>(describe(ordinal, options), domain_of(ordinal, options)));
     }

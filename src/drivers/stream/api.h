@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Api: what a lane on streams asks of a native library such as libcuda. The lane, its markers, its
+// notifications, its context and its recordings are templates over one.
+//
+// An Api is a small value (a pointer to a table of functions, an ordinal) with handle types that
+// are cheap to copy; a handle made by {} is none. Each function is one native call, passes
+// base::native_call, and answers a Status:
+//
+//   kResourceExhausted   not now; the same call may succeed later
+//   kDeviceLost          sticky: the device, or its context, is gone
+//   any other            this call is wrong or unsupported
+//
+// Functions that destroy answer nothing. Unless said otherwise a call needs the context of its
+// stream to be current on the calling thread (context.h), and none may be made in a host function.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "halyard/base/result.h"
+#include "halyard/base/status.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::stream {
+
+// A host function: called in the order of its stream. It may not call the library.
+using HostFunction = void (*)(void* argument);
+
+// Streams and events: what a lane needs.
+//
+//   create_stream(s)     one that does not synchronize with the legacy NULL stream
+//   stop(s)              true: nothing of the stream runs or will run any more. It drops what has
+//                        not run, and waits for what ends soon. False: it cannot stop what runs.
+//   destroy(s)           of a stream that has stopped
+//   query(s)             the fault of its device; ok while it works
+//   create_event(e)      without timing
+//   destroy(e)           neither waits for the event nor cancels it
+//   record(e, s)         `e` is reached when everything issued to `s` before is done
+//   query(e)             whether its latest record is reached; true if it was never recorded
+//   wait(s, e)           what is issued to `s` later runs after the latest record of `e` at the
+//                        time of this call; recording again does not move it. Streams of other
+//                        contexts may wait.
+//   call_host(s, f, a)   f(a), on a thread of the library
+template <class A>
+concept StreamApi =
+    std::copyable<A> && std::copyable<typename A::Stream> && std::copyable<typename A::Event> &&
+    requires(const A& api, typename A::Stream stream, typename A::Stream& new_stream,
+             typename A::Event event, typename A::Event& new_event, HostFunction function,
+             void* argument) {
+      { api.create_stream(new_stream) } noexcept -> std::same_as<Status>;
+      { api.stop(stream) } noexcept -> std::same_as<bool>;
+      { api.destroy(stream) } noexcept;
+      { api.query(stream) } noexcept -> std::same_as<Status>;
+      { api.create_event(new_event) } noexcept -> std::same_as<Status>;
+      { api.destroy(event) } noexcept;
+      { api.record(event, stream) } noexcept -> std::same_as<Status>;
+      { api.query(event) } noexcept -> std::same_as<Result<bool>>;
+      { api.wait(stream, event) } noexcept -> std::same_as<Status>;
+      { api.call_host(stream, function, argument) } noexcept -> std::same_as<Status>;
+    };
+
+// Contexts: one for each device, shared with every other user of the library in this process. None
+// of these needs a current context.
+//
+//   retain_context(ordinal, c)    counted; the context is made by the first
+//   release_context(ordinal)
+//   current_context(c)            of the calling thread
+//   set_current_context(c)
+//   exchange_capture_mode(m)      sets the calling thread's to `m`; `m` becomes the one before
+template <class A>
+concept ContextApi =
+    std::copyable<typename A::Context> && std::equality_comparable<typename A::Context> &&
+    requires(const A& api, unsigned ordinal, typename A::Context context,
+             typename A::Context& found, typename A::CaptureMode& mode) {
+      { A::kRelaxedCapture } -> std::convertible_to<typename A::CaptureMode>;
+      { api.retain_context(ordinal, found) } noexcept -> std::same_as<Status>;
+      { api.release_context(ordinal) } noexcept;
+      { api.current_context(found) } noexcept -> std::same_as<Status>;
+      { api.set_current_context(context) } noexcept -> std::same_as<Status>;
+      { api.exchange_capture_mode(mode) } noexcept -> std::same_as<Status>;
+    };
+
+// Commands: what operations are made of. Addresses are the device's.
+//
+//   fill(s, target, pattern, pattern_size, size)    1, 2 or 4 bytes; target and size are multiples
+//   copy(s, target, source, size)                   between any two devices of the library
+//   copy_in(s, target, source, size)                from memory of the host, which stays as it is
+//                                                   until the copy is done
+//   launch(s, function, groups, arguments)          `arguments`: hy-kernarg-1, copied by the call:
+//                                                   the bindings' addresses, then the constants
+//   launch_indirect(s, function, counts, arguments) 3 counts in device memory, read when it runs;
+//                                                   kUnimplemented where the library cannot
+//   load(file, m), unload(m)                        the best image of a file for the device
+//   find_function(m, kernel, f)
+template <class A>
+concept CommandApi =
+    StreamApi<A> && std::copyable<typename A::Module> && std::copyable<typename A::Function> &&
+    requires(const A& api, typename A::Stream stream, std::uint64_t address, std::uint64_t size,
+             std::uint32_t pattern, const std::byte* source, typename A::Function function,
+             typename A::Function& found, const std::uint32_t (&groups)[3],
+             std::span<const std::byte> arguments, const kernel::Hyx& file,
+             const kernel::KernelInfo& kernel, typename A::Module module,
+             typename A::Module& loaded) {
+      { api.fill(stream, address, pattern, pattern, size) } noexcept -> std::same_as<Status>;
+      { api.copy(stream, address, address, size) } noexcept -> std::same_as<Status>;
+      { api.copy_in(stream, address, source, size) } noexcept -> std::same_as<Status>;
+      { api.launch(stream, function, groups, arguments) } noexcept -> std::same_as<Status>;
+      {
+        api.launch_indirect(stream, function, address, arguments)
+      } noexcept -> std::same_as<Status>;
+      { api.load(file, loaded) } noexcept -> std::same_as<Status>;
+      { api.unload(module) } noexcept;
+      { api.find_function(module, kernel, found) } noexcept -> std::same_as<Status>;
+    };
+
+}  // namespace halyard::inline v0::stream

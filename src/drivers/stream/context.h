@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ContextGuard: what a thread needs before it calls a native library for one device: the device's
+// context current, and a capture mode in which a stream capture of somebody else forbids nothing.
+// Both belong to the thread's user, and are as before afterwards.
+//
+// The context is the primary one of the device: shared with all other users of the library in this
+// process, counted, and never reset.
+#pragma once
+
+#include <cstdint>
+#include <new>
+
+#include "base/format.h"
+#include "drivers/stream/api.h"
+#include "halyard/base/result.h"
+#include "timeline/entry_guard.h"
+
+namespace halyard::inline v0::stream {
+
+template <ContextApi Api>
+class ContextGuard final : public timeline::EntryGuard {
+ public:
+  static Result<Ref<ContextGuard>> create(const Api& api, unsigned ordinal) {
+    auto guard = Ref<ContextGuard>::adopt(new (std::nothrow) ContextGuard(api, ordinal));
+    if (!guard) return error(StatusCode::kResourceExhausted, "stream: no memory for a context");
+    HALYARD_RETURN_IF_ERROR(api.retain_context(ordinal, guard->context_));
+    guard->retained_ = true;
+    return guard;
+  }
+
+  // What cannot be read or set stays as it is: the calls that follow fail then.
+  void enter(Saved& saved) noexcept override {
+    Context before{};
+    CaptureMode mode = Api::kRelaxedCapture;
+    const bool other = api_.current_context(before).ok() && before != context_;
+    const bool set = other && api_.set_current_context(context_).ok();
+    const bool relaxed = api_.exchange_capture_mode(mode).ok();
+    saved.words[0] = to_word(before);
+    saved.words[1] = to_word(mode);
+    saved.words[2] = set ? this : nullptr;
+    saved.words[3] = relaxed ? this : nullptr;
+  }
+  void leave(const Saved& saved) noexcept override {
+    if (saved.words[3] != nullptr) {
+      CaptureMode mode = from_word<CaptureMode>(saved.words[1]);
+      (void)api_.exchange_capture_mode(mode);
+    }
+    if (saved.words[2] != nullptr) {
+      (void)api_.set_current_context(from_word<Context>(saved.words[0]));
+    }
+  }
+
+ private:
+  using Context = typename Api::Context;
+  using CaptureMode = typename Api::CaptureMode;
+
+  ContextGuard(const Api& api, unsigned ordinal) noexcept : api_(api), ordinal_(ordinal) {}
+  ~ContextGuard() override {
+    if (retained_) api_.release_context(ordinal_);
+  }
+
+  template <class T>
+  static void* to_word(T value) noexcept {
+    static_assert(sizeof value <= sizeof(void*));
+    void* word = nullptr;
+    __builtin_memcpy(&word, &value, sizeof value);
+    return word;
+  }
+  template <class T>
+  static T from_word(void* word) noexcept {
+    T value;
+    __builtin_memcpy(&value, &word, sizeof value);
+    return value;
+  }
+
+  const Api api_;
+  const unsigned ordinal_;
+  Context context_{};
+  bool retained_ = false;
+};
+
+// Within `guard` for a scope: for destructors, which no caller guards, and where the driver calls
+// itself.
+class Inside {
+ public:
+  explicit Inside(timeline::EntryGuard& guard) noexcept : guard_(guard) { guard_.enter(saved_); }
+  ~Inside() { guard_.leave(saved_); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  timeline::EntryGuard& guard_;
+  timeline::EntryGuard::Saved saved_;
+};
+
+}  // namespace halyard::inline v0::stream

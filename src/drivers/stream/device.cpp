@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/stream/device.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/stream/allocator.h"
+#include "drivers/stream/executable.h"
+
+namespace halyard::inline v0::stream {
+
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, unsigned ordinal,
+                                               const FakeApi& api) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<ContextGuard<FakeApi>> guard,
+                           ContextGuard<FakeApi>::create(api, ordinal));
+  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info), api, std::move(guard)));
+  if (device == nullptr) {
+    return error(StatusCode::kResourceExhausted, "stream: no memory for a device");
+  }
+  return device;
+}
+
+Device::Device(hal::DeviceInfo info, const FakeApi& api, Ref<timeline::EntryGuard> guard)
+    : info_(std::move(info)), api_(api), guard_(std::move(guard)) {}
+
+Device::~Device() { close(); }
+
+const void* Device::domain() const noexcept { return stream::domain(); }
+
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
+  const Inside inside(*guard_);
+  return stream::allocate(api_, guard_, size, type);
+}
+
+Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+  return stream::import_memory(data, size);
+}
+
+Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+  const Inside inside(*guard_);
+  return Executable<FakeApi>::load(api_, guard_, std::move(file));
+}
+
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+  return CommandBuffer::create(recording);
+}
+
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority) {
+  const Inside inside(*guard_);
+  base::LockGuard lock(mutex_);
+  if (lane_count_ == kMaxLanes) {
+    return error(StatusCode::kResourceExhausted, "stream: a device has at most {} lanes",
+                 kMaxLanes);
+  }
+  std::unique_ptr<StreamLane> lane(new (std::nothrow)
+                                       StreamLane(api_, {}, guard_.get(), kMaxInFlight));
+  if (lane == nullptr) {
+    return error(StatusCode::kResourceExhausted, "stream: no memory for a lane");
+  }
+  if (Status status = lane->open(); !status.ok()) {
+    (void)lane->abandon(status);
+    return status;
+  }
+  lanes_[lane_count_] = std::move(lane);
+  return static_cast<timeline::NativeQueue*>(lanes_[lane_count_++].get());
+}
+
+void Device::close() {
+  const Inside inside(*guard_);
+  base::LockGuard lock(mutex_);
+  for (std::unique_ptr<StreamLane>& lane : lanes_) {
+    if (lane == nullptr) continue;
+    const Status closed(StatusCode::kCancelled, "stream: the lane is closed");
+    if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
+      StreamLane::keep_for_good(std::move(lane));
+    }
+    lane.reset();
+  }
+}
+
+}  // namespace halyard::inline v0::stream

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fake: a library of streams such as libcuda, on the host: a thread for each stream, events,
+// contexts, host functions on a thread of their context. What CUDA's driver API says of its calls
+// holds here; what it merely permits a caller to get wrong is refused and counted (violations()).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "halyard/base/status.h"
+#include "kernel/cpu_abi.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::stream::fake {
+
+// As CUresult, whose values these are.
+enum class Code : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kInvalidContext = 201,
+  kNoBinary = 209,         // no image for this device
+  kOperatingSystem = 304,  // a thread could not be started
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kLaunchFailed = 719,
+  kNotPermitted = 800,
+  kCaptureUnsupported = 900,
+  kUnknown = 999,
+};
+const char* name_of(Code code) noexcept;
+
+enum class CaptureMode : int { kGlobal, kThreadLocal, kRelaxed };
+
+class Context;
+class Stream;
+class Event;
+class Module;
+using HostFunction = void (*)(void* argument);
+using Address = std::uint64_t;
+
+struct Function {
+  kernel::CpuEntry entry = nullptr;
+  std::uint32_t binding_count = 0;
+};
+
+inline constexpr unsigned kMaxDevices = 64;
+
+// --- contexts: of no current context -------------------------------------------------------------
+
+Code retain_primary_context(unsigned ordinal, Context*& context) noexcept;
+// The last one ends it: everything that was made in it is gone.
+Code release_primary_context(unsigned ordinal) noexcept;
+Code get_current_context(Context*& context) noexcept;
+Code set_current_context(Context* context) noexcept;
+Code exchange_capture_mode(CaptureMode& mode) noexcept;
+
+// --- streams and events --------------------------------------------------------------------------
+
+// `unstoppable`: stop() does not stop what runs.
+Code create_stream(Stream*& stream, bool unstoppable) noexcept;
+// What no library of a vendor has. kNotReady: it goes on.
+Code stop(Stream* stream) noexcept;
+Code destroy(Stream* stream) noexcept;
+Code query(Stream* stream) noexcept;  // kNotReady: it has work
+Code create_event(Event*& event) noexcept;
+Code destroy(Event* event) noexcept;
+Code record(Event* event, Stream* stream) noexcept;
+Code query(Event* event) noexcept;
+Code wait(Stream* stream, Event* event) noexcept;
+Code launch_host_function(Stream* stream, HostFunction function, void* argument) noexcept;
+
+// --- memory and kernels --------------------------------------------------------------------------
+
+Code allocate(Address& address, std::uint64_t size) noexcept;
+Code free(Address address) noexcept;
+Code fill_async(Address target, std::uint32_t pattern, std::uint32_t pattern_size,
+                std::uint64_t size, Stream* stream) noexcept;
+Code copy_async(Address target, Address source, std::uint64_t size, Stream* stream) noexcept;
+// `why`, like a log: what was wrong with the image.
+Code load_module(Module*& module, const kernel::Hyx& file, Status& why) noexcept;
+Code unload(Module* module) noexcept;
+Code get_function(Function& function, Module* module, const kernel::KernelInfo& kernel,
+                  Status& why) noexcept;
+Code launch_kernel(const Function& function, const std::uint32_t (&groups)[3],
+                   const std::byte* arguments, std::size_t size, Stream* stream) noexcept;
+// The groups are read from `counts` when the kernel runs.
+Code launch_kernel_indirect(const Function& function, Address counts, const std::byte* arguments,
+                            std::size_t size, Stream* stream) noexcept;
+
+// --- for tests -----------------------------------------------------------------------------------
+
+// Calls that a caller may not make, since the process began, and what the latest was.
+std::uint64_t violations() noexcept;
+const char* latest_violation() noexcept;
+// Every call in the context of that device fails from now on, and calls no host function any more;
+// what is in streams goes on. Until its primary context is released.
+void fault(unsigned ordinal) noexcept;
+// Somebody captures a stream in global mode: calls that are unsafe then fail on threads that are
+// not relaxed.
+void begin_capture() noexcept;
+void end_capture() noexcept;
+// free(), destroy() and unload() on a thread (base::this_thread()), since it is watched.
+void watch_frees(std::uint64_t thread) noexcept;
+std::uint64_t watched_frees() noexcept;
+
+}  // namespace halyard::inline v0::stream::fake

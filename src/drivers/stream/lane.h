@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lane: a stream of a native library for the timeline engine. Its progress is seen at markers only
+// (marks_every_submission is false).
+//
+//     issue {1}{2}{3, wants a marker}       stream: wait(edge) [1] [2] [3] record(marker 3)
+//     poll()                                query(oldest marker): reached? the lane is at 3
+//     edge to (this lane, 3)                hold(marker 3), wait(marker 3), release(marker 3)
+//
+// `Commands` puts operations into the stream:
+//
+//     Status put(const Api&, Api::Stream, const timeline::Issue&, bool& started)
+//
+// and sets `started` once one of its native calls has succeeded.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/atomic.h"
+#include "base/format.h"
+#include "base/mutex.h"
+#include "drivers/stream/api.h"
+#include "drivers/stream/marker_table.h"
+#include "drivers/stream/notification.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::stream {
+
+template <StreamApi Api, class Commands>
+class Lane : public timeline::NativeQueue {
+ public:
+  // `guard` sets the context of the stream; may be null.
+  Lane(const Api& api, Commands commands, timeline::EntryGuard* guard, std::uint32_t max_in_flight)
+      : capabilities_{.marks_every_submission = false, .max_in_flight = max_in_flight},
+        api_(api),
+        commands_(std::move(commands)),
+        guard_(guard),
+        markers_(api, max_in_flight),
+        notifier_(api, markers_) {}
+  // Within the guard. Precondition: stopped().
+  ~Lane() override {
+    if (open_) api_.destroy(stream_);
+  }
+
+  // Once, within the guard; what was made is undone by abandon() and the destructor.
+  Status open() {
+    HALYARD_RETURN_IF_ERROR(markers_.open());
+    HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_));
+    open_ = true;
+    return notifier_.open();
+  }
+
+  const timeline::QueueCapabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
+  timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
+
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell) noexcept override {
+    timeline::IssueResult result;
+    for (const timeline::Issue& issue : batch) {
+      assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
+      result.status = put(issue, result.started);
+      if (result.status.ok() || result.started) issued_ = issue.sequence;
+      if (!result.status.ok()) break;
+      result.started = false;
+      ++result.count;
+      // A fault, if it is one, is seen again by mark().
+      if (issue.want_marker && !record().ok()) result.unmarked = true;
+    }
+    return result;
+  }
+
+  Status mark() noexcept override {
+    Status status = record();
+    return status.code() == StatusCode::kResourceExhausted ? status : as_loss(status);
+  }
+
+  // A fault hides what was complete before it and had not been polled.
+  timeline::Progress poll() noexcept override {
+    Status fault = abandoned() ? cause_ : Status();
+    while (fault.ok()) {
+      auto* const oldest = markers_.oldest();
+      if (oldest == nullptr) break;
+      const Result<bool> reached = api_.query(oldest->event());
+      fault = as_fault(reached.status());
+      if (!reached.ok() || !*reached) break;
+      markers_.pass(*oldest);
+    }
+    return {.sequence = markers_.passed(), .fault = std::move(fault)};
+  }
+
+  Status probe() noexcept override { return abandoned() ? cause_ : as_fault(api_.query(stream_)); }
+
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
+    return as_fault(notifier_.arm(sequence, notify));
+  }
+
+  timeline::Abandoned abandon(const Status& cause) noexcept override {
+    if (!abandoned()) {
+      cause_ = cause;
+      abandoned_.store(true, std::memory_order_seq_cst);
+      // The notifier's after the lane's, whose markers it waits for.
+      stopped_ = (!open_ || api_.stop(stream_)) && notifier_.stop();
+    }
+    return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
+  }
+
+  // Abandoned, and nothing of it runs.
+  bool stopped() const noexcept { return stopped_; }
+
+  // One that did not stop stays for good, where tools that look for leaks can reach it: the stream,
+  // its events and what its host functions touch.
+  static void keep_for_good(std::unique_ptr<Lane> lane) noexcept {
+    base::LockGuard lock(kept_mutex_);
+    lane->next_kept_ = kept_;
+    kept_ = lane.release();
+  }
+
+ protected:
+  std::uint64_t issued() const noexcept { return issued_; }
+
+ private:
+  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
+
+  // Waits count as started work. What they wait for was issued before, so they hold up nothing that
+  // is alive; but if that device is lost, the engine has to know that a wait for it stands here.
+  Status put(const timeline::Issue& issue, bool& started) noexcept {
+    for (const timeline::Edge& edge : issue.waits) {
+      HALYARD_RETURN_IF_ERROR(wait_for(edge, started));
+    }
+    return commands_.put(api_, stream_, issue, started);
+  }
+
+  Status wait_for(const timeline::Edge& edge, bool& started) noexcept {
+    MarkerTable<Api>& producer = static_cast<Lane*>(edge.queue)->markers_;
+    auto* const marker = producer.hold(edge.sequence);
+    if (marker == nullptr) return {};  // passed
+    Status status = api_.wait(stream_, marker->event());
+    producer.release(*marker);
+    if (status.ok()) started = true;
+    return status;
+  }
+
+  // A marker at the tail, if there is none.
+  Status record() noexcept {
+    if (markers_.newest() == issued_) return {};
+    HALYARD_ASSIGN_OR_RETURN(auto* const marker, markers_.take());
+    if (Status status = api_.record(marker->event(), stream_); !status.ok()) {
+      markers_.give_back(*marker);
+      return status;
+    }
+    markers_.add(*marker, issued_);
+    notifier_.marker_added();
+    return {};
+  }
+
+  // What a call that every healthy device answers says of the device.
+  static Status as_fault(const Status& status) {
+    return status.code() == StatusCode::kResourceExhausted ? Status() : as_loss(status);
+  }
+  static Status as_loss(const Status& status) {
+    if (status.ok() || status.code() == StatusCode::kDeviceLost) return status;
+    return Status(StatusCode::kDeviceLost, status.message(), status.native_error());
+  }
+
+  const timeline::QueueCapabilities capabilities_;
+  const Api api_;
+  Commands commands_;
+  const Ref<timeline::EntryGuard> guard_;
+  typename Api::Stream stream_{};
+  bool open_ = false;
+  std::uint64_t issued_ = 0;  // the issuer's
+  MarkerTable<Api> markers_;
+  Notifier<Api> notifier_;
+
+  base::Atomic<bool> abandoned_{false};
+  Status cause_;          // written before abandoned_
+  bool stopped_ = false;  // by abandon()
+
+  static constinit inline base::Mutex kept_mutex_{};
+  static constinit inline Lane* kept_ = nullptr;
+  Lane* next_kept_ = nullptr;
+};
+
+}  // namespace halyard::inline v0::stream

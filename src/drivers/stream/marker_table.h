@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MarkerTable: the markers of one lane: events of a native library, each recorded behind one
+// sequence.
+//
+//     take()            add(m, n)            pass(m)                 release(m)
+//     free ────> recorded natively ────> live ────> passed, and nobody holds it ────> free
+//                                           hold(n) ... release(m)
+//
+// A marker has a life: whoever hands its event to a native call holds it until that call has
+// returned. Only then, and once the lane has passed its sequence, is it recorded again: a native
+// wait takes what is recorded when it is called, so a wait for an event that was recorded again
+// would wait for later work, perhaps for work that waits for the waiter.
+//
+// Markers are made as they are needed and used again; in the steady state nothing is allocated.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "base/mutex.h"
+#include "drivers/stream/api.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::stream {
+
+template <StreamApi Api>
+class MarkerTable {
+ public:
+  class Marker {
+   public:
+    typename Api::Event event() const noexcept { return event_; }
+    // Precondition: live or held.
+    std::uint64_t sequence() const noexcept { return sequence_; }
+    // For the host function of a notification, which gets nothing but the marker.
+    void* user = nullptr;
+
+   private:
+    friend class MarkerTable;
+    typename Api::Event event_{};
+    std::uint64_t sequence_ = 0;
+    std::uint32_t holders_ = 0;
+    bool live_ = false;
+    Marker* next_free_ = nullptr;
+    Marker* next_made_ = nullptr;
+  };
+
+  // For at most `capacity` live markers.
+  MarkerTable(const Api& api, std::uint32_t capacity) noexcept : api_(api), capacity_(capacity) {}
+  // No native call with one of its events is under way. Needs the context of its events.
+  ~MarkerTable() {
+    while (made_ != nullptr) {
+      const std::unique_ptr<Marker> marker(std::exchange(made_, made_->next_made_));
+      api_.destroy(marker->event_);
+    }
+  }
+  MarkerTable(const MarkerTable&) = delete;
+  MarkerTable& operator=(const MarkerTable&) = delete;
+
+  // Once. kResourceExhausted.
+  Status open() {
+    live_.reset(new (std::nothrow) Marker*[capacity_]);
+    return live_ != nullptr ? Status() : no_memory();
+  }
+
+  // --- by the issuer
+  // ------------------------------------------------------------------------------
+
+  // A marker to record. kResourceExhausted: none can be had now.
+  Result<Marker*> take() {
+    {
+      base::LockGuard lock(mutex_);
+      if (count_ == capacity_) {
+        return error(StatusCode::kResourceExhausted, "stream: all {} markers of the lane are live",
+                     capacity_);
+      }
+      if (Marker* const marker = free_) {
+        free_ = marker->next_free_;
+        return marker;
+      }
+    }
+    std::unique_ptr<Marker> marker(new (std::nothrow) Marker);
+    if (marker == nullptr) return no_memory();
+    HALYARD_RETURN_IF_ERROR(api_.create_event(marker->event_));
+    marker->next_made_ = made_;
+    return made_ = marker.release();
+  }
+  // It could not be recorded.
+  void give_back(Marker& marker) noexcept {
+    base::LockGuard lock(mutex_);
+    put_free(marker);
+  }
+  // It was recorded behind `sequence`, which is larger than that of any before.
+  void add(Marker& marker, std::uint64_t sequence) noexcept {
+    base::LockGuard lock(mutex_);
+    assert(sequence > newest_ && count_ < capacity_);
+    marker.sequence_ = newest_ = sequence;
+    marker.live_ = true;
+    at(count_++) = &marker;
+  }
+  // The sequence of the latest one; 0: there was none.
+  std::uint64_t newest() const noexcept { return newest_; }
+
+  // --- by the poller
+  // ------------------------------------------------------------------------------
+
+  // The one that is reached next; null: none is live. It stays until pass().
+  Marker* oldest() noexcept {
+    base::LockGuard lock(mutex_);
+    return count_ != 0 ? at(0) : nullptr;
+  }
+  // The lane has reached `marker`, the oldest.
+  void pass(Marker& marker) noexcept {
+    base::LockGuard lock(mutex_);
+    assert(count_ != 0 && at(0) == &marker);
+    passed_.store(marker.sequence_, std::memory_order_seq_cst);
+    first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+    --count_;
+    marker.live_ = false;
+    if (marker.holders_ == 0) put_free(marker);
+  }
+
+  // --- by any thread
+  // ------------------------------------------------------------------------------
+
+  // How far the lane is known to be.
+  std::uint64_t passed() const noexcept { return passed_.load(std::memory_order_seq_cst); }
+
+  // The marker behind exactly `sequence`, held; null: the lane has passed it.
+  Marker* hold(std::uint64_t sequence) noexcept {
+    Marker* const marker = hold_from(sequence);
+    if (marker == nullptr || marker->sequence_ == sequence) return marker;
+    release(*marker);
+    return nullptr;
+  }
+  // The first live marker at or behind `sequence`, held; null: there is none.
+  Marker* hold_from(std::uint64_t sequence) noexcept {
+    base::LockGuard lock(mutex_);
+    std::uint32_t low = 0, high = count_;
+    while (low != high) {
+      const std::uint32_t middle = (low + high) / 2;
+      if (at(middle)->sequence_ < sequence) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low == count_) return nullptr;
+    Marker* const marker = at(low);
+    ++marker->holders_;
+    return marker;
+  }
+  void release(Marker& marker) noexcept {
+    base::LockGuard lock(mutex_);
+    assert(marker.holders_ != 0);
+    if (--marker.holders_ == 0 && !marker.live_) put_free(marker);
+  }
+
+ private:
+  Marker*& at(std::uint32_t index) noexcept {
+    const std::uint32_t place = first_ + index;
+    return live_[place < capacity_ ? place : place - capacity_];
+  }
+  void put_free(Marker& marker) noexcept {
+    marker.next_free_ = free_;
+    free_ = &marker;
+  }
+  static Status no_memory() {
+    return Status(StatusCode::kResourceExhausted, "stream: no memory for markers");
+  }
+
+  const Api api_;
+  const std::uint32_t capacity_;
+  Marker* made_ = nullptr;    // the issuer's: all of them
+  std::uint64_t newest_ = 0;  // the issuer's
+  base::Atomic<std::uint64_t> passed_{0};
+
+  base::Mutex mutex_;  // guards the rest, and what a marker is
+  Marker* free_ = nullptr;
+  std::unique_ptr<Marker*[]> live_;  // a ring, by sequence
+  std::uint32_t first_ = 0;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace halyard::inline v0::stream

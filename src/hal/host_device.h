@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What drivers whose devices are this machine's processors say of them, and read in their URIs.
+#pragma once
+
+#include <string_view>
+
+#include "hal/uri.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/device.h"
+
+namespace halyard::inline v0::hal {
+
+// All but uri, workers and limits.max_in_flight.
+DeviceInfo host_device_info(std::string_view driver);
+
+struct Ordinals {
+  unsigned first = 0;
+  unsigned end = 0;
+};
+// Those that the path of `uri` names, of `count` devices: one, or all if it is empty. kNotFound.
+Result<Ordinals> ordinals_of(const Uri& uri, unsigned count);
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The stream driver in a runtime of its own. What every driver must do is tests/conformance's.
+#include "drivers/stream/driver.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "hal/registry.h"
+#include "halyard/halyard.h"
+
+namespace halyard::stream {
+namespace {
+
+using namespace std::chrono_literals;
+using hal::Device;
+using hal::Semaphore;
+
+class StreamDriver : public ::testing::Test {
+ protected:
+  StreamDriver() { check(register_stream_driver(registry_)); }
+  Device open(const std::string& uri = "stream://") { return registry_.open(uri).value(); }
+
+  hal::DriverRegistry registry_;
+};
+
+TEST_F(StreamDriver, OpensAllDevicesOrOne) {
+  const auto all = registry_.open_all("stream://?devices=3").value();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[2].info().uri, "stream://2?devices=3");
+  EXPECT_EQ(open("stream://1?devices=2").info().uri, "stream://1?devices=2");
+  const auto listed = registry_.enumerate().value();
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].uri, "stream://0");
+  EXPECT_FALSE(listed[0].targets.empty());
+}
+
+TEST_F(StreamDriver, NamesWhatIsWrongWithAUri) {
+  for (const char* uri : {"stream://?devices=0", "stream://?devices=65", "stream://?devices=x",
+                          "stream://?workers=1"}) {
+    const Status status = registry_.open(uri).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
+    EXPECT_EQ(status.message().find("stream: "), 0u) << status.message();
+  }
+  for (const char* uri : {"stream://1", "stream://x", "stream://2?devices=2"}) {
+    EXPECT_EQ(registry_.open(uri).status().code(), StatusCode::kNotFound) << uri;
+  }
+}
+
+TEST_F(StreamDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
+  alignas(Device::kImportAlignment) std::array<std::byte, 4096> bytes{};
+  int released = 0;
+  {
+    const auto devices = registry_.open_all("stream://?devices=2").value();
+    const Semaphore first = devices[0].create_semaphore().value();
+    const Semaphore never = devices[0].create_semaphore().value();
+    const hal::Buffer target = devices[1].import_memory(bytes, [&] { ++released; }).value();
+    check(devices[0].queue().fill(target, 1, 1, {.signal = {{first, 1}}}));
+    check(devices[1].queue().fill(target, 2, 1, {.wait = {{first, 1}}}));
+    check(devices[1].queue().fill(target, 3, 1, {.wait = {{never, 1}}}));
+  }
+  EXPECT_TRUE(registry_.shutdown(60s).ok());
+  EXPECT_EQ(released, 1);
+  EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
+}
+
+}  // namespace
+}  // namespace halyard::stream
