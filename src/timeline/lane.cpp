@@ -96,12 +96,13 @@ Status Lane::advance() noexcept {
   return std::move(progress.fault);
 }
 
-// The depth is lowered before tell_room() reads `busy` (rule 16).
+// The sequence first: the issuer uses an entry again once the depth has been lowered, and others
+// recognise that by the sequence (marker_for). The depth before tell_room() reads `busy` (rule 16).
 void Lane::set_retired(std::uint64_t sequence) noexcept {
-  if (sequence != retired_.load(std::memory_order_relaxed)) {
-    retired_depth_.store(entry(sequence).depth, std::memory_order_seq_cst);
-  }
-  retired_.store(sequence, std::memory_order_seq_cst);
+  if (sequence == retired_.load(std::memory_order_relaxed)) return;
+  const std::uint64_t depth = entry(sequence).depth;
+  retired_.store(sequence, std::memory_order_release);
+  retired_depth_.store(depth, std::memory_order_seq_cst);
 }
 
 void Lane::release_held(std::uint64_t sequence) noexcept {

@@ -482,11 +482,11 @@ void Queue::issue(std::size_t count) noexcept {
     refused_at_.store(retired, std::memory_order_relaxed);
     busy_.store(true, std::memory_order_seq_cst);
     // As in room(): who retired the last one before the flag stood will not come again.
-    const std::uint64_t in_flight = lane.issued_ - lane.retired_.load(std::memory_order_seq_cst);
+    const std::uint64_t in_flight = lane.limit_ - lane.free_depth();
     if (in_flight == 0) {
       busy_.store(false, std::memory_order_relaxed);
     } else {
-      lane.watch(lane.issued_ - in_flight / 2);
+      lane.watch(lane.sequence_leaving(in_flight / 2));
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "drivers/serial/queue.h"
+#include "drivers/serial/lane.h"
 #include "hal/driver.h"
 
 namespace halyard::inline v0::serial {

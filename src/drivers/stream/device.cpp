@@ -26,7 +26,8 @@ Device::Device(hal::DeviceInfo info, const FakeApi& api, Ref<timeline::EntryGuar
 
 Device::~Device() { close(); }
 
-const void* Device::domain() const noexcept { return stream::domain(); }
+const void* Device::wait_domain() const noexcept { return stream::domain(); }
+const void* Device::memory_domain() const noexcept { return stream::domain(); }
 
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
   const Inside inside(*guard_);

@@ -30,7 +30,8 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
   bool frees_may_block() const noexcept override { return true; }
-  const void* domain() const noexcept override;
+  const void* wait_domain() const noexcept override;
+  const void* memory_domain() const noexcept override;
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
