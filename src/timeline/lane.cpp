@@ -144,7 +144,10 @@ void Lane::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
 }
 
 std::uint64_t Lane::sequence_leaving(std::uint64_t left) const noexcept {
-  std::uint64_t first = retired_.load(std::memory_order_relaxed) + 1;
+  // Those whose depth is retired may not be counted as retired yet, and have had their entries used
+  // again: of the latest ones, as many as there are entries, each has its own.
+  std::uint64_t first =
+      std::max(retired_.load(std::memory_order_relaxed) + 1, issued_ - std::min(issued_, mask_));
   std::uint64_t last = issued_;
   while (first < last) {  // entries in flight have ascending depths
     const std::uint64_t middle = first + (last - first) / 2;
