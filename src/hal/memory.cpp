@@ -70,13 +70,16 @@ void Memory::place(Memory& root, std::uint64_t offset) noexcept {
   device_address_ = root.device_address_ != 0 ? root.device_address_ + offset : 0;
 }
 
-void Memory::end() noexcept {
+void Memory::dropped() noexcept {
   if (counters_ && owner_ != nullptr) {
     counters_->imported_bytes.fetch_sub(size_, std::memory_order_relaxed);
   } else if (counters_) {
     counters_->count.fetch_sub(1, std::memory_order_relaxed);
     counters_->note(counters_->bytes.fetch_sub(size_, std::memory_order_relaxed) - size_);
   }
+}
+
+void Memory::tell_owner() noexcept {
   if (owner_ != nullptr) owner_->tell();
 }
 

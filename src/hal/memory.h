@@ -89,10 +89,11 @@ class Memory : public Reclaimed {
   // At `offset` of `root`, which outlives this.
   void place(Memory& root, std::uint64_t offset) noexcept;
 
-  ~Memory() override { end(); }
+  ~Memory() override { tell_owner(); }
 
  private:
-  void end() noexcept;
+  void dropped() noexcept override;  // it is counted no more
+  void tell_owner() noexcept;
 
   std::uint64_t size_;
   MemoryType type_;

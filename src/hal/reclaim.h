@@ -53,7 +53,10 @@ class Reclaimed : public RefCounted, private timeline::WorkItem {
   ~Reclaimed() override = default;
 
  private:
+  // By the thread that drops the last reference, before the object is posted or freed.
+  virtual void dropped() noexcept {}
   void destroy() noexcept override {
+    dropped();
     if (reclaimer_ && reclaimer_->post(*this)) return;
     free();
   }

@@ -9,6 +9,7 @@
 #include "kernel/hyx.h"
 #include "sim/command_buffer.h"
 #include "sim/executable.h"
+#include "sim/marker_lane.h"
 #include "sim/queue.h"
 
 namespace halyard::inline v0::sim {
@@ -90,6 +91,10 @@ class SimDevice final : public hal::DeviceImpl {
     return std::unique_ptr<hal::NativeCommands>(std::make_unique<CommandBuffer>(recording));
   }
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind, hal::QueuePriority) override {
+    if (!options_.marks_every_submission) {
+      HALYARD_ASSIGN_OR_RETURN(auto lane, MarkerLane::create(native_, options_));
+      return lanes_.emplace_back(std::move(lane)).get();
+    }
     HALYARD_RETURN_IF_ERROR(native_.call("open stream"));
     return lanes_.emplace_back(std::make_unique<Lane>(native_, options_)).get();
   }
@@ -111,7 +116,7 @@ class SimDevice final : public hal::DeviceImpl {
   const void* const domain_;
   NativeDevice native_;
   hal::DeviceInfo info_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<timeline::NativeQueue>> lanes_;
 };
 
 class SimDriver final : public hal::Driver {

@@ -30,9 +30,9 @@ NativeStream::~NativeStream() {
   std::erase(device_.streams_, this);
 }
 
-void NativeStream::push(const Packet& packet) {
+void NativeStream::push(Packet packet) {
   require(!ended_, "native: a packet for a stream that was abandoned");
-  packets_.push_back(packet);
+  packets_.push_back(std::move(packet));
   scheduler().wake(this, 1);
 }
 
@@ -46,14 +46,22 @@ Status NativeStream::launch(void (*function)(void*), void* argument, std::uint64
 
 Status NativeStream::record(NativeEvent& event) {
   HALYARD_RETURN_IF_ERROR(device_.call("record"));
-  push({.record = &event, .generation = ++event.generation});
+  require(event.passed == event.generation,
+          "native: an event is recorded again while it is pending");
+  push({.record = event.shared_from_this(), .generation = ++event.generation});
   return {};
 }
 
-Status NativeStream::wait(const NativeEvent& event) {
+Status NativeStream::wait(NativeEvent& event) {
   HALYARD_RETURN_IF_ERROR(device_.call("wait for event"));
   require(event.generation != 0, "native: a wait for an event that was never recorded");
-  push({.wait_event = &event, .generation = event.generation});
+  push({.wait_event = event.shared_from_this(), .generation = event.generation});
+  return {};
+}
+
+Status NativeStream::call_host(void (*function)(void*), void* argument) {
+  HALYARD_RETURN_IF_ERROR(device_.call("host function"));
+  push({.argument = argument, .host_function = function});
   return {};
 }
 
@@ -67,7 +75,9 @@ Status NativeStream::wait(const NativeStream& other, std::uint64_t value) {
 Status NativeStream::notify_at(std::uint64_t value, base::Notify& notify) {
   HALYARD_RETURN_IF_ERROR(device_.call("notify"));
   armed_->arm(value, notify);
-  if (progress_.peek() >= value) device_.post(armed_, progress_.peek());
+  if (progress_.peek() >= value) {
+    (void)device_.post({.armed = armed_, .progress = progress_.peek()});
+  }
   return {};
 }
 
@@ -77,6 +87,10 @@ void NativeStream::abandon() {
   ended_ = true;
   packets_.clear();
   scheduler().wake(sleeps_on_, kAll);  // others may sleep there, too
+  std::erase_if(device_.notices_, [&](const auto& notice) { return notice.stream == this; });
+  while (device_.runs_host_function_of_ == this) {
+    (void)scheduler().sleep(&device_.runs_host_function_of_, Deadline::kForeverTime);
+  }
 }
 
 void NativeStream::run(void* self) {
@@ -103,8 +117,8 @@ bool NativeStream::step() {
     return packet.wait_stream == nullptr || packet.wait_stream->progress_.peek() >= packet.value;
   };
   while (!reached()) {
-    const void* const address =
-        of_event ? static_cast<const void*>(packet.wait_event) : &packet.wait_stream->progress_;
+    const void* const address = of_event ? static_cast<const void*>(packet.wait_event.get())
+                                         : &packet.wait_stream->progress_;
     if (!sleep_while_alive(address)) return false;
   }
   if (packet.run != nullptr) {
@@ -115,16 +129,31 @@ bool NativeStream::step() {
     if (!device_.options_.skips_operations)
       packet.run(packet.argument);  // one step: nothing in it is a schedule point
   }
+  if (packet.host_function != nullptr && !call_host(packet)) return false;
   packets_.pop_front();
   if (packet.record != nullptr) {
     packet.record->passed = packet.generation;
-    scheduler().wake(packet.record, kAll);
+    scheduler().wake(packet.record.get(), kAll);
   }
   if (packet.wait_stream == nullptr && packet.value != 0) {
     progress_.store(packet.value);
     scheduler().wake(&progress_, kAll);
   }
-  if (armed_->least() <= progress_.peek()) device_.post(armed_, progress_.peek());
+  if (armed_->least() <= progress_.peek()) {
+    (void)device_.post({.armed = armed_, .progress = progress_.peek()});
+  }
+  return !ended_;
+}
+
+bool NativeStream::call_host(const Packet& packet) {
+  host_function_ended_ = false;
+  if (!device_.post(
+          {.function = packet.host_function, .argument = packet.argument, .stream = this})) {
+    return true;
+  }
+  while (!host_function_ended_) {
+    if (!sleep_while_alive(&host_function_ended_)) return false;
+  }
   return !ended_;
 }
 
@@ -145,6 +174,8 @@ void NativeDevice::close() {
 }
 
 Status NativeDevice::call(std::string_view what) {
+  require(runs_host_function_of_ == nullptr || scheduler().this_thread() != delivers_,
+          "native: a host function calls the library");
   base::schedule_point(this, base::Touch::kWrite);
   if (!fault_.ok()) return fault_;
   const bool planted = what == fails_next_;
@@ -158,23 +189,35 @@ Status NativeDevice::call(std::string_view what) {
   return error(StatusCode::kResourceExhausted, "{}: {}: out of memory, planted", name_, what);
 }
 
+Result<std::shared_ptr<NativeEvent>> NativeDevice::create_event() {
+  HALYARD_RETURN_IF_ERROR(call("create event"));
+  return std::make_shared<NativeEvent>();
+}
+
+Result<bool> NativeDevice::query(const NativeEvent& event) {
+  HALYARD_RETURN_IF_ERROR(call("query event"));
+  return event.passed == event.generation;
+}
+
 void NativeDevice::fault(std::string_view why) {
   if (!fault_.ok()) return;
   fault_ = error(StatusCode::kDeviceLost, "{}: {}: fault, planted", name_, why);
   if (scheduler().tracing()) scheduler().trace(fault_.to_string());
 }
 
-void NativeDevice::post(std::shared_ptr<timeline::NotifyList> armed, std::uint64_t progress) {
+bool NativeDevice::post(Notice notice) {
   Random& random = scheduler().random();
-  if (random.below(256) < options_.notices_lost) return;
+  if (random.below(256) < options_.notices_lost) return false;
   const auto late = static_cast<std::uint64_t>(options_.longest_notice);
-  notices_.push_back({scheduler().now() + static_cast<Nanoseconds>(random.below(late + 1)),
-                      std::move(armed), progress});
+  notice.due = scheduler().now() + static_cast<Nanoseconds>(random.below(late + 1));
+  notices_.push_back(std::move(notice));
   scheduler().wake(this, 1);
+  return true;
 }
 
 void NativeDevice::deliver(void* self) {
   auto& device = *static_cast<NativeDevice*>(self);
+  device.delivers_ = scheduler().this_thread();
   while (!device.closed_) {
     const auto first = std::ranges::min_element(device.notices_, {}, &Notice::due);
     if (first == device.notices_.end()) {
@@ -184,7 +227,16 @@ void NativeDevice::deliver(void* self) {
     } else {
       const Notice notice = *first;
       device.notices_.erase(first);
-      notice.armed->advance(notice.progress);
+      if (notice.armed != nullptr) {
+        notice.armed->advance(notice.progress);
+        continue;
+      }
+      device.runs_host_function_of_ = notice.stream;
+      if (!device.faulted()) notice.function(notice.argument);  // never called after a fault
+      device.runs_host_function_of_ = nullptr;
+      notice.stream->host_function_ended_ = true;
+      scheduler().wake(&notice.stream->host_function_ended_, kAll);
+      scheduler().wake(&device.runs_host_function_of_, kAll);
     }
   }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A native queue library that is simulated: streams that run packets in order, each on a thread of
-// its own; events; progress words; notices; memory. Modelled on what the CUDA driver API and
-// hardware command queues have in common. How long packets take, when notices come, and which call
+// its own; events; host functions; progress words; notices; memory. Modelled on the CUDA driver API
+// and on hardware command queues. How long packets take, when notices come, and which call
 // fails comes from the seed.
 //
 // It checks its callers: a stream must not wait for what was not issued before (timelines.md, rule
-// 14), nothing may be used after its end, and all that was made must be given back.
+// 14), no event may be recorded again before it was reached, a host function must not call the
+// library, nothing may be used after its end, and all that was made must be given back.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@
 
 #include "base/atomic.h"
 #include "base/parker.h"
+#include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "sim/scheduler.h"
 #include "timeline/notify_list.h"
@@ -39,8 +41,9 @@ struct NativeOptions {
 
 class NativeDevice;
 
-// A stream's marker. Waiting for one waits for its latest record.
-struct NativeEvent {
+// A stream's marker. A wait for one is for its latest record at that time. Kept by the packets that
+// name it.
+struct NativeEvent : std::enable_shared_from_this<NativeEvent> {
   std::uint64_t generation = 0;  // records
   std::uint64_t passed = 0;
 };
@@ -55,14 +58,16 @@ class NativeStream {
   // unless that is 0.
   Status launch(void (*run)(void* argument), void* argument, std::uint64_t value);
   Status record(NativeEvent& event);
-  Status wait(const NativeEvent& event);
+  Status wait(NativeEvent& event);
+  // On the thread that delivers notices; lost as they are.
+  Status call_host(void (*function)(void* argument), void* argument);
   Status wait(const NativeStream& other, std::uint64_t value);
   // Calls notify.notify() once a notice has said that the progress is `value`.
   Status notify_at(std::uint64_t value, base::Notify& notify);
   // The fault of the device, if it has one.
   Status query();
   std::uint64_t progress() const noexcept { return progress_.load(); }
-  // Nothing runs any more, now or later.
+  // Nothing runs any more, now or later; neither do its host functions.
   void abandon();
 
  private:
@@ -71,15 +76,17 @@ class NativeStream {
     void (*run)(void*) = nullptr;
     void* argument = nullptr;
     std::uint64_t value = 0;
-    NativeEvent* record = nullptr;
-    const NativeEvent* wait_event = nullptr;  // for `generation`
+    void (*host_function)(void*) = nullptr;  // of `argument`
+    std::shared_ptr<NativeEvent> record;
+    std::shared_ptr<NativeEvent> wait_event;  // for `generation`
     std::uint64_t generation = 0;
     const NativeStream* wait_stream = nullptr;  // for `value`
   };
   static void run(void* self);
   bool step();  // false: the stream has ended
   bool sleep_while_alive(const void* address);
-  void push(const Packet& packet);
+  bool call_host(const Packet& packet);
+  void push(Packet packet);
 
   NativeDevice& device_;
   Scheduler::Thread* thread_ = nullptr;
@@ -89,6 +96,7 @@ class NativeStream {
   base::Atomic<std::uint64_t> progress_{0};
   std::uint64_t issued_ = 0;  // the last value that was launched
   const void* sleeps_on_ = nullptr;
+  bool host_function_ended_ = false;
   bool ended_ = false;
 };
 
@@ -102,6 +110,8 @@ class NativeDevice {
 
   // Every call passes here.
   Status call(std::string_view what);
+  Result<std::shared_ptr<NativeEvent>> create_event();
+  Result<bool> query(const NativeEvent& event);
   // The next call of that name fails, like options().failing_call.
   void fail_next(std::string_view what) noexcept { fails_next_ = what; }
   // From now on every call fails and no stream runs any more.
@@ -117,11 +127,15 @@ class NativeDevice {
   friend class NativeStream;
   struct Notice {
     Nanoseconds due;
-    std::shared_ptr<timeline::NotifyList> armed;
-    std::uint64_t progress;
+    std::shared_ptr<timeline::NotifyList> armed;  // null: a host function
+    std::uint64_t progress = 0;
+    void (*function)(void*) = nullptr;
+    void* argument = nullptr;
+    NativeStream* stream = nullptr;
   };
   static void deliver(void* self);
-  void post(std::shared_ptr<timeline::NotifyList> armed, std::uint64_t progress);
+  // False: it is lost.
+  bool post(Notice notice);
 
   const std::string name_;
   const NativeOptions options_;
@@ -130,6 +144,8 @@ class NativeDevice {
   std::string_view fails_next_;
   std::vector<NativeStream*> streams_;
   std::vector<Notice> notices_;
+  const NativeStream* runs_host_function_of_ = nullptr;
+  std::uint64_t delivers_ = 0;  // the thread that does
   Scheduler::Thread* interrupts_ = nullptr;
   bool closed_ = false;
   const std::shared_ptr<std::uint64_t> memory_used_ = std::make_shared<std::uint64_t>(0);

@@ -11,8 +11,7 @@ namespace halyard::inline v0::sim {
 
 Lane::Lane(NativeDevice& device, const SimDriverOptions& options)
     : options_(options),
-      capabilities_{.marks_every_submission = options.marks_every_submission,
-                    .max_in_flight = options.max_in_flight},
+      capabilities_{.marks_every_submission = true, .max_in_flight = options.max_in_flight},
       device_(device),
       stream_(device) {}
 
@@ -35,40 +34,16 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
 // Waits that were pushed before a failure do no harm: what they wait for was issued before.
 Status Lane::push(const timeline::Issue& issue) {
   assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
-  for (const timeline::Edge& edge : issue.waits) HALYARD_RETURN_IF_ERROR(wait(edge));
+  for (const timeline::Edge& edge : issue.waits) {
+    HALYARD_RETURN_IF_ERROR(
+        stream_.wait(static_cast<const Lane*>(edge.queue)->stream_, edge.sequence));
+  }
   const auto run = [](void* operation) { sim::run(*static_cast<hal::Operation*>(operation)); };
   auto* const operation =
       const_cast<hal::Operation*>(static_cast<const hal::Operation*>(issue.operation));
-  HALYARD_RETURN_IF_ERROR(
-      stream_.launch(run, operation, options_.marks_every_submission ? issue.sequence : 0));
+  HALYARD_RETURN_IF_ERROR(stream_.launch(run, operation, issue.sequence));
   ++issued_;
-  // The operation is in the stream: from here on only the loss of the device ends it.
-  if (issue.want_marker && !record(issued_).ok()) device_.fault("marker");
   return {};
-}
-
-Status Lane::wait(const timeline::Edge& edge) {
-  Lane& other = *static_cast<Lane*>(edge.queue);
-  if (other.options_.marks_every_submission) return stream_.wait(other.stream_, edge.sequence);
-  for (const Marker& marker : other.markers_) {
-    if (marker.sequence != edge.sequence) continue;
-    if (marker.event.generation != 0) return stream_.wait(marker.event);
-    return error(StatusCode::kUnavailable, "{}: its marker could not be recorded",
-                 other.device_.name());
-  }
-  Scheduler::current()->fail("sim: an edge to where no marker is");
-}
-
-// The progress is written behind the event: who sees it finds the event passed.
-Status Lane::record(std::uint64_t sequence) {
-  Marker& marker = markers_.emplace_back(sequence);
-  HALYARD_RETURN_IF_ERROR(stream_.record(marker.event));
-  return stream_.launch(nullptr, nullptr, sequence);
-}
-
-Status Lane::mark() noexcept {
-  assert(!options_.marks_every_submission);
-  return record(issued_);
 }
 
 timeline::Progress Lane::poll() noexcept {

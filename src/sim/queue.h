@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lane: a stream of the simulated library for the timeline engine.
+// Lane: a stream of the simulated library for the timeline engine, in which each submission writes
+// the progress that host and peers see. The other sort is in marker_lane.h.
 #pragma once
-
-#include <deque>
 
 #include "sim/driver.h"
 #include "sim/native.h"
@@ -20,7 +19,6 @@ class Lane final : public timeline::NativeQueue {
   }
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell doorbell) noexcept override;
-  Status mark() noexcept override;
   timeline::Progress poll() noexcept override;
   Status probe() noexcept override { return stream_.query(); }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
@@ -29,20 +27,13 @@ class Lane final : public timeline::NativeQueue {
   timeline::Abandoned abandon(const Status&) noexcept override;
 
  private:
-  struct Marker {
-    std::uint64_t sequence;
-    NativeEvent event;
-  };
   Status push(const timeline::Issue& issue);
-  Status wait(const timeline::Edge& edge);
-  Status record(std::uint64_t sequence);
 
   const SimDriverOptions& options_;
   const timeline::QueueCapabilities capabilities_;
   NativeDevice& device_;
   NativeStream stream_;
   std::uint64_t issued_ = 0;
-  std::deque<Marker> markers_;  // ascending; addresses stay
   bool abandoned_ = false;
 };
 

@@ -157,6 +157,11 @@ void Queue::hold(Submission& submission) noexcept {
   if (engine_.held_.fetch_add(1, std::memory_order_acq_rel) == 0) {
     engine_.work_source().wake(base::Shell::kCompletion);
   }
+  // Closed while it was being issued: no thread asks it again, nor fails it.
+  if (refuses_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    (void)submission.end(Submission::State::kParked, Submission::State::kCancelled, closed_);
+    retry();
+  }
 }
 
 // In front of everything that is ready, the oldest first.

@@ -122,26 +122,24 @@ class Lane : public timeline::NativeQueue {
 
  protected:
   std::uint64_t issued() const noexcept { return issued_; }
+  std::uint64_t passed() const noexcept { return markers_.passed(); }
 
  private:
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
 
-  // Waits count as started work. What they wait for was issued before, so they hold up nothing that
-  // is alive; but if that device is lost, the engine has to know that a wait for it stands here.
+  // A native wait is no start: nothing of the submission runs. One that is left behind by a failure
+  // stands in front of what is issued next, and does no harm: what it waits for was issued before.
   Status put(const timeline::Issue& issue, bool& started) noexcept {
-    for (const timeline::Edge& edge : issue.waits) {
-      HALYARD_RETURN_IF_ERROR(wait_for(edge, started));
-    }
+    for (const timeline::Edge& edge : issue.waits) HALYARD_RETURN_IF_ERROR(wait_for(edge));
     return commands_.put(api_, stream_, issue, started);
   }
 
-  Status wait_for(const timeline::Edge& edge, bool& started) noexcept {
+  Status wait_for(const timeline::Edge& edge) noexcept {
     MarkerTable<Api>& producer = static_cast<Lane*>(edge.queue)->markers_;
     auto* const marker = producer.hold(edge.sequence);
     if (marker == nullptr) return {};  // passed
     Status status = api_.wait(stream_, marker->event());
     producer.release(*marker);
-    if (status.ok()) started = true;
     return status;
   }
 

@@ -43,15 +43,17 @@ class Notifier {
   // NativeQueue::arm. If a notification cannot be issued now, `notify` is called at once: early is
   // allowed, late is not.
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept {
-    if (markers_.passed() < sequence) {
-      list_.arm(sequence, notify);
-      raise(sequence);
-      const Status status = follow();
-      // The poller may have passed the marker before follow() looked for it: then no host function
-      // stands behind it.
-      list_.advance(markers_.passed());
-      if (status.ok() || status.code() != StatusCode::kResourceExhausted) return status;
-    }
+    // What the caller has seen pass comes first: if `notify` is armed for that still, it must not
+    // hide this one.
+    list_.advance(markers_.passed());
+    list_.arm(sequence, notify);
+    if (markers_.passed() >= sequence) return {};
+    raise(sequence);
+    const Status status = follow();
+    // The poller may have passed the marker before follow() looked for it: then no host function
+    // stands behind it.
+    list_.advance(markers_.passed());
+    if (status.code() != StatusCode::kResourceExhausted) return status;
     notify.notify();
     return {};
   }
