@@ -63,6 +63,10 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     counters->tracer = object->engine().tracer();
     if (counters->tracer != nullptr) counters->device = counters->tracer->add_name(object->name());
   }
+  const bool needs_host_blocks = object->impl().needs_host_blocks();
+  if (needs_host_blocks) {
+    object->host_blocks_ = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
+  }
   registry.device_opened();
   // From here on the handle's end is the device's end, also half-way.
   Device device(object);
@@ -70,6 +74,10 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     if (Status status = queue.open(domain, {}); !status.ok()) {
       return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
     }
+  }
+  if (needs_host_blocks && !object->host_blocks_) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory for host blocks",
+                 object->name());
   }
   HALYARD_RETURN_IF_ERROR(object->create_default_pools());
   return device;
@@ -109,6 +117,14 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
   Queue queue(HandleRef<RefCounted>(handle_base(lease)), &created->queue);
   lease->release();  // what it starts with: the handles have it now
   return queue;
+}
+
+Result<HostBlock> DeviceObject::allocate_host_block(std::uint64_t size) {
+  if (HostBlock block = host_blocks_->take(size)) return block;
+  HALYARD_ASSIGN_OR_RETURN(
+      Ref<Memory> chunk,
+      impl_->allocate(HostBlocks::chunk_size(size), HostBlocks::kSmallest, MemoryType::kHostLocal));
+  return host_blocks_->add(std::move(chunk), size);
 }
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
@@ -178,6 +194,7 @@ bool DeviceObject::step_retire() noexcept {
   if (!idle) return false;
   const Status cause = closed(name());
   for_each_queue([&](QueueObject& queue) { queue.release(cause); });
+  host_blocks_ = {};
   registry_.flush_trace(impl_->clock());
   impl_->close();
   impl_.reset();

@@ -67,6 +67,8 @@ struct Control {
   std::string built = "built for";  // what its images begin with
   Status fail_build;
   std::atomic<int> builds{0};
+  bool needs_host_blocks = false;
+  std::atomic<int> updates_from_driver_memory{0};
 };
 
 class FakeMemory final : public Memory {
@@ -282,7 +284,12 @@ class FakeLane final : public timeline::NativeQueue {
       }
       case CommandKind::kUpdate: {
         const BoundRange target = bind(command.update.target, table);
-        std::memcpy(bytes(target), command.update.source, target.length);
+        const std::byte* source = command.update.source;
+        if (control_.needs_host_blocks && target.length != 0) {
+          ++control_.updates_from_driver_memory;
+          source = bytes(at_root({command.update.source_memory, command.update.source_offset, 0}));
+        }
+        std::memcpy(bytes(target), source, target.length);
         break;
       }
       case CommandKind::kCopy: {
@@ -337,6 +344,7 @@ class FakeDevice final : public DeviceImpl {
 
   const DeviceInfo& info() const noexcept override { return info_; }
   const void* domain() const noexcept override { return domain_; }
+  bool needs_host_blocks() const noexcept override { return control_->needs_host_blocks; }
   Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, size, type, domain_)));

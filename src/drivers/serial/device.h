@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "drivers/serial/queue.h"
+#include "drivers/serial/lane.h"
 #include "hal/driver.h"
 
 namespace halyard::inline v0::serial {
@@ -20,6 +20,8 @@ class Device final : public hal::DeviceImpl {
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   const void* domain() const noexcept override;
+  // As devices that copy by themselves do; here every memory would do.
+  bool needs_host_blocks() const noexcept override { return true; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
