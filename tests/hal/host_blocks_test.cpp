@@ -153,21 +153,22 @@ TEST_F(HostBlockUpdates, OfAQueueNameTheMemoryOfTheirBytes) {
 }
 
 TEST_F(HostBlockUpdates, OfARecordingShareBlocksAndKeepTheirBytes) {
-  std::vector<std::byte> bytes(40);
+  constexpr std::size_t kCount = 200, kBytes = 40;
+  std::vector<std::byte> bytes(kBytes);
   Recorder recorder(device);
-  for (int i = 0; i < 300; ++i) {
+  for (std::size_t i = 0; i < kCount; ++i) {
     std::ranges::fill(bytes, static_cast<std::byte>(i));
-    recorder.update(target.subspan(static_cast<std::uint64_t>(i) * 16, 40).value(), bytes);
+    recorder.update(target.subspan(i * kBytes, kBytes).value(), bytes);
   }
   const int before = control->live_memories;
   const CommandBuffer commands = recorder.finish().value();
   EXPECT_EQ(control->live_memories, before);
   for (int round = 0; round < 2; ++round) check(device.queue().execute(commands, ExecuteInfo{}));
   const Mapping mapping = target.map().value();
-  for (int i = 0; i < 300; ++i) {
-    ASSERT_EQ(mapping.bytes()[static_cast<std::size_t>(i) * 16], static_cast<std::byte>(i)) << i;
+  for (std::size_t at = 0; at < kCount * kBytes; ++at) {
+    ASSERT_EQ(mapping.bytes()[at], static_cast<std::byte>(at / kBytes)) << at;
   }
-  EXPECT_EQ(control->updates_from_driver_memory, 600);
+  EXPECT_EQ(control->updates_from_driver_memory, 2 * static_cast<int>(kCount));
 }
 
 TEST_F(HostBlockUpdates, AllocateNothingInTheSteadyState) {
