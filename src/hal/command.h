@@ -70,6 +70,10 @@ struct FillCommand {
 struct UpdateCommand {
   CommandRange target;
   const std::byte* source;  // target.length bytes
+  // Where the device needs host blocks: the same bytes, in a memory that its driver made. Null of
+  // an update of no bytes.
+  Memory* source_memory = nullptr;
+  std::uint64_t source_offset = 0;
 };
 struct CopyCommand {
   CommandRange source;

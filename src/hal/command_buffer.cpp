@@ -2,6 +2,7 @@
 #include "hal/command_buffer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <new>
 
@@ -221,6 +222,34 @@ Status CommandBufferObject::retain_until_end(RefCounted& object) {
 
 Status CommandBufferObject::check_copy_at_bind() {
   return unchecked_copies_.push_back(commands_.size() - 1) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::keep_bytes(Bytes bytes, UpdateCommand& update) {
+  std::byte* data = nullptr;
+  if (device_.needs_host_blocks() && !bytes.empty()) {
+    constexpr std::uint64_t kLeast = 4096;  // several small updates share a block
+    const std::uint64_t size = (bytes.size() + 15) & ~std::uint64_t{15};
+    if (host_room_ < size) {
+      HALYARD_ASSIGN_OR_RETURN(HostBlock block,
+                               device_.allocate_host_block(std::max(size, kLeast)));
+      host_room_ = block.size();
+      if (!host_blocks_.push_back(std::move(block))) return host_room_ = 0, no_memory();
+    }
+    const HostBlock& block = host_blocks_.back();
+    const std::uint64_t offset = block.size() - host_room_;
+    host_room_ -= size;
+    data = block.data() + offset;
+    update.source_memory = &block.memory();
+    update.source_offset = block.offset() + offset;
+  } else {
+    data = arena_.allocate(bytes.size());
+    if (data == nullptr) {
+      return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes.size());
+    }
+  }
+  if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
+  update.source = data;
+  return {};
 }
 
 Result<CommandBuffer> CommandBufferObject::finish() {

@@ -67,6 +67,8 @@ class CommandBufferObject final : public Reclaimed {
   Status need(const CommandRange& range, std::uint32_t alignment, std::uint32_t length_multiple);
   Status retain_until_end(RefCounted& object);
   Status check_copy_at_bind();  // the command added last
+  // Copies `bytes` to where the device copies from.
+  Status keep_bytes(Bytes bytes, UpdateCommand& update);
   Arena& arena() noexcept { return arena_; }
   void set_needs_compute() noexcept { needs_compute_ = true; }
   // Of the commands that follow, in a trace.
@@ -85,7 +87,9 @@ class CommandBufferObject final : public Reclaimed {
 
   DeviceObject& device_;
   HandleRef<DeviceObject> keeps_open_;
-  Arena arena_;  // bindings, constants and update data
+  Arena arena_;                   // bindings, constants and update data
+  Array<HostBlock> host_blocks_;  // or that, where the device needs them
+  std::uint64_t host_room_ = 0;   // bytes left in the last of them
   Array<Command> commands_;
   Array<CommandEdge> edges_;
   std::uint32_t last_work_ = kNoCommand;

@@ -67,6 +67,10 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     if (counters->tracer != nullptr) counters->device = counters->tracer->add_name(object->name());
   }
   registry.device_opened(*object->impl_, domains);
+  const bool needs_host_blocks = object->driver()->needs_host_blocks();
+  if (needs_host_blocks) {
+    object->host_blocks_ = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
+  }
   // From here on the handle's end is the device's end, also half-way.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
@@ -80,6 +84,10 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
     if (Status status = queue.open(domains.wait, {}); !status.ok()) {
       return at(status, "device {}: opening its {} queue", object->name(), to_string(queue.kind()));
     }
+  }
+  if (needs_host_blocks && !object->host_blocks_) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory for host blocks",
+                 object->name());
   }
   HALYARD_RETURN_IF_ERROR(object->create_default_pools());
   return device;
@@ -124,6 +132,15 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
 void DeviceObject::adopt(Memory& memory) noexcept {
   memory.count_in(memory_counters_);
   memory.reclaim_by(reclaimer_);
+}
+
+Result<HostBlock> DeviceObject::allocate_host_block(std::uint64_t size) {
+  if (HostBlock block = host_blocks_->take(size)) return block;
+  HALYARD_ASSIGN_OR_RETURN(Ref<Memory> chunk,
+                           driver()->allocate(HostBlocks::chunk_size(size), HostBlocks::kSmallest,
+                                              MemoryType::kHostLocal));
+  chunk->reclaim_by(reclaimer_);
+  return host_blocks_->add(std::move(chunk), size);
 }
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
@@ -193,6 +210,7 @@ bool DeviceObject::step_retire() noexcept {
   if (!idle) return false;
   const Status cause = closed(name());
   for_each_queue([&](QueueObject& queue) { queue.release(cause); });
+  host_blocks_ = {};
   if (reclaimer_ && !reclaimer_->close()) return false;
   registry_.flush_trace(driver()->clock());
   registry_.device_closing(*impl_);

@@ -21,6 +21,7 @@
 #include "base/mutex.h"
 #include "hal/block_pool.h"
 #include "hal/driver.h"
+#include "hal/host_blocks.h"
 #include "hal/peers.h"
 #include "hal/pool.h"
 #include "hal/queue.h"
@@ -58,6 +59,9 @@ class DeviceObject final : public RefCounted {
   timeline::Device& timeline() noexcept { return timeline_; }
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
+  bool needs_host_blocks() const noexcept { return static_cast<bool>(host_blocks_); }
+  // For bytes that the device copies. Precondition: it needs host blocks.
+  Result<HostBlock> allocate_host_block(std::uint64_t size);
   const DeviceLimits& limits() const noexcept { return limits_; }
   FileTransfers& files() const noexcept;
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
@@ -126,6 +130,7 @@ class DeviceObject final : public RefCounted {
   const DeviceLimits limits_;
   timeline::Device timeline_;
   BlockPool blocks_;
+  Ref<HostBlocks> host_blocks_;  // null: the device needs none
   const Ref<MemoryCounters> memory_counters_;
   base::Mutex event_mutex_;  // guards who has set which event
   QueueObject queues_[std::size(kQueueKinds)];

@@ -94,6 +94,10 @@ class DeviceImpl {
   // native library, so the HAL has the last reference of each dropped on the reclaim thread.
   virtual bool frees_may_block() const noexcept { return false; }
 
+  // True: the device does not copy from memory that the driver has not made. Then the bytes of
+  // updates lie in memory of allocate(), kHostLocal (UpdateCommand::source_memory).
+  virtual bool needs_host_blocks() const noexcept { return false; }
+
   // `size` may be 0; `alignment` is a power of two up to 4096, or 0.
   virtual Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                        MemoryType type) = 0;

@@ -70,7 +70,7 @@ void Memory::place(Memory& root, std::uint64_t offset) noexcept {
   device_address_ = root.device_address_ != 0 ? root.device_address_ + offset : 0;
 }
 
-void Memory::dropped() noexcept {
+void Memory::uncount() noexcept {
   if (counters_ && owner_ != nullptr) {
     counters_->imported_bytes.fetch_sub(size_, std::memory_order_relaxed);
   } else if (counters_) {

@@ -92,7 +92,8 @@ class Memory : public Reclaimed {
   ~Memory() override { tell_owner(); }
 
  private:
-  void dropped() noexcept override;  // it is counted no more
+  void dropped() noexcept override { uncount(); }
+  void uncount() noexcept;
   void tell_owner() noexcept;
 
   std::uint64_t size_;

@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "hal/block_pool.h"
 #include "hal/command.h"
+#include "hal/host_blocks.h"
 #include "halyard/base/ref.h"
 #include "halyard/hal/queue.h"
 #include "timeline/queue.h"
@@ -107,6 +108,7 @@ class QueueObject final : public timeline::LaneSource {
 
   Status check(const CommandBuffer& commands, View<BufferRange> bindings) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
+  Status copy_bytes(Bytes source, UpdateCommand& command, Block& data, HostBlock& host_data);
   Status check_kernels_allowed() const;
 
   // Waits for the last signal of what submit(info, issued) submits.

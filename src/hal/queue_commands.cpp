@@ -28,7 +28,9 @@ struct TransferPayload {
   Operation operation;
   Ref<Memory> source;
   Ref<Memory> target;
-  Block data;  // update
+  // Of an update, one of them.
+  Block data;
+  HostBlock host_data;
 };
 
 struct DispatchPayload {
@@ -158,19 +160,21 @@ Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
 Status QueueObject::update(const BufferRange& target, Bytes source, const SubmitInfo& info) {
   BoundRange range;
   Block data;
+  HostBlock host_data;
   Status status = resolve(device_, target, range);
-  if (status.ok()) status = allocate_block(source.size(), data);
+  UpdateCommand command{as_command_range(range), nullptr};
+  if (status.ok()) status = copy_bytes(source, command, data, host_data);
   if (!status.ok()) [[unlikely]]
     return refused(status, "update");
-  if (!source.empty()) std::memcpy(data.data(), source.data(), source.size());
 
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kUpdate);
   payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command = Command(UpdateCommand{as_command_range(range), data.data()});
+  payload.operation.command = Command(command);
   payload.target = keep_transfer(*submission, range.memory);
   payload.data = std::move(data);
+  payload.host_data = std::move(host_data);
   return send(*submission, info);
 }
 
@@ -330,6 +334,24 @@ Status QueueObject::allocate_block(std::size_t bytes, Block& block) {
   if (block) [[likely]]
     return {};
   return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+}
+
+// Of an update: to where the device copies from.
+Status QueueObject::copy_bytes(Bytes source, UpdateCommand& command, Block& data,
+                               HostBlock& host_data) {
+  std::byte* bytes = nullptr;
+  if (device_.needs_host_blocks() && !source.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(host_data, device_.allocate_host_block(source.size()));
+    bytes = host_data.data();
+    command.source_memory = &host_data.memory();
+    command.source_offset = host_data.offset();
+  } else {
+    HALYARD_RETURN_IF_ERROR(allocate_block(source.size(), data));
+    bytes = data.data();
+  }
+  if (!source.empty()) std::memcpy(bytes, source.data(), source.size());
+  command.source = bytes;
+  return {};
 }
 
 Status QueueObject::check_kernels_allowed() const {

@@ -211,10 +211,9 @@ Status RecorderState::update(const BindingRef& target, Bytes source) {
   CommandRange range;
   HALYARD_RETURN_IF_ERROR(commands_->range_of(exact, range));
   HALYARD_RETURN_IF_ERROR(commands_->need(range, 1, 1));
-  std::byte* const data = commands_->arena().allocate(source.size());
-  if (data == nullptr) return no_memory(source.size());
-  if (!source.empty()) std::memcpy(data, source.data(), source.size());
-  return commands_->add(Command(UpdateCommand{range, data}));
+  UpdateCommand command{range, nullptr};
+  HALYARD_RETURN_IF_ERROR(commands_->keep_bytes(source, command));
+  return commands_->add(Command(command));
 }
 
 Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {

@@ -174,6 +174,23 @@ TEST(CpuLane, ArmNotifiesWhenTheSequenceIsReached) {
   EXPECT_EQ(notify.count, 2);
 }
 
+TEST(CpuLane, NotifiesEachThatIsArmedWhenItsSequenceIsReached) {
+  auto device = stepped_device();
+  auto& lane = lane_of(*device);
+  hal::Operation barrier;
+  CountingNotify notifies[3];
+  for (const std::uint64_t sequence : {2u, 3u, 1u}) {
+    ASSERT_TRUE(lane.arm(sequence, notifies[sequence - 1]).ok());
+  }
+  for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+    ASSERT_EQ(issue(lane, barrier, sequence).count, 1u);
+    help_all(lane);
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      EXPECT_EQ(notifies[i - 1].count, i <= sequence ? 1 : 0) << i << " at " << sequence;
+    }
+  }
+}
+
 // One thread may wait for two values of one lane, in either order.
 TEST(CpuLane, OfTwoArmingsTheLowerIsNotifiedInTime) {
   auto device = stepped_device();

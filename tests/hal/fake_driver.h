@@ -80,6 +80,8 @@ struct Control {
   // How devices of different domains answer; empty: as DeviceImpl does.
   std::function<bool(const DeviceImpl& waiter, const DeviceImpl& producer)> can_wait_on;
   std::function<bool(const DeviceImpl& user, const DeviceImpl& owner)> can_access;
+  bool needs_host_blocks = false;
+  std::atomic<int> updates_from_driver_memory{0};
 };
 
 class FakeMemory final : public Memory {
@@ -313,7 +315,12 @@ class FakeLane final : public timeline::NativeQueue {
       }
       case CommandKind::kUpdate: {
         const BoundRange target = bind(command.update.target, table);
-        std::memcpy(bytes(target), command.update.source, target.length);
+        const std::byte* source = command.update.source;
+        if (control_.needs_host_blocks && target.length != 0) {
+          ++control_.updates_from_driver_memory;
+          source = bytes(at_root({command.update.source_memory, command.update.source_offset, 0}));
+        }
+        std::memcpy(bytes(target), source, target.length);
         break;
       }
       case CommandKind::kCopy: {
@@ -375,6 +382,7 @@ class FakeDevice final : public DeviceImpl {
   const void* memory_domain() const noexcept override { return domain_; }
   timeline::EntryGuard* entry_guard() const noexcept override { return control_->guard.get(); }
   bool frees_may_block() const noexcept override { return control_->frees_may_block; }
+  bool needs_host_blocks() const noexcept override { return control_->needs_host_blocks; }
   bool can_wait_on(const DeviceImpl& producer) const noexcept override {
     return control_->can_wait_on ? control_->can_wait_on(*this, producer)
                                  : DeviceImpl::can_wait_on(producer);

@@ -57,7 +57,10 @@ bool run_command(const hal::Command& command, const hal::BoundRange* table,
     }
     case hal::CommandKind::kUpdate: {
       const hal::BoundRange target = hal::bind(command.update.target, table);
-      copy_bytes(bytes_of(target), command.update.source, target.length);
+      if (target.length == 0) break;
+      copy_bytes(bytes_of(target),
+                 bytes_of({command.update.source_memory, command.update.source_offset}),
+                 target.length);
       break;
     }
     case hal::CommandKind::kCopy: {

@@ -22,6 +22,8 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   const void* wait_domain() const noexcept override { return domain_; }
   const void* memory_domain() const noexcept override { return domain_; }
+  // As devices that copy by themselves do; here every memory would do.
+  bool needs_host_blocks() const noexcept override { return true; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
