@@ -76,7 +76,7 @@ TEST(NativeCall, SitesHaveNamesOfTheirOwnAndAnErrorOrAReason) {
 }
 
 // Even if the kernel never lets a thread sleep, the deadline passes.
-TEST(Futex, WaitsNoLongerThanItsDeadlineWhateverTheKernelAnswers) {
+TEST(Futex, WaitsNoLongerThanItsDeadlineIfTheKernelRefusesToSleep) {
   const FailingCalls failing("futex.wait");
   const Atomic<std::uint32_t> word{0};
   const Nanoseconds soon = Clock::steady().now() + 1'000'000;

@@ -297,7 +297,7 @@ TEST(SerialLane, NotesTheCommandsOfATracedSubmission) {
   EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
 }
 
-TEST(SerialLane, DoesNotCountWhatAThreadsFirstNoteMakes) {
+TEST(SerialLane, DoesNotMeasureTheSetUpOfAThreadsFirstRecord) {
   trace::testing::TickingClock clock;
   trace::Tracer tracer(clock);
   clock.tracer = &tracer;
