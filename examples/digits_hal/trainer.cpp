@@ -92,8 +92,7 @@ hal::CommandBuffer record_backward(const Replica& replica, std::size_t batch) {
   const hal::Tensor d_logits = matrix(of_logits, rows, kClasses);
   const hal::Tensor d_hidden = matrix(of_hidden, rows, kHidden);
   const hal::Tensor d_sums = matrix(of_sums, rows, kHidden);
-  // Each row counts 1 / batch in every replica, so the gradients of all replicas add up to the
-  // mean.
+  // Each row counts 1 / batch in every replica: the replicas' gradients add up to the mean.
   const float scale = 1.0f / static_cast<float>(batch);
 
   hal::Recorder recorder(replica.device);

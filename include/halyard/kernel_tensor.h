@@ -15,7 +15,7 @@
  *                                 launch gives the tile's extents
  *   HY_OUT_TILE2(T, y, t0, t1)    the same, with constant extents, each at least 1
  *   HY_INOUT_TENSOR2(T, y), HY_INOUT_TILE2(T, y, t0, t1)
- *                                 the same two, and what is there before can be read too
+ *                                 the same two; the previous contents can be read too
  *
  * A kernel that indexes one tensor by the sizes of another states which sizes are equal, as further
  * entries of its list, before or after the tensors. These entries are not parameters and do not

@@ -126,7 +126,7 @@ void RingGroup::serve() noexcept {
   int rounds = 0;
   unsigned fruitless = 0;  // consecutive times that spinning found nothing
   while (!stop_.load(std::memory_order_acquire)) {
-    if (turn(worker)) {
+    if (serve_once(worker)) {
       if (rounds != 0) fruitless = 0;
       rounds = 0;
       continue;
@@ -144,26 +144,26 @@ void RingGroup::serve() noexcept {
       continue;
     }
     permit.drop();
-    let_go(worker);
+    release_held(worker);
     ++fruitless;
     rounds = 0;
     sleep();
   }
-  let_go(worker);
+  release_held(worker);
   if (worker.searching) idle_.fetch_sub(kSearching, std::memory_order_relaxed);
 }
 
-bool RingGroup::turn(Worker& worker) noexcept {
+bool RingGroup::serve_once(Worker& worker) noexcept {
   const bool from_below = worker.visits == kVisitsFromAbove;
   for (int i = 0; i < kRingPriorities; ++i) {
-    if (!look(worker, from_below ? i : kRingPriorities - 1 - i)) continue;
+    if (!serve_priority(worker, from_below ? i : kRingPriorities - 1 - i)) continue;
     worker.visits = from_below ? 0 : worker.visits + 1;
     return true;
   }
   return false;
 }
 
-bool RingGroup::look(Worker& worker, int priority) noexcept {
+bool RingGroup::serve_priority(Worker& worker, int priority) noexcept {
   if (worker.held != nullptr && static_cast<int>(worker.held->priority()) == priority &&
       worker.held->pending()) {
     found(worker, *worker.held);
@@ -175,14 +175,14 @@ bool RingGroup::look(Worker& worker, int priority) noexcept {
     std::uint32_t chunk;
     if (ring.acquire()) {
       worker.cursor = index + 1;
-      let_go(worker);
+      release_held(worker);
       found(worker, ring);
       visit(worker, ring);
       return true;
     }
     if (ring.claim_chunk(chunk)) {
       worker.cursor = index;
-      let_go(worker);
+      release_held(worker);
       found(worker, ring);
       if (ring.run_chunk(chunk, /*brief=*/false)) visit(worker, ring);
       return true;
@@ -209,7 +209,7 @@ void RingGroup::visit(Worker& worker, Ring& ring) noexcept {
   }
 }
 
-void RingGroup::let_go(Worker& worker) noexcept {
+void RingGroup::release_held(Worker& worker) noexcept {
   if (Ring* ring = std::exchange(worker.held, nullptr); ring != nullptr && ring->release()) wake(1);
 }
 

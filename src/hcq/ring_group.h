@@ -70,9 +70,9 @@ class RingGroup {
     unsigned visits = 0;         // in descending order since the last ascending one
     bool searching = false;
   };
-  // The parts of serve(), for tests. turn() checks all rings once; true if it found work.
-  bool turn(Worker& worker) noexcept;
-  void let_go(Worker& worker) noexcept;
+  // The parts of serve(), for tests. serve_once() checks all rings once; true if it found work.
+  bool serve_once(Worker& worker) noexcept;
+  void release_held(Worker& worker) noexcept;
 
   // Body of a worker thread; returns after stop().
   void serve() noexcept;
@@ -91,7 +91,7 @@ class RingGroup {
 
   template <class F>
   bool find(int priority, unsigned first, F&& fn) const noexcept;
-  bool look(Worker& worker, int priority) noexcept;
+  bool serve_priority(Worker& worker, int priority) noexcept;
   void found(Worker& worker, const Ring& ring) noexcept;
   void visit(Worker& worker, Ring& ring) noexcept;
   bool any_ready(bool or_chunk) const noexcept;

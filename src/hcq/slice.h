@@ -19,11 +19,11 @@ class Slice {
   bool spent() const noexcept { return spent_; }
 
   // Number of commands that may run before the next spend().
-  std::uint32_t allowance() const noexcept { return spent_ ? 0 : next_look_ - commands_; }
+  std::uint32_t allowance() const noexcept { return spent_ ? 0 : next_reading_ - commands_; }
   // Precondition: count <= allowance().
   void spend(std::uint32_t count) noexcept {
     commands_ += count;
-    if (commands_ >= next_look_) [[unlikely]]
+    if (commands_ >= next_reading_) [[unlikely]]
       look();
   }
 
@@ -41,12 +41,12 @@ class Slice {
   [[gnu::noinline]] void look() noexcept {
     const Nanoseconds now = Clock::steady().now();
     if (start_ == 0) start_ = now;
-    next_look_ = 2 * commands_;
+    next_reading_ = 2 * commands_;
     if (commands_ >= kCommands || now - start_ >= kTime) spent_ = true;
   }
 
   std::uint32_t commands_ = 0;
-  std::uint32_t next_look_ = 2;
+  std::uint32_t next_reading_ = 2;
   std::uint32_t chunks_;
   bool spent_ = false;
   Nanoseconds start_ = 0;

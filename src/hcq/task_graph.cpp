@@ -14,8 +14,8 @@ namespace halyard::inline v0::hcq {
 namespace {
 
 // The clock (30 ns) is read after about this much work.
-constexpr Nanoseconds kLook = 2'000;
-constexpr std::uint32_t kMostBetweenLooks = 64;
+constexpr Nanoseconds kClockInterval = 2'000;
+constexpr std::uint32_t kMaxTasksPerReading = 64;
 
 // A thread with other duties (Exit::kSpent) works this long; as Slice::kTime.
 constexpr Nanoseconds kBrief = 20'000;
@@ -106,11 +106,11 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
   const Nanoseconds entered = Clock::steady().now();
   Nanoseconds since = entered;
   std::uint32_t done = 0;  // tasks since then that remaining_ still counts
-  std::uint32_t look = 1;
-  std::uint32_t between_looks = 1;
+  std::uint32_t next_reading = 1;
+  std::uint32_t per_reading = 1;
   std::uint32_t task = kNone;
   for (;;) {
-    if (task == kNone) task = take(seat, between_looks);
+    if (task == kNone) task = take(seat, per_reading);
     if (task == kNone) task = steal(index);
     if (task == kNone) {
       if (flush(done, Clock::steady().now() - since)) {
@@ -125,19 +125,19 @@ TaskGraph::Exit TaskGraph::work(Ring& ring, bool brief) noexcept {
       }
       since = Clock::steady().now();
       done = 0;
-      look = 1;
+      next_reading = 1;
     }
     Node& node = nodes_[task];
     prefetch_successors(node);
     run(node.task);
     task = follow(node, seat, ring);
-    if (++done < look) continue;
+    if (++done < next_reading) continue;
 
     const Nanoseconds now = Clock::steady().now();
     const Nanoseconds average = std::max<Nanoseconds>((now - since) / done, 1);
-    between_looks =
-        static_cast<std::uint32_t>(std::clamp<Nanoseconds>(kLook / average, 1, kMostBetweenLooks));
-    look = done + between_looks;
+    per_reading = static_cast<std::uint32_t>(
+        std::clamp<Nanoseconds>(kClockInterval / average, 1, kMaxTasksPerReading));
+    next_reading = done + per_reading;
     if (group.may_wake()) {
       // Other threads wake up while this one continues, and then share the remaining tasks.
       const std::uint32_t left = remaining_.load(std::memory_order_relaxed) - done;

@@ -75,7 +75,7 @@ Status FileTrace::start() {
   const int code = thread_.start("hy-trace", body, this);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (code != 0) {
-    return Status(StatusCode::kResourceExhausted, "the system refused a thread to write the trace",
+    return Status(StatusCode::kResourceExhausted, "could not start a thread to write the trace",
                   ::strerrorname_np(code));
   }
   running_ = true;

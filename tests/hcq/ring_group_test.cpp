@@ -85,7 +85,7 @@ TEST(RingGroup, RingsOfAWorkerTakeTurns) {
 class Priorities : public ::testing::Test {
  protected:
   ~Priorities() override {
-    group_.let_go(worker_);
+    group_.release_held(worker_);
     for (auto& ring : rings_) ring->close();
   }
 
@@ -112,7 +112,7 @@ class Priorities : public ::testing::Test {
               word(&self_), std::uint64_t{0}, std::uint64_t{1} << 32 | groups, std::uint64_t{1});
   }
   void run_all() {
-    while (group_.turn(worker_)) {
+    while (group_.serve_once(worker_)) {
     }
   }
 
@@ -156,7 +156,7 @@ TEST_F(Priorities, ALowerRingGetsOneVisitAfterSixteenOfHigherOnes) {
   for (unsigned i = 0; i < 2 * (RingGroup::kVisitsFromAbove + 1); ++i) {
     push(high, 'h');
     push(high, 'h');
-    ASSERT_TRUE(group_.turn(worker_));
+    ASSERT_TRUE(group_.serve_once(worker_));
   }
   const std::string above(RingGroup::kVisitsFromAbove, 'h');
   EXPECT_EQ(log_, above + 'l' + above + 'l');

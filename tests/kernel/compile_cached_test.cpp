@@ -42,7 +42,7 @@ class CompileCached : public ::testing::Test {
   }
 
   std::string path(std::string_view name) const { return directory_.path(name); }
-  // Dated in the past, like a finished file.
+  // Dated in the past, as a file that is no longer written.
   std::string write(const std::string& name, std::string_view text) const {
     fs::create_directories(fs::path(path(name)).parent_path());
     directory_.write(name, text);

@@ -85,20 +85,20 @@ TEST_F(Command, PackRefusesAFileThatNoLoaderAcceptsInOneLine) {
   };
   const std::string good = kernel("");
   EXPECT_THAT(message("{", {image}), HasSubstr("no JSON"));
-  EXPECT_THAT(message("[]", {image}), HasSubstr("no object"));
+  EXPECT_THAT(message("[]", {image}), HasSubstr("not an object"));
   EXPECT_THAT(message(R"({"kernels": 1e999})", {image}), HasSubstr("a number beyond"));
   EXPECT_THAT(message("{}", {image}), HasSubstr("no kernels"));
   EXPECT_THAT(message(R"({"kernels": [{"workgroup_size": [64]}]})", {image}),
-              HasSubstr("no text 'name'"));
+              HasSubstr("no string 'name'"));
   EXPECT_THAT(message(R"({"kernels": [{"name": "k"}]})", {image}),
               HasSubstr("kernel k: workgroup_size has 0 numbers"));
   EXPECT_THAT(message(kernel(R"(, "acces": 1)"), {image}), HasSubstr("unknown field 'acces'"));
   EXPECT_THAT(message(kernel(R"(, "constants_bytes": -1)"), {image}),
-              HasSubstr("'constants_bytes', where a number"));
+              HasSubstr("'constants_bytes' that is not a number"));
   EXPECT_THAT(message(kernel(R"(, "constants": [{"name": "c", "type": "float"}])"), {image}),
               HasSubstr("'float' as its type, which is unknown"));
   EXPECT_THAT(message(kernel(R"(, "bindings": [{"name": "b", "type": "int32"}])"), {image}),
-              HasSubstr("no text 'access'"));
+              HasSubstr("no string 'access'"));
   EXPECT_THAT(message(R"({"kernels": [{"name": "k", "workgroup_size": [2048]}]})", {image}),
               HasSubstr("workgroup_size is 2048"));
   EXPECT_THAT(message(good, {image, image}), HasSubstr("x86-64"));

@@ -15,15 +15,8 @@
 // read it. The recorder compares byte ranges. A kernel reads the buffers in ProgramInfo::reads_only
 // and writes all others.
 //
-// Each device has one command queue for kernels and one for copies, in its own memory
-// (CommandQueue::bind). A replay writes the words that differ from the last replay, and adds one
-// submission to each queue:
-//
-// clang-format off
-//   host      submit ... submit | patch, while all are parked | kick
-//   queue 1   [wait devices' timelines, wait kick | calls ...] signal
-//   queue 2   [wait devices' timelines, wait kick | calls ...] wait all, signal timeline
-// clang-format on
+// A replay writes the words that have changed since the last one, and submits once to each hardware
+// queue that the graph uses.
 //
 // The timelines of all devices order a replay as one submission: it runs after all earlier points,
 // and it is complete as a whole when its point on any of them is reached.

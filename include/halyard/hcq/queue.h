@@ -74,8 +74,8 @@ class HALYARD_EXPORT CommandQueue {
   // kUnimplemented if the device does not support it.
   Status bind(Device& device);
 
-  // Turns profiling of the commands added from here on, on or off: kernels, copies and custom
-  // commands. A profiled command takes three commands of the ring.
+  // Switches profiling on or off for the kernels, copies and custom commands that are added later.
+  // A profiled command takes three commands of the ring.
   void set_profiling(bool on) noexcept;
   // Times of the last execution of each profiled command; complete when the submission is. A later
   // submission overwrites them. Call it on the list's thread, also while a submission runs: for the
