@@ -53,7 +53,16 @@ Status NativeStream::record(NativeEvent& event) {
 }
 
 Status NativeStream::wait(NativeEvent& event) {
+  const std::uint64_t generation = event.generation;
   HALYARD_RETURN_IF_ERROR(device_.call("wait for event"));
+  // A call may take as long as a packet.
+  Random& random = scheduler().random();
+  if (random.one_in(8)) {
+    scheduler().sleep_for(static_cast<Nanoseconds>(
+        random.below(static_cast<std::uint64_t>(device_.options_.longest_packet) + 1)));
+  }
+  require(event.generation == generation,
+          "native: an event is recorded again during a wait for it");
   require(event.generation != 0, "native: a wait for an event that was never recorded");
   push({.wait_event = event.shared_from_this(), .generation = event.generation});
   return {};

@@ -6,8 +6,9 @@
 // fails comes from the seed.
 //
 // It checks its callers: a stream must not wait for what was not issued before (timelines.md, rule
-// 14), no event may be recorded again before it was reached, a host function must not call the
-// library, nothing may be used after its end, and all that was made must be given back.
+// 14), no event may be recorded again before it was reached or while a wait for it is being called,
+// a host function must not call the library, nothing may be used after its end, and all that was
+// made must be given back.
 #pragma once
 
 #include <cstddef>
