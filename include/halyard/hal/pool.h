@@ -11,15 +11,17 @@
 // the same queue, because the queues' waits say so, because it is done, or, where hidden_waits
 // allows it, because the pool makes the device wait.
 //
-// An allocation that finds no block waits in the pool, first come, first served, while a slab is on
-// its way or a deallocation is submitted that is not done and does not itself wait, over any number
-// of submissions, for allocations that wait so. Device::dump_timelines() shows it. When nothing of
-// that kind is left to wait for, it fails with kResourceExhausted and the sizes. Where all that is
-// to come back waits so, that is after a while, 100 ms or more, as the host may be about to submit
-// something; before it fails, those behind it go first that find a block. So
-// allocations that signal one semaphore wait for one another, or the larger value would speak for
-// memory that is not there yet. A dropped handle does not count: only its submissions' ends return
-// the block, and nobody waits for them.
+// An allocation that finds no block waits in the pool, first come, first served:
+//
+//   - while a slab is on its way, or an issued deallocation has not ended;
+//   - where max_size stops it, as long as any block is in use. A deallocation returns that block at
+//     once; a buffer whose last handle was dropped does so 10 ms after its last use at the latest.
+//
+// Else it fails with kResourceExhausted and the sizes: a device that refuses a slab is not waited
+// for. Nothing looks whether a block's holder itself waits for the allocation: the message of a
+// wait's kDeadlineExceeded, and Device::dump_timelines(), say what each one waits for and what the
+// pool holds. Allocations that signal one semaphore wait for one another, or the larger value would
+// speak for memory that is not there yet.
 //
 // A handle that is kept after deallocate() keeps no block, but the slab that it was in: native code
 // that still has its address must not meet foreign memory. A slab that the pool gives up meanwhile
