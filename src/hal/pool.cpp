@@ -72,15 +72,13 @@ void PoolObject::reset_peak() noexcept {
 // Under the lock, as everything up to ask(). What comes back is for the first that waits: whoever
 // took it from under it might never give it back.
 bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
-  return !waiting_.empty() && &waiting_.front() != &request && !first_yields_;
+  return !waiting_.empty() && &waiting_.front() != &request;
 }
 
 bool PoolObject::take(PoolRequest& request, timeline::IssueSite& site) noexcept {
   if (device_ == nullptr || must_wait_behind(request)) return false;
   request.block = space_.take(request.size, info_.hidden_waits, site);
-  if (request.block == nullptr) return false;
-  note_change();
-  return true;
+  return request.block != nullptr;
 }
 
 bool PoolObject::can_grow(std::uint64_t size) noexcept {
@@ -88,28 +86,9 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
   return bound <= info_.max_size && size <= info_.max_size - bound;
 }
 
-Status PoolObject::exhausted(const PoolRequest& request, const char* why) noexcept {
-  const PoolStatistics& now = space_.statistics();
-  return error(StatusCode::kResourceExhausted,
-               "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}{}", name_,
-               request.size, now.used_bytes, now.reserved_bytes, info_.max_size, why,
-               request.growth_failed ? "; " : "",
-               request.growth_failed ? growth_failure_.message() : "");
-}
-
-void PoolObject::stop_waiting(PoolRequest& request) noexcept {
-  waiting_.erase(request);
-  note_change();
-}
-
-// Something has changed for those that wait, and the first is the first again.
-void PoolObject::note_change() noexcept {
-  first_yields_ = false;
-  ++version_;
-}
-
-Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, bool& perhaps_stalled,
-                                Status& cause) noexcept {
+// Rule 30. What the device refuses is not waited for, but for deallocations that are issued, as
+// these end by themselves: whoever holds the rest may be waiting for this very allocation.
+Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& cause) noexcept {
   if (device_ == nullptr) {
     cause = error(StatusCode::kCancelled, "{}: closed", name_);
     return Answer::kFail;
@@ -121,32 +100,18 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, bool& per
     return Answer::kLater;
   }
   if (returns_in_flight() != 0) return Answer::kLater;
-  if (unissued_returns_ == 0) {
-    cause = exhausted(request, "");
-    return Answer::kFail;
-  }
-  perhaps_stalled = waiting_.empty() || &waiting_.front() == &request;
-  return Answer::kLater;
-}
-
-// The first that waits, when all that is to come back waits for who waits here: perhaps for one of
-// those behind it, which find a block if it lets them. If none does, it fails.
-Answer PoolObject::stalled(PoolRequest& request, bool& others_ask, Status& cause) noexcept {
-  if (request.asked != version_) return Answer::kLater;
-  const Nanoseconds now = engine_.clock().now();
-  if (request.stalled != version_) {
-    request.stalled = version_;
-    request.stalled_since = now;
-  }
-  if (now - request.stalled_since < kPatience) return Answer::kLater;
-  others_ask = true;
-  if (!first_yields_) {
-    first_yields_ = true;
-    ++version_;
+  const PoolStatistics& now = space_.statistics();
+  if (!request.growth_failed && now.blocks != 0) {
+    // A dropped buffer returns with its last submission, which nobody else may retire: looked for
+    // at each ask, that is every Engine::kLookInterval at the latest.
+    must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
-  stop_waiting(request);
-  cause = exhausted(request, ", and all that is to come back waits for who waits here");
+  cause = error(StatusCode::kResourceExhausted,
+                "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}", name_,
+                request.size, now.used_bytes, now.reserved_bytes, info_.max_size,
+                request.growth_failed ? "; " : "",
+                request.growth_failed ? growth_failure_.message() : "");
   return Answer::kFail;
 }
 
@@ -178,7 +143,6 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   bool waited = false;
   Answer answer = Answer::kGo;
   bool must_post = false;
-  bool perhaps_stalled = false;
   Frontiers returning = {};
   const auto each_lane = [&](auto&& fn) {
     for (const Frontier& frontier : returning) {
@@ -190,30 +154,24 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     base::LockGuard lock(mutex_);
     waited = request.linked();
     taken = take(request, site);
-    if (taken && waited) stop_waiting(request);
+    if (taken && waited) waiting_.erase(request);
     if (!taken) collect_returns(returning);
   }
   if (!taken) {
     // The device may be further than anybody has looked.
     each_lane([](timeline::Lane& lane, std::uint64_t) { (void)lane.try_retire(); });
     base::LockGuard lock(mutex_);
-    if (!take(request, site)) answer = wait_or_fail(request, must_post, perhaps_stalled, cause);
-    if (answer != Answer::kLater && waited) stop_waiting(request);
+    if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
+    if (answer != Answer::kLater && waited) waiting_.erase(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
-    request.asked = version_;
     collect_returns(returning);  // again: what is issued from here on finds us waiting
   }
   if (must_post) post();
-  bool others_ask = waited && answer != Answer::kLater;
-  if (perhaps_stalled && engine_.has_stalled(this)) {
-    base::LockGuard lock(mutex_);
-    answer = stalled(request, others_ask, cause);
-  }
   if (answer == Answer::kLater) {
     // Nobody else may wait for these deallocations: their end is to be noticed.
     each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
   }
-  if (others_ask) kick();
+  if (waited && answer != Answer::kLater) kick();
   return answer;
 }
 
@@ -223,7 +181,6 @@ void PoolObject::undo(PoolRequest& request) noexcept {
   {
     base::LockGuard lock(mutex_);
     space_.put_back(*block);
-    note_change();
   }
   kick();
 }
@@ -232,30 +189,20 @@ void PoolObject::end(PoolRequest& request) noexcept {
   {
     base::LockGuard lock(mutex_);
     if (!request.linked()) return;
-    stop_waiting(request);
+    waiting_.erase(request);
   }
   kick();
 }
 
-Gate::Claim PoolObject::claim(const PoolRequest& request) noexcept {
+std::string PoolObject::describe(const PoolRequest& request) noexcept {
   base::LockGuard lock(mutex_);
-  // Who has not asked since something came back will find it.
-  if (!request.linked() || request.asked != version_) return {};
-  // Who waits for a slab waits for nobody's deallocation.
-  const bool grows = !request.growth_failed && can_grow(request.size);
-  if (grows && !must_wait_behind(request)) return {};
-  return {.resource = this,
-          .waits = true,
-          .returns = unissued_returns_ + returns_in_flight(),
-          .version = version_};
-}
-
-void PoolObject::describe(const PoolRequest& request, std::string& text) noexcept {
-  base::LockGuard lock(mutex_);
-  if (!request.linked()) return;
+  if (!request.linked()) return {};
   const PoolStatistics& now = space_.statistics();
-  base::append(text, "      waits for {} bytes of {} ({} of {} bytes are used)\n", request.size,
-               name_, now.used_bytes, now.reserved_bytes);
+  std::uint64_t returns = unissued_returns_;
+  returns_.for_each([&](const PoolReturn&) { ++returns; });
+  return base::format(
+      "{} bytes of {} ({} of {} bytes are used, in {} blocks; {} deallocations outstanding)",
+      request.size, name_, now.used_bytes, now.reserved_bytes, now.blocks, returns);
 }
 
 void PoolObject::begin_return() noexcept {
@@ -274,7 +221,6 @@ void PoolObject::end(PoolReturn& deallocation) noexcept {
     } else {
       --unissued_returns_;
     }
-    note_change();
   }
   kick();
 }
@@ -287,7 +233,6 @@ void PoolObject::give(PoolBlock& block, PoolReturn& deallocation,
     --unissued_returns_;
     returns_.push_back(deallocation);
     space_.give(block, frontier);
-    note_change();
   }
   kick();
 }
@@ -296,7 +241,6 @@ void PoolObject::give(PoolBlock& block) noexcept {
   {
     base::LockGuard lock(mutex_);
     space_.give(block, {});
-    note_change();
   }
   kick();
 }
@@ -325,7 +269,7 @@ void PoolObject::run(bool) noexcept {
     delete this;
     return;
   }
-  // Deallocations that nobody has waited for have perhaps passed.
+  // What returns memory has perhaps passed, and nobody has waited for it.
   device_->look_at_queues();
   for (;;) {
     PoolSlabs freed;
@@ -341,7 +285,6 @@ void PoolObject::run(bool) noexcept {
       std::uint64_t keep = std::exchange(trim_to_, std::nullopt).value_or(kWholeSize);
       if (wanted != 0) keep = std::min(keep, info_.max_size - wanted);
       freed = space_.take_free_slabs(keep);
-      if (!freed.empty()) ++version_;
       const std::uint64_t reserved = space_.statistics().reserved_bytes;
       const std::uint64_t room = info_.max_size - std::min(info_.max_size, reserved);
       // No room: blocks were taken since it was asked; who wanted it finds out.
@@ -369,7 +312,6 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   if (status.ok() && !space_.add(std::move(*memory))) {
     status = Status(StatusCode::kResourceExhausted, "no memory for the bookkeeping of a slab");
   }
-  ++version_;
   if (status.ok()) return;
   growth_failure_ = status;
   waiting_.for_each([&](PoolRequest& request) { request.growth_failed |= request.size >= wanted; });

@@ -5,7 +5,8 @@
 // its allocation to that of its deallocation, or to its own end.
 //
 //     allocation:   gate ── block ──> issued: PoolMemory gets its addresses
-//                     └── none: held by its queue, and in `waiting_`, until something comes back
+//                     └── none: held by its queue, and in `waiting_`, until something comes back:
+//                         a slab, a deallocation's block, or that of a buffer that is dropped
 //     deallocation: issued: the block is free, with (lane, sequence) as its frontier
 //
 // Native allocation and freeing run on the reclaim shell: the pool posts itself there. Its device
@@ -41,11 +42,7 @@ struct WaitingTag {};
 struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
   std::uint64_t size = 0;                          // of the block
   PoolBlock* block = nullptr;                      // given, and the submission not yet issued
-  std::uint64_t asked = 0;                         // the pool's version when it found none
-  // First of those that wait, it was found stalled at that version, and then.
-  std::uint64_t stalled = 0;
-  Nanoseconds stalled_since = 0;
-  bool growth_failed = false;
+  bool growth_failed = false;                      // the device refused a slab for it
 };
 
 // A deallocation from its submission to its end; part of its payload.
@@ -59,12 +56,6 @@ class PoolObject final : public RefCounted,
                          public timeline::WorkItem,
                          public base::ListHook<PoolListTag> {
  public:
-  // How long all that is to come back waits for who waits here until somebody gives way or fails. A
-  // thread may have submitted an allocation, perhaps one that went first, and be about to submit
-  // its deallocation: nobody can tell. Long against the time between two submissions, also of a
-  // thread that is not scheduled; short for who waits for a failure.
-  static constexpr Nanoseconds kPatience = 100'000'000;
-
   // Precondition: a handle keeps `device` open, or it is being created.
   static Result<Ref<PoolObject>> create(DeviceObject& device, const PoolInfo& info);
 
@@ -80,8 +71,7 @@ class PoolObject final : public RefCounted,
   timeline::Gate::Answer ask(PoolRequest& request, timeline::IssueSite& site,
                              Status& cause) noexcept;
   void undo(PoolRequest& request) noexcept;
-  void describe(const PoolRequest& request, std::string& text) noexcept;
-  timeline::Gate::Claim claim(const PoolRequest& request) noexcept;
+  std::string describe(const PoolRequest& request) noexcept;
   // Its submission has ended or was never made.
   void end(PoolRequest& request) noexcept;
 
@@ -107,12 +97,8 @@ class PoolObject final : public RefCounted,
   bool must_wait_behind(const PoolRequest& request) noexcept;
   bool take(PoolRequest& request, timeline::IssueSite& site) noexcept;
   bool can_grow(std::uint64_t size) noexcept;
-  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post, bool& perhaps_stalled,
+  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post,
                                       Status& cause) noexcept;
-  timeline::Gate::Answer stalled(PoolRequest& request, bool& others_ask, Status& cause) noexcept;
-  Status exhausted(const PoolRequest& request, const char* why) noexcept;
-  void stop_waiting(PoolRequest& request) noexcept;
-  void note_change() noexcept;
   std::uint64_t returns_in_flight() noexcept;
   std::uint64_t largest_waiting() noexcept;
   void grow(std::uint64_t wanted, std::uint64_t size) noexcept;
@@ -132,8 +118,6 @@ class PoolObject final : public RefCounted,
   base::IntrusiveList<PoolRequest, WaitingTag> waiting_;  // first come, first served
   std::uint64_t unissued_returns_ = 0;
   base::IntrusiveList<PoolReturn, ReturnTag> returns_;  // issued, and not ended
-  bool first_yields_ = false;  // until somebody finds a block, or something comes back
-  std::uint64_t version_ = 1;  // another one each time that somebody could find a block anew
   // For the reclaim shell.
   bool posted_ = false;
   bool dying_ = false;       // nobody refers to it

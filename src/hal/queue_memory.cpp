@@ -41,14 +41,9 @@ constexpr Gate kAllocateGate{
           self.memory->pool().undo(self.request);
         },
     .describe =
-        [](const void* payload, std::string& text) noexcept {
-          const auto& self = *static_cast<const AllocatePayload*>(payload);
-          self.memory->pool().describe(self.request, text);
-        },
-    .claim =
         [](const void* payload) noexcept {
           const auto& self = *static_cast<const AllocatePayload*>(payload);
-          return self.memory->pool().claim(self.request);
+          return self.memory->pool().describe(self.request);
         },
 };
 
@@ -99,9 +94,6 @@ constexpr Gate kDeallocateGate{
           self.memory->pool().give(self.memory->release_block(), self.deallocation,
                                    {&lane, sequence});
         },
-    .claim = [](const void* payload) noexcept -> Gate::Claim {
-      return {.resource = &static_cast<const DeallocatePayload*>(payload)->memory->pool()};
-    },
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/format.h"
+#include "base/number.h"
 #include "hal/device.h"
 #include "hal/object.h"
 #include "hal/uri.h"
@@ -16,6 +17,23 @@ namespace {
 void close(DeviceImpl& impl) {
   const Ref<timeline::EntryGuard> guard(impl.entry_guard());
   timeline::Entered(impl, guard.get())->close();
+}
+
+// The option of every driver, which none of them sees; 0 where it is not given.
+Result<Nanoseconds> take_hang_timeout(Uri& uri) {
+  const auto at = uri.options.find("hang_timeout");
+  if (at == uri.options.end()) return Nanoseconds{0};
+  std::string_view count = at->second;
+  const Nanoseconds unit = count.ends_with("ms") ? 1'000'000 : 1'000'000'000;
+  if (count.ends_with('s')) count.remove_suffix(unit == 1'000'000 ? 2 : 1);
+  const auto number = base::parse_number(count, 1, 1'000'000);
+  if (!number || !at->second.ends_with('s')) {
+    return error(StatusCode::kInvalidArgument,
+                 "hang_timeout={}: expected 1 to 1000000 s or ms, as in hang_timeout=5s",
+                 at->second);
+  }
+  uri.options.erase(at);
+  return *number * unit;
 }
 
 }  // namespace
@@ -68,7 +86,8 @@ Result<Device> DriverRegistry::create(std::unique_ptr<DeviceImpl> impl) {
 }
 
 Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
-  HALYARD_ASSIGN_OR_RETURN(const Uri uri, parse_uri(text));
+  HALYARD_ASSIGN_OR_RETURN(Uri uri, parse_uri(text));
+  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds hang_timeout, take_hang_timeout(uri));
   HALYARD_ASSIGN_OR_RETURN(Driver* const driver, find(uri.driver));
   // What waits, queries and dropped handles leave to these two, they cannot refuse.
   for (const base::Shell shell : {base::Shell::kReclaim, base::Shell::kCompletion}) {
@@ -86,7 +105,9 @@ Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
     }
     Result<Device> device = create(std::move(impl));
     status = device.status();
-    if (device.ok()) devices.push_back(std::move(*device));
+    if (!device.ok()) continue;
+    device->object()->timeline().set_hang_timeout(hang_timeout);
+    devices.push_back(std::move(*device));
   }
   if (!status.ok()) return status;
   if (devices.empty()) return error(StatusCode::kNotFound, "{}: no device", text);

@@ -132,12 +132,12 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     nodes.push_back(std::move(node));
   }
   if (!faulty) {
-    // Without faults nobody needs a handle of what he has submitted, and pools may be small where
-    // everything can be given back.
+    // Without faults nobody needs a handle of what he has submitted, and pools may be small.
     Random more(Random::mix(seed ^ 0x6d6f7265));
     tight_pools = !small_backlog() && more.one_in(2);
     pool_size = 4096 * more.between(1, 2);
     for (Node& node : nodes) {
+      // A dropped buffer is looked for every 10 ms only, which here would count as a lost wake-up.
       if (tight_pools && node.kind == NodeKind::kPool) node.chained = false;
       if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
     }

@@ -119,7 +119,7 @@ struct Plan {
   std::uint32_t semaphores = 1;
   std::uint32_t threads = 1;
   std::uint64_t pool_size = 0;
-  // No faults: pools have room for a few blocks only. All are given back.
+  // No faults: pools have room for a few blocks only.
   bool tight_pools = false;
   bool tight = false;     // async: there may be too little memory
   bool spurious = false;  // waits on futexes end early, weak exchanges fail

@@ -144,11 +144,6 @@ bool World::open() {
         devices_[s % devices_.size()].create_semaphore(0, fmt::format("s{}", s)).value());
   }
   if (plan_.forgets) never_ = devices_[0].create_semaphore(0, "never").value();
-  pool_nodes_ = static_cast<std::uint32_t>(std::ranges::count_if(
-      plan_.nodes, [](const Node& node) { return node.kind == NodeKind::kPool; }));
-  if (plan_.tight_pools && pool_nodes_ != 0) {
-    pools_planned_ = devices_[0].create_semaphore(0, "all pool nodes").value();
-  }
   return true;
 }
 
@@ -203,7 +198,6 @@ void World::perform(std::uint32_t k) {
       break;
     case NodeKind::kPool:
       use_pool(k);
-      if (--pool_nodes_ == 0 && pools_planned_) (void)pools_planned_.signal(1);
       break;
     case NodeKind::kSignal:
       signal(k);

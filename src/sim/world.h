@@ -203,9 +203,7 @@ class World {
   std::vector<hal::Device> devices_;
   std::vector<hal::Queue> queues_;
   std::vector<hal::Semaphore> semaphores_;
-  hal::Semaphore never_;          // Plan::forgets
-  hal::Semaphore pools_planned_;  // Plan::tight_pools: all that is to be given back was submitted
-  std::uint32_t pool_nodes_ = 0;  // that have not been
+  hal::Semaphore never_;  // Plan::forgets
   std::vector<bool> dropped_;
   struct Word {
     std::uint64_t value = 0;

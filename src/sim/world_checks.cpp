@@ -94,7 +94,6 @@ bool World::exact(const PlannedPoint& point) {
 // Unless this is a world where handles go while work is in flight, everything ends first. Where
 // something was planted, work may wait for what will never come, until its device closes.
 void World::end_all() {
-  pools_planned_ = {};
   if (!abrupt_ && plan_.faulty) {
     check_left_behind();
   } else if (!abrupt_) {
@@ -428,8 +427,6 @@ bool World::explained(const Record& record, const Status& cause) {
       if (std::ranges::find(lossy_queues_, record.queue) != lossy_queues_.end()) return true;
       break;
     case StatusCode::kResourceExhausted:
-      // The pool is too small.
-      if (node.kind == NodeKind::kPool && !record.after_node && plan_.faulty) return true;
       if (has_failing_call(record)) return true;
       break;
     case StatusCode::kCancelled:

@@ -273,23 +273,17 @@ void World::use_pool(std::uint32_t k) {
   const hal::Queue& queue = handles.queue;
   const Deadline room = node.waits_for_room ? kForever : kNow;
   const hal::Semaphore own = handles.device.create_semaphore(0, "pool").value();
-  // Who asks before what frees the memory was submitted is told that there is none.
-  const hal::Semaphore all_planned = pools_planned_;
   hal::Buffer buffer;
-  const bool allocated = send(
-      k, queue, false, node.waits, {}, {}, {own, 1},
-      [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
-        std::vector<hal::Point> all(waits.begin(), waits.end());
-        if (all_planned) all.emplace_back(all_planned, 1);
-        Result<hal::Buffer> result = queue.allocate(handles.pool, {.size = 64 + 1024 * (k % 4)},
-                                                    {.wait = hal::Points(all.data(), all.size()),
-                                                     .signal = signals,
-                                                     .submission = handle,
-                                                     .room = room});
-        if (!result.ok()) return result.status();
-        buffer = std::move(*result);
-        return {};
-      });
+  const bool allocated =
+      send(k, queue, false, node.waits, {}, {}, {own, 1},
+           [&](hal::Points waits, hal::Points signals, hal::Submission* handle) -> Status {
+             Result<hal::Buffer> result = queue.allocate(
+                 handles.pool, {.size = 64 + 1024 * (k % 4)},
+                 {.wait = waits, .signal = signals, .submission = handle, .room = room});
+             if (!result.ok()) return result.status();
+             buffer = std::move(*result);
+             return {};
+           });
   if (!allocated) return;
   handles.pool = {};
   if (node.any) scheduler().sleep_for(1'000);

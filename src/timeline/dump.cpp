@@ -82,8 +82,8 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
                                                                    : "being issued";
       base::append(text, "    {}\n", state);
       describe(submission);
-      if (submission.gate_ != nullptr && submission.gate_->describe != nullptr) {
-        submission.gate_->describe(submission.payload_, text);
+      if (const std::string held_for = submission.describe_gate(); !held_for.empty()) {
+        base::append(text, "      waits for {}\n", held_for);
       }
     });
   }
@@ -132,6 +132,9 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
         if (wait.semaphore->look(wait.key) == Semaphore::Look::kReached) continue;
         base::append(text, ", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
                      wait.semaphore->value());
+      }
+      if (const std::string held_for = submission.describe_gate(); !held_for.empty()) {
+        base::append(text, ", waits for {}", held_for);
       }
     });
   }

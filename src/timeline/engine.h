@@ -80,10 +80,6 @@ class Engine {
   // itself; or nothing.
   std::string describe_unissued(const Point& point) noexcept;
 
-  // Whether all that would give some of `resource` back waits for who waits for it (stall.h). By
-  // the issuer of a submission that is held back for want of it; under no lock.
-  bool has_stalled(const void* resource) noexcept;
-
   // What every unissued or in-flight submission waits for, and who was to signal it; those of
   // `first` before the others, as messages have room for some lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;

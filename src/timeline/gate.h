@@ -8,8 +8,8 @@
 //                     │ └── kLater ── held by the queue until Queue::retry(); cancelled like a
 //                     └──── kFail     parked one, and not covering
 //
-// What is held is asked again every Engine::kLookInterval too, as nobody tells of a stall (stall.h)
-// that a later submission brings about.
+// What is held is asked again every Engine::kLookInterval too: what it waits for may stand in a
+// lane that has been quarantined since, of which a gate is not notified.
 //
 // A gate belongs to a type of payload and is constant.
 #pragma once
@@ -67,17 +67,9 @@ struct Gate {
   void (*issued)(void* payload, Lane& lane, std::uint64_t sequence) noexcept = nullptr;
   // Also if ask() has not been called: takes back what it gave, if anything.
   void (*undo)(void* payload) noexcept = nullptr;
-  // Appends a line for the dump; nothing when it waits for nothing. Under the queue's lock.
-  void (*describe)(const void* payload, std::string& text) noexcept = nullptr;
-  // What the submission has to do with something that submissions take and give back, as memory of
-  // a pool. Under the queue's lock.
-  struct Claim {
-    const void* resource = nullptr;  // null: nothing
-    bool waits = false;              // it is held back until some comes back; else it gives some
-    std::uint64_t returns = 0;       // how many submissions that give some have not ended
-    std::uint64_t version = 0;       // another one each time that somebody may stop waiting
-  };
-  Claim (*claim)(const void* payload) noexcept = nullptr;
+  // What it waits for, for dumps and errors: "4096 bytes of ..."; empty when for nothing. Under the
+  // queue's lock.
+  std::string (*describe)(const void* payload) noexcept = nullptr;
 };
 
 }  // namespace halyard::inline v0::timeline

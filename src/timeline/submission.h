@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "base/atomic.h"
@@ -111,7 +112,6 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   friend class Semaphore;
   friend class Engine;
   friend class IssueSite;
-  friend class Stall;
 
   static constexpr std::uintptr_t kStateMask = 7;  // records are aligned to 8
 
@@ -124,6 +124,11 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   void complete() noexcept;  // issued or issuing -> complete: signals
   void pass_on_failure() noexcept;
   void finish() noexcept;
+  // What its gate holds it back for; empty: nothing.
+  std::string describe_gate() const noexcept {
+    const bool described = gate_ != nullptr && gate_->describe != nullptr;
+    return described ? gate_->describe(payload_) : std::string();
+  }
   void let_go() noexcept;  // of the payload, and of the lanes it waits on
   void unbind() noexcept;  // from the lanes it waits on
   // While tracing (trace.cpp).

@@ -48,13 +48,6 @@ class PoolTest : public ::testing::Test {
     }
     step();
   }
-  // Advances the clock until a stalled allocation has let others pass, and has failed.
-  void run_until_patience_ends() {
-    for (int i = 0; i < 5; ++i) {
-      source.clock().ahead += PoolObject::kPatience;
-      run_all();
-    }
-  }
   Pool make_pool(PoolInfo info = {}) {
     info.memory = MemoryType::kHostVisible;
     if (info.slab_size == PoolInfo().slab_size) info.slab_size = kSlab;

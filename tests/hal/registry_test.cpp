@@ -232,5 +232,44 @@ TEST(SteppedRegistry, RunsNoThreadOfItsOwn) {
   EXPECT_EQ(registry.next_step(base::Shell::kReclaim), Deadline::kForeverTime);
 }
 
+TEST(SteppedRegistry, ADeviceWithAHangTimeoutIsLostWhenItsLaneMakesNoProgress) {
+  for (const bool given : {true, false}) {
+    auto control = std::make_shared<testing::Control>();
+    control->automatic = false;
+    testing::StepSource source;
+    DriverRegistry registry(source);
+    ASSERT_TRUE(registry.add(std::make_unique<testing::FakeDriver>(control)).ok());
+    Device device = registry.open(given ? "fake://?hang_timeout=3s" : "fake://").value();
+    ASSERT_TRUE(device.queue().barrier({}).ok());
+    const auto look_after = [&](Nanoseconds time) {
+      source.clock().ahead += time;
+      while (registry.step(base::Shell::kCompletion)) {
+      }
+      return device.status().code();
+    };
+    EXPECT_EQ(look_after(0), StatusCode::kOk);
+    EXPECT_EQ(look_after(2'000'000'000), StatusCode::kOk);
+    EXPECT_EQ(look_after(1'000'000'000), given ? StatusCode::kDeviceLost : StatusCode::kOk);
+    for (testing::FakeLane* lane : control->lanes) {
+      if (lane != nullptr) lane->run();
+    }
+    device = {};
+    while (control->open_devices != 0) {
+      (void)registry.step(base::Shell::kCompletion);
+      (void)registry.step(base::Shell::kReclaim);
+    }
+  }
+}
+
+TEST_F(Registry, AHangTimeoutIsANumberOfSecondsOrMilliseconds) {
+  for (const char* good : {"1s", "1000000ms"}) {
+    EXPECT_TRUE(registry.open(std::string("fake://?hang_timeout=") + good).ok()) << good;
+  }
+  for (const char* bad : {"5", "s", "ms", "0s", "1000001ms", "5us", "-1s", "5sms"}) {
+    EXPECT_ERROR(registry.open(std::string("fake://?hang_timeout=") + bad).status(),
+                 StatusCode::kInvalidArgument, "expected 1 to 1000000 s or ms");
+  }
+}
+
 }  // namespace
 }  // namespace halyard::hal

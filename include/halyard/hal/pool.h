@@ -13,12 +13,17 @@
 //   - because the deallocation is done
 //   - by a wait on the device that the pool adds, if hidden_waits allows it
 //
-// An allocation that finds no block waits in the pool, first come, first served. It waits while a
-// slab is being allocated, while any block of the pool is in use, and while a deallocation is
-// outstanding. It fails with kResourceExhausted, and the sizes, only when no memory can come back.
-// The pool does not detect allocations whose memory depends on one another: such a wait lasts until
-// its deadline. Then its message, like Device::dump_timelines(), explains which submissions hold
-// which memory.
+// An allocation that finds no block waits in the pool, first come, first served:
+//
+//   - while a slab is being allocated, or an issued deallocation has not ended
+//   - if max_size stops it, while any block is in use. A deallocation returns its block at once; a
+//     buffer whose last handle was dropped returns it at most 10 ms after its last use
+//
+// Otherwise it fails with kResourceExhausted and the sizes; a device that refuses a slab is not
+// waited for. The pool does not detect that a block's holder waits for the allocation. The message
+// of kDeadlineExceeded, and Device::dump_timelines(), say what each submission waits for and what
+// the pool holds. Allocations that signal one semaphore wait for one another: otherwise the larger
+// value would announce memory that does not exist yet.
 //
 // Allocations that signal one semaphore should wait for one another, in the order of their values:
 // otherwise the larger value may be reached before the smaller allocation has memory. The block of
