@@ -3,7 +3,7 @@
 // base::Atomic of a build for Relacy (D. Vyukov, 2008), a checker that runs threads as fibers in
 // its own order and gives each load any value that the C++11 memory model allows. Every access is
 // passed on with its memory order and its place in the source. The functions are in
-// src/sim/weak_memory.cpp, since Relacy's headers conflict with others.
+// src/sim/weak/weak_memory.cpp, since Relacy's headers conflict with others.
 #pragma once
 
 #include <atomic>

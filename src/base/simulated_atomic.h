@@ -4,8 +4,9 @@
 // the simulation may switch to another thread. Every access is sequentially consistent, whatever
 // order it names: weak memory is not simulated.
 //
-// src/sim/scheduler.h decides at some of the points and ignores the accesses. src/sim/explorer.h
-// decides at every point, by the accesses that the threads are about to make.
+// src/sim/scheduler.h decides at some of the points and ignores the accesses.
+// src/sim/explore/explorer.h decides at every point, by the accesses that the threads are about to
+// make.
 #pragma once
 
 #include <atomic>

@@ -3,10 +3,10 @@
 
 #include <new>
 
-#include "hal/buffer.h"
-#include "hal/event.h"
 #include "hal/executable.h"
+#include "hal/memory/buffer.h"
 #include "hal/object.h"
+#include "hal/recording/event.h"
 #include "hal/registry.h"
 #include "hal/validate.h"
 #include "timeline/semaphore.h"

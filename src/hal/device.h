@@ -19,13 +19,13 @@
 #include <string_view>
 
 #include "base/mutex.h"
-#include "hal/block_pool.h"
 #include "hal/driver.h"
-#include "hal/host_blocks.h"
+#include "hal/memory/block_pool.h"
+#include "hal/memory/host_blocks.h"
+#include "hal/memory/pool.h"
+#include "hal/memory/reclaim.h"
 #include "hal/peers.h"
-#include "hal/pool.h"
-#include "hal/queue.h"
-#include "hal/reclaim.h"
+#include "hal/queue/queue.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"

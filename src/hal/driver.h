@@ -17,7 +17,7 @@
 #include "base/work_source.h"
 #include "hal/command.h"
 #include "hal/memory.h"
-#include "hal/reclaim.h"
+#include "hal/memory/reclaim.h"
 #include "hal/uri.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "hal/buffer.h"
 #include "hal/executable.h"
+#include "hal/memory/buffer.h"
 #include "hal/object.h"
 #include "hal/validate.h"
 #include "kernel/hyx.h"

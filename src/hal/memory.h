@@ -4,7 +4,7 @@
 // recordings retain it, so it may outlive its device: a driver's Memory must not need the device to
 // be freed.
 //
-// Memory of a pool (hal/pool.h) is a range of another one, its root, and has none before its
+// Memory of a pool (hal/memory/pool.h) is a range of another one, its root, and has none before its
 // allocation is issued. So drivers ask for root and addresses when they issue or run a command, and
 // cast roots only: a root was made by a driver of its domain().
 //
@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "base/atomic.h"
-#include "hal/reclaim.h"
+#include "hal/memory/reclaim.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"

@@ -17,7 +17,7 @@
 #include "base/mutex.h"
 #include "base/work_source.h"
 #include "hal/driver.h"
-#include "hal/file_transfers.h"
+#include "hal/files/file_transfers.h"
 #include "hal/peers.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <string>
 
-#include "hal/buffer.h"
 #include "hal/device.h"
 #include "hal/executable.h"
+#include "hal/memory/buffer.h"
+#include "hal/memory/pool.h"
 #include "hal/object.h"
-#include "hal/pool.h"
 
 namespace halyard::inline v0::hal {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/futex.h"
 #include "base/thread.h"
 #include "halyard/base/clock.h"
-#include "sim/explorer.h"
+#include "sim/explore/explorer.h"
 #include "sim/scheduler.h"
 
 namespace halyard::inline v0 {

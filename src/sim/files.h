@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/parker.h"
-#include "hal/file_backend.h"
+#include "hal/files/file_backend.h"
 #include "halyard/hal/file.h"
 #include "sim/random.h"
 

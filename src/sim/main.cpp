@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/exhaustive.h"
-#include "sim/explorer.h"
+#include "sim/explore/exhaustive.h"
+#include "sim/explore/explorer.h"
 #include "sim/poison.h"
 #include "sim/simulate.h"
 

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/async_program.h"
-#include "sim/plan.h"
+#include "sim/async/async_program.h"
 #include "sim/scheduler.h"
-#include "sim/world.h"
+#include "sim/world/plan.h"
+#include "sim/world/world.h"
 
 namespace halyard::inline v0::sim {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "sim/plan.h"
 #include "sim/scheduler.h"
+#include "sim/world/plan.h"
 
 namespace halyard::inline v0::sim {
 

@@ -23,7 +23,7 @@
 #include "base/sanitizers.h"
 #include "call_sites/faults.h"
 #include "call_sites/workload.h"
-#include "hal/file_backend.h"
+#include "hal/files/file_backend.h"
 #include "hal/registry.h"
 #include "halyard/halyard.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/block_pool.h"
+#include "hal/memory/block_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "hal/arena.h"
+#include "hal/memory/arena.h"
 
 namespace halyard::hal {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "hal/event.h"
+#include "hal/recording/event.h"
 
 #include <algorithm>
 
 #include "hal/fake_driver.h"
-#include "hal/queue.h"
+#include "hal/queue/queue.h"
 
 namespace halyard::hal {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "hal/file_backend.h"
+#include "hal/files/file_backend.h"
 
 namespace halyard::hal::testing {
 

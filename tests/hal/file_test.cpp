@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files in queues: the system's files over both backends, and stepped over a faulty backend.
-#include "hal/file.h"
+#include "hal/files/file.h"
 
 #include <fcntl.h>
 #include <signal.h>

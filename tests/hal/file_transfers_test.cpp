@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // FileTransfers: how a transfer becomes requests, and what the results of these mean for it.
-#include "hal/file_transfers.h"
+#include "hal/files/file_transfers.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bytes that a device copies only from memory of its driver: the blocks, and updates that use them.
-#include "hal/host_blocks.h"
+#include "hal/memory/host_blocks.h"
 
 #include <gtest/gtest.h>
 

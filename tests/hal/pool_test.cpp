@@ -3,8 +3,8 @@
 // Pools: which allocation gets which memory, when, and what it waits for.
 #include "halyard/hal/pool.h"
 
-#include "hal/buffer.h"
 #include "hal/command.h"
+#include "hal/memory/buffer.h"
 #include "hal/pool_world.h"
 
 namespace halyard::hal {

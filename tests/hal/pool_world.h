@@ -8,7 +8,7 @@
 
 #include "hal/device.h"
 #include "hal/fake_driver.h"
-#include "hal/pool.h"
+#include "hal/memory/pool.h"
 
 namespace halyard::hal::testing {
 

@@ -15,7 +15,7 @@
 
 #include "hal/registry.h"
 #include "halyard/halyard.h"
-#include "sim/driver.h"
+#include "sim/driver/driver.h"
 #include "sim/scheduler.h"
 
 namespace halyard::sim {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/plan.h"
-#include "sim/world.h"
+#include "sim/world/plan.h"
+#include "sim/world/world.h"
 
 namespace halyard::sim {
 namespace {

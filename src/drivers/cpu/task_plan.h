@@ -12,8 +12,8 @@
 
 #include <cstdint>
 
-#include "hal/arena.h"
 #include "hal/command.h"
+#include "hal/memory/arena.h"
 #include "halyard/base/result.h"
 #include "hcq/task_graph.h"
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FileTransfers: the transfers between files and memory of one runtime, as requests of a
+// FileBackend. A state machine: start() from any thread, step() by the file shell.
+//
+//     start ── inbox ──> pending ── a chunk each, in turn ──> requests ──> ended
+//                           └─ large ones come back ─┘          └─ short, interrupted: again
+//
+// A transfer ends when none of its requests is left; after an error no more of them are made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/intrusive_list.h"
+#include "base/mutex.h"
+#include "base/work_source.h"
+#include "hal/files/file_backend.h"
+
+namespace halyard::inline v0::hal {
+
+struct FileTransferTag {};
+struct FileTransfer : base::ListHook<FileTransferTag> {
+  static constexpr int kEndOfFile = -1;
+
+  int descriptor = -1;
+  bool write = false;
+  std::byte* data = nullptr;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  // Called by the file shell at the end, the last touch: 0, an errno, or kEndOfFile.
+  void (*ended)(FileTransfer& transfer, int error) noexcept = nullptr;
+
+  // The file shell's.
+  std::uint64_t requested = 0;  // bytes from the start on that requests were made for
+  std::uint32_t requests = 0;   // that have not ended
+  int error = 0;
+};
+
+class FileTransfers {
+ public:
+  // A request is that long at most, so that others get their turn.
+  static constexpr std::uint32_t kChunk = 2u << 20;
+  // That often in a row a request may move nothing without an error.
+  static constexpr unsigned kMaxAttempts = 64;
+
+  explicit FileTransfers(base::WorkSource& work_source) noexcept;
+
+  // Instead of what the kernel offers. Before the first transfer.
+  void set_backend(std::unique_ptr<FileBackend> backend) noexcept;
+
+  // Never blocks. Any thread.
+  void start(FileTransfer& transfer) noexcept;
+
+  // True if it did something. Waits in the backend while requests are there and nothing else is to
+  // do; whether they are tells in_flight(). Both by one thread at a time.
+  bool step() noexcept;
+  bool in_flight() const noexcept { return slots_used_ != 0; }
+
+ private:
+  struct Slot : FileRequest {
+    FileTransfer* transfer = nullptr;
+    Slot* next_free = nullptr;
+    unsigned attempts = 0;
+  };
+  bool take_inbox() noexcept;
+  bool fill() noexcept;
+  void end_request(Slot& slot) noexcept;
+  bool set_waiting(bool waiting) noexcept;
+
+  base::WorkSource& work_source_;
+  BlockingBackend blocking_;
+  std::unique_ptr<FileBackend> made_;
+  FileBackend* backend_ = nullptr;  // null until the first transfer
+
+  base::IntrusiveList<FileTransfer, FileTransferTag> pending_;
+  Slot slots_[FileBackend::kMaxRequests];
+  Slot* free_ = nullptr;
+  std::size_t slots_used_ = 0;
+
+  base::Mutex mutex_;  // guards the rest
+  base::IntrusiveList<FileTransfer, FileTransferTag> inbox_;
+  bool waiting_ = false;  // the file shell is in the backend, or about to be
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "halyard/hal/buffer_view.h"
+
+#include <algorithm>
+
+#include "hal/memory/buffer.h"
+#include "hal/object.h"
+
+namespace halyard::inline v0::hal {
+
+Result<BufferView> BufferView::create(const Buffer& buffer, ElementType element,
+                                      View<std::uint64_t> shape, std::uint64_t offset) {
+  if (!buffer) return empty_handle("buffer view", "create");
+  const std::uint64_t element_size = size_of(element);
+  if (element_size == 0) {
+    return error(StatusCode::kInvalidArgument, "buffer view: element type {}",
+                 static_cast<int>(element));
+  }
+  if (shape.size() > kMaxRank) {
+    return error(StatusCode::kInvalidArgument, "buffer view: {} dimensions, at most {}",
+                 shape.size(), kMaxRank);
+  }
+  if (offset % element_size != 0) {
+    return error(StatusCode::kInvalidArgument, "buffer view: offset {} is no multiple of {} ({})",
+                 offset, element_size, to_string(element));
+  }
+  std::uint64_t bytes = element_size;
+  // A dimension of zero first: then the others may be anything.
+  if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) bytes = 0;
+  for (const std::uint64_t extent : shape) {
+    if (bytes != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {
+      return error(StatusCode::kOutOfRange, "buffer view: more than 2^64 bytes");
+    }
+  }
+  if (Status status = resolve_length(offset, bytes, buffer.size()); !status.ok()) {
+    return at(status, "buffer view");
+  }
+  BufferView view;
+  view.buffer_ = buffer;
+  view.offset_ = offset;
+  view.element_ = element;
+  view.rank_ = shape.size();
+  std::copy(shape.begin(), shape.end(), view.shape_.begin());
+  return view;
+}
+
+std::uint64_t BufferView::element_count() const noexcept {
+  if (!buffer_) return 0;
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape()) count *= extent;
+  return count;
+}
+
+Result<BufferView> BufferView::reshape(View<std::uint64_t> shape) const {
+  HALYARD_ASSIGN_OR_RETURN(BufferView view, create(buffer_, element_, shape, offset_));
+  if (view.element_count() != element_count()) {
+    return error(StatusCode::kInvalidArgument, "buffer view: reshape of {} elements to {}",
+                 element_count(), view.element_count());
+  }
+  return view;
+}
+
+Result<BufferView> BufferView::rows(std::uint64_t first, std::uint64_t count) const {
+  if (!buffer_) return empty_handle("buffer view", "rows");
+  if (rank_ == 0) {
+    return Status(StatusCode::kInvalidArgument, "buffer view: rows of a view without dimensions");
+  }
+  if (first > shape_[0] || count > shape_[0] - first) {
+    return error(StatusCode::kOutOfRange, "buffer view: {} rows from {} on, there are {}", count,
+                 first, shape_[0]);
+  }
+  BufferView view = *this;
+  view.offset_ += shape_[0] == 0 ? 0 : size() / shape_[0] * first;
+  view.shape_[0] = count;
+  return view;
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/memory/pool.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "hal/device.h"
+#include "hal/object.h"
+#include "timeline/engine.h"
+#include "timeline/lane.h"
+
+namespace halyard::inline v0::hal {
+
+using timeline::Gate;
+using Answer = Gate::Answer;
+
+Result<Ref<PoolObject>> PoolObject::create(DeviceObject& device, const PoolInfo& info) {
+  auto* pool = new (std::nothrow) PoolObject(device, info);
+  if (pool == nullptr) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory for a pool", device.name());
+  }
+  device.add_pool(*pool);
+  return Ref<PoolObject>::adopt(pool);
+}
+
+PoolObject::PoolObject(DeviceObject& device, const PoolInfo& info)
+    : engine_(device.engine()),
+      name_(base::format("pool '{}' of {}", info.name, device.name())),
+      info_(info),
+      device_(&device) {
+  info_.name = {};
+}
+
+// Frees slabs, so the reclaim shell does it; once the device is closed, whoever is last.
+void PoolObject::destroy() noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    dying_ = posted_ = device_ != nullptr;
+  }
+  if (dying_) {
+    engine_.post_reclaim(*this);
+  } else {
+    delete this;
+  }
+}
+
+// Precondition: posted_ was set, under the lock, by the caller.
+void PoolObject::post() noexcept {
+  retain();
+  engine_.post_reclaim(*this);
+}
+
+// Whoever waits asks again. Queues are touched under the lock, so that close() ends it.
+void PoolObject::kick() noexcept {
+  timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
+  base::LockGuard lock(mutex_);
+  if (device_ != nullptr && !waiting_.empty()) device_->retry_queues();
+}
+
+PoolStatistics PoolObject::statistics() noexcept {
+  base::LockGuard lock(mutex_);
+  return space_.statistics();
+}
+
+void PoolObject::reset_peak() noexcept {
+  base::LockGuard lock(mutex_);
+  space_.reset_peak();
+}
+
+// Under the lock, as everything up to ask(). What comes back is for the first that waits: whoever
+// took it from under it might never give it back.
+bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
+  return !waiting_.empty() && &waiting_.front() != &request;
+}
+
+bool PoolObject::take(PoolRequest& request, timeline::IssueSite& site) noexcept {
+  if (device_ == nullptr || must_wait_behind(request)) return false;
+  request.block = space_.take(request.size, info_.hidden_waits, site);
+  return request.block != nullptr;
+}
+
+bool PoolObject::can_grow(std::uint64_t size) noexcept {
+  const std::uint64_t bound = space_.bound_bytes();
+  return bound <= info_.max_size && size <= info_.max_size - bound;
+}
+
+// Rule 30. What the device refuses is not waited for, but for deallocations that are issued, as
+// these end by themselves: whoever holds the rest may be waiting for this very allocation.
+Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& cause) noexcept {
+  if (device_ == nullptr) {
+    cause = error(StatusCode::kCancelled, "{}: closed", name_);
+    return Answer::kFail;
+  }
+  if (must_wait_behind(request)) return Answer::kLater;
+  if (!request.growth_failed && can_grow(request.size)) {
+    wants_slab_ = true;
+    must_post = !std::exchange(posted_, true);
+    return Answer::kLater;
+  }
+  if (returns_in_flight() != 0) return Answer::kLater;
+  const PoolStatistics& now = space_.statistics();
+  if (!request.growth_failed && now.blocks != 0) {
+    // A dropped buffer returns with its last submission, which nobody else may retire: looked for
+    // at each ask, that is every Engine::kLookInterval at the latest.
+    must_post = !std::exchange(posted_, true);
+    return Answer::kLater;
+  }
+  cause = error(StatusCode::kResourceExhausted,
+                "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}", name_,
+                request.size, now.used_bytes, now.reserved_bytes, info_.max_size,
+                request.growth_failed ? "; " : "",
+                request.growth_failed ? growth_failure_.message() : "");
+  return Answer::kFail;
+}
+
+// Deallocations that are issued, and blocks behind one that has ended but not yet passed. What will
+// not complete gives nothing back.
+std::uint64_t PoolObject::returns_in_flight() noexcept {
+  std::uint64_t count = 0;
+  returns_.for_each([&](const PoolReturn& deallocation) {
+    const Frontier& at = deallocation.frontier;
+    if (!at.lane->is_dead(at.sequence)) ++count;
+  });
+  space_.for_each_frontier([&](const timeline::Lane& lane, std::uint64_t sequence) {
+    if (lane.retired() < sequence && !lane.is_dead(sequence)) ++count;
+  });
+  return count;
+}
+
+void PoolObject::collect_returns(Frontiers& frontiers) noexcept {
+  returns_.for_each([&](const PoolReturn& deallocation) {
+    const Frontier& from = deallocation.frontier;
+    Frontier* at = std::find_if(std::begin(frontiers), std::end(frontiers), [&](const Frontier& f) {
+      return f.lane == nullptr || f.lane == from.lane;
+    });
+    if (at != std::end(frontiers)) *at = {from.lane, std::max(at->sequence, from.sequence)};
+  });
+}
+
+Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& cause) noexcept {
+  bool waited = false;
+  Answer answer = Answer::kGo;
+  bool must_post = false;
+  Frontiers returning = {};
+  const auto each_lane = [&](auto&& fn) {
+    for (const Frontier& frontier : returning) {
+      if (frontier.lane != nullptr) fn(*frontier.lane, frontier.sequence);
+    }
+  };
+  bool taken = false;
+  {
+    base::LockGuard lock(mutex_);
+    waited = request.linked();
+    taken = take(request, site);
+    if (taken && waited) waiting_.erase(request);
+    if (!taken) collect_returns(returning);
+  }
+  if (!taken) {
+    // The device may be further than anybody has looked.
+    each_lane([](timeline::Lane& lane, std::uint64_t) { (void)lane.try_retire(); });
+    base::LockGuard lock(mutex_);
+    if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
+    if (answer != Answer::kLater && waited) waiting_.erase(request);
+    if (answer == Answer::kLater && !waited) waiting_.push_back(request);
+    collect_returns(returning);  // again: what is issued from here on finds us waiting
+  }
+  if (must_post) post();
+  if (answer == Answer::kLater) {
+    // Nobody else may wait for these deallocations: their end is to be noticed.
+    each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
+  }
+  if (waited && answer != Answer::kLater) kick();
+  return answer;
+}
+
+void PoolObject::undo(PoolRequest& request) noexcept {
+  PoolBlock* const block = std::exchange(request.block, nullptr);
+  if (block == nullptr) return;
+  {
+    base::LockGuard lock(mutex_);
+    space_.put_back(*block);
+  }
+  kick();
+}
+
+void PoolObject::end(PoolRequest& request) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (!request.linked()) return;
+    waiting_.erase(request);
+  }
+  kick();
+}
+
+std::string PoolObject::describe(const PoolRequest& request) noexcept {
+  base::LockGuard lock(mutex_);
+  if (!request.linked()) return {};
+  const PoolStatistics& now = space_.statistics();
+  std::uint64_t returns = unissued_returns_;
+  returns_.for_each([&](const PoolReturn&) { ++returns; });
+  return base::format(
+      "{} bytes of {} ({} of {} bytes are used, in {} blocks; {} deallocations outstanding)",
+      request.size, name_, now.used_bytes, now.reserved_bytes, now.blocks, returns);
+}
+
+void PoolObject::begin_return() noexcept {
+  base::LockGuard lock(mutex_);
+  ++unissued_returns_;
+}
+
+void PoolObject::end(PoolReturn& deallocation) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    if (deallocation.linked()) {
+      returns_.erase(deallocation);
+      // Who is told below may ask before the lane says that it is retired, and nobody tells again.
+      const Frontier& at = deallocation.frontier;
+      if (!at.lane->is_dead(at.sequence)) space_.pass(at);
+    } else {
+      --unissued_returns_;
+    }
+  }
+  kick();
+}
+
+void PoolObject::give(PoolBlock& block, PoolReturn& deallocation,
+                      const Frontier& frontier) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    deallocation.frontier = frontier;
+    --unissued_returns_;
+    returns_.push_back(deallocation);
+    space_.give(block, frontier);
+  }
+  kick();
+}
+
+void PoolObject::give(PoolBlock& block) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    space_.give(block, {});
+  }
+  kick();
+}
+
+void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
+  {
+    base::LockGuard lock(mutex_);
+    trim_to_ = std::min(keep_bytes, trim_to_.value_or(keep_bytes));
+    if (std::exchange(posted_, true)) return;
+  }
+  post();
+}
+
+// Of those that a slab would serve: who asked may have found a block since, or have been cancelled.
+std::uint64_t PoolObject::largest_waiting() noexcept {
+  std::uint64_t size = 0;
+  waiting_.for_each([&](const PoolRequest& request) {
+    if (!request.growth_failed && can_grow(request.size)) size = std::max(size, request.size);
+  });
+  return size;
+}
+
+void PoolObject::run(bool) noexcept {
+  if (dying_) {
+    device_->remove_pool(*this);
+    delete this;
+    return;
+  }
+  // What returns memory has perhaps passed, and nobody has waited for it.
+  device_->look_at_queues();
+  for (;;) {
+    PoolSlabs freed;
+    std::uint64_t wanted = 0;
+    std::uint64_t size = 0;
+    {
+      base::LockGuard lock(mutex_);
+      if (!wants_slab_ && !trim_to_) {
+        posted_ = false;
+        break;
+      }
+      if (std::exchange(wants_slab_, false)) wanted = largest_waiting();
+      std::uint64_t keep = std::exchange(trim_to_, std::nullopt).value_or(kWholeSize);
+      if (wanted != 0) keep = std::min(keep, info_.max_size - wanted);
+      freed = space_.take_free_slabs(keep);
+      const std::uint64_t reserved = space_.statistics().reserved_bytes;
+      const std::uint64_t room = info_.max_size - std::min(info_.max_size, reserved);
+      // No room: blocks were taken since it was asked; who wanted it finds out.
+      if (wanted != 0 && wanted <= room) size = std::min(std::max(wanted, info_.slab_size), room);
+    }
+    freed = {};
+    if (size != 0) grow(wanted, size);
+    kick();
+  }
+  release();
+}
+
+void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
+  const auto allocate = [&](std::uint64_t bytes) {
+    return device_->driver()->allocate(bytes, PoolSpace::kSlabAlignment, info_.memory);
+  };
+  Result<Ref<Memory>> memory = allocate(size);
+  if (!memory.ok() && size > wanted) memory = allocate(wanted);
+  // A fault is loss of the device, wherever it shows (rule 26): what waits here is not to hear that
+  // memory is exhausted.
+  if (memory.status().code() == StatusCode::kDeviceLost) device_->timeline().lose(memory.status());
+  if (memory.ok()) device_->adopt(**memory);
+  base::LockGuard lock(mutex_);
+  Status status = memory.status();
+  if (status.ok() && !space_.add(std::move(*memory))) {
+    status = Status(StatusCode::kResourceExhausted, "no memory for the bookkeeping of a slab");
+  }
+  if (status.ok()) return;
+  growth_failure_ = status;
+  waiting_.for_each([&](PoolRequest& request) { request.growth_failed |= request.size >= wanted; });
+}
+
+bool PoolObject::close() noexcept {
+  timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
+  PoolSlabs freed;
+  base::LockGuard lock(mutex_);
+  if (posted_) return false;
+  // Who waits hears of the end: it asks again, and finds the pool closed.
+  if (!waiting_.empty()) device_->retry_queues();
+  // From the lock's end on, whoever drops the last reference destroys this.
+  device_->remove_pool(*this);
+  device_ = nullptr;
+  freed = space_.take_free_slabs(0);
+  return true;
+}
+
+bool PoolObject::posted() noexcept {
+  base::LockGuard lock(mutex_);
+  return posted_;
+}
+
+Result<Ref<PoolMemory>> PoolMemory::create(PoolObject& pool, std::uint64_t size,
+                                           std::uint64_t alignment, const void* domain) {
+  auto* memory = new (std::nothrow) PoolMemory(pool, size, alignment, domain);
+  if (memory == nullptr) {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for a buffer", pool.name());
+  }
+  return Ref<PoolMemory>::adopt(memory);
+}
+
+PoolMemory::~PoolMemory() {
+  if (block_ != nullptr) pool_->give(*block_);
+}
+
+Status PoolMemory::not_committed() const {
+  return error(StatusCode::kFailedPrecondition, "{}: a buffer of {} bytes has no memory {}",
+               pool_->name(), size(),
+               slab_ ? "any more: it was deallocated"
+                     : "yet: nothing waited for the signal of its allocation, or that failed");
+}
+
+void PoolMemory::commit(PoolBlock& block, const Frontier& at) noexcept {
+  block_ = &block;
+  allocated_at_ = at;
+  slab_ = block.slab->memory;
+  const std::uint64_t align = std::max<std::uint64_t>(alignment_, 1);
+  place(*slab_, (block.offset + align - 1) / align * align);
+  committed_.store(true, std::memory_order_release);
+}
+
+PoolBlock& PoolMemory::release_block() noexcept {
+  committed_.store(false, std::memory_order_release);
+  return *std::exchange(block_, nullptr);
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PoolObject: hands out and takes back the blocks of a PoolSpace as queues issue allocations and
+// deallocations. PoolMemory: what a buffer of a pool refers to; it has a block from the issue of
+// its allocation to that of its deallocation, or to its own end.
+//
+//     allocation:   gate ── block ──> issued: PoolMemory gets its addresses
+//                     └── none: held by its queue, and in `waiting_`, until something comes back:
+//                         a slab, a deallocation's block, or that of a buffer that is dropped
+//     deallocation: issued: the block is free, with (lane, sequence) as its frontier
+//
+// Native allocation and freeing run on the reclaim shell: the pool posts itself there. Its device
+// closes it before it ends; what outlives the device (PoolMemory in submissions of another one)
+// finds a closed pool. Nothing here calls out under the lock, but for queue marks (retry), which
+// lock nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/intrusive_list.h"
+#include "base/mutex.h"
+#include "hal/memory.h"
+#include "hal/memory/pool_space.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/pool.h"
+#include "timeline/effects.h"
+#include "timeline/gate.h"
+
+namespace halyard::inline v0::timeline {
+class Engine;
+}
+
+namespace halyard::inline v0::hal {
+
+class DeviceObject;
+
+// What an allocation in a queue asks for; part of its payload.
+struct WaitingTag {};
+struct PoolRequest : base::ListHook<WaitingTag> {  // on the list: it waits
+  std::uint64_t size = 0;                          // of the block
+  PoolBlock* block = nullptr;                      // given, and the submission not yet issued
+  bool growth_failed = false;                      // the device refused a slab for it
+};
+
+// A deallocation from its submission to its end; part of its payload.
+struct ReturnTag {};
+struct PoolReturn : base::ListHook<ReturnTag> {  // on the list: it is issued
+  Frontier frontier;
+};
+
+struct PoolListTag {};
+class PoolObject final : public RefCounted,
+                         public timeline::WorkItem,
+                         public base::ListHook<PoolListTag> {
+ public:
+  // Precondition: a handle keeps `device` open, or it is being created.
+  static Result<Ref<PoolObject>> create(DeviceObject& device, const PoolInfo& info);
+
+  DeviceObject& device() const noexcept { return *device_; }  // precondition: open
+  MemoryType memory_type() const noexcept { return info_.memory; }
+  std::uint64_t max_size() const noexcept { return info_.max_size; }
+  const std::string& name() const noexcept { return name_; }
+  PoolStatistics statistics() noexcept;
+  void reset_peak() noexcept;
+  void trim(std::uint64_t keep_bytes) noexcept;
+
+  // For the gate of an allocation (timeline/gate.h).
+  timeline::Gate::Answer ask(PoolRequest& request, timeline::IssueSite& site,
+                             Status& cause) noexcept;
+  void undo(PoolRequest& request) noexcept;
+  std::string describe(const PoolRequest& request) noexcept;
+  // Its submission has ended or was never made.
+  void end(PoolRequest& request) noexcept;
+
+  // Of a deallocation: it is submitted.
+  void begin_return() noexcept;
+  void end(PoolReturn& deallocation) noexcept;
+  // Its deallocation was issued.
+  void give(PoolBlock& block, PoolReturn& deallocation, const Frontier& frontier) noexcept;
+  // Nothing refers to it.
+  void give(PoolBlock& block) noexcept;
+
+  // By the reclaim shell, when all handles are gone and the queues refuse: true once it is closed
+  // and no longer among its device's. It may be gone then.
+  bool close() noexcept;
+  bool posted() noexcept;
+
+ private:
+  PoolObject(DeviceObject& device, const PoolInfo& info);
+  void destroy() noexcept override;
+  void run(bool shell) noexcept override;  // on the reclaim shell
+  void post() noexcept;
+  void kick() noexcept;
+  bool must_wait_behind(const PoolRequest& request) noexcept;
+  bool take(PoolRequest& request, timeline::IssueSite& site) noexcept;
+  bool can_grow(std::uint64_t size) noexcept;
+  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post,
+                                      Status& cause) noexcept;
+  std::uint64_t returns_in_flight() noexcept;
+  std::uint64_t largest_waiting() noexcept;
+  void grow(std::uint64_t wanted, std::uint64_t size) noexcept;
+
+  // The lanes that deallocations are in, and how far.
+  static constexpr std::size_t kMaxLanes = 4;
+  using Frontiers = Frontier[kMaxLanes];
+  void collect_returns(Frontiers& frontiers) noexcept;
+
+  timeline::Engine& engine_;
+  const std::string name_;
+  PoolInfo info_;
+
+  base::Mutex mutex_;     // guards the rest
+  DeviceObject* device_;  // null: closed
+  PoolSpace space_;
+  base::IntrusiveList<PoolRequest, WaitingTag> waiting_;  // first come, first served
+  std::uint64_t unissued_returns_ = 0;
+  base::IntrusiveList<PoolReturn, ReturnTag> returns_;  // issued, and not ended
+  // For the reclaim shell.
+  bool posted_ = false;
+  bool dying_ = false;       // nobody refers to it
+  bool wants_slab_ = false;  // for one that waits
+  std::optional<std::uint64_t> trim_to_;
+  Status growth_failure_;
+};
+
+class PoolMemory final : public Memory {
+ public:
+  static Result<Ref<PoolMemory>> create(PoolObject& pool, std::uint64_t size,
+                                        std::uint64_t alignment, const void* domain);
+
+  // Precondition: it is mapped, so it has had a block.
+  Status flush(std::uint64_t offset, std::uint64_t length) noexcept override {
+    return slab_->flush(root_offset() + offset, length);
+  }
+  Status invalidate(std::uint64_t offset, std::uint64_t length) noexcept override {
+    return slab_->invalidate(root_offset() + offset, length);
+  }
+
+  PoolObject& pool() const noexcept { return *pool_; }
+  // From the submission of a deallocation on, unless that fails.
+  bool deallocated() const noexcept { return deallocated_.load(std::memory_order_acquire); }
+  // False: it is already.
+  bool begin_deallocation() noexcept {
+    return !deallocated_.exchange(true, std::memory_order_acq_rel);
+  }
+  void cancel_deallocation() noexcept { deallocated_.store(false, std::memory_order_release); }
+
+  // Has a block, so work that uses it can be issued.
+  bool committed() const noexcept { return committed_.load(std::memory_order_acquire); }
+  // Why it cannot. Precondition: of a memory that is not committed.
+  Status not_committed() const;
+
+  // By the issuer of its allocation, before anybody hears of it, and of its deallocation.
+  void commit(PoolBlock& block, const Frontier& at) noexcept;
+  PoolBlock& release_block() noexcept;
+  // Precondition: committed.
+  const PoolBlock& block() const noexcept { return *block_; }
+  // Where its allocation was issued. Precondition: committed.
+  const Frontier& allocated_at() const noexcept { return allocated_at_; }
+
+ private:
+  PoolMemory(PoolObject& pool, std::uint64_t size, std::uint64_t alignment, const void* domain)
+      : Memory(size, pool.memory_type(), domain), pool_(&pool), alignment_(alignment) {}
+  ~PoolMemory() override;
+
+  Ref<PoolObject> pool_;
+  const std::uint64_t alignment_;
+  PoolBlock* block_ = nullptr;
+  Frontier allocated_at_;
+  Ref<Memory> slab_;  // also after deallocation: who ignores that must not touch foreign memory
+  base::Atomic<bool> committed_{false};
+  base::Atomic<bool> deallocated_{false};
+};
+
+// Whether work that uses `memory` can be issued now.
+inline bool can_issue(const Memory* memory, Status& cause) noexcept {
+  if (memory == nullptr || !memory->of_pool()) return true;
+  const auto& pooled = static_cast<const PoolMemory&>(*memory);
+  if (pooled.committed()) [[likely]]
+    return true;
+  cause = pooled.not_committed();
+  return false;
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// QueueObject: checks queue operations, puts them into the form of command.h inside a timeline
+// submission, and submits it. A part of its DeviceObject.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "hal/memory/block_pool.h"
+#include "hal/command.h"
+#include "hal/memory/host_blocks.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/queue.h"
+#include "timeline/queue.h"
+
+namespace halyard::inline v0::hal {
+
+class CommandBufferObject;
+class DeviceObject;
+class EventSetter;
+
+// A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
+// The constants one by one, or, where there are none of these, as the kernel's struct.
+struct DispatchRequest {
+  ExecutableObject* executable;
+  std::uint32_t function;
+  const Grid* grid;
+  const BufferRange* counts;
+  View<BufferRange> bindings;
+  View<Constant> constants;
+  Bytes packed{};
+};
+
+class QueueObject final : public timeline::LaneSource {
+ public:
+  QueueObject(DeviceObject& device, QueueKind kind,
+              QueuePriority priority = QueuePriority::kNormal) noexcept
+      : device_(device), kind_(kind), priority_(priority) {}
+
+  Status open(timeline::Domain domain, std::string_view name);
+  // For the next user of a queue that nobody has. False: it has work.
+  bool reopen(std::string_view name) { return queue_->reopen(full_name(name)); }
+  // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
+  bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
+  void watch() noexcept {
+    if (queue_) queue_->watch();
+  }
+  void refuse(const Status& cause) noexcept;
+  bool idle() noexcept { return !queue_ || queue_->idle(); }
+  void release(const Status& cause) noexcept;
+  // What a pool holds back asks again.
+  void retry() noexcept {
+    if (queue_) queue_->retry();
+  }
+
+  QueueKind kind() const noexcept { return kind_; }
+  QueuePriority priority() const noexcept { return priority_; }
+  DeviceObject& device() const noexcept { return device_; }
+  std::string_view name() const noexcept { return queue_->name(); }
+
+  // Contracts in halyard/hal/queue.h.
+  // With `issued` the caller waits for it itself: timeline::Queue::submit().
+  Status barrier(const SubmitInfo& info, timeline::IssuedAt* issued = nullptr);
+  Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const SubmitInfo& info,
+                 timeline::IssuedAt* issued = nullptr);
+  Status dispatch(const DispatchRequest& launch, const SubmitInfo& info);
+  Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
+              const SubmitInfo& info);
+  Status update(const BufferRange& target, Bytes source, const SubmitInfo& info);
+  Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info);
+  Result<Buffer> allocate(const Pool& pool, const BufferInfo& info, const SubmitInfo& submit);
+  Status deallocate(const Buffer& buffer, const SubmitInfo& info);
+  Status transfer(const File& file, std::uint64_t offset, const BufferRange& range, bool write,
+                  const SubmitInfo& info);
+  Status host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
+                   const SubmitInfo& info);
+
+  Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }
+  Status flush();
+
+  Status barrier_and_wait(const SubmitInfo& info, Deadline deadline);
+  Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings,
+                          const SubmitInfo& info, Deadline deadline);
+
+  Status allocate_block(std::size_t bytes, Block& block);
+  // A semaphore that nobody else refers to, for the end of a submission. To be given back once it
+  // is reached.
+  Result<HandleRef<timeline::Semaphore>> take_semaphore();
+  void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
+
+ private:
+  Result<timeline::NativeQueue*> open_lane() override;
+  std::string full_name(std::string_view name) const;
+
+  // Submits what `submission` holds; takes it in every case. `issued`: timeline::Queue::submit().
+  Status send(timeline::Submission& submission, const SubmitInfo& info,
+              timeline::IssuedAt* issued = nullptr);
+  // For a recording with events, which change as it is submitted, or not at all. `kept`, a part of
+  // the submission, keeps the setter, if it is one.
+  Status send_with_events(timeline::Submission& submission, const CommandBufferObject& recording,
+                          Ref<EventSetter>& kept, const SubmitInfo& info,
+                          timeline::IssuedAt* issued);
+  // What is wrong with an operation, with queue and operation in front. The engine's own errors
+  // name the queue, or are the cause that others see too.
+  Status refused(const Status& status, const char* operation) const;
+
+  Status check(const CommandBuffer& commands, View<BufferRange> bindings) const;
+  Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
+  Status copy_bytes(Bytes source, UpdateCommand& command, Block& data, HostBlock& host_data);
+  Status check_kernels_allowed() const;
+
+  // Waits for the last signal of what submit(info, issued) submits.
+  template <class F>
+  Status submit_and_wait(SubmitInfo info, Deadline deadline, F&& submit);
+
+  DeviceObject& device_;
+  const QueueKind kind_;
+  const QueuePriority priority_;
+  Ref<timeline::Queue> queue_;
+
+  static constexpr std::size_t kMaxSpare = 8;  // ends that are waited for at one time, usually
+  base::Mutex spare_mutex_;
+  HandleRef<timeline::Semaphore> spare_[kMaxSpare];
+  std::size_t spare_count_ = 0;
+};
+
+}  // namespace halyard::inline v0::hal

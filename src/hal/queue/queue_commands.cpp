@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Queue operations that reach the driver: checked first, then built in the submission's payload,
+// whose first member is the Operation that the driver finds.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "hal/recording/command_buffer.h"
+#include "hal/device.h"
+#include "hal/executable.h"
+#include "hal/object.h"
+#include "hal/memory/pool.h"
+#include "hal/queue/queue.h"
+#include "hal/validate.h"
+#include "timeline/submission.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+struct TransferPayload {
+  TransferPayload() noexcept {}
+
+  bool can_issue(Status& cause) const noexcept {
+    return hal::can_issue(source.get(), cause) && hal::can_issue(target.get(), cause);
+  }
+
+  Operation operation;
+  Ref<Memory> source;
+  Ref<Memory> target;
+  // Of an update, one of them.
+  Block data;
+  HostBlock host_data;
+};
+
+struct DispatchPayload {
+  DispatchPayload() noexcept {}
+  ~DispatchPayload() {
+    const DispatchCommand& dispatch = operation.command.dispatch;
+    for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
+      dispatch.bindings[i].memory->release();
+    }
+    if (dispatch.counts != nullptr) dispatch.counts->memory->release();
+  }
+  bool can_issue(Status& cause) const noexcept {
+    const DispatchCommand& dispatch = operation.command.dispatch;
+    if (dispatch.counts != nullptr && !hal::can_issue(dispatch.counts->memory, cause)) return false;
+    return std::all_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
+                       [&](const CommandRange& r) { return hal::can_issue(r.memory, cause); });
+  }
+
+  Operation operation;
+  Ref<ExecutableImpl> executable;
+  Block arguments;  // bindings and counts, each with a reference; constants
+};
+
+// A table that small lies in the submission itself.
+constexpr std::size_t kInlineTable = 4;
+
+struct ExecutePayload {
+  ExecutePayload() noexcept {}
+  ~ExecutePayload() {
+    if (!commands) return;  // refused before anything was kept
+    if (!commands->instances().empty() && commands->instances().end()) {
+      commands->device().retry_queues();
+    }
+    for (std::size_t i = 0; i < commands->table_size(); ++i) {
+      if (Memory* memory = operation.table[i].memory; memory != nullptr) memory->release();
+    }
+  }
+  bool can_issue(Status& cause) const noexcept {
+    return std::all_of(operation.table, operation.table + commands->table_size(),
+                       [&](const BoundRange& r) { return hal::can_issue(r.memory, cause); });
+  }
+
+  Operation operation;
+  Ref<CommandBufferObject> commands;
+  Ref<EventSetter> setter;    // so that its end, reached by then, can be used again
+  bool has_instance = false;  // and was not issued with it yet
+  union {
+    BoundRange inline_table[kInlineTable];  // as far as it is used
+  };
+  Block table;
+};
+
+// Of operations with memory of pools: whether it has been given, and not taken back.
+template <class Payload>
+constexpr timeline::Gate kMemoryGate{
+    .ask = [](void* payload, timeline::IssueSite&, Status& cause) noexcept {
+      return static_cast<Payload*>(payload)->can_issue(cause) ? timeline::Gate::Answer::kGo
+                                                              : timeline::Gate::Answer::kFail;
+    }};
+
+// The same, and an instance of a recording that has some.
+constexpr timeline::Gate kExecuteGate{
+    .ask =
+        [](void* payload, timeline::IssueSite& site, Status& cause) noexcept {
+          auto& self = *static_cast<ExecutePayload*>(payload);
+          if (!self.can_issue(cause)) return timeline::Gate::Answer::kFail;
+          Instances& instances = self.commands->instances();
+          if (instances.empty()) return timeline::Gate::Answer::kGo;
+          const timeline::Gate::Answer answer =
+              instances.take(site, self.operation.instance, cause);
+          self.has_instance = answer == timeline::Gate::Answer::kGo;
+          return answer;
+        },
+    .issued =
+        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
+          auto& self = *static_cast<ExecutePayload*>(payload);
+          if (!std::exchange(self.has_instance, false)) return;
+          self.commands->instances().issued(self.operation.instance, {&lane, sequence});
+        },
+    .undo =
+        [](void* payload) noexcept {
+          auto& self = *static_cast<ExecutePayload*>(payload);
+          if (!std::exchange(self.has_instance, false)) return;
+          self.commands->instances().undo(self.operation.instance);
+        },
+};
+
+// `memory` (may be null) stays until the payload lets go of it.
+template <class Payload>
+void keep(timeline::Submission& submission, Memory* memory) noexcept {
+  if (memory == nullptr) return;
+  memory->retain();
+  if (!memory->of_pool()) [[likely]]
+    return;
+  if constexpr (std::is_same_v<Payload, ExecutePayload>) {
+    submission.set_gate(kExecuteGate);
+  } else {
+    submission.set_gate(kMemoryGate<Payload>);
+  }
+}
+
+// The same for one that is kept as a Ref.
+Ref<Memory> keep_transfer(timeline::Submission& submission, Memory* memory) noexcept {
+  keep<TransferPayload>(submission, memory);
+  return Ref<Memory>::adopt(memory);
+}
+
+}  // namespace
+
+Status QueueObject::fill(const BufferRange& target, std::uint32_t pattern,
+                         std::uint32_t pattern_size, const SubmitInfo& info) {
+  BoundRange range;
+  Status status = resolve(device_, target, range);
+  if (status.ok()) status = check_fill(pattern_size, range.offset, range.length);
+  if (!status.ok()) [[unlikely]]
+    return refused(status, "fill");
+
+  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
+  auto& payload = submission->emplace<TransferPayload>();
+  submission->set_name(trace::kFill);
+  payload.operation.kind = OperationKind::kCommand;
+  payload.operation.command = Command(FillCommand{as_command_range(range), pattern, pattern_size});
+  payload.target = keep_transfer(*submission, range.memory);
+  return send(*submission, info);
+}
+
+Status QueueObject::update(const BufferRange& target, Bytes source, const SubmitInfo& info) {
+  BoundRange range;
+  Block data;
+  HostBlock host_data;
+  Status status = resolve(device_, target, range);
+  UpdateCommand command{as_command_range(range), nullptr};
+  if (status.ok()) status = copy_bytes(source, command, data, host_data);
+  if (!status.ok()) [[unlikely]]
+    return refused(status, "update");
+
+  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
+  auto& payload = submission->emplace<TransferPayload>();
+  submission->set_name(trace::kUpdate);
+  payload.operation.kind = OperationKind::kCommand;
+  payload.operation.command = Command(command);
+  payload.target = keep_transfer(*submission, range.memory);
+  payload.data = std::move(data);
+  payload.host_data = std::move(host_data);
+  return send(*submission, info);
+}
+
+Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
+                         const SubmitInfo& info) {
+  BoundRange from;
+  BoundRange to;
+  Status status = resolve(device_, source, from);
+  if (!status.ok()) [[unlikely]]
+    return refused(status, "copy: source");
+  status = resolve(device_, target, to);
+  if (!status.ok()) [[unlikely]]
+    return refused(status, "copy: target");
+  const CopyCommand command{as_command_range(from), as_command_range(to)};
+  status = check_copy(command.source, command.target);
+  if (!status.ok()) [[unlikely]]
+    return refused(status, "copy");
+
+  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
+  auto& payload = submission->emplace<TransferPayload>();
+  submission->set_name(trace::kCopy);
+  payload.operation.kind = OperationKind::kCommand;
+  payload.operation.command = Command(command);
+  payload.source = keep_transfer(*submission, from.memory);
+  payload.target = keep_transfer(*submission, to.memory);
+  return send(*submission, info);
+}
+
+// Checks everything and writes bindings, counts and constants to `arguments`.
+Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& command,
+                          Block& arguments) {
+  const auto& [executable, function, grid, counts, bindings, constants, given] = launch;
+  HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
+  HALYARD_RETURN_IF_ERROR(check_function(device_, executable, function));
+  const kernel::KernelInfo& kernel = executable->kernels()[function];
+  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
+  if (grid != nullptr) {
+    HALYARD_RETURN_IF_ERROR(resolve_grid(device_.limits(), kernel, *grid, command.groups));
+  }
+
+  static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants stand behind");
+  const std::size_t ranges_bytes =
+      (bindings.size() + (counts != nullptr ? 1 : 0)) * sizeof(CommandRange);
+  HALYARD_RETURN_IF_ERROR(allocate_block(ranges_bytes + kernel.constants_bytes, arguments));
+  auto* const ranges = reinterpret_cast<CommandRange*>(arguments.data());
+  std::byte* const packed = arguments.data() + ranges_bytes;
+  if (counts != nullptr) {
+    CommandRange& range = ranges[bindings.size()];
+    BoundRange resolved;
+    Status status = resolve(device_, *counts, resolved);
+    range = as_command_range(resolved);
+    if (status.ok()) status = check_counts(device_.limits(), range);
+    if (!status.ok()) [[unlikely]]
+      return status;
+    command.counts = &range;
+  }
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    BoundRange range;
+    Status status = resolve(device_, bindings[i], range);
+    if (status.ok()) status = check_binding_alignment(kernel, i, range.offset);
+    if (!status.ok()) [[unlikely]] {
+      return at(status, "binding {} ({})", i, kernel.bindings[i].name);
+    }
+    ranges[i] = as_command_range(range);
+  }
+  if (!given.empty()) {
+    std::memcpy(packed, given.data(), kernel.constants_bytes);
+  } else {
+    HALYARD_RETURN_IF_ERROR(pack_constants(kernel, constants, packed));
+  }
+
+  command.executable = &executable->impl();
+  command.function = function;
+  command.bindings = ranges;
+  command.binding_count = static_cast<std::uint32_t>(bindings.size());
+  command.constants_size = kernel.constants_bytes;
+  command.constants = packed;
+  return {};
+}
+
+Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& info) {
+  DispatchCommand command{};
+  Block arguments;
+  if (Status status = build(launch, command, arguments); !status.ok()) [[unlikely]] {
+    return at(status, "queue {}: {} of {}", name(),
+              launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
+              launch.executable != nullptr ? launch.executable->kernels()[launch.function].name
+                                           : "nothing");
+  }
+
+  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
+  auto& payload = submission->emplace<DispatchPayload>();
+  submission->set_name(trace::kDispatch);
+  payload.operation.kind = OperationKind::kCommand;
+  payload.operation.command = Command(command);
+  payload.executable = Ref<ExecutableImpl>(command.executable);
+  payload.arguments = std::move(arguments);
+  for (std::uint32_t i = 0; i < command.binding_count; ++i) {
+    keep<DispatchPayload>(*submission, command.bindings[i].memory);
+  }
+  if (command.counts != nullptr) keep<DispatchPayload>(*submission, command.counts->memory);
+  return send(*submission, info);
+}
+
+Status QueueObject::check(const CommandBuffer& commands, View<BufferRange> bindings) const {
+  if (!commands) [[unlikely]]
+    return Status(StatusCode::kInvalidArgument, "empty command buffer");
+  const CommandBufferObject& recording = *commands.object();
+  if (&recording.device() != &device_) [[unlikely]] {
+    return error(StatusCode::kPermissionDenied, "the recording was made for {}",
+                 recording.device().name());
+  }
+  if (recording.needs_compute()) HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
+  const std::size_t slots = recording.slot_count();
+  if (bindings.size() < slots) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "{} bindings given, the recording has {} slots",
+                 bindings.size(), slots);
+  }
+  return {};
+}
+
+Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bindings,
+                            const SubmitInfo& info, timeline::IssuedAt* issued) {
+  if (Status status = check(commands, bindings); !status.ok()) [[unlikely]]
+    return refused(status, "execute");
+  CommandBufferObject& recording = *commands.object();
+  const std::size_t size = recording.table_size();
+
+  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
+  auto& payload = submission->emplace<ExecutePayload>();
+  BoundRange* table = payload.inline_table;
+  Status status;
+  if (size > kInlineTable) {
+    status = allocate_block(size * sizeof(BoundRange), payload.table);
+    table = reinterpret_cast<BoundRange*>(payload.table.data());
+  }
+  if (status.ok()) status = recording.bind(bindings, table);
+  if (!status.ok()) [[unlikely]] {
+    queue_->discard(*submission);
+    return refused(status, "execute");
+  }
+  payload.commands = Ref<CommandBufferObject>(&recording);
+  submission->set_name(trace::kExecute);
+  payload.operation.kind = OperationKind::kExecute;
+  payload.operation.native = &recording.native();
+  submission->set_depth(recording.native().depth());
+  if (!recording.instances().empty()) submission->set_gate(kExecuteGate);
+  payload.operation.table = table;
+  for (std::size_t i = 0; i < size; ++i) keep<ExecutePayload>(*submission, table[i].memory);
+  if (!recording.events().empty()) [[unlikely]]
+    return send_with_events(*submission, recording, payload.setter, info, issued);
+  return send(*submission, info, issued);
+}
+
+Status QueueObject::allocate_block(std::size_t bytes, Block& block) {
+  block = device_.blocks().allocate(bytes);
+  if (block) [[likely]]
+    return {};
+  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+}
+
+// Of an update: to where the device copies from.
+Status QueueObject::copy_bytes(Bytes source, UpdateCommand& command, Block& data,
+                               HostBlock& host_data) {
+  std::byte* bytes = nullptr;
+  if (device_.needs_host_blocks() && !source.empty()) {
+    HALYARD_ASSIGN_OR_RETURN(host_data, device_.allocate_host_block(source.size()));
+    bytes = host_data.data();
+    command.source_memory = &host_data.memory();
+    command.source_offset = host_data.offset();
+  } else {
+    HALYARD_RETURN_IF_ERROR(allocate_block(source.size(), data));
+    bytes = data.data();
+  }
+  if (!source.empty()) std::memcpy(bytes, source.data(), source.size());
+  command.source = bytes;
+  return {};
+}
+
+Status QueueObject::check_kernels_allowed() const {
+  if (!kValidation || kind_ == QueueKind::kCompute) [[likely]]
+    return {};
+  return Status(StatusCode::kPermissionDenied, "a copy queue runs no kernels");
+}
+
+}  // namespace halyard::inline v0::hal

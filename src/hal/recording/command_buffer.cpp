@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "hal/recording/command_buffer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <new>
+
+#include "hal/driver.h"
+#include "hal/object.h"
+#include "hal/memory/pool.h"
+#include "hal/validate.h"
+
+namespace halyard::inline v0::hal {
+namespace {
+
+Status no_memory() { return Status(StatusCode::kResourceExhausted, "no memory to record it"); }
+
+}  // namespace
+
+trace::Name name_of(const Command& command) noexcept {
+  switch (command.kind) {
+    case CommandKind::kFill:
+      return trace::kFill;
+    case CommandKind::kUpdate:
+      return trace::kUpdate;
+    case CommandKind::kCopy:
+      return trace::kCopy;
+    case CommandKind::kDispatch:
+      return command.dispatch.executable->names()[command.dispatch.function];
+    case CommandKind::kBarrier:
+    case CommandKind::kSetEvent:
+    case CommandKind::kResetEvent:
+    case CommandKind::kWaitEvent:
+      break;
+  }
+  return trace::kBarrier;
+}
+
+Ref<CommandBufferObject> CommandBufferObject::create(DeviceObject& device,
+                                                     RecordingUse use) noexcept {
+  return Ref<CommandBufferObject>::adopt(new (std::nothrow) CommandBufferObject(device, use));
+}
+
+CommandBufferObject::CommandBufferObject(DeviceObject& device, RecordingUse use) noexcept
+    : device_(device), keeps_open_(&device) {
+  recording_.use = use;
+  reclaim_by(device.reclaimer());
+}
+
+CommandBufferObject::~CommandBufferObject() {
+  native_.reset();
+  for (RefCounted* object : retained_) object->release();
+}
+
+Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) const {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const SlotNeed& need = slots_[i];
+    table[i] = {};
+    if (!need.used) continue;
+    if (Status status = resolve(device_, bindings[i], table[i]); !status.ok()) [[unlikely]] {
+      return at(status, "slot {}", i);
+    }
+    if (table[i].length < need.extent) [[unlikely]] {
+      return error(StatusCode::kOutOfRange, "slot {}: {} bytes bound, its commands reach {}", i,
+                   table[i].length, need.extent);
+    }
+    if (kValidation && table[i].offset % need.alignment != 0) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument, "slot {}: bound at offset {}, no multiple of {}",
+                   i, table[i].offset, need.alignment);
+    }
+    if (kValidation && table[i].length % need.length_multiple != 0) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument,
+                   "slot {}: {} bytes bound, filled to the end with a pattern of {}", i,
+                   table[i].length, need.length_multiple);
+    }
+  }
+  for (std::size_t i = 0; i < pooled_.size(); ++i) {
+    if (pooled_[i]->deallocated()) [[unlikely]] {
+      return error(StatusCode::kFailedPrecondition, "a recorded buffer of {} bytes was deallocated",
+                   pooled_[i]->size());
+    }
+    table[slots_.size() + i] = {pooled_[i], 0, pooled_[i]->size()};
+  }
+  for (const std::size_t index : unchecked_copies_) {
+    const CopyCommand& copy = commands_[index].copy;
+    if (Status status = check_copy(as_command_range(hal::bind(copy.source, table)),
+                                   as_command_range(hal::bind(copy.target, table)));
+        !status.ok()) [[unlikely]] {
+      return at(status, "command {} (copy)", index);
+    }
+  }
+  return {};
+}
+
+Status CommandBufferObject::add(const Command& command) {
+  if (does_work(command.kind)) {
+    last_work_ = static_cast<std::uint32_t>(commands_.size());
+  } else {
+    HALYARD_RETURN_IF_ERROR(no_open_edges());
+  }
+  if (device_.engine().tracer() != nullptr) [[unlikely]] {
+    if (!labels_.push_back({name_of(command), group_})) return no_memory();
+  }
+  return commands_.push_back(command) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::add_edge(std::uint32_t before) {
+  const auto after = static_cast<std::uint32_t>(commands_.size());
+  return edges_.push_back({before, after}) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::no_open_edges() const {
+  if (edges_.empty() || edges_[edges_.size() - 1].after != commands_.size()) return {};
+  return Status(StatusCode::kFailedPrecondition,
+                "after() orders a dispatch, fill, update or copy, and none follows it");
+}
+
+Status CommandBufferObject::add_event(CommandKind kind, EventObject& event) {
+  std::size_t end = events_.size();
+  while (end != 0 && events_[end - 1].event != &event) --end;  // recent ones first
+  if (end == 0) {
+    HALYARD_RETURN_IF_ERROR(retain_until_end(event));
+    if (!events_.push_back({.event = &event})) return no_memory();
+    end = events_.size();
+  }
+  EventUse& use = events_[end - 1];
+  if (kind == CommandKind::kSetEvent) {
+    use.after = EventUse::After::kSet;
+  } else if (kind == CommandKind::kResetEvent) {
+    use.after = EventUse::After::kReset;
+  } else if (use.after == EventUse::After::kReset) {
+    return Status(StatusCode::kFailedPrecondition, "the event was reset before, and not set since");
+  } else if (use.after == EventUse::After::kUnchanged && use.first_wait == EventUse::kNone) {
+    use.first_wait = commands_.size();
+  }
+  return add(Command(kind, EventCommand{static_cast<std::uint32_t>(end - 1)}));
+}
+
+Status CommandBufferObject::range_of(const BindingRef& ref, CommandRange& range) {
+  if (!ref.indirect) {
+    BoundRange resolved;
+    HALYARD_RETURN_IF_ERROR(resolve(device_, ref.range, resolved));
+    if (resolved.memory->of_pool()) return range_of_pool(resolved, range);
+    range = as_command_range(resolved);
+    return retain_until_end(*range.memory);
+  }
+  const Slot& slot = ref.slot;
+  HALYARD_RETURN_IF_ERROR(check_slot(slot));
+  range = {nullptr, slot.index, slot.offset, slot.length};
+  return {};
+}
+
+Status CommandBufferObject::range_of_pool(const BoundRange& resolved, CommandRange& range) {
+  auto* const memory = static_cast<PoolMemory*>(resolved.memory);
+  const std::size_t index =
+      static_cast<std::size_t>(std::find(pooled_.begin(), pooled_.end(), memory) - pooled_.begin());
+  if (index == pooled_.size() && !pooled_.push_back(memory)) return no_memory();
+  range = {nullptr, static_cast<std::uint32_t>(kMaxSlots + index), resolved.offset,
+           resolved.length};
+  return retain_until_end(*memory);
+}
+
+// The number of slots is known now.
+void CommandBufferObject::place_pooled() noexcept {
+  const auto place = [&](CommandRange& range) {
+    if (range.memory != nullptr || range.slot < kMaxSlots) return;
+    range.slot += static_cast<std::uint32_t>(slots_.size()) - kMaxSlots;
+  };
+  for (Command& command : commands_) {
+    switch (command.kind) {
+      case CommandKind::kBarrier:
+      case CommandKind::kSetEvent:
+      case CommandKind::kResetEvent:
+      case CommandKind::kWaitEvent:
+        break;
+      case CommandKind::kFill:
+        place(command.fill.target);
+        break;
+      case CommandKind::kUpdate:
+        place(command.update.target);
+        break;
+      case CommandKind::kCopy:
+        place(command.copy.source);
+        place(command.copy.target);
+        break;
+      case CommandKind::kDispatch:
+        for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
+          // In the arena of this recording, which is not finished.
+          place(const_cast<CommandRange&>(command.dispatch.bindings[i]));
+        }
+        if (command.dispatch.counts != nullptr) {
+          place(const_cast<CommandRange&>(*command.dispatch.counts));
+        }
+        break;
+    }
+  }
+}
+
+Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignment,
+                                 std::uint32_t length_multiple) {
+  if (range.memory != nullptr || range.slot >= kMaxSlots) return {};
+  // Once more: a copy's length may come from its other side.
+  HALYARD_RETURN_IF_ERROR(check_slot({range.slot, range.offset, range.length}));
+  const bool to_the_end = range.length == kWholeSize;
+  if (range.slot >= slots_.size() && !slots_.grow(range.slot + 1)) return no_memory();
+  SlotNeed& need = slots_[range.slot];
+  need.used = true;
+  need.extent = std::max(need.extent, range.offset + (to_the_end ? 0 : range.length));
+  need.alignment = std::max(need.alignment, alignment);  // powers of two
+  if (to_the_end) need.length_multiple = std::max(need.length_multiple, length_multiple);
+  return {};
+}
+
+Status CommandBufferObject::retain_until_end(RefCounted& object) {
+  // Most commands use what the one before used; finish() finds the other duplicates.
+  if (!retained_.empty() && retained_[retained_.size() - 1] == &object) return {};
+  if (!retained_.push_back(&object)) return no_memory();
+  object.retain();
+  return {};
+}
+
+Status CommandBufferObject::check_copy_at_bind() {
+  return unchecked_copies_.push_back(commands_.size() - 1) ? Status() : no_memory();
+}
+
+Status CommandBufferObject::keep_bytes(Bytes bytes, UpdateCommand& update) {
+  std::byte* data = nullptr;
+  if (device_.needs_host_blocks() && !bytes.empty()) {
+    constexpr std::uint64_t kLeast = 4096;  // several small updates share a block
+    const std::uint64_t size = (bytes.size() + 15) & ~std::uint64_t{15};
+    if (host_room_ < size) {
+      HALYARD_ASSIGN_OR_RETURN(HostBlock block,
+                               device_.allocate_host_block(std::max(size, kLeast)));
+      host_room_ = block.size();
+      if (!host_blocks_.push_back(std::move(block))) return host_room_ = 0, no_memory();
+    }
+    const HostBlock& block = host_blocks_.back();
+    const std::uint64_t offset = block.size() - host_room_;
+    host_room_ -= size;
+    data = block.data() + offset;
+    update.source_memory = &block.memory();
+    update.source_offset = block.offset() + offset;
+  } else {
+    data = arena_.allocate(bytes.size());
+    if (data == nullptr) {
+      return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes.size());
+    }
+  }
+  if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
+  update.source = data;
+  return {};
+}
+
+Result<CommandBuffer> CommandBufferObject::finish() {
+  HALYARD_RETURN_IF_ERROR(no_open_edges());
+  std::sort(retained_.begin(), retained_.end(), std::less<>());
+  std::size_t kept = 0;
+  for (RefCounted* object : retained_) {
+    if (kept != 0 && retained_[kept - 1] == object) {
+      object->release();
+    } else {
+      retained_[kept++] = object;
+    }
+  }
+  retained_.shrink(kept);
+  if (!pooled_.empty()) place_pooled();
+  recording_.commands = {commands_.data(), commands_.size()};
+  recording_.edges = {edges_.data(), edges_.size()};
+  recording_.labels = {labels_.data(), labels_.size()};
+  recording_.event_count = static_cast<std::uint32_t>(events_.size());
+  recording_.slot_count = static_cast<std::uint32_t>(table_size());
+  HALYARD_ASSIGN_OR_RETURN(native_, device_.driver()->prepare(recording_));
+  instances_.reset(native_->instances());
+  return CommandBuffer(this);
+}
+
+CommandBuffer::CommandBuffer(CommandBufferObject* object) noexcept : object_(handle_base(object)) {}
+
+std::size_t CommandBuffer::command_count() const noexcept {
+  return object_ ? object()->command_count() : 0;
+}
+
+std::size_t CommandBuffer::slot_count() const noexcept {
+  return object_ ? object()->slot_count() : 0;
+}
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CommandBufferObject: a recording, what it keeps alive, and what it asks of a binding table.
+//
+// Handles keep its device open; submissions in flight keep the object only, so that a device can
+// close while they end. Built by a Recorder, immutable from finish() on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "hal/memory/arena.h"
+#include "hal/command.h"
+#include "hal/device.h"
+#include "hal/recording/event.h"
+#include "hal/recording/instances.h"
+#include "halyard/base/ref.h"
+#include "halyard/hal/buffer.h"
+#include "halyard/hal/command_buffer.h"
+
+namespace halyard::inline v0::hal {
+
+// What all commands together ask of the range bound to a slot, so that a submit checks it once.
+struct SlotNeed {
+  std::uint64_t extent = 0;           // bytes it has at least
+  std::uint32_t alignment = 1;        // of its start in the allocation
+  std::uint32_t length_multiple = 1;  // for commands that reach to its end
+  bool used = false;                  // else the entry may be empty
+};
+
+class PoolMemory;
+
+class CommandBufferObject final : public Reclaimed {
+ public:
+  // Null when memory is exhausted.
+  static Ref<CommandBufferObject> create(DeviceObject& device, RecordingUse use) noexcept;
+
+  DeviceObject& device() const noexcept { return device_; }
+  const NativeCommands& native() const noexcept { return *native_; }
+  Instances& instances() noexcept { return instances_; }
+  std::size_t command_count() const noexcept { return commands_.size(); }
+  std::size_t slot_count() const noexcept { return slots_.size(); }
+  // Behind the slots the table has the pool memory that the recording refers to directly: its
+  // addresses are not known before a submission is issued.
+  std::size_t table_size() const noexcept { return slots_.size() + pooled_.size(); }
+  bool needs_compute() const noexcept { return needs_compute_; }
+  std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
+
+  // Checks the first slot_count() bindings and fills `table`; an unused slot gives an empty entry.
+  // Precondition: there are that many. kFailedPrecondition: recorded memory was deallocated.
+  Status bind(View<BufferRange> bindings, BoundRange* table) const;
+
+  // --- while recording: each adds to what is there, or answers why not
+  // ----------------------------
+
+  Status add(const Command& command);
+  // For the next command. Precondition: `before` is the index of a command that does some work.
+  Status add_edge(std::uint32_t before);
+  static constexpr std::uint32_t kNoCommand = ~std::uint32_t{0};
+  // The latest command that does some work.
+  std::uint32_t last_work() const noexcept { return last_work_; }
+  Status add_event(CommandKind kind, EventObject& event);
+  // A range as commands have it. kWholeSize of direct memory is resolved.
+  Status range_of(const BindingRef& ref, CommandRange& range);
+  // Adds to what range.slot, if it is one, must fulfil. Errors of check_slot().
+  Status need(const CommandRange& range, std::uint32_t alignment, std::uint32_t length_multiple);
+  Status retain_until_end(RefCounted& object);
+  Status check_copy_at_bind();  // the command added last
+  // Copies `bytes` to where the device copies from.
+  Status keep_bytes(Bytes bytes, UpdateCommand& update);
+  Arena& arena() noexcept { return arena_; }
+  void set_needs_compute() noexcept { needs_compute_ = true; }
+  // Of the commands that follow, in a trace.
+  void set_group(trace::Name group) noexcept { group_ = group; }
+
+  // Hands the recording to the driver.
+  Result<CommandBuffer> finish();
+
+ private:
+  CommandBufferObject(DeviceObject& device, RecordingUse use) noexcept;
+  ~CommandBufferObject() override;
+  void on_last_handle() noexcept override { keeps_open_ = {}; }
+  Status no_open_edges() const;
+  Status range_of_pool(const BoundRange& resolved, CommandRange& range);
+  void place_pooled() noexcept;
+
+  DeviceObject& device_;
+  HandleRef<DeviceObject> keeps_open_;
+  Arena arena_;                   // bindings, constants and update data
+  Array<HostBlock> host_blocks_;  // or that, where the device needs them
+  std::uint64_t host_room_ = 0;   // bytes left in the last of them
+  Array<Command> commands_;
+  Array<CommandEdge> edges_;
+  std::uint32_t last_work_ = kNoCommand;
+  Array<SlotNeed> slots_;
+  Array<EventUse> events_;
+  Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()
+  Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table
+  Array<RefCounted*> retained_;
+  Array<trace::Label> labels_;  // while tracing, one for each command
+  trace::Name group_ = trace::kNoName;
+  bool needs_compute_ = false;
+  Recording recording_;
+  std::unique_ptr<NativeCommands> native_;  // may point into what stands above
+  Instances instances_;
+};
+
+}  // namespace halyard::inline v0::hal

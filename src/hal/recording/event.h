@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// EventObject: which submission set it last. EventSetter: such a submission.
+//
+// Inside a recording events are the driver's. Across recordings they are submissions': a setting
+// submission signals one semaphore more, its end, and a submission whose recording waits for what
+// it has not set waits for that end as well. So a wait lasts until its set also where the user's
+// semaphore gets its value from elsewhere, and fails with it.
+//
+// Lifetime: events belong to one device, and who can reach one keeps that device: user handles and
+// recordings by theirs, submissions as the device ends after them. So setters may lie in its pool.
+// The last handle lets the device close before it lets the event go: so that has a reference, too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "hal/memory/block_pool.h"
+#include "hal/device.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/event.h"
+#include "halyard/hal/semaphore.h"
+#include "timeline/semaphore.h"
+
+namespace halyard::inline v0::hal {
+
+// A submission that sets events; shared by those whose latest set it is.
+class EventSetter final : public RefCounted {
+ public:
+  // `signals` are not checked yet. kResourceExhausted.
+  static Result<Ref<EventSetter>> create(QueueObject& queue, Points signals);
+
+  // Whether one of `waits` waits for one of its signals.
+  bool waited_on_by(Points waits) const noexcept;
+  Point end() const noexcept { return {end_.get(), end_value_}; }
+
+ private:
+  EventSetter(QueueObject& queue, HandleRef<timeline::Semaphore> end, Points signals) noexcept;
+  void destroy() noexcept override;
+  std::span<Point> signals() const noexcept {
+    auto* const behind = const_cast<EventSetter*>(this) + 1;
+    return {reinterpret_cast<Point*>(behind), signal_count_};
+  }
+
+  QueueObject& queue_;
+  Block block_;  // where this object lies, and behind it its signals, each with a reference
+  HandleRef<timeline::Semaphore> end_;
+  const std::uint64_t end_value_;
+  const std::size_t signal_count_;
+};
+
+// A change of an event by a submission that is neither queued nor refused yet.
+struct EventChange {
+  Ref<EventSetter> had;        // the event, before
+  std::uint64_t replaced = 0;  // the number of the change that made it so
+  std::uint64_t number = 0;    // 0: nothing was changed
+  EventChange* next = nullptr;
+};
+
+class EventObject final : public RefCounted {
+ public:
+  static Result<Event> create(DeviceObject& device);
+
+  DeviceObject& device() const noexcept { return *device_; }
+
+  // --- under DeviceObject::event_mutex
+  // -----------------------------------------------------------
+
+  // Null: not set.
+  const Ref<EventSetter>& setter() const noexcept { return setter_; }
+  // Then keep() or take_back(), once.
+  void change(EventChange& change, const Ref<EventSetter>& setter) noexcept;
+  void keep(EventChange& change) noexcept;
+  // As if it had never been, also for those that came after it and are taken back later.
+  void take_back(EventChange& change) noexcept;
+
+ private:
+  explicit EventObject(DeviceObject& device) noexcept : device_(&device), keeps_open_(&device) {}
+  void on_last_handle() noexcept override { keeps_open_ = {}; }
+
+  const Ref<DeviceObject> device_;
+  HandleRef<DeviceObject> keeps_open_;
+  Ref<EventSetter> setter_;
+  std::uint64_t current_ = 0;  // the change that made it so
+  std::uint64_t changes_ = 0;
+  EventChange* open_ = nullptr;  // neither kept nor taken back
+};
+
+// What a recording does with an event, as its submissions see it.
+struct EventUse {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  enum class After : std::uint8_t { kUnchanged, kSet, kReset };
+
+  EventObject* event = nullptr;     // the recording retains it
+  std::size_t first_wait = kNone;   // the command that needs a set of another submission
+  After after = After::kUnchanged;  // the last thing done to it
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instances: which native form of a recording a submission uses (timelines.md, rule 19). A graph
+// that is instantiated, or a table of addresses that a prerecorded command buffer reads, serves one
+// submission at a time; a driver makes a few of each, and a submission takes one as it is issued:
+//
+//     ask      one whose latest use this place in the lane comes after, natively or by retirement
+//     issued   its latest use is now (lane, sequence)
+//     none     the submission is held until a use has ended; never covering, as any that is held
+#pragma once
+
+#include <cstdint>
+
+#include "base/mutex.h"
+#include "hal/command.h"
+#include "hal/memory/pool_space.h"
+#include "halyard/base/status.h"
+#include "timeline/gate.h"
+
+namespace halyard::inline v0::hal {
+
+class Instances {
+ public:
+  static constexpr std::uint32_t kMost = 8;
+
+  // Precondition: at most kMost. Before any submission.
+  void reset(const InstanceInfo& info) noexcept { info_ = info; }
+  bool empty() const noexcept { return info_.count == 0; }
+
+  // Under the issuer role of the queue that `site` is of. kLater: all are in use by work that this
+  // place does not come after; end() tells whether to ask again. kFail: no use of any will ever
+  // end.
+  timeline::Gate::Answer take(timeline::IssueSite& site, std::uint32_t& index,
+                              Status& cause) noexcept;
+  void issued(std::uint32_t index, const Frontier& use) noexcept;
+  // It was taken, but its submission was not issued.
+  void undo(std::uint32_t index) noexcept;
+  // A submission that had taken `index` has ended. True if another one was held for want of one.
+  [[nodiscard]] bool end() noexcept;
+
+ private:
+  struct Instance {
+    Frontier latest;     // no lane: not used yet
+    bool taken = false;  // by a submission that is being issued
+  };
+
+  InstanceInfo info_{.count = 0};
+  base::Mutex mutex_;  // guards the rest
+  Instance instances_[kMost];
+  bool wanted_ = false;
+};
+
+}  // namespace halyard::inline v0::hal

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "hal/recording/bound_state.h"
+#include "hal/recording/command_buffer.h"
+#include "hal/driver.h"
+#include "hal/executable.h"
+#include "hal/object.h"
+#include "hal/validate.h"
+#include "halyard/hal/device.h"
+#include "halyard/hal/launch.h"
+
+namespace halyard::inline v0::hal {
+
+// The recording so far, or the first error.
+class RecorderState {
+ public:
+  RecorderState(const Device& device, RecordingUse use) : bound_(device.object()) {
+    if (!device) {
+      first_error_ = empty_handle("recorder", "creation with a device");
+      return;
+    }
+    device_ = device;
+    commands_ = CommandBufferObject::create(*device.object(), use);
+    if (!commands_) first_error_ = Status(StatusCode::kResourceExhausted, "recorder: no memory");
+  }
+
+  // Records by `command()`, unless there was an error.
+  template <class F>
+  void record(const char* name, F&& command) {
+    if (!first_error_.ok()) return;
+    if (Status status = command(); !status.ok()) {
+      first_error_ = at(status, "recorder for {}: command {} ({}){}{:.64}",
+                        device_.object()->name(), commands_->command_count(), name,
+                        groups_.empty() ? "" : " in group ", innermost_group());
+    }
+  }
+
+  // Over `grid`, or over what `counts` holds; the other is null.
+  Status dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
+                  View<BindingRef> bindings, View<Constant> constants);
+  Status dispatch(const Launch& launch);
+  Status dispatch_bound(const Function& function, const Grid* grid, const BindingRef* counts);
+  BoundState& bound() noexcept { return bound_; }
+  Status fill(const BindingRef& target, std::uint32_t pattern, std::uint32_t pattern_size);
+  Status update(const BindingRef& target, Bytes source);
+  Status copy(const BindingRef& source, const BindingRef& target);
+  Status barrier() { return commands_->add(Command()); }
+  Status event(CommandKind kind, const Event& event);
+  Status after(View<CommandId> commands);
+  CommandId last() const noexcept;
+  Status begin_debug_group(std::string_view name);
+  Status end_debug_group();
+
+  Result<CommandBuffer> finish() {
+    if (!first_error_.ok()) return std::move(first_error_);
+    if (!groups_.empty()) {
+      return error(StatusCode::kFailedPrecondition,
+                   "recorder for {}: finish: {} open debug groups, the innermost is {:.64}",
+                   device_.object()->name(), groups_.size(), innermost_group());
+    }
+    Result<CommandBuffer> result = commands_->finish();
+    if (result.ok()) return result;
+    return at(result.status(), "recorder for {}: finish", device_.object()->name());
+  }
+
+ private:
+  // `pack(out)` writes the constants.
+  template <class Pack>
+  Status add_dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
+                      View<BindingRef> bindings, Pack&& pack);
+  void name_group();  // in a trace
+  std::string_view innermost_group() const noexcept {
+    return groups_.empty() ? std::string_view() : groups_[groups_.size() - 1];
+  }
+
+  Device device_;
+  Ref<CommandBufferObject> commands_;
+  BoundState bound_;
+  Arena names_;                     // of groups, which the finished recording has no use for
+  Array<std::string_view> groups_;  // those open
+  Status first_error_;
+};
+
+namespace {
+
+// Bytes of a path of debug groups in a trace, which is made anew for each group: names may be of
+// any length and nest in any depth.
+constexpr std::size_t kMaxGroupPath = 1024;
+
+Status no_memory(std::size_t bytes) {
+  return error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
+}
+
+const kernel::KernelInfo& kernel_of(const Function& function) {
+  return function.executable()->kernels()[function.index()];
+}
+
+}  // namespace
+
+Status RecorderState::dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
+                               View<BindingRef> bindings, View<Constant> constants) {
+  HALYARD_RETURN_IF_ERROR(
+      check_function(commands_->device(), function.executable(), function.index()));
+  const kernel::KernelInfo& kernel = kernel_of(function);
+  return add_dispatch(function, grid, counts, bindings,
+                      [&](std::byte* packed) { return pack_constants(kernel, constants, packed); });
+}
+
+Status RecorderState::dispatch(const Launch& launch) {
+  const Function function(launch.executable(), launch.function_index());
+  HALYARD_RETURN_IF_ERROR(
+      check_function(commands_->device(), function.executable(), function.index()));
+  const std::size_t count = launch.bindings().size();
+  BindingRef bindings[kernel::kMaxBindings];
+  for (std::size_t i = 0; i < count; ++i) bindings[i] = launch.binding(i);
+  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count}, [&](std::byte* packed) {
+    const Bytes given = launch.constants();
+    // There are none, or the launch was moved from.
+    if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
+    std::memcpy(packed, given.data(), given.size());
+    return Status();
+  });
+}
+
+Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
+                                     const BindingRef* counts) {
+  HALYARD_RETURN_IF_ERROR(
+      check_function(commands_->device(), function.executable(), function.index()));
+  const kernel::KernelInfo& kernel = kernel_of(function);
+  BindingRef bindings[kMaxDescriptors];
+  if (Status status = bound_.resolve_for(kernel, bindings); !status.ok()) {
+    return at(status, "{}", kernel.name);
+  }
+  return add_dispatch(function, grid, counts, {bindings, kernel.bindings.size()},
+                      [&](std::byte* packed) {
+                        std::memcpy(packed, bound_.constants(), kernel.constants_bytes);
+                        return Status();
+                      });
+}
+
+// Precondition: the function is checked.
+template <class Pack>
+Status RecorderState::add_dispatch(const Function& function, const Grid* grid,
+                                   const BindingRef* counts, View<BindingRef> bindings,
+                                   Pack&& pack) {
+  ExecutableImpl& executable = function.executable()->impl();
+  const kernel::KernelInfo& kernel = kernel_of(function);
+  DispatchCommand command{};
+  command.executable = &executable;
+  command.function = function.index();
+  HALYARD_RETURN_IF_ERROR(check_binding_count(kernel, bindings.size()));
+  if (grid != nullptr) {
+    const DeviceLimits& limits = commands_->device().limits();
+    HALYARD_RETURN_IF_ERROR(resolve_grid(limits, kernel, *grid, command.groups));
+  }
+
+  const std::size_t range_count = bindings.size() + (counts != nullptr ? 1 : 0);
+  auto* const ranges = commands_->arena().allocate_array<CommandRange>(range_count);
+  std::byte* const packed = commands_->arena().allocate(kernel.constants_bytes);
+  if (ranges == nullptr || packed == nullptr) {
+    return no_memory(range_count * sizeof(CommandRange) + kernel.constants_bytes);
+  }
+  if (counts != nullptr) {
+    CommandRange& range = ranges[bindings.size()];
+    HALYARD_RETURN_IF_ERROR(commands_->range_of(*counts, range));
+    HALYARD_RETURN_IF_ERROR(check_counts(commands_->device().limits(), range));
+    HALYARD_RETURN_IF_ERROR(commands_->need(range, sizeof(std::uint32_t), 1));
+    command.counts = &range;
+  }
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    Status status = commands_->range_of(bindings[i], ranges[i]);
+    if (status.ok()) status = check_binding_alignment(kernel, i, ranges[i].offset);
+    const auto element = static_cast<std::uint32_t>(kernel::size_of(kernel.bindings[i].type));
+    if (status.ok()) status = commands_->need(ranges[i], element, 1);
+    if (!status.ok())
+      return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
+  }
+  if (Status status = pack(packed); !status.ok()) {
+    return at(status, "{}", kernel.name);
+  }
+  command.bindings = ranges;
+  command.binding_count = static_cast<std::uint32_t>(bindings.size());
+  command.constants_size = kernel.constants_bytes;
+  command.constants = packed;
+  commands_->set_needs_compute();
+  HALYARD_RETURN_IF_ERROR(commands_->retain_until_end(executable));
+  return commands_->add(Command(command));
+}
+
+Status RecorderState::fill(const BindingRef& target, std::uint32_t pattern,
+                           std::uint32_t pattern_size) {
+  CommandRange range;
+  HALYARD_RETURN_IF_ERROR(commands_->range_of(target, range));
+  HALYARD_RETURN_IF_ERROR(check_fill(pattern_size, range.offset, range.length));
+  HALYARD_RETURN_IF_ERROR(commands_->need(range, pattern_size, pattern_size));
+  return commands_->add(Command(FillCommand{range, pattern, pattern_size}));
+}
+
+Status RecorderState::update(const BindingRef& target, Bytes source) {
+  BindingRef exact = target;
+  std::uint64_t& length = exact.indirect ? exact.slot.length : exact.range.length;
+  if (length == kWholeSize) length = source.size();
+  if (length != source.size()) {
+    return error(StatusCode::kInvalidArgument, "{} bytes for a target of {}", source.size(),
+                 length);
+  }
+  CommandRange range;
+  HALYARD_RETURN_IF_ERROR(commands_->range_of(exact, range));
+  HALYARD_RETURN_IF_ERROR(commands_->need(range, 1, 1));
+  UpdateCommand command{range, nullptr};
+  HALYARD_RETURN_IF_ERROR(commands_->keep_bytes(source, command));
+  return commands_->add(Command(command));
+}
+
+Status RecorderState::copy(const BindingRef& source, const BindingRef& target) {
+  CommandRange from;
+  CommandRange to;
+  if (Status status = commands_->range_of(source, from); !status.ok()) return at(status, "source");
+  if (Status status = commands_->range_of(target, to); !status.ok()) return at(status, "target");
+  // Only a slot's length is still unknown here.
+  if (from.length == kWholeSize) from.length = to.length;
+  if (to.length == kWholeSize) to.length = from.length;
+  if (from.length == kWholeSize) {
+    return Status(StatusCode::kInvalidArgument,
+                  "between two slots without a length; give one of them");
+  }
+  HALYARD_RETURN_IF_ERROR(check_copy(from, to));
+  HALYARD_RETURN_IF_ERROR(commands_->need(from, 1, 1));
+  HALYARD_RETURN_IF_ERROR(commands_->need(to, 1, 1));
+  HALYARD_RETURN_IF_ERROR(commands_->add(Command(CopyCommand{from, to})));
+  if (from.memory != nullptr && to.memory != nullptr) return {};
+  return commands_->check_copy_at_bind();
+}
+
+Status RecorderState::event(CommandKind kind, const Event& event) {
+  if (!event) return Status(StatusCode::kInvalidArgument, "empty event");
+  if (const DeviceObject& device = event.object()->device(); &device != &commands_->device()) {
+    return error(StatusCode::kPermissionDenied, "the event is of {}", device.name());
+  }
+  return commands_->add_event(kind, *event.object());
+}
+
+Status RecorderState::after(View<CommandId> commands) {
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (commands[i].recording_ != commands_.get()) {
+      return error(StatusCode::kInvalidArgument, "entry {} is no command of this recording", i);
+    }
+    HALYARD_RETURN_IF_ERROR(commands_->add_edge(commands[i].index_));
+  }
+  return {};
+}
+
+CommandId RecorderState::last() const noexcept {
+  const bool some = first_error_.ok() && commands_->last_work() != CommandBufferObject::kNoCommand;
+  return some ? CommandId(commands_.get(), commands_->last_work()) : CommandId();
+}
+
+Status RecorderState::begin_debug_group(std::string_view name) {
+  auto* const copy = reinterpret_cast<char*>(names_.allocate(name.size()));
+  if (copy == nullptr) return no_memory(name.size());
+  if (!name.empty()) std::memcpy(copy, name.data(), name.size());
+  if (!groups_.push_back({copy, name.size()})) return no_memory(sizeof(std::string_view));
+  name_group();
+  return {};
+}
+
+Status RecorderState::end_debug_group() {
+  if (groups_.empty()) return Status(StatusCode::kFailedPrecondition, "no debug group is open");
+  groups_.shrink(groups_.size() - 1);
+  name_group();
+  return {};
+}
+
+void RecorderState::name_group() {
+  trace::Tracer* const tracer = device_.object()->engine().tracer();
+  if (tracer == nullptr) return;
+  std::string path;
+  for (const std::string_view group : groups_) {
+    path.append(path.empty() ? "" : " / ").append(group.substr(0, kMaxGroupPath));
+    if (path.size() <= kMaxGroupPath) continue;
+    path.replace(kMaxGroupPath, path.npos, "...");
+    break;
+  }
+  commands_->set_group(tracer->add_name(path));
+}
+
+Recorder::Recorder(const Device& device, RecordingUse use)
+    : state_(new(std::nothrow) RecorderState(device, use)), has_no_memory_(state_ == nullptr) {}
+Recorder::Recorder(Recorder&&) noexcept = default;
+Recorder& Recorder::operator=(Recorder&&) noexcept = default;
+Recorder::~Recorder() = default;
+
+Recorder& Recorder::dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
+                             View<Constant> constants) {
+  if (state_) {
+    state_->record("dispatch",
+                   [&] { return state_->dispatch(function, &grid, nullptr, bindings, constants); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch(const Launch& launch) {
+  if (state_) state_->record("dispatch", [&] { return state_->dispatch(launch); });
+  return *this;
+}
+
+Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups,
+                                      View<BindingRef> bindings, View<Constant> constants) {
+  if (state_) {
+    state_->record("dispatch_indirect", [&] {
+      return state_->dispatch(function, nullptr, &groups, bindings, constants);
+    });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch(const Function& function, const Grid& grid) {
+  if (state_) {
+    state_->record("dispatch", [&] { return state_->dispatch_bound(function, &grid, nullptr); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::dispatch_indirect(const Function& function, const BindingRef& groups) {
+  if (state_) {
+    state_->record("dispatch_indirect",
+                   [&] { return state_->dispatch_bound(function, nullptr, &groups); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::bind_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
+                                        const DescriptorSet& descriptors) {
+  if (state_) {
+    state_->record("bind_descriptor_set",
+                   [&] { return state_->bound().bind(layout, set, descriptors); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::push_descriptor_set(const PipelineLayout& layout, std::uint32_t set,
+                                        View<Descriptor> descriptors) {
+  if (state_) {
+    state_->record("push_descriptor_set",
+                   [&] { return state_->bound().push_set(layout, set, descriptors); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::push_constants(const PipelineLayout& layout, std::uint32_t offset,
+                                   Bytes bytes) {
+  if (state_) {
+    state_->record("push_constants",
+                   [&] { return state_->bound().push_constants(layout, offset, bytes); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::fill(const BindingRef& target, std::uint32_t pattern,
+                         std::uint32_t pattern_size) {
+  if (state_) state_->record("fill", [&] { return state_->fill(target, pattern, pattern_size); });
+  return *this;
+}
+
+Recorder& Recorder::update(const BindingRef& target, Bytes source) {
+  if (state_) state_->record("update", [&] { return state_->update(target, source); });
+  return *this;
+}
+
+Recorder& Recorder::copy(const BindingRef& source, const BindingRef& target) {
+  if (state_) state_->record("copy", [&] { return state_->copy(source, target); });
+  return *this;
+}
+
+Recorder& Recorder::barrier() {
+  if (state_) state_->record("barrier", [&] { return state_->barrier(); });
+  return *this;
+}
+
+Recorder& Recorder::after(View<CommandId> commands) {
+  if (state_) state_->record("after", [&] { return state_->after(commands); });
+  return *this;
+}
+
+CommandId Recorder::last() const noexcept { return state_ ? state_->last() : CommandId(); }
+
+Recorder& Recorder::set_event(const Event& event) {
+  if (state_) {
+    state_->record("set_event", [&] { return state_->event(CommandKind::kSetEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::reset_event(const Event& event) {
+  if (state_) {
+    state_->record("reset_event", [&] { return state_->event(CommandKind::kResetEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::wait_event(const Event& event) {
+  if (state_) {
+    state_->record("wait_event", [&] { return state_->event(CommandKind::kWaitEvent, event); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::begin_debug_group(std::string_view name) {
+  if (state_) {
+    state_->record("begin_debug_group", [&] { return state_->begin_debug_group(name); });
+  }
+  return *this;
+}
+
+Recorder& Recorder::end_debug_group() {
+  if (state_) state_->record("end_debug_group", [&] { return state_->end_debug_group(); });
+  return *this;
+}
+
+Result<CommandBuffer> Recorder::finish() {
+  if (has_no_memory_) return no_memory(sizeof(RecorderState));
+  if (!state_) {
+    return Status(StatusCode::kFailedPrecondition, "recorder: finish of a finished recorder");
+  }
+  const std::unique_ptr<RecorderState> state = std::move(state_);
+  return state->finish();
+}
+
+}  // namespace halyard::inline v0::hal
