@@ -34,6 +34,8 @@ TEST_F(StreamDriver, OpensAllDevicesOrOne) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].info().uri, "stream://2?devices=3");
   EXPECT_EQ(open("stream://1?devices=2").info().uri, "stream://1?devices=2");
+  EXPECT_EQ(open("stream://1?devices=2&unstoppable=1").info().uri,
+            "stream://1?devices=2&unstoppable=1");
   const auto listed = registry_.enumerate().value();
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed[0].uri, "stream://0");
@@ -42,7 +44,7 @@ TEST_F(StreamDriver, OpensAllDevicesOrOne) {
 
 TEST_F(StreamDriver, NamesWhatIsWrongWithAUri) {
   for (const char* uri : {"stream://?devices=0", "stream://?devices=65", "stream://?devices=x",
-                          "stream://?workers=1"}) {
+                          "stream://?unstoppable=2", "stream://?workers=1"}) {
     const Status status = registry_.open(uri).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
     EXPECT_EQ(status.message().find("stream: "), 0u) << status.message();
@@ -67,6 +69,30 @@ TEST_F(StreamDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
   EXPECT_TRUE(registry_.shutdown(60s).ok());
   EXPECT_EQ(released, 1);
   EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{2}; }));
+}
+
+// Many times more than a lane takes at once: in parts, with edges to and from it.
+TEST_F(StreamDriver, RunsARecordingOfThousandsOfCommandsInParts) {
+  constexpr std::uint32_t kCommands = 5'000, kWords = 100;
+  const auto devices = registry_.open_all("stream://?devices=2").value();
+  ASSERT_LT(devices[0].info().limits.max_in_flight, kCommands / 50);
+  const hal::Buffer words =
+      devices[0].allocate({.size = kWords * 4, .memory = hal::MemoryType::kHostVisible}).value();
+  const hal::Buffer copy =
+      devices[1].allocate({.size = kWords * 4, .memory = hal::MemoryType::kHostVisible}).value();
+  hal::Recorder recorder(devices[0]);
+  for (std::uint32_t i = 0; i < kCommands; ++i) {
+    recorder.fill(hal::BufferRange{words, i % kWords * 4, 4}, i).barrier();
+  }
+  const hal::CommandBuffer commands = recorder.finish().value();
+  const Semaphore done = devices[0].create_semaphore().value();
+  check(devices[1].queue().copy(words, copy, {.wait = {{done, 2}}, .signal = {{done, 3}}}));
+  check(devices[0].queue().execute(commands, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  check(devices[1].queue().fill(words, 1, 1, {.signal = {{done, 1}}}));
+  check(done.wait(3, kForever));
+  const hal::Mapping mapping = copy.map().value();
+  const auto seen = mapping.as<std::uint32_t>();
+  for (std::uint32_t i = 0; i < kWords; ++i) EXPECT_EQ(seen[i], kCommands - kWords + i);
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ using HostFunction = void (*)(void* argument);
 // Streams and events: what a lane needs.
 //
 //   create_stream(s)     one that does not synchronize with the legacy NULL stream
-//   stop(s)              true: nothing of the stream runs or will run any more. It drops what has
-//                        not run, and waits for what ends soon. False: it cannot stop what runs.
+//   finish(s)            before stop(), where all that was issued ends soon: may wait for that
+//   stop(s)              true: nothing of the stream runs or will run any more; it drops what has
+//                        not run. False: it cannot stop what runs
 //   destroy(s)           of a stream that has stopped
 //   query(s)             the fault of its device; ok while it works
 //   create_event(e)      without timing
@@ -51,6 +52,7 @@ concept StreamApi =
              typename A::Event event, typename A::Event& new_event, HostFunction function,
              void* argument) {
       { api.create_stream(new_stream) } noexcept -> std::same_as<Status>;
+      { api.finish(stream) } noexcept;
       { api.stop(stream) } noexcept -> std::same_as<bool>;
       { api.destroy(stream) } noexcept;
       { api.query(stream) } noexcept -> std::same_as<Status>;

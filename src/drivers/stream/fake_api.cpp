@@ -15,6 +15,7 @@ constexpr int kExhausted = static_cast<int>(Code::kOutOfMemory);
 constexpr int kBroken = static_cast<int>(Code::kUnknown);
 
 HALYARD_CALL_SITE(kCreateStream, "stream.create_stream", kExhausted, Failing::kCode);
+HALYARD_CALL_SITE(kFinish, "stream.finish", 0, Failing::kCode, "what has ended is done");
 HALYARD_CALL_SITE(kStop, "stream.stop", 0, Failing::kCode, "what does not stop answers so");
 HALYARD_CALL_SITE(kDestroyStream, "stream.destroy_stream", 0, Failing::kCode,
                   "the stream has stopped");
@@ -82,6 +83,9 @@ Status call(const CallSite& site, F&& function) noexcept {
 
 Status FakeApi::create_stream(Stream& stream) const noexcept {
   return call(kCreateStream, [&] { return fake::create_stream(stream, unstoppable); });
+}
+void FakeApi::finish(Stream stream) const noexcept {
+  base::native_call(kFinish, [&] { return fake::synchronize(stream); });
 }
 bool FakeApi::stop(Stream stream) const noexcept {
   return base::native_call(kStop, [&] { return fake::stop(stream); }) == Code::kSuccess;

@@ -23,6 +23,7 @@ struct FakeApi {
   static constexpr CaptureMode kRelaxedCapture = CaptureMode::kRelaxed;
 
   Status create_stream(Stream& stream) const noexcept;
+  void finish(Stream stream) const noexcept;
   bool stop(Stream stream) const noexcept;
   void destroy(Stream stream) const noexcept;
   Status query(Stream stream) const noexcept;

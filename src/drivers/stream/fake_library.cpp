@@ -251,6 +251,13 @@ Code create_stream(Stream*& stream, bool unstoppable) noexcept {
   return Code::kSuccess;
 }
 
+Code synchronize(Stream* stream) noexcept {
+  const Code code = enter(stream->context, Capture::kUnsafe);
+  if (code != Code::kSuccess && code != Code::kLaunchFailed) return code;
+  while (!stream->drained()) base::spin_yield();
+  return code;
+}
+
 Code stop(Stream* stream) noexcept {
   const Code code = enter(stream->context);
   if (code != Code::kSuccess && code != Code::kLaunchFailed) return code;

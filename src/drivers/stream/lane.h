@@ -103,8 +103,9 @@ class Lane : public timeline::NativeQueue {
     if (!abandoned()) {
       cause_ = cause;
       abandoned_.store(true, std::memory_order_seq_cst);
+      const bool ends_soon = markers_.passed() == issued_;
       // The notifier's after the lane's, whose markers it waits for.
-      stopped_ = (!open_ || api_.stop(stream_)) && notifier_.stop();
+      stopped_ = stop_stream(ends_soon) && notifier_.stop(ends_soon);
     }
     return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
   }
@@ -126,6 +127,12 @@ class Lane : public timeline::NativeQueue {
 
  private:
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
+
+  bool stop_stream(bool ends_soon) noexcept {
+    if (!open_) return true;
+    if (ends_soon) api_.finish(stream_);
+    return api_.stop(stream_);
+  }
 
   // A native wait is no start: nothing of the submission runs. One that is left behind by a failure
   // stands in front of what is issued next, and does no harm: what it waits for was issued before.

@@ -66,13 +66,16 @@ class Notifier {
     if (!follow().ok()) list_.advance(markers_.newest());  // early
   }
 
-  // Issues nothing any more. True: no host function runs or will run.
-  bool stop() noexcept {
+  // Issues nothing any more. True: no host function runs or will run. `ends_soon`: the lane has
+  // passed all its markers.
+  bool stop(bool ends_soon) noexcept {
     {
       base::LockGuard lock(follow_mutex_);
       stopped_ = true;
     }
-    return !open_ || api_.stop(stream_);
+    if (!open_) return true;
+    if (ends_soon) api_.finish(stream_);
+    return api_.stop(stream_);
   }
 
  private:

@@ -20,6 +20,7 @@ struct StreamApi {
   using Event = std::shared_ptr<NativeEvent>;
 
   Status create_stream(Stream& stream) const noexcept;
+  void finish(Stream) const noexcept {}  // all of them stop
   bool stop(Stream stream) const noexcept {
     stream->abandon();
     return true;

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The context and the capture mode of a thread are its user's, whatever is called.
+#include "drivers/stream/context.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/failing_calls.h"
+#include "drivers/stream/driver.h"
+#include "hal/registry.h"
+#include "halyard/halyard.h"
+#include "stream/opened_lane.h"
+
+namespace halyard::stream {
+namespace {
+
+fake::Context* current() {
+  fake::Context* context = nullptr;
+  EXPECT_EQ(fake::get_current_context(context), fake::Code::kSuccess);
+  return context;
+}
+
+fake::CaptureMode capture_mode() {
+  fake::CaptureMode mode = fake::CaptureMode::kRelaxed;
+  EXPECT_EQ(fake::exchange_capture_mode(mode), fake::Code::kSuccess);
+  fake::CaptureMode before = mode;
+  EXPECT_EQ(fake::exchange_capture_mode(before), fake::Code::kSuccess);
+  return mode;
+}
+
+TEST(ContextGuard, SetsItsContextAndPutsBackTheOneBefore) {
+  OpenedContext first(0), second(1);
+  EXPECT_EQ(current(), nullptr);
+  {
+    const Inside outer(*first.guard);
+    fake::Context* const its = current();
+    EXPECT_NE(its, nullptr);
+    EXPECT_EQ(capture_mode(), fake::CaptureMode::kRelaxed);
+    {
+      const Inside inner(*second.guard);
+      EXPECT_NE(current(), its);
+      const Inside again(*second.guard);
+    }
+    EXPECT_EQ(current(), its);
+  }
+  EXPECT_EQ(current(), nullptr);
+  EXPECT_EQ(capture_mode(), fake::CaptureMode::kGlobal);
+}
+
+TEST(ContextGuard, SetsNoContextThatIsCurrentAlready) {
+  OpenedContext context;
+  const Inside outer(*context.guard);
+  const testing::FailingCalls failing("stream.set_context");
+  {
+    const Inside inner(*context.guard);
+  }
+  EXPECT_EQ(failing.failed, 0);
+}
+
+TEST(ContextGuard, PutsBackNothingThatItCouldNotSet) {
+  OpenedContext first(0), second(1);
+  const Inside outer(*first.guard);
+  fake::Context* const its = current();
+  for (const char* site : {"stream.current_context", "stream.set_context", "stream.capture_mode"}) {
+    {
+      auto failing = std::make_unique<testing::FailingCalls>(site);
+      timeline::EntryGuard::Saved saved;
+      second.guard->enter(saved);
+      failing.reset();
+      second.guard->leave(saved);
+    }
+    EXPECT_EQ(current(), its) << site;
+    EXPECT_EQ(capture_mode(), fake::CaptureMode::kRelaxed) << site;
+  }
+}
+
+TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
+  OpenedContext first(0), second(0);
+  const Inside outer(*first.guard);
+  fake::Context* const its = current();
+  const Inside inner(*second.guard);
+  EXPECT_EQ(current(), its);
+}
+
+// Somebody captures a stream meanwhile, which forbids much on threads that are not relaxed.
+TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
+  const std::uint64_t violations = fake::violations();
+  fake::Context* users = nullptr;
+  ASSERT_EQ(fake::retain_primary_context(40, users), fake::Code::kSuccess);
+  ASSERT_EQ(fake::set_current_context(users), fake::Code::kSuccess);
+  fake::CaptureMode mode = fake::CaptureMode::kThreadLocal;
+  ASSERT_EQ(fake::exchange_capture_mode(mode), fake::Code::kSuccess);
+  fake::begin_capture();
+  const auto unchanged = [&](const char* after) {
+    EXPECT_EQ(current(), users) << after;
+    EXPECT_EQ(capture_mode(), fake::CaptureMode::kThreadLocal) << after;
+    EXPECT_EQ(fake::violations(), violations) << after << ": " << fake::latest_violation();
+  };
+  {
+    hal::DriverRegistry registry;
+    check(register_stream_driver(registry));
+    alignas(hal::Device::kImportAlignment) std::byte bytes[4096];
+    {
+      const auto devices = registry.open_all("stream://?devices=2").value();
+      unchanged("open");
+      const hal::Buffer imported = devices[0].import_memory(bytes, [] {}).value();
+      const hal::Buffer allocated =
+          devices[1].allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
+      unchanged("memory");
+      const hal::Semaphore done = devices[0].create_semaphore().value();
+      const hal::Queue queue = devices[1].create_queue({}).value();
+      unchanged("queue");
+      hal::Recorder recorder(devices[0]);
+      recorder.fill(imported, 1).fill(imported, 2);
+      const auto commands = recorder.finish().value();
+      unchanged("recording");
+      check(devices[0].queue().execute(commands, {.signal = {{done, 1}}}));
+      check(queue.fill(allocated, 2, 1, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+      unchanged("submission");
+      check(done.wait(2, kForever));
+      check(queue.wait_idle(kForever));
+      check(queue.flush());
+      unchanged("wait");
+      (void)allocated.map().value();
+      const auto pooled =
+          queue.allocate(devices[1].default_pool(), {.size = 64}, {.signal = {{done, 3}}});
+      check(pooled.status());
+      check(queue.deallocate(*pooled, {.wait = {{done, 3}}, .signal = {{done, 4}}}));
+      check(done.wait(4, kForever));
+      unchanged("pool");
+    }
+    unchanged("the last handles");
+    check(registry.shutdown(kForever));
+    unchanged("shutdown");
+  }
+  fake::end_capture();
+  ASSERT_EQ(fake::exchange_capture_mode(mode), fake::Code::kSuccess);
+  ASSERT_EQ(fake::set_current_context(nullptr), fake::Code::kSuccess);
+  ASSERT_EQ(fake::release_primary_context(40), fake::Code::kSuccess);
+}
+
+}  // namespace
+}  // namespace halyard::stream

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lane of markers against the contract of timeline::NativeQueue.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "base/failing_calls.h"
+#include "counts/allocations.h"
+#include "stream/opened_lane.h"
+#include "trace/tracer.h"
+
+namespace halyard::stream {
+namespace {
+
+using testing::FailingCalls;
+
+// --- markers and edges ---------------------------------------------------------------------------
+
+TEST(StreamLane, RunsWhatIsIssuedInOrder) {
+  OpenedContext context;
+  OpenedLane<> lane(context);
+  const auto a = context.allocate(64), b = context.allocate(64);
+  lane.issue(fill(a, 0x0403'0201), 1);
+  lane.issue(command(hal::Command(hal::CopyCommand{range(a, 0, 64), range(b, 0, 64)})), 2);
+  lane.issue(fill(a, 0), 3);
+  lane.wait_until(3);
+  EXPECT_EQ(b->host_pointer()[0], std::byte{1});
+  EXPECT_EQ(b->host_pointer()[63], std::byte{4});
+  EXPECT_EQ(a->host_pointer()[63], std::byte{0});
+}
+
+TEST(StreamLane, ShowsNoProgressBehindItsLastMarker) {
+  OpenedContext context;
+  OpenedLane<> lane(context);
+  lane.issue(kBarrier, 1);
+  EXPECT_EQ(lane.issue({.operation = &kBarrier, .sequence = 2, .want_marker = false}).count, 1u);
+  lane.wait_until(1);
+  EXPECT_EQ(lane->poll().sequence, 1u);
+  EXPECT_TRUE(lane->mark().ok());
+  lane.wait_until(2);
+}
+
+// No host thread looks at the producer: the streams wait for each other.
+TEST(StreamLane, WaitsForAnEdgeWithoutTheHost) {
+  OpenedContext context;
+  OpenedLane<> gate(context), producer(context), consumer(context);
+  producer.issue(kBarrier, 1);
+  consumer.issue(kBarrier, 1, {producer.at(1)});
+  consumer.wait_until(1);
+  producer.issue(kBarrier, 2);
+  consumer.issue(kBarrier, 2, {producer.at(2)});
+  consumer.wait_until(2);
+  EXPECT_EQ(producer->poll().sequence, 2u);
+}
+
+TEST(StreamLane, RunsLanesOfTwoDevicesWithEdgesBothWays) {
+  OpenedContext first_context(0), second_context(1);
+  OpenedLane<> first(first_context), second(second_context);
+  constexpr std::uint64_t kLinks = 50;
+  for (std::uint64_t i = 1; i <= kLinks; ++i) {
+    first.issue(kBarrier, i, i > 1 ? std::vector{second.at(i - 1)} : std::vector<Edge>());
+    second.issue(kBarrier, i, {first.at(i)});
+  }
+  second.wait_until(kLinks);
+}
+
+TEST(StreamLane, AnEdgeThatHasPassedNeedsNoNativeWait) {
+  OpenedContext context;
+  OpenedLane<> producer(context), consumer(context);
+  producer.issue(kBarrier, 1);
+  producer.wait_until(1);
+  producer.issue(kBarrier, 2);
+  const FailingCalls failing("stream.wait");
+  consumer.issue(kBarrier, 1, {producer.at(1)});
+  EXPECT_EQ(failing.failed, 0);
+}
+
+TEST(StreamLane, RecordsNoSecondMarkerAtTheSameSequence) {
+  OpenedContext context;
+  OpenedLane<> lane(context);
+  lane.issue(kBarrier, 1);
+  const FailingCalls failing("stream.record");
+  EXPECT_TRUE(lane->mark().ok());
+  EXPECT_EQ(failing.failed, 0);
+}
+
+TEST(StreamLane, AllocatesNothingInTheSteadyState) {
+  if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer counts its own";
+  OpenedContext context;
+  OpenedLane<> first(context), second(context);
+  base::Parker& parker = base::ParkerPool::acquire();
+  std::uint64_t next = 1;
+  const auto round = [&] {
+    for (std::uint32_t i = 0; i < 32; ++i, ++next) {
+      const Edge edge = first.at(next);
+      ASSERT_EQ(first.issue({.operation = &kBarrier, .sequence = next, .want_marker = true}).count,
+                1u);
+      ASSERT_EQ(second
+                    .issue({.waits = {&edge, 1},
+                            .operation = &kBarrier,
+                            .sequence = next,
+                            .want_marker = true})
+                    .count,
+                1u);
+    }
+    second.wait_until(next - 1);
+    first.wait_until(next - 1);
+  };
+  for (int i = 0; i < 50; ++i) round();  // whoever is faster in some of them, all has been needed
+  const std::uint64_t before = counts::allocations();
+  round();
+  EXPECT_EQ(counts::allocations() - before, 0u);
+  base::ParkerPool::release(parker);
+}
+
+// --- failures ------------------------------------------------------------------------------------
+
+TEST(StreamLane, SaysThatAWantedMarkerWasNotRecorded) {
+  for (const char* site : {"stream.record", "stream.create_event"}) {
+    OpenedContext context;
+    OpenedLane<> lane(context);
+    timeline::IssueResult result;
+    {
+      const FailingCall failing(site);
+      result = lane.issue({.operation = &kBarrier, .sequence = 1, .want_marker = true});
+    }
+    EXPECT_EQ(result.count, 1u) << site;
+    EXPECT_TRUE(result.status.ok()) << site;
+    EXPECT_TRUE(result.unmarked) << site;
+    EXPECT_TRUE(lane->mark().ok()) << site;
+    lane.wait_until(1);
+  }
+}
+
+TEST(StreamLane, AMarkerThatCannotBeHadNowIsExhaustionAndAnyOtherErrorIsLoss) {
+  OpenedContext context(2);
+  OpenedLane<> lane(context);
+  EXPECT_EQ(lane.issue({.operation = &kBarrier, .sequence = 1, .want_marker = false}).count, 1u);
+  {
+    const FailingCall failing("stream.record");
+    EXPECT_EQ(lane->mark().code(), StatusCode::kResourceExhausted);
+  }
+  fake::fault(2);
+  const Status lost = lane->mark();
+  EXPECT_EQ(lost.code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(lost.native_error(), "FAKE_ERROR_LAUNCH_FAILED");
+}
+
+TEST(StreamLane, ReportsWhatWasCompleteBeforeAFaultOnceItWasSeen) {
+  OpenedContext context(2);
+  OpenedLane<> lane(context);
+  lane.issue(kBarrier, 1);
+  lane.wait_until(1);
+  lane.issue(kBarrier, 2);
+  fake::fault(2);
+  EXPECT_EQ(lane->poll().sequence, 1u);
+  EXPECT_EQ(lane->poll().fault.code(), StatusCode::kDeviceLost);
+  EXPECT_EQ(lane->probe().code(), StatusCode::kDeviceLost);
+}
+
+TEST(StreamLane, FailsAloneBeforeItsFirstNativeCall) {
+  OpenedContext context;
+  OpenedLane<> producer(context), lane(context);
+  const auto memory = context.allocate(64);
+  const hal::Operation failing_fill = fill(memory, 1), later = fill(memory, 2);
+  producer.issue(kBarrier, 1);
+  const Edge edge = producer.at(1);
+  timeline::IssueResult result;
+  {
+    const FailingCall failing("stream.fill");
+    result = lane.issue(
+        {.waits = {&edge, 1}, .operation = &failing_fill, .sequence = 1, .want_marker = true});
+  }
+  EXPECT_EQ(result.count, 0u);
+  EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted);
+  EXPECT_FALSE(result.started) << "the native wait in front of it does no harm";
+  lane.issue(later, 1);
+  lane.wait_until(1);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{2});
+}
+
+TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindItsFirstNativeCall) {
+  OpenedContext context;
+  OpenedLane<> lane(context);
+  const auto memory = context.allocate(64);
+  std::fill_n(memory->host_pointer(), 64, std::byte{0});
+  const Fills fills(memory, 3);
+  timeline::IssueResult result;
+  {
+    const FailingCall failing("stream.fill", 2);
+    result = lane.issue(
+        {.operation = &fills.operation, .sequence = 1, .want_marker = true, .commands = {0, 3}});
+  }
+  EXPECT_EQ(result.count, 0u);
+  EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(result.started);
+  EXPECT_EQ(lane->poll().sequence, 0u);
+  EXPECT_TRUE(lane->mark().ok()) << "the lane passes it with the next marker";
+  lane.wait_until(1);
+  EXPECT_EQ(memory->host_pointer()[0], std::byte{1}) << "what had been issued has run";
+  EXPECT_EQ(memory->host_pointer()[1], std::byte{0});
+  lane.issue(fills.operation, 2);
+}
+
+// --- recordings ----------------------------------------------------------------------------------
+
+TEST(StreamLane, IssuesTheNativeCommandsOfAPartAlone) {
+  OpenedContext context;
+  OpenedLane<> lane(context);
+  const auto memory = context.allocate(64);
+  std::fill_n(memory->host_pointer(), 64, std::byte{0});
+  const Fills fills(memory, 5);
+  EXPECT_EQ(fills.native->depth(), 5u);
+  const auto part = [&](std::uint64_t sequence, std::uint32_t first, std::uint32_t count) {
+    EXPECT_EQ(lane.issue({.operation = &fills.operation,
+                          .sequence = sequence,
+                          .want_marker = true,
+                          .commands = {first, count}})
+                  .count,
+              1u);
+    lane.wait_until(sequence);
+  };
+  part(1, 0, 2);
+  EXPECT_EQ(memory->host_pointer()[1], std::byte{2});
+  EXPECT_EQ(memory->host_pointer()[2], std::byte{0});
+  part(2, 2, 3);
+  EXPECT_EQ(memory->host_pointer()[4], std::byte{5});
+}
+
+TEST(StreamLane, CountsNoCommandThatOnlyOrdersOthersAndAtLeastOne) {
+  const hal::Command barriers[2];
+  const hal::Recording recording{.commands = barriers, .edges = {}};
+  EXPECT_EQ(CommandBuffer::create(recording).value()->depth(), 1u);
+  OpenedContext context;
+  OpenedLane<> lane(context);
+  const auto native = CommandBuffer::create(recording).value();
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kExecute;
+  operation.native = native.get();
+  lane.issue(operation, 1);
+  lane.wait_until(1);
+}
+
+TEST(StreamLane, NotesTheCommandsOfATracedSubmission) {
+  struct Kept final : trace::Sink {
+    void take(trace::Track, const trace::Record& record) override { records.push_back(record); }
+    void drained(std::uint64_t) override {}
+    std::vector<trace::Record> records;
+  } kept;
+  trace::Tracer tracer(Clock::steady());
+  trace::Stamps stamps[2];
+  for (trace::Stamps& each : stamps) {
+    each.tracer = &tracer;
+    each.id = tracer.next_id();
+  }
+  OpenedContext context;
+  const auto memory = context.allocate(64);
+  const hal::Operation single = fill(memory, 1);
+  const hal::Command commands[] = {single.command, hal::Command(), single.command};
+  const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
+  const hal::Recording recording{.commands = commands, .edges = {}, .labels = labels};
+  const auto native = CommandBuffer::create(recording).value();
+  hal::Operation execute;
+  execute.kind = hal::OperationKind::kExecute;
+  execute.native = native.get();
+  {
+    OpenedLane<> lane(context);
+    EXPECT_EQ(
+        lane.issue({.operation = &single, .sequence = 1, .want_marker = true, .stamps = &stamps[0]})
+            .count,
+        1u);
+    EXPECT_EQ(lane.issue({.operation = &execute,
+                          .sequence = 2,
+                          .want_marker = true,
+                          .commands = {0, 2},
+                          .stamps = &stamps[1]})
+                  .count,
+              1u);
+    lane.wait_until(2);
+  }
+  tracer.drain(kept, /*last=*/true);
+  std::vector<trace::Name> names;
+  for (const trace::Record& record : kept.records) {
+    const trace::Stamps& own = stamps[names.empty() ? 0 : 1];
+    EXPECT_EQ(record.id, own.id);
+    EXPECT_LE(own.begin, record.begin);
+    EXPECT_LE(record.begin, record.end);
+    EXPECT_LE(record.end, own.end);
+    names.push_back(record.name);
+  }
+  EXPECT_EQ(names, (std::vector<trace::Name>{trace::kFill, 70, 72}));
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+class StreamLaneEnd : public ::testing::Test {
+ protected:
+  explicit StreamLaneEnd(OpenedContext opened = OpenedContext()) : context(std::move(opened)) {
+    std::fill_n(bytes, 64, std::byte{0});
+    gates.target = memory->device_address();
+  }
+
+  OpenedContext context;
+  const Ref<hal::Memory> memory = context.allocate(64);
+  std::byte* const bytes = memory->host_pointer();
+  Gates gates;
+};
+
+TEST_F(StreamLaneEnd, AbandonDropsWhatHasNotRunAndReportsTheCause) {
+  GatedLane gate(context), lane(context);
+  const auto written = context.allocate(64);
+  std::fill_n(written->host_pointer(), 64, std::byte{0});
+  const hal::Operation write = fill(written, ~0u);
+  gate.issue(kGate, 1);
+  lane.issue(kBarrier, 1);
+  lane.wait_until(1);
+  lane.issue(write, 2, {gate.at(1)});
+  EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "gone")), timeline::Abandoned::kStopped);
+  gates.open = true;
+  gate.wait_until(1);
+  EXPECT_EQ(lane->poll().sequence, 1u);
+  EXPECT_EQ(lane->poll().fault.message(), "gone");
+  EXPECT_EQ(lane->probe().message(), "gone");
+  EXPECT_EQ(written->host_pointer()[0], std::byte{0});
+}
+
+TEST_F(StreamLaneEnd, AbandonedProducerLeavesItsConsumerToTheEngine) {
+  GatedLane gate(context), consumer(context);
+  gate.issue(kGate, 1);
+  {
+    GatedLane producer(context);
+    producer.issue(kBarrier, 1, {gate.at(1)});
+    consumer.issue(kBarrier, 1, {producer.at(1)});
+  }  // from now on the edge leads nowhere
+  gates.open = true;
+  gate.wait_until(1);
+  EXPECT_EQ(consumer->poll().sequence, 0u);
+  EXPECT_TRUE(consumer->probe().ok());
+}
+
+class StreamLaneUnstoppable : public StreamLaneEnd {
+ protected:
+  StreamLaneUnstoppable() : StreamLaneEnd(OpenedContext(3, {.unstoppable = true})) {}
+};
+
+TEST_F(StreamLaneUnstoppable, WhatRunsGoesOnWithWhatItWasGiven) {
+  {
+    GatedLane lane(context);
+    lane.issue(kGate, 1);
+    lane.issue(kBarrier, 2);
+    while (gates.entered == 0) base::spin_pause();
+    EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "hangs")),
+              timeline::Abandoned::kStillRunning);
+    EXPECT_EQ(lane->poll().fault.message(), "hangs");
+  }
+  gates.open = true;
+  while (std::atomic_ref(bytes[63]).load() != std::byte{1}) base::spin_pause();
+}
+
+TEST_F(StreamLaneUnstoppable, WhatHasEndedIsStopped) {
+  for (int i = 0; i < 100; ++i) {
+    GatedLane lane(context);
+    lane.issue(kBarrier, 1);
+    lane.wait_until(1);
+    ASSERT_EQ(lane->abandon(Status(StatusCode::kCancelled, "closed")),
+              timeline::Abandoned::kStopped);
+  }
+}
+
+}  // namespace
+}  // namespace halyard::stream

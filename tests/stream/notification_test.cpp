@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Waking those who sleep on a lane of markers.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+
+#include "base/failing_calls.h"
+#include "stream/opened_lane.h"
+
+namespace halyard::stream {
+namespace {
+
+using testing::FailingCalls;
+
+void wait_for(const CountingNotify& notify, int count) {
+  while (notify.count < count) base::spin_pause();
+}
+
+class StreamNotification : public ::testing::Test {
+ protected:
+  void arm(std::uint64_t sequence, base::Notify& notify) {
+    EXPECT_TRUE(lane->arm(sequence, notify).ok());
+  }
+  // Waits until all that the lane's host functions notify has been notified: another one behind
+  // them has.
+  void settle(std::uint64_t sequence) {
+    CountingNotify last;
+    lane.issue(kBarrier, sequence);
+    arm(sequence, last);
+    wait_for(last, 1);
+  }
+
+  OpenedContext context;
+  GatedLane lane{context};
+  CountingNotify first, second;
+};
+
+TEST_F(StreamNotification, ComesOnceTheSequenceIsReached) {
+  lane.issue(kBarrier, 1);
+  arm(1, first);
+  wait_for(first, 1);
+  lane.wait_until(1);
+  arm(1, first);  // reached already: at once
+  EXPECT_EQ(first.count, 2);
+}
+
+TEST_F(StreamNotification, ComesFromAMarkerBehindTheSequence) {
+  EXPECT_EQ(lane.issue({.operation = &kBarrier, .sequence = 1, .want_marker = false}).count, 1u);
+  lane.issue(kBarrier, 2);
+  arm(1, first);
+  wait_for(first, 1);
+}
+
+TEST_F(StreamNotification, ComesForWhoArmedBeforeThereWasAMarker) {
+  EXPECT_EQ(lane.issue({.operation = &kBarrier, .sequence = 1, .want_marker = false}).count, 1u);
+  arm(1, first);
+  EXPECT_EQ(first.count, 0);
+  EXPECT_TRUE(lane->mark().ok());
+  wait_for(first, 1);
+}
+
+TEST_F(StreamNotification, ForAnEarlierSequenceDoesNotStandBehindALaterOne) {
+  Gates gates;
+  GatedLane other(context);
+  other.issue(kGate, 1);
+  lane.issue(kBarrier, 1);
+  lane.issue(kBarrier, 2, {other.at(1)});
+  arm(2, second);
+  arm(1, first);
+  wait_for(first, 1);
+  EXPECT_EQ(second.count, 0);
+  gates.open = true;
+  wait_for(second, 1);
+}
+
+TEST_F(StreamNotification, IsOneForTheLowestOfSeveralArmings) {
+  lane.issue(kBarrier, 1);
+  arm(9, first);
+  arm(1, first);
+  wait_for(first, 1);
+  settle(2);
+  EXPECT_EQ(first.count, 1);
+}
+
+// The lane is seen to have passed 1, and is armed for 2, before the host function for 1 runs.
+TEST_F(StreamNotification, OfWhatHasPassedHidesNoLaterOne) {
+  Gates gates;
+  GatedLane other(context);
+  other.issue(kHostGate, 1);
+  while (gates.entered == 0) base::spin_pause();
+  lane.issue(kBarrier, 1);
+  arm(1, first);
+  while (lane->poll().sequence != 1) base::spin_pause();
+  lane.issue(kGate, 2);
+  arm(2, first);
+  const int early = first.count;
+  gates.host_open = true;
+  while (gates.entered == 1) base::spin_pause();
+  gates.open = true;
+  wait_for(first, early + 1);
+}
+
+TEST_F(StreamNotification, ComesAtOnceWhereItCannotBeIssued) {
+  lane.issue(kBarrier, 1);
+  for (const char* site : {"stream.wait", "stream.call_host"}) {
+    CountingNotify notify;
+    const FailingCalls failing(site);
+    EXPECT_TRUE(lane->arm(1, notify).ok());
+    EXPECT_GE(notify.count, 1) << site;
+  }
+  arm(1, first);
+  wait_for(first, 1);
+}
+
+TEST_F(StreamNotification, ComesAtOnceWithoutMemory) {
+  lane.issue(kBarrier, 1);
+  const FailingCalls failing("array.resize");
+  arm(1, first);
+  EXPECT_GE(first.count, 1);
+}
+
+TEST_F(StreamNotification, ThatFailsForLossIsLoss) {
+  OpenedContext lost_context(4);
+  OpenedLane<> lost(lost_context);
+  lost.issue(kBarrier, 1);
+  fake::fault(4);
+  EXPECT_EQ(lost->arm(1, first).code(), StatusCode::kDeviceLost);
+}
+
+TEST_F(StreamNotification, MakesNoCallOfTheLibrary) {
+  const std::uint64_t before = fake::violations();
+  lane.issue(kBarrier, 1);
+  arm(1, first);
+  settle(2);
+  EXPECT_EQ(fake::violations(), before) << fake::latest_violation();
+}
+
+}  // namespace
+}  // namespace halyard::stream

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// OpenedLane: a lane over the fake library without an engine: every call within its guard.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/native_call.h"
+#include "base/parker.h"
+#include "drivers/stream/allocator.h"
+#include "drivers/stream/command_buffer.h"
+#include "drivers/stream/context.h"
+#include "drivers/stream/fake_api.h"
+#include "drivers/stream/lane.h"
+#include "hal/command.h"
+#include "halyard/base/clock.h"
+
+namespace halyard::stream {
+
+using timeline::Edge;
+
+class CountingNotify final : public base::Notify {
+ public:
+  void notify() noexcept override { ++count; }
+  std::atomic<int> count{0};
+};
+
+// The n-th call of a site fails while one lives.
+class FailingCall final : public base::CallObserver {
+ public:
+  explicit FailingCall(std::string_view site, int n = 1) : site_(site), left_(n) {
+    base::observe_calls(this);
+  }
+  ~FailingCall() { base::observe_calls(nullptr); }
+  FailingCall(const FailingCall&) = delete;
+  FailingCall& operator=(const FailingCall&) = delete;
+
+  int before(const base::CallSite& site) noexcept override {
+    return site.name == site_ && --left_ == 0 ? site.error : 0;
+  }
+
+ private:
+  const std::string_view site_;
+  std::atomic<int> left_;
+};
+
+// A device's context, without the device.
+struct OpenedContext {
+  explicit OpenedContext(unsigned ordinal = 0, FakeApi with = {})
+      : api(with), guard(ContextGuard<FakeApi>::create(api, ordinal).value()) {}
+  Ref<hal::Memory> allocate(std::uint64_t size) {
+    const Inside inside(*guard);
+    return stream::allocate(api, guard, size, hal::MemoryType::kHostVisible).value();
+  }
+
+  const FakeApi api;
+  const Ref<ContextGuard<FakeApi>> guard;
+};
+
+template <class Commands = StreamCommands<FakeApi>>
+class OpenedLane {
+ public:
+  using Lane = stream::Lane<FakeApi, Commands>;
+
+  explicit OpenedLane(OpenedContext& context, std::uint32_t max_in_flight = 64)
+      : guard_(context.guard),
+        lane_(std::make_unique<Lane>(context.api, Commands(), guard_.get(), max_in_flight)) {
+    const Inside inside(*guard_);
+    check(lane_->open());
+  }
+  ~OpenedLane() {
+    const Inside inside(*guard_);
+    (void)lane_->abandon(Status(StatusCode::kCancelled, "closed"));
+    if (!lane_->stopped()) Lane::keep_for_good(std::move(lane_));
+    lane_.reset();
+  }
+
+  timeline::Entered<Lane> operator->() { return {*lane_, guard_.get()}; }
+  Edge at(std::uint64_t sequence) { return {lane_.get(), sequence}; }
+
+  timeline::IssueResult issue(const timeline::Issue& issue) {
+    return (*this)->issue({&issue, 1}, timeline::Doorbell::kRing);
+  }
+  // One that wants a marker, and is taken.
+  void issue(const hal::Operation& operation, std::uint64_t sequence,
+             const std::vector<Edge>& waits = {}) {
+    const auto result =
+        issue({.waits = waits, .operation = &operation, .sequence = sequence, .want_marker = true});
+    EXPECT_TRUE(result.count == 1 && !result.unmarked) << result.status.to_string();
+  }
+
+  // Sleeps as a waiter of the engine does. A marker stands at or behind `sequence`.
+  void wait_until(std::uint64_t sequence) {
+    base::Parker& parker = base::ParkerPool::acquire();
+    for (;;) {
+      const std::uint32_t epoch = parker.prepare();
+      const timeline::Progress progress = (*this)->poll();
+      ASSERT_TRUE(progress.fault.ok()) << progress.fault.to_string();
+      if (progress.sequence >= sequence) break;
+      ASSERT_TRUE((*this)->arm(sequence, parker).ok());
+      parker.park(epoch, Deadline::kForeverTime);
+    }
+    base::ParkerPool::release(parker);
+  }
+
+ private:
+  const Ref<ContextGuard<FakeApi>> guard_;
+  std::unique_ptr<Lane> lane_;
+};
+
+inline hal::Operation command(const hal::Command& command) {
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kCommand;
+  operation.command = command;
+  return operation;
+}
+
+inline hal::CommandRange range(const Ref<hal::Memory>& memory, std::uint64_t offset,
+                               std::uint64_t length) {
+  return {.memory = memory.get(), .offset = offset, .length = length};
+}
+
+inline hal::Operation fill(const Ref<hal::Memory>& memory, std::uint32_t pattern) {
+  return command(
+      hal::Command(hal::FillCommand{range(memory, 0, memory->size()), pattern, sizeof pattern}));
+}
+
+// A recording that fills one byte for each of its commands, with its number and 1.
+struct Fills {
+  Fills(const Ref<hal::Memory>& memory, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      commands.emplace_back(hal::FillCommand{range(memory, i, 1), i + 1, 1});
+    }
+    recording.commands = commands;
+    native = CommandBuffer::create(recording).value();
+    operation.kind = hal::OperationKind::kExecute;
+    operation.native = native.get();
+  }
+  std::vector<hal::Command> commands;
+  hal::Recording recording;
+  std::unique_ptr<hal::NativeCommands> native;
+  hal::Operation operation;
+};
+
+inline const hal::Operation kBarrier;
+
+// Until a test opens them, or ends: kGate is a kernel that runs, and then writes 64 times 1 to
+// `target`, if there is one; kHostGate a host function, which keeps all others of its context
+// waiting.
+inline const hal::Operation kGate, kHostGate;
+struct Gates {
+  Gates() { current = this; }
+  ~Gates() {
+    open = host_open = true;
+    while (inside != 0) base::spin_pause();
+    current = nullptr;
+  }
+  static inline Gates* current = nullptr;
+  std::atomic<bool> open{false}, host_open{false};
+  std::atomic<int> entered{0}, inside{0};
+  std::uint64_t target = 0;
+};
+
+struct GatedCommands : StreamCommands<FakeApi> {
+  Status put(const FakeApi& api, FakeApi::Stream stream, const timeline::Issue& issue,
+             bool& started) noexcept {
+    Status status;
+    if (issue.operation == &kGate) {
+      const auto kernel = [](const kernel::Workgroup*, void* const* buffers, const void*) {
+        Gates& gates = *Gates::current;
+        ++gates.inside;
+        ++gates.entered;
+        while (!gates.open) base::spin_pause();
+        if (buffers[0] != nullptr) std::memset(buffers[0], 1, 64);
+        --gates.inside;
+      };
+      const std::uint32_t groups[] = {1, 1, 1};
+      status = api.launch(stream, {.entry = kernel, .binding_count = 1}, groups,
+                          std::as_bytes(std::span(&Gates::current->target, 1)));
+    } else if (issue.operation == &kHostGate) {
+      const auto function = [](void*) {
+        Gates& gates = *Gates::current;
+        ++gates.inside;
+        ++gates.entered;
+        while (!gates.host_open) base::spin_pause();
+        --gates.inside;
+      };
+      status = api.call_host(stream, function, nullptr);
+    } else {
+      return StreamCommands::put(api, stream, issue, started);
+    }
+    started = status.ok();
+    return status;
+  }
+};
+using GatedLane = OpenedLane<GatedCommands>;
+
+}  // namespace halyard::stream
