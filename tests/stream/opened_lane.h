@@ -172,7 +172,7 @@ struct GatedCommands : StreamCommands<FakeApi> {
              bool& started) noexcept {
     Status status;
     if (issue.operation == &kGate) {
-      const auto kernel = [](const kernel::Workgroup*, void* const* buffers, const void*) {
+      const auto kernel = [](const Workgroup*, void* const* buffers, const void*) {
         Gates& gates = *Gates::current;
         ++gates.inside;
         ++gates.entered;

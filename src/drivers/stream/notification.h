@@ -18,7 +18,7 @@
 #include "base/parker.h"
 #include "drivers/stream/api.h"
 #include "drivers/stream/marker_table.h"
-#include "drivers/stream/notify_list.h"
+#include "timeline/notify_list.h"
 
 namespace halyard::inline v0::stream {
 
@@ -117,7 +117,7 @@ class Notifier {
 
   const Api api_;
   MarkerTable<Api>& markers_;
-  NotifyList list_;
+  timeline::NotifyList list_;
   typename Api::Stream stream_{};
   bool open_ = false;
   base::Atomic<std::uint64_t> wanted_{0};  // the highest sequence that somebody armed for
