@@ -45,7 +45,7 @@ enum class CommandKind : std::uint8_t {
   kWaitEvent,
 };
 
-// Else it only orders others.
+// False for commands that only synchronize: barriers and events.
 inline bool does_work(CommandKind kind) noexcept {
   switch (kind) {
     case CommandKind::kFill:
@@ -135,7 +135,7 @@ struct Recording {
   std::span<const CommandEdge> edges;  // by `after`
   std::uint32_t slot_count = 0;
   std::uint32_t event_count = 0;
-  std::span<const trace::Label> labels;  // one for each command; empty when nobody traces
+  std::span<const trace::Label> labels;  // one for each command; empty without a tracer
   RecordingUse use = RecordingUse::kOften;
 };
 

@@ -93,8 +93,8 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   return device;
 }
 
-// One that still has work of its former user is left alone: that is not the next one's business.
-// Without a lock: work that ends while it is looked for may drop handles of other queues here.
+// Skips a queue that still has work of its former user: the next user must not wait for it.
+// Takes no lock: work that ends during the search may drop handles of other queues here.
 DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
@@ -172,7 +172,7 @@ void DeviceObject::remove_pool(PoolObject& pool) noexcept {
   pools_.erase(pool);
 }
 
-// Nobody adds pools any more, and they are removed by the reclaim shell only.
+// No thread adds pools any more, and only the reclaim shell removes them.
 bool DeviceObject::close_pools() noexcept {
   bool closed = true;
   pools_.for_each([&](PoolObject& pool) { closed &= pool.close(); });
@@ -196,7 +196,7 @@ bool DeviceObject::in_flight() noexcept {
 bool DeviceObject::step_retire() noexcept {
   if (!refusing_) {
     if (in_flight()) {
-      // It may wait for a device that is lost, which nobody else has noticed.
+      // It may wait for a device that is lost, which no other thread has noticed.
       for_each_queue([](QueueObject& queue) { queue.watch(); });
       return false;
     }

@@ -7,8 +7,8 @@
 //
 //     open ── last handle dropped, on any thread ──> retiring ── stepped by the shell ──> closed
 //
-//     retiring:  wait for work in flight; fail what is parked; wait until nobody is inside the
-//                queues; close the driver's device; let go of the object
+//     retiring:  wait for work in flight; fail what is parked; wait until no thread is inside the
+//                queues; close the driver's device; release the object
 //
 // Submissions in flight refer to memory, executables and recordings, not to handles, so they never
 // keep a device open. The object outlives its queues' work and every block of its pool.
@@ -79,7 +79,7 @@ class DeviceObject final : public RefCounted {
   void retry_queues() noexcept {
     for_each_queue([](QueueObject& queue) { queue.retry(); });
   }
-  // Retires what has passed, also what nobody waits for. By the reclaim shell.
+  // Retires what has passed, also what no thread waits for. The reclaim shell calls this.
   void look_at_queues() noexcept {
     for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }
@@ -100,7 +100,7 @@ class DeviceObject final : public RefCounted {
         : queue(device, info.kind, info.priority) {}
     QueueObject queue;
     Created* next = nullptr;
-    base::Atomic<bool> spare{false};  // nobody has a handle of it; who sets it false has it
+    base::Atomic<bool> spare{false};  // no handle is left; the thread that clears it owns the queue
   };
 
   DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
@@ -132,7 +132,7 @@ class DeviceObject final : public RefCounted {
   BlockPool blocks_;
   Ref<HostBlocks> host_blocks_;  // null: the device needs none
   const Ref<MemoryCounters> memory_counters_;
-  base::Mutex event_mutex_;  // guards who has set which event
+  base::Mutex event_mutex_;  // guards which submission has set which event
   QueueObject queues_[std::size(kQueueKinds)];
   base::Atomic<Created*> created_{nullptr};
   base::Mutex pools_mutex_;

@@ -47,7 +47,7 @@ class Memory : public Reclaimed {
   // Calls `release` when the memory is gone: of imported memory. At most once, before it is shared.
   // False: no memory to do so; `release` is the caller's still.
   [[nodiscard]] bool on_release(const detail::MemoryRelease& release) noexcept;
-  // Counts it in `counters` until it is gone, as imported if it is released to somebody. At most
+  // Counts it in `counters` until it is gone, as imported if it has a release function. At most
   // once, before it is shared.
   void count_in(Ref<MemoryCounters> counters) noexcept;
 

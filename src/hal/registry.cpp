@@ -141,7 +141,7 @@ void DriverRegistry::device_opened(const DeviceImpl& device, const Peers::Domain
 
 void DriverRegistry::device_closed() noexcept {
   base::LockGuard lock(mutex_);
-  // Under the lock: who sees 0 under it may destroy this registry.
+  // Under the lock: a thread that sees 0 under it may destroy this registry.
   if (--open_devices_ == 0) all_closed_.wake();
 }
 

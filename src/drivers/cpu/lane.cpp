@@ -186,12 +186,12 @@ Status Lane::probe() noexcept {
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   armed_.arm(sequence, notify);
   follow_armed();
-  wake_if_left();  // whoever asks to be woken no longer helps
+  wake_if_left();  // a waiter that arms no longer helps
   return {};
 }
 
 // The ring writes its own signal, not the list. So the list is one waiter of that signal, always
-// for the least that is armed for: whoever has armed calls this, and so does the signal.
+// for the least armed sequence. arm() calls this, and so does the signal.
 void Lane::follow_armed() noexcept {
   for (;;) {
     {

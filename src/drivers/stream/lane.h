@@ -113,8 +113,8 @@ class Lane : public timeline::NativeQueue {
   // Abandoned, and nothing of it runs.
   bool stopped() const noexcept { return stopped_; }
 
-  // One that did not stop stays for good, where tools that look for leaks can reach it: the stream,
-  // its events and what its host functions touch.
+  // Keeps a lane that did not stop for good, where leak checkers can reach it: the stream, its
+  // events and what its host functions touch.
   static void keep_for_good(std::unique_ptr<Lane> lane) noexcept {
     base::LockGuard lock(kept_mutex_);
     lane->next_kept_ = kept_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// NotifyList: those who wait for sequences of a lane, for a driver that hears of its progress.
+// NotifyList: the waiters for sequences of a lane, for a driver that is notified of its progress.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace halyard::inline v0::stream {
 class NotifyList {
  public:
   // Calls notify.notify() once advance() has been called for `sequence`, or now if it has been.
-  // Without memory to keep it, now: early is allowed, the notified look again.
+  // If it cannot be stored, calls it now: early is allowed, a notified waiter checks again.
   void arm(std::uint64_t sequence, base::Notify& notify) noexcept {
     {
       base::LockGuard lock(mutex_);

@@ -120,8 +120,8 @@ class PoolObject final : public RefCounted,
   base::IntrusiveList<PoolReturn, ReturnTag> returns_;  // issued, and not ended
   // For the reclaim shell.
   bool posted_ = false;
-  bool dying_ = false;       // nobody refers to it
-  bool wants_slab_ = false;  // for one that waits
+  bool dying_ = false;       // no references are left
+  bool wants_slab_ = false;  // for a request that waits
   std::optional<std::uint64_t> trim_to_;
   Status growth_failure_;
 };
@@ -153,7 +153,8 @@ class PoolMemory final : public Memory {
   // Why it cannot. Precondition: of a memory that is not committed.
   Status not_committed() const;
 
-  // By the issuer of its allocation, before anybody hears of it, and of its deallocation.
+  // Called by the issuer of its allocation, before any other thread can see it. The issuer of its
+  // deallocation calls release_block().
   void commit(PoolBlock& block, const Frontier& at) noexcept;
   PoolBlock& release_block() noexcept;
   // Precondition: committed.
@@ -170,7 +171,7 @@ class PoolMemory final : public Memory {
   const std::uint64_t alignment_;
   PoolBlock* block_ = nullptr;
   Frontier allocated_at_;
-  Ref<Memory> slab_;  // also after deallocation: who ignores that must not touch foreign memory
+  Ref<Memory> slab_;  // also after deallocation: a use after that must not touch foreign memory
   base::Atomic<bool> committed_{false};
   base::Atomic<bool> deallocated_{false};
 };

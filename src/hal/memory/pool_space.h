@@ -57,9 +57,8 @@ class PoolSlabs {
 };
 
 #ifdef HALYARD_SIMULATION
-// What came back is filled with this: by its deallocation, in the order of the device's work, or
-// where there is none, by who gave it back. Who reads it afterwards finds that, and whoever has
-// written to it is found.
+// Fills returned memory: by its deallocation, in the order of the device's work, or where there is
+// none, by the caller of give(). A read after that finds this value, and a check finds any write.
 inline constexpr std::uint32_t kGivenBack = 0xdd;
 #endif
 
@@ -88,7 +87,7 @@ class PoolSpace {
 
   // The best free block for the place `site`, or null. Adds the hidden wait if it needs one.
   PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
-  // Back from who used it, up to `frontier`.
+  // Returns a block whose last use ends at `frontier`.
   void give(PoolBlock& block, const Frontier& frontier) noexcept;
   // The device has passed `frontier`, though its lane may be about to retire it only.
   void pass(const Frontier& frontier) noexcept;

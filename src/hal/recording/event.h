@@ -7,9 +7,9 @@
 // it has not set waits for that end as well. So a wait lasts until its set also where the user's
 // semaphore gets its value from elsewhere, and fails with it.
 //
-// Lifetime: events belong to one device, and who can reach one keeps that device: user handles and
-// recordings by theirs, submissions as the device ends after them. So setters may lie in its pool.
-// The last handle lets the device close before it lets the event go: so that has a reference, too.
+// Lifetime: events belong to one device, and every user of an event keeps that device. User handles
+// and recordings hold its handle; submissions end before the device does. So setters may lie in its
+// pool. The last handle releases the device before the event, so the event has a reference, too.
 #pragma once
 
 #include <cstddef>
