@@ -75,7 +75,7 @@ class DeviceObject final : public RefCounted {
   // A pool is here from its creation to its end, or to the device's.
   void add_pool(PoolObject& pool) noexcept;
   void remove_pool(PoolObject& pool) noexcept;
-  // What pools hold back asks again.
+  // Lets submissions that pools hold back ask again.
   void retry_queues() noexcept {
     for_each_queue([](QueueObject& queue) { queue.retry(); });
   }

@@ -262,7 +262,7 @@ Status put_scalars(const kernel::KernelInfo& kernel, View<Constant> scalars, std
   return {};
 }
 
-// What the kernel says of sizes, which stand in its constants.
+// Checks the sizes that the kernel declares equal; they are in its constants.
 Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* constants) {
   const auto size_at = [&](std::uint32_t binding, std::uint32_t dimension) {
     std::uint32_t size = 0;

@@ -116,8 +116,8 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
   return Answer::kFail;
 }
 
-// Deallocations that are issued, and blocks behind one that has ended but not yet passed. What will
-// not complete gives nothing back.
+// Counts deallocations that are issued, and blocks of those that have ended but not yet passed. A
+// deallocation that will not complete returns nothing.
 std::uint64_t PoolObject::returns_in_flight() noexcept {
   std::uint64_t count = 0;
   returns_.for_each([&](const PoolReturn& deallocation) {
@@ -165,7 +165,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
-    collect_returns(returning);  // again: what is issued from here on finds us waiting
+    collect_returns(returning);  // again: a later deallocation finds this request on the list
   }
   if (must_post) post();
   if (answer == Answer::kLater) {
@@ -306,8 +306,8 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   };
   Result<Ref<Memory>> memory = allocate(size);
   if (!memory.ok() && size > wanted) memory = allocate(wanted);
-  // A fault is loss of the device, wherever it shows (rule 26): what waits here is not to hear that
-  // memory is exhausted.
+  // A fault is loss of the device, wherever it shows (rule 26): the requests that wait here must
+  // not fail with exhausted memory.
   if (memory.status().code() == StatusCode::kDeviceLost) device_->timeline().lose(memory.status());
   if (memory.ok()) device_->adopt(**memory);
   base::LockGuard lock(mutex_);

@@ -5,9 +5,9 @@
 //     slab    | used | free, since (lane 1, 17) | used | free |
 //
 // A free block has a frontier: the deallocation it comes from, as (lane, sequence), until that has
-// passed. Neighbours are joined when one frontier says all for both: of one lane, or passed. So a
-// frontier never has more than one entry. Not thread-safe; nothing here calls out, but for what a
-// place in a lane is asked.
+// passed. Neighbours are joined when one frontier holds for both: of one lane, or passed. So a
+// frontier never has more than one entry. Not thread-safe. Calls nothing outside, except queries on
+// a place in a lane.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ class PoolSpace {
   void give(PoolBlock& block, const Frontier& frontier) noexcept;
   // The device has passed `frontier`, though its lane may be about to retire it only.
   void pass(const Frontier& frontier) noexcept;
-  // Back as if it had not been taken.
+  // Returns a block as if it had not been taken.
   void put_back(PoolBlock& block) noexcept;
 
   // False: no memory for the bookkeeping.
@@ -115,7 +115,7 @@ class PoolSpace {
  private:
   void free(PoolBlock& block) noexcept;
   PoolBlock* new_block() noexcept;
-  // Whether one frontier says all for both, where what passed may count as of `lane`.
+  // Whether one frontier holds for both, where a passed one may count as one of `lane`.
   static bool joins(const PoolBlock& low, const PoolBlock* high,
                     const timeline::Lane* lane) noexcept;
   void join(PoolBlock& low, PoolBlock& high) noexcept;

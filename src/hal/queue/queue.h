@@ -50,7 +50,7 @@ class QueueObject final : public timeline::LaneSource {
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   void release(const Status& cause) noexcept;
-  // What a pool holds back asks again.
+  // Lets submissions that a pool holds back ask again.
   void retry() noexcept {
     if (queue_) queue_->retry();
   }

@@ -85,7 +85,7 @@ void EventObject::keep(EventChange& change) noexcept {
   *at = change.next;
 }
 
-// What is dropped goes with `change`, as setters are not to end under the lock.
+// Leaves dropped references in `change`, as setters must not end under the lock.
 void EventObject::take_back(EventChange& change) noexcept {
   keep(change);
   if (current_ == change.number) {
@@ -107,7 +107,7 @@ Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
 
 namespace {
 
-// Finds the ends that the submission must wait for. kFailedPrecondition: one is not to be had.
+// Finds the ends that the submission must wait for. kFailedPrecondition: an event has none.
 Status find_ends(std::span<const EventUse> uses, Points waits, Point*& ends) {
   for (const EventUse& use : uses) {
     if (use.first_wait == EventUse::kNone) continue;
