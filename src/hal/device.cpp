@@ -20,7 +20,7 @@ Status closed(std::string_view name) {
 
 }  // namespace
 
-// What the handles of a created queue have in common.
+// Shared by the handles of a created queue.
 class QueueLease final : public RefCounted {
  public:
   QueueLease(DeviceObject& device, base::Atomic<bool>& spare) noexcept
@@ -71,7 +71,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   if (needs_host_blocks) {
     object->host_blocks_ = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
   }
-  // From here on the handle's end is the device's end, also half-way.
+  // From here on the handle's end closes the device, also if a later step fails.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
     object->reclaimer_ = Ref<Reclaimer>::adopt(
@@ -125,7 +125,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
     return error(StatusCode::kResourceExhausted, "no memory for a queue");
   }
   Queue queue(HandleRef<RefCounted>(handle_base(lease)), &created->queue);
-  lease->release();  // what it starts with: the handles have it now
+  lease->release();  // the initial reference: the handles hold it now
   return queue;
 }
 
@@ -295,7 +295,7 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };
   Result<Buffer> buffer = import();
-  // Last: what fails before it is not to call `release`.
+  // Last: a failure before it must not call `release`.
   if (buffer.ok() && !buffer->object()->memory().on_release(release)) {
     buffer = error(StatusCode::kResourceExhausted, "device {}: import_memory: no memory",
                    object()->name());

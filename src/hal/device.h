@@ -49,7 +49,7 @@ class DeviceObject final : public RefCounted {
   const DeviceInfo& info() const noexcept { return impl_->info(); }
   // Null where native objects are freed by whichever thread drops them.
   const Ref<Reclaimer>& reclaimer() const noexcept { return reclaimer_; }
-  // Counts memory that the driver has made, and has it freed where that is allowed.
+  // Counts memory that the driver has made, and lets the reclaimer free it if there is one.
   void adopt(Memory& memory) noexcept;
   const void* memory_domain() const noexcept { return memory_domain_; }
   // Whether its work can use memory of `owner`.
@@ -60,7 +60,7 @@ class DeviceObject final : public RefCounted {
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
   bool needs_host_blocks() const noexcept { return static_cast<bool>(host_blocks_); }
-  // For bytes that the device copies. Precondition: it needs host blocks.
+  // Allocates memory for bytes that the device copies. Precondition: it needs host blocks.
   Result<HostBlock> allocate_host_block(std::uint64_t size);
   const DeviceLimits& limits() const noexcept { return limits_; }
   FileTransfers& files() const noexcept;
@@ -72,7 +72,7 @@ class DeviceObject final : public RefCounted {
   PoolObject& default_pool(MemoryType memory) noexcept {
     return *default_pools_[static_cast<int>(memory)];
   }
-  // A pool is here from its creation to its end, or to the device's.
+  // The device lists a pool from its creation to its end, or to the device's.
   void add_pool(PoolObject& pool) noexcept;
   void remove_pool(PoolObject& pool) noexcept;
   // Lets submissions that pools hold back ask again.
@@ -84,8 +84,8 @@ class DeviceObject final : public RefCounted {
     for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }
 
-  // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
-  // last touch. Never blocks on the device.
+  // The reclaim shell calls this once handles are gone, until it returns true: the device is
+  // closed, and the caller must not touch it again. Never blocks on the device.
   bool step_retire() noexcept;
 
  private:

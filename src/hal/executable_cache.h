@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ExecutableCacheObject: the executables that live now, and the loads that are on their way.
+// ExecutableCacheObject: the live executables of a device, and the loads in progress.
 //
 // Executables hold a reference to their cache, so that the last handle of one can take it off the
 // list; the list holds nothing. A load in progress lies on its thread's stack.
@@ -30,7 +30,7 @@ class ExecutableCacheObject final : public RefCounted {
   static Result<ExecutableCache> create(DeviceObject& device, const ExecutableCacheInfo& info);
 
   Result<Executable> load(Result<kernel::Hyx> file);
-  // The last handle of an executable of this cache is gone.
+  // Called when the last handle of an executable of this cache is gone.
   void forget(ExecutableObject& executable) noexcept;
 
   std::string_view folder() const noexcept { return disk_ ? disk_->folder() : std::string_view(); }

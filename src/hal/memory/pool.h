@@ -72,19 +72,19 @@ class PoolObject final : public RefCounted,
                              Status& cause) noexcept;
   void undo(PoolRequest& request) noexcept;
   std::string describe(const PoolRequest& request) noexcept;
-  // Its submission has ended or was never made.
+  // Its submission has ended, or was never made.
   void end(PoolRequest& request) noexcept;
 
-  // Of a deallocation: it is submitted.
+  // Counts a deallocation that is submitted.
   void begin_return() noexcept;
   void end(PoolReturn& deallocation) noexcept;
-  // Its deallocation was issued.
+  // Takes back a block whose deallocation was issued.
   void give(PoolBlock& block, PoolReturn& deallocation, const Frontier& frontier) noexcept;
-  // Nothing refers to it.
+  // Takes back a block of a memory without references.
   void give(PoolBlock& block) noexcept;
 
-  // By the reclaim shell, when all handles are gone and the queues refuse: true once it is closed
-  // and no longer among its device's. It may be gone then.
+  // The reclaim shell calls this when all handles are gone and the queues refuse work. True once
+  // the pool is closed and its device no longer lists it; it may be destroyed then.
   bool close() noexcept;
   bool posted() noexcept;
 
