@@ -24,8 +24,8 @@ namespace halyard::inline v0::hal {
 
 class ExecutableImpl;
 
-// [offset, offset + length) of a memory, or of an entry of the binding table (memory == nullptr).
-// A slot whose length is kWholeSize reaches to the end of what is bound.
+// The range [offset, offset + length) of a memory, or of an entry of the binding table (memory ==
+// nullptr). A slot whose length is kWholeSize reaches to the end of the bound range.
 struct CommandRange {
   Memory* memory = nullptr;
   std::uint32_t slot = 0;
@@ -45,7 +45,7 @@ enum class CommandKind : std::uint8_t {
   kWaitEvent,
 };
 
-// Else it only orders others.
+// False for commands that only synchronize: barriers and events.
 inline bool does_work(CommandKind kind) noexcept {
   switch (kind) {
     case CommandKind::kFill:
@@ -91,9 +91,9 @@ struct DispatchCommand {
   const std::byte* constants;  // laid out as the function's reflection says, aligned to 8
 };
 
-// What follows a wait runs after, and sees, everything before the latest set of its event in the
-// same recording. A wait without one orders nothing here: its submissions wait instead. No wait
-// follows a reset without a set between.
+// A set, reset or wait. Commands that follow a wait run after, and see, everything before the
+// latest set of its event in the same recording. A wait without such a set orders nothing here: its
+// submissions wait instead. No wait follows a reset without a set between.
 struct EventCommand {
   std::uint32_t event;  // one of Recording::event_count
 };
@@ -118,7 +118,7 @@ struct Command {
       : kind(event_kind), event(command) {}
 };
 
-// What it is called in a trace.
+// The name of the command in a trace.
 trace::Name name_of(const Command& command) noexcept;
 
 // Command `after` runs after, and sees, command `before`. Neither is a barrier or an event.
@@ -135,7 +135,7 @@ struct Recording {
   std::span<const CommandEdge> edges;  // by `after`
   std::uint32_t slot_count = 0;
   std::uint32_t event_count = 0;
-  std::span<const trace::Label> labels;  // one for each command; empty when nobody traces
+  std::span<const trace::Label> labels;  // one for each command; empty without a tracer
   RecordingUse use = RecordingUse::kOften;
 };
 
@@ -146,8 +146,8 @@ struct BoundRange {
   std::uint64_t length = 0;
 };
 
-// What `range` is with this table. Once the command is issued, not before: memory of a pool, which
-// recordings have as a slot, has no place earlier.
+// Resolves `range` with this table. Precondition: the command is issued, as memory of a pool, which
+// recordings have as a slot, has no address earlier.
 inline BoundRange bind(const CommandRange& range, const BoundRange* table) noexcept {
   if (range.memory != nullptr) return {range.memory, range.offset, range.length};
   const BoundRange& entry = table[range.slot];
@@ -161,9 +161,9 @@ inline BoundRange at_root(const BoundRange& range) noexcept {
   return {&range.memory->root(), range.memory->root_offset() + range.offset, range.length};
 }
 
-// When the native form of a recording may be used by the next submission.
+// When the next submission may use the native form of a recording.
 enum class InstanceReuse : std::uint8_t {
-  kInOrder,  // once that one is behind the previous use on the device: a CUDA graph
+  kInOrder,  // once it is ordered after the previous use on the device: a CUDA graph
   kRetired,  // once the host has seen the previous use end: memory that the issuer writes
 };
 
@@ -179,7 +179,7 @@ class NativeCommands {
   virtual ~NativeCommands() = default;
   // Native commands that one replay puts into a lane (timeline::QueueCapabilities::max_in_flight).
   virtual std::uint32_t depth() const noexcept { return 1; }
-  // Its native forms of which one submission at a time uses each (Operation::instance). Constant.
+  // Its native forms, each used by one submission at a time (Operation::instance). Constant.
   virtual InstanceInfo instances() const noexcept { return {}; }
 };
 
@@ -189,7 +189,7 @@ enum class OperationKind : std::uint8_t {
   kExecute,  // a recording with a binding table
 };
 
-// What NativeQueue::issue finds behind Issue::operation.
+// The type that Issue::operation has in NativeQueue::issue.
 struct Operation : timeline::Operation {
   Operation() noexcept {}  // no aggregate, which would be cleared for each submission
 

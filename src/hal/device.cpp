@@ -20,7 +20,7 @@ Status closed(std::string_view name) {
 
 }  // namespace
 
-// What the handles of a created queue have in common.
+// Shared by the handles of a created queue.
 class QueueLease final : public RefCounted {
  public:
   QueueLease(DeviceObject& device, base::Atomic<bool>& spare) noexcept
@@ -71,7 +71,7 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   if (needs_host_blocks) {
     object->host_blocks_ = Ref<HostBlocks>::adopt(new (std::nothrow) HostBlocks);
   }
-  // From here on the handle's end is the device's end, also half-way.
+  // From here on the handle's end closes the device, also if a later step fails.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
     object->reclaimer_ = Ref<Reclaimer>::adopt(
@@ -93,8 +93,8 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   return device;
 }
 
-// One that still has work of its former user is left alone: that is not the next one's business.
-// Without a lock: work that ends while it is looked for may drop handles of other queues here.
+// Skips a queue that still has work of its former user: the next user must not wait for it.
+// Takes no lock: work that ends during the search may drop handles of other queues here.
 DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
@@ -125,7 +125,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
     return error(StatusCode::kResourceExhausted, "no memory for a queue");
   }
   Queue queue(HandleRef<RefCounted>(handle_base(lease)), &created->queue);
-  lease->release();  // what it starts with: the handles have it now
+  lease->release();  // the initial reference: the handles hold it now
   return queue;
 }
 
@@ -172,7 +172,7 @@ void DeviceObject::remove_pool(PoolObject& pool) noexcept {
   pools_.erase(pool);
 }
 
-// Nobody adds pools any more, and they are removed by the reclaim shell only.
+// No thread adds pools any more, and only the reclaim shell removes them.
 bool DeviceObject::close_pools() noexcept {
   bool closed = true;
   pools_.for_each([&](PoolObject& pool) { closed &= pool.close(); });
@@ -196,7 +196,7 @@ bool DeviceObject::in_flight() noexcept {
 bool DeviceObject::step_retire() noexcept {
   if (!refusing_) {
     if (in_flight()) {
-      // It may wait for a device that is lost, which nobody else has noticed.
+      // It may wait for a device that is lost, which no other thread has noticed.
       for_each_queue([](QueueObject& queue) { queue.watch(); });
       return false;
     }
@@ -295,7 +295,7 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };
   Result<Buffer> buffer = import();
-  // Last: what fails before it is not to call `release`.
+  // Last: a failure before it must not call `release`.
   if (buffer.ok() && !buffer->object()->memory().on_release(release)) {
     buffer = error(StatusCode::kResourceExhausted, "device {}: import_memory: no memory",
                    object()->name());

@@ -7,8 +7,8 @@
 //
 //     open ── last handle dropped, on any thread ──> retiring ── stepped by the shell ──> closed
 //
-//     retiring:  wait for work in flight; fail what is parked; wait until nobody is inside the
-//                queues; close the driver's device; let go of the object
+//     retiring:  wait for work in flight; fail what is parked; wait until no thread is inside the
+//                queues; close the driver's device; release the object
 //
 // Submissions in flight refer to memory, executables and recordings, not to handles, so they never
 // keep a device open. The object outlives its queues' work and every block of its pool.
@@ -49,7 +49,7 @@ class DeviceObject final : public RefCounted {
   const DeviceInfo& info() const noexcept { return impl_->info(); }
   // Null where native objects are freed by whichever thread drops them.
   const Ref<Reclaimer>& reclaimer() const noexcept { return reclaimer_; }
-  // Counts memory that the driver has made, and has it freed where that is allowed.
+  // Counts memory that the driver has made, and lets the reclaimer free it if there is one.
   void adopt(Memory& memory) noexcept;
   const void* memory_domain() const noexcept { return memory_domain_; }
   // Whether its work can use memory of `owner`.
@@ -60,7 +60,7 @@ class DeviceObject final : public RefCounted {
   timeline::Engine& engine() const noexcept { return timeline_.engine(); }
   BlockPool& blocks() noexcept { return blocks_; }
   bool needs_host_blocks() const noexcept { return static_cast<bool>(host_blocks_); }
-  // For bytes that the device copies. Precondition: it needs host blocks.
+  // Allocates memory for bytes that the device copies. Precondition: it needs host blocks.
   Result<HostBlock> allocate_host_block(std::uint64_t size);
   const DeviceLimits& limits() const noexcept { return limits_; }
   FileTransfers& files() const noexcept;
@@ -72,20 +72,20 @@ class DeviceObject final : public RefCounted {
   PoolObject& default_pool(MemoryType memory) noexcept {
     return *default_pools_[static_cast<int>(memory)];
   }
-  // A pool is here from its creation to its end, or to the device's.
+  // The device lists a pool from its creation to its end, or to the device's.
   void add_pool(PoolObject& pool) noexcept;
   void remove_pool(PoolObject& pool) noexcept;
-  // What pools hold back asks again.
+  // Lets submissions that pools hold back ask again.
   void retry_queues() noexcept {
     for_each_queue([](QueueObject& queue) { queue.retry(); });
   }
-  // Retires what has passed, also what nobody waits for. By the reclaim shell.
+  // Retires what has passed, also what no thread waits for. The reclaim shell calls this.
   void look_at_queues() noexcept {
     for_each_queue([](QueueObject& queue) { (void)queue.in_flight(); });
   }
 
-  // By the reclaim shell, once handles are gone, until true: the device is closed, and this was the
-  // last touch. Never blocks on the device.
+  // The reclaim shell calls this once handles are gone, until it returns true: the device is
+  // closed, and the caller must not touch it again. Never blocks on the device.
   bool step_retire() noexcept;
 
  private:
@@ -100,7 +100,7 @@ class DeviceObject final : public RefCounted {
         : queue(device, info.kind, info.priority) {}
     QueueObject queue;
     Created* next = nullptr;
-    base::Atomic<bool> spare{false};  // nobody has a handle of it; who sets it false has it
+    base::Atomic<bool> spare{false};  // no handle is left; the thread that clears it owns the queue
   };
 
   DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
@@ -132,7 +132,7 @@ class DeviceObject final : public RefCounted {
   BlockPool blocks_;
   Ref<HostBlocks> host_blocks_;  // null: the device needs none
   const Ref<MemoryCounters> memory_counters_;
-  base::Mutex event_mutex_;  // guards who has set which event
+  base::Mutex event_mutex_;  // guards which submission has set which event
   QueueObject queues_[std::size(kQueueKinds)];
   base::Atomic<Created*> created_{nullptr};
   base::Mutex pools_mutex_;

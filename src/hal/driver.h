@@ -37,7 +37,7 @@ class ExecutableImpl : public Reclaimed {
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }
 
-  // Of its kernels in a trace, in the file's order; empty when nobody traces.
+  // The names of its kernels in a trace, in the file's order; empty without a tracer.
   const std::vector<trace::Name>& names() const noexcept { return names_; }
   // Once, before it is shared.
   void add_names(trace::Tracer& tracer) {
@@ -55,7 +55,7 @@ class ExecutableImpl : public Reclaimed {
 class ImageBuilder {
  public:
   virtual ~ImageBuilder() = default;
-  // Who builds for what, with versions: an image built under another name is not this one's.
+  // The builder and its target, with versions: an image built under another name is not used.
   virtual std::string_view name() const noexcept = 0;
   virtual Result<std::vector<std::byte>> build(const kernel::Hyx& file) = 0;
   // kDataLoss: `image` is nothing that build() gives. Takes `file` only if it succeeds.

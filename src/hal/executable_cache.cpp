@@ -22,7 +22,7 @@ Result<std::optional<DiskCache>> open_disk(DeviceImpl& device, const ExecutableC
   }
   const std::string folder = base::default_cache_folder();
   if (device.image_builder() != nullptr && !folder.empty()) {
-    // Nobody asked for this one by name: without it everything works, slower.
+    // The user did not ask for this folder: without it everything works, slower.
     Result<DiskCache> disk = DiskCache::open(folder, info.max_bytes);
     if (disk.ok()) return std::optional<DiskCache>(std::move(*disk));
   }

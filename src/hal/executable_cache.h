@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ExecutableCacheObject: the executables that live now, and the loads that are on their way.
+// ExecutableCacheObject: the live executables of a device, and the loads in progress.
 //
 // Executables hold a reference to their cache, so that the last handle of one can take it off the
 // list; the list holds nothing. A load in progress lies on its thread's stack.
@@ -30,7 +30,7 @@ class ExecutableCacheObject final : public RefCounted {
   static Result<ExecutableCache> create(DeviceObject& device, const ExecutableCacheInfo& info);
 
   Result<Executable> load(Result<kernel::Hyx> file);
-  // The last handle of an executable of this cache is gone.
+  // Called when the last handle of an executable of this cache is gone.
   void forget(ExecutableObject& executable) noexcept;
 
   std::string_view folder() const noexcept { return disk_ ? disk_->folder() : std::string_view(); }
@@ -50,14 +50,14 @@ class ExecutableCacheObject final : public RefCounted {
       : device_(device), keeps_open_(&device), disk_(std::move(disk)) {}
   void on_last_handle() noexcept override { keeps_open_ = {}; }
 
-  // The executable of `file`, or none, and then `load` is begun: everybody else waits for it.
+  // The executable of `file`. If there is none, begins `load`, and other threads wait for it.
   Executable share_or_begin(const kernel::Hyx& file, Load& load);
   void end(Load& load, const Executable& made) noexcept;
   Executable find(const kernel::Hyx& file);
   Result<Executable> make(kernel::Hyx file, const base::ContentHash& content);
   Result<Ref<ExecutableImpl>> prepare(kernel::Hyx file, const base::ContentHash& content);
 
-  DeviceObject& device_;  // kept open by who can call load(), and by the executables
+  DeviceObject& device_;  // kept open by the callers of load(), and by the executables
   HandleRef<DeviceObject> keeps_open_;
   const std::optional<base::DiskCache> disk_;
   Counters counters_;

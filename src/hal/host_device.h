@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What drivers whose devices are this machine's processors say of them, and read in their URIs.
+// Device information and URI ordinals for drivers whose devices are this machine's processors.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,15 @@
 
 namespace halyard::inline v0::hal {
 
-// All but uri, workers and limits.max_in_flight.
+// Everything but uri, workers and limits.max_in_flight.
 DeviceInfo host_device_info(std::string_view driver);
 
 struct Ordinals {
   unsigned first = 0;
   unsigned end = 0;
 };
-// Those that the path of `uri` names, of `count` devices: one, or all if it is empty. kNotFound.
+// The ordinals that the path of `uri` names, of `count` devices: one, or all if it is empty.
+// kNotFound.
 Result<Ordinals> ordinals_of(const Uri& uri, unsigned count);
 
 }  // namespace halyard::inline v0::hal

@@ -46,8 +46,8 @@ class Fields {
 // How many groups in x, y, z. Group x is the last dimension.
 using Groups = std::array<std::uint64_t, 3>;
 
-// What most tensors are, dense, not empty and where they fit, in one pass. False: Checked has to
-// look at it, from the start.
+// Handles what most tensors are, dense, not empty and where they fit, in one pass. False: Checked
+// has to check the tensor from the start.
 bool put_dense(const kernel::BindingInfo& info, const Tensor& tensor, const Fields& fields,
                Groups& groups) {
   const std::size_t rank = info.rank;
@@ -262,7 +262,7 @@ Status put_scalars(const kernel::KernelInfo& kernel, View<Constant> scalars, std
   return {};
 }
 
-// What the kernel says of sizes, which stand in its constants.
+// Checks the sizes that the kernel declares equal; they are in its constants.
 Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* constants) {
   const auto size_at = [&](std::uint32_t binding, std::uint32_t dimension) {
     std::uint32_t size = 0;

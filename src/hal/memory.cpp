@@ -8,9 +8,9 @@
 
 namespace halyard::inline v0::hal {
 
-// Tells who gave memory to be imported that nobody uses it any more. A lane lets go of what it has
-// done under its retire role, and the user's code may ask how far that lane has come: so it is an
-// effect, as callbacks are (rule 7).
+// Calls the release function of imported memory after its last use. A lane releases what it has
+// done under its retire role, and the user's code may query the progress of that lane. So the call
+// is an effect, as callbacks are (rule 7).
 class MemoryOwner final : public timeline::WorkItem {
  public:
   explicit MemoryOwner(const detail::MemoryRelease& release) noexcept : release_(release) {}

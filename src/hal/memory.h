@@ -36,7 +36,7 @@ struct MemoryCounters final : RefCounted {
 
   trace::Tracer* tracer = nullptr;
   trace::Name device = trace::kNoName;
-  // In a trace: that so many are allocated now.
+  // Records in a trace how many bytes are allocated now.
   void note(std::uint64_t now_bytes) noexcept;
 };
 
@@ -44,15 +44,15 @@ class MemoryOwner;
 
 class Memory : public Reclaimed {
  public:
-  // Calls `release` when the memory is gone: of imported memory. At most once, before it is shared.
-  // False: no memory to do so; `release` is the caller's still.
+  // Calls `release` when this imported memory is gone. At most once, before it is shared. False:
+  // out of memory, and the caller keeps `release`.
   [[nodiscard]] bool on_release(const detail::MemoryRelease& release) noexcept;
-  // Counts it in `counters` until it is gone, as imported if it is released to somebody. At most
+  // Counts it in `counters` until it is gone, as imported if it has a release function. At most
   // once, before it is shared.
   void count_in(Ref<MemoryCounters> counters) noexcept;
 
-  // Of memory that is not coherent: makes the host's writes visible to the device, or the device's
-  // to the host. The range lies in the memory.
+  // For memory that is not coherent: makes the host's writes visible to the device, or the device's
+  // to the host. Precondition: the range lies in the memory.
   virtual Status flush(std::uint64_t, std::uint64_t) noexcept { return {}; }
   virtual Status invalidate(std::uint64_t, std::uint64_t) noexcept { return {}; }
 
@@ -69,7 +69,7 @@ class Memory : public Reclaimed {
     return *root_;
   }
   std::uint64_t root_offset() const noexcept { return root_offset_; }
-  // Of the device that it belongs to: DeviceImpl::memory_domain().
+  // DeviceImpl::memory_domain() of the device that it belongs to.
   const void* domain() const noexcept { return domain_; }
   // Whether this is a PoolMemory.
   bool of_pool() const noexcept { return of_pool_; }
@@ -83,10 +83,10 @@ class Memory : public Reclaimed {
         device_address_(device_address),
         root_(this),
         domain_(domain) {}
-  // Of a pool, without place.
+  // Memory of a pool, without an address yet.
   Memory(std::uint64_t size, MemoryType type, const void* domain) noexcept
       : size_(size), type_(type), domain_(domain), of_pool_(true) {}
-  // At `offset` of `root`, which outlives this.
+  // Places it at `offset` of `root`, which outlives this.
   void place(Memory& root, std::uint64_t offset) noexcept;
 
   ~Memory() override { tell_owner(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Peers: which devices of a runtime can wait on each other's lanes, and use each other's memory.
-// The drivers answer as devices open; afterwards it is looked up.
+// The drivers answer as devices open; afterwards the answers are read from a table.
 //
 //     DeviceImpl::wait_domain()    ──>  a timeline::Domain, a row of the engine's DomainMatrix
 //     DeviceImpl::memory_domain()  ──>  a MemoryDomain, a row of can_access()
@@ -41,7 +41,7 @@ class Peers {
 
   // Those of a device, which may be the first one. kResourceExhausted: no more fit the runtime.
   Result<Domains> domains_of(const DeviceImpl& device);
-  // Before anybody can use the device: asks what is not known of its domains.
+  // Asks the drivers what is not known of the device's domains. Called before the device is used.
   void add(const DeviceImpl& device, const Domains& domains);
   // Before it closes.
   void remove(const DeviceImpl& device) noexcept;
@@ -59,7 +59,7 @@ class Peers {
   };
 
   timeline::Engine& engine_;
-  // [user]: the domains whose memory it can use. Who has devices of both sees their bits.
+  // [user]: the domains whose memory it can use. A thread that has devices of both sees their bits.
   std::atomic<std::uint64_t> owners_[kMemoryDomainCount] = {};
 
   base::Mutex mutex_;                                       // guards the rest

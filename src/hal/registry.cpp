@@ -89,7 +89,7 @@ Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
   HALYARD_ASSIGN_OR_RETURN(Uri uri, parse_uri(text));
   HALYARD_ASSIGN_OR_RETURN(const Nanoseconds hang_timeout, take_hang_timeout(uri));
   HALYARD_ASSIGN_OR_RETURN(Driver* const driver, find(uri.driver));
-  // What waits, queries and dropped handles leave to these two, they cannot refuse.
+  // These two must run: waits, queries and dropped handles leave work to them and cannot fail.
   for (const base::Shell shell : {base::Shell::kReclaim, base::Shell::kCompletion}) {
     if (Status status = work_source_.ensure(shell); !status.ok()) {
       return at(status, "{}: the runtime's threads", text);
@@ -141,7 +141,7 @@ void DriverRegistry::device_opened(const DeviceImpl& device, const Peers::Domain
 
 void DriverRegistry::device_closed() noexcept {
   base::LockGuard lock(mutex_);
-  // Under the lock: who sees 0 under it may destroy this registry.
+  // Under the lock: a thread that sees 0 under it may destroy this registry.
   if (--open_devices_ == 0) all_closed_.wake();
 }
 

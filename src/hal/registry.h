@@ -32,7 +32,7 @@ class DeviceObject;
 
 class DriverRegistry final : private threads::Work {
  public:
-  // How often a device that cannot close yet is looked at.
+  // How often the shell checks a device that cannot close yet.
   static constexpr Nanoseconds kRetireInterval = 1'000'000;
 
   // With threads of its own, each started before the first call that needs it. `trace` (may be

@@ -9,7 +9,7 @@
 //   path     [A-Za-z0-9._:/-]*, may be empty
 //   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, at most once; value as path, not empty
 //
-// What a path or an option means is the driver's affair; nothing is decoded.
+// The driver defines what a path or an option means; nothing is decoded.
 #pragma once
 
 #include <functional>

@@ -58,8 +58,8 @@ class ThreadShells final : public base::WorkSource {
   // the next call tries to start the other. kFailedPrecondition after shutdown().
   Status ensure(base::Shell shell) noexcept override;
 
-  // One load while the shell has not yet looked for what an earlier wake-up announced. The caller
-  // has published the work by a seq_cst store or a read-modify-write.
+  // Costs one load while the shell has not yet checked for what an earlier wake-up announced. The
+  // caller has published the work by a seq_cst store or a read-modify-write.
   void wake(base::Shell shell) noexcept override;
 
   // kResourceExhausted: kOwnThreads run, or the system refuses one. A thread that has ended is

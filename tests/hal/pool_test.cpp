@@ -560,7 +560,7 @@ TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
   EXPECT_TRUE(has_memory(y)) << "the next allocation requests a slab again";
 }
 
-// Who holds the rest may wait for this very allocation.
+// The holder of the rest may wait for this very allocation.
 TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly) {
   const Pool pool = make_pool({.max_size = 3 * kSlab, .hidden_waits = false});
   const Semaphore s = semaphore(), t = semaphore(), gate = semaphore();

@@ -22,7 +22,7 @@ class DepthGuard final : public timeline::EntryGuard {
 };
 thread_local int DepthGuard::depth = 0;
 
-// A runtime whose device is opened by the test, after it has said what the driver is like.
+// A runtime whose device the test opens, after it has set up the driver.
 class Seam : public ::testing::Test {
  protected:
   void open() {

@@ -84,7 +84,7 @@ TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
   EXPECT_EQ(current(), its);
 }
 
-// Somebody captures a stream meanwhile, which forbids much on threads that are not relaxed.
+// Another user captures a stream meanwhile, which forbids much on threads that are not relaxed.
 TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
   const std::uint64_t violations = fake::violations();
   fake::Context* users = nullptr;

@@ -46,7 +46,7 @@ TEST(StreamLane, ShowsNoProgressBehindItsLastMarker) {
   lane.wait_until(2);
 }
 
-// No host thread looks at the producer: the streams wait for each other.
+// No host thread polls the producer: the streams wait for each other.
 TEST(StreamLane, WaitsForAnEdgeWithoutTheHost) {
   OpenedContext context;
   OpenedLane<> gate(context), producer(context), consumer(context);
@@ -112,7 +112,7 @@ TEST(StreamLane, AllocatesNothingInTheSteadyState) {
     second.wait_until(next - 1);
     first.wait_until(next - 1);
   };
-  for (int i = 0; i < 50; ++i) round();  // whoever is faster in some of them, all has been needed
+  for (int i = 0; i < 50; ++i) round();  // whichever lane is faster, all has been needed
   const std::uint64_t before = counts::allocations();
   round();
   EXPECT_EQ(counts::allocations() - before, 0u);

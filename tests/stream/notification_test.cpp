@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waking those who sleep on a lane of markers.
+// Waking the threads that sleep on a lane of markers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,8 +23,7 @@ class StreamNotification : public ::testing::Test {
   void arm(std::uint64_t sequence, base::Notify& notify) {
     EXPECT_TRUE(lane->arm(sequence, notify).ok());
   }
-  // Waits until all that the lane's host functions notify has been notified: another one behind
-  // them has.
+  // Waits until the lane's host functions have notified: a host function issued after them has run.
   void settle(std::uint64_t sequence) {
     CountingNotify last;
     lane.issue(kBarrier, sequence);

@@ -95,7 +95,7 @@ class OpenedLane {
     EXPECT_TRUE(result.count == 1 && !result.unmarked) << result.status.to_string();
   }
 
-  // Sleeps as a waiter of the engine does. A marker stands at or behind `sequence`.
+  // Sleeps as a waiter of the engine does. There is a marker at or after `sequence`.
   void wait_until(std::uint64_t sequence) {
     base::Parker& parker = base::ParkerPool::acquire();
     for (;;) {

@@ -68,7 +68,7 @@ TEST(NotifyList, NotifiesAtTheLowestOfItsSequencesAndAtTheLast) {
     list.advance(2);
     EXPECT_EQ(notify.count, 1);
     list.advance(8);
-    EXPECT_EQ(notify.count, 1) << "whoever armed for 5 has been notified, and arms again";
+    EXPECT_EQ(notify.count, 1) << "the waiter armed for 5 has been notified, and arms again";
     list.advance(9);
     EXPECT_EQ(notify.count, lowest_first ? 2 : 1);
   }
@@ -170,7 +170,7 @@ TEST(NotifyList, WakesEveryThreadThatWaits) {
         const std::uint32_t epoch = parker.prepare();
         if (sequence.load() >= next) break;
         list.arm(next, parker);
-        ASSERT_TRUE(parker.park(epoch, deadline)) << "nobody woke the waiter for " << next;
+        ASSERT_TRUE(parker.park(epoch, deadline)) << "no thread woke the waiter for " << next;
       }
     }
   };

@@ -57,7 +57,7 @@ class HostMemory final : public hal::Memory {
   const Origin origin_;
 };
 
-// Pages of a mapping that nobody has touched yet.
+// Binds the pages of a mapping to `node`. Precondition: no thread has touched them yet.
 Status bind(void* pointer, std::uint64_t size, unsigned node) {
   constexpr unsigned kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask(node / kBits + 1);

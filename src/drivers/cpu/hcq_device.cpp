@@ -28,8 +28,8 @@ std::align_val_t alignment_of(std::uint64_t size) noexcept {
 
 Result<std::unique_ptr<HcqDevice>> HcqDevice::create(unsigned workers,
                                                      const HcqDeviceOptions& options) {
-  // Where values have 32 bits, the upper half is what is left if no memory is there to go on with
-  // another signal at the limit.
+  // Where values have 32 bits, the upper half remains if there is no memory for another signal at
+  // the limit.
   const std::uint64_t limit =
       options.signal_bits == 32 ? std::uint64_t{1} << 31 : hcq::detail::Timeline::kNoLimit;
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<hcq::detail::Timeline> timeline,

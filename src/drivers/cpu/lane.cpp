@@ -24,8 +24,8 @@ constexpr std::size_t kMaxWaitPackets = 8;
 
 using hcq::word;
 
-// Before and behind a traced submission: kCall packets. Words: trace::Stamps*, and what the command
-// between is called, where it does not note its commands itself.
+// kCall packets before and after a traced submission. Words: trace::Stamps*, and the name of the
+// command between them, where it does not note its commands itself.
 void stamp_begin(const std::uint64_t* words) {
   auto& stamps = *reinterpret_cast<trace::Stamps*>(words[0]);
   stamps.tracer->prepare_thread();
@@ -186,12 +186,12 @@ Status Lane::probe() noexcept {
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   armed_.arm(sequence, notify);
   follow_armed();
-  wake_if_left();  // whoever asks to be woken no longer helps
+  wake_if_left();  // a waiter that arms no longer helps
   return {};
 }
 
 // The ring writes its own signal, not the list. So the list is one waiter of that signal, always
-// for the least that is armed for: whoever has armed calls this, and so does the signal.
+// for the least armed sequence. arm() calls this, and so does the signal.
 void Lane::follow_armed() noexcept {
   for (;;) {
     {
@@ -211,8 +211,8 @@ bool Lane::help(std::uint64_t sequence) noexcept {
   if (sequence_.value() >= sequence) return false;
   hcq::Slice slice(/*chunks=*/1);
   if (!ring_->step(slice, /*wake=*/false)) return group_.step(slice, ring_.get());
-  // While this thread was at it, doorbells were not heard. It will come back for what it waits for
-  // itself, but for nothing else.
+  // While this thread ran the ring, doorbells had no effect. It returns for the sequence it waits
+  // for, but not for later ones.
   const std::uint64_t reached = sequence_.value();
   if (reached >= sequence || rung_.load(std::memory_order_relaxed) > reached) wake_if_left();
   return true;

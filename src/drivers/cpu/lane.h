@@ -3,7 +3,7 @@
 // Lane: a queue of the cpu device for the timeline engine: one ring, whose packets write the lane's
 // sequence. A submission is one packet, and one more for each edge it waits on.
 //
-// A submission issued without a doorbell runs when somebody help()s, or when the next doorbell
+// A submission issued without a doorbell runs when a thread calls help(), or when the next doorbell
 // rings. A waiter that stops helping before its sequence is reached calls arm(), which rings it.
 #pragma once
 
@@ -62,7 +62,7 @@ class Lane final : public timeline::NativeQueue, private base::Notify {
 
   timeline::NotifyList armed_;
   base::Mutex follow_mutex_;
-  hcq::SignalObject::Waiter least_armed_{*this};  // of sequence_: who is armed for the least
+  hcq::SignalObject::Waiter least_armed_{*this};  // of sequence_, for the least armed sequence
 };
 
 }  // namespace halyard::inline v0::cpu

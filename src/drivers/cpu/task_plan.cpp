@@ -56,8 +56,8 @@ class Planner {
     const bool whole = work.pieces == 1;
     if (!add_task(whole ? work : hcq::Task(), 0)) return false;
     const std::uint32_t begin = newest();
-    // Nothing but the base orders a command that follows no other; what was recorded since the base
-    // follows it already, and what was recorded before the task of the base the base follows.
+    // Only the base orders a command that follows no other. Commands recorded since the base follow
+    // it already, and the base follows the commands recorded before its task.
     bool follows_base = base_ == kNone;
     for (const hal::CommandEdge& edge : edges) {
       const std::uint32_t before = ends_[edge.before];

@@ -5,9 +5,9 @@
 //   commands   A  B  barrier  C            tasks   A ─┐           ┌─ C piece 0 ─┐
 //                                                  B ─┴─ no work ─┴─ C piece 1 ─┴─ no work
 //
-// A command of many workgroups or bytes is cut into pieces. A place in the recording where all that
-// is before comes to an end (a barrier, a set event, the ends of a command in pieces) is a task
-// without work, so that the edges stay as many as the commands.
+// A command of many workgroups or bytes is cut into pieces. A place in the recording where
+// everything before it ends is a task without work: a barrier, a set event, or the end of a command
+// in pieces. So there are only as many edges as commands.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct TaskPlan {
   bool parallel = false;
 };
 
-// `work[i]` is the task of command i, in so many pieces as it says; without work for barriers and
-// events, which are not looked at there. kResourceExhausted.
+// `work[i]` is the task of command i, in as many pieces as it says. Entries of barriers and events
+// are ignored: their tasks have no work. kResourceExhausted.
 Result<TaskPlan> plan_tasks(const hal::Recording& recording, std::span<const hcq::Task> work);
 
 }  // namespace halyard::inline v0::cpu

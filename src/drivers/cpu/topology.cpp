@@ -99,7 +99,7 @@ Result<Placement> place(const Topology& topology, Affinity affinity, unsigned or
     const auto nodes = static_cast<unsigned>(topology.nodes.size());
     if (nodes == 0) {
       return error(StatusCode::kUnimplemented,
-                   "cpu: affinity=node: the system tells of no NUMA nodes");
+                   "cpu: affinity=node: the system reports no NUMA nodes");
     }
     const unsigned index = ordinal % nodes;
     const Topology::Node& node = topology.nodes[index];

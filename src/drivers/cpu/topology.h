@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Topology: cores and NUMA nodes, as Linux tells them; and where a device's workers and memory go.
+// Topology: the cores and NUMA nodes that Linux reports, and the placement of a device's workers
+// and memory.
 #pragma once
 
 #include <optional>
@@ -19,14 +20,14 @@ struct Topology {
     Processors processors;
   };
 
-  // What the folder ("/sys/devices/system") tells of the processors in `allowed`, and of no others.
-  // One of which it tells nothing is a core of its own.
+  // Reads what the folder ("/sys/devices/system") says of the processors in `allowed`, and of no
+  // others. A processor that it does not describe is a core of its own.
   static Topology read(const std::string& folder, const Processors& allowed);
   // Of this machine and the calling thread's affinity.
   static Topology here();
 
   std::vector<Processors> cores;
-  std::vector<Node> nodes;  // those that have processors; none where the system tells of none
+  std::vector<Node> nodes;  // those that have processors; empty where the system reports none
 };
 
 enum class Affinity { kNone, kCore, kNode };

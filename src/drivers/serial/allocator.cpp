@@ -47,7 +47,7 @@ std::byte* bytes_of(const hal::BoundRange& range) noexcept {
   return static_cast<const HostMemory*>(root.memory)->bytes() + root.offset;
 }
 
-// Pages, so that every alignment holds; at least one, so that nothing has an address too.
+// Maps pages, so that every alignment holds; at least one, so that an empty memory has an address.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, hal::MemoryType type, const void* domain) {
   const std::uint64_t mapped = std::max<std::uint64_t>(size, 1);
   void* const pointer = base::native_call(kMap, [&] {

@@ -15,8 +15,8 @@
 
 namespace halyard::inline v0::serial {
 
-// Runs one command. `table` may be null if it has no slots. False: `stop` became true, and the
-// command did not come to its end.
+// Runs one command. `table` may be null if it has no slots. False: `stop` became true before the
+// command ended.
 bool run_command(const hal::Command& command, const hal::BoundRange* table,
                  const base::Atomic<bool>& stop) noexcept;
 

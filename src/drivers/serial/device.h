@@ -29,7 +29,7 @@ class Device final : public hal::DeviceImpl {
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
-  // Every lane runs every operation; priorities are the system's scheduler's affair.
+  // Every lane runs every operation; priorities are ignored, as the system schedules the threads.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;
   void close() override;

@@ -88,7 +88,7 @@ timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
 
 void Lane::serve() noexcept {
   for (;;) {
-    const std::uint32_t epoch = parker_.prepare();  // before what is looked at (base/parker.h)
+    const std::uint32_t epoch = parker_.prepare();  // before the checks below (base/parker.h)
     if (abandoned()) return;
     if (issued_.load(std::memory_order_seq_cst) == sequence_.load(std::memory_order_relaxed)) {
       (void)parker_.park(epoch, Deadline::kForeverTime);
@@ -109,7 +109,7 @@ void Lane::run_next() noexcept {
     if (abandoned() || !run(next)) return;
     sequence_.store(sequence, std::memory_order_seq_cst);
   }
-  armed_.advance(sequence);  // after sequence_ is stored: who is notified finds it
+  armed_.advance(sequence);  // after sequence_ is stored: a notified waiter reads it
 }
 
 // The other lane stays open until this submission is passed or abandoned.

@@ -5,7 +5,7 @@
 //
 //     issuer                        thread                                 pollers, armers
 //     slot 1, 2, 3; issued_ := 3    edges of 1, operation 1                poll(): sequence_
-//     wake(parker_)  ────────────>  sequence_ := 1; who armed for 1? ──>   notify()
+//     wake(parker_)  ────────────>  sequence_ := 1; any armed for 1? ──>   notify()
 //
 // The thread waits for an edge as any waiter does: it arms the other lane with its own parker. So
 // neither a host thread nor the engine has a part in it.

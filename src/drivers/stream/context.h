@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ContextGuard: what a thread needs before it calls a native library for one device: the device's
-// context current, and a capture mode in which a stream capture of somebody else forbids nothing.
-// Both belong to the thread's user, and are as before afterwards.
+// ContextGuard: prepares a thread for calls to a native library for one device. It makes the
+// device's context current, and sets a capture mode in which another thread's stream capture
+// forbids nothing. Both belong to the thread's user, and the guard restores them.
 //
 // The context is the primary one of the device: shared with all other users of the library in this
 // process, counted, and never reset.

@@ -8,8 +8,8 @@
 // "stream://" names all devices, "stream://K" the one of ordinal K. Options:
 //
 //   devices=N       how many devices there are: 1 to 64, default 1
-//   unstoppable=1   what runs cannot be stopped, as on a GPU: a lane that is given up while it has
-//                   work goes on until it is done, or the process ends. Default 0
+//   unstoppable=1   running work cannot be stopped, as on a GPU: a lane that is abandoned while it
+//                   has work goes on until it is done, or the process ends. Default 0
 //
 // Devices share cores and memory. All of them, also of different opens, are one domain.
 #pragma once

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 4096;  // of memory; CUDA's has 256 at least
 
-// A thread that has other than what every thread begins with.
+// The state of a thread that differs from the initial one.
 struct ThreadState {
   std::uint64_t thread = 0;
   Context* current = nullptr;

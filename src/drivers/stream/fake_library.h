@@ -99,8 +99,8 @@ const char* latest_violation() noexcept;
 // Every call in the context of that device fails from now on, and calls no host function any more;
 // what is in streams goes on. Until its primary context is released.
 void fault(unsigned ordinal) noexcept;
-// Somebody captures a stream in global mode: calls that are unsafe then fail on threads that are
-// not relaxed.
+// Begins a stream capture in global mode, as another user of the library may: calls that are unsafe
+// then fail on threads that are not relaxed.
 void begin_capture() noexcept;
 void end_capture() noexcept;
 // free(), destroy() and unload() on a thread (base::this_thread()), since it is watched.

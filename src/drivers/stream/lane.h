@@ -113,8 +113,8 @@ class Lane : public timeline::NativeQueue {
   // Abandoned, and nothing of it runs.
   bool stopped() const noexcept { return stopped_; }
 
-  // One that did not stop stays for good, where tools that look for leaks can reach it: the stream,
-  // its events and what its host functions touch.
+  // Keeps a lane that did not stop for good, where leak checkers can reach it: the stream, its
+  // events and what its host functions touch.
   static void keep_for_good(std::unique_ptr<Lane> lane) noexcept {
     base::LockGuard lock(kept_mutex_);
     lane->next_kept_ = kept_;
@@ -134,8 +134,8 @@ class Lane : public timeline::NativeQueue {
     return api_.stop(stream_);
   }
 
-  // A native wait is no start: nothing of the submission runs. One that is left behind by a failure
-  // stands in front of what is issued next, and does no harm: what it waits for was issued before.
+  // A native wait is no start: nothing of the submission runs. A wait that a failure leaves behind
+  // precedes what is issued next. It does no harm: the work that it waits for was issued before.
   Status put(const timeline::Issue& issue, bool& started) noexcept {
     for (const timeline::Edge& edge : issue.waits) HALYARD_RETURN_IF_ERROR(wait_for(edge));
     return commands_.put(api_, stream_, issue, started);
@@ -163,7 +163,7 @@ class Lane : public timeline::NativeQueue {
     return {};
   }
 
-  // What a call that every healthy device answers says of the device.
+  // Converts the status of a call that succeeds on every healthy device.
   static Status as_fault(const Status& status) {
     return status.code() == StatusCode::kResourceExhausted ? Status() : as_loss(status);
   }

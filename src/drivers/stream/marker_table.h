@@ -4,13 +4,13 @@
 // sequence.
 //
 //     take()            add(m, n)            pass(m)                 release(m)
-//     free ────> recorded natively ────> live ────> passed, and nobody holds it ────> free
+//     free ────> recorded natively ────> live ────> passed, and not held ────> free
 //                                           hold(n) ... release(m)
 //
-// A marker has a life: whoever hands its event to a native call holds it until that call has
-// returned. Only then, and once the lane has passed its sequence, is it recorded again: a native
-// wait takes what is recorded when it is called, so a wait for an event that was recorded again
-// would wait for later work, perhaps for work that waits for the waiter.
+// A thread that passes a marker's event to a native call holds the marker until that call has
+// returned. The marker is recorded again only then, and once the lane has passed its sequence. A
+// native wait takes what is recorded when it is called. So a wait for an event that was recorded
+// again would wait for later work, perhaps for work that waits for the waiter.
 //
 // Markers are made as they are needed and used again; in the steady state nothing is allocated.
 #pragma once

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Notifier: wakes those who sleep on a lane. A marker wakes no thread, so a second stream follows
-// the lane's markers, one by one, as far as somebody is armed, with a host function behind each:
+// Notifier: wakes the waiters that sleep on a lane. A marker wakes no thread. So a second stream
+// waits for the lane's markers, one by one, up to the highest armed sequence, and runs a host
+// function after each:
 //
 //     lane's stream     work  work  marker 2  work  work  work  marker 5
 //     notifier's                    wait(2) notify          wait(5) notify
 //
-// The host function only notifies: it may not call the native library. It has the marker that it
-// stands behind, which is held for it.
+// The host function only notifies: it may not call the native library. Its argument is the marker
+// that it follows, which is held for it.
 #pragma once
 
 #include <algorithm>
@@ -43,23 +44,23 @@ class Notifier {
   // NativeQueue::arm. If a notification cannot be issued now, `notify` is called at once: early is
   // allowed, late is not.
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept {
-    // What the caller has seen pass comes first: if `notify` is armed for that still, it must not
-    // hide this one.
+    // What the caller has seen pass is notified first: an older sequence for which `notify` is
+    // still armed must not hide this one.
     list_.advance(markers_.passed());
     list_.arm(sequence, notify);
     if (markers_.passed() >= sequence) return {};
     raise(sequence);
     const Status status = follow();
-    // The poller may have passed the marker before follow() looked for it: then no host function
-    // stands behind it.
+    // The poller may have passed the marker before follow() searched for it: then no host function
+    // follows it.
     list_.advance(markers_.passed());
     if (status.code() != StatusCode::kResourceExhausted) return status;
     notify.notify();
     return {};
   }
 
-  // By the issuer, when it has added a marker, for which somebody may have armed before. Its loss
-  // of the device, if it is one, is seen by whoever polls.
+  // The issuer calls this after it has added a marker: a waiter may have armed for it before. A
+  // loss of the device that this finds is reported by the next poll.
   void marker_added() noexcept {
     if (wanted_.load(std::memory_order_seq_cst) <= followed_.load(std::memory_order_relaxed))
       return;
@@ -88,8 +89,8 @@ class Notifier {
     }
   }
 
-  // In the order of the markers, whatever the order of arming: a notification for a later one must
-  // not stand in front of that for an earlier one.
+  // Follows the markers in their order, whatever the order of arming: a notification for a later
+  // marker must not precede that for an earlier one.
   Status follow() noexcept {
     base::LockGuard lock(follow_mutex_);
     for (;;) {
@@ -120,7 +121,7 @@ class Notifier {
   timeline::NotifyList list_;
   typename Api::Stream stream_{};
   bool open_ = false;
-  base::Atomic<std::uint64_t> wanted_{0};  // the highest sequence that somebody armed for
+  base::Atomic<std::uint64_t> wanted_{0};  // the highest armed sequence
 
   // Held over native calls, so the host function does not take it.
   base::Mutex follow_mutex_;

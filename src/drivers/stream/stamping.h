@@ -30,7 +30,8 @@ class Stamping {
     while (runs_ != nullptr) runs_ = std::move(runs_->next);
   }
 
-  // Of a submission with up to `count` commands. The three do nothing where `stamps` is null.
+  // Begins a submission with up to `count` commands. All three functions do nothing if `stamps` is
+  // null.
   Status begin(const Api& api, typename Api::Stream stream, trace::Stamps* stamps,
                std::size_t count) noexcept {
     run_ = nullptr;

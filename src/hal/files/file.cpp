@@ -100,7 +100,7 @@ Result<File> File::open(const std::string& path, FileAccess access, FileCreation
   }
   constexpr int kAccess[] = {O_RDONLY, O_WRONLY, O_RDWR};
   constexpr int kCreation[] = {0, O_CREAT, O_CREAT | O_TRUNC};
-  // Does not wait for the other end of what turns out to be a pipe.
+  // O_NONBLOCK: if the path is a pipe, open() does not wait for its other end.
   const int flags = kAccess[static_cast<int>(access)] | kCreation[static_cast<int>(creation)] |
                     O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   base::Descriptor opened(
@@ -118,7 +118,7 @@ Result<File> File::import_descriptor(int descriptor) {
   const std::string name = base::format("descriptor {}", descriptor);
   const int flags = base::native_call(kFlags, [&] { return fcntl(descriptor, F_GETFL); });
   if (flags < 0) return file_error(errno, name, "import_descriptor");
-  // The first writes elsewhere than told to, the second gives up where it should wait.
+  // O_APPEND ignores the offset of a write; O_NONBLOCK fails where a transfer should wait.
   if ((flags & (O_APPEND | O_NONBLOCK | O_PATH)) != 0) {
     return error(StatusCode::kInvalidArgument, "file {}: import_descriptor: it has {}", name,
                  (flags & O_APPEND) != 0     ? "O_APPEND"

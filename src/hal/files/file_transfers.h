@@ -40,7 +40,7 @@ struct FileTransfer : base::ListHook<FileTransferTag> {
 
 class FileTransfers {
  public:
-  // A request is that long at most, so that others get their turn.
+  // The most bytes of one request, so that a long transfer does not delay the others.
   static constexpr std::uint32_t kChunk = 2u << 20;
   // That often in a row a request may move nothing without an error.
   static constexpr unsigned kMaxAttempts = 64;
@@ -53,8 +53,8 @@ class FileTransfers {
   // Never blocks. Any thread.
   void start(FileTransfer& transfer) noexcept;
 
-  // True if it did something. Waits in the backend while requests are there and nothing else is to
-  // do; whether they are tells in_flight(). Both by one thread at a time.
+  // True if it did something. Waits in the backend while requests are in flight and nothing else is
+  // to do. One thread at a time calls step() and in_flight().
   bool step() noexcept;
   bool in_flight() const noexcept { return slots_used_ != 0; }
 

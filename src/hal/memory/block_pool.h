@@ -39,7 +39,7 @@ class BlockPool {
 
  private:
   friend class Block;
-  // Stands before the bytes of a block.
+  // Precedes the bytes of a block.
   struct alignas(16) Header {
     BlockPool* pool;
     union {

@@ -37,8 +37,7 @@ class BufferObject final : public RefCounted {
   const std::uint64_t size_;
 };
 
-// `length`, or what kWholeSize stands for. kOutOfRange unless [offset, offset + length) lies in
-// `size`.
+// Resolves kWholeSize in `length`. kOutOfRange unless [offset, offset + length) lies in `size`.
 inline Status resolve_length(std::uint64_t offset, std::uint64_t& length, std::uint64_t size) {
   if (offset <= size) [[likely]] {
     if (length == kWholeSize) length = size - offset;

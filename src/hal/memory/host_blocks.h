@@ -5,9 +5,9 @@
 // (DeviceImpl::needs_host_blocks).
 //
 //     chunk    a Memory of the driver, kHostLocal: 256 KiB in blocks of one size, or one block
-//     block    256 B, 1 KiB, 4 KiB ... 16 MiB; a larger one is freed when it is given back
+//     block    256 B, 1 KiB, 4 KiB ... 16 MiB; a larger one is freed when it is returned
 //
-// Blocks that were given back are kept, so a steady state allocates nothing. Safe from any thread.
+// Returned blocks are kept, so a steady state allocates nothing. Safe from any thread.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class HostBlocks final : public RefCounted {
   // Free blocks of a class with a chunk for each block, beyond this many bytes, are freed.
   static constexpr std::uint64_t kMaxFreeBytes = 64 << 20;
 
-  // A block of at least `size` bytes that was given back, or an empty one.
+  // Takes a returned block of at least `size` bytes, or an empty one if there is none.
   HostBlock take(std::uint64_t size) noexcept;
   // Bytes of the chunk that add() needs for a block of `size`.
   static std::uint64_t chunk_size(std::uint64_t size) noexcept;
@@ -55,7 +55,7 @@ class HostBlocks final : public RefCounted {
     Chunk* chunks = nullptr;  // those of several blocks
   };
 
-  // When all blocks have been given back.
+  // Runs when all blocks have been returned.
   ~HostBlocks() override;
   static std::uint64_t class_of(std::uint64_t size) noexcept;
   static std::uint64_t bytes_of(std::uint64_t size_class) noexcept {

@@ -33,7 +33,8 @@ PoolObject::PoolObject(DeviceObject& device, const PoolInfo& info)
   info_.name = {};
 }
 
-// Frees slabs, so the reclaim shell does it; once the device is closed, whoever is last.
+// Frees slabs, so the reclaim shell does it. Once the device is closed, the thread that drops the
+// last reference does.
 void PoolObject::destroy() noexcept {
   {
     base::LockGuard lock(mutex_);
@@ -52,7 +53,7 @@ void PoolObject::post() noexcept {
   engine_.post_reclaim(*this);
 }
 
-// Whoever waits asks again. Queues are touched under the lock, so that close() ends it.
+// Lets waiting allocations ask again. Queues are touched under the lock, so that close() ends it.
 void PoolObject::kick() noexcept {
   timeline::EffectScope scope(engine_, timeline::EffectScope::Mode::kDefer);
   base::LockGuard lock(mutex_);
@@ -69,8 +70,8 @@ void PoolObject::reset_peak() noexcept {
   space_.reset_peak();
 }
 
-// Under the lock, as everything up to ask(). What comes back is for the first that waits: whoever
-// took it from under it might never give it back.
+// Called under the lock, as everything up to ask(). Returned memory is for the first request that
+// waits: another one that took it might never return it.
 bool PoolObject::must_wait_behind(const PoolRequest& request) noexcept {
   return !waiting_.empty() && &waiting_.front() != &request;
 }
@@ -86,8 +87,8 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
   return bound <= info_.max_size && size <= info_.max_size - bound;
 }
 
-// Rule 30. What the device refuses is not waited for, but for deallocations that are issued, as
-// these end by themselves: whoever holds the rest may be waiting for this very allocation.
+// Rule 30. A request that the device refuses waits only for issued deallocations, as these end by
+// themselves. The holder of the rest may be waiting for this very allocation.
 Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& cause) noexcept {
   if (device_ == nullptr) {
     cause = error(StatusCode::kCancelled, "{}: closed", name_);
@@ -102,8 +103,8 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
   if (returns_in_flight() != 0) return Answer::kLater;
   const PoolStatistics& now = space_.statistics();
   if (!request.growth_failed && now.blocks != 0) {
-    // A dropped buffer returns with its last submission, which nobody else may retire: looked for
-    // at each ask, that is every Engine::kLookInterval at the latest.
+    // A dropped buffer returns with its last submission, which perhaps no other thread retires. So
+    // each ask checks for it, that is every Engine::kLookInterval at the latest.
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
@@ -115,8 +116,8 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
   return Answer::kFail;
 }
 
-// Deallocations that are issued, and blocks behind one that has ended but not yet passed. What will
-// not complete gives nothing back.
+// Counts deallocations that are issued, and blocks of those that have ended but not yet passed. A
+// deallocation that will not complete returns nothing.
 std::uint64_t PoolObject::returns_in_flight() noexcept {
   std::uint64_t count = 0;
   returns_.for_each([&](const PoolReturn& deallocation) {
@@ -158,17 +159,17 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     if (!taken) collect_returns(returning);
   }
   if (!taken) {
-    // The device may be further than anybody has looked.
+    // The device may have passed more than was retired.
     each_lane([](timeline::Lane& lane, std::uint64_t) { (void)lane.try_retire(); });
     base::LockGuard lock(mutex_);
     if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
-    collect_returns(returning);  // again: what is issued from here on finds us waiting
+    collect_returns(returning);  // again: a later deallocation finds this request on the list
   }
   if (must_post) post();
   if (answer == Answer::kLater) {
-    // Nobody else may wait for these deallocations: their end is to be noticed.
+    // No other thread may be waiting for these deallocations: the engine watches for their end.
     each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
   }
   if (waited && answer != Answer::kLater) kick();
@@ -215,7 +216,8 @@ void PoolObject::end(PoolReturn& deallocation) noexcept {
     base::LockGuard lock(mutex_);
     if (deallocation.linked()) {
       returns_.erase(deallocation);
-      // Who is told below may ask before the lane says that it is retired, and nobody tells again.
+      // A request notified below may ask before the lane reports this as retired, and is not
+      // notified again.
       const Frontier& at = deallocation.frontier;
       if (!at.lane->is_dead(at.sequence)) space_.pass(at);
     } else {
@@ -254,7 +256,8 @@ void PoolObject::trim(std::uint64_t keep_bytes) noexcept {
   post();
 }
 
-// Of those that a slab would serve: who asked may have found a block since, or have been cancelled.
+// Of the requests that a slab would serve: the one that asked may have found a block since, or have
+// been cancelled.
 std::uint64_t PoolObject::largest_waiting() noexcept {
   std::uint64_t size = 0;
   waiting_.for_each([&](const PoolRequest& request) {
@@ -269,7 +272,7 @@ void PoolObject::run(bool) noexcept {
     delete this;
     return;
   }
-  // What returns memory has perhaps passed, and nobody has waited for it.
+  // Submissions that return memory may have passed without a thread that waited for them.
   device_->look_at_queues();
   for (;;) {
     PoolSlabs freed;
@@ -287,7 +290,7 @@ void PoolObject::run(bool) noexcept {
       freed = space_.take_free_slabs(keep);
       const std::uint64_t reserved = space_.statistics().reserved_bytes;
       const std::uint64_t room = info_.max_size - std::min(info_.max_size, reserved);
-      // No room: blocks were taken since it was asked; who wanted it finds out.
+      // No room: blocks were taken since it was asked; the request finds that when it asks again.
       if (wanted != 0 && wanted <= room) size = std::min(std::max(wanted, info_.slab_size), room);
     }
     freed = {};
@@ -303,8 +306,8 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   };
   Result<Ref<Memory>> memory = allocate(size);
   if (!memory.ok() && size > wanted) memory = allocate(wanted);
-  // A fault is loss of the device, wherever it shows (rule 26): what waits here is not to hear that
-  // memory is exhausted.
+  // A fault is loss of the device, wherever it shows (rule 26): the requests that wait here must
+  // not fail with exhausted memory.
   if (memory.status().code() == StatusCode::kDeviceLost) device_->timeline().lose(memory.status());
   if (memory.ok()) device_->adopt(**memory);
   base::LockGuard lock(mutex_);
@@ -322,9 +325,9 @@ bool PoolObject::close() noexcept {
   PoolSlabs freed;
   base::LockGuard lock(mutex_);
   if (posted_) return false;
-  // Who waits hears of the end: it asks again, and finds the pool closed.
+  // Every waiting request asks again, and finds the pool closed.
   if (!waiting_.empty()) device_->retry_queues();
-  // From the lock's end on, whoever drops the last reference destroys this.
+  // From the lock's end on, the thread that drops the last reference destroys this.
   device_->remove_pool(*this);
   device_ = nullptr;
   freed = space_.take_free_slabs(0);

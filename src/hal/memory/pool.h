@@ -72,19 +72,19 @@ class PoolObject final : public RefCounted,
                              Status& cause) noexcept;
   void undo(PoolRequest& request) noexcept;
   std::string describe(const PoolRequest& request) noexcept;
-  // Its submission has ended or was never made.
+  // Its submission has ended, or was never made.
   void end(PoolRequest& request) noexcept;
 
-  // Of a deallocation: it is submitted.
+  // Counts a deallocation that is submitted.
   void begin_return() noexcept;
   void end(PoolReturn& deallocation) noexcept;
-  // Its deallocation was issued.
+  // Takes back a block whose deallocation was issued.
   void give(PoolBlock& block, PoolReturn& deallocation, const Frontier& frontier) noexcept;
-  // Nothing refers to it.
+  // Takes back a block of a memory without references.
   void give(PoolBlock& block) noexcept;
 
-  // By the reclaim shell, when all handles are gone and the queues refuse: true once it is closed
-  // and no longer among its device's. It may be gone then.
+  // The reclaim shell calls this when all handles are gone and the queues refuse work. True once
+  // the pool is closed and its device no longer lists it; it may be destroyed then.
   bool close() noexcept;
   bool posted() noexcept;
 
@@ -120,8 +120,8 @@ class PoolObject final : public RefCounted,
   base::IntrusiveList<PoolReturn, ReturnTag> returns_;  // issued, and not ended
   // For the reclaim shell.
   bool posted_ = false;
-  bool dying_ = false;       // nobody refers to it
-  bool wants_slab_ = false;  // for one that waits
+  bool dying_ = false;       // no references are left
+  bool wants_slab_ = false;  // for a request that waits
   std::optional<std::uint64_t> trim_to_;
   Status growth_failure_;
 };
@@ -153,7 +153,8 @@ class PoolMemory final : public Memory {
   // Why it cannot. Precondition: of a memory that is not committed.
   Status not_committed() const;
 
-  // By the issuer of its allocation, before anybody hears of it, and of its deallocation.
+  // Called by the issuer of its allocation, before any other thread can see it. The issuer of its
+  // deallocation calls release_block().
   void commit(PoolBlock& block, const Frontier& at) noexcept;
   PoolBlock& release_block() noexcept;
   // Precondition: committed.
@@ -170,7 +171,7 @@ class PoolMemory final : public Memory {
   const std::uint64_t alignment_;
   PoolBlock* block_ = nullptr;
   Frontier allocated_at_;
-  Ref<Memory> slab_;  // also after deallocation: who ignores that must not touch foreign memory
+  Ref<Memory> slab_;  // also after deallocation: a use after that must not touch foreign memory
   base::Atomic<bool> committed_{false};
   base::Atomic<bool> deallocated_{false};
 };

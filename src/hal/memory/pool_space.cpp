@@ -27,7 +27,7 @@ void fill_given_back(const PoolBlock& block) noexcept {
 
 // Precondition: it is free, and what it waited for has passed.
 void check_given_back(const PoolBlock& block) noexcept {
-  // The deallocation has ended with its device, which had not come to it.
+  // The deallocation ended with its device, before the device reached it.
   if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
     return fill_given_back(block);
   }
@@ -36,7 +36,7 @@ void check_given_back(const PoolBlock& block) noexcept {
   const std::byte* const bytes = block_bytes(block);
   const std::size_t size = std::min(block.size, used_to - block.offset);
   assert(bytes[0] == std::byte{kGivenBack} && std::memcmp(bytes, bytes + 1, size - 1) == 0 &&
-         "somebody has written to memory that was given back to its pool");
+         "memory was written to after it was returned to its pool");
   (void)bytes, (void)size;
 }
 
@@ -60,7 +60,7 @@ void check_given_back(const PoolBlock&) noexcept {}
 }  // namespace
 
 PoolSpace::~PoolSpace() {
-  assert(statistics_.blocks == 0 && "who has a block keeps the pool");
+  assert(statistics_.blocks == 0 && "the holder of a block keeps the pool");
   for (PoolSlab* slab : slabs_) {
     for (PoolBlock* block = slab->first; block != nullptr;) {
       if (block->linked() && block->frontier.lane == nullptr) check_given_back(*block);

@@ -5,9 +5,9 @@
 //     slab    | used | free, since (lane 1, 17) | used | free |
 //
 // A free block has a frontier: the deallocation it comes from, as (lane, sequence), until that has
-// passed. Neighbours are joined when one frontier says all for both: of one lane, or passed. So a
-// frontier never has more than one entry. Not thread-safe; nothing here calls out, but for what a
-// place in a lane is asked.
+// passed. Neighbours are joined when one frontier holds for both: of one lane, or passed. So a
+// frontier never has more than one entry. Not thread-safe. Calls nothing outside, except queries on
+// a place in a lane.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,8 @@ class PoolSlabs {
 };
 
 #ifdef HALYARD_SIMULATION
-// What came back is filled with this: by its deallocation, in the order of the device's work, or
-// where there is none, by who gave it back. Who reads it afterwards finds that, and whoever has
-// written to it is found.
+// Fills returned memory: by its deallocation, in the order of the device's work, or where there is
+// none, by the caller of give(). A read after that finds this value, and a check finds any write.
 inline constexpr std::uint32_t kGivenBack = 0xdd;
 #endif
 
@@ -88,11 +87,11 @@ class PoolSpace {
 
   // The best free block for the place `site`, or null. Adds the hidden wait if it needs one.
   PoolBlock* take(std::uint64_t size, bool hidden_waits, timeline::IssueSite& site) noexcept;
-  // Back from who used it, up to `frontier`.
+  // Returns a block whose last use ends at `frontier`.
   void give(PoolBlock& block, const Frontier& frontier) noexcept;
   // The device has passed `frontier`, though its lane may be about to retire it only.
   void pass(const Frontier& frontier) noexcept;
-  // Back as if it had not been taken.
+  // Returns a block as if it had not been taken.
   void put_back(PoolBlock& block) noexcept;
 
   // False: no memory for the bookkeeping.
@@ -116,7 +115,7 @@ class PoolSpace {
  private:
   void free(PoolBlock& block) noexcept;
   PoolBlock* new_block() noexcept;
-  // Whether one frontier says all for both, where what passed may count as of `lane`.
+  // Whether one frontier holds for both, where a passed one may count as one of `lane`.
   static bool joins(const PoolBlock& low, const PoolBlock* high,
                     const timeline::Lane* lane) noexcept;
   void join(PoolBlock& low, PoolBlock& high) noexcept;

@@ -112,7 +112,7 @@ Result<bool> Fence::query() const {
   if (!object_) return empty_handle("fence", "query");
   bool reached = true;
   for (const Point& point : points()) {
-    // query() looks how far the devices have come; look() takes a value before a later failure.
+    // query() polls the devices' progress; look() reports a reached value before a later failure.
     (void)point.semaphore()->query();
     const auto look = point.semaphore()->look(point.value());
     if (look == timeline::Semaphore::Look::kFailed) return point.semaphore()->failure();

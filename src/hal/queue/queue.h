@@ -40,7 +40,7 @@ class QueueObject final : public timeline::LaneSource {
       : device_(device), kind_(kind), priority_(priority) {}
 
   Status open(timeline::Domain domain, std::string_view name);
-  // For the next user of a queue that nobody has. False: it has work.
+  // For the next user of a queue without handles. False: it has work.
   bool reopen(std::string_view name) { return queue_->reopen(full_name(name)); }
   // The end, in this order (timeline::Queue). A queue that never opened has nothing to do.
   bool in_flight() noexcept { return queue_ && queue_->in_flight(); }
@@ -50,7 +50,7 @@ class QueueObject final : public timeline::LaneSource {
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
   void release(const Status& cause) noexcept;
-  // What a pool holds back asks again.
+  // Lets submissions that a pool holds back ask again.
   void retry() noexcept {
     if (queue_) queue_->retry();
   }
@@ -85,8 +85,8 @@ class QueueObject final : public timeline::LaneSource {
                           const SubmitInfo& info, Deadline deadline);
 
   Status allocate_block(std::size_t bytes, Block& block);
-  // A semaphore that nobody else refers to, for the end of a submission. To be given back once it
-  // is reached.
+  // Returns a semaphore without other references, for the end of a submission. The caller returns
+  // it by give_back() once it is reached.
   Result<HandleRef<timeline::Semaphore>> take_semaphore();
   void give_back(HandleRef<timeline::Semaphore> semaphore) noexcept;
 

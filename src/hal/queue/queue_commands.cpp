@@ -118,7 +118,7 @@ constexpr timeline::Gate kExecuteGate{
         },
 };
 
-// `memory` (may be null) stays until the payload lets go of it.
+// Retains `memory` (may be null) until the payload releases it.
 template <class Payload>
 void keep(timeline::Submission& submission, Memory* memory) noexcept {
   if (memory == nullptr) return;
@@ -215,7 +215,7 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
     HALYARD_RETURN_IF_ERROR(resolve_grid(device_.limits(), kernel, *grid, command.groups));
   }
 
-  static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants stand behind");
+  static_assert(sizeof(CommandRange) % alignof(std::max_align_t) == 0, "constants follow");
   const std::size_t ranges_bytes =
       (bindings.size() + (counts != nullptr ? 1 : 0)) * sizeof(CommandRange);
   HALYARD_RETURN_IF_ERROR(allocate_block(ranges_bytes + kernel.constants_bytes, arguments));

@@ -61,8 +61,8 @@ struct DeallocatePayload {
   PoolReturn deallocation;
 };
 
-// The frontier of the block will be this submission. So it stands behind the allocation, and with
-// that behind who had the block before, whatever the caller waits for.
+// The frontier of the block will be this submission. So it is ordered after the allocation, and
+// thereby after the block's previous user, whatever the caller waits for.
 Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& cause) noexcept {
   auto& self = *static_cast<DeallocatePayload*>(payload);
   const PoolMemory& memory = *self.memory;

@@ -38,8 +38,8 @@ Status BoundState::check(const PipelineLayout& layout, std::uint32_t set) const 
                layout.set_count());
 }
 
-// Sets of equal layouts keep their meaning, but only as long as those before them do, on which
-// depends where their bindings begin.
+// Sets of equal layouts stay bound only as long as the sets before them do: these determine where
+// their bindings begin.
 void BoundState::use(const PipelineLayout& layout) noexcept {
   if (layout_ == layout) return;
   if (layout_) {

@@ -102,7 +102,7 @@ class CommandBufferObject final : public Reclaimed {
   trace::Name group_ = trace::kNoName;
   bool needs_compute_ = false;
   Recording recording_;
-  std::unique_ptr<NativeCommands> native_;  // may point into what stands above
+  std::unique_ptr<NativeCommands> native_;  // may point into the members above
   Instances instances_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The objects behind DescriptorSetLayout, DescriptorSet and PipelineLayout. Only handles own them:
-// recordings and submissions refer to what stands in them.
+// recordings and submissions refer to their contents.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class DescriptorSetLayoutObject final : public RefCounted {
   std::span<const DescriptorBinding> bindings() const noexcept {
     return {bindings_.data(), bindings_.size()};
   }
-  // Whether a set of the one can stand for a set of the other.
+  // Whether a set of one layout can replace a set of the other.
   bool same_as(const DescriptorSetLayoutObject& other) const noexcept;
 
  private:

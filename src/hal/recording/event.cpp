@@ -14,7 +14,7 @@ namespace halyard::inline v0::hal {
 
 // ---- EventSetter
 
-static_assert(sizeof(EventSetter) % alignof(Point) == 0, "its signals stand behind it");
+static_assert(sizeof(EventSetter) % alignof(Point) == 0, "its signals follow it");
 
 Result<Ref<EventSetter>> EventSetter::create(QueueObject& queue, Points signals) {
   HALYARD_ASSIGN_OR_RETURN(HandleRef<timeline::Semaphore> end, queue.take_semaphore());
@@ -42,7 +42,7 @@ void EventSetter::destroy() noexcept {
   for (const Point& signal : signals()) {
     if (signal.semaphore() != nullptr) signal.semaphore()->release();
   }
-  // Else it has failed, or somebody may still wait for it.
+  // Else it has failed, or a submission may still wait for it.
   if (end_->look(end_value_) == timeline::Semaphore::Look::kReached) {
     queue_.give_back(std::move(end_));
   }
@@ -85,7 +85,7 @@ void EventObject::keep(EventChange& change) noexcept {
   *at = change.next;
 }
 
-// What is dropped goes with `change`, as setters are not to end under the lock.
+// Leaves dropped references in `change`, as setters must not end under the lock.
 void EventObject::take_back(EventChange& change) noexcept {
   keep(change);
   if (current_ == change.number) {
@@ -93,7 +93,7 @@ void EventObject::take_back(EventChange& change) noexcept {
     current_ = change.replaced;
     return;
   }
-  // At most one replaced it; once that one is kept, nobody asks what was before.
+  // At most one replaced it; once that one is kept, the state before it is no longer needed.
   for (EventChange* later = open_; later != nullptr; later = later->next) {
     if (later->replaced != change.number) continue;
     std::swap(later->had, change.had);
@@ -107,7 +107,7 @@ Event::Event(EventObject* object) noexcept : object_(handle_base(object)) {}
 
 namespace {
 
-// Finds the ends that the submission must wait for. kFailedPrecondition: one is not to be had.
+// Finds the ends that the submission must wait for. kFailedPrecondition: an event has none.
 Status find_ends(std::span<const EventUse> uses, Points waits, Point*& ends) {
   for (const EventUse& use : uses) {
     if (use.first_wait == EventUse::kNone) continue;
@@ -158,7 +158,8 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
   Point* waits_end = std::uninitialized_copy(info.wait.begin(), info.wait.end(), waits);
   auto* const changes = reinterpret_cast<EventChange*>(waits + point_count);
   {
-    // Before it is submitted: who sees it complete may at once submit what waits for its events.
+    // Before the submission: a thread that sees it complete may at once submit work that waits for
+    // its events.
     base::LockGuard lock(device_.event_mutex());
     status = find_ends(uses, info.wait, waits_end);
     if (status.ok()) {
@@ -187,7 +188,7 @@ Status QueueObject::send_with_events(timeline::Submission& submission,
       status.ok() ? uses[i].event->keep(changes[i]) : uses[i].event->take_back(changes[i]);
     }
   }
-  // Whoever has found the event set meanwhile must not wait for ever.
+  // Another submission may already wait for that set: it fails with the same error.
   if (!status.ok() && setter) setter->end().semaphore()->fail(status);
   std::destroy_n(changes, uses.size());
   return status;

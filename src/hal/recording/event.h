@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// EventObject: which submission set it last. EventSetter: such a submission.
+// EventObject: an event, with the submission that set it last. EventSetter: such a submission.
 //
 // Inside a recording events are the driver's. Across recordings they are submissions': a setting
 // submission signals one semaphore more, its end, and a submission whose recording waits for what
 // it has not set waits for that end as well. So a wait lasts until its set also where the user's
 // semaphore gets its value from elsewhere, and fails with it.
 //
-// Lifetime: events belong to one device, and who can reach one keeps that device: user handles and
-// recordings by theirs, submissions as the device ends after them. So setters may lie in its pool.
-// The last handle lets the device close before it lets the event go: so that has a reference, too.
+// Lifetime: events belong to one device, and every user of an event keeps that device. User handles
+// and recordings hold its handle; submissions end before the device does. So setters may lie in its
+// pool. The last handle lets the device close before the event ends, so the event also holds a
+// reference to the object.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +46,7 @@ class EventSetter final : public RefCounted {
   }
 
   QueueObject& queue_;
-  Block block_;  // where this object lies, and behind it its signals, each with a reference
+  Block block_;  // holds this object, followed by its signals, each with a reference
   HandleRef<timeline::Semaphore> end_;
   const std::uint64_t end_value_;
   const std::size_t signal_count_;
@@ -73,7 +74,7 @@ class EventObject final : public RefCounted {
   // Then keep() or take_back(), once.
   void change(EventChange& change, const Ref<EventSetter>& setter) noexcept;
   void keep(EventChange& change) noexcept;
-  // As if it had never been, also for those that came after it and are taken back later.
+  // Undoes a change as if it had never been made, also for later changes that are undone after it.
   void take_back(EventChange& change) noexcept;
 
  private:

@@ -44,7 +44,7 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
                   info_.count);
     return Answer::kFail;
   }
-  // Whose use ends first asks for those that are held (end()), so each is to be seen ending.
+  // The first use to end makes held submissions ask again (end()), so each end is watched.
   wanted_ = true;
   for (std::uint32_t i = 0; i < info_.count; ++i) {
     const Frontier& latest = instances_[i].latest;

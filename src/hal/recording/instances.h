@@ -27,8 +27,8 @@ class Instances {
   void reset(const InstanceInfo& info) noexcept { info_ = info; }
   bool empty() const noexcept { return info_.count == 0; }
 
-  // Under the issuer role of the queue that `site` is of. kLater: all are in use by work that this
-  // place does not come after; end() tells whether to ask again. kFail: no use of any will ever
+  // Called under the issuer role of the queue of `site`. kLater: all are in use by work that this
+  // place is not ordered after; end() returns whether to ask again. kFail: no use of any will ever
   // end.
   timeline::Gate::Answer take(timeline::IssueSite& site, std::uint32_t& index,
                               Status& cause) noexcept;
