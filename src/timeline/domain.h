@@ -16,7 +16,7 @@ inline constexpr Domain kHostDomain = 0;
 // The host and 15 others: every driver of this project at once, with some devices each.
 inline constexpr Domain kDomainCount = 16;
 
-// Some domains, in a loop from the lowest on.
+// A set of domains; iterates from the lowest.
 class DomainSet {
  public:
   constexpr DomainSet() noexcept = default;
@@ -24,7 +24,7 @@ class DomainSet {
     return DomainSet(static_cast<std::uint16_t>(1u << domain));
   }
   static constexpr DomainSet all() noexcept { return DomainSet(0xffff); }
-  // As word() has it.
+  // From word().
   explicit constexpr DomainSet(std::uint16_t word) noexcept : word_(word) {}
 
   constexpr std::uint16_t word() const noexcept { return word_; }
@@ -65,8 +65,8 @@ static_assert(kDomainCount == 16, "a DomainSet has as many bits");
 // watch a word that a GPU writes, but not every GPU one that the cpu writes.
 //
 // It grows as domains open, beside threads that read it. The bits of a domain are set before a
-// device of it is usable, so whoever has work of that domain sees them: no order is needed here,
-// and no schedule point of a simulation.
+// device of it is usable, so a thread that has work of that domain sees them. No memory order is
+// needed here, and no schedule point of a simulation.
 class DomainMatrix {
  public:
   DomainMatrix() noexcept = default;

@@ -14,7 +14,7 @@ namespace halyard::inline v0::timeline {
 class DomainTreaps {
  public:
   // Domains below this one cost no allocation: the host and what a program usually opens. In a
-  // simulation so few that some do.
+  // simulation it is so low that some domains do allocate.
 #ifdef HALYARD_SIMULATION
   static constexpr Domain kInPlace = 2;
 #else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Explaining a hang: what every submission waits for, and who was to signal it. Where there is no
-// memory for all of it, the text is cut.
+// Explains a hang: what every submission waits for, and what was to signal that. Without memory for
+// all of it, the text is cut.
 #include <algorithm>
 
 #include "base/format.h"
@@ -14,7 +14,7 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-constexpr std::size_t kMaxLines = 64;  // per queue; a backlog of thousands helps nobody
+constexpr std::size_t kMaxLines = 64;  // per queue; a list of thousands is of no use
 
 }  // namespace
 
@@ -100,12 +100,12 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
         tell(*lane.entry(at).submission);
       }
     };
-    // What the lane has let go of may be another submission by now.
+    // What the lane has released may be another submission by now.
     list("in flight", lane.retired(), std::min(last, lane.in_front()),
          [&](const Submission& submission) {
            submission.held_ ? tell_waits(submission) : describe(submission);
          });
-    // Not their signals: who passes the failure on does so under no role, and lets go of them.
+    // Not their signals: a failure is passed on under no role, and that releases the signals.
     if (lane.quarantined()) list("failed, and held", lane.held_, last, tell_waits);
     lane.release_retire_role();
   };

@@ -11,7 +11,7 @@ namespace halyard::inline v0::timeline {
 
 class Engine;
 
-// Something to run later. On at most one list at a time; its owner sees to that.
+// Something to run later. Its owner puts it on at most one list at a time.
 class WorkItem {
  public:
   // `shell` is true on a thread of the runtime, which may take as long as it likes.
@@ -52,7 +52,7 @@ class WorkList {
   WorkItem* tail_ = nullptr;
 };
 
-// The list of this thread's outermost scope. It decides where effects run, never what they are.
+// The list of this thread's outermost scope. It decides only where effects run, never which.
 extern constinit thread_local WorkList* active_list;
 
 // Opened by every entry into the engine. The outermost scope of a thread drains the list at its

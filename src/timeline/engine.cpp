@@ -27,7 +27,7 @@ void Device::lose(const Status& cause) noexcept {
   }
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   engine_.for_each_queue([this](Queue& queue) {
-    if (&queue.device() != this) return;  // the others hear of it when the lanes are dead
+    if (&queue.device() != this) return;  // the others are scheduled when the lanes are dead
     queue.schedule_after_loss();
   });
 }
@@ -105,7 +105,7 @@ Nanoseconds Engine::next_look() noexcept {
   return watched_ == nullptr ? retry_at_ : std::min(retry_at_, clock().now() + kLookInterval);
 }
 
-// Who is the first to be held wakes this shell.
+// Retries what gates hold back. The first submission to be held wakes this shell.
 bool Engine::retry_held() noexcept {
   if (held_.load(std::memory_order_acquire) == 0) return retry_at_ = Deadline::kForeverTime, false;
   const Nanoseconds now = clock().now();
@@ -127,7 +127,7 @@ void Engine::add_watched(Lane& lane) noexcept {
   watched_ = &lane;
 }
 
-// By the completion shell. True if it should look again before it sleeps.
+// By the completion shell. True if it should check again before it sleeps.
 bool Engine::look_at(Lane& lane) noexcept {
   const auto keep = [&] {
     base::LockGuard lock(watch_mutex_);
@@ -135,13 +135,13 @@ bool Engine::look_at(Lane& lane) noexcept {
     watched_ = &lane;
   };
   if (!lane.try_retire()) {
-    // Some thread is about to give the role back, perhaps on this core.
+    // Another thread is about to release the role, perhaps on this core.
     work_source_.pause(missed_roles_++);
     return keep(), true;
   }
   missed_roles_ = 0;
   const std::uint64_t retired = lane.retired();
-  // What is dead is watched by nobody; what stands in front of a dead wait still is.
+  // Do not watch dead entries, but those in front of a dead wait.
   const std::uint64_t alive = lane.dead_from_.load(std::memory_order_acquire) - 1;
   std::uint64_t target = std::min(lane.watch_target_.load(std::memory_order_seq_cst), alive);
   if (retired >= target) {
@@ -151,14 +151,14 @@ bool Engine::look_at(Lane& lane) noexcept {
       return keep(), true;
     }
     lane.armed_ = 0;
-    lane.queue().wake_waiting();  // who waits until it is idle may have left this lane to us
+    lane.queue().wake_waiting();  // wait_idle() may have left this lane to us
     lane.unpin();
     return false;
   }
   Device& device = lane.queue().device();
-  // Whoever ends the lane wakes this shell (Queue::fail_lane).
+  // The thread that ends the lane wakes this shell (Queue::fail_lane).
   if (device.lost()) return keep(), false;
-  // Wake at the first completion somebody wants, not at every one.
+  // Wake at the first completion that has a waiter, not at every one.
   std::uint64_t next = retired + 1;
   while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
   lane.make_visible(next);
@@ -199,7 +199,7 @@ void Engine::remove_queue(Queue& queue) noexcept {
                                           queues_.begin()));
 }
 
-// Whose name is read elsewhere than under this lock has submissions or a user.
+// The name is read without this lock only if the queue has submissions or a user.
 void Engine::rename(Queue& queue, std::string name) {
   base::LockGuard lock(queues_mutex_);
   queue.options_.name = std::move(name);
@@ -207,7 +207,7 @@ void Engine::rename(Queue& queue, std::string name) {
 
 void Engine::keep_for_good(Queue& queue, std::uint32_t count) noexcept {
   kept_.fetch_add(count, std::memory_order_relaxed);
-  // Reachable for tools that look for leaks. Not of this engine: the device may outlive it.
+  // Reachable for leak checkers. Not a member of this engine: the device may outlive it.
   static base::SpinLock lock;
   static Queue* kept = nullptr;
   lock.lock();
@@ -222,8 +222,8 @@ void Engine::kick_marked(std::uint64_t bits) noexcept {
   if ((bits & Queue::kHostMark) != 0) work_source_.wake(base::Shell::kCompletion);
   if ((bits & ~Queue::kHostMark) == 0) return;
   for_each_queue([&](Queue& queue) {
-    // Not schedule() alone: its role may be held by who has just put work back for want of this
-    // marker, and would not look again.
+    // Not schedule() alone: its role's holder may have just put work back for lack of this marker,
+    // and would not check again.
     if ((bits & queue.mark_bit()) != 0) queue.retry();
   });
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Engine: who may run now. Owns what the semaphores, queues and devices of one runtime share.
+// Engine: orders work and runs its effects. Owns what the semaphores, queues and devices of one
+// runtime share.
 //
 // There is no thread inside. The owner supplies a WorkSource, and steps the shells when it is
 // woken:
 //
 //     wake(kIssue)       -> step_issue()        ready work beyond some caller's bound
-//     wake(kCompletion)  -> step_completion()   lanes somebody waits on, effects of waits and
+//     wake(kCompletion)  -> step_completion()   lanes that have a waiter, effects of waits and
 //                                               queries
 //     wake(kHost)        -> step_host()         one host call
 //     wake(kReclaim)     -> step_reclaim()      growth and trimming of pools
@@ -30,7 +31,7 @@
 
 namespace halyard::inline v0::timeline {
 
-// What the engine knows of a device: whether it is lost.
+// The engine's view of a device: whether it is lost.
 class Device {
  public:
   Device(Engine& engine, std::string name) : engine_(engine), name_(std::move(name)) {}
@@ -41,7 +42,7 @@ class Device {
   // Marks the device lost (the first cause stays) and fails what must fail (rules 26 and 27).
   void lose(const Status& cause) noexcept;
 
-  // No lane progress for that long with work in flight is loss of the device; 0 is off (rule 25).
+  // No lane progress for `timeout` with work in flight is loss of the device; 0 is off (rule 25).
   void set_hang_timeout(Nanoseconds timeout) noexcept { hang_timeout_ = timeout; }
   Nanoseconds hang_timeout() const noexcept { return hang_timeout_; }
 
@@ -57,8 +58,8 @@ class Device {
 
 class Engine {
  public:
-  // How often the completion shell looks for progress or a fault while somebody waits: native
-  // notices can be lost (rule 23).
+  // How often the completion shell polls for progress or a fault while there is a waiter: native
+  // notifications can be lost (rule 23).
   static constexpr Nanoseconds kLookInterval = 10'000'000;
 
   // `tracer` (may be null) outlives all that this engine orders.
@@ -73,20 +74,20 @@ class Engine {
   bool step_completion() noexcept;
   bool step_host() noexcept;
   bool step_reclaim() noexcept;
-  // When step_completion must be called at the latest; kForeverTime when nobody waits.
+  // When step_completion must be called at the latest; kForeverTime when there is no waiter.
   Nanoseconds next_look() noexcept;
 
-  // The first submission not issued yet that will bring `point` about, and what it waits for
-  // itself; or nothing.
+  // Describes the first submission not issued yet that will signal `point`, and what it waits for
+  // itself; empty if there is none.
   std::string describe_unissued(const Point& point) noexcept;
 
-  // What every unissued or in-flight submission waits for, and who was to signal it; those of
-  // `first` before the others, as messages have room for some lines only.
+  // Lists what every unissued or in-flight submission waits for, and what was to signal that. The
+  // submissions of `first` come before the others, as messages have room for some lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
 
-  // `item` runs on the reclaim shell, where native allocation and freeing belong.
+  // Runs `item` on the reclaim shell, where native allocation and freeing belong.
   void post_reclaim(WorkItem& item) noexcept { post(base::Shell::kReclaim, item); }
-  // And on the completion shell.
+  // Runs `item` on the completion shell.
   void post_completion(WorkItem& item) noexcept { post(base::Shell::kCompletion, item); }
 
   base::WorkSource& work_source() const noexcept { return work_source_; }
@@ -99,7 +100,7 @@ class Engine {
   // queue stay for the rest of the process. The dump counts them.
   void keep_for_good(Queue& queue, std::uint32_t count) noexcept;
 
-  // A driver's notice about any lane; never freed before the engine.
+  // Notified by drivers about any lane; never freed before the engine.
   base::Notify& completion_notify() noexcept { return completion_notify_; }
 
  private:

@@ -4,8 +4,8 @@
 // current CUDA context, the thread's stream capture mode, an autorelease pool.
 //
 // The threads that call a driver belong to its users: what a call changes on them would change
-// their own native calls. A driver supplies one guard, and every call to it from the engine and the
-// HAL goes through Entered: there is no second place to forget.
+// their own native calls. A driver supplies one guard. Every call to it from the engine and the HAL
+// goes through Entered: there is no second place to forget.
 //
 //     Entered(device, guard)->allocate(size, alignment, type);     // enter, allocate, leave
 #pragma once
@@ -16,7 +16,8 @@
 
 namespace halyard::inline v0::timeline {
 
-// Kept alive by what may still call the driver, so it may outlive its device.
+// A driver's preparation of a calling thread. Objects that may still call the driver keep it alive,
+// so it may outlive its device.
 class EntryGuard : public RefCounted {
  public:
   // What enter() found on this thread, for leave().

@@ -3,13 +3,13 @@
 // Gate: what an operation needs beyond its waits, for instance memory of a pool (rules 30 and 31).
 // Asked under the issuer role each time the waits hold and the submission is about to be issued:
 //
-//     waits hold ──> ask ── kGo ────> lane ──> issued     before anybody hears of its signals
+//     waits hold ──> ask ── kGo ────> lane ──> issued     before its signals are published
 //                     │ ▲              └─────> undo       it did not get in; asked again later
 //                     │ └── kLater ── held by the queue until Queue::retry(); cancelled like a
 //                     └──── kFail     parked one, and not covering
 //
-// What is held is asked again every Engine::kLookInterval too: what it waits for may stand in a
-// lane that has been quarantined since, of which a gate is not notified.
+// The queue also asks again every Engine::kLookInterval: what the gate waits for may be in a lane
+// that has been quarantined since, of which a gate is not notified.
 //
 // A gate belongs to a type of payload and is constant.
 #pragma once
@@ -32,7 +32,7 @@ class IssueSite {
   IssueSite(Lane& lane, Submission& submission, base::Array<Edge>& edges) noexcept
       : lane_(lane), submission_(submission), edges_(edges) {}
 
-  // How this place comes to stand behind `sequence` of `other`, a lane of the same device; in order
+  // How this submission is ordered after `sequence` of `other`, a lane of the same device; in order
   // of preference.
   enum class Order : std::uint8_t {
     kSameLane,
@@ -43,12 +43,12 @@ class IssueSite {
   };
   Order order_after(Lane& other, std::uint64_t sequence) const noexcept;
 
-  // Adds a native wait that the caller did not ask for, unless what it is for has been retired by
-  // now. Once; where order_after() said kEdge.
+  // Adds a native wait that the caller did not ask for, unless `sequence` has been retired by now.
+  // Call it once, where order_after() returned kEdge.
   void wait_for(Lane& other, std::uint64_t sequence) noexcept;
 
-  // Has the queue ask again once `other` has passed `sequence` or has a marker behind it. Before
-  // kLater.
+  // Has the queue ask again once `other` has passed `sequence` or has a marker behind it. Call it
+  // before kLater is returned.
   void watch(Lane& other, std::uint64_t sequence) noexcept;
 
   Lane& lane() const noexcept { return lane_; }
@@ -62,13 +62,13 @@ class IssueSite {
 struct Gate {
   enum class Answer : std::uint8_t { kGo, kLater, kFail };
   Answer (*ask)(void* payload, IssueSite& site, Status& cause) noexcept;
-  // May be null, as may those that follow. Also if it failed after native calls had been made for
-  // it (IssueResult::started): it has its place in the lane then.
+  // May be null, as may those that follow. Also called if the submission failed after native calls
+  // had been made for it (IssueResult::started): it has its place in the lane then.
   void (*issued)(void* payload, Lane& lane, std::uint64_t sequence) noexcept = nullptr;
-  // Also if ask() has not been called: takes back what it gave, if anything.
+  // Takes back what ask() gave, if anything. Also called if ask() has not been.
   void (*undo)(void* payload) noexcept = nullptr;
-  // What it waits for, for dumps and errors: "4096 bytes of ..."; empty when for nothing. Under the
-  // queue's lock.
+  // What the gate waits for, for dumps and errors: "4096 bytes of ..."; empty when for nothing.
+  // Called under the queue's lock.
   std::string (*describe)(const void* payload) noexcept = nullptr;
 };
 

@@ -15,8 +15,8 @@ struct HostWait {
   base::Parker* parker = nullptr;
   base::Atomic<bool> done{false};
 
-  // By whoever popped the node. `done` is the popper's last touch: the waiter may leave with it,
-  // but its parker stays (rule 28).
+  // Called by the thread that popped the node. `done` is its last access: the waiter may leave as
+  // soon as it is set, but its parker stays (rule 28).
   void popped() noexcept {
     base::Parker& mine = *parker;
     done.store(true, std::memory_order_release);

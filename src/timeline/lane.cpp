@@ -213,7 +213,7 @@ void Lane::watch(std::uint64_t sequence) noexcept {
   }
   make_visible(sequence);
   if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
-  // Also if it was watched before: the completion thread may be armed for a later sequence.
+  // Also if it was watched before: the completion shell may be armed for a later sequence.
   queue_.engine().work_source().wake(base::Shell::kCompletion);
 }
 

@@ -47,7 +47,7 @@ class Lane {
   // The caller keeps the lane pinned, or its queue alive.
   bool help(std::uint64_t sequence) noexcept;
 
-  // Has the completion thread retire this lane when it reaches `sequence`.
+  // Has the completion shell retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
 
   // Watches the lanes that its first submission waits for natively. Without a waiter of their own
@@ -66,8 +66,8 @@ class Lane {
   void pin() noexcept { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() noexcept { pins_.fetch_sub(1, std::memory_order_release); }
 
-  // Abandons the native queue, unless that has been done. What the driver may still touch
-  // afterwards is kept for good (keep_in_flight).
+  // Abandons the native queue, unless that has been done. Keeps for good what the driver may still
+  // touch afterwards (keep_in_flight).
   void close(const Status& cause) noexcept;
 
   // Every call to the driver goes through this; edges name native_queue().
@@ -86,7 +86,7 @@ class Lane {
     Submission* submission = nullptr;
     std::uint64_t depth = 0;  // native commands issued to this lane, this entry's included
     bool is_part = false;     // further entries of its submission follow: it does not end with this
-    base::Atomic<bool> wanted{false};  // the completion thread must see this one end
+    base::Atomic<bool> wanted{false};  // the completion shell must see this one end
     base::Atomic<bool> marked{false};  // a marker was recorded behind this one
   };
   Entry& entry(std::uint64_t sequence) noexcept { return entries_[sequence & mask_]; }
@@ -102,13 +102,13 @@ class Lane {
   // By the issuer: the first sequence with which at most `left` native commands remain in flight.
   std::uint64_t sequence_leaving(std::uint64_t left) const noexcept;
 
-  // By the issuer: from here on a retirer may end what has `sequence`.
+  // By the issuer: from here on a retirer may end the entry at `sequence`.
   void publish(std::uint64_t sequence) noexcept {
     published_depth_.store(entry(sequence).depth, std::memory_order_relaxed);
     published_.store(sequence, std::memory_order_release);
   }
   void retire_in_role() noexcept;    // and releases the role
-  void tell_room() noexcept;         // after the depth was lowered: issuing may go on
+  void tell_room() noexcept;         // after the depth was lowered: schedules a busy queue
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
   // Under the retire role. Polls, completes what has passed, returns the fault, if any.
@@ -173,7 +173,7 @@ class Lane {
   bool closed_ = false;         // the native queue was abandoned
   bool still_running_ = false;  // and may still touch what it was given
 
-  // Of the completion thread.
+  // Of the completion shell.
   base::Atomic<std::uint64_t> watch_target_{0};
   base::Atomic<bool> watched_{false};
   Lane* next_watched_ = nullptr;

@@ -82,7 +82,7 @@ struct IssueResult {
   bool unmarked = false;
 };
 
-// How far a lane has come. `sequence` is cumulative and never goes back.
+// Progress of a lane. `sequence` is cumulative and never goes back.
 struct Progress {
   std::uint64_t sequence = 0;
   Status fault;  // not ok: the device is lost; nothing beyond `sequence` completes
@@ -121,13 +121,13 @@ class NativeQueue {
   virtual IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept = 0;
 
   // Records a marker behind everything issued so far. Not called where marks_every_submission.
-  // kResourceExhausted: none can be had now; the engine calls again. Any other error is loss of the
-  // device.
+  // kResourceExhausted: none can be recorded now; the engine calls again. Any other error is loss
+  // of the device.
   virtual Status mark() noexcept { return {}; }
 
   virtual Progress poll() noexcept = 0;
 
-  // Looks for a fault when nothing arrives (rule 23). Ok: none found.
+  // Checks for a fault when nothing arrives (rule 23). Ok: none found.
   virtual Status probe() noexcept { return {}; }
 
   // Calls notify.notify() once, soon after the lane has reached `sequence`, or at once if it has.

@@ -30,7 +30,7 @@ NotifyList::Armed* NotifyList::link(std::uint64_t sequence, base::Notify& notify
   return armed_.push_back({&notify, sequence, sequence}) ? &armed_.back() : nullptr;
 }
 
-// What is left of an entry that is notified.
+// Removes an entry that is notified, or keeps it for its last sequence.
 void NotifyList::take(Armed& entry, std::uint64_t reached) noexcept {
   entry.sequence = entry.last;
   if (entry.last > reached) return;

@@ -2,10 +2,10 @@
 //
 // Queue: takes submissions, parks them on semaphores, and issues the ready ones to its lane.
 //
-// Ready submissions go to a lock-free inbox. Whoever can take the issuer role (one exchange, never
-// waited for) drains it: carry list first (what did not fit before), then the inbox, at most kBound
-// at a time. Who finds the role taken does nothing: the holder looks again after it has let go
-// (rule 15).
+// Ready submissions go to a lock-free inbox. A thread that takes the issuer role (one exchange,
+// never waited for) drains it: carry list first (what did not fit before), then the inbox, at most
+// kBound at a time. A thread that finds the role taken does nothing: the holder checks again after
+// it has released the role (rule 15).
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ struct UnissuedSignals {
     const Queue* by = nullptr;
   };
   base::Array<Signal> signals;
-  bool whole = true;  // false: there was no memory for some
+  bool whole = true;  // false: some are missing for lack of memory
 };
 
 class Queue final : public RefCounted, public WorkItem {
@@ -74,8 +74,9 @@ class Queue final : public RefCounted, public WorkItem {
   void discard(Submission& submission) noexcept;
 
   // Takes the submission in every case. On error it is gone and nothing was queued. With `out` the
-  // caller gets a user reference. With `issued` the caller waits for it itself: it hears where it
-  // went, if it went at once, and then no doorbell was rung, so it helps there until it is done.
+  // caller gets a user reference. With `issued` the caller waits for the submission itself. If it
+  // was issued at once, `issued` says where; no doorbell was rung then, so the caller helps that
+  // lane until the submission is done.
   Status submit(Submission& submission, const SubmitOptions& options, Submission** out,
                 IssuedAt* issued = nullptr) noexcept;
 
@@ -86,29 +87,32 @@ class Queue final : public RefCounted, public WorkItem {
   // The end of a queue, in this order, by its owner:
   //   in_flight()      until false: work in flight goes on
   //   close(cause)     fails everything unissued; later submissions are refused with `cause`
-  //   idle()           until true: no thread is inside the queue, nothing of it is on a list; looks
-  //                    itself for lost devices, of which nobody tells a closed queue
+  //   idle()           until true: no thread is inside the queue, nothing of it is on a list;
+  //                    checks for lost devices itself, as a closed queue is not notified of them
   //   release_lanes()  the native queues are not touched any more
   bool in_flight() noexcept;
-  // The completion shell looks after what is in flight, though nobody waits for it.
+  // Has the completion shell retire what is in flight, although no thread waits for it.
   void watch() noexcept;
   void close(const Status& cause) noexcept;
   bool idle() noexcept;
   void release_lanes(const Status& cause) noexcept;
 
-  // Another name, for another user. Precondition: nobody submits, and the caller has the only
-  // reference but for those of users' submissions; false if there is one of these, as its holder
-  // could ask about it, or work, or if a lane was quarantined.
+  // Renames the queue for another user. False in these cases:
+  //   - a user's submission is left, as its holder could query it
+  //   - work is left
+  //   - a lane was quarantined
+  // Precondition: no thread submits, and the caller has the only reference but for those of users'
+  // submissions.
   bool reopen(std::string name);
 
-  // Makes somebody drain this queue soon.
+  // Has some thread drain this queue soon.
   void schedule() noexcept;
-  // What a gate holds back, or the lack of a marker, is asked again soon.
+  // Retries soon what a gate or the lack of a marker holds back.
   void retry() noexcept {
     retry_.store(true, std::memory_order_seq_cst);
     schedule();
   }
-  // The same, and look for what the loss of a device means here.
+  // schedule(); the issuer then also checks this queue for effects of a device's loss.
   void schedule_after_loss() noexcept {
     sweep_.store(true, std::memory_order_seq_cst);
     schedule();
@@ -128,13 +132,14 @@ class Queue final : public RefCounted, public WorkItem {
   friend class Semaphore;
   friend class Submission;
 
-  // Counts threads inside the queue and what of it is on a work list: until all have left it is not
-  // idle. Entered by who can tell that it is not idle yet; leaving is the last touch.
+  // Counts threads inside the queue and what of it is on a work list: until all have left, the
+  // queue is not idle. A thread enters only while it knows that the queue is not idle. Leaving is
+  // its last access to the queue.
   void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { users_.fetch_sub(1, std::memory_order_release); }
 
-  // Submissions per turn of the issuer role (rule 15); in a simulation, whose programs are small,
-  // so few that they need several turns.
+  // Submissions per drain under the issuer role (rule 15). The programs of a simulation are small;
+  // there it is so few that they need several drains.
 #ifdef HALYARD_SIMULATION
   static constexpr std::size_t kBound = 3;
 #else
@@ -160,7 +165,7 @@ class Queue final : public RefCounted, public WorkItem {
   }
   void unlist(Submission& submission) noexcept;
   // Waiting: queue_wait.cpp.
-  enum class Look { kDone, kSleep, kSoon };  // kSoon: nobody will wake us, it takes moments only
+  enum class Look { kDone, kSleep, kSoon };  // kSoon: no wake-up will come, it takes moments only
   template <class F>
   bool wait_here(Nanoseconds until, F&& look) noexcept;
   Status wait_for_room(Deadline deadline) noexcept;
@@ -171,10 +176,10 @@ class Queue final : public RefCounted, public WorkItem {
   // Issuing, under the role: queue_issue.cpp.
   void run(bool shell) noexcept override;  // WorkItem
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
-  // True if something came in meanwhile. `may_retire`: what was overtaken is retired here, in which
-  // a loss may be found; not under a lock of the engine.
+  // True if something came in meanwhile. With `may_retire`, retires what was overtaken, in which a
+  // loss may be found; not under a lock of the engine.
   [[nodiscard]] bool release_role(bool may_retire = true) noexcept;
-  // Drains and releases; with `direct`, that one first if nothing stands before it.
+  // Drains and releases; with `direct`, issues that one first if nothing is queued before it.
   void work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept;
   std::size_t drain(std::size_t bound) noexcept;
   IssuedAt issue_direct(Submission& submission) noexcept;
@@ -197,8 +202,8 @@ class Queue final : public RefCounted, public WorkItem {
   void publish_part(Lane& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
   bool mark() noexcept;
-  // From any thread: the lane gets a marker at its tail soon, and then the queue whose bit it is
-  // (kHostMark: the completion shell) is kicked.
+  // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
+  // bit it is (kHostMark: the completion shell).
   static constexpr std::uint64_t kHostMark = std::uint64_t{1} << 63;
   void request_mark(std::uint64_t bit) noexcept;
   std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 63; }
@@ -224,16 +229,17 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<std::uint32_t> backlog_{0};
   base::Atomic<bool> scheduled_{false};
   base::Atomic<bool> busy_{false};
-  // What the lane had retired before its native queue was busy; else, what made it so is the limit.
+  // Sequence retired when the native queue last refused work; kNotRefused while the in-flight limit
+  // is the reason.
   static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> refused_at_{kNotRefused};
-  base::Atomic<bool> sweep_{false};  // a device was lost: look for edges to it
-  base::Atomic<bool> retry_{false};  // gates may open for what is held; a marker is there
+  base::Atomic<bool> sweep_{false};  // a device was lost: check for edges to it
+  base::Atomic<bool> retry_{false};  // gates may open for what is held, or a marker was recorded
   base::Atomic<std::uint32_t> held_count_{0};
   base::Atomic<std::uint32_t> room_waiters_{0};  // threads that wait for room in the backlog
   base::Atomic<std::uint64_t> want_mark_{0};     // queues that need a marker here
-  base::Atomic<std::uint32_t> users_{0};         // threads that have it on a list or run it
-  // Signals that advanced nothing (rule 4), and the last of them. Each of the three by itself.
+  base::Atomic<std::uint32_t> users_{0};         // threads inside, and lists that it is on
+  // Signals that advanced nothing (rule 4), and the last of them. Not one consistent snapshot.
   base::Atomic<std::uint64_t> late_signals_{0}, late_semaphore_{0}, late_value_{0};
 
   // Under the role.
@@ -241,15 +247,15 @@ class Queue final : public RefCounted, public WorkItem {
   Submission* carry_tail_ = nullptr;
   Submission* held_ = nullptr;  // for a gate, or a marker on another lane; newest first
   bool held_back_ = false;      // the last drain left some: the lane was full, or at its bound
-  // Issued as far as `part_at_`: deeper than an empty lane, so it goes in parts. Nothing else is
-  // issued before its last one.
+  // Issued up to `part_at_`: it is deeper than an empty lane, so it is issued in parts. Nothing
+  // else is issued before its last part.
   Submission* in_parts_ = nullptr;
   std::uint32_t part_at_ = 0;
   Submission* batch_[kBound];
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];
   base::Array<Edge> edges_;
-  std::unique_ptr<Lane> lane_;      // null when no fresh lane could be had
+  std::unique_ptr<Lane> lane_;      // null when no fresh lane could be opened
   base::Array<Lane*> quarantined_;  // its own, with room for lane_
 
   alignas(64) base::Mutex mutex_;                          // guards the rest

@@ -3,7 +3,7 @@
 // Queue: from the inbox to the lane. Everything here runs under the issuer role, on whatever thread
 // took it:
 //
-//     take role ── drain (<= kBound) ── release role ── look again: inbox, marks, loss, overtaken
+//     take role ── drain (<= kBound) ── release role ── check again: inbox, marks, loss, overtaken
 //                                            │
 //              others push to the inbox ─────┘   and leave it to the holder
 #include <cassert>
@@ -40,12 +40,12 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
     budget -= done;
     if (!release_role()) return;
     if (budget == 0) break;
-    // With the role taken by another meanwhile, that one looks again.
+    // If another thread has taken the role meanwhile, that thread checks again.
     if (!take_role()) return;
     if (done == 0) --budget;
   }
-  // Another turn: behind what else this thread has to do, or, for a caller from outside, elsewhere
-  // if there is a thread.
+  // Drain again later: on a shell, after this thread's other effects; for an outside caller, on the
+  // issue shell if a thread can run that.
   if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) {
     schedule();
   } else {
@@ -58,7 +58,8 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   }
 }
 
-// One submission whose waits are all reached, and that nobody else knows of, straight to the lane.
+// Issues one submission straight to the lane: its waits are all reached, and no other thread knows
+// of it.
 IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
@@ -77,21 +78,21 @@ bool Queue::release_role(bool may_retire) noexcept {
   Lane* lane = lane_.get();
   const bool held_back = held_back_;
   role_.store(false, std::memory_order_seq_cst);
-  // A device that was faster than its issuer: nobody has retired what we published late.
+  // The device was faster than its issuer: no thread has retired what we published late.
   if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
     if (!may_retire) return true;
     lane->overtaken_.store(false, std::memory_order_seq_cst);
-    lane->retire();  // not try_retire(): who is at it may have looked before we published
+    lane->retire();  // not try_retire(): a retirer may have polled before we published
   }
   return inbox_.load(std::memory_order_seq_cst) != nullptr ||
          want_mark_.load(std::memory_order_seq_cst) != 0 ||
          sweep_.load(std::memory_order_seq_cst) || retry_.load(std::memory_order_seq_cst) ||
-         // Another turn is due, or the lane has room again: who was to take it, or said so, may
-         // find the role taken, also by one that drains nothing.
+         // Work is held back and the lane has room. The thread that was to drain it, or freed the
+         // room, may have found the role taken, also by a thread that drains nothing.
          (held_back && !busy_.load(std::memory_order_seq_cst));
 }
 
-// To the end of the carry list, oldest first.
+// Moves the inbox to the end of the carry list, oldest first.
 void Queue::take_inbox() noexcept {
   if (inbox_.load(std::memory_order_relaxed) == nullptr) return;
   Submission* const newest = inbox_.exchange(nullptr, std::memory_order_seq_cst);
@@ -124,7 +125,7 @@ Submission* Queue::next() noexcept {
   Submission* submission = carry_;
   if (submission == nullptr) return nullptr;
   carry_ = submission->next_;
-  // Thousands that were parked are in no near cache; the next one comes while this one is handled.
+  // Thousands that were parked are in no near cache; prefetch the next while this one is handled.
   if (carry_ != nullptr) {
     __builtin_prefetch(&carry_->state_);
     __builtin_prefetch(&carry_->inline_waits_[0].key);
@@ -134,7 +135,7 @@ Submission* Queue::next() noexcept {
   return submission;
 }
 
-// In front of everything that is ready.
+// Puts it in front of everything that is ready.
 void Queue::put_back(Submission& submission) noexcept {
   if (submission.gate_ != nullptr && submission.gate_->undo != nullptr) {
     submission.gate_->undo(submission.payload_);
@@ -146,7 +147,7 @@ void Queue::put_back(Submission& submission) noexcept {
   submission.store(Submission::State::kParked);
 }
 
-// Aside, until retry(). To everybody else it is parked.
+// Sets it aside until retry(). To all other threads it is parked.
 void Queue::hold(Submission& submission) noexcept {
   submission.unbind();
   if (!submission.listed_) list(submission);
@@ -157,14 +158,14 @@ void Queue::hold(Submission& submission) noexcept {
   if (engine_.held_.fetch_add(1, std::memory_order_acq_rel) == 0) {
     engine_.work_source().wake(base::Shell::kCompletion);
   }
-  // Closed while it was being issued: no thread asks it again, nor fails it.
+  // Closed while it was being issued: no thread asks its gate again, nor fails it.
   if (refuses_.load(std::memory_order_seq_cst)) [[unlikely]] {
     (void)submission.end(Submission::State::kParked, Submission::State::kCancelled, closed_);
     retry();
   }
 }
 
-// In front of everything that is ready, the oldest first.
+// Puts what was held in front of everything that is ready, the oldest first.
 void Queue::unhold() noexcept {
   (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in look_for_loss()
   while (held_ != nullptr) {
@@ -187,7 +188,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   while (done < bound && (in_parts_ != nullptr || carry_ != nullptr ||
                           inbox_.load(std::memory_order_relaxed) != nullptr)) {
     if (in_parts_ != nullptr ? !issue_part() : room(wanted) == 0) {
-      take_inbox();  // who looks at the inbox after us is not to find work that cannot go on
+      take_inbox();  // a later check of the inbox must not find work that cannot be issued
       held_back_ = true;
       break;
     }
@@ -216,7 +217,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
           (void)submission->end(Submission::State::kIssuing, Submission::State::kFailed, cause);
           submission->release();
           break;
-        case Resolve::kNeedsMarker:  // who records it, says so by retry() (Engine::kick_marked)
+        case Resolve::kNeedsMarker:  // its recorder calls retry() (Engine::kick_marked)
         case Resolve::kHeld:
           hold(*submission);
           break;
@@ -243,7 +244,7 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
   }
   if (done >= bound && carry_ != nullptr) held_back_ = true;
   serve_marks();
-  // Who waits for room counts itself before it reads the backlog; we lowered that before this.
+  // A thread that waits for room counts itself before it reads the backlog, lowered before this.
   if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
     wake_waiting();
   }
@@ -261,8 +262,8 @@ void Queue::start_host_call(Submission& submission) noexcept {
       status.native_error()));
 }
 
-// How many native commands the lane takes now, at least `wanted`. At 0 the queue is busy and will
-// be kicked.
+// Returns how many native commands the lane takes now, at least `wanted`. At 0 the queue is busy
+// and will be kicked.
 std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
   if (lane_ == nullptr || device_.lost())
     return std::max<std::uint64_t>(wanted, kBound);  // to be failed
@@ -271,7 +272,7 @@ std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   (void)lane.try_retire();
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
-  // Rule 16: the flag is stored before the depth is read again, and retirement lowers the depth
+  // Rule 16: the flag is stored before the depth is read again, and a retirer lowers the depth
   // before it reads the flag.
   refused_at_.store(kNotRefused, std::memory_order_relaxed);
   busy_.store(true, std::memory_order_seq_cst);
@@ -283,7 +284,7 @@ std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
   return 0;
 }
 
-// The next part of what goes in parts. False: the lane has no room for one now.
+// Issues the next part of the submission in parts. False: the lane has no room for one now.
 bool Queue::issue_part() noexcept {
   if (device_.lost()) return false;  // the loss ends it (look_for_loss)
   if (room(1) == 0) return false;
@@ -294,8 +295,8 @@ bool Queue::issue_part() noexcept {
   return !busy_.load(std::memory_order_relaxed);
 }
 
-// Every wait anew: reached, then failed, then promise; one of them holds, because a promise is
-// removed after its word has moved (rule 11).
+// Checks every wait anew: reached, then failed, then promise. One of them holds, because a promise
+// is removed after its word has moved (rule 11).
 Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status& cause) noexcept {
   first_edge_[index] = edges_.size();
   if (device_.lost()) return cause = device_.status(), Resolve::kFailed;
@@ -303,7 +304,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
     cause = error(StatusCode::kUnavailable, "{}: no fresh lane after a device was lost", name());
     return Resolve::kFailed;
   }
-  // One for each wait, and one that a gate may ask for.
+  // One edge for each wait, and one that a gate may ask for.
   if (!edges_.make_room(submission.wait_count_ + std::size_t{1})) {
     cause = error(StatusCode::kResourceExhausted, "{}: no memory for native waits", name());
     return Resolve::kFailed;
@@ -384,7 +385,7 @@ void IssueSite::watch(Lane& other, std::uint64_t sequence) noexcept {
   other.watch(sequence);
 }
 
-// Hands batch_[0, count) to the lane. What it does not take is back in order, or failed.
+// Hands batch_[0, count) to the lane. What the lane does not take is put back in order, or failed.
 void Queue::issue(std::size_t count) noexcept {
   Lane& lane = *lane_;
   Doorbell doorbell = Doorbell::kDefer;
@@ -415,7 +416,7 @@ void Queue::issue(std::size_t count) noexcept {
     entry.depth = depth += commands.count;
     entry.is_part = commands.first + commands.count < submission.depth_;
     entry.wanted.store(false, std::memory_order_relaxed);
-    // Who sees this sees that whoever had the entry before has been retired (Lane::marker_for).
+    // A reader of this also sees that the entry's previous submission was retired (marker_for).
     entry.marked.store(want_marker, std::memory_order_release);
     issues_[i] = {.waits = {edges_.data() + first_edge_[i], first_edge_[i + 1] - first_edge_[i]},
                   .operation = submission.operation_,
@@ -431,7 +432,7 @@ void Queue::issue(std::size_t count) noexcept {
       issues_[i].stamps = is_part ? nullptr : &batch_[i]->stamps_;
     }
   }
-  // Before the call: afterwards what made the lane busy may have ended and be retired.
+  // Read before the call: after it, what made the lane busy may have ended and been retired.
   const std::uint64_t retired = lane.retired();
   const bool was_empty = lane.issued_ == retired;
   const IssueResult result = lane.native()->issue({issues_, count}, doorbell);
@@ -445,7 +446,7 @@ void Queue::issue(std::size_t count) noexcept {
       lane.marked_.store(issued.sequence, std::memory_order_release);
     }
   }
-  if (result.count != 0) {  // all of them, as a marker from now on stands behind all
+  if (result.count != 0) {  // all of them, as any later marker is behind all
     lane.issued_ = issues_[result.count - 1].sequence;
     lane.issued_depth_ = lane.entry(lane.issued_).depth;
   }
@@ -477,7 +478,7 @@ void Queue::issue(std::size_t count) noexcept {
   if (!cause.ok()) fail_issue(lane, *batch_[first_back++], cause, result.started);
   for (std::size_t i = count; i-- > first_back;) {
     if (batch_[i] == in_parts_) {
-      if (part_at_ != 0) continue;  // it stays in front of everything else
+      if (part_at_ != 0) continue;  // it stays in front of all other work
       in_parts_ = nullptr;
     }
     put_back(*batch_[i]);
@@ -486,7 +487,7 @@ void Queue::issue(std::size_t count) noexcept {
     held_back_ = true;
     refused_at_.store(retired, std::memory_order_relaxed);
     busy_.store(true, std::memory_order_seq_cst);
-    // As in room(): who retired the last one before the flag stood will not come again.
+    // As in room(): a thread that retired the last one before the flag was set will not kick us.
     const std::uint64_t in_flight = lane.limit_ - lane.free_depth();
     if (in_flight == 0) {
       busy_.store(false, std::memory_order_relaxed);
@@ -496,13 +497,14 @@ void Queue::issue(std::size_t count) noexcept {
   }
 }
 
-// It has its place in the lane, whatever becomes of it.
+// Reports its place in the lane, whether or not it fails later.
 void Queue::note_issued_to_gate(Lane& lane, Submission& submission) noexcept {
   if (submission.gate_ == nullptr || submission.gate_->issued == nullptr) return;
   submission.gate_->issued(submission.payload_, lane, submission.sequence_);
 }
 
-// batch_[i] failed as it was handed over. `started`: after native calls that cannot be undone.
+// Fails a submission that the lane did not take. `started`: after native calls that cannot be
+// undone.
 void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
                        bool started) noexcept {
   const bool has_parts = &submission == in_parts_ && part_at_ != 0;
@@ -554,14 +556,14 @@ void Queue::publish(Lane& lane, Submission& submission) noexcept {
   for (std::uint32_t i = 0; i < submission.signal_count_; ++i) {
     foreign |= submission.signals_[i].semaphore->publish(submission.signals_[i], lane);
   }
-  // Another lane's work was released just now and will look for a marker.
+  // Another lane's work was released just now and will need a marker.
   if (foreign && !lane.visible(sequence)) (void)mark();
   // From here on a retirer may end the submission.
   lane.publish(sequence);
   if (device_.hang_timeout() != 0) lane.watch(sequence);
 }
 
-// Parts will follow: it covers nothing yet, and is listed, as what is not issued is.
+// Publishes one part; more follow. Like an unissued submission it covers nothing and is listed.
 void Queue::publish_part(Lane& lane, Submission& submission) noexcept {
   if (submission.state() == Submission::State::kIssuing) {
     if (!submission.listed_) list(submission);
@@ -571,8 +573,8 @@ void Queue::publish_part(Lane& lane, Submission& submission) noexcept {
   lane.publish(submission.sequence_);
 }
 
-// False: no marker can be had now, or the device is lost. Those that need one ask again: held
-// submissions and the completion shell every Engine::kLookInterval.
+// Records a marker at the tail of the lane. False: none can be recorded now, or the device is lost.
+// Held submissions and the completion shell ask again every Engine::kLookInterval.
 bool Queue::mark() noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
   Lane& lane = *lane_;
@@ -588,7 +590,7 @@ bool Queue::mark() noexcept {
 void Queue::serve_marks() noexcept {
   if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
-  if (device_.lost()) return;  // no marker: the end of the lane tells everybody (tell_others)
+  if (device_.lost()) return;  // no marker: the end of the lane notifies all queues (tell_others)
   if (lane_ != nullptr && !lane_->visible(lane_->issued_) && !mark()) return;
   engine_.kick_marked(bits);
 }
@@ -596,7 +598,7 @@ void Queue::serve_marks() noexcept {
 void Queue::request_mark(std::uint64_t bit) noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   want_mark_.fetch_or(bit, std::memory_order_seq_cst);
-  if (!take_role()) return;  // its holder looks at want_mark before and after it lets go
+  if (!take_role()) return;  // its holder reads want_mark before and after it releases the role
   serve_marks();
   if (release_role()) schedule();
 }

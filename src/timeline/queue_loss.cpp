@@ -2,8 +2,8 @@
 //
 // Queue: loss of a device (timelines.md, rules 26 and 27). All of it runs under the issuer role.
 //
-// On the lost device everything fails. On other devices, work that waits on it natively never runs,
-// nor does what is behind that work in the same lane:
+// On the lost device everything fails. On other devices, work that waits on it natively never runs.
+// Nor does the work behind that in the same lane:
 //
 //     lane of device B    1   2   3(waits on lost A)   4   5
 //                         └───┘   └────────────────────────┘
@@ -57,7 +57,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   (void)lane.advance();  // what the device has finished is complete
   end_parts(lane, cause);
   const bool stopped = lane.abandon(cause);
-  // In a quarantined lane: what is in front of the dead wait. The rest has failed before.
+  // In a quarantined lane only the work in front of the dead wait: the rest has failed before.
   const std::uint64_t first = lane.retired() + 1;
   const std::uint64_t last =
       lane.quarantined() ? lane.dead_from_.load(std::memory_order_relaxed) - 1 : lane.published();
@@ -79,7 +79,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
   tell_others();
 }
 
-// Under the retire role: a submission of which parts are in this lane ends with the latest one.
+// Under the retire role: ends a submission of which parts are in this lane with the latest part.
 void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
   if (in_parts_ == nullptr || &lane != lane_.get()) return;
   Submission& submission = *std::exchange(in_parts_, nullptr);
@@ -151,7 +151,7 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   return true;
 }
 
-// After a lane became dead: the other queues check their edges to it.
+// After a lane became dead: has the other queues check their edges to it.
 void Queue::tell_others() noexcept {
   engine_.work_source().wake(base::Shell::kCompletion);  // it may watch the lane
   engine_.for_each_queue([this](Queue& queue) {

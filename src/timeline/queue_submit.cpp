@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Queue: the way of a submission up to the inbox, and the end of a queue.
+// Queue: a submission's path up to the inbox, and the end of a queue.
 #include <algorithm>
 #include <cassert>
 #include <new>
@@ -12,8 +12,8 @@
 namespace halyard::inline v0::timeline {
 namespace {
 
-// Submissions that are allocated at a time; in a simulation, whose programs are small, so few that
-// some need several.
+// Submissions that are allocated at a time. The programs of a simulation are small; there it is so
+// few that some need several slabs.
 #ifdef HALYARD_SIMULATION
 constexpr std::size_t kSlabSize = 4;
 #else
@@ -32,10 +32,10 @@ bool reserve(Node*& nodes, std::uint32_t& capacity, Node* in_place, std::size_t 
   return true;
 }
 
-// Up to so many nodes are compared each with each; more are sorted by their semaphore.
+// Largest number of nodes that are compared pairwise; more are sorted by their semaphore.
 constexpr std::size_t kCompared = 32;
 
-// The node of a semaphore, of those that merge() has written; or null.
+// Finds the node of a semaphore among those that merge() has written; or null.
 template <class Node>
 Node* find(Node* nodes, std::size_t count, const Semaphore* semaphore) {
   Node* const end = nodes + count;
@@ -150,7 +150,7 @@ void Queue::discard(Submission& submission) noexcept {
 }
 
 void Queue::recycle(Submission& submission) noexcept {
-  assert(submission.destroy_ == nullptr && "whoever ends it lets go of its payload first");
+  assert(submission.destroy_ == nullptr && "the thread that ends it destroys its payload first");
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     submission.waits_[i].semaphore->release();
   }
@@ -283,7 +283,7 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
     }
   }
   if (!submission.on_host() && take_role()) {
-    // Nobody else knows of it yet: no inbox, no list.
+    // No other thread knows of it yet: no inbox, no list.
     work_in_role(false, &submission, issued);
   } else {
     list(submission);
@@ -306,7 +306,7 @@ void Queue::park(Submission& submission) noexcept {
   const bool coverable = !submission.on_host();
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     WaitNode& wait = submission.waits_[i];
-    // Counted before it is linked: whoever pops it counts it down.
+    // Counted before it is linked: the thread that pops it counts it down.
     submission.unmet_.fetch_add(1, std::memory_order_relaxed);
     submission.retain();
     const Semaphore::Park parked = wait.semaphore->park(wait, coverable, &submission);
@@ -324,7 +324,7 @@ void Queue::park(Submission& submission) noexcept {
 
 void Queue::make_ready(Submission& submission) noexcept {
   if (submission.state() != Submission::State::kParked) {
-    submission.release();  // ended while it was parked: its way ends here
+    submission.release();  // ended while it was parked: it leaves the queue here
     return;
   }
   backlog_.fetch_add(1, std::memory_order_relaxed);
@@ -333,7 +333,7 @@ void Queue::make_ready(Submission& submission) noexcept {
     submission.next_ = head;
   } while (!inbox_.compare_exchange_weak(head, &submission, std::memory_order_seq_cst,
                                          std::memory_order_relaxed));
-  // A holder of the role looks at the inbox after it has let go.
+  // A holder of the role checks the inbox after it has released the role.
   if (!role_.load(std::memory_order_seq_cst)) schedule();
 }
 
@@ -347,8 +347,8 @@ void Queue::schedule() noexcept {
 }
 
 void Queue::list(Submission& submission) noexcept {
-  // From now on others may issue it, when its submitter no longer waits to help: it gets a
-  // doorbell.
+  // From now on another thread may issue it, when its submitter no longer waits to help. So the
+  // doorbell rings.
   submission.doorbell_ = Doorbell::kRing;
   base::LockGuard lock(mutex_);
   submission.listed_ = true;
@@ -367,12 +367,12 @@ bool Queue::in_flight() noexcept {
   if (!take_role()) return true;
   bool busy = carry_ != nullptr || in_parts_ != nullptr;
   if (lane_ != nullptr) {
-    // Nobody may wait for the last ones, and without a marker their end would never be seen.
+    // Perhaps no thread waits for the last ones; without a marker their end would never be seen.
     if (!device_.lost() && !lane_->visible(lane_->issued_)) (void)mark();
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }
-  // What stands in front of a dead wait still runs.
+  // Work in front of a dead wait still runs.
   for (const auto& lane : quarantined_) {
     (void)lane->try_retire();
     busy |= lane->retired() < lane->in_front();
@@ -384,14 +384,14 @@ bool Queue::in_flight() noexcept {
 
 void Queue::close(const Status& cause) noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  engine_.remove_queue(*this);  // nobody schedules it for a loss or a marker from here on
+  engine_.remove_queue(*this);  // no thread schedules it for a loss or a marker from here on
   {
     base::LockGuard lock(mutex_);
     if (closed_.ok()) closed_ = cause;
     refuses_.store(true, std::memory_order_seq_cst);
   }
   fail_unissued(cause);
-  // What is held goes its way to the end.
+  // The next drain releases what is held.
   if (held_count_.load(std::memory_order_acquire) != 0) retry();
 }
 
@@ -401,7 +401,7 @@ bool Queue::reopen(std::string name) {
   if (has_unissued() || in_flight() || !take_role()) return false;
   const bool whole = lane_ != nullptr && quarantined_.empty();
   if (release_role()) schedule();
-  // A user's submission of it keeps it.
+  // A user's handle of a submission keeps the queue.
   if (!whole || !unique()) return false;
   late_signals_.store(0, std::memory_order_relaxed);
   engine_.rename(*this, std::move(name));
@@ -422,7 +422,7 @@ void Queue::watch() noexcept {
 
 bool Queue::idle() noexcept {
   {
-    // Nobody tells a closed queue of a loss, and something may have been issued until it was
+    // A closed queue is not notified of a loss, and something may have been issued until it was
     // closed.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     if (!take_role()) return false;
@@ -436,7 +436,7 @@ bool Queue::idle() noexcept {
   };
   if (lane_ != nullptr && !quiet(*lane_)) return false;
   for (const auto& lane : quarantined_) {
-    // What stands behind its dead wait will not run, and may hold lanes of this device's queues.
+    // Work behind its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     lane->close(lane->why_dead(lane->in_front() + 1));
     if (!quiet(*lane)) return false;
@@ -445,7 +445,7 @@ bool Queue::idle() noexcept {
     base::LockGuard lock(mutex_);
     if (!unissued_.empty()) return false;
   }
-  // Who took the last one off the list entered before and may still be here.
+  // The thread that took the last one off the list entered before that and may still be inside.
   return users_.load(std::memory_order_acquire) == 0;
 }
 

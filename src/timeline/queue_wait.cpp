@@ -14,7 +14,7 @@ void Queue::flush() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   request_mark(kHostMark);
   if (take_role()) {
-    // Of work that nobody waits for too: what it has kept alive goes.
+    // Also retires work that no thread waits for, which releases what that kept alive.
     if (lane_ != nullptr) (void)lane_->try_retire();
     (void)release_role();
   }
@@ -32,7 +32,7 @@ void Queue::wake_waiters() noexcept {
   }
 }
 
-// Helps, spins and sleeps until look() says kDone. False: `until` was first.
+// Helps, spins and sleeps until look() returns kDone. False: `until` passed first.
 template <class F>
 bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
   base::Parker& parker = base::ParkerPool::acquire();
@@ -52,7 +52,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     const Nanoseconds now = engine_.clock().now();
     in_time = until == Deadline::kForeverTime || now < until;
     if (!in_time) break;
-    // The lane's part; for the rest somebody wakes us.
+    // Arms the lane for what is in flight. For all else another thread wakes this one.
     Lane* lane = nullptr;
     std::uint64_t sequence = 0;
     if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
@@ -68,7 +68,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     }
     const bool running = lane != nullptr && lane->retired() < sequence;
     const bool moved = running && lane->help(sequence);
-    // Where nothing has moved for long, the completion shell looks for a fault.
+    // Where nothing has moved for long, the completion shell checks for a fault.
     if (running && !moved && turns >= spin_turns &&
         (now >= look_at ||
          !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
@@ -95,8 +95,8 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
 }
 
 Status Queue::wait_idle(Deadline deadline) noexcept {
-  // In this order: a submission leaves the list under the issuer role, which in_flight() takes, and
-  // by then its lane counts it.
+  // In this order: a submission leaves the list under the issuer role, which in_flight() takes. By
+  // then its lane counts it.
   if (!has_unissued() && !in_flight()) return {};
   return traced_wait(engine_, trace::kWaitIdle, {}, [&] {
     const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
@@ -117,15 +117,15 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
     return backlog_.load(std::memory_order_seq_cst) < options_.backlog_limit;
   };
   const Nanoseconds until = deadline.resolve(engine_.clock());
-  // In a callback this thread's effects come after it, and the room may be one of them.
+  // In a callback this thread's effects run after it, and one of them may free the room.
   const bool may_wait = until != Deadline::kPassedTime && active_list == nullptr;
   bool found = false;
   if (may_wait) {
     room_waiters_.fetch_add(1, std::memory_order_seq_cst);
-    // What it finds holds: by the next look others may have taken the room.
+    // Keep what was found: before another check other threads may have taken the room.
     found = wait_here(until, [&] {
       {
-        // What is retired makes room in the lane, and the caller may drain as far as that goes.
+        // Retiring makes room in the lane; the caller may drain into it.
         EffectScope scope(engine_, EffectScope::Mode::kRun);
         if (take_role()) {
           if (lane_ != nullptr) (void)lane_->try_retire();

@@ -20,7 +20,8 @@ Registration::Registration(Semaphore& semaphore, std::uint64_t value, Callback c
 
 Result<Registration*> Registration::create(Semaphore& semaphore, std::uint64_t value,
                                            Callback callback, bool on_shell) {
-  // Who waits for one semaphore does so again and again, once at a time: one spare is enough.
+  // A waiter usually registers with a semaphore again and again, once at a time: one spare is
+  // enough.
   void* memory = nullptr;
   if (value <= kMaxValue) {
     memory = kSparesRegistrations

@@ -26,7 +26,7 @@ class Registration final : public WorkItem {
   static Result<Registration*> create(Semaphore& semaphore, std::uint64_t value, Callback callback,
                                       bool on_shell = false);
 
-  // The callback is not running when this returns, and will not run; except when called from within
+  // When this returns, the callback is not running and will not run; except when called from within
   // it.
   void drop() noexcept;
 

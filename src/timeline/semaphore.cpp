@@ -67,16 +67,16 @@ Semaphore::~Semaphore() {
 }
 
 void Semaphore::on_last_handle() noexcept {
-  // The last to go, after what follows has been posted: with it the device may close, and the
-  // runtime end.
+  // Dropped last, after the effects have been posted: with it the device may close, and the runtime
+  // end.
   const HandleRef<RefCounted> owner = std::move(owner_);
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   watch_signallers();
   drop_signaller();
 }
 
-// From now on only submissions in flight can signal. Whoever waits for more than they will bring
-// has to hear of their end, so their lanes are retired although nobody waits for *their* values.
+// From now on only submissions in flight can signal. A waiter for more than their values depends on
+// their end, so their lanes are retired although no thread waits for *their* values.
 void Semaphore::watch_signallers() noexcept {
   struct Signaller {
     Lane* lane;
@@ -90,7 +90,7 @@ void Semaphore::watch_signallers() noexcept {
     for (const Domain domain : promises_.used()) {
       promises_[domain].for_each([&](base::TreapNode& node) {
         const Submission& submission = *static_cast<SignalNode&>(node).submission;
-        // Without memory for it: who waits hears when somebody else looks at that lane.
+        // Without memory for it, waiters are woken when another thread retires that lane.
         if (lanes.push_back({submission.lane_, submission.sequence_})) submission.lane_->pin();
       });
     }
@@ -111,7 +111,7 @@ void Semaphore::drop_signaller() noexcept {
 }
 
 Result<std::uint64_t> Semaphore::query() {
-  // Look how far the lanes have come that will signal it, as long as that brings news.
+  // Retire the lanes that will signal it for as long as that advances the value.
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   Lane* lane = nullptr;
   std::uint64_t sequence = 0;
@@ -133,7 +133,7 @@ void Semaphore::release_signalled(EffectScope::Mode mode) noexcept {
   release_waiters(nullptr);
 }
 
-// Neither a failure nor a value is ever taken back, so what stopped the signal is still there.
+// Neither a failure nor a value is ever taken back, so what stopped the signal still holds.
 Status Semaphore::refuse_signal(std::uint64_t value) const {
   if (value > kMaxValue) {
     return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(), value);
@@ -158,7 +158,7 @@ void Semaphore::set_failed(const Status& status) noexcept {
                                         std::memory_order_acquire)) {
     (void)Status::adopt_record(mine);
   }
-  // Losers too: whoever comes back from fail() finds the semaphore failed.
+  // Losers too: a thread that returns from fail() finds the semaphore failed.
   word_.fetch_or(kFailedBit, std::memory_order_seq_cst);
 }
 
@@ -180,7 +180,7 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
       update_least();
       return (word & ~kFailedBit) >= node.key ? Park::kReached : Park::kFailed;
     }
-    // A host waiter looks after the lane itself; nobody does for the others.
+    // A host waiter retires the lane itself; for other waiters the completion shell does.
     if (node.kind != WaitNode::Kind::kHost) {
       if (const SignalNode* promise = best_promise(node.key, kHostDomain)) {
         reaching = promise->submission->lane_;
@@ -225,7 +225,7 @@ bool Semaphore::find_promise(std::uint64_t value, Domain domain, Lane*& lane,
   base::LockGuard lock(mutex_);
   const SignalNode* promise = best_promise(value, domain);
   if (promise == nullptr) return false;
-  // While the promise stands its submission is in the lane, so the lane is open.
+  // While the promise is linked its submission is in the lane, so the lane is open.
   lane = promise->submission->lane_;
   sequence = promise->submission->sequence_;
   lane->pin();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Semaphore: a 64-bit value that only grows, a failure, and who waits for which value.
+// Semaphore: a 64-bit value that only grows, a failure, and the waiters for each value.
 //
 // The word:   bit 63 = failed, bits 0..62 = value. Host memory; only host threads write it. Devices
 //             write their lane's sequence, and retirement turns that into values (rule 1).
@@ -13,7 +13,8 @@
 //     park:    link; least := smallest parked   | signal:  word := v
 //              load word: reached? unlink       |          load least: v >= least? lock, pop
 //
-// all four seq_cst, so at least one side sees the other. A signal nobody waits for takes no lock.
+// All four are seq_cst, so at least one side sees the other. A signal that has no waiter takes no
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +47,7 @@ class Registration;
 class Semaphore;
 class Submission;
 
-// Whether a semaphore keeps memory for the next one. Not where the use of a freed one is to show.
+// Whether a semaphore keeps memory for the next one. Not in builds that detect use after free.
 #if HALYARD_ASAN || defined(HALYARD_SIMULATION) || defined(HALYARD_RELACY)
 inline constexpr bool kSparesRegistrations = false;
 #else
@@ -62,13 +63,13 @@ struct IssuedAt {
   std::uint64_t sequence = 0;
 };
 
-// A waiter, linked into a semaphore under its lock. Who pops it decides what follows.
+// A waiter, linked into a semaphore under its lock. The thread that pops it delivers it.
 struct WaitNode : base::TreapNode {
   enum class Kind : std::uint8_t { kSubmission, kHost, kRegistration };
   Semaphore* semaphore = nullptr;
   void* owner = nullptr;             // Submission, HostWait or Registration
   Lane* bound_lane = nullptr;        // submission, once issued: the foreign edge it waits on,
-  std::uint64_t bound_sequence = 0;  // up to the marker that stands for it (rule 11)
+  std::uint64_t bound_sequence = 0;  // up to the marker that represents it (rule 11)
   Kind kind = Kind::kSubmission;
   Domain domain = kHostDomain;
 };
@@ -92,7 +93,7 @@ class Semaphore final : public RefCounted {
   Status post(std::uint64_t value) { return advance(value, EffectScope::Mode::kPost); }
   void fail(const Status& status);
   Status wait(std::uint64_t value, Deadline deadline);
-  // The same by who has just issued, to this lane, the submission that signals it: helps there
+  // The same for a caller that has just issued the submission that signals it: helps that lane
   // first. Precondition: the caller keeps the lane's queue.
   Status wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued);
 
@@ -112,7 +113,7 @@ class Semaphore final : public RefCounted {
 
   // --- for submissions, waits and registrations ------------------------------------------------
 
-  // Before a waiter, or a promise, of that domain is linked. False: no memory.
+  // Called before a waiter, or a promise, of that domain is linked. False: no memory.
   [[nodiscard]] bool make_room_for_waiter(Domain domain) noexcept {
     return domain < DomainTreaps::kInPlace || make_room(waiters_);
   }
@@ -122,8 +123,8 @@ class Semaphore final : public RefCounted {
 
   enum class Park { kLinked, kReached, kFailed, kCovered, kDead };
   // Links `node` unless its value is reached, the semaphore has failed, a promise covers it (when
-  // `coverable`), or `alive` says no under the lock. Watches the lane of a promise that reaches but
-  // does not cover it.
+  // `coverable`), or `alive` is no longer parked under the lock. Watches the lane of a promise that
+  // reaches but does not cover it.
   Park park(WaitNode& node, bool coverable, const Submission* alive) noexcept;
   // Unlinks it. False if it was popped before: then its popper delivers it.
   bool unpark(WaitNode& node) noexcept;
@@ -133,9 +134,9 @@ class Semaphore final : public RefCounted {
   bool find_promise(std::uint64_t value, Domain domain, Lane*& lane,
                     std::uint64_t& sequence) noexcept;
 
-  // What other lanes than `lane` have promised for `value` or more, each once; whichever completes
-  // first decides. At most kOthers lanes, found among the next kOthersWithin promises: for those
-  // beyond, who waits hears late. Lanes come pinned. How many; none, quickly, in the usual case.
+  // Finds the lanes other than `lane` that have promised `value` or more, each once; the first to
+  // complete decides. Returns how many; none, quickly, in the usual case. The lanes come pinned. At
+  // most kOthers lanes, found among the next kOthersWithin promises: waiters see those beyond late.
   struct Promise {
     Lane* lane;
     std::uint64_t sequence;
@@ -145,23 +146,23 @@ class Semaphore final : public RefCounted {
                           Promise (&others)[kOthers]) noexcept;
   // Retires what these have completed, in the caller's EffectScope. True if `value` is reached.
   bool retire_others(std::uint64_t value, const Lane* lane) noexcept;
-  // Has the completion shell look after these.
+  // Has the completion shell watch these.
   void watch_others(std::uint64_t value, const Lane* lane) noexcept;
 
-  // Publishes the promise of an issued submission, pops whom it covers, and has the lane watched
-  // for those whom it will only reach. True if it released work of another lane.
+  // Publishes the promise of an issued submission, pops the waiters that it covers, and has the
+  // lane watched for waiters that it will only reach. True if it released work of another lane.
   bool publish(SignalNode& node, Lane& lane) noexcept;
   // Its submission completed: advances the value, then removes the promise (rule 10).
   void retire(SignalNode& node) noexcept;
   // Its submission failed: fails the semaphore, then removes the promise.
   void retire_failed(SignalNode& node, const Status& cause) noexcept;
 
-  // Somebody waits for `value` or less: a signal of it will be looked for at once.
+  // True if a waiter for `value` or less is parked: it must see a signal of that at once.
   bool has_waiter_for(std::uint64_t value) const noexcept {
     return least_.load(std::memory_order_relaxed) <= value;
   }
 
-  // Unfinished submissions count among those who can still signal (rule 5).
+  // Counts an unfinished submission among what can still signal (rule 5).
   void add_signaller() noexcept { signallers_.fetch_add(1, std::memory_order_relaxed); }
   void drop_signaller() noexcept;
 
@@ -180,8 +181,8 @@ class Semaphore final : public RefCounted {
 
   // False: the word has failed or is at `value` already. The failed bit counts as beyond any value.
   bool raise(std::uint64_t value) noexcept {
-    // The first guess is that it rises by one: a line that others poll is then asked for once, for
-    // writing, and not for reading first.
+    // The first guess is that it rises by one. A cache line that other threads poll is then fetched
+    // once, for writing, and not for reading first.
     std::uint64_t word = value - 1;
     if (value == 0) return false;
     while (!word_.compare_exchange_strong(word, value, std::memory_order_seq_cst)) {
@@ -213,18 +214,18 @@ class Semaphore final : public RefCounted {
   [[gnu::cold]] bool make_room(DomainTreaps& treaps) noexcept;
   SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
 
-  // A line of its own: who polls the word is not disturbed by handles and locks, nor disturbs them.
+  // A cache line of its own: threads that poll the word do not contend with handles and locks.
   alignas(64) base::Atomic<std::uint64_t> word_;
 
   alignas(64) base::Atomic<std::uint64_t> least_{~std::uint64_t{0}};
-  trace::Tracer* const tracer_;  // here, as signal() looks at both
+  trace::Tracer* const tracer_;  // here, as signal() reads both
   base::Mutex mutex_;
   base::Atomic<std::uint64_t> signallers_{1};  // all user handles together are one
   DomainTreaps waiters_;
   DomainTreaps promises_;
   bool abandoned_ = false;                   // no user handle is left
   const Lane* promising_ = nullptr;          // the lane that promised first, when there was none
-  base::Atomic<bool> several_lanes_{false};  // others have promised, too; set under the lock
+  base::Atomic<bool> several_lanes_{false};  // other lanes have promised, too; set under the lock
 
   Engine& engine_;
   base::Atomic<detail::StatusRecord*> failure_{nullptr};

@@ -38,7 +38,7 @@ void Submission::release_for_user() noexcept {
 }
 
 void Submission::release() noexcept {
-  // With one reference left it is ours, and nobody can take another.
+  // With one reference left it is ours, and no thread can take another.
   if (references_.load(std::memory_order_acquire) == 1 ||
       references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     queue_->recycle(*this);
@@ -48,8 +48,8 @@ void Submission::release() noexcept {
 bool Submission::end(State from, State to, const Status& cause) noexcept {
   detail::StatusRecord* record = Status(cause).release_record();
   assert((reinterpret_cast<std::uintptr_t>(record) & kStateMask) == 0);
-  // For the list of effects. Before the state changes: who finds it ended gives up its way through
-  // the queue, which may be all that keeps it.
+  // For the list of effects. Before the state changes: a thread that finds it ended drops the
+  // queue's reference, which may be the last.
   retain();
   auto expected = static_cast<std::uintptr_t>(from);
   if (!state_.compare_exchange_strong(
@@ -66,11 +66,11 @@ bool Submission::end(State from, State to, const Status& cause) noexcept {
 
 void Submission::wait_met() noexcept {
   if (unmet_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue_->make_ready(*this);
-  release();  // the node's reference, inherited from whoever unlinked it
+  release();  // the node's reference, inherited from the thread that unlinked it
 }
 
 void Submission::run(bool) noexcept {
-  // Letting go of the payload may drop the last handle of the device: the queue, entered when this
+  // Destroying the payload may drop the last handle of the device. The queue, entered when this
   // went onto a list, stays until we leave.
   Queue& queue = *queue_;
   if (state() == State::kIssuing) {
@@ -102,11 +102,11 @@ void Submission::end_host_work(const Status& status) noexcept {
 void Submission::complete() noexcept {
   if (queue_->tracer_ != nullptr) [[unlikely]]
     end_trace(trace::Record::Outcome::kComplete);
-  // State first, then signals, in list order: who sees the value sees the submission complete.
+  // State first, then signals, in list order: a thread that sees the value sees it complete.
   store(State::kComplete);
   for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->retire(signals_[i]);
   finish();
-  release();  // its way through the queue ends
+  release();  // the queue's reference
 }
 
 void Submission::pass_on_failure() noexcept {

@@ -10,8 +10,10 @@
 //
 // State and cause of failure are one word, so the compare-exchange that wins publishes the cause
 // (rule 7). `unmet` counts the waits that are neither reached nor covered, plus one while they are
-// being linked; who brings it to zero makes the submission ready. References: one for its way
-// through the queue, one per linked wait, one per list of effects it is on, one per user's handle.
+// being linked; the thread that brings it to zero makes the submission ready.
+//
+// References: one while it is in the queue, and one for each linked wait, list of effects that it
+// is on, and user's handle.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +48,8 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     kCancelled
   };
 
-  // Where the caller builds its payload, destroyed once, at the end. What the driver executes is
-  // the payload itself if that is an Operation, or its member `operation`.
+  // Storage for the caller's payload, which is destroyed once, at the end. The driver executes the
+  // payload itself if that is an Operation, or its member `operation`.
   static constexpr std::size_t kPayloadSize = 256;
   template <class T, class... Args>
   T& emplace(Args&&... args) noexcept {
@@ -80,14 +82,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   }
   void end_host_work(const Status& status) noexcept;
 
-  // What stands between its waits and the lane. `gate` outlives it.
+  // Sets what it needs beyond its waits before it is issued. `gate` outlives it.
   void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
 
-  // How many native commands the lane takes for it (QueueCapabilities::max_in_flight). At least 1,
-  // which it is unless set.
+  // Sets how many native commands it is in the lane (QueueCapabilities::max_in_flight). At least 1,
+  // the default.
   void set_depth(std::uint32_t depth) noexcept { depth_ = depth; }
 
-  // What it is called in a trace.
+  // Its name in a trace.
   void set_name(trace::Name name) noexcept { name_ = name; }
 
   // Withdraws it while it is parked.
@@ -154,7 +156,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   std::uint64_t sequence_ = 0;
   Submission* next_ = nullptr;  // inbox, carry list or free list
   Doorbell doorbell_ = Doorbell::kRing;
-  bool listed_ = false;      // among the queue's unissued; changed by whoever owns its progress
+  bool listed_ = false;      // among the queue's unissued; changed by the owner of its progress
   bool own_thread_ = false;  // of a host call
   bool held_ = false;        // it has failed, but its lane may still touch what it uses
   std::uint32_t depth_ = 1;
@@ -181,7 +183,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   alignas(16) std::byte payload_[kPayloadSize];
 
   // While tracing.
-  trace::Stamps stamps_;  // by the driver; of work of the host, by whoever runs it
+  trace::Stamps stamps_;  // by the driver; of work of the host, by the thread that runs it
   Nanoseconds submitted_ = 0;
   Nanoseconds issued_ = 0;
 };

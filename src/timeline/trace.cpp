@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a traced engine notes: submissions when they end, waits and signals of host threads.
+// Records of a traced engine: submissions when they end, waits and signals of host threads.
 #include "timeline/trace.h"
 
 #include "timeline/queue.h"
@@ -36,7 +36,7 @@ void Submission::begin_trace(trace::Tracer& tracer) noexcept {
   issued_ = 0;
 }
 
-// Before its signals are given: whoever they release notes what follows later than this.
+// Called before its signals: a thread that they release records what follows later than this.
 void Submission::end_trace(Record::Outcome outcome) noexcept {
   trace::Tracer& tracer = *stamps_.tracer;
   Record record = record_of(Record::Kind::kSubmission, stamps_.id, tracer.now());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How host waits are noted (trace/tracer.h). What else the engine notes are members.
+// Records host waits (trace/tracer.h). Members record the rest of what the engine traces.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace halyard::inline v0::timeline {
 
-// The calling thread has waited since `begin`.
+// Records that the calling thread has waited since `begin`.
 void note_wait(trace::Tracer& tracer, trace::Name name, Nanoseconds begin,
                std::span<const Point> points, bool in_time) noexcept;
 

@@ -2,9 +2,10 @@
 //
 // Host threads that wait: they poll, help, spin a little, then sleep.
 //
-// A waiting thread looks for the lane that will signal its value and retires that lane itself, so a
-// wait with work in flight needs no other thread. Before it sleeps it is linked to the semaphore
-// (for whoever signals or retires instead) and the lane is armed with its parker (for the device).
+// A waiting thread finds the lane that will signal its value and retires that lane itself, so a
+// wait with work in flight needs no other thread. Before it sleeps, it links itself to the
+// semaphore (for a thread that signals or retires instead) and arms the lane with its parker (for
+// the device).
 #include <algorithm>
 #include <new>
 
@@ -69,7 +70,7 @@ Waiter::Outcome Waiter::look(Status& outcome) const {
         break;
     }
   }
-  // For `any`: success before failure, so all points were looked at.
+  // For `any`: success before failure, so all points were checked.
   return !outcome.ok() || reached == points_.size() ? Outcome::kDone : Outcome::kPending;
 }
 
@@ -120,14 +121,14 @@ Status Waiter::link() {
     wait.node.kind = WaitNode::Kind::kHost;
     wait.node.key = points_[i].value();
     if (points_[i].semaphore()->park(wait.node, false, nullptr) != Semaphore::Park::kLinked) {
-      wait.done.store(true, std::memory_order_relaxed);  // decided already; nobody will pop it
+      wait.done.store(true, std::memory_order_relaxed);  // decided already; no thread will pop it
     }
   }
   linked_ = true;
   return {};
 }
 
-// Asks the lanes to wake this thread; where nothing has moved for long, the completion shell looks
+// Asks the lanes to wake this thread. If nothing has moved for long, has the completion shell check
 // for a fault.
 void Waiter::arm(bool stalled) {
   for (const Point& point : points_) {
@@ -135,10 +136,10 @@ void Waiter::arm(bool stalled) {
     std::uint64_t sequence = 0;
     if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending ||
         !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
-      continue;  // none yet: who publishes one finds us linked and has the lane watched
+      continue;  // none yet: its publisher finds us linked and has the lane watched
     }
     lane->make_visible(sequence);
-    // Without a marker yet, or when arming fails, the completion shell looks after it.
+    // Without a marker yet, or when arming fails, the completion shell watches it.
     if (stalled || !lane->visible(sequence) || !lane->native()->arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
@@ -168,7 +169,7 @@ Status Waiter::wait(Deadline deadline) {
     const std::uint32_t epoch = parker_->prepare();
     arm(engine_.clock().now() >= look_at);
     if (look(outcome) == Outcome::kDone) return outcome;
-    // Rule 23: notices can be lost, so look again now and then.
+    // Rule 23: notifications can be lost, so check again now and then.
     look_at = engine_.clock().now() + Engine::kLookInterval;
     work_source.park(*parker_, epoch, until < look_at ? until : look_at);
   }
@@ -186,7 +187,7 @@ Status Waiter::deadline_exceeded() const {
   }
   std::string dump = engine_.dump_timelines();
   constexpr std::size_t kFirstLines = 700;  // characters
-  // Behind a whole line, if there is one: names are as long as their users want.
+  // Cut after a whole line, if there is one: names are as long as their users want.
   if (dump.size() > kFirstLines) dump.erase(std::min(dump.rfind('\n', kFirstLines), kFirstLines));
   base::append(text, "\n{}", dump);
   return Status(StatusCode::kDeadlineExceeded, text);
@@ -226,8 +227,9 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& i
     }
     Status status;
     if (look(value) != Look::kReached) status = Waiter(engine_, {&point, 1}, false).wait(deadline);
-    // It was issued without a doorbell, because we were to help. The deadline has passed, or others
-    // have decided the wait: watching its lane arms it, and arming rings.
+    // It was issued without a doorbell, because this thread was to help. The deadline has passed,
+    // or other threads have decided the wait. Watching its lane arms it, and arming rings the
+    // doorbell.
     if (issued.lane != nullptr && issued.lane->retired() < issued.sequence) [[unlikely]] {
       issued.lane->watch(issued.sequence);
     }

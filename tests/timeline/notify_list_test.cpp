@@ -68,13 +68,13 @@ TEST(NotifyList, NotifiesAtTheLowestOfItsSequencesAndAtTheLast) {
     list.advance(2);
     EXPECT_EQ(notify.count, 1);
     list.advance(8);
-    EXPECT_EQ(notify.count, 1) << "the waiter armed for 5 has been notified, and arms again";
+    EXPECT_EQ(notify.count, 1) << "the caller that armed for 5 has been notified, and arms again";
     list.advance(9);
     EXPECT_EQ(notify.count, lowest_first ? 2 : 1);
   }
 }
 
-// Its caller knew by polling that 2 is reached.
+// The caller has polled that 2 is reached.
 TEST(NotifyList, KeepsAnArmingThatComesBeforeTheAdvanceOfTheOneBefore) {
   NotifyList list;
   CountingNotify notify;
@@ -124,7 +124,7 @@ TEST(NotifyList, NotifyMayArmAgain) {
   EXPECT_EQ(count, 2);
 }
 
-// The list has 2 as reached, and is busy with another Notify, when this one is armed for 5.
+// This Notify is armed for 5 when the list has 2 as reached and is busy with another one.
 TEST(NotifyList, ArmingThatIsReachedButNotNotifiedHidesNoLaterOne) {
   NotifyList list;
   CountingNotify notify;
@@ -152,9 +152,9 @@ TEST(NotifyList, NotifiesAtOnceWithoutMemory) {
   EXPECT_EQ(notify.count, 1);
 }
 
-// Threads that wait for each multiple of a number, on a parker of their own or on one that they
-// share, and two that advance the sequence when all others wait for more. A lost notification is a
-// thread that sleeps until its deadline.
+// Threads wait for each multiple of a number, on a parker of their own or on one that they share.
+// Two others advance the sequence when all of these wait for more. A lost notification is a thread
+// that sleeps until its deadline.
 TEST(NotifyList, WakesEveryThreadThatWaits) {
   constexpr std::uint64_t kLast = 6'000;
   constexpr std::uint64_t kSteps[] = {1, 2, 3};
