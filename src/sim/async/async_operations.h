@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operations as a user of async writes them, over Context, of copies, fills and updates.
+// Operations over Context that copy, fill and update, written as a user of async writes them.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ inline Contents draw_contents(Random& random, std::size_t size) {
   return contents;
 }
 
-// Reads `source`, which may be shared, and gives a new tensor.
+// Reads `source`, which may be shared, and returns a new tensor.
 template <class Source>
 struct Copied {
   using Output = Tensor;
@@ -40,7 +40,7 @@ struct Copied {
   Source source;
 };
 
-// Writes in place.
+// Fills a tensor in place.
 struct Filled {
   using Output = Tensor;
   Result<Tensor> execute(async::Context& context) && {
@@ -61,7 +61,7 @@ struct Updated {
   Contents contents;
 };
 
-// Reads and writes both. What is between is dropped while it is still to be read.
+// Reads and writes both tensors. Drops the intermediate tensor while it is still to be read.
 struct Swapped {
   using Output = std::tuple<Tensor, Tensor>;
   Result<Output> execute(async::Context& context) && {
@@ -74,7 +74,8 @@ struct Swapped {
   Tensor a, b;
 };
 
-// Fails by itself, behind what gives the tensor. That goes on, and the tensor is dropped.
+// Fails by itself, after the operation that returns the tensor. That operation continues, and the
+// tensor is dropped.
 struct Refused {
   using Output = Tensor;
   Result<Tensor> execute(async::Context&) && { return status; }
@@ -82,13 +83,13 @@ struct Refused {
   Status status;
 };
 
-// A policy that has the queues of one device to choose from.
+// A policy that chooses among the queues of one device.
 struct OnDevice {
   async::QueueRef pick(const async::OpInfo& info) const noexcept {
     return policy.pick({info.devices, info.queues.subspan(device * queues, queues), info.inputs});
   }
   async::Policy policy;
-  std::size_t device, queues;  // of each
+  std::size_t device, queues;  // queues: of each device
 };
 
 }  // namespace halyard::inline v0::sim

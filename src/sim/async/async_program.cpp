@@ -18,7 +18,8 @@ using async::zip;
 
 Scheduler& scheduler() { return *Scheduler::current(); }
 
-// More elements than any device of a plan has memory for; and more than a buffer may have.
+// kMuch: more elements than any device of a plan has memory for. kTooMuch: more than a buffer may
+// have.
 constexpr std::uint64_t kMuch = std::uint64_t{1} << 24, kTooMuch = std::uint64_t{1} << 40;
 
 }  // namespace
@@ -60,7 +61,7 @@ std::uint64_t AsyncProgram::program() const noexcept {
   return hash;
 }
 
-// False: a planted failure was met on the way.
+// Returns false if a planted failure was hit.
 bool AsyncProgram::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
   const bool may_fail = plan_.options.native.failing_call != 0;
@@ -122,7 +123,7 @@ void AsyncProgram::act(Actor& actor) {
       break;
     }
     case 5:
-      // Callbacks that destroy each other's registrations would wait for each other.
+      // Callbacks that destroy each other's registrations would deadlock.
       if (actor.may_block && !errands_.empty()) {
         (void)errands_[random.below(errands_.size())].destroy();
       }
@@ -164,14 +165,14 @@ void AsyncProgram::act(Actor& actor) {
   }
 }
 
-// Coroutines go on, on this thread.
+// Coroutines resume on this thread.
 void AsyncProgram::request_stop() {
   std::stop_source stop = std::exchange(stop_, {});
   base::schedule_point(&stop_, base::Touch::kWrite);
   stop.request_stop();
 }
 
-// What is in a slot gets another sort of owner.
+// Changes the kind of owner of the tensor in a slot.
 void AsyncProgram::convert(Actor& actor) {
   Random& random = actor.random;
   const std::size_t slot = any_slot(random);
@@ -206,10 +207,11 @@ void AsyncProgram::drop_device(Actor& actor) {
   }
 }
 
-// A device is lost; or a launch, or a load of kernels, fails; or an operation needs more memory
-// than there is, and what it would have given is used by another.
+// Plants a fault: loses a device, fails a launch, fails a load of kernels, or has an operation
+// allocate more memory than there is. Another operation uses the tensor that the last one would
+// have returned.
 void AsyncProgram::break_something(Actor& actor) {
-  if (devices_.empty()) return;  // of an errand that goes on at the end
+  if (devices_.empty()) return;  // of an errand that resumes at the end
   Random& random = actor.random;
   ++faults_;
   auto device = static_cast<std::uint32_t>(random.below(plan_.devices));

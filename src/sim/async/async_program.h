@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: a program over halyard/async.h, carried out on a runtime of its own, and what must
-// hold meanwhile and afterwards. What its hosts do they draw from the seed as they go: they grow
-// trees of operations over the tensors in common slots, await them in every way there is, and drop
+// AsyncProgram: a program over halyard/async.h, run on a runtime of its own, and the checks during
+// and after the run. Its hosts draw their actions from the seed as they run: they grow trees of
+// operations over the tensors in common slots, await them in every way the API has, and drop
 // whatever can be dropped.
 //
-// A tensor has one owner or is only read, so its contents are known when its tree is built. That is
-// the reference: next to each tensor what it holds, as a vector. Nothing of how the library orders
-// its submissions is known here. What must hold:
+// A tensor has one owner or is only read, so its contents are known when its tree is built. The
+// reference is a vector next to each tensor with these contents. It knows nothing of how the
+// library orders its submissions. The invariants:
 //
-//   - what to_host gives is what the reference says, whatever else happened meanwhile;
-//   - an await that fails has a cause: memory that is exhausted, a fault of its device or of an
-//     operation of its own, or a tree that failed for such a cause, and was to write what it uses
-//     or to read what it writes;
-//   - each await ends, all memory returns to its pools when the tensors have gone, and to the
+//   - to_host returns what the reference says, whatever else happened meanwhile;
+//   - an await that fails has a cause: exhausted memory, a fault of its device, a fault of an
+//     operation of its own, or a tree that failed for such a cause; that tree was to write what it
+//     uses, or to read what it writes;
+//   - each await ends; all memory returns to its pools when the tensors are gone, and to the
+//     device when the devices are gone; nothing is allocated at the end.
 //     device when the devices have, and nothing is allocated at the end.
 #pragma once
 
@@ -45,10 +46,10 @@ class AsyncProgram {
   AsyncProgram(const AsyncProgram&) = delete;
   AsyncProgram& operator=(const AsyncProgram&) = delete;
 
-  // From a simulated thread. Fails the simulation when something does not hold.
+  // Called on a simulated thread. Fails the simulation when an invariant is violated.
   void run();
 
-  // What was run, but for the order.
+  // A hash of what was run, without the order.
   std::uint64_t program() const noexcept;
   std::uint64_t submissions() const noexcept { return trees_.size(); }
   std::uint64_t faults() const noexcept { return faults_; }
@@ -57,72 +58,72 @@ class AsyncProgram {
  private:
   static constexpr std::size_t kTile = 7;  // divides no size
 
-  // A tree of operations that is awaited, or dropped before that.
+  // A tree of operations that a host awaits, or drops before that.
   struct Tree {
     enum class Outcome : std::uint8_t { kUnknown, kDone, kCancelled, kFailed };
     std::uint32_t number;
     std::uint32_t device;
-    std::uint32_t devices;        // a bit for each: where what it uses comes from, too
-    async::QueueRef queue;        // where it runs, until then: handles keep devices open
-    async::Runtime runtime;       // or what says where
+    std::uint32_t devices;        // a bit for each, including the sources of what it uses
+    async::QueueRef queue;        // where it runs; held until then, as handles keep devices open
+    async::Runtime runtime;       // or the runtime that chooses the place
     std::size_t size;             // of its tensors, in elements
-    bool is_cell = false;         // it runs where another does, as a part of that
+    bool is_cell = false;         // it runs where another tree does, as a part of it
     std::stop_token stop{};       // of its await
-    bool stopped = false;         // before that began
-    bool fails = false;           // an operation of it, by itself
-    bool allocates = false;       // memory that there may be too little of
-    bool allocates_much = false;  // more than there is
+    bool stopped = false;         // before its await began
+    bool fails = false;           // one of its operations fails by itself
+    bool allocates = false;       // it allocates memory, which may be exhausted
+    bool allocates_much = false;  // it allocates more memory than there is
     Outcome outcome = Outcome::kUnknown;
     Status status{};
-    std::vector<const Tree*> operands{};  // what they do has to be done before
+    std::vector<const Tree*> operands{};  // their work must complete before
   };
   using Users = std::vector<const Tree*>;
-  // A tensor, however it is owned, and what it holds.
+  // A tensor, in whichever way it is owned, and its contents.
   struct Array {
     std::variant<std::monostate, Tensor, Shared, Partition> handle{};
-    Contents contents{};  // none: there is no memory for it
-    // Who writes it, and who has read it since: shared by its owners.
+    Contents contents{};  // empty: it got no memory
+    // The tree that writes it, and the trees that have read it since. Its owners share this.
     std::shared_ptr<Users> users{};
   };
-  // An operation, and what the tensor that it gives will hold.
+  // An operation, and the contents of the tensor that it returns.
   struct Draft {
     async::BoxedOperation<Tensor> operation;
     Contents contents;
   };
-  // A function that puts what it is given into a slot. Where map() calls it, as the tree is
-  // submitted, others use that tensor before it is written.
+  // A function that puts its argument into a slot. Where map() calls it, as the tree is submitted,
+  // other trees use that tensor before it is written.
   struct Destination {
     template <class Handle>
     int operator()(Handle handle) const {
       auto users = std::make_shared<Users>(1, tree);
       const Array last = std::exchange(program->slots_[slot],
                                        Array{std::move(handle), contents, std::move(users)});
-      return 0;  // map() wants a value
+      return 0;  // map() needs a value
     }
     AsyncProgram* program;
     const Tree* tree;
     std::size_t slot;
     Contents contents;
   };
-  // An operation that is a part of none yet.
+  // An operation that is not part of a tree yet.
   struct Held {
     std::variant<std::monostate, async::BoxedOperation<Tensor>, async::SharedOperation<Shared>>
         operation{};
-    Contents contents{};   // none: there is no operation
+    Contents contents{};   // empty: there is no operation
     Tree* tree = nullptr;  // of the cell that it belongs to
   };
   struct Place {
     std::uint32_t device;
     std::size_t size;
   };
-  struct Recording;  // and what uses one
+  struct Recording;  // and the operations that use one
   struct Replayed;
   struct Reading;
   struct Called;
-  // Who does something: a host, or an errand on a thread of the runtime.
+  // A thread of control: a host, or an errand on a thread of the runtime.
   struct Actor {
     Random random;
-    std::vector<async::Device> devices;  // empty: it has dropped that handle
+    std::vector<async::Device> devices;  // empty: the actor has dropped that handle
     bool may_block;
   };
 
@@ -153,7 +154,7 @@ class AsyncProgram {
   void drop_recording(Actor& actor);
   void use_recording(Actor& actor);
   Draft replay(Random& random, Tree& tree, Draft draft, std::uint64_t depth);
-  std::optional<Place> recorded_place(Random& random) const;  // of some recording
+  std::optional<Place> recorded_place(Random& random) const;  // of a recording
 
   Tree& plant(Actor& actor, std::uint32_t device, std::size_t size);
   template <class Op>

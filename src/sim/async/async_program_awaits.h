@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: the ways in which a tree is awaited, of whatever type it is.
+// AsyncProgram: the ways to await a tree, for every type of tree.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ void AsyncProgram::await(Actor& actor, Tree& tree, Op operation, Take take) {
   auto future = place(tree, std::move(operation));
   switch (actor.random.below(actor.may_block ? 8 : 3)) {
     case 0:
-      tree.outcome = Tree::Outcome::kDone;  // nothing of it can fail
+      tree.outcome = Tree::Outcome::kDone;  // it contains nothing that can fail
       return note(tree, "is dropped");
     case 1:
     case 2:
@@ -69,7 +69,7 @@ template <class Op, class Take>
 Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& tree,
                                          std::uint64_t seed, async::DeviceFuture<Op> future,
                                          Take take) {
-  // What has ended keeps nothing.
+  // A tree that has ended keeps nothing.
   program.ended(tree, co_await async::as_result(std::move(future)), std::move(take));
   Actor actor{Random(seed), {}, false};
   actor.devices.resize(program.plan_.devices);
@@ -87,7 +87,7 @@ void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
   check(!tree.fails || !answer.ok(),
         base::format("tree {}: an operation of it fails, and it does not", tree.number));
   tree.outcome = answer.ok() ? Tree::Outcome::kDone
-                 : cancelled ? Tree::Outcome::kCancelled  // its work goes on
+                 : cancelled ? Tree::Outcome::kCancelled  // its work continues
                              : Tree::Outcome::kFailed;
   if (Scheduler::current()->tracing()) {
     std::string text = tree.status.to_string();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: what must hold when the hosts have ended.
+// AsyncProgram: the invariants that hold when the hosts have ended.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// Longer than all that is under way takes, and than what nobody looks at stays unnoticed.
+// Longer than all work in flight takes, and longer than any completion stays unnoticed.
 constexpr Nanoseconds kLongest = 10'000'000'000;
 
 }  // namespace
 
-// Everything goes, in any order. An errand that goes on meanwhile may still put something into a
+// Drops all handles, in any order. An errand that resumes meanwhile may still put a tensor into a
 // slot.
 void AsyncProgram::drop_handles() {
   const bool abrupt = random_.one_in(2);
@@ -60,18 +60,19 @@ void AsyncProgram::drop_slots() {
   }
 }
 
-// Each is destroyed, if it can be now, or waited for. Errands may begin others.
+// Destroys each errand if it can be destroyed now, or waits for it. Errands may begin others.
 void AsyncProgram::end_errands() {
   for (std::size_t i = 0; i < errands_.size(); ++i) {
     if (!random_.one_in(3) || !errands_[i].destroy()) errands_[i].wait_for_end();
   }
 }
 
-// No tensor is left: their memory returns when the devices have done with it. Nobody need notice
-// that while it is not wanted; trimming a pool looks how far its device is.
+// Waits until the memory of the tensors, which are all gone, is back: it returns when the devices
+// have finished with it. Without demand for memory the library need not notice that. Trimming a
+// pool checks the progress of its device.
 void AsyncProgram::wait_for_memory() {
-  // What waits natively for a lost device keeps its memory as long as its own device is open (rule
-  // 27).
+  // Work that waits natively for a lost device keeps its memory as long as its own device is open
+  // (rule 27).
   if (std::ranges::count(lost_, true) != 0 || std::ranges::any_of(failed_calls_, std::identity())) {
     return;
   }
@@ -86,7 +87,7 @@ void AsyncProgram::wait_for_memory() {
   const Nanoseconds until = scheduler.now() + kLongest;
   while (std::ranges::any_of(pools, is_used)) {
     check(scheduler.now() < until, "a tensor's memory does not return to its pool");
-    // All, as work of one device may keep memory of another.
+    // All pools, as work of one device may keep memory of another.
     for (const hal::Pool& pool : pools) check(pool.trim().ok(), "a pool cannot be trimmed");
     scheduler.sleep_for(1'000'000);
   }
@@ -110,7 +111,7 @@ bool AsyncProgram::any_device(const Tree& tree, F&& holds) const {
   return false;
 }
 
-// A native call that fails is one submission's, so one tree's and its dependents'.
+// A native call that fails belongs to one submission, so to one tree and its dependents.
 void AsyncProgram::check_failures() const {
   std::vector<std::uint32_t> left = failed_calls_;
   for (const Tree& tree : trees_) {
@@ -122,8 +123,8 @@ void AsyncProgram::check_failures() const {
     if (inherited || code != StatusCode::kResourceExhausted || may_be_exhausted(tree)) {
       continue;
     }
-    // That of the device that the message names. A slab that is not made fails all that wait for
-    // it.
+    // The call is one of the device that the message names. A slab allocation that fails fails all
+    // trees that wait for the slab.
     const std::string_view message = tree.status.message();
     const bool of_slab = message.find(": allocate: ") != std::string_view::npos;
     const auto take = [&](std::uint32_t device) {
@@ -135,9 +136,9 @@ void AsyncProgram::check_failures() const {
   }
 }
 
-// Whether a tree may have failed with such a code since another was to write what it uses, or to
-// read what it writes. How one ended that nobody has awaited to its end is not known; one that is
-// done may have passed on what it has not touched.
+// Whether `tree` may have failed with `code` because of another tree, which was to write what it
+// uses or to read what it writes. The outcome of a tree that no actor awaited to its end is
+// unknown. A tree that is done may have passed on what it has not touched.
 bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
   std::vector<bool> seen(trees_.size());
   std::vector<const Tree*> left = tree.operands;
@@ -152,14 +153,14 @@ bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
   return false;
 }
 
-// The same by itself.
+// Whether `tree` may have failed with `code` by itself.
 bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
   const auto failed_call = [&](std::uint32_t device) { return failed_calls_[device] != 0; };
   const auto lost = [&](std::uint32_t device) { return lost_[device] || failed_call(device); };
   switch (code) {
     case StatusCode::kDeviceLost:
-      return any_device(tree, lost);  // that of a marker is a loss
-    case StatusCode::kUnavailable:    // behind a wait for another device that is lost (rule 27)
+      return any_device(tree, lost);  // a fault at a marker is a loss
+    case StatusCode::kUnavailable:    // it waits for another device that is lost (rule 27)
       return std::ranges::any_of(std::views::iota(0u, plan_.devices), lost);
     case StatusCode::kResourceExhausted:
       return any_device(tree, failed_call) || may_be_exhausted(tree);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: calls of kernels: of the simulation's own, over partitions, and of those that async
-// ships.
+// AsyncProgram: calls of kernels. Some are the simulation's own and run over partitions, the others
+// ship with async.
 #include <utility>
 
 #include "sim/async/async_kernels.h"
@@ -15,7 +15,7 @@ using async::map;
 
 }  // namespace
 
-// The draft, and another, as a kernel makes something of them.
+// Applies a kernel to the draft and another operand.
 AsyncProgram::Draft AsyncProgram::compute(Random& random, Tree& tree, Draft draft,
                                           std::uint64_t depth) {
   auto [operation, contents] = std::move(draft);
@@ -23,7 +23,7 @@ AsyncProgram::Draft AsyncProgram::compute(Random& random, Tree& tree, Draft draf
   const auto a = static_cast<Element>(random.next());
   const auto tile = async::partition(random.between(kTile, 2 * tree.size + kTile));
   switch (random.below(8)) {
-    case 0: {  // what it reads is dropped with the call
+    case 0: {  // its operand is dropped with the call
       add_reversed(a, operand, contents);
       return {kAddReversed(a, std::move(other), std::move(operation) | tile) | async::last |
                   async::unpartition | boxed,
@@ -45,7 +45,7 @@ AsyncProgram::Draft AsyncProgram::compute(Random& random, Tree& tree, Draft draf
               std::move(contents)};
     }
     case 3:
-    case 4: {  // writes both
+    case 4: {  // writes both tensors
       add_and_swap(contents, operand);
       auto both = kAddAndSwap(std::move(operation) | tile, std::move(other) | tile);
       if (random.one_in(2)) {
@@ -54,7 +54,7 @@ AsyncProgram::Draft AsyncProgram::compute(Random& random, Tree& tree, Draft draf
       return {std::move(both) | async::last | async::unpartition | boxed, std::move(operand)};
     }
     case 5:
-    case 6: {  // over flat arrays; into a new tensor or one that is there
+    case 6: {  // over flat arrays; into a new tensor or an existing one
       for (std::size_t i = 0; i < contents.size(); ++i) contents[i] *= operand[i];
       if (random.one_in(2)) {
         Draft into = grow(random, tree, 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // AsyncProgram: recordings of trees and of functions, and their replays, while other trees use the
-// same tensors. Replays, and what reads an output, are submitted by one thread at a time: under the
-// recording's lock. So what its memory holds is known as they are submitted.
+// same tensors. One thread at a time submits replays and the operations that read an output: it
+// holds the recording's lock. So the contents of the recording's memory are known at submission.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -31,18 +31,18 @@ struct AsyncProgram::Recording {
     return function() != nullptr ? std::get<OfFunction>(std::move(recorded)).take()
                                  : std::get<OfTree>(std::move(recorded)).take();
   }
-  // Of what its own memory holds.
+  // The contents of its own memory.
   template <std::size_t I>
   Shared output() const noexcept {
     return function() != nullptr ? function()->output<I>() : tree().output<I>();
   }
-  // One more use of that memory, which changes it or not.
+  // Adds one more use of that memory, which may change it.
   void use(Tree& by, bool writes) {
     by.operands.insert(by.operands.end(), users.begin(), users.end());
     if (writes) users.clear();
     users.push_back(&by);
   }
-  // A replay was submitted, with those contents of what it was given.
+  // A replay was submitted; `cells` has the contents of its arguments.
   void replayed(Tree& by, Cells<Contents> cells) {
     use(by, true);
     if (given.users) {
@@ -61,15 +61,15 @@ struct AsyncProgram::Recording {
   std::size_t size = 0;
   std::variant<std::monostate, OfTree, OfFunction> recorded{};
   std::shared_ptr<const Steps> steps{};
-  Contents own[2]{};  // none: never written
-  Users users{};      // of these
-  Array given{};      // a share that it reads
+  Contents own[2]{};  // empty: never written
+  Users users{};      // of `own`
+  Array given{};      // a share that the recording reads
   base::Mutex mutex{};
 };
 
 // --- operations -------------------------------------------------------------------------------
 
-// A replay with what operations give; gives what it has written over.
+// A replay with the results of operations. Returns the tensor that it has written over.
 struct AsyncProgram::Replayed {
   using Output = Tensor;
   Result<Tensor> execute(async::Context& context) && {
@@ -96,7 +96,7 @@ struct AsyncProgram::Replayed {
   Cells<Contents> cells;
 };
 
-// What the replays so far have made of a part of what the recorded tree gives.
+// Reads a part of the recorded tree's result, as the replays so far have left it.
 struct AsyncProgram::Reading {
   using Output = async::detail::Readback<Element>;
   Result<Output> execute(async::Context& context) && {
@@ -116,7 +116,7 @@ struct AsyncProgram::Reading {
   std::shared_ptr<Contents> contents;
 };
 
-// A copy of that on the device; behind another replay, where that needs no arrays.
+// A copy of that part on the device. It follows another replay where that needs no arrays.
 struct AsyncProgram::Called {
   using Output = Tensor;
   Result<Tensor> execute(async::Context& context) && {
@@ -138,7 +138,7 @@ struct AsyncProgram::Called {
 
 namespace {
 
-// What is recorded without arrays of the replays.
+// The tree that is recorded, without arrays of the replays.
 auto tree_of(Own first, Own second, std::shared_ptr<const Steps> steps,
              std::optional<Shared> given) {
   return zip(std::move(first), std::move(second)) | async::apply([=](Tensor a, Tensor b) {
@@ -146,7 +146,7 @@ auto tree_of(Own first, Own second, std::shared_ptr<const Steps> steps,
          });
 }
 
-// And as a function of them, with parts that are shared and taken apart.
+// The same steps as a function of the arrays, with parts that are shared and taken apart.
 auto function_of(Own first, Own second, std::shared_ptr<const Steps> steps,
                  std::optional<Shared> given) {
   return [=, first = std::move(first), second = std::move(second)](Shared read,
@@ -165,9 +165,9 @@ auto function_of(Own first, Own second, std::shared_ptr<const Steps> steps,
 
 }  // namespace
 
-// --- what actors do ---------------------------------------------------------------------------
+// --- actions of actors ------------------------------------------------------------------------
 
-// Its memory comes from slots where there is such; or else it is scratch.
+// Records a tree. Its memory comes from slots that have tensors; otherwise it is scratch.
 void AsyncProgram::record_something(Actor& actor) {
   Random& random = actor.random;
   const Array& some = slots_[any_slot(random)];
@@ -217,7 +217,8 @@ void AsyncProgram::record_something(Actor& actor) {
   }
 }
 
-// Replays may be under way. Its tensors go to slots, if none is still to be submitted.
+// Replays may be in flight. The recording's tensors go to slots, unless a tree that uses it is
+// still to be submitted.
 void AsyncProgram::drop_recording(Actor& actor) {
   Random& random = actor.random;
   const auto recording = std::exchange(recordings_[random.below(recordings_.size())], nullptr);
@@ -246,7 +247,7 @@ std::optional<AsyncProgram::Place> AsyncProgram::recorded_place(Random& random) 
   return Place{recording->device, recording->size};
 }
 
-// The draft, written over by a replay, if there is a recording that fits.
+// The draft, written over by a replay if a recording fits.
 AsyncProgram::Draft AsyncProgram::replay(Random& random, Tree& tree, Draft draft,
                                          std::uint64_t depth) {
   auto recording = recordings_[random.below(recordings_.size())];
@@ -261,7 +262,7 @@ AsyncProgram::Draft AsyncProgram::replay(Random& random, Tree& tree, Draft draft
     read = std::move(other.operation) | map(async::share) | boxed;
   }
   Cells<Contents> after = cells;
-  after[0] = after[1] = Contents(tree.size);  // whatever they hold
+  after[0] = after[1] = Contents(tree.size);  // whatever the cells hold
   after[static_cast<std::size_t>(Cell::kGiven)] = recording->given.contents;
   carry_out(*recording->steps, after);
   return {Replayed{&tree, std::move(recording), std::move(draft.operation), std::move(read),
@@ -270,7 +271,8 @@ AsyncProgram::Draft AsyncProgram::replay(Random& random, Tree& tree, Draft draft
           std::move(after[static_cast<std::size_t>(Cell::kWritten)])};
 }
 
-// Its outputs are read, or go to slots as what they hold now; often behind a replay.
+// Reads a recording's outputs, or moves them to slots with their present contents. Often a replay
+// comes first.
 void AsyncProgram::use_recording(Actor& actor) {
   Random& random = actor.random;
   auto recording = recordings_[random.below(recordings_.size())];

@@ -16,8 +16,8 @@ using async::zip;
 
 // --- operations that are held -------------------------------------------------------------------
 
-// A tree of its own, on the queue of whoever is awaited first; its parts, or copies of a share,
-// wait for their trees.
+// Holds a tree of its own, on the queue of the operation that is awaited first. Its parts, or
+// copies of a share, wait for their trees.
 void AsyncProgram::hold_something(Actor& actor) {
   Random& random = actor.random;
   const auto device = static_cast<std::uint32_t>(random.below(plan_.devices));
@@ -74,13 +74,13 @@ async::Task<> AsyncProgram::run_nursery(const AsyncProgram& program,
     co_await nursery.join(leave);
     program.check(nursery.size() <= leave, "a nursery has more children than were to be left");
   }
-  if (random.one_in(3)) co_return;  // those that have not ended are cancelled
+  if (random.one_in(3)) co_return;  // children that have not ended are cancelled
   co_await nursery.join();
   program.check(nursery.empty() && ended == children.size(),
                 "a nursery was joined, and has children");
 }
 
-// They wait for their devices on one thread; one that ends may stop them all.
+// The children wait for their devices on one thread. One that ends may stop them all.
 void AsyncProgram::run_children(Actor& actor) {
   if (!runtime_ || !actor.may_block) return;
   const async::Runtime runtime = runtime_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// AsyncProgram: trees of operations over what is in the slots.
+// AsyncProgram: trees of operations over the tensors in the slots.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -74,7 +74,7 @@ AsyncProgram::Draft AsyncProgram::grow(Random& random, Tree& tree, std::uint64_t
       }
       return {std::move(swapped) | async::last | boxed, std::move(contents)};
     }
-    case 5: {  // the first goes to a slot, or at once
+    case 5: {  // the first goes to a slot, or is dropped at once
       Draft other = grow(random, tree, random.below(depth));
       const bool leaves = random.one_in(2);
       const Destination put = any_destination(random, tree, std::move(contents));
@@ -182,7 +182,8 @@ std::optional<AsyncProgram::Draft> AsyncProgram::from_slot(Random& random, Tree&
   Array& slot = slots_[(first + at) % slots_.size()];
   auto* const shared = std::get_if<Shared>(&slot.handle);
   const std::uint32_t from = slot.users->front()->device;
-  // Of another device it is read; without a common domain neither sees the other's memory.
+  // A tensor of another device is read. Without a common domain neither device sees the other's
+  // memory.
   const bool reachable = shared != nullptr && !plan_.options.own_domains;
   if (from != tree.device && !reachable) return {};
   if (shared != nullptr) {

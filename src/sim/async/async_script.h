@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Script: what a recording does, drawn, and said twice: as an operation of the user's that may be
-// recorded, and on contents.
+// Script: the steps of a recording, drawn from the seed. It has two forms: a user's operation that
+// may be recorded, and the reference on contents.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@
 
 namespace halyard::inline v0::sim {
 
-// What a replay has before it. The last four may be absent.
+// The arrays of a replay. The last four may be absent.
 enum class Cell : std::uint8_t {
-  kFirst,  // the recording's own, which keep their contents from replay to replay
+  kFirst,  // kFirst, kSecond: the recording's own, which keep their contents between replays
   kSecond,
   kWritten,  // a tensor that each replay brings
   kRead,     // a share that each replay brings
-  kCopy,     // of kRead, by a part of the tree that two others share
+  kCopy,     // a copy of kRead, by a part of the tree that two others share
   kGiven,    // a share that the recording has
   kCount
 };
@@ -43,13 +43,13 @@ struct Step {
 };
 using Steps = std::vector<Step>;
 
-// What becomes of kWritten depends on what a replay brings alone: it is known when that is.
-// `is_scratch`: an own cell that is written first, as it holds nothing.
+// The result in kWritten depends only on what a replay brings, so it is known at the replay.
+// `is_scratch`: marks an own cell as written first, as it holds nothing.
 Steps draw_steps(Random& random, std::size_t size, bool has_slots, bool has_given,
                  std::array<bool, 2> is_scratch);
 void carry_out(const Steps& steps, Cells<Contents>& cells);
 
-// A tensor that is there, or memory that the recording has for itself.
+// An existing tensor, or memory that the recording allocates for itself.
 struct Own {
   using Output = Tensor;
   static constexpr bool kRecordable = true;
@@ -62,7 +62,7 @@ struct Own {
   std::size_t size;
 };
 
-// The steps over tensors.
+// The steps, over tensors.
 struct Script {
   using Output = std::tuple<Tensor, Tensor>;
   static constexpr bool kRecordable = true;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errand: a coroutine that Halyard knows nothing of, as an executor of a user's may have them. It
-// starts at once, goes on on the thread that resumes it, and can be destroyed by any other whenever
-// it is suspended, even while somebody is about to resume it: what an awaiter is given is not its
-// handle but a Relay's, which looks whether it is still there.
+// Errand: a coroutine outside Halyard, such as an executor of a user's has. It starts at once and
+// resumes on the thread that resumes it. Any other thread can destroy it whenever it is suspended,
+// even while a thread is about to resume it. For that an awaiter gets the handle of a Relay, which
+// checks that the errand still exists, and not the errand's own.
 //
-// Nothing is locked: in a simulation nothing happens between two schedule points. What awaiters do
-// is in public headers, whose atomics are none, so there is one before and after it.
+// It locks nothing: in a simulation no other thread runs between two schedule points. Awaiters are
+// in public headers, whose atomics are no schedule points, so there is one before and one after.
 #pragma once
 
 #include <coroutine>
@@ -24,7 +24,7 @@ namespace halyard::inline v0::sim {
 class Errand {
  public:
   struct Promise;
-  // What a coroutine returns whose first parameter is its Errand&.
+  // The return type of a coroutine whose first parameter is its Errand&.
   struct Started {
     using promise_type = Promise;
   };
@@ -32,13 +32,13 @@ class Errand {
   Errand() = default;
   Errand(const Errand&) = delete;
   Errand& operator=(const Errand&) = delete;
-  // When it has ended, and whatever might have resumed it has gone.
+  // Precondition: it has ended, and everything that might have resumed it is gone.
   ~Errand() {
     if (coroutine_) coroutine_.destroy();
   }
 
   bool ended() const noexcept { return phase_ == Phase::kEnded; }
-  // False if it runs or has ended.
+  // Returns false if it runs or has ended.
   bool destroy() {
     if (phase_ != Phase::kSuspended) return false;
     phase_ = Phase::kEnded;
@@ -52,7 +52,7 @@ class Errand {
  private:
   enum class Phase : std::uint8_t { kRuns, kSuspended, kEnded };
 
-  // Of one await: resumed once at most.
+  // The relay of one await: resumed at most once.
   class Relay {
    public:
     struct promise_type {
@@ -91,7 +91,7 @@ class Errand {
   template <class Awaiter>
   struct Interruptible {
     bool await_ready() { return awaiter.await_ready(); }
-    // Before this returns somebody may have gone on, and this be gone.
+    // Before this returns another thread may have resumed the errand, and destroyed this.
     bool await_suspend(std::coroutine_handle<> coroutine) {
       Errand& self = errand;
       self.coroutine_ = coroutine;
@@ -109,7 +109,7 @@ class Errand {
 
   std::coroutine_handle<> coroutine_;
   Phase phase_ = Phase::kRuns;
-  std::deque<Await> awaits_;  // kept: who was to resume may come late
+  std::deque<Await> awaits_;  // kept: a resume may come late
 };
 
 struct Errand::Promise {

@@ -10,7 +10,7 @@
 
 namespace halyard::inline v0::sim {
 
-// live(0) ... live(count - 1), each on a thread of its own; returns when all have ended.
+// Runs live(0) ... live(count - 1), each on a thread of its own. Returns when all have ended.
 template <class F>
 void run_hosts(std::uint32_t count, const F& live) {
   struct Host {

@@ -78,8 +78,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     tight = loses_devices && random.one_in(2);
     options.allocations_fail = true;
     if (!faulty) options.max_backlog = SimDriverOptions().max_backlog;
-    // Of more than a slab (hal::PoolInfo::slab_size) all tensors lie in one; of less, each slab is
-    // one tensor's.
+    // A device with memory for more than a slab (hal::PoolInfo::slab_size) has all tensors in one
+    // slab; with less, each slab is one tensor's.
     options.native.device_memory = tight              ? 1024 * random.between(2, 16)
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
@@ -104,7 +104,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     for (std::uint64_t i = waits ? random.below(4) : 0; i != 0; --i) {
       const auto s = static_cast<std::uint32_t>(random.below(semaphores));
       if (producers[s].empty()) continue;
-      // The value of a producer, or the one below, which perhaps nobody signals.
+      // The value of a producer, or the one below, which perhaps no node signals.
       std::uint64_t value = producers[s][random.below(producers[s].size())].value;
       if (random.one_in(4)) value -= random.below(2);
       if (value != 0) node.waits.push_back({s, value});
@@ -119,7 +119,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       const auto s = static_cast<std::uint32_t>(random.below(semaphores));
       const std::uint64_t last = producers[s].empty() ? 0 : producers[s].back().value;
       if (!producers[s].empty() && producers[s].back().node == k) continue;
-      // Now and then that of another, which is refused or changes nothing, where it comes later.
+      // Sometimes a value of another producer. If it comes later it is refused or changes nothing.
       node.signals.push_back({s, last + random.between(last == 0 ? 1 : 0, 2)});
       producers[s].push_back({node.signals.back().value, k});
     }
@@ -132,12 +132,13 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     nodes.push_back(std::move(node));
   }
   if (!faulty) {
-    // Without faults nobody needs a handle of what he has submitted, and pools may be small.
+    // Without faults no host needs a handle of its submissions, and pools may be small.
     Random more(Random::mix(seed ^ 0x6d6f7265));
     tight_pools = !small_backlog() && more.one_in(2);
     pool_size = 4096 * more.between(1, 2);
     for (Node& node : nodes) {
-      // A dropped buffer is looked for every 10 ms only, which here would count as a lost wake-up.
+      // The engine looks for a dropped buffer only every 10 ms, which would count as a lost wake-up
+      // here.
       if (tight_pools && node.kind == NodeKind::kPool) node.chained = false;
       if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
     }

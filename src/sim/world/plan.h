@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plan: where a simulated program runs and what it does, drawn from the seed before it starts. One
-// of async (async_program.h) draws the latter as it goes.
+// Plan: the devices and the actions of a simulated program, drawn from the seed before it starts. A
+// program of async (async_program.h) draws its actions as it runs.
 //
 // Nodes form a DAG: each waits for points that earlier nodes signal, so that every wait can be
-// satisfied. They are dealt to host threads, which go through theirs in any order: late, early
-// and reverse-ordered signals come by themselves. Several nodes may signal one semaphore, in no
-// order between them, also one value.
+// satisfied. Host threads get the nodes dealt out and run theirs in any order. Late, early and
+// reverse-ordered signals follow from that. Several nodes may signal one semaphore, even one value
+// of it, in no order between them.
 #pragma once
 
 #include <cstdint>
@@ -32,31 +32,31 @@ enum class NodeKind : std::uint8_t {
   kFill,
   kUpdate,
   kExecute,   // copies what its producers wrote, then writes
-  kDispatch,  // the same by a kernel, in any order; on a copy queue as kExecute
-  kHostCall,  // looks at what its producers wrote, then writes
-  kFile,      // writes to a file, and reads that again: two submissions
+  kDispatch,  // the same by a kernel, in any order; on a copy queue like kExecute
+  kHostCall,  // reads what its producers wrote, then writes
+  kFile,      // writes to a file, and reads that back: two submissions
   kEvent,     // sets an event in one recording, and waits for it in another: two submissions
-  kPool,  // allocates from a pool, uses the buffer, mostly gives it back: up to three submissions
+  kPool,      // allocates from a pool, uses the buffer, mostly frees it: up to three submissions
   // By the host.
   kSignal,
-  // They signal nothing, and nobody waits for them.
+  // These signal nothing, and no node waits for them.
   kWait,
   kQuery,
   kOnReach,
   kWaitIdle,
   kFlush,
-  kRenewQueue,  // its handle goes, and a queue of the same sort is created; not a device's own
-  kDropHandle,  // one of its device; who comes later has none
+  kRenewQueue,  // drops its handle and creates a queue of the same kind; not a device's own
+  kDropHandle,  // drops a handle of its device; later nodes have none
   // Faults.
   kFail,
   kCancel,
   kDropSemaphore,
   kDropSubmission,
-  kCloseDevice,  // all of its handles go, those of its semaphores too
+  kCloseDevice,  // drops all of its handles, including those of its semaphores
   kLoseDevice,
 };
 
-// What nodes work with. A device has one of each; the file is for all.
+// The objects that nodes use. Each device has one of each; all share the file.
 enum class Handle : std::uint8_t {
   kDevice,
   kPool,
@@ -80,14 +80,14 @@ struct Node {
   std::uint32_t other = 0;
   Handle handle = Handle::kDevice;  // kDropHandle
   Nanoseconds patience = 0;         // waits: the deadline; kOnReach: how long it stays registered
-  Nanoseconds delay = 0;            // before it
+  Nanoseconds delay = 0;            // before the node runs
   bool any = false;                 // kWait: wait_any
-  bool fails = false;               // kHostCall: it answers an error
+  bool fails = false;               // kHostCall: it returns an error
   bool and_wait = false;            // kBarrier: barrier_and_wait
   // kOnReach: the callback submits and signals; kDispatch: indirect; kPool: the buffer is dropped
-  // instead of being given back; kEvent: it is that of all nodes of the device; kWait: for a fence
+  // instead of freed; kEvent: all nodes of the device share the event; kWait: for a fence.
   bool chained = false;
-  bool waits_for_room = false;  // submissions: where the backlog is full
+  bool waits_for_room = false;  // submissions: they wait while the backlog is full
 };
 
 struct Plan {
@@ -95,18 +95,19 @@ struct Plan {
 
   explicit Plan(std::uint64_t from);
 
-  // Its devices. `registry` gets the drivers, `natives` what simulates those of Driver::kSim.
+  // Opens its devices. `registry` gets the drivers, `natives` the simulated libraries of
+  // Driver::kSim.
   Result<std::vector<hal::Device>> open(hal::DriverRegistry& registry,
                                         std::vector<NativeDevice*>& natives) const;
 
   bool is_submission(const Node& node) const noexcept { return node.kind <= NodeKind::kPool; }
-  // Queues are numbered device by device, and in each: compute, copy, those that are created.
+  // Queues are numbered device by device; in each device: compute, copy, then the created ones.
   std::uint32_t queues() const noexcept { return devices * queues_per_device(); }
   std::uint32_t queues_per_device() const noexcept { return 2 + created; }
   std::uint32_t device_of(std::uint32_t queue) const noexcept {
     return queue / queues_per_device();
   }
-  // Submissions may be refused although nothing has failed.
+  // Whether submissions may be refused without a failure.
   bool small_backlog() const noexcept { return options.max_backlog < 64; }
   std::string describe() const;
 
@@ -122,15 +123,15 @@ struct Plan {
   // No faults: pools have room for a few blocks only.
   bool tight_pools = false;
   bool tight = false;     // async: there may be too little memory
-  bool spurious = false;  // waits on futexes end early, weak exchanges fail
+  bool spurious = false;  // futex waits end early, weak exchanges fail
   bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;
   SimDriverOptions options;
-  // A lie, to see that it is found out: some work also waits for what the world does not know of,
-  // and never comes.
+  // A planted bug, to check that the simulation finds it: some work also waits for a semaphore that
+  // the world does not know of, and that is never signalled.
   bool forgets = false;
   std::vector<Node> nodes;
-  // producers[s]: who signals semaphore s, by value.
+  // producers[s]: the nodes that signal semaphore s, by value.
   struct Producer {
     std::uint64_t value;
     std::uint32_t node;

@@ -17,7 +17,7 @@ namespace {
 
 Scheduler& scheduler() { return *Scheduler::current(); }
 
-// What is reached is not pending afterwards.
+// A reached point is not pending afterwards.
 Status wait_for_fence(hal::Points points, Deadline deadline) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Fence part,
                            hal::Fence::create({points.data() + 1, points.size() - 1}));
@@ -70,7 +70,7 @@ std::string World::dump() {
   return plan_.describe() + (registry_ ? registry_->engine().dump_timelines() : "");
 }
 
-// False: a planted failure was met on the way.
+// Returns false if a planted failure was hit.
 bool World::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
   const auto has = [this](NodeKind kind) {
@@ -153,7 +153,7 @@ void World::run() {
     run_hosts(plan_.threads, [this](std::uint32_t thread) { live(thread); });
     end_all();
   }
-  // What was opened before a call failed goes like everything else.
+  // What was opened before a call failed is dropped like everything else.
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
   check_records();
@@ -165,7 +165,7 @@ void World::run() {
 }
 
 void World::live(std::uint32_t thread) {
-  // Its nodes in any order, mostly not far from theirs.
+  // The host's nodes in any order, mostly near their planned one.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
   const std::uint64_t spread = random_.one_in(3) ? 1 : random_.between(1, 30);
   for (std::uint32_t k = 0; k < plan_.nodes.size(); ++k) {
@@ -254,7 +254,7 @@ void World::perform(std::uint32_t k) {
     case NodeKind::kDropSubmission:
       for (const auto& record : records_) {
         if (record->node != node.other || !record->lives || record->in_use != 0) continue;
-        // Its end cannot be asked about any more: it counts as any.
+        // Its outcome can no longer be queried: any is accepted.
         record->lives = false;
         const hal::Submission last = std::move(record->handle);
         break;
@@ -301,7 +301,7 @@ void World::wait(std::uint32_t k) {
   }
 }
 
-// What was accepted before has ended.
+// Waits for the queue, and checks that all it accepted before has ended.
 void World::wait_idle(std::uint32_t k) {
   const Node& node = plan_.nodes[k];
   const hal::Queue queue = queues_[node.queue];
@@ -384,7 +384,7 @@ void World::reached(std::uint32_t k, const Status& status) {
   const hal::Queue queue = queues_[node.queue];
   if (!queue) return;
   observer.submitted = queue.barrier({.signal = {&point, 1}});
-  observer.signalled = own.signal(1);  // refused where the barrier was faster, or has failed it
+  observer.signalled = own.signal(1);  // refused if the barrier was faster, or has failed it
 }
 
 void World::cancel(std::uint32_t k) {
