@@ -108,6 +108,8 @@ constexpr Exception kExceptions[] = {
     {"base/file.cpp", "close", "what it answers passes the seam: the descriptor is gone anyway"},
     {"base/machine.cpp", "sysconf", "the size of a page, which is no call"},
     {"base/thread.cpp", "pthread_attr_init", "allocates nothing and cannot fail in this C library"},
+    {"drivers/stream/fake_library.cpp", "aligned_alloc",
+     "the native library itself: calls to it pass the seam"},
     {"hcq/ring_group.cpp", "sched_getaffinity", "once for the process, which may do without"},
 };
 

@@ -15,6 +15,7 @@
 #include "base/disk_cache.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/topology.h"
+#include "drivers/stream/device.h"
 #include "hal/files/file.h"
 #include "hal/files/file_backend.h"
 #include "hal/registry.h"
@@ -155,6 +156,27 @@ Status run_kernel(const Workplace& workplace, std::string_view uri) {
                                          {.wait = {{done, 1}}, .signal = {{done, 2}}}));
   HALYARD_RETURN_IF_ERROR(done.wait(2, kPatience));
   return holds(x, 12);
+}
+
+// What the completion thread asks of a lane for which somebody sleeps, and in which nothing moves.
+Status look_after_stream(const Workplace&, bool) {
+  using stream::FakeApi;
+  HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<FakeApi>> guard,
+                           stream::ContextGuard<FakeApi>::create({}, 0));
+  const stream::Inside inside(*guard);
+  stream::StreamLane lane({}, {}, guard.get(), 4);
+  Status status = lane.open();
+  const hal::Operation barrier;
+  base::Parker& parker = base::ParkerPool::acquire();
+  if (status.ok()) {
+    const timeline::Issue issue{.operation = &barrier, .sequence = 1, .want_marker = true};
+    status = lane.issue({&issue, 1}, timeline::Doorbell::kRing).status;
+  }
+  if (status.ok()) status = lane.arm(1, parker);
+  if (status.ok()) status = lane.probe();
+  base::ParkerPool::release(parker);
+  (void)lane.abandon(Status(StatusCode::kCancelled, "the workload ends"));
+  return status;
 }
 
 // Threads of the runtime: host calls of both kinds, callbacks, more released work than one caller
@@ -376,10 +398,14 @@ constexpr Section kSections[] = {
      [](const Workplace&, bool) { return use_memory("cpu://?workers=1"); }},
     {"memory of the user", [](const Workplace&, bool) { return lend_memory("cpu://?workers=1"); }},
     {"memory of a serial device", [](const Workplace&, bool) { return use_memory("serial://"); }},
+    {"memory of a stream device", [](const Workplace&, bool) { return use_memory("stream://"); }},
     {"a kernel on a cpu device",
      [](const Workplace& at, bool) { return run_kernel(at, "cpu://?workers=1"); }},
     {"a kernel on a serial device",
      [](const Workplace& at, bool) { return run_kernel(at, "serial://"); }},
+    {"a kernel on a stream device",
+     [](const Workplace& at, bool) { return run_kernel(at, "stream://"); }},
+    {"a lane of a stream device that is looked after", look_after_stream},
     {"threads", use_threads},
     {"files, one at a time",
      [](const Workplace& at, bool) {

@@ -7,7 +7,6 @@
 
 #include <memory>
 
-#include "base/failing_calls.h"
 #include "drivers/stream/driver.h"
 #include "hal/registry.h"
 #include "halyard/halyard.h"
@@ -52,11 +51,11 @@ TEST(ContextGuard, SetsItsContextAndPutsBackTheOneBefore) {
 TEST(ContextGuard, SetsNoContextThatIsCurrentAlready) {
   OpenedContext context;
   const Inside outer(*context.guard);
-  const testing::FailingCalls failing("stream.set_context");
+  const FailingCalls failing("stream.set_context");
   {
     const Inside inner(*context.guard);
   }
-  EXPECT_EQ(failing.failed, 0);
+  EXPECT_EQ(failing.failed(), 0);
 }
 
 TEST(ContextGuard, PutsBackNothingThatItCouldNotSet) {
@@ -65,7 +64,7 @@ TEST(ContextGuard, PutsBackNothingThatItCouldNotSet) {
   fake::Context* const its = current();
   for (const char* site : {"stream.current_context", "stream.set_context", "stream.capture_mode"}) {
     {
-      auto failing = std::make_unique<testing::FailingCalls>(site);
+      auto failing = std::make_unique<FailingCalls>(site);
       timeline::EntryGuard::Saved saved;
       second.guard->enter(saved);
       failing.reset();
@@ -84,7 +83,7 @@ TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
   EXPECT_EQ(current(), its);
 }
 
-// Another user captures a stream meanwhile, which forbids much on threads that are not relaxed.
+// Somebody captures a stream meanwhile, which forbids much on threads that are not relaxed.
 TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
   const std::uint64_t violations = fake::violations();
   fake::Context* users = nullptr;

@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/native_call.h"
@@ -31,23 +33,38 @@ class CountingNotify final : public base::Notify {
   std::atomic<int> count{0};
 };
 
-// The n-th call of a site fails while one lives.
-class FailingCall final : public base::CallObserver {
- public:
-  explicit FailingCall(std::string_view site, int n = 1) : site_(site), left_(n) {
-    base::observe_calls(this);
+struct FailingCallsObserver final : base::CallObserver {
+  int before(const base::CallSite& its) noexcept override {
+    if (&its != site || (++calls != only && only != 0)) return 0;
+    ++failed;
+    return its.error;
   }
-  ~FailingCall() { base::observe_calls(nullptr); }
-  FailingCall(const FailingCall&) = delete;
-  FailingCall& operator=(const FailingCall&) = delete;
+  std::atomic<const base::CallSite*> site{nullptr};
+  std::atomic<int> only{0}, calls{0}, failed{0};
+};
 
-  int before(const base::CallSite& site) noexcept override {
-    return site.name == site_ && --left_ == 0 ? site.error : 0;
+// While one lives, calls of a site fail: all, or the n-th. One at a time. The threads of streams
+// may ask for longer, so what they ask stays.
+class FailingCalls {
+ public:
+  explicit FailingCalls(std::string_view site) : FailingCalls(site, 0) {}
+  FailingCalls(std::string_view site, int only) {
+    observer.failed = observer.calls = 0;
+    observer.only = only;
+    const auto sites = base::call_sites();
+    const auto at = std::find_if(sites.begin(), sites.end(),
+                                 [&](const base::CallSite* it) { return it->name == site; });
+    observer.site = *at;
+    base::observe_calls(&observer);
   }
+  ~FailingCalls() { observer.site = nullptr; }
+  FailingCalls(const FailingCalls&) = delete;
+  FailingCalls& operator=(const FailingCalls&) = delete;
+
+  int failed() const { return observer.failed; }
 
  private:
-  const std::string_view site_;
-  std::atomic<int> left_;
+  static inline FailingCallsObserver observer;
 };
 
 // A device's context, without the device.
@@ -95,7 +112,7 @@ class OpenedLane {
     EXPECT_TRUE(result.count == 1 && !result.unmarked) << result.status.to_string();
   }
 
-  // Sleeps as a waiter of the engine does. There is a marker at or after `sequence`.
+  // Sleeps as a waiter of the engine does. A marker stands at or behind `sequence`.
   void wait_until(std::uint64_t sequence) {
     base::Parker& parker = base::ParkerPool::acquire();
     for (;;) {

@@ -119,11 +119,11 @@ Code enter_current(Context*& context) noexcept {
   return enter(state, context, Capture::kUnsafe);
 }
 
-// Of what frees: goes on after a fault, so that nothing is left behind.
-Code enter_to_free(const Context& context) noexcept {
+// Of what stops or frees: noted all the same, but it goes on, so that nothing is left behind.
+void enter_to_end(const Context& context) noexcept { (void)enter(context, Capture::kUnsafe); }
+void enter_to_free(const Context& context) noexcept {
   if (base::this_thread() == library.watched_thread.load()) library.watched_frees.fetch_add(1);
-  const Code code = enter(context, Capture::kUnsafe);
-  return code == Code::kLaunchFailed ? Code::kSuccess : code;
+  enter_to_end(context);
 }
 
 // In front of memory, in a page of its own: whose it is.
@@ -200,6 +200,10 @@ Code release_primary_context(unsigned ordinal) noexcept {
     Context*& primary = library.contexts[ordinal];
     if (primary == nullptr) return Code::kInvalidContext;
     if (--primary->holders == 0) last.reset(std::exchange(primary, nullptr));
+    for (std::size_t i = 0; last != nullptr && i < library.thread_count; ++i) {
+      ThreadState& state = library.threads[i];
+      if (state.current == last.get()) state.current = nullptr;
+    }
   }
   if (last != nullptr && last->objects.load() != 0) {
     note_violation("a context ends before what was made in it");
@@ -252,21 +256,19 @@ Code create_stream(Stream*& stream, bool unstoppable) noexcept {
 }
 
 Code synchronize(Stream* stream) noexcept {
-  const Code code = enter(stream->context, Capture::kUnsafe);
-  if (code != Code::kSuccess && code != Code::kLaunchFailed) return code;
+  enter_to_end(stream->context);
   while (!stream->drained()) base::spin_yield();
-  return code;
+  return Code::kSuccess;
 }
 
 Code stop(Stream* stream) noexcept {
-  const Code code = enter(stream->context);
-  if (code != Code::kSuccess && code != Code::kLaunchFailed) return code;
+  enter_to_end(stream->context);
   return stream->stop() ? Code::kSuccess : Code::kNotReady;
 }
 
 Code destroy(Stream* stream) noexcept {
   Context& context = stream->context;
-  if (const Code code = enter_to_free(context); code != Code::kSuccess) return code;
+  enter_to_free(context);
   delete stream;
   context.objects.fetch_sub(1);
   return Code::kSuccess;
@@ -287,7 +289,7 @@ Code create_event(Event*& event) noexcept {
 }
 
 Code destroy(Event* event) noexcept {
-  if (const Code code = enter_to_free(event->context); code != Code::kSuccess) return code;
+  enter_to_free(event->context);
   event->context.objects.fetch_sub(1);
   event->release();
   return Code::kSuccess;
@@ -339,10 +341,13 @@ Code launch_host_function(Stream* stream, HostFunction function, void* argument)
 
 // --- memory and kernels --------------------------------------------------------------------------
 
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 39;  // of one allocation
+
 Code allocate(Address& address, std::uint64_t size) noexcept {
   Context* context = nullptr;
   if (const Code code = enter_current(context); code != Code::kSuccess) return code;
-  if (size > PTRDIFF_MAX - 3 * kAlignment) return Code::kOutOfMemory;
+  // More than this machine has is refused here: sanitizers end a program whose allocator is asked.
+  if (size > kMostMemory) return Code::kOutOfMemory;
   const std::size_t rounded = (size + kAlignment) / kAlignment * kAlignment;
   auto* const memory =
       static_cast<std::byte*>(std::aligned_alloc(kAlignment, kAlignment + rounded));
@@ -357,7 +362,7 @@ Code free(Address address) noexcept {
   auto* const memory = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   auto* const block = reinterpret_cast<Block*>(memory - kAlignment);
   Context& context = *block->context;
-  if (const Code code = enter_to_free(context); code != Code::kSuccess) return code;
+  enter_to_free(context);
   std::free(block);
   context.objects.fetch_sub(1);
   return Code::kSuccess;
@@ -404,7 +409,7 @@ Code load_module(Module*& module, const kernel::Hyx& file, Status& why) noexcept
 
 Code unload(Module* module) noexcept {
   Context& context = module->context;
-  if (const Code code = enter_to_free(context); code != Code::kSuccess) return code;
+  enter_to_free(context);
   delete module;
   context.objects.fetch_sub(1);
   return Code::kSuccess;

@@ -64,7 +64,9 @@ class Lane : public timeline::NativeQueue {
     for (const timeline::Issue& issue : batch) {
       assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
       result.status = put(issue, result.started);
-      if (result.status.ok() || result.started) issued_ = issue.sequence;
+      const bool in_lane = result.status.ok() || result.started;
+      if (in_lane) issued_ = issue.sequence;
+      wait_left_behind_ = !in_lane;
       if (!result.status.ok()) break;
       result.started = false;
       ++result.count;
@@ -74,10 +76,7 @@ class Lane : public timeline::NativeQueue {
     return result;
   }
 
-  Status mark() noexcept override {
-    Status status = record();
-    return status.code() == StatusCode::kResourceExhausted ? status : as_loss(status);
-  }
+  Status mark() noexcept override { return record(); }
 
   // A fault hides what was complete before it and had not been polled.
   timeline::Progress poll() noexcept override {
@@ -103,9 +102,8 @@ class Lane : public timeline::NativeQueue {
     if (!abandoned()) {
       cause_ = cause;
       abandoned_.store(true, std::memory_order_seq_cst);
-      const bool ends_soon = markers_.passed() == issued_;
       // The notifier's after the lane's, whose markers it waits for.
-      stopped_ = stop_stream(ends_soon) && notifier_.stop(ends_soon);
+      stopped_ = stop_stream() && notifier_.stop();
     }
     return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
   }
@@ -128,9 +126,9 @@ class Lane : public timeline::NativeQueue {
  private:
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
 
-  bool stop_stream(bool ends_soon) noexcept {
+  bool stop_stream() noexcept {
     if (!open_) return true;
-    if (ends_soon) api_.finish(stream_);
+    if (markers_.passed() == issued_ && !wait_left_behind_) api_.finish(stream_);
     return api_.stop(stream_);
   }
 
@@ -150,13 +148,14 @@ class Lane : public timeline::NativeQueue {
     return status;
   }
 
-  // A marker at the tail, if there is none.
+  // A marker at the tail, if there is none. kResourceExhausted: no event can be had now. One that
+  // cannot be recorded is loss: nothing would be seen of the lane any more.
   Status record() noexcept {
     if (markers_.newest() == issued_) return {};
     HALYARD_ASSIGN_OR_RETURN(auto* const marker, markers_.take());
     if (Status status = api_.record(marker->event(), stream_); !status.ok()) {
       markers_.give_back(*marker);
-      return status;
+      return as_loss(status);
     }
     markers_.add(*marker, issued_);
     notifier_.marker_added();
@@ -178,7 +177,8 @@ class Lane : public timeline::NativeQueue {
   const Ref<timeline::EntryGuard> guard_;
   typename Api::Stream stream_{};
   bool open_ = false;
-  std::uint64_t issued_ = 0;  // the issuer's
+  std::uint64_t issued_ = 0;       // the issuer's
+  bool wait_left_behind_ = false;  // the issuer's: perhaps, by a failure at the tail
   MarkerTable<Api> markers_;
   Notifier<Api> notifier_;
 

@@ -61,10 +61,14 @@ class MarkerTable {
   MarkerTable(const MarkerTable&) = delete;
   MarkerTable& operator=(const MarkerTable&) = delete;
 
-  // Once. kResourceExhausted.
+  // Once. Makes the first marker: a lane that has one can always be marked again, once that is
+  // passed. kResourceExhausted.
   Status open() {
     live_.reset(new (std::nothrow) Marker*[capacity_]);
-    return live_ != nullptr ? Status() : no_memory();
+    if (live_ == nullptr) return no_memory();
+    HALYARD_ASSIGN_OR_RETURN(Marker* const first, make());
+    give_back(*first);
+    return {};
   }
 
   // --- by the issuer
@@ -83,11 +87,7 @@ class MarkerTable {
         return marker;
       }
     }
-    std::unique_ptr<Marker> marker(new (std::nothrow) Marker);
-    if (marker == nullptr) return no_memory();
-    HALYARD_RETURN_IF_ERROR(api_.create_event(marker->event_));
-    marker->next_made_ = made_;
-    return made_ = marker.release();
+    return make();
   }
   // It could not be recorded.
   void give_back(Marker& marker) noexcept {
@@ -161,6 +161,13 @@ class MarkerTable {
   }
 
  private:
+  Result<Marker*> make() {
+    std::unique_ptr<Marker> marker(new (std::nothrow) Marker);
+    if (marker == nullptr) return no_memory();
+    HALYARD_RETURN_IF_ERROR(api_.create_event(marker->event_));
+    marker->next_made_ = made_;
+    return made_ = marker.release();
+  }
   Marker*& at(std::uint32_t index) noexcept {
     const std::uint32_t place = first_ + index;
     return live_[place < capacity_ ? place : place - capacity_];

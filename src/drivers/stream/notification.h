@@ -67,15 +67,14 @@ class Notifier {
     if (!follow().ok()) list_.advance(markers_.newest());  // early
   }
 
-  // Issues nothing any more. True: no host function runs or will run. `ends_soon`: the lane has
-  // passed all its markers.
-  bool stop(bool ends_soon) noexcept {
+  // Issues nothing any more. True: no host function runs or will run. The issuer has ended.
+  bool stop() noexcept {
     {
       base::LockGuard lock(follow_mutex_);
       stopped_ = true;
     }
     if (!open_) return true;
-    if (ends_soon) api_.finish(stream_);
+    if (markers_.passed() == markers_.newest()) api_.finish(stream_);
     return api_.stop(stream_);
   }
 
