@@ -17,7 +17,7 @@ using sim::Scheduler;
 
 namespace {
 
-constexpr Nanoseconds kSpuriousSleep = 500;  // until a wait ends that nobody woke
+constexpr Nanoseconds kSpuriousSleep = 500;  // until a wait ends without a wake-up
 
 class VirtualClock final : public Clock {
  public:
@@ -61,7 +61,8 @@ void spin_pause() noexcept {
   if (Scheduler* const scheduler = Scheduler::current()) scheduler->pause();
 }
 
-// Comparing and going to sleep are one step, as in the kernel. Outside a simulation nobody waits.
+// Comparing and going to sleep are one step, as in the kernel. Outside a simulation no thread
+// waits.
 bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   if (Explorer* const explorer = Explorer::current()) {

@@ -87,7 +87,7 @@ namespace halyard::inline v0::sim {
 namespace {
 
 constinit thread_local Fiber* entering = nullptr;  // whose body starts after the switch
-constinit thread_local Fiber* left = nullptr;      // who switched to who runs now
+constinit thread_local Fiber* left = nullptr;      // switched to the fiber that runs now
 
 }  // namespace
 

@@ -31,7 +31,7 @@ class Fiber {
     return stack_ != nullptr && address >= stack_ && address < stack_ + kStackSize;
   }
 
-  // From `from`, which runs now, to `to`; returns when somebody switches back. With `last`, `from`
+  // From `from`, which runs now, to `to`; returns when a fiber switches back. With `last`, `from`
   // will not run again.
   static void switch_to(Fiber& from, Fiber& to, bool last = false) noexcept;
 

@@ -54,7 +54,7 @@ sim::SeedResult simulate(std::uint64_t seed, bool trace) {
     const std::int64_t before = sim::live_blocks();
     result = sim::simulate(seed, trace && turn == 0);
     const std::int64_t left = sim::live_blocks() - before;
-    if (!sim::release_freed()) fail(seed, "somebody wrote to memory that was freed");
+    if (!sim::release_freed()) fail(seed, "freed memory was written to");
     if (left <= 0) return result;
     if (turn == 2) fail(seed, "memory leaks");
   }
@@ -125,7 +125,7 @@ int run_range(const Range& range) {
 }
 
 void look_for_writes_after_free() {
-  sim::expect(sim::release_freed(), "somebody wrote to memory that was freed");
+  sim::expect(sim::release_freed(), "freed memory was written to");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // operator new and delete of a program that simulates. What is freed is overwritten and kept until
-// the seed ends, so that whoever uses it afterwards finds garbage, and whoever writes to it is
+// the seed ends, so that a later read finds garbage, and a later write is
 // found.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace halyard::inline v0::sim {
 
 // Blocks that are allocated and not freed.
 std::int64_t live_blocks() noexcept;
-// Gives what was freed back. False if somebody wrote to it.
+// Gives what was freed back. False if it was written to.
 bool release_freed() noexcept;
 
 }  // namespace halyard::inline v0::sim

@@ -201,7 +201,7 @@ void Scheduler::pause() {
   }
 }
 
-// Who runs from here on, and how long nobody asks again.
+// The thread that runs from here on, and for how long it is not asked again.
 void Scheduler::decide() {
   if (running_ == nullptr) return;
   count_points();
@@ -299,7 +299,7 @@ void Scheduler::end_of_report() {
 }
 
 void Scheduler::fail(std::string_view what) {
-  // From here on nobody else runs.
+  // From here on no other thread runs.
   failing_ = true;
   base::schedule_points_left = std::numeric_limits<std::int64_t>::max();
   std::fflush(stdout);

@@ -44,7 +44,7 @@ class Scheduler {
     bool hasty = false;               // deadlines may pass while threads could run
     bool spurious = false;            // waits on futexes end early, weak exchanges fail
     bool trace = false;               // print what happens
-    // All threads sleep, and the first deadline is further away: somebody was not woken.
+    // All threads sleep, and the first deadline is further away: a wake-up was lost.
     Nanoseconds longest_idle = Deadline::kForeverTime;
   };
   // More schedule points than any sound run needs.

@@ -28,7 +28,7 @@ std::string Semaphore::describe_promise(std::uint64_t value) noexcept {
 }
 
 void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
-  const auto tell_who = [&](const WaitNode& wait) {
+  const auto describe_wait = [&](const WaitNode& wait) {
     if (std::string promise = wait.semaphore->describe_promise(wait.key); !promise.empty()) {
       return base::append(text, "{}", promise);
     }
@@ -51,7 +51,7 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
         continue;
       }
       base::append(text, "), to come from ");
-      tell_who(wait);
+      describe_wait(wait);
       base::append(text, "\n");
     }
   };

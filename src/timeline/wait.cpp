@@ -181,9 +181,9 @@ Status Waiter::deadline_exceeded() const {
     if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending) continue;
     base::append(text, "{}{} waited for {}, is {}", text.empty() ? "" : "; ",
                  point.semaphore()->describe(), point.value(), point.semaphore()->value());
-    std::string who = point.semaphore()->describe_promise(point.value());
-    if (who.empty()) who = engine_.describe_unissued(point);
-    if (!who.empty()) base::append(text, ", to come from {}", who);
+    std::string producer = point.semaphore()->describe_promise(point.value());
+    if (producer.empty()) producer = engine_.describe_unissued(point);
+    if (!producer.empty()) base::append(text, ", to come from {}", producer);
   }
   std::string dump = engine_.dump_timelines();
   constexpr std::size_t kFirstLines = 700;  // characters

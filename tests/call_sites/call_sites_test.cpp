@@ -87,7 +87,7 @@ constexpr Outcome kOutcomes[] = {
     {"serial.map", true, "no memory for", kExhausted},
     {"status.allocate", true, "out of memory while building an error message", kExhausted},
     {"stream.allocate", true, "no memory for", kExhausted},
-    {"stream.call_host", false, "who would be woken then looks again"},
+    {"stream.call_host", false, "the waiter checks again"},
     {"stream.capture_mode", false, "the thread is in its user's mode"},
     {"stream.copy", true, "stream.copy", kExhausted},
     {"stream.create_event", true, "stream.create_event", kExhausted},

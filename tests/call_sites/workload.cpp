@@ -158,7 +158,7 @@ Status run_kernel(const Workplace& workplace, std::string_view uri) {
   return holds(x, 12);
 }
 
-// What the completion thread asks of a lane for which somebody sleeps, and in which nothing moves.
+// What the completion thread asks of a lane with a sleeping waiter in which nothing moves.
 Status look_after_stream(const Workplace&, bool) {
   using stream::FakeApi;
   HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<FakeApi>> guard,

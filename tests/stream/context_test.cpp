@@ -83,7 +83,8 @@ TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
   EXPECT_EQ(current(), its);
 }
 
-// Somebody captures a stream meanwhile, which forbids much on threads that are not relaxed.
+// Another program part captures a stream meanwhile, which forbids much on threads that are not
+// relaxed.
 TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
   const std::uint64_t violations = fake::violations();
   fake::Context* users = nullptr;

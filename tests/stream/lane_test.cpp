@@ -109,7 +109,8 @@ TEST(StreamLane, AllocatesNothingInTheSteadyState) {
     second.wait_until(next - 1);
     first.wait_until(next - 1);
   };
-  for (int i = 0; i < 50; ++i) round();  // whoever is faster in some of them, all has been needed
+  for (int i = 0; i < 50; ++i)
+    round();  // whichever thread is faster, all was needed in some of them
   const std::uint64_t before = counts::allocations();
   round();
   EXPECT_EQ(counts::allocations() - before, 0u);

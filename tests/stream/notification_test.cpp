@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waking those who sleep on a lane of markers.
+// Waking the sleepers of a lane with markers.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -12,8 +12,8 @@
 namespace halyard::inline v0::sim {
 namespace {
 
-// To link an image takes as long as a whole seed, so each is linked once in a process. Nobody sees
-// that: what an image has is constant.
+// To link an image takes as long as a whole seed, so each is linked once in a process. No caller
+// sees that: what an image has is constant.
 Result<Ref<kernel::CpuImage>> link(const kernel::Hyx& file) {
   struct Linked {
     std::vector<std::byte> bytes;

@@ -20,7 +20,8 @@ constexpr StatusCode kPlanted = StatusCode::kInternal;
 // A world, two semaphores at 0, and what most programs do with them.
 struct World : ExploredWorld {
   HandleRef<Semaphore> s = semaphore(), t = semaphore();
-  Plain data[2];  // written before s, or t, is signalled or fails, and read by who has waited
+  Plain data[2];  // written before s, or t, is signalled or fails, and read by the thread that has
+                  // waited
 
   Plain& data_of(const Semaphore& semaphore) { return data[&semaphore == t.get()]; }
   void signal(Semaphore& semaphore) {
@@ -41,7 +42,7 @@ struct World : ExploredWorld {
     expect(semaphore.wait(1, kForever).ok(), "a wait for what was signalled fails");
     (void)data_of(semaphore).read();
   }
-  // How it ends, when all is done and somebody has asked for it (rule 21).
+  // How it ends, when all is done and a thread has queried it (rule 21).
   Semaphore::Look end_of(Semaphore& semaphore) {
     settle();
     (void)semaphore.query();
@@ -53,7 +54,7 @@ struct World : ExploredWorld {
   }
 };
 
-// --- who waits, and who signals (rules 2, 3, 5, 6, 28) -------------------------------------------
+// --- waiting and signalling (rules 2, 3, 5, 6, 28) -----------------------------------------------
 
 void wait_and_signal(Program& program) {
   auto& w = program.keep<World>();
@@ -128,7 +129,7 @@ void wait_all_and_two_signals(Program& program) {
 void wait_and_drop_of_the_last_producer(Program& program) {
   auto& w = program.keep<World>();
   program.thread("waiter", [s = Ref<Semaphore>(w.s.get())] {
-    expect(s->wait(1, kForever).code() == StatusCode::kCancelled, "nobody is left to signal");
+    expect(s->wait(1, kForever).code() == StatusCode::kCancelled, "no signaller is left");
   });
   program.thread("producer", [&w] { w.s = {}; });
 }
@@ -228,7 +229,7 @@ void cancel(Program& program) {
   program.thread("canceller", [&w] { w.cancelled = w.parked->cancel(); });
   program.thread("other", [&w] { kFails ? w.fail(*w.s.get()) : w.signal(*w.s.get()); });
   program.at_end([&w, &queue] {
-    expect(w.end_of(*w.t.get()) != Semaphore::Look::kPending, "nobody hears of the end");
+    expect(w.end_of(*w.t.get()) != Semaphore::Look::kPending, "the end reaches no waiter");
     const bool is_cancelled = w.parked->state() == Submission::State::kCancelled;
     expect(is_cancelled == w.cancelled, "cancel() says otherwise than what has become of it");
     const bool is_issued = queue.native().issued() == 1;
@@ -255,13 +256,13 @@ void parked_signal_and_fail(Program& program) {
   program.thread("signaller", [&w] { (void)w.s->signal(1); });
   program.thread("failer", [&w] { w.fail(*w.s.get()); });
   program.at_end([&w, &parked] {
-    expect(w.end_of(*w.t.get()) != Semaphore::Look::kPending, "nobody hears of the end");
+    expect(w.end_of(*w.t.get()) != Semaphore::Look::kPending, "the end reaches no waiter");
     const bool reached = w.s->value() == 1;
     expect((parked.state() == Submission::State::kComplete) == reached, "not as its wait ended");
   });
 }
 
-// --- who issues (rules 10, 12, 15, 16) -----------------------------------------------------------
+// --- issuing (rules 10, 12, 15, 16) --------------------------------------------------------------
 
 void two_submitters(Program& program) {
   auto& w = program.keep<World>();
@@ -305,8 +306,8 @@ void submit_and_wait(Program& program) {
   }
 }
 
-// More is ready at once than a turn takes (three, here), and who comes for another reason takes the
-// role as the next turn is due.
+// More is ready at once than a turn takes (three, here), and a thread that comes for another reason
+// takes the role as the next turn is due.
 void turn_and_look(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
@@ -392,11 +393,11 @@ void loss_and_consumer(Program& program) {
   program.thread("loser", [&] { w.lose(producer); });
   program.at_end([&w] {
     expect(w.end_of(*w.s.get()) == Semaphore::Look::kFailed, "work of a lost device is not failed");
-    expect(w.end_of(*w.t.get()) == Semaphore::Look::kFailed, "who waits for it is not failed");
+    expect(w.end_of(*w.t.get()) == Semaphore::Look::kFailed, "its waiter does not fail");
   });
 }
 
-// Who looks for losses in the full lane of another device may be the one to find room there.
+// The thread that checks the full lane of another device for losses may find room there.
 void loss_and_full_lane(Program& program) {
   auto& w = program.keep<World>();
   auto &full = w.queue({.max_in_flight = 1}, true), &lost = w.queue({}, true);
@@ -457,7 +458,7 @@ void two_arm_and_advance(Program& program) {
   });
 }
 
-// --- who waits until a queue is idle -------------------------------------------------------------
+// --- waiting until a queue is idle ---------------------------------------------------------------
 
 void idle_and_parked_work(Program& program) {
   auto& w = program.keep<World>();

@@ -63,7 +63,7 @@ struct Explorer::Node {
   int preemptions = 0;  // on the way here
 };
 
-// Who accessed an address last, of this run.
+// The latest accesses to an address in this run.
 struct Explorer::Touched {
   const void* address = nullptr;
   std::uint32_t run = 0;

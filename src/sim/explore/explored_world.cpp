@@ -103,7 +103,7 @@ bool ExploredWork::park(base::Parker& parker, std::uint32_t epoch, Nanoseconds d
     base::spin_pause();
     return true;
   }
-  // The periodic look (rule 23) would hide that somebody was not woken.
+  // The periodic look (rule 23) would hide a lost wake-up.
   const bool look = deadline - clock().now() >= timeline::Engine::kLookInterval;
   return parker.park(epoch, look ? Deadline::kForeverTime : deadline);
 }
@@ -184,7 +184,7 @@ Submission* ExploredWorld::try_submit(Lane& queue, const std::vector<Point>& wai
   Submission* out = nullptr;
   const Status status = queue->submit(*submission, {.waits = waits, .signals = signals}, &out);
   if (!status.ok()) return nullptr;
-  submissions_.push_back(out);  // without a lock: nobody runs between two accesses
+  submissions_.push_back(out);  // without a lock: no thread runs between two accesses
   return out;
 }
 

@@ -36,7 +36,7 @@ struct Payload : timeline::Operation {
 };
 
 // A device with one native queue. It runs what it is given as it is given it, or, if `stepped`,
-// when somebody says so; then every submission writes the sequence.
+// when step() is called; then every submission writes the sequence.
 class ExploredLane final : public timeline::NativeQueue {
  public:
   ExploredLane(timeline::QueueCapabilities capabilities, bool stepped, std::uint64_t number)
@@ -101,7 +101,7 @@ class ExploredWork final : public base::WorkSource {
   bool park(base::Parker& parker, std::uint32_t epoch, Nanoseconds deadline) noexcept override;
   unsigned spin_turns() noexcept override { return 0; }
 
-  // The body of a shell: until park() says that nobody is left to wake it.
+  // The body of a shell: until park() says that no thread is left to wake it.
   void run_shell(timeline::Engine& engine);
   bool has_shell = false;
   bool woken[base::kShellCount] = {};
@@ -112,7 +112,7 @@ class ExploredWork final : public base::WorkSource {
 
 class ExploredWorld {
  public:
-  // Without native edges a value has to be reached before who waits for it is issued.
+  // Without native edges a value has to be reached before its waiter is issued.
   explicit ExploredWorld(bool native_edges = true) : engine(work, domains(native_edges)) {}
   ~ExploredWorld();
 

@@ -230,7 +230,7 @@ Explorer::Mask Explorer::enabled_threads() const noexcept {
   return enabled;
 }
 
-// Who makes the next step; null: the run has ended.
+// The thread that makes the next step; null: the run has ended.
 Explorer::Thread* Explorer::choose() {
   // To wake up touches nothing: no choice.
   for (std::size_t i = 0; i < thread_count_; ++i) {
@@ -280,8 +280,8 @@ Explorer::Thread* Explorer::choose() {
   return &self;
 }
 
-// Who may go on without a preemption: the last one, unless it cannot, or pauses; then whoever does
-// not pause, if there is one.
+// The threads that may run without a preemption: the last one, unless it cannot, or pauses; then
+// any that does not pause, if there is one.
 Explorer::Mask Explorer::unforced(Mask enabled) const noexcept {
   Mask running = 0;
   for (std::size_t i = 0; i < thread_count_; ++i) {
@@ -316,7 +316,7 @@ void Explorer::take_step(Thread& self) {
   }
 }
 
-// What it happened after, and who could have come before it.
+// What it happened after, and which threads could have come before it.
 void Explorer::order_step(Thread& self) {
   Touched& last = touched(self.next.address);
   join(self.clock, last.written_clock);

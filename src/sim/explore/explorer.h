@@ -14,9 +14,9 @@
 //             spin loop while others could run counts as one.
 //
 // Time stands still; that the deadline of a sleeping thread passes is one more step of that thread,
-// possible at once. Who pauses in a spin loop goes on when another thread has written to what the
-// loop has read: its turns in between would only read the same. A lock that is held disables who
-// wants it. Weak memory is not explored, nor are counts of references.
+// possible at once. A thread that pauses in a spin loop runs again when another has written to what
+// the loop has read: its turns in between would only read the same. A lock that is held disables a
+// thread that wants it. Weak memory is not explored, nor are counts of references.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@
 
 #include "base/simulated_atomic.h"
 #include "halyard/base/clock.h"
-#include "sim/fiber.h"
 #include "sim/explore/program.h"
+#include "sim/fiber.h"
 
 namespace halyard::inline v0::sim {
 
@@ -86,7 +86,7 @@ class Explorer {
   void access(const void* address, Kind kind, const void* where);
   void delay_next_access(const void* address, base::Holds holds, std::uint64_t value) noexcept;
   void pause() noexcept;
-  // False if `deadline` was first. Who sleeps first wakes first.
+  // False if `deadline` was first. The first sleeper wakes first.
   bool sleep(const void* address, Nanoseconds deadline);
   void wake(const void* address, int count) noexcept;
   Nanoseconds now() const noexcept;  // of this thread
@@ -133,8 +133,8 @@ class Explorer {
 
   std::vector<Node> nodes_;  // the state before each step
   std::uint32_t steps_ = 0;  // of this run
-  Thread* last_ = nullptr;   // who made the last step
-  Mask free_ = 0;            // who could have made it without a preemption
+  Thread* last_ = nullptr;   // made the last step
+  Mask free_ = 0;            // could have made it without a preemption
   Mask next_sleep_ = 0;      // the sleep set of the state after the last step
   int next_preemptions_ = 0;
   bool redundant_ = false;  // this run only has to end

@@ -247,7 +247,7 @@ bool Run::may_fail(const Submitted& one) const {
 
 void Run::check() {
   for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
-    expect(signalled(s, semaphores_[s]->value()), "a value nobody has signalled");
+    expect(signalled(s, semaphores_[s]->value()), "a value that no submission has signalled");
     bool reason = failed_semaphore_ == static_cast<int>(s);
     for (const Submitted& one : submitted_) {
       if (one.submission != nullptr && one.failed()) reason |= one.operation->signal[s] != 0;
@@ -280,7 +280,7 @@ void Run::check() {
   }
 }
 
-// Nothing is left to be done: what has not ended waits for what nobody will signal.
+// Nothing is left to be done: what has not ended waits for a value without a signaller.
 void Run::check_end() {
   for (int turn = 0; turn < 3; ++turn) {
     look();

@@ -12,7 +12,7 @@
 //     fail s, lose q   once in a run, if the search has faults
 //
 // Every order is tried, but a state that was seen before is not left again: what the engine shows
-// (values, failures, the state of each submission, who sleeps) and what the native queues hold,
+// (values, failures, the state of each submission, the sleepers) and what the native queues hold,
 // as a hash of 64 bits. States are reached by running their path on a fresh engine.
 #pragma once
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// halyard-relacy: the races of sim/explore/explore_scenarios.cpp and sim/weak/weak_scenarios.cpp on a weak
-// memory; and the same with orders
-// relaxed on purpose, which some program has to notice.
+// halyard-relacy: the races of sim/explore/explore_scenarios.cpp and sim/weak/weak_scenarios.cpp on
+// a weak memory; and the same with orders relaxed on purpose, which some program has to notice.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -121,25 +120,25 @@ constexpr Planted kPlanted[] = {
     {"2: a value is published", "Semaphore::raise(", "compare_exchange", "wait_and_signal"},
     {"2: ... and read", "Semaphore::look(", "load", "wait_and_signal"},
     {"2: a failure is in the word", "Semaphore::set_failed(", "or", "wait_and_fail"},
-    {"3: who parks stores least", "Semaphore::park(", "store", "registration_and_signal"},
+    {"3: a parking thread stores least", "Semaphore::park(", "store", "registration_and_signal"},
     {"3: ... before it reads the word", "Semaphore::park(", "load", "wait_and_signal"},
-    {"3: who signals reads least", "Semaphore::signal(", "load", "registration_and_signal"},
-    {"10: who is overtaken reads the role", "Lane::advance(", "load", "retirement_and_shell"},
+    {"3: a signalling thread reads least", "Semaphore::signal(", "load", "registration_and_signal"},
+    {"10: an overtaken retirer reads the role", "Lane::advance(", "load", "retirement_and_shell"},
     {"10: the retire role is taken", "Lane::try_retire(", "exchange", "full_lane"},
     {"10: ... and given back", "Lane::release_retire_role(", "store", "full_lane"},
-    {"15: who lets go of the role", "Queue::release_role(", "store", "two_submitters"},
+    {"15: the role is released", "Queue::release_role(", "store", "two_submitters"},
     {"15: ... looks at the inbox", "Queue::release_role(", "load", "two_submitters"},
-    {"15: who fills the inbox", "Queue::make_ready(", "compare_exchange", "two_submitters"},
+    {"15: the inbox is filled", "Queue::make_ready(", "compare_exchange", "two_submitters"},
     {"15: ... looks at the role", "Queue::make_ready(", "load", "two_submitters"},
     {"27: a loss comes with its flag", "Queue::look_for_loss(", "exchange", "loss_and_consumer"},
     {"28: a sleeper counts itself", "Parker::park(", "add", "last_producer"},
-    {"28: ... and who wakes it looks", "Parker::wake(", "load", "last_producer"},
+    {"28: ... and its waker reads", "Parker::wake(", "load", "last_producer"},
     {"a lock is taken", "Mutex::lock(", "compare_exchange", "two_lockers"},
     {"... and given back", "Mutex::unlock(", "exchange", "two_lockers"},
     {"a spin lock is taken", "SpinLock::lock(", "exchange", "two_spinners"},
     {"... and given back", "SpinLock::unlock(", "store", "two_spinners"},
-    {"a packet, then who sleeps", "full_fence(", "fence", "wait_two_workers"},
-    {"who sleeps, then a packet", "fence_after_rmw(", "fence", "lane_issue"},
+    {"a packet, then the sleepers", "full_fence(", "fence", "wait_two_workers"},
+    {"the sleepers, then a packet", "fence_after_rmw(", "fence", "lane_issue"},
 };
 
 int run_planted(std::uint64_t runs) {
@@ -169,7 +168,8 @@ int main(int argc, char** argv) {
   app.add_flag("--planted", planted, "With orders relaxed that rules rest on")->excludes(names);
   app.add_flag("--sweep", each, "With every ordered access relaxed in turn")->excludes(names);
   CLI11_PARSE(app, argc, argv);
-  // On one processor workers do not spin. To Relacy, who pauses sees all that is new afterwards.
+  // On one processor workers do not spin. To Relacy, a thread that pauses sees all that is new
+  // afterwards.
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(::sched_getcpu(), &one);

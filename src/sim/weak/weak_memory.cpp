@@ -250,7 +250,7 @@ struct ModelAccess {
 };
 
 void ModelWord::construct(std::uint64_t value) noexcept {
-  // Nobody else knows of it yet, so nobody else needs to run here.
+  // No other thread knows of it yet, so none needs to run here.
   const rl::preemption_disabler alone(rl::ctx());
   ::new (storage_) Model(value);
 }
@@ -334,7 +334,7 @@ void spin_pause() noexcept {
 // --- what base/ asks of the system ---------------------------------------------------------------
 
 // The kernel compares the last value there is with `expected`: were it an older one, the wake-up
-// that came with the new value would still be to come, or nobody would have seen a sleeper.
+// that came with the new value would still be to come, or no thread would have seen a sleeper.
 bool futex_wait(const Atomic<std::uint32_t>& word, std::uint32_t expected,
                 Nanoseconds deadline) noexcept {
   sim::KeepEffects keep;

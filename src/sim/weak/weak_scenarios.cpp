@@ -66,7 +66,7 @@ struct LaneWorld {
   base::Parker parker;
 };
 
-// One issues, one arms and sleeps, or helps first; who waits is the last that needs workers.
+// One issues, one arms and sleeps, or helps first; the waiter is the last that needs workers.
 template <int kWorkers, bool kHelps>
 void issue_and_wait(Program& program) {
   auto& w = program.keep<LaneWorld>(kWorkers);

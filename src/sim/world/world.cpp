@@ -295,7 +295,7 @@ void World::wait(std::uint32_t k) {
     const auto holds = [&](const PlannedPoint& point) { return justified(point); };
     const bool any = node.any && points.size() > 1;
     check(any ? std::ranges::any_of(node.waits, holds) : std::ranges::all_of(node.waits, holds),
-          "a wait succeeds before anybody has signalled", k);
+          "a wait succeeds before any signal", k);
   } else if (status.code() != StatusCode::kDeadlineExceeded) {
     observed_.push_back({node.waits, std::string(status.message())});
   }
@@ -373,7 +373,7 @@ void World::reached(std::uint32_t k, const Status& status) {
   check(!observer.dropped, "a callback runs after its registration is gone", k);
   check(++observer.calls == 1, "a callback is called twice", k);
   if (status.ok()) {
-    check(justified(node.waits[0]), "a callback is called before anybody has signalled", k);
+    check(justified(node.waits[0]), "a callback is called before any signal", k);
   } else {
     observed_.push_back({node.waits, std::string(status.message())});
   }

@@ -8,7 +8,8 @@
 //
 //   - a semaphore has the value of a producer that has written its token; it does not go back, nor
 //     does a failure;
-//   - who has written its token had its waits satisfied so: for each (s, v) a producer of s with a
+//   - a node that has written its token had its waits satisfied so: for each (s, v) a producer of s
+//   with a
 //     value of at least v has written its own. A barrier, which writes none, has run if it was
 //     submitted and its waits are satisfied.
 //
@@ -19,8 +20,8 @@
 //   - a failure has a reason: a planted fault, or a failed semaphore that it waits for;
 //   - without faults everything completes, and semaphores end at their largest value;
 //   - with faults, when time has passed, and before anything closes: what has not ended waits for
-//     what has neither been signalled nor failed, or stands behind such; who has ended has told his
-//     semaphores how, and they their callbacks;
+//     what has neither been signalled nor failed, or is behind such; a submission that has ended
+//     has signalled its semaphores how, and they their callbacks;
 //   - each submission ends, each callback is called once, everything that was made is given back.
 //
 // Where two things race, either order is accepted.
@@ -42,8 +43,8 @@
 #include "halyard/hal/executable.h"
 #include "halyard/hal/file.h"
 #include "halyard/hal/queue.h"
-#include "sim/files.h"
 #include "sim/driver/native.h"
+#include "sim/files.h"
 #include "sim/world/plan.h"
 
 namespace halyard::inline v0::sim {
@@ -161,9 +162,9 @@ class World {
 
   std::uint32_t token(std::uint32_t node) const noexcept { return 0x1000 + node; }
   bool happened(std::uint32_t node) const noexcept;
-  // Somebody has signalled that value, or a larger one.
+  // A producer has signalled that value, or a larger one.
   bool justified(const PlannedPoint& point);
-  // Somebody has signalled that value.
+  // A producer has signalled that value.
   bool exact(const PlannedPoint& point);
   // Whether it holds once it is known which barriers have happened.
   template <class F>

@@ -35,7 +35,8 @@ void World::step() {
                                last.failed, now.failed));
     }
     if (now.value != last.value && !exact({s, now.value})) {
-      check(false, fmt::format("at a step: s{} is {}, which nobody has signalled", s, now.value));
+      check(false,
+            fmt::format("at a step: s{} is {}, which no producer has signalled", s, now.value));
     }
     last = now;
   }
@@ -145,7 +146,7 @@ bool World::ended(const Record& record) const {
 // For what has neither come nor failed, or it stands behind what does.
 bool World::waits(const Record& record) const {
   const Node& node = plan_.nodes[record.node];
-  // Of those whose handles were dropped nobody knows.
+  // Those whose handles were dropped are not known.
   const auto may_go_on = [this](const Record& other) {
     return other.accepted && (!other.lives || !ended(other));
   };
@@ -154,7 +155,7 @@ bool World::waits(const Record& record) const {
       if (semaphore.object()->look(point.value) == Look::kPending) return true;
       continue;
     }
-    // Its handles are gone: it fails when nobody is left who signals it.
+    // Its handles are gone: it fails when no signaller is left.
     for (const auto& other : records_) {
       const auto signals = [&](const PlannedPoint& its) {
         return its.semaphore == point.semaphore;
@@ -177,8 +178,8 @@ bool World::waits(const Record& record) const {
   return false;
 }
 
-// Devices and files are done soon; but what was lost may be found late, and who waits in vain for
-// memory is told late.
+// Devices and files are done soon; but what was lost may be found late, and a thread that waits in
+// vain for memory is told late.
 void World::check_left_behind() {
   constexpr int kMostTurns = 60;
   constexpr Nanoseconds kShort = 50'000, kLong = 4'000'000;
@@ -198,7 +199,7 @@ void World::check_left_behind() {
   for (const auto& record : records_) record->left = record->lives && !ended(*record);
 }
 
-// Nobody asks for what is done on a queue whose handle is gone.
+// No thread queries what is done on a queue whose handle is gone.
 bool World::left_behind(const Record& record) const {
   if (!record.lives || ended(record) || waits(record)) return false;
   const bool asked = std::ranges::any_of(
@@ -272,13 +273,13 @@ void World::check_values() {
     for (const Plan::Producer& producer : plan_.producers[s]) {
       largest = std::max(largest, producer.value);
     }
-    // Of a queue that was renewed nobody has waited for the end.
+    // No thread has waited for the end of a queue that was renewed.
     const Status reached = semaphores_[s].wait(largest, kForever);
     check(reached.ok(), reached.to_string());
     const Result<std::uint64_t> value = semaphores_[s].query();
     check(value.ok(), value.status().to_string());
     check(*value == largest,
-          fmt::format("s{} is {}, although somebody has signalled {}", s, *value, largest));
+          fmt::format("s{} is {}, although a producer has signalled {}", s, *value, largest));
   }
 }
 
@@ -330,7 +331,7 @@ void World::check_refusal(const Record& record) {
         const auto waits_for_it = [&](const PlannedPoint& wait) {
           return wait.semaphore == signal.semaphore && wait.value >= signal.value;
         };
-        // What it has come to without a handle of the world's nobody has seen.
+        // What it has come to without a handle of the world's no thread has seen.
         return dropped_[signal.semaphore] || words_[signal.semaphore].value >= signal.value ||
                std::ranges::any_of(record.waits, waits_for_it);
       };
@@ -403,7 +404,7 @@ void World::check_records() {
   check(shared_->released == cells_imported_, "memory was not given back");
 }
 
-// For each wait, one of those who could satisfy it had written when the node ran.
+// For each wait, one of the nodes that could satisfy it had written when the node ran.
 void World::check_inputs(std::uint32_t k) {
   const std::vector<std::uint32_t> from = inputs(k);
   for (const PlannedPoint& point : plan_.nodes[k].waits) {
@@ -460,7 +461,7 @@ bool World::explained(const Record& record, const Status& cause) {
 }
 
 bool World::caused(std::uint32_t s, std::string_view message) {
-  // Whose handles are all gone fails when nobody is left to signal it.
+  // Whose handles are all gone fails when no signaller is left.
   const bool goes = dropped_[s] || abrupt_ || plan_.faulty;
   if (goes && message.find("dropped before value") != std::string_view::npos) return true;
   if (std::ranges::any_of(planted_, [&](const Failure& failure) {

@@ -39,7 +39,7 @@ Result<hal::CommandBuffer> World::record_stage(const hal::Device& device) {
 
 // The node's token goes to the last word of its cell when its waits hold, and from there to where
 // it belongs, by a second recording, which waits for an event that the first one sets. So it comes
-// after the first, also where somebody else has signalled what it waits for. All handles but the
+// after the first, also where another producer has signalled what it waits for. All handles but the
 // semaphore's go at once.
 void World::use_event(std::uint32_t k) {
   constexpr std::size_t kBetween = sizeof(Cell) / 4 - 1;

@@ -335,7 +335,7 @@ void World::use_file(std::uint32_t k) {
              });
 }
 
-// Who can satisfy its waits, as far as there is room.
+// The nodes that can satisfy its waits, as far as there is room.
 std::vector<std::uint32_t> World::inputs(std::uint32_t k) const {
   std::vector<std::uint32_t> from;
   for (const PlannedPoint& point : plan_.nodes[k].waits) {
