@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/vulkan/allocator.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::vulkan {
+namespace {
+
+constexpr VkBufferUsageFlags kUsage =
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+    VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+
+constexpr VkExternalMemoryHandleTypeFlagBits kHostPointer =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+
+constexpr VkMemoryAllocateFlagsInfo kWithAddress = {
+    .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+    .pNext = nullptr,
+    .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
+    .deviceMask = 0};
+
+base::Atomic<std::uint64_t> next_serial{1};
+
+// A failure of `call` for memory of `size` bytes.
+Status for_bytes(const Status& status, std::uint64_t size) {
+  return error(status.code(), "{} for {} bytes", status.message(), size);
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(Ref<NativeDevice> device, const Native& native, std::uint64_t size,
+                           hal::MemoryType type, const void* domain) noexcept
+    : Memory(size, type, native.host, native.address, domain),
+      device_(std::move(device)),
+      native_(native),
+      serial_(next_serial.fetch_add(1, std::memory_order_relaxed)) {}
+
+DeviceMemory::~DeviceMemory() { free_native(*device_, native_); }
+
+void DeviceMemory::free_native(NativeDevice& device, const Native& native) noexcept {
+  device.vk().vkDestroyBuffer(device.handle(), native.buffer, nullptr);
+  device.vk().vkFreeMemory(device.handle(), native.memory, nullptr);  // unmaps it, too
+}
+
+Status DeviceMemory::create_buffer(NativeDevice& device, std::uint64_t size, bool imported,
+                                   Native& out) {
+  const std::uint32_t families[] = {device.physical().compute.index, device.physical().copy.index};
+  VkExternalMemoryBufferCreateInfo external = {};
+  external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+  external.handleTypes = kHostPointer;
+  VkBufferCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.pNext = imported ? &external : nullptr;
+  info.size = size;
+  info.usage = kUsage;
+  if (device.family_count() > 1) {
+    info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    info.queueFamilyIndexCount = device.family_count();
+    info.pQueueFamilyIndices = families;
+  }
+  return device.check(device.vk().vkCreateBuffer(device.handle(), &info, nullptr, &out.buffer),
+                      "vkCreateBuffer");
+}
+
+Status DeviceMemory::bind(NativeDevice& device, Native& native) {
+  HALYARD_RETURN_IF_ERROR(
+      device.check(device.vk().vkBindBufferMemory(device.handle(), native.buffer, native.memory, 0),
+                   "vkBindBufferMemory"));
+  VkBufferDeviceAddressInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+  info.buffer = native.buffer;
+  native.address = device.vk().vkGetBufferDeviceAddress(device.handle(), &info) + native.offset;
+  return {};
+}
+
+Result<Ref<DeviceMemory>> DeviceMemory::adopt(Ref<NativeDevice> device, const Native& native,
+                                              std::uint64_t size, hal::MemoryType type,
+                                              const void* domain) {
+  auto* const memory = new (std::nothrow) DeviceMemory(device, native, size, type, domain);
+  if (memory != nullptr) return Ref<DeviceMemory>::adopt(memory);
+  free_native(*device, native);
+  return error(StatusCode::kResourceExhausted, "vulkan: no memory for a buffer's description");
+}
+
+Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::uint64_t size,
+                                                 hal::MemoryType type, const void* domain) {
+  const Functions& vk = device->vk();
+  Native native;
+  const auto create = [&]() -> Status {
+    // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
+    HALYARD_RETURN_IF_ERROR(
+        create_buffer(*device, (std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3},
+                      /*imported=*/false, native));
+    VkMemoryRequirements needs;
+    vk.vkGetBufferMemoryRequirements(device->handle(), native.buffer, &needs);
+    const std::uint32_t memory_type = device->memory_type(type, needs.memoryTypeBits);
+    if (memory_type == ~0u) {
+      return error(StatusCode::kUnavailable, "vulkan: no {} memory for buffers", to_string(type));
+    }
+    VkMemoryAllocateInfo info = {};
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.pNext = &kWithAddress;
+    info.allocationSize = needs.size;
+    info.memoryTypeIndex = memory_type;
+    HALYARD_RETURN_IF_ERROR(device->check(
+        vk.vkAllocateMemory(device->handle(), &info, nullptr, &native.memory), "vkAllocateMemory"));
+    const VkMemoryPropertyFlags flags =
+        device->physical().memory.memoryTypes[memory_type].propertyFlags;
+    if ((flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0) {
+      void* mapped = nullptr;
+      HALYARD_RETURN_IF_ERROR(device->check(
+          vk.vkMapMemory(device->handle(), native.memory, 0, VK_WHOLE_SIZE, 0, &mapped),
+          "vkMapMemory"));
+      native.host = static_cast<std::byte*>(mapped);
+    }
+    return bind(*device, native);
+  };
+  if (const Status status = create(); !status.ok()) {
+    free_native(*device, native);
+    return for_bytes(status, size);
+  }
+  return adopt(std::move(device), native, size, type, domain);
+}
+
+Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::byte* data,
+                                               std::uint64_t size, const void* domain) {
+  const std::uint64_t page = device->physical().import_alignment;
+  if (page == 0) {
+    return Status(
+        StatusCode::kUnimplemented,
+        "vulkan: the device imports no host memory: it lacks VK_EXT_external_memory_host");
+  }
+  const Functions& vk = device->vk();
+  Native native;
+  native.host = data;
+  native.offset = reinterpret_cast<std::uintptr_t>(data) % page;
+  std::byte* const begin = data - native.offset;
+  const std::uint64_t bytes =
+      (native.offset + std::max<std::uint64_t>(size, 1) + page - 1) / page * page;
+  const auto create = [&]() -> Status {
+    VkMemoryHostPointerPropertiesEXT usable = {};
+    usable.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
+    HALYARD_RETURN_IF_ERROR(device->check(
+        vk.vkGetMemoryHostPointerPropertiesEXT(device->handle(), kHostPointer, begin, &usable),
+        "vkGetMemoryHostPointerPropertiesEXT"));
+    HALYARD_RETURN_IF_ERROR(create_buffer(*device, bytes, /*imported=*/true, native));
+    VkMemoryRequirements needs;
+    vk.vkGetBufferMemoryRequirements(device->handle(), native.buffer, &needs);
+    const std::uint32_t memory_type = device->memory_type(
+        hal::MemoryType::kHostLocal, needs.memoryTypeBits & usable.memoryTypeBits);
+    if (memory_type == ~0u) {
+      return Status(StatusCode::kUnimplemented, "vulkan: no memory type takes this host memory");
+    }
+    VkImportMemoryHostPointerInfoEXT imported = {};
+    imported.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    imported.pNext = &kWithAddress;
+    imported.handleType = kHostPointer;
+    imported.pHostPointer = begin;
+    VkMemoryAllocateInfo info = {};
+    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    info.pNext = &imported;
+    info.allocationSize = bytes;
+    info.memoryTypeIndex = memory_type;
+    HALYARD_RETURN_IF_ERROR(device->check(
+        vk.vkAllocateMemory(device->handle(), &info, nullptr, &native.memory), "vkAllocateMemory"));
+    return bind(*device, native);
+  };
+  if (const Status status = create(); !status.ok()) {
+    free_native(*device, native);
+    return for_bytes(status, size);
+  }
+  return adopt(std::move(device), native, size, hal::MemoryType::kHostLocal, domain);
+}
+
+NativeRange native_range(const hal::BoundRange& range) noexcept {
+  const hal::BoundRange root = hal::at_root(range);
+  const auto& memory = static_cast<const DeviceMemory&>(*root.memory);
+  return {&memory, memory.buffer(), memory.offset_in_buffer() + root.offset, root.length};
+}
+
+}  // namespace halyard::inline v0::vulkan

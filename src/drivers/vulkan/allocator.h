@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of the vulkan driver: a VkBuffer over memory of its own. The device sees it at an address;
+// copies and fills name the buffer and an offset.
+//
+//     kDeviceLocal   DEVICE_LOCAL; mapped if the only such memory is host-visible, as on a CPU
+//     kHostVisible   DEVICE_LOCAL, HOST_VISIBLE and HOST_COHERENT, else as kHostLocal
+//     kHostLocal     HOST_VISIBLE and HOST_COHERENT, HOST_CACHED if there is such a type
+//
+// One vkAllocateMemory for each: devices have as few as 4096 of them, so small buffers come from
+// the HAL's pools.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "drivers/vulkan/native_device.h"
+#include "hal/command.h"
+#include "hal/memory.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::vulkan {
+
+class DeviceMemory final : public hal::Memory {
+ public:
+  // `domain`: of the device. kResourceExhausted with the size.
+  static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, std::uint64_t size,
+                                            hal::MemoryType type, const void* domain);
+  // The host's pages that hold [data, data + size). kUnimplemented without
+  // VK_EXT_external_memory_host, kInvalidArgument for memory that the device cannot use.
+  static Result<Ref<DeviceMemory>> import(Ref<NativeDevice> device, std::byte* data,
+                                          std::uint64_t size, const void* domain);
+
+  VkBuffer buffer() const noexcept { return native_.buffer; }
+  // Where the memory begins in buffer(): not at 0 if it was imported from the middle of a page.
+  std::uint64_t offset_in_buffer() const noexcept { return native_.offset; }
+  // Never given to another memory of this process, unlike handles and addresses.
+  std::uint64_t serial() const noexcept { return serial_; }
+
+ private:
+  struct Native {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    std::uint64_t offset = 0;
+    std::byte* host = nullptr;
+    VkDeviceAddress address = 0;
+  };
+  DeviceMemory(Ref<NativeDevice> device, const Native& native, std::uint64_t size,
+               hal::MemoryType type, const void* domain) noexcept;
+  ~DeviceMemory() override;
+
+  static Status create_buffer(NativeDevice& device, std::uint64_t size, bool imported, Native& out);
+  static Status bind(NativeDevice& device, Native& native);
+  static void free_native(NativeDevice& device, const Native& native) noexcept;
+  // Takes `native`, also if it fails.
+  static Result<Ref<DeviceMemory>> adopt(Ref<NativeDevice> device, const Native& native,
+                                         std::uint64_t size, hal::MemoryType type,
+                                         const void* domain);
+
+  const Ref<NativeDevice> device_;
+  const Native native_;
+  const std::uint64_t serial_;
+};
+
+// Where commands work on `range`. For commands that are issued.
+struct NativeRange {
+  const DeviceMemory* memory;
+  VkBuffer buffer;
+  std::uint64_t offset;  // in `buffer`
+  std::uint64_t length;
+};
+NativeRange native_range(const hal::BoundRange& range) noexcept;
+
+}  // namespace halyard::inline v0::vulkan

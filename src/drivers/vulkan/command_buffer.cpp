@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/vulkan/command_buffer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+
+namespace halyard::inline v0::vulkan {
+namespace {
+
+Status no_memory() {
+  return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording");
+}
+
+bool by_address(const hal::Command& command) noexcept {
+  return command.kind == hal::CommandKind::kDispatch &&
+         static_cast<const Executable*>(command.dispatch.executable)->by_address();
+}
+
+// Calls visit(range) for each range that the command buffer names by buffer and offset.
+template <class F>
+void for_each_named(const hal::Command& command, F&& visit) {
+  switch (command.kind) {
+    case hal::CommandKind::kFill:
+      visit(command.fill.target);
+      break;
+    case hal::CommandKind::kUpdate:
+      visit(command.update.target);
+      break;
+    case hal::CommandKind::kCopy:
+      visit(command.copy.source);
+      visit(command.copy.target);
+      break;
+    case hal::CommandKind::kDispatch:
+      if (command.dispatch.counts != nullptr) visit(*command.dispatch.counts);
+      if (by_address(command)) break;
+      for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
+        visit(command.dispatch.bindings[i]);
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<hal::NativeCommands>> CommandBuffer::create(
+    const ArgumentHeap& heap, const hal::Recording& recording) {
+  std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(heap, recording));
+  if (commands == nullptr) return no_memory();
+  HALYARD_RETURN_IF_ERROR(commands->open());
+  return std::unique_ptr<hal::NativeCommands>(std::move(commands));
+}
+
+Status CommandBuffer::open() {
+  for (const hal::Command& command : recording_.commands) {
+    argument_bytes_ += vulkan::argument_bytes(command);
+    bool enough = true;
+    for_each_named(command, [&](const hal::CommandRange& range) {
+      if (range.memory == nullptr &&
+          std::ranges::find(named_slots_, range.slot) == named_slots_.end()) {
+        enough = enough && named_slots_.push_back(range.slot);
+      }
+    });
+    if (!enough) return no_memory();
+  }
+  if (!is_native()) return {};
+  const bool shared = recording_.slot_count == 0;
+  instance_count_ = shared ? 1 : kInstances;
+  instances_.reset(new (std::nothrow) Instance[instance_count_]);
+  if (instances_ == nullptr) return no_memory();
+  for (Instance& instance : std::span(instances_.get(), instance_count_)) {
+    if (!instance.named.grow(named_slots_.size())) return no_memory();
+    for (std::size_t i = 0; i < named_slots_.size(); ++i) {
+      instance.named[i].slot = named_slots_[i];
+    }
+    HALYARD_RETURN_IF_ERROR(instance.arguments.reset(heap_, argument_bytes_));
+  }
+  {
+    base::LockGuard lock(heap_.device().recording_mutex());
+    VkCommandBufferAllocateInfo info = {};
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    info.commandPool = heap_.device().recording_pool();
+    info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    info.commandBufferCount = 1;
+    for (Instance& instance : std::span(instances_.get(), instance_count_)) {
+      HALYARD_RETURN_IF_ERROR(
+          heap_.device().check(heap_.device().vk().vkAllocateCommandBuffers(
+                                   heap_.device().handle(), &info, &instance.commands),
+                               "vkAllocateCommandBuffers"));
+    }
+  }
+  // Those whose buffers are known are recorded now, and so are their errors.
+  if (!named_slots_.empty()) return {};
+  for (Instance& instance : std::span(instances_.get(), instance_count_)) {
+    HALYARD_RETURN_IF_ERROR(record(instance, nullptr));
+  }
+  return {};
+}
+
+CommandBuffer::~CommandBuffer() {
+  base::LockGuard lock(heap_.device().recording_mutex());
+  for (std::uint32_t i = 0; i < instance_count_ && instances_ != nullptr; ++i) {
+    if (instances_[i].commands == VK_NULL_HANDLE) continue;
+    heap_.device().vk().vkFreeCommandBuffers(
+        heap_.device().handle(), heap_.device().recording_pool(), 1, &instances_[i].commands);
+  }
+}
+
+hal::InstanceInfo CommandBuffer::instances() const noexcept {
+  if (!is_native() || recording_.slot_count == 0) return {};
+  return {.count = kInstances, .reuse = hal::InstanceReuse::kRetired};
+}
+
+Status CommandBuffer::record(Instance& instance, const hal::BoundRange* table) const {
+  const Functions& vk = heap_.device().vk();
+  instance.recorded = false;
+  instance.slots.shrink(0);
+  HALYARD_RETURN_IF_ERROR(instance.arguments.reset(heap_, argument_bytes_));
+  base::LockGuard lock(heap_.device().recording_mutex());
+  VkCommandBufferBeginInfo begin = {};
+  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  if (recording_.slot_count == 0) begin.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+  HALYARD_RETURN_IF_ERROR(heap_.device().check(vk.vkBeginCommandBuffer(instance.commands, &begin),
+                                               "vkBeginCommandBuffer"));
+  Encoder encoder(heap_.device(), instance.commands, instance.arguments);
+  const auto add = [&](const hal::Command& command) {
+    return by_address(command) ? encoder.add_open(command.dispatch, instance.slots, table)
+                               : encoder.add(command, table);
+  };
+  HALYARD_RETURN_IF_ERROR(encode(recording_, encoder, add, [](std::uint32_t) {}));
+  encoder.end();
+  HALYARD_RETURN_IF_ERROR(
+      heap_.device().check(vk.vkEndCommandBuffer(instance.commands), "vkEndCommandBuffer"));
+  instance.recorded = true;
+  return {};
+}
+
+bool CommandBuffer::names(Instance& instance, const hal::BoundRange* table) const noexcept {
+  bool same = true;
+  for (Named& named : instance.named) {
+    const hal::BoundRange root = hal::at_root(table[named.slot]);
+    const Named now = {named.slot, static_cast<const DeviceMemory&>(*root.memory).serial(),
+                       root.offset, root.length};
+    same = same && now.serial == named.serial && now.offset == named.offset &&
+           now.length == named.length;
+    named = now;
+  }
+  return same;
+}
+
+Result<VkCommandBuffer> CommandBuffer::native(std::uint32_t index,
+                                              const hal::BoundRange* table) const {
+  Instance& instance = instances_[index];
+  if (!names(instance, table) || !instance.recorded) {
+    HALYARD_RETURN_IF_ERROR(record(instance, table));
+  }
+  for (const SlotAddress& slot : instance.slots) {
+    const hal::BoundRange& bound = table[slot.slot];
+    const VkDeviceAddress address = bound.memory->device_address() + bound.offset + slot.offset;
+    std::memcpy(slot.where, &address, sizeof address);
+  }
+  return instance.commands;
+}
+
+}  // namespace halyard::inline v0::vulkan

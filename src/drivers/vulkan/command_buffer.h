@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CommandBuffer: a recording as VkCommandBuffers that are recorded once and submitted often.
+//
+//     no slots                   one command buffer, which any number of submissions use at once
+//     slots, of dispatches       instances; each has its argument blocks, in which a submission
+//                                writes the addresses of its slots. Nothing is recorded again.
+//     slots, of other commands   the same, but the command buffer names their buffers and offsets:
+//                                it is recorded again when these differ from its last use
+//     used once (RecordingUse)   none: the lane records it into a command buffer of its own
+//
+// Foreign kernels (hy-vulkan-1) have their slots in descriptors, as "other commands" have.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/array.h"
+#include "base/format.h"
+#include "drivers/vulkan/arguments.h"
+#include "drivers/vulkan/encoder.h"
+#include "hal/command.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::vulkan {
+
+// Records all commands of `recording`, with its barriers, events and edges. `stamp(index)` is
+// called behind each command that does work. Errors as Encoder::add.
+template <class Add, class Stamp>
+Status encode(const hal::Recording& recording, Encoder& encoder, Add&& add, Stamp&& stamp) {
+  std::uint32_t ordered = 0;  // commands before it are ordered before those that follow
+  std::size_t edge = 0;
+  for (std::uint32_t i = 0; i < recording.commands.size(); ++i) {
+    bool needs_barrier = false;
+    for (; edge < recording.edges.size() && recording.edges[edge].after == i; ++edge) {
+      needs_barrier |= recording.edges[edge].before >= ordered;
+    }
+    const hal::CommandKind kind = recording.commands[i].kind;
+    if (needs_barrier || kind == hal::CommandKind::kBarrier ||
+        kind == hal::CommandKind::kWaitEvent) {
+      encoder.barrier();
+      ordered = i;
+    }
+    if (!hal::does_work(kind)) continue;
+    HALYARD_RETURN_IF_ERROR(add(recording.commands[i]));
+    stamp(i);
+  }
+  return {};
+}
+
+class CommandBuffer final : public hal::NativeCommands {
+ public:
+  static constexpr std::uint32_t kInstances = 4;
+
+  // `recording` outlives the result. Errors as Encoder::add; kResourceExhausted.
+  static Result<std::unique_ptr<hal::NativeCommands>> create(const ArgumentHeap& heap,
+                                                             const hal::Recording& recording);
+  ~CommandBuffer() override;
+
+  hal::InstanceInfo instances() const noexcept override;
+
+  const hal::Recording& recording() const noexcept { return recording_; }
+  std::uint64_t argument_bytes() const noexcept { return argument_bytes_; }
+  // Whether native() may be called.
+  bool is_native() const noexcept { return recording_.use == hal::RecordingUse::kOften; }
+  // The command buffer for a submission with this table, which has `instance` for itself. For
+  // queues of the compute family. Errors as create().
+  Result<VkCommandBuffer> native(std::uint32_t instance, const hal::BoundRange* table) const;
+
+ private:
+  // What a command buffer says of a slot.
+  struct Named {
+    std::uint32_t slot = 0;
+    std::uint64_t serial = 0;  // of the memory
+    std::uint64_t offset = 0;
+    std::uint64_t length = 0;
+  };
+  struct Instance {
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    bool recorded = false;
+    Arguments arguments;
+    base::Array<SlotAddress> slots;
+    base::Array<Named> named;
+  };
+
+  CommandBuffer(const ArgumentHeap& heap, const hal::Recording& recording) noexcept
+      : heap_(heap), recording_(recording) {}
+  Status open();
+  Status record(Instance& instance, const hal::BoundRange* table) const;
+  // Whether the command buffer names what the table has; notes what it has.
+  bool names(Instance& instance, const hal::BoundRange* table) const noexcept;
+
+  const ArgumentHeap heap_;
+  const hal::Recording& recording_;
+  std::uint64_t argument_bytes_ = 0;
+  base::Array<std::uint32_t> named_slots_;  // of commands other than dispatches by address
+  std::uint32_t instance_count_ = 0;
+  std::unique_ptr<Instance[]> instances_;
+};
+
+}  // namespace halyard::inline v0::vulkan

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/vulkan/device.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/vulkan/allocator.h"
+#include "drivers/vulkan/command_buffer.h"
+#include "drivers/vulkan/executable.h"
+
+namespace halyard::inline v0::vulkan {
+
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, HandleRef<NativeDevice> native,
+                                               const void* domain) {
+  HALYARD_ASSIGN_OR_RETURN(ArgumentHeap heap,
+                           ArgumentHeap::create(Ref<NativeDevice>(native.get())));
+  std::unique_ptr<Device> device(
+      new (std::nothrow) Device(std::move(info), std::move(native), std::move(heap), domain));
+  if (device != nullptr) return device;
+  return error(StatusCode::kResourceExhausted, "vulkan: no memory for a device");
+}
+
+Device::Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHeap heap,
+               const void* domain)
+    : info_(std::move(info)), native_(std::move(native)), heap_(std::move(heap)), domain_(domain) {}
+
+Device::~Device() { close(); }
+
+// A VkBuffer's own memory begins at an address that satisfies every alignment the HAL asks for.
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
+                           DeviceMemory::allocate(heap_.shared_device(), size, type, domain_));
+  return Ref<hal::Memory>(std::move(memory));
+}
+
+Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
+                           DeviceMemory::import(heap_.shared_device(), data, size, domain_));
+  return Ref<hal::Memory>(std::move(memory));
+}
+
+Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+  return Executable::load(heap_.shared_device(), std::move(file));
+}
+
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+  return CommandBuffer::create(heap_, recording);
+}
+
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind kind, hal::QueuePriority priority) {
+  base::LockGuard lock(mutex_);
+  if (lane_count_ == kMaxLanes) {
+    return error(StatusCode::kResourceExhausted, "vulkan: a device has at most {} lanes",
+                 kMaxLanes);
+  }
+  HALYARD_ASSIGN_OR_RETURN(lanes_[lane_count_], Lane::create(heap_, kind, priority));
+  return static_cast<timeline::NativeQueue*>(lanes_[lane_count_++].get());
+}
+
+trace::DeviceClock* Device::clock() noexcept {
+  return heap_.device().physical().calibrated_timestamps ? this : nullptr;
+}
+
+Result<trace::ClockPair> Device::read() noexcept {
+  VkCalibratedTimestampInfoEXT clocks[2] = {};
+  clocks[0].sType = clocks[1].sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT;
+  clocks[0].timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+  clocks[1].timeDomain = VK_TIME_DOMAIN_DEVICE_EXT;
+  std::uint64_t times[2] = {};
+  std::uint64_t deviation = 0;
+  NativeDevice& device = heap_.device();
+  HALYARD_RETURN_IF_ERROR(device.check(
+      device.vk().vkGetCalibratedTimestampsEXT(device.handle(), 2u, clocks, times, &deviation),
+      "vkGetCalibratedTimestampsEXT"));
+  return trace::ClockPair{static_cast<Nanoseconds>(times[0]), static_cast<std::int64_t>(times[1])};
+}
+
+void Device::close() {
+  base::LockGuard lock(mutex_);
+  for (std::unique_ptr<Lane>& lane : lanes_) {
+    if (lane == nullptr) continue;
+    const Status closed(StatusCode::kCancelled, "vulkan: the lane is closed");
+    if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
+      Lane::keep_for_good(std::move(lane));
+    }
+    lane.reset();
+  }
+}
+
+}  // namespace halyard::inline v0::vulkan

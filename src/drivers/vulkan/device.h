@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device: lanes on a VkDevice, and the clock in which they stamp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/mutex.h"
+#include "drivers/vulkan/arguments.h"
+#include "drivers/vulkan/lane.h"
+#include "drivers/vulkan/native_device.h"
+#include "hal/driver.h"
+#include "trace/clock_map.h"
+
+namespace halyard::inline v0::vulkan {
+
+inline constexpr unsigned kMaxLanes = 64;  // of a device
+
+class Device final : public hal::DeviceImpl, private trace::DeviceClock {
+ public:
+  // `domain`: of its lanes and its memory; that of the physical device. kResourceExhausted.
+  static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info,
+                                                HandleRef<NativeDevice> native, const void* domain);
+  ~Device() override;
+
+  const hal::DeviceInfo& info() const noexcept override { return info_; }
+  const void* wait_domain() const noexcept override { return domain_; }
+  const void* memory_domain() const noexcept override { return domain_; }
+  bool frees_may_block() const noexcept override { return true; }
+  bool needs_host_blocks() const noexcept override { return true; }
+  Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                    hal::MemoryType type) override;
+  Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
+  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
+  // A VkQueue of that priority where the family has three queues or more.
+  Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
+                                           hal::QueuePriority priority) override;
+  trace::DeviceClock* clock() noexcept override;
+  void close() override;
+
+ private:
+  Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHeap heap,
+         const void* domain);
+  Result<trace::ClockPair> read() noexcept override;  // of the clock
+
+  const hal::DeviceInfo info_;
+  const HandleRef<NativeDevice> native_;
+  const ArgumentHeap heap_;
+  const void* const domain_;
+  base::Mutex mutex_;  // guards the rest
+  std::unique_ptr<Lane> lanes_[kMaxLanes];
+  unsigned lane_count_ = 0;
+};
+
+}  // namespace halyard::inline v0::vulkan

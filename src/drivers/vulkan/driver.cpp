@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/vulkan/driver.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "base/mutex.h"
+#include "base/number.h"
+#include "drivers/vulkan/device.h"
+#include "drivers/vulkan/executable.h"
+#include "drivers/vulkan/library.h"
+#include "drivers/vulkan/native_device.h"
+#include "hal/host_device.h"
+#include "hal/registry.h"
+
+namespace halyard::inline v0::vulkan {
+namespace {
+
+// 0: as many as there are.
+Result<unsigned> read_devices(const hal::Uri& uri) {
+  unsigned devices = 0;
+  for (const auto& [name, value] : uri.options) {
+    if (name != "devices") {
+      return error(StatusCode::kInvalidArgument, "vulkan: unknown option '{}'; there is devices",
+                   name);
+    }
+    const auto number = base::parse_number(value, 1, kMaxDevices);
+    if (!number) {
+      return error(StatusCode::kInvalidArgument, "vulkan: option devices is '{}', not 1 to {}",
+                   value, kMaxDevices);
+    }
+    devices = *number;
+  }
+  return devices;
+}
+
+hal::DeviceInfo describe(unsigned ordinal, const PhysicalDevice& physical, std::string_view query) {
+  hal::DeviceInfo info;
+  info.uri = base::format("vulkan://{}{}", ordinal, query);
+  info.driver = "vulkan";
+  info.name = physical.name;
+  if (physical.lacks.empty()) {
+    info.targets.emplace_back(kTarget);
+  } else {
+    base::append(info.name, " (cannot be opened: it lacks {})", physical.lacks);
+  }
+  info.memory_size = physical.memory_size;
+  info.workers = 1;
+  info.limits = limits_of(physical);
+  return info;
+}
+
+class VulkanDriver final : public hal::Driver {
+ public:
+  std::string_view name() const noexcept override { return "vulkan"; }
+
+  Result<std::vector<hal::DeviceInfo>> enumerate() override {
+    base::LockGuard lock(mutex_);
+    std::vector<hal::DeviceInfo> all;
+    const Status status = load();
+    if (status.code() == StatusCode::kNotFound) return all;  // no loader, or no driver for it
+    HALYARD_RETURN_IF_ERROR(status);
+    for (unsigned i = 0; i < library_->devices().size(); ++i) {
+      all.push_back(describe(i, library_->devices()[i], ""));
+    }
+    return all;
+  }
+
+  Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
+    HALYARD_ASSIGN_OR_RETURN(const unsigned wanted, read_devices(uri));
+    base::LockGuard lock(mutex_);
+    HALYARD_RETURN_IF_ERROR(load());
+    const auto present = static_cast<unsigned>(library_->devices().size());
+    if (present == 0) return error(StatusCode::kNotFound, "vulkan: there is no device");
+    HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals,
+                             hal::ordinals_of(uri, wanted != 0 ? wanted : present));
+    const std::string query = wanted != 0 ? base::format("?devices={}", wanted) : "";
+    std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
+    for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
+      const unsigned physical = ordinal % present;
+      HALYARD_ASSIGN_OR_RETURN(HandleRef<NativeDevice> native, open_.get(library_, physical));
+      HALYARD_ASSIGN_OR_RETURN(
+          auto device, Device::create(describe(ordinal, library_->devices()[physical], query),
+                                      std::move(native), domain_of(physical)));
+      devices.push_back(std::move(device));
+    }
+    return devices;
+  }
+
+ private:
+  static const void* domain_of(unsigned physical) noexcept {
+    static constexpr char kDomains[kMaxDevices] = {};
+    return &kDomains[physical % kMaxDevices];
+  }
+
+  Status load() {
+    if (library_) return {};
+    HALYARD_ASSIGN_OR_RETURN(library_, Library::open());
+    return {};
+  }
+
+  base::Mutex mutex_;  // guards the rest
+  Ref<Library> library_;
+  OpenDevices open_;
+};
+
+}  // namespace
+
+Status register_vulkan_driver(hal::DriverRegistry& registry) {
+  return registry.add(std::make_unique<VulkanDriver>());
+}
+
+}  // namespace halyard::inline v0::vulkan

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Executable: the kernels of one .hyx as compute pipelines. Two calling conventions
+// (kernel/device_abi.h):
+//
+//     hy-vulkan-2   by address: one pipeline layout for all kernels of a device
+//     hy-vulkan-1   foreign shaders: storage buffers of descriptor set 0, pushed by each dispatch
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "base/array.h"
+#include "drivers/vulkan/native_device.h"
+#include "hal/driver.h"
+#include "halyard/base/result.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::vulkan {
+
+inline constexpr std::string_view kTarget = "spirv-1.5";
+
+class Executable final : public hal::ExecutableImpl {
+ public:
+  // Compiles all kernels. kUnavailable: no image for the device, or a kernel that exceeds a limit
+  // which only Vulkan has; kInternal: a damaged module; kResourceExhausted.
+  static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file);
+
+  // False: bindings are descriptors and constants are push constants.
+  bool by_address() const noexcept { return by_address_; }
+  // Null: function() refuses the kernel, as it exceeds a limit of the device.
+  VkPipeline pipeline(std::uint32_t function) const noexcept { return entries_[function].pipeline; }
+  VkPipelineLayout layout(std::uint32_t function) const noexcept {
+    return by_address_ ? device_->address_layout() : entries_[function].layout;
+  }
+
+ private:
+  struct Entry {
+    VkDescriptorSetLayout bindings = VK_NULL_HANDLE;  // of foreign kernels, as is `layout`
+    VkPipelineLayout layout = VK_NULL_HANDLE;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+  };
+
+  Executable(Ref<NativeDevice> device, kernel::Hyx file) noexcept
+      : ExecutableImpl(std::move(file)), device_(std::move(device)) {}
+  ~Executable() override;
+
+  Status create();
+  Status check_foreign(const kernel::KernelInfo& kernel) const;
+  Status create_layout(const kernel::KernelInfo& kernel, Entry& entry);
+  Status create_pipeline(const kernel::KernelInfo& kernel, VkShaderModule module, Entry& entry);
+
+  const Ref<NativeDevice> device_;
+  bool by_address_ = false;
+  base::Array<Entry> entries_;  // in the order of file().kernels()
+};
+
+}  // namespace halyard::inline v0::vulkan

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lane: a queue of a vulkan device for the timeline engine. Its sequence is a timeline VkSemaphore:
+//
+//     issue {1}{2}{3}     one vkQueueSubmit2: batch k waits for its edges and signals k
+//     edge to (lane, n)   the batch waits for value n of that lane's semaphore
+//     poll()              vkGetSemaphoreCounterValue
+//     arm()               the device's notifier sleeps in vkWaitSemaphores
+//
+// Lanes share a VkQueue where there are more of them. A batch that waits there holds up what is
+// submitted to the queue later; it waits for work submitted before, so it always goes on.
+//
+// Submissions of a lane run in order: the barrier at the end of a command buffer orders it before
+// all that the VkQueue takes later.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/array.h"
+#include "base/atomic.h"
+#include "drivers/vulkan/arguments.h"
+#include "drivers/vulkan/native_device.h"
+#include "drivers/vulkan/notifier.h"
+#include "drivers/vulkan/stamping.h"
+#include "hal/command.h"
+#include "halyard/base/result.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::vulkan {
+
+inline constexpr std::uint32_t kMaxInFlight = 256;  // submissions in a lane
+
+class Lane final : public timeline::NativeQueue {
+ public:
+  // kResourceExhausted.
+  static Result<std::unique_ptr<Lane>> create(const ArgumentHeap& heap, hal::QueueKind kind,
+                                              hal::QueuePriority priority);
+  // Precondition: abandon() has answered kStopped, or nothing was issued.
+  ~Lane() override;
+
+  const timeline::QueueCapabilities& capabilities() const noexcept override;
+  timeline::IssueResult issue(std::span<const timeline::Issue> batch,
+                              timeline::Doorbell doorbell) noexcept override;
+  timeline::Progress poll() noexcept override;
+  Status probe() noexcept override;
+  Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
+  timeline::Abandoned abandon(const Status& cause) noexcept override;
+
+  // Keeps a lane that did not stop for good, where leak checkers can reach it.
+  static void keep_for_good(std::unique_ptr<Lane> lane) noexcept;
+
+ private:
+  // What a submission in flight uses besides its operation.
+  struct Slot {
+    VkCommandBuffer commands = VK_NULL_HANDLE;  // made at the slot's first use
+    Arguments arguments;
+    Stamping stamping;
+  };
+
+  explicit Lane(const ArgumentHeap& heap) noexcept : heap_(heap), device_(heap.device()) {}
+  Status open(hal::QueueKind kind, hal::QueuePriority priority);
+
+  Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
+  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
+  // The device's value of the semaphore.
+  Status read(std::uint64_t& value) noexcept;
+  // The command buffer of an operation; null: it has no commands.
+  Result<VkCommandBuffer> commands_of(const timeline::Issue& issue);
+  Result<VkCommandBuffer> record(const timeline::Issue& issue);
+  Status submit(std::size_t count) noexcept;
+
+  const ArgumentHeap heap_;
+  NativeDevice& device_;  // the heap's
+  SharedQueue* queue_ = nullptr;
+  bool computes_ = false;  // the queue is of the compute family
+  bool stamps_ = false;    // the device stamps
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  Notifier::Lane notified_;  // with the semaphore
+  Slot slots_[kMaxInFlight];
+
+  // The issuer's, while it builds a batch.
+  base::Array<VkSubmitInfo2> submits_;
+  base::Array<VkSemaphoreSubmitInfo> waits_;
+  base::Array<VkSemaphoreSubmitInfo> signals_;
+  base::Array<VkCommandBufferSubmitInfo> buffers_;
+
+  base::Atomic<std::uint64_t> issued_{0};   // written before the submission is made
+  base::Atomic<std::uint64_t> reached_{0};  // what poll() has seen
+  std::uint64_t collected_ = 0;             // the poller's: stamps up to here were read
+
+  base::Atomic<bool> abandoned_{false};
+  Status cause_;          // written before abandoned_
+  bool stopped_ = false;  // by abandon()
+  Lane* next_kept_ = nullptr;
+};
+
+}  // namespace halyard::inline v0::vulkan

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NativeDevice: one VkDevice, with all queues that lanes are opened on. A physical device has at
+// most one open at a time, which all Halyard devices on it share: a VkSemaphore or VkBuffer of one
+// VkDevice means nothing to another. Sharing it they share its loss, too.
+//
+//     handles      Halyard devices: with the last one its thread ends, and the next is a new one
+//     references   memory, executables, recordings: with the last one the VkDevice is destroyed
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/array.h"
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "drivers/vulkan/functions.h"
+#include "drivers/vulkan/library.h"
+#include "drivers/vulkan/notifier.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/types.h"
+
+namespace halyard::inline v0::vulkan {
+
+// A VkQueue. Lanes share it; vkQueueSubmit2 needs one caller at a time.
+struct SharedQueue {
+  VkQueue handle = VK_NULL_HANDLE;
+  std::uint32_t family = 0;
+  hal::QueuePriority priority = hal::QueuePriority::kNormal;
+  std::uint32_t lanes = 0;  // under NativeDevice's mutex
+  base::Mutex mutex;        // held in vkQueueSubmit2
+};
+
+class OpenDevices;
+
+class NativeDevice final : public RefCounted {
+ public:
+  const Functions& vk() const noexcept { return vk_; }
+  VkDevice handle() const noexcept { return handle_; }
+  const PhysicalDevice& physical() const noexcept { return physical_; }
+  Notifier& notifier() noexcept { return notifier_; }
+  // Of kernels by address: 8 bytes of push constants, no descriptors.
+  VkPipelineLayout address_layout() const noexcept { return address_layout_; }
+  // Serializes command pools that recordings of all threads are made from.
+  base::Mutex& recording_mutex() noexcept { return recording_mutex_; }
+  VkCommandPool recording_pool() const noexcept { return recording_pool_; }
+
+  // The queue with the fewest lanes, of that priority if there is one.
+  SharedQueue& take_queue(hal::QueueKind kind, hal::QueuePriority priority) noexcept;
+  void give_back(SharedQueue& queue) noexcept;
+
+  // to_status(), noting a loss. Every call of a driver's object on this device passes it.
+  Status check(VkResult result, const char* call) noexcept;
+  bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+
+  // The type of memory for a buffer with these `types` allowed; ~0u: there is none.
+  std::uint32_t memory_type(hal::MemoryType type, std::uint32_t types) const noexcept;
+  // The families that share buffers: none if there is but one.
+  std::uint32_t family_count() const noexcept {
+    return physical_.copy.index == physical_.compute.index ? 1 : 2;
+  }
+
+ private:
+  friend class OpenDevices;
+  NativeDevice(Ref<Library> library, const PhysicalDevice& physical) noexcept
+      : library_(std::move(library)), physical_(physical), vk_(library_->functions()) {}
+  ~NativeDevice() override;
+  void on_last_handle() noexcept override;  // may wait for the thread
+
+  Status create();
+  Status open_queues();
+  Status create_pools();
+
+  const Ref<Library> library_;
+  const PhysicalDevice& physical_;  // the library's
+  OpenDevices* open_in_ = nullptr;  // outlives the handles
+  Functions vk_;
+  VkDevice handle_ = VK_NULL_HANDLE;
+  VkPipelineLayout address_layout_ = VK_NULL_HANDLE;
+  VkCommandPool recording_pool_ = VK_NULL_HANDLE;
+  base::Mutex recording_mutex_;
+  base::Atomic<bool> lost_{false};
+  Notifier notifier_{*this};
+
+  base::Mutex mutex_;  // guards the queues' lane counts
+  std::unique_ptr<SharedQueue[]> queues_;
+  std::size_t queue_count_ = 0;
+};
+
+// The open VkDevice of each physical device. Belongs to the driver.
+class OpenDevices {
+ public:
+  // The one of this physical device, opened if need be. One call at a time. Errors:
+  //   kUnavailable        it lacks something, or was lost and is still open; the message says which
+  //   kResourceExhausted
+  Result<HandleRef<NativeDevice>> get(const Ref<Library>& library, unsigned ordinal);
+
+ private:
+  friend class NativeDevice;
+  base::Mutex mutex_;                   // guards the rest
+  std::vector<NativeDevice*> devices_;  // by ordinal; null: not open
+};
+
+}  // namespace halyard::inline v0::vulkan

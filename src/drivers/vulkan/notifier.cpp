@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/vulkan/notifier.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "base/format.h"
+#include "base/futex.h"
+#include "drivers/vulkan/native_device.h"
+#include "drivers/vulkan/timeline_semaphore.h"
+
+namespace halyard::inline v0::vulkan {
+
+Status Notifier::start() {
+  HALYARD_RETURN_IF_ERROR(create_timeline(device_, calling_));
+  if (const int code = thread_.start("hy-vulkan", run, this); code != 0) {
+    return Status(StatusCode::kResourceExhausted,
+                  "vulkan: the thread that wakes waiters could not be started",
+                  strerrorname_np(code));
+  }
+  return {};
+}
+
+void Notifier::stop() noexcept {
+  if (thread_.started()) {
+    stopping_.store(true, std::memory_order_seq_cst);
+    (void)call();
+    thread_.join();
+  }
+  if (calling_ != VK_NULL_HANDLE) {
+    device_.vk().vkDestroySemaphore(device_.handle(), calling_, nullptr);
+    calling_ = VK_NULL_HANDLE;
+  }
+}
+
+Status Notifier::add(Lane& lane) {
+  base::LockGuard lock(mutex_);
+  if (lanes_.push_back(&lane)) return {};
+  return error(StatusCode::kResourceExhausted, "vulkan: no memory for a lane");
+}
+
+void Notifier::remove(Lane& lane) noexcept {
+  std::uint32_t round;
+  {
+    base::LockGuard lock(mutex_);
+    Lane** const found = std::ranges::find(lanes_, &lane);
+    if (found == lanes_.end()) return;
+    *found = lanes_.back();
+    lanes_.shrink(lanes_.size() - 1);
+    round = rounds_.load(std::memory_order_seq_cst);
+  }
+  removing_.fetch_add(1, std::memory_order_seq_cst);
+  (void)call();
+  while (!ended_.load(std::memory_order_seq_cst) &&
+         rounds_.load(std::memory_order_seq_cst) == round) {
+    base::futex_wait(rounds_, round, Deadline::kForeverTime);
+  }
+  removing_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Status Notifier::arm(Lane& lane, std::uint64_t sequence, base::Notify& notify) noexcept {
+  lane.list.arm(sequence, notify);
+  if (device_.lost() || ended_.load(std::memory_order_seq_cst)) {
+    return Status(StatusCode::kDeviceLost, "vulkan: the device is lost", "VK_ERROR_DEVICE_LOST");
+  }
+  const std::uint64_t least = lane.list.least();
+  if (least == kNothing || lane.watched.load(std::memory_order_seq_cst) <= least) return {};
+  return call();
+}
+
+Status Notifier::call() noexcept {
+  base::LockGuard lock(call_mutex_);
+  const std::uint64_t value = calls_.load(std::memory_order_relaxed) + 1;
+  VkSemaphoreSignalInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+  info.semaphore = calling_;
+  info.value = value;
+  Status status =
+      device_.check(device_.vk().vkSignalSemaphore(device_.handle(), &info), "vkSignalSemaphore");
+  if (status.ok()) calls_.store(value, std::memory_order_release);
+  return status;
+}
+
+void Notifier::serve() noexcept {
+  while (!stopping_.load(std::memory_order_seq_cst) && wait_once()) {
+  }
+  release_all();
+  ended_.store(true, std::memory_order_seq_cst);
+  end_round();
+}
+
+void Notifier::end_round() noexcept {
+  rounds_.fetch_add(1, std::memory_order_seq_cst);
+  if (removing_.load(std::memory_order_seq_cst) != 0) base::futex_wake(rounds_, INT_MAX);
+}
+
+bool Notifier::wait_once() noexcept {
+  const auto next_call = calls_.load(std::memory_order_acquire) + 1;
+  watched_.shrink(0);
+  semaphores_.shrink(0);
+  values_.shrink(0);
+  {
+    base::LockGuard lock(mutex_);
+    // Without memory for all lanes the wait below ends at once, or a waiter checks again by itself
+    // after 10 ms (rule 23).
+    bool enough = semaphores_.push_back(calling_) && values_.push_back(next_call) &&
+                  watched_.push_back(nullptr);
+    for (Lane* const lane : lanes_) {
+      std::uint64_t least;
+      do {
+        least = lane->list.least();
+        lane->watched.store(least, std::memory_order_seq_cst);
+      } while (lane->list.least() < least);
+      if (least == kNothing) continue;
+      enough = enough && watched_.push_back(lane) && semaphores_.push_back(lane->semaphore) &&
+               values_.push_back(least);
+    }
+  }
+  VkSemaphoreWaitInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.flags = VK_SEMAPHORE_WAIT_ANY_BIT;
+  info.semaphoreCount =
+      static_cast<std::uint32_t>(std::min({watched_.size(), semaphores_.size(), values_.size()}));
+  info.pSemaphores = semaphores_.data();
+  info.pValues = values_.data();
+  const Functions& vk = device_.vk();
+  constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  const VkResult result = vk.vkWaitSemaphores(device_.handle(), &info, kForever);
+  Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
+  for (std::uint32_t i = 1; i < info.semaphoreCount && status.ok(); ++i) {
+    std::uint64_t value = 0;
+    status = device_.check(vk.vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value),
+                           "vkGetSemaphoreCounterValue");
+    // A lane that remove() waits for is still there.
+    if (status.ok()) watched_[i]->list.advance(value);
+  }
+  end_round();
+  return status.code() != StatusCode::kDeviceLost;
+}
+
+// Early, which is allowed: who is woken polls and sees the loss.
+void Notifier::release_all() noexcept {
+  base::LockGuard lock(mutex_);
+  for (Lane* const lane : lanes_) lane->list.advance(kNothing - 1);
+}
+
+}  // namespace halyard::inline v0::vulkan

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Notifier: the thread of a VkDevice that wakes waiters. It sleeps in vkWaitSemaphores until one of
+// the lanes that something is armed for has reached the least such sequence, or until it is called:
+//
+//     armer                                   thread
+//     lane's list: sequence, notify           watched := least of the list, for each lane
+//     watched > sequence? call() ──────────>  vkWaitSemaphores(any of: lanes, the calling
+//     semaphore)
+//                                             each lane: read its value, list.advance(value)
+//
+// Whichever of the two comes second sees the other: armers write the list and then read `watched`,
+// the thread writes `watched` and then reads the list.
+#pragma once
+
+#include <cstdint>
+
+#include "base/array.h"
+#include "base/atomic.h"
+#include "base/mutex.h"
+#include "base/thread.h"
+#include "drivers/vulkan/functions.h"
+#include "halyard/base/status.h"
+#include "timeline/notify_list.h"
+
+namespace halyard::inline v0::vulkan {
+
+class NativeDevice;
+
+class Notifier {
+ public:
+  // What a lane and the notifier share. Constant but for its atomics.
+  class Lane {
+   public:
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    timeline::NotifyList list;
+
+   private:
+    friend class Notifier;
+    base::Atomic<std::uint64_t> watched{timeline::NotifyList::kNothing};
+  };
+
+  explicit Notifier(NativeDevice& device) noexcept : device_(device) {}
+  Notifier(const Notifier&) = delete;
+  Notifier& operator=(const Notifier&) = delete;
+
+  // Creates its semaphore and starts the thread. Once. kResourceExhausted.
+  Status start();
+  // Ends the thread and waits for that. May be called again, and without start().
+  void stop() noexcept;
+
+  // kResourceExhausted.
+  Status add(Lane& lane);
+  // Returns when the thread does not use the lane any more. Does nothing for one that was not
+  // added.
+  void remove(Lane& lane) noexcept;
+
+  // NativeQueue::arm of that lane, which was added.
+  Status arm(Lane& lane, std::uint64_t sequence, base::Notify& notify) noexcept;
+
+ private:
+  static constexpr std::uint64_t kNothing = timeline::NotifyList::kNothing;
+
+  static void run(void* self) { static_cast<Notifier*>(self)->serve(); }
+  void serve() noexcept;
+  // False: the device is lost.
+  bool wait_once() noexcept;
+  void end_round() noexcept;
+  void release_all() noexcept;
+  // Has the thread begin anew.
+  Status call() noexcept;
+
+  NativeDevice& device_;
+  base::Thread thread_;
+  VkSemaphore calling_ = VK_NULL_HANDLE;
+
+  base::Mutex call_mutex_;                // held in vkSignalSemaphore: values grow
+  base::Atomic<std::uint64_t> calls_{0};  // value of calling_; written under call_mutex_
+
+  base::Mutex mutex_;  // guards lanes_
+  base::Array<Lane*> lanes_;
+  base::Atomic<bool> stopping_{false};
+  base::Atomic<std::uint32_t> rounds_{0};    // waits that have ended, for remove()
+  base::Atomic<std::uint32_t> removing_{0};  // threads in remove()
+  base::Atomic<bool> ended_{false};          // the thread waits no more
+
+  // The thread's.
+  base::Array<Lane*> watched_;
+  base::Array<VkSemaphore> semaphores_;
+  base::Array<std::uint64_t> values_;
+};
+
+}  // namespace halyard::inline v0::vulkan

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/vulkan/physical_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "base/format.h"
+#include "drivers/vulkan/error.h"
+#include "drivers/vulkan/lane.h"
+#include "kernel/hyx.h"
+
+namespace halyard::inline v0::vulkan {
+namespace {
+
+// For functions that give a count first and then the elements. The count may grow between the two
+// calls.
+template <class T, class F>
+Result<std::vector<T>> list(const char* call, F&& get) {
+  std::vector<T> all;
+  VkResult result = VK_INCOMPLETE;
+  while (result == VK_INCOMPLETE) {
+    std::uint32_t count = 0;
+    HALYARD_RETURN_IF_ERROR(to_status(get(&count, static_cast<T*>(nullptr)), call));
+    all.resize(count);
+    result = get(&count, all.data());
+    all.resize(count);
+  }
+  HALYARD_RETURN_IF_ERROR(to_status(result, call));
+  return all;
+}
+
+void find_queues(const Functions& vk, PhysicalDevice& device) {
+  std::uint32_t count = 0;
+  vk.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vk.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, families.data());
+  // The first family with the flags `has` and without `lacks`.
+  const auto find = [&](VkQueueFlags has, VkQueueFlags lacks, QueueFamily& found) {
+    for (std::uint32_t i = 0; i < count && found.queues == 0; ++i) {
+      const VkQueueFamilyProperties& family = families[i];
+      if ((family.queueFlags & has) != has || (family.queueFlags & lacks) != 0) continue;
+      found = {.index = i,
+               .queues = std::min(family.queueCount, PhysicalDevice::kMostQueues),
+               .timestamp_bits = family.timestampValidBits};
+    }
+  };
+  find(VK_QUEUE_COMPUTE_BIT, VK_QUEUE_GRAPHICS_BIT, device.compute);
+  find(VK_QUEUE_COMPUTE_BIT, 0, device.compute);
+  find(VK_QUEUE_TRANSFER_BIT, VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT, device.copy);
+  if (device.copy.queues == 0) device.copy = device.compute;
+}
+
+void find_memory(const Functions& vk, PhysicalDevice& device) {
+  vk.vkGetPhysicalDeviceMemoryProperties(device.handle, &device.memory);
+  for (std::uint32_t i = 0; i < device.memory.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = device.memory.memoryHeaps[i];
+    if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) device.memory_size += heap.size;
+  }
+}
+
+Status describe(const Functions& vk, PhysicalDevice& device) {
+  const auto lacks = [&](bool has, std::string_view what) {
+    if (!has) base::append(device.lacks, "{}{}", device.lacks.empty() ? "" : ", ", what);
+  };
+  VkPhysicalDeviceProperties2 properties = {};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  vk.vkGetPhysicalDeviceProperties2(device.handle, &properties);
+  device.name = properties.properties.deviceName;
+  device.limits = properties.properties.limits;
+  find_queues(vk, device);
+  find_memory(vk, device);
+  const std::uint32_t version = properties.properties.apiVersion;
+  if (version < VK_API_VERSION_1_3) {
+    lacks(false, base::format("Vulkan 1.3 (it has {}.{})", VK_API_VERSION_MAJOR(version),
+                              VK_API_VERSION_MINOR(version)));
+    return {};  // structures of 1.3 are unknown to it
+  }
+
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<VkExtensionProperties> extensions,
+                           list<VkExtensionProperties>(
+                               "vkEnumerateDeviceExtensionProperties",
+                               [&](std::uint32_t* count, VkExtensionProperties* out) {
+                                 return vk.vkEnumerateDeviceExtensionProperties(
+                                     device.handle, static_cast<const char*>(nullptr), count, out);
+                               }));
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(extensions,
+                               [&](const auto& each) { return name == each.extensionName; });
+  };
+  device.calibrated_timestamps =
+      has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && device.compute.timestamp_bits != 0;
+
+  // A structure of an extension that the device lacks may not be in the chain.
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {};
+  host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+  VkPhysicalDevicePushDescriptorPropertiesKHR push = {};
+  push.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR;
+  VkPhysicalDeviceVulkan13Properties v13 = {};
+  v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES;
+  VkPhysicalDeviceVulkan12Properties v12 = {};
+  v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+  v12.pNext = &v13;
+  VkPhysicalDeviceVulkan11Properties v11 = {};
+  v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+  v11.pNext = &v12;
+  void** last = &v13.pNext;
+  if (has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
+    *last = &host;
+    last = &host.pNext;
+  }
+  if (has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
+    *last = &push;
+    last = &push.pNext;
+  }
+  properties.pNext = &v11;
+  vk.vkGetPhysicalDeviceProperties2(device.handle, &properties);
+  device.import_alignment = host.minImportedHostPointerAlignment;
+  device.max_push_descriptors = push.maxPushDescriptors;
+  device.max_buffer_size = std::min(v13.maxBufferSize, v11.maxMemoryAllocationSize);
+
+  VkPhysicalDeviceVulkan13Features f13 = {};
+  f13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+  VkPhysicalDeviceVulkan12Features f12 = {};
+  f12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  f12.pNext = &f13;
+  VkPhysicalDeviceFeatures2 features = {};
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.pNext = &f12;
+  vk.vkGetPhysicalDeviceFeatures2(device.handle, &features);
+  lacks(device.compute.queues != 0, "a queue for compute");
+  lacks(f12.timelineSemaphore == VK_TRUE, "timelineSemaphore");
+  lacks(f12.bufferDeviceAddress == VK_TRUE, "bufferDeviceAddress");
+  lacks(f13.synchronization2 == VK_TRUE, "synchronization2");
+  // kernel/device_abi.h: every target rounds to nearest and keeps signed zeros, infinities, NaNs.
+  lacks(v12.shaderRoundingModeRTEFloat32 == VK_TRUE, "shaderRoundingModeRTEFloat32");
+  lacks(v12.shaderSignedZeroInfNanPreserveFloat32 == VK_TRUE,
+        "shaderSignedZeroInfNanPreserveFloat32");
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<PhysicalDevice>> find_physical_devices(const Functions& vk,
+                                                          VkInstance instance) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<VkPhysicalDevice> handles,
+                           list<VkPhysicalDevice>("vkEnumeratePhysicalDevices",
+                                                  [&](std::uint32_t* count, VkPhysicalDevice* out) {
+                                                    return vk.vkEnumeratePhysicalDevices(
+                                                        instance, count, out);
+                                                  }));
+  std::vector<PhysicalDevice> devices(handles.size());
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    devices[i].handle = handles[i];
+    HALYARD_RETURN_IF_ERROR(describe(vk, devices[i]));
+  }
+  return devices;
+}
+
+hal::DeviceLimits limits_of(const PhysicalDevice& device) noexcept {
+  const VkPhysicalDeviceLimits& limits = device.limits;
+  hal::DeviceLimits result;
+  result.max_buffer_size = device.max_buffer_size;
+  std::copy_n(limits.maxComputeWorkGroupCount, 3, result.max_groups);
+  result.max_workgroup_items =
+      std::min<std::uint32_t>(limits.maxComputeWorkGroupInvocations, kernel::kMaxWorkgroupItems);
+  result.max_shared_bytes =
+      std::min<std::uint32_t>(limits.maxComputeSharedMemorySize, kernel::kMaxSharedBytes);
+  result.max_bindings = kernel::kMaxBindings;
+  result.max_constants_bytes = kernel::kMaxConstantsBytes;
+  result.max_in_flight = kMaxInFlight;
+  return result;
+}
+
+}  // namespace halyard::inline v0::vulkan

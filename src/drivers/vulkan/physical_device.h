@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PhysicalDevice: what one device of Vulkan has, and what it lacks to be a device of Halyard.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drivers/vulkan/functions.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/limits.h"
+
+namespace halyard::inline v0::vulkan {
+
+// A family of queues that lanes are opened on.
+struct QueueFamily {
+  std::uint32_t index = 0;
+  std::uint32_t queues = 0;          // at most kMostQueues
+  std::uint32_t timestamp_bits = 0;  // 0: its queues write no timestamps
+};
+
+struct PhysicalDevice {
+  static constexpr std::uint32_t kMostQueues = 16;  // of a family: NVIDIA's largest has 16
+
+  VkPhysicalDevice handle = VK_NULL_HANDLE;
+  std::string name;
+  // What it lacks, in words: "timelineSemaphore, bufferDeviceAddress". Empty: it can be opened.
+  std::string lacks;
+
+  VkPhysicalDeviceLimits limits{};
+  VkPhysicalDeviceMemoryProperties memory{};
+  std::uint64_t max_buffer_size = 0;
+  std::uint64_t memory_size = 0;           // of the heaps that are the device's own
+  std::uint64_t import_alignment = 0;      // of host memory; 0: it imports none
+  std::uint32_t max_push_descriptors = 0;  // 0: no foreign kernels
+  bool calibrated_timestamps = false;
+  QueueFamily compute;  // without graphics, if there is such a family
+  QueueFamily copy;     // neither compute nor graphics; else the same as `compute`
+};
+
+// All devices of the instance.
+Result<std::vector<PhysicalDevice>> find_physical_devices(const Functions& vk, VkInstance instance);
+
+hal::DeviceLimits limits_of(const PhysicalDevice& device) noexcept;
+
+}  // namespace halyard::inline v0::vulkan
