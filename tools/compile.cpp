@@ -55,8 +55,7 @@ Result<int> compile(const CompileOptions& options) {
   compiler::CompileOptions what;
   what.source = options.source;
   what.manifest = options.manifest;
-  what.targets =
-      options.targets.empty() ? compiler::default_targets(options.source) : options.targets;
+  what.targets = compiler::named_targets(options.source, options.targets);
   what.include_dirs = options.include_dirs;
   what.optimization = options.optimization;
   what.debug = options.debug;

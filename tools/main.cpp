@@ -77,7 +77,8 @@ void add_compile(CLI::App& app, Action& action) {
   command
       ->add_option("--depfile", options->depfile, "Write the dependencies here, as a Makefile rule")
       ->type_name("FILE");
-  std::string targets = "Target; may be repeated. For .hyk files:";
+  std::string targets =
+      "Target; may be repeated. \"default\": those without this option. For .hyk files:";
   for (const std::string_view target : compiler::known_targets()) {
     targets.append(" ").append(target);
   }

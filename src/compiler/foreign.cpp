@@ -394,6 +394,21 @@ std::vector<std::string> default_targets(std::string_view source) {
   return kind == nullptr ? CompileOptions{}.targets : kind->defaults;
 }
 
+std::vector<std::string> named_targets(std::string_view source,
+                                       std::span<const std::string> names) {
+  const std::vector<std::string> defaults = default_targets(source);
+  if (names.empty()) return defaults;
+  std::vector<std::string> targets;
+  for (const std::string& name : names) {
+    if (name == "default") {
+      targets.insert(targets.end(), defaults.begin(), defaults.end());
+    } else {
+      targets.push_back(name);
+    }
+  }
+  return targets;
+}
+
 Result<std::vector<std::byte>> compile_foreign(const CompileOptions& options) {
   const Kind* const kind = find_kind(options.source);
   if (kind == nullptr) {

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,10 @@ namespace halyard::inline v0::compiler {
 // True if the file's extension is one of these languages'.
 bool is_foreign(std::string_view source) noexcept;
 
-// The targets of such a source if none is given.
+// The targets of a source, foreign or not, if none is given.
 std::vector<std::string> default_targets(std::string_view source);
+// `names` with those in the place of "default"; also those if it is empty.
+std::vector<std::string> named_targets(std::string_view source, std::span<const std::string> names);
 
 // Like compile(), for a foreign source. `optimization` is clang's. Further errors:
 //   kInvalidArgument  a target that the language does not support, a manifest that is missing or

@@ -72,7 +72,8 @@ Result<Image> build_shader_image(const Target& target, std::string_view tree,
                  std::move(source.texts[0])};
   }
   HALYARD_ASSIGN_OR_RETURN(std::string module, build_spirv(source.texts, kernels, scratch));
-  return Image{std::string(target.name), std::string(kernel::kVulkanConvention), std::move(module)};
+  return Image{std::string(target.name), std::string(kernel::kVulkanAddressConvention),
+               std::move(module)};
 }
 
 }  // namespace halyard::inline v0::compiler

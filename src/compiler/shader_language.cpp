@@ -37,7 +37,8 @@ class Glsl final : public ShaderLanguage {
   std::string_view prologue() const override {
     return "#version 450\n"
            "#extension GL_GOOGLE_cpp_style_line_directive : require\n"
-           "#extension GL_EXT_control_flow_attributes : require\n";
+           "#extension GL_EXT_control_flow_attributes : require\n"
+           "#extension GL_EXT_buffer_reference : require\n";
   }
   std::string helpers_of(std::string_view text) const override {
     static constexpr std::array<Named, 2> kHelpers = {{

@@ -40,12 +40,13 @@ struct Outside {
 class KernelWriter {
  public:
   KernelWriter(const Program& program, const ShaderLanguage& language, Emitter& emitter,
-               const Kernel& kernel, std::string constants)
+               const Kernel& kernel, std::string constants, std::string elements)
       : program_(program),
         language_(language),
         emitter_(emitter),
         kernel_(kernel),
         constants_(std::move(constants)),
+        elements_(std::move(elements)),
         body_(*program.functions.at("hy_body_" + kernel.name)) {}
 
   const Json& body() const { return body_; }
@@ -79,12 +80,14 @@ class KernelWriter {
       // hy_t_x, and hy_in2_x or hy_out2_x.
       const std::string user_name = name.substr(name.find('_', 3) + 1);
       if (!name.starts_with("hy_t_")) {
-        return {shader_name(NameKind::kParameter, user_name), Space::kBuffer};
+        return {shader_name(NameKind::kParameter, user_name) + elements_, Space::kBuffer};
       }
       result.views.push_back(view(part, *find_named(kernel_.bindings, user_name), own_name));
       return {own_name};
     }
-    if (find_named(kernel_.bindings, name) != nullptr) return {own_name, Space::kBuffer};
+    if (find_named(kernel_.bindings, name) != nullptr) {
+      return {own_name + elements_, Space::kBuffer};
+    }
     if (const Constant* const constant = find_named(kernel_.constants, name)) {
       return {constant_name(*constant)};
     }
@@ -136,6 +139,7 @@ class KernelWriter {
   Emitter& emitter_;
   const Kernel& kernel_;
   std::string constants_;  // prefix of a constant's name
+  std::string elements_;   // suffix of a binding's name: the member that is its array
   const Json& body_;
 };
 
@@ -144,36 +148,58 @@ void write_body(Emitter& emitter, const Json& body, Outside outside, ShaderText&
   emitter.body(body, std::move(outside.parameters), text);
 }
 
+// The types of the bindings' addresses, the argument block, and the push constants with its
+// address.
+void glsl_arguments(const Kernel& kernel, ShaderText& head) {
+  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+    const Binding& binding = kernel.bindings[i];
+    // No two parameters refer to the same memory, so every buffer is `restrict`. It is aligned as
+    // one element.
+    head.line(fmt::format(
+        "layout(buffer_reference, buffer_reference_align = 4, std430) restrict {}buffer "
+        "hy_binding{} {{ {} hy_e[]; }};",
+        binding.access == kernel::Access::kRead ? "readonly " : "", i, type_of(binding.type)));
+  }
+  head.open(
+      "layout(buffer_reference, buffer_reference_align = 8, std430) readonly buffer hy_arguments");
+  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+    head.line(
+        fmt::format("layout(offset = {}) hy_binding{} hy_b{};", kernel::kAddressBytes * i, i, i));
+  }
+  for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
+    const Constant& constant = kernel.constants[i];
+    head.line(fmt::format("layout(offset = {}) {} hy_k{};",
+                          kernel::kAddressBytes * kernel.bindings.size() + constant.offset,
+                          type_of(constant.type), i));
+  }
+  // All kernels of a module have one addressing model, so a kernel without arguments has a block too.
+  // It never reads it.
+  if (kernel.bindings.empty() && kernel.constants.empty()) head.line("uint hy_nothing;");
+  head.close("};");
+  head.line("layout(push_constant) uniform hy_launch { hy_arguments hy_a; };");
+}
+
+// Reads the whole block once: a store to a buffer could otherwise change it, as far as a compiler
+// knows.
+void glsl_load_arguments(const Kernel& kernel, ShaderText& text) {
+  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
+    text.line(fmt::format("restrict hy_binding{0} {1} = hy_a.hy_b{0};", i,
+                          shader_name(NameKind::kParameter, kernel.bindings[i].name)));
+  }
+  for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
+    text.line(
+        fmt::format("const {0} hy_k{1} = hy_a.hy_k{1};", type_of(kernel.constants[i].type), i));
+  }
+}
+
 std::string glsl_kernel(const Program& program, const Kernel& kernel) {
   Emitter emitter(program, glsl());
-  KernelWriter writer(program, glsl(), emitter, kernel, "");
-  if (kernel.constants_bytes > kernel::kVulkanConstantsBytes) {
-    emitter.reject(writer.body(),
-                   fmt::format("kernel '{}' has {} bytes of constants; push constants are sure to "
-                               "hold {}",
-                               kernel.name, kernel.constants_bytes, kernel::kVulkanConstantsBytes));
-  }
+  KernelWriter writer(program, glsl(), emitter, kernel, "", ".hy_e");
   const auto& [x, y, z] = kernel.workgroup_size;
   ShaderText head;
   head.line(
       fmt::format("layout(local_size_x = {}, local_size_y = {}, local_size_z = {}) in;", x, y, z));
-  for (std::size_t i = 0; i < kernel.bindings.size(); ++i) {
-    const Binding& binding = kernel.bindings[i];
-    // No two parameters refer to the same memory, so every buffer is `restrict`.
-    head.line(fmt::format(
-        "layout(set = 0, binding = {}, std430) restrict {}buffer hy_binding{} {{ {} {}[]; }};", i,
-        binding.access == kernel::Access::kRead ? "readonly " : "", i, type_of(binding.type),
-        shader_name(NameKind::kParameter, binding.name)));
-  }
-  if (!kernel.constants.empty()) {
-    head.open("layout(push_constant) uniform hy_constants");
-    for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
-      const Constant& constant = kernel.constants[i];
-      head.line(fmt::format("layout(offset = {}) {} hy_k{};", constant.offset,
-                            type_of(constant.type), i));
-    }
-    head.close("};");
-  }
+  glsl_arguments(kernel, head);
   Outside outside = writer.outside();
   for (const Outside::Variable& variable : outside.variables) {
     if (variable.space == Space::kShared) head.line("shared " + variable.declaration);
@@ -181,6 +207,7 @@ std::string glsl_kernel(const Program& program, const Kernel& kernel) {
   ShaderText text;
   text.at(location_of(writer.body()));
   text.open("void main()");
+  glsl_load_arguments(kernel, text);
   for (const Outside::Variable& variable : outside.variables) {
     if (variable.space == Space::kOwn) text.line(variable.declaration);
   }
@@ -203,7 +230,7 @@ constexpr std::string_view kMetalWords =
 
 void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, std::size_t number,
                 ShaderText& text) {
-  KernelWriter writer(program, msl(), emitter, kernel, "hy_c.");
+  KernelWriter writer(program, msl(), emitter, kernel, "hy_c.", "");
   if (kMetalWords.find(" " + kernel.name + " ") != kMetalWords.npos) {
     emitter.reject(writer.body(), fmt::format("a kernel named '{}', a word of Metal", kernel.name));
   }

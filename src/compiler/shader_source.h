@@ -21,7 +21,7 @@ struct ShaderSource {
 // target with 32-bit size_t. `kernels` are the result of analyze(). Throws std::exception if the
 // tree is not from a supported clang version.
 
-// One file per kernel, with the entry main and the conventions of hy-vulkan-1.
+// One file per kernel, with the entry main and the conventions of hy-vulkan-2.
 ShaderSource glsl_source(const Json& unit, std::span<const Kernel> kernels);
 // One file for all kernels, with the conventions of hy-metal-1.
 ShaderSource msl_source(const Json& unit, std::span<const Kernel> kernels);

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// embed_kernels <file.hyk> <file.cpp>: compiles the suite's kernels and writes them as the source
-// of built_in_kernels(). It is a program of the build, because the halyard command contains the
-// suite and so cannot compile its kernels.
+// embed_kernels <file.hyk> <file.cpp> <target>...: compiles the suite's kernels and writes them as
+// the source of built_in_kernels(). Targets are those of `halyard compile`. It is a program of the
+// build, because the halyard command contains the suite and so cannot compile its kernels.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "compiler/compile.h"
+#include "compiler/foreign.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: embed_kernels <file.hyk> <file.cpp>\n", stderr);
+  if (argc < 4) {
+    std::fputs("usage: embed_kernels <file.hyk> <file.cpp> <target>...\n", stderr);
     return 1;
   }
-  const auto image = halyard::compiler::compile({.source = argv[1]});
+  const std::vector<std::string> targets(argv + 3, argv + argc);
+  const auto image = halyard::compiler::compile(
+      {.source = argv[1], .targets = halyard::compiler::named_targets(argv[1], targets)});
   if (!image.ok()) {
     std::fprintf(stderr, "%s\n", image.status().to_string().c_str());
     return 1;

@@ -15,12 +15,27 @@ namespace halyard::inline v0::kernel {
 // lay out a C parameter list of pointers and then scalars this way, so kernels of nvcc and hipcc
 // with such a list follow this convention too.
 inline constexpr std::string_view kKernargConvention = "hy-kernarg-1";
+inline constexpr std::uint32_t kAddressBytes = 8;
 
-// A SPIR-V module for Vulkan 1.2. It has a GLCompute entry point for each kernel, with the kernel's
-// name and workgroup size. Binding i is a storage buffer, descriptor set 0, binding i. The struct
-// of constants is the push constants, at most 128 bytes, which every device has. Floating point
-// rounds to nearest and keeps signed zeros, infinities and NaNs, so a device needs
-// shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32.
+// A SPIR-V module for Vulkan 1.2 that addresses memory as kernels of hy-kernarg-1 do: what the
+// compiler makes of .hyk. It has a GLCompute entry point for each kernel, with the kernel's name
+// and workgroup size, and no descriptors.
+//   The push constants are 8 bytes at offset 0: the device address of an argument block, a multiple
+//   of 8. A kernel without bindings and constants never uses it.
+//   The block is the packed buffer of hy-kernarg-1: constant c is at byte
+//   kAddressBytes * <number of bindings> + c.offset. The kernel reads it and never writes it. A
+//   driver writes it before the launch and keeps it until the launch has retired.
+//   The address of a binding is a multiple of its element's size, and no two bindings share memory
+//   that a kernel writes. An index into a binding is below 2^31.
+// Floating point rounds to nearest and keeps signed zeros, infinities and NaNs. A device needs
+// bufferDeviceAddress, shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32;
+// buffers need VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT.
+inline constexpr std::string_view kVulkanAddressConvention = "hy-vulkan-2";
+
+// A SPIR-V module for Vulkan 1.2 from another compiler. It has a GLCompute entry point for each
+// kernel, with the kernel's name and workgroup size. Binding i is a storage buffer, descriptor set
+// 0, binding i. The struct of constants is the push constants, at most 128 bytes, which every
+// device has. The module itself requests how floating point rounds.
 inline constexpr std::string_view kVulkanConvention = "hy-vulkan-1";
 inline constexpr std::uint32_t kVulkanConstantsBytes = 128;
 

@@ -16,12 +16,12 @@ class VulkanKernels final : public HostKernels {
   void run(std::string_view kernel, const Groups& groups, const std::vector<HostMemory>& buffers,
            const void* constants, std::size_t) const override {
     std::vector<VulkanBuffer> copies;
-    std::vector<const VulkanBuffer*> bindings;
+    std::vector<VulkanBinding> bindings;
     copies.reserve(buffers.size());
     for (const HostMemory& buffer : buffers) {
       copies.push_back(vulkan_device().allocate(buffer.bytes.size()).value());
       std::ranges::copy(buffer.bytes, copies.back().bytes.begin());
-      bindings.push_back(&copies.back());
+      bindings.emplace_back(&copies.back());
     }
     const kernel::KernelInfo& info = *hyx().find(kernel).value();
     check(vulkan_device().run(hyx(), kernel, groups, bindings,
@@ -38,7 +38,7 @@ class VulkanKernels final : public HostKernels {
 std::string tested_target() { return std::string(kVulkanTarget); }
 
 std::unique_ptr<HostKernels> load_kernels(kernel::Hyx hyx) {
-  if (hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanConvention).ok()) {
+  if (has_vulkan_image(hyx)) {
     return std::make_unique<VulkanKernels>(std::move(hyx));
   }
   return std::make_unique<CpuKernels>(std::move(hyx));

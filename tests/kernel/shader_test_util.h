@@ -55,12 +55,13 @@ inline std::string complaints(std::vector<std::string> arguments,
   return output->exit_code == 0 ? "" : output->out + output->err;
 }
 
-// The errors of spirv-val; empty if the module is valid.
+// The errors of spirv-val; empty if the module is valid for Vulkan 1.2 and 1.3.
 inline std::string invalid(const std::string& module) {
   const auto scratch = compiler::TemporaryDirectory::create().value();
   const std::string path = scratch.path() / "module.spv";
   std::ofstream(path, std::ios::binary) << module;
-  return complaints({"spirv-val", "--target-env", "vulkan1.2", path}, scratch);
+  return complaints({"spirv-val", "--target-env", "vulkan1.2", path}, scratch) +
+         complaints({"spirv-val", "--target-env", "vulkan1.3", path}, scratch);
 }
 
 // A clang command for Metal, as declared in tests/kernel/metal_stub; `arguments` precede the

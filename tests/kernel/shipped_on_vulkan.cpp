@@ -38,15 +38,15 @@ Result<std::vector<std::byte>> pack(const kernel::KernelInfo& info,
 
 struct VulkanShipped final : DeviceKernels {
   explicit VulkanShipped(std::string_view file)
-      : hyx(kernel::Hyx::read(HALYARD_VULKAN_KERNELS_DIR + std::string(file) + ".hyx").value()) {}
+      : hyx(kernel::Hyx::read(HALYARD_KERNELS_DIR + std::string(file) + ".hyx").value()) {}
 
   Status run(std::string_view kernel, const hal::Grid::Extent& groups,
              hal::View<const DeviceMemory*> buffers, hal::View<hal::Constant> constants) override {
     HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* const info, hyx.find(kernel));
     HALYARD_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, pack(*info, constants));
-    std::vector<const VulkanBuffer*> bindings;
+    std::vector<VulkanBinding> bindings;
     for (const DeviceMemory* memory : buffers) {
-      bindings.push_back(&static_cast<const VulkanMemory*>(memory)->buffer);
+      bindings.emplace_back(&static_cast<const VulkanMemory*>(memory)->buffer);
     }
     return vulkan_device().run(hyx, kernel, {groups.x, groups.y, groups.z}, bindings, bytes);
   }

@@ -93,15 +93,39 @@ bool has_validation() {
       layers, [](const auto& layer) { return std::strcmp(layer.layerName, kValidation) == 0; });
 }
 
-// The features of a Vulkan 1.2 device that the convention requires.
-bool has_float_controls(VkPhysicalDevice device) {
+// The features of a Vulkan 1.2 device that the conventions require.
+bool has_features(VkPhysicalDevice device) {
+  VkPhysicalDeviceVulkan12Features since_12 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                        .pNext = &since_12};
+  vkGetPhysicalDeviceFeatures2(device, &features);
   VkPhysicalDeviceFloatControlsProperties floats = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                             .pNext = &floats};
   vkGetPhysicalDeviceProperties2(device, &properties);
-  return floats.shaderRoundingModeRTEFloat32 == VK_TRUE &&
+  return since_12.bufferDeviceAddress == VK_TRUE &&
+         floats.shaderRoundingModeRTEFloat32 == VK_TRUE &&
          floats.shaderSignedZeroInfNanPreserveFloat32 == VK_TRUE;
+}
+
+// Storage buffers 0 to `count` - 1.
+Result<VulkanHandle<VkDescriptorSetLayout>> set_layout(VkDevice device, std::size_t count) {
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    bindings.push_back({.binding = i,
+                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                        .descriptorCount = 1,
+                        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                        .pImmutableSamplers = nullptr});
+  }
+  const VkDescriptorSetLayoutCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+      .bindingCount = static_cast<std::uint32_t>(bindings.size()),
+      .pBindings = bindings.data()};
+  return make("vkCreateDescriptorSetLayout", device, info, vkCreateDescriptorSetLayout,
+              vkDestroyDescriptorSetLayout);
 }
 
 }  // namespace
@@ -147,7 +171,7 @@ Status VulkanDevice::find_physical_device() {
                                 vkEnumeratePhysicalDevices(instance, &count, devices.data())));
   for (const VkPhysicalDevice device : devices) {
     vkGetPhysicalDeviceProperties(device, &properties_);
-    if (properties_.apiVersion < VK_API_VERSION_1_2 || !has_float_controls(device)) continue;
+    if (properties_.apiVersion < VK_API_VERSION_1_2 || !has_features(device)) continue;
     vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
     std::vector<VkQueueFamilyProperties> families(count);
     vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
@@ -158,9 +182,11 @@ Status VulkanDevice::find_physical_device() {
     queue_family_ = static_cast<std::uint32_t>(family - families.begin());
     return {};
   }
-  return error(StatusCode::kUnavailable,
-               "none of {} devices has Vulkan 1.2, a compute queue and the float controls",
-               devices.size());
+  return error(
+      StatusCode::kUnavailable,
+      "none of {} devices has Vulkan 1.2, a compute queue, addresses of buffers and the float "
+      "controls",
+      devices.size());
 }
 
 Status VulkanDevice::create_device() {
@@ -169,7 +195,11 @@ Status VulkanDevice::create_device() {
                                          .queueFamilyIndex = queue_family_,
                                          .queueCount = 1,
                                          .pQueuePriorities = &priority};
+  VkPhysicalDeviceVulkan12Features since_12 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      .bufferDeviceAddress = VK_TRUE};
   const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                   .pNext = &since_12,
                                    .queueCreateInfoCount = 1,
                                    .pQueueCreateInfos = &queue};
   HALYARD_RETURN_IF_ERROR(
@@ -202,6 +232,7 @@ Status VulkanDevice::create_device() {
 
 VulkanDevice::~VulkanDevice() {
   images_.clear();
+  arguments_ = {};
   done_ = {};
   pool_ = {};
   sets_ = {};
@@ -212,10 +243,11 @@ VulkanDevice::~VulkanDevice() {
 
 Result<VulkanBuffer> VulkanDevice::allocate(std::size_t bytes) const {
   VulkanBuffer result;
-  const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                   .size = std::max<std::size_t>(bytes, 4),  // at least one element
-                                   .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+  const VkBufferCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+      .size = std::max<std::size_t>(bytes, 4),  // at least one element
+      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
+      .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
   HALYARD_ASSIGN_OR_RETURN(result.buffer,
                            make("vkCreateBuffer", device_, info, vkCreateBuffer, vkDestroyBuffer));
   VkMemoryRequirements needs;
@@ -230,7 +262,10 @@ Result<VulkanBuffer> VulkanDevice::allocate(std::size_t bytes) const {
          (memory.memoryTypes[type].propertyFlags & kMapped) != kMapped) {
     ++type;
   }
+  const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                           .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
   const VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                           .pNext = &flags,
                                            .allocationSize = needs.size,
                                            .memoryTypeIndex = type};
   HALYARD_ASSIGN_OR_RETURN(
@@ -241,12 +276,17 @@ Result<VulkanBuffer> VulkanDevice::allocate(std::size_t bytes) const {
   HALYARD_RETURN_IF_ERROR(
       check("vkMapMemory", vkMapMemory(device_, *result.memory, 0, VK_WHOLE_SIZE, 0, &data)));
   result.bytes = {static_cast<std::byte*>(data), bytes};
+  const VkBufferDeviceAddressInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                        .buffer = *result.buffer};
+  result.address = vkGetBufferDeviceAddress(device_, &of);
   return result;
 }
 
 Result<VulkanDevice::Image*> VulkanDevice::image(const kernel::Hyx& hyx) {
-  HALYARD_ASSIGN_OR_RETURN(const kernel::ImageInfo* const image,
-                           hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanConvention));
+  const auto addressed = hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanAddressConvention);
+  HALYARD_ASSIGN_OR_RETURN(
+      const kernel::ImageInfo* const image,
+      addressed.ok() ? addressed : hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanConvention));
   const std::uint64_t key = kernel::image_checksum(image->bytes);
   if (const auto found = images_.find(key); found != images_.end()) return &found->second;
   if (image->bytes.size() % 4 != 0) {
@@ -260,7 +300,7 @@ Result<VulkanDevice::Image*> VulkanDevice::image(const kernel::Hyx& hyx) {
                                          .pCode = words.data()};
   HALYARD_ASSIGN_OR_RETURN(auto module, make("vkCreateShaderModule", device_, info,
                                              vkCreateShaderModule, vkDestroyShaderModule));
-  return &images_.emplace(key, Image{std::move(module), {}}).first->second;
+  return &images_.emplace(key, Image{std::move(module), addressed.ok(), {}}).first->second;
 }
 
 Result<const VulkanDevice::Entry*> VulkanDevice::entry(Image& image,
@@ -269,27 +309,16 @@ Result<const VulkanDevice::Entry*> VulkanDevice::entry(Image& image,
     return &found->second;
   }
   Entry entry;
-  std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (std::uint32_t i = 0; i < info.bindings.size(); ++i) {
-    bindings.push_back({.binding = i,
-                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                        .descriptorCount = 1,
-                        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
-                        .pImmutableSamplers = nullptr});
+  VkPushConstantRange pushed = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel::kAddressBytes};
+  if (!image.by_address) {
+    HALYARD_ASSIGN_OR_RETURN(entry.bindings, set_layout(device_, info.bindings.size()));
+    pushed.size = info.constants_bytes;
   }
-  const VkDescriptorSetLayoutCreateInfo set = {
-      .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-      .bindingCount = static_cast<std::uint32_t>(bindings.size()),
-      .pBindings = bindings.data()};
-  HALYARD_ASSIGN_OR_RETURN(
-      entry.bindings, make("vkCreateDescriptorSetLayout", device_, set, vkCreateDescriptorSetLayout,
-                           vkDestroyDescriptorSetLayout));
-  const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, info.constants_bytes};
   const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                             .setLayoutCount = 1,
+                                             .setLayoutCount = image.by_address ? 0u : 1u,
                                              .pSetLayouts = &*entry.bindings,
-                                             .pushConstantRangeCount = constants.size > 0 ? 1u : 0u,
-                                             .pPushConstantRanges = &constants};
+                                             .pushConstantRangeCount = pushed.size > 0 ? 1u : 0u,
+                                             .pPushConstantRanges = &pushed};
   HALYARD_ASSIGN_OR_RETURN(entry.layout, make("vkCreatePipelineLayout", device_, layout,
                                               vkCreatePipelineLayout, vkDestroyPipelineLayout));
   const std::string name(info.name);
@@ -311,16 +340,15 @@ Result<const VulkanDevice::Entry*> VulkanDevice::entry(Image& image,
 // ---- Launching ---------------------------------------------------------------------------------
 
 Status VulkanDevice::check_launch(const kernel::KernelInfo& info,
-                                  const std::array<std::size_t, 3>& groups, std::size_t buffers,
+                                  const std::array<std::size_t, 3>& groups, std::size_t bindings,
                                   std::size_t constants) const {
-  if (buffers != info.bindings.size()) {
-    return error(StatusCode::kInvalidArgument, "{}: {} buffers for {} bindings", info.name, buffers,
-                 info.bindings.size());
+  if (bindings != info.bindings.size()) {
+    return error(StatusCode::kInvalidArgument, "{}: {} buffers for {} bindings", info.name,
+                 bindings, info.bindings.size());
   }
-  if (constants != info.constants_bytes || constants > properties_.limits.maxPushConstantsSize) {
-    return error(StatusCode::kInvalidArgument,
-                 "{}: {} bytes of constants; it has {}, and the device takes {}", info.name,
-                 constants, info.constants_bytes, properties_.limits.maxPushConstantsSize);
+  if (constants != info.constants_bytes) {
+    return error(StatusCode::kInvalidArgument, "{}: {} bytes of constants; it has {}", info.name,
+                 constants, info.constants_bytes);
   }
   for (std::size_t d = 0; d < groups.size(); ++d) {
     if (groups[d] > properties_.limits.maxComputeWorkGroupCount[d]) {
@@ -332,8 +360,8 @@ Status VulkanDevice::check_launch(const kernel::KernelInfo& info,
   return {};
 }
 
-Result<VkDescriptorSet> VulkanDevice::bind(const Entry& entry,
-                                           std::span<const VulkanBuffer* const> buffers) {
+Result<VkDescriptorSet> VulkanDevice::descriptors(const Entry& entry,
+                                                  std::span<const VulkanBinding> bindings) {
   HALYARD_RETURN_IF_ERROR(
       check("vkResetDescriptorPool", vkResetDescriptorPool(device_, *sets_, 0)));
   const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -343,8 +371,9 @@ Result<VkDescriptorSet> VulkanDevice::bind(const Entry& entry,
   VkDescriptorSet set = VK_NULL_HANDLE;
   HALYARD_RETURN_IF_ERROR(
       check("vkAllocateDescriptorSets", vkAllocateDescriptorSets(device_, &info, &set)));
-  for (std::uint32_t i = 0; i < buffers.size(); ++i) {
-    const VkDescriptorBufferInfo range = {*buffers[i]->buffer, 0, VK_WHOLE_SIZE};
+  for (std::uint32_t i = 0; i < bindings.size(); ++i) {
+    const VkDescriptorBufferInfo range = {*bindings[i].buffer->buffer, bindings[i].offset,
+                                          VK_WHOLE_SIZE};
     const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                         .dstSet = set,
                                         .dstBinding = i,
@@ -356,27 +385,58 @@ Result<VkDescriptorSet> VulkanDevice::bind(const Entry& entry,
   return set;
 }
 
+Result<VkDeviceAddress> VulkanDevice::write_arguments(std::span<const VulkanBinding> bindings,
+                                                      std::span<const std::byte> constants) {
+  std::vector<std::byte> block(bindings.size() * kernel::kAddressBytes);
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    const VkDeviceAddress address = bindings[i].buffer->address + bindings[i].offset;
+    std::memcpy(&block[i * kernel::kAddressBytes], &address, kernel::kAddressBytes);
+  }
+  block.insert(block.end(), constants.begin(), constants.end());
+  // The previous launch has ended, so its block is free.
+  if (arguments_.address == 0 || arguments_.bytes.size() < block.size()) {
+    HALYARD_ASSIGN_OR_RETURN(arguments_, allocate(block.size()));
+  }
+  std::ranges::copy(block, arguments_.bytes.begin());
+  return arguments_.address;
+}
+
+Status VulkanDevice::bind_address(const Entry& entry, std::span<const VulkanBinding> bindings,
+                                  std::span<const std::byte> constants) {
+  HALYARD_ASSIGN_OR_RETURN(const VkDeviceAddress block, write_arguments(bindings, constants));
+  vkCmdPushConstants(commands_, *entry.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                     kernel::kAddressBytes, &block);
+  return {};
+}
+
+Status VulkanDevice::bind_descriptors(const Entry& entry, std::span<const VulkanBinding> bindings,
+                                      std::span<const std::byte> constants) {
+  HALYARD_ASSIGN_OR_RETURN(const VkDescriptorSet set, descriptors(entry, bindings));
+  vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, *entry.layout, 0, 1, &set, 0,
+                          nullptr);
+  if (!constants.empty()) {
+    vkCmdPushConstants(commands_, *entry.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                       static_cast<std::uint32_t>(constants.size()), constants.data());
+  }
+  return {};
+}
+
 Status VulkanDevice::run(const kernel::Hyx& hyx, std::string_view kernel,
                          const std::array<std::size_t, 3>& groups,
-                         std::span<const VulkanBuffer* const> buffers,
+                         std::span<const VulkanBinding> bindings,
                          std::span<const std::byte> constants) {
   HALYARD_ASSIGN_OR_RETURN(const kernel::KernelInfo* const info, hyx.find(kernel));
-  HALYARD_RETURN_IF_ERROR(check_launch(*info, groups, buffers.size(), constants.size()));
+  HALYARD_RETURN_IF_ERROR(check_launch(*info, groups, bindings.size(), constants.size()));
   HALYARD_ASSIGN_OR_RETURN(Image* const from, image(hyx));
   HALYARD_ASSIGN_OR_RETURN(const Entry* const entry, this->entry(*from, *info));
-  HALYARD_ASSIGN_OR_RETURN(const VkDescriptorSet set, bind(*entry, buffers));
 
   HALYARD_RETURN_IF_ERROR(check("vkResetCommandPool", vkResetCommandPool(device_, *pool_, 0)));
   const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                           .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
   HALYARD_RETURN_IF_ERROR(check("vkBeginCommandBuffer", vkBeginCommandBuffer(commands_, &begin)));
   vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, *entry->pipeline);
-  vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, *entry->layout, 0, 1, &set, 0,
-                          nullptr);
-  if (!constants.empty()) {
-    vkCmdPushConstants(commands_, *entry->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                       static_cast<std::uint32_t>(constants.size()), constants.data());
-  }
+  HALYARD_RETURN_IF_ERROR(from->by_address ? bind_address(*entry, bindings, constants)
+                                           : bind_descriptors(*entry, bindings, constants));
   // check_launch() has checked the limits.
   vkCmdDispatch(commands_, static_cast<std::uint32_t>(groups[0]),
                 static_cast<std::uint32_t>(groups[1]), static_cast<std::uint32_t>(groups[2]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs images of convention hy-vulkan-1 for tests: one launch at a time, on the first device that
-// Vulkan's loader finds. Not a driver of the HAL.
+// Runs images of the conventions hy-vulkan-2 and hy-vulkan-1 for tests: one launch at a time, on
+// the first device that Vulkan's loader finds. Not a driver of the HAL.
 //
 // One thread uses it. If the Khronos validation layer is installed, each of its messages fails the
 // running test.
@@ -27,6 +27,11 @@
 namespace halyard::testing {
 
 inline constexpr std::string_view kVulkanTarget = "spirv-1.5";
+
+inline bool has_vulkan_image(const kernel::Hyx& hyx) {
+  return hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanAddressConvention).ok() ||
+         hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanConvention).ok();
+}
 
 // A handle and the call that destroys it.
 template <class Handle>
@@ -63,6 +68,14 @@ struct VulkanBuffer {
   VulkanHandle<VkDeviceMemory> memory;
   VulkanHandle<VkBuffer> buffer;  // destroyed before its memory is freed
   std::span<std::byte> bytes;
+  VkDeviceAddress address = 0;
+};
+
+// A buffer from `offset` to its end.
+struct VulkanBinding {
+  VulkanBinding(const VulkanBuffer* whole, std::size_t from = 0) : buffer(whole), offset(from) {}
+  const VulkanBuffer* buffer;
+  std::size_t offset;  // for hy-vulkan-1 a multiple of minStorageBufferOffsetAlignment
 };
 
 class VulkanDevice {
@@ -80,18 +93,19 @@ class VulkanDevice {
   // kernel's whole struct. Ends the process after a minute, since objects that a launch still uses
   // cannot be released.
   Status run(const kernel::Hyx& hyx, std::string_view kernel,
-             const std::array<std::size_t, 3>& groups, std::span<const VulkanBuffer* const> buffers,
+             const std::array<std::size_t, 3>& groups, std::span<const VulkanBinding> bindings,
              std::span<const std::byte> constants);
 
  private:
   struct Entry {
-    VulkanHandle<VkDescriptorSetLayout> bindings;
+    VulkanHandle<VkDescriptorSetLayout> bindings;  // null for hy-vulkan-2
     VulkanHandle<VkPipelineLayout> layout;
     VulkanHandle<VkPipeline> pipeline;
   };
   // An image, with an entry for each kernel that has run.
   struct Image {
     VulkanHandle<VkShaderModule> module;
+    bool by_address = false;  // hy-vulkan-2
     std::map<std::string, Entry, std::less<>> entries;
   };
 
@@ -102,8 +116,16 @@ class VulkanDevice {
   Result<Image*> image(const kernel::Hyx& hyx);
   Result<const Entry*> entry(Image& image, const kernel::KernelInfo& info);
   Status check_launch(const kernel::KernelInfo& info, const std::array<std::size_t, 3>& groups,
-                      std::size_t buffers, std::size_t constants) const;
-  Result<VkDescriptorSet> bind(const Entry& entry, std::span<const VulkanBuffer* const> buffers);
+                      std::size_t bindings, std::size_t constants) const;
+  Result<VkDescriptorSet> descriptors(const Entry& entry, std::span<const VulkanBinding> bindings);
+  // Writes the argument block of hy-vulkan-2 and returns its address.
+  Result<VkDeviceAddress> write_arguments(std::span<const VulkanBinding> bindings,
+                                          std::span<const std::byte> constants);
+  // Record the arguments of a launch, for each convention.
+  Status bind_address(const Entry& entry, std::span<const VulkanBinding> bindings,
+                      std::span<const std::byte> constants);
+  Status bind_descriptors(const Entry& entry, std::span<const VulkanBinding> bindings,
+                          std::span<const std::byte> constants);
   Status submit_and_wait(std::string_view kernel);
 
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
@@ -111,6 +133,7 @@ class VulkanDevice {
   std::uint32_t queue_family_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;
+  VulkanBuffer arguments_;
   VulkanHandle<VkDescriptorPool> sets_;
   VulkanHandle<VkCommandPool> pool_;
   VulkanHandle<VkFence> done_;
