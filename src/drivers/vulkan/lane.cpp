@@ -218,7 +218,9 @@ Result<VkCommandBuffer> Lane::record(const timeline::Issue& issue) {
         }));
   } else if (operation.kind == hal::OperationKind::kCommand) {
     HALYARD_RETURN_IF_ERROR(encoder.add(operation.command, nullptr));
-    slot.stamping.command(device_, slot.commands, {.name = hal::name_of(operation.command)});
+    if (issue.stamps != nullptr) {
+      slot.stamping.command(device_, slot.commands, {.name = hal::name_of(operation.command)});
+    }
   }
   slot.stamping.end(device_, slot.commands);
   encoder.end();

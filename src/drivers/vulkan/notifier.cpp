@@ -87,10 +87,10 @@ void Notifier::serve() noexcept {
   }
   release_all();
   ended_.store(true, std::memory_order_seq_cst);
-  end_round();
+  begin_round();
 }
 
-void Notifier::end_round() noexcept {
+void Notifier::begin_round() noexcept {
   rounds_.fetch_add(1, std::memory_order_seq_cst);
   if (removing_.load(std::memory_order_seq_cst) != 0) base::futex_wake(rounds_, INT_MAX);
 }
@@ -102,6 +102,7 @@ bool Notifier::wait_once() noexcept {
   values_.shrink(0);
   {
     base::LockGuard lock(mutex_);
+    begin_round();
     // Without memory for all lanes the wait below ends at once, or a waiter checks again by itself
     // after 10 ms (rule 23).
     bool enough = semaphores_.push_back(calling_) && values_.push_back(next_call) &&
@@ -135,7 +136,6 @@ bool Notifier::wait_once() noexcept {
     // A lane that remove() waits for is still there.
     if (status.ok()) watched_[i]->list.advance(value);
   }
-  end_round();
   return status.code() != StatusCode::kDeviceLost;
 }
 

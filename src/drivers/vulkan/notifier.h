@@ -65,7 +65,8 @@ class Notifier {
   void serve() noexcept;
   // False: the device is lost.
   bool wait_once() noexcept;
-  void end_round() noexcept;
+  // The lanes of the round before are used no more.
+  void begin_round() noexcept;
   void release_all() noexcept;
   // Has the thread begin anew.
   Status call() noexcept;
@@ -80,7 +81,7 @@ class Notifier {
   base::Mutex mutex_;  // guards lanes_
   base::Array<Lane*> lanes_;
   base::Atomic<bool> stopping_{false};
-  base::Atomic<std::uint32_t> rounds_{0};    // waits that have ended, for remove()
+  base::Atomic<std::uint32_t> rounds_{0};    // begun, under mutex_; for remove()
   base::Atomic<std::uint32_t> removing_{0};  // threads in remove()
   base::Atomic<bool> ended_{false};          // the thread waits no more
 
