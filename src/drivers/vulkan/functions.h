@@ -72,7 +72,6 @@ namespace halyard::inline v0::vulkan {
   X(vkCmdFillBuffer)                  \
   X(vkCmdPipelineBarrier2)            \
   X(vkCmdPushConstants)               \
-  X(vkCmdResetQueryPool)              \
   X(vkCmdWriteTimestamp2)             \
   X(vkDestroyBuffer)                  \
   X(vkDestroyCommandPool)             \
@@ -87,7 +86,8 @@ namespace halyard::inline v0::vulkan {
   X(vkFreeMemory)                     \
   X(vkGetBufferDeviceAddress)         \
   X(vkGetBufferMemoryRequirements)    \
-  X(vkGetDeviceQueue)
+  X(vkGetDeviceQueue)                 \
+  X(vkResetQueryPool)
 
 #define HALYARD_VULKAN_EXTENSIONS_VOID(X) X(vkCmdPushDescriptorSetKHR)
 

@@ -11,6 +11,12 @@
 #include "drivers/vulkan/timeline_semaphore.h"
 
 namespace halyard::inline v0::vulkan {
+namespace {
+
+// In nanoseconds. A call that fails for want of memory is noticed after that.
+constexpr std::uint64_t kLongestSleep = 250'000'000;
+
+}  // namespace
 
 Status Notifier::start() {
   HALYARD_RETURN_IF_ERROR(create_timeline(device_, calling_));
@@ -61,12 +67,13 @@ void Notifier::remove(Lane& lane) noexcept {
 
 Status Notifier::arm(Lane& lane, std::uint64_t sequence, base::Notify& notify) noexcept {
   lane.list.arm(sequence, notify);
-  if (device_.lost() || ended_.load(std::memory_order_seq_cst)) {
-    return Status(StatusCode::kDeviceLost, "vulkan: the device is lost", "VK_ERROR_DEVICE_LOST");
-  }
+  HALYARD_RETURN_IF_ERROR(device_.loss());
   const std::uint64_t least = lane.list.least();
   if (least == kNothing || lane.watched.load(std::memory_order_seq_cst) <= least) return {};
-  return call();
+  Status status = call();
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  notify.notify();  // early: the waiter checks again
+  return {};
 }
 
 Status Notifier::call() noexcept {
@@ -126,8 +133,7 @@ bool Notifier::wait_once() noexcept {
   info.pSemaphores = semaphores_.data();
   info.pValues = values_.data();
   const Functions& vk = device_.vk();
-  constexpr std::uint64_t kForever = ~std::uint64_t{0};
-  const VkResult result = vk.vkWaitSemaphores(device_.handle(), &info, kForever);
+  const VkResult result = vk.vkWaitSemaphores(device_.handle(), &info, kLongestSleep);
   Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
   for (std::uint32_t i = 1; i < info.semaphoreCount && status.ok(); ++i) {
     std::uint64_t value = 0;
@@ -136,7 +142,7 @@ bool Notifier::wait_once() noexcept {
     // A lane that remove() waits for is still there.
     if (status.ok()) watched_[i]->list.advance(value);
   }
-  return status.code() != StatusCode::kDeviceLost;
+  return !device_.lost();
 }
 
 // Early, which is allowed: who is woken polls and sees the loss.
