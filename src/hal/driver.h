@@ -37,6 +37,13 @@ class ExecutableImpl : public Reclaimed {
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }
 
+  // Called before a function is given out, each time, so that a driver compiles only what is used.
+  // The device's limits hold for it. kUnavailable: a limit that DeviceLimits does not have.
+  virtual Status prepare(std::uint32_t function) {
+    (void)function;
+    return {};
+  }
+
   // The names of its kernels in a trace, in the file's order; empty without a tracer.
   const std::vector<trace::Name>& names() const noexcept { return names_; }
   // Once, before it is shared.
