@@ -32,62 +32,83 @@ void violate(const char* what) {
 // The functions of libvulkan.so.1 that are called here.
 struct Next {
   PFN_vkGetInstanceProcAddr get = nullptr;
-#define HALYARD_FAKE_NEXT(X)                   \
-  X(vkCreateInstance)                          \
-  X(vkEnumerateInstanceVersion)                \
-  X(vkEnumeratePhysicalDevices)                \
-  X(vkEnumerateDeviceExtensionProperties)      \
-  X(vkGetPhysicalDeviceFeatures2)              \
-  X(vkGetPhysicalDeviceProperties2)            \
-  X(vkGetPhysicalDeviceMemoryProperties)       \
-  X(vkGetPhysicalDeviceQueueFamilyProperties)  \
-  X(vkCreateDevice)                            \
-  X(vkGetDeviceProcAddr)                       \
-  X(vkGetDeviceQueue)                          \
-  X(vkQueueSubmit2)                            \
-  X(vkWaitSemaphores)                          \
-  X(vkGetSemaphoreCounterValue)                \
-  X(vkSignalSemaphore)                         \
-  X(vkCreateSemaphore)                         \
-  X(vkDestroySemaphore)                        \
-  X(vkCreateCommandPool)                       \
-  X(vkDestroyCommandPool)                      \
-  X(vkAllocateCommandBuffers)                  \
-  X(vkFreeCommandBuffers)                      \
-  X(vkBeginCommandBuffer)                      \
-  X(vkEndCommandBuffer)                        \
-  X(vkCmdResetQueryPool)                       \
-  X(vkGetQueryPoolResults)                     \
-  X(vkCreateBuffer)                            \
-  X(vkGetBufferMemoryRequirements)             \
-  X(vkAllocateMemory)                          \
+#define HALYARD_FAKE_NEXT(X)                  \
+  X(vkCreateInstance)                         \
+  X(vkEnumerateInstanceVersion)               \
+  X(vkEnumeratePhysicalDevices)               \
+  X(vkEnumerateDeviceExtensionProperties)     \
+  X(vkGetPhysicalDeviceFeatures2)             \
+  X(vkGetPhysicalDeviceProperties2)           \
+  X(vkGetPhysicalDeviceMemoryProperties)      \
+  X(vkGetPhysicalDeviceQueueFamilyProperties) \
+  X(vkCreateDevice)                           \
+  X(vkGetDeviceProcAddr)                      \
+  X(vkGetDeviceQueue)                         \
+  X(vkQueueSubmit2)                           \
+  X(vkWaitSemaphores)                         \
+  X(vkGetSemaphoreCounterValue)               \
+  X(vkSignalSemaphore)                        \
+  X(vkCreateSemaphore)                        \
+  X(vkDestroySemaphore)                       \
+  X(vkCreateCommandPool)                      \
+  X(vkDestroyCommandPool)                     \
+  X(vkAllocateCommandBuffers)                 \
+  X(vkFreeCommandBuffers)                     \
+  X(vkBeginCommandBuffer)                     \
+  X(vkEndCommandBuffer)                       \
+  X(vkCmdResetQueryPool)                      \
+  X(vkCmdBindPipeline)                        \
+  X(vkCmdCopyBuffer)                          \
+  X(vkCmdDispatch)                            \
+  X(vkCmdDispatchIndirect)                    \
+  X(vkCmdFillBuffer)                          \
+  X(vkCmdPipelineBarrier2)                    \
+  X(vkCmdPushConstants)                       \
+  X(vkGetQueryPoolResults)                    \
+  X(vkCreateBuffer)                           \
+  X(vkGetBufferMemoryRequirements)            \
+  X(vkAllocateMemory)                         \
   X(vkGetMemoryHostPointerPropertiesEXT)
 #define HALYARD_FAKE_MEMBER(function) PFN_##function function = nullptr;
   HALYARD_FAKE_NEXT(HALYARD_FAKE_MEMBER)
 #undef HALYARD_FAKE_MEMBER
 
   void load(VkInstance instance) {
-#define HALYARD_FAKE_LOAD(function)                                             \
+#define HALYARD_FAKE_LOAD(function)                                                  \
   if (const auto found = reinterpret_cast<PFN_##function>(get(instance, #function)); \
-      found != nullptr) {                                                       \
-    function = found;                                                           \
+      found != nullptr) {                                                            \
+    function = found;                                                                \
   }
     HALYARD_FAKE_NEXT(HALYARD_FAKE_LOAD)
 #undef HALYARD_FAKE_LOAD
   }
 } next;
 
-// Notes what Vulkan allocates on this thread while it lives.
+// Notes what Vulkan, and this library, allocate on this thread while it lives.
 class Foreign {
  public:
   Foreign() : before_(count()) {}
-  ~Foreign() { fake.foreign += count() - before_; }
+  ~Foreign() { made += count() - before_; }
+  static thread_local std::uint64_t made;
 
  private:
   static std::uint64_t count() {
-    return fake.count_allocations != nullptr ? fake.count_allocations() : 0;
+    const auto counter = fake.count_allocations.load();
+    return counter != nullptr ? counter() : 0;
   }
   const std::uint64_t before_;
+};
+constinit thread_local std::uint64_t Foreign::made = 0;
+
+// A command of which nothing is of interest but what it allocates.
+template <class F, F Next::*kFunction>
+struct Noted;
+template <class... Arguments, void (*Next::*kFunction)(Arguments...)>
+struct Noted<void (*)(Arguments...), kFunction> {
+  static void call(Arguments... arguments) {
+    const Foreign foreign;
+    (next.*kFunction)(arguments...);
+  }
 };
 
 std::mutex mutex;  // guards what is known of handles
@@ -151,11 +172,10 @@ VkResult enumerate_devices(VkInstance instance, std::uint32_t* count, VkPhysical
 
 VkResult enumerate_extensions(VkPhysicalDevice device, const char* layer, std::uint32_t* count,
                               VkExtensionProperties* out) {
-  const VkResult result =
-      next.vkEnumerateDeviceExtensionProperties(device, layer, count, out);
+  const VkResult result = next.vkEnumerateDeviceExtensionProperties(device, layer, count, out);
   if (out == nullptr || result != VK_SUCCESS) return result;
-  const auto end = std::remove_if(out, out + *count,
-                                  [](const auto& each) { return lacks(each.extensionName); });
+  const auto end =
+      std::remove_if(out, out + *count, [](const auto& each) { return lacks(each.extensionName); });
   *count = static_cast<std::uint32_t>(end - out);
   return result;
 }
@@ -390,8 +410,7 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
     if (!submitting.insert(queue).second) violate("a queue used by two threads");
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::uint32_t k = 0; k < submits[i].commandBufferInfoCount; ++k) {
-        std::vector<Point>& points =
-            pending[submits[i].pCommandBufferInfos[k].commandBuffer];
+        std::vector<Point>& points = pending[submits[i].pCommandBufferInfos[k].commandBuffer];
         const VkSemaphoreSubmitInfo& signalled = submits[i].pSignalSemaphoreInfos[0];
         if (points.size() > 8) points.erase(points.begin());
         points.push_back({devices[queue], signalled.semaphore, signalled.value});
@@ -528,9 +547,18 @@ struct Row {
   PFN_vkVoidFunction function;
 };
 #define HALYARD_FAKE_ROW(name, function) \
-  { #name, reinterpret_cast<PFN_vkVoidFunction>(static_cast<PFN_##name>(function)) }
+  { #name, reinterpret_cast < PFN_vkVoidFunction>(static_cast <PFN_##name>(function)) }
+
+#define HALYARD_FAKE_NOTED(name) HALYARD_FAKE_ROW(name, (Noted<PFN_##name, &Next::name>::call))
 
 const Row kRows[] = {
+    HALYARD_FAKE_NOTED(vkCmdBindPipeline),
+    HALYARD_FAKE_NOTED(vkCmdCopyBuffer),
+    HALYARD_FAKE_NOTED(vkCmdDispatch),
+    HALYARD_FAKE_NOTED(vkCmdDispatchIndirect),
+    HALYARD_FAKE_NOTED(vkCmdFillBuffer),
+    HALYARD_FAKE_NOTED(vkCmdPipelineBarrier2),
+    HALYARD_FAKE_NOTED(vkCmdPushConstants),
     HALYARD_FAKE_ROW(vkCreateInstance, create_instance),
     HALYARD_FAKE_ROW(vkEnumerateInstanceVersion, enumerate_version),
     HALYARD_FAKE_ROW(vkEnumeratePhysicalDevices, enumerate_devices),
@@ -563,8 +591,8 @@ const Row kRows[] = {
 };
 
 PFN_vkVoidFunction own(const char* name, PFN_vkVoidFunction real) {
-  const auto* const row =
-      std::ranges::find_if(kRows, [&](const Row& each) { return std::strcmp(each.name, name) == 0; });
+  const auto* const row = std::ranges::find_if(
+      kRows, [&](const Row& each) { return std::strcmp(each.name, name) == 0; });
   return row != std::end(kRows) && real != nullptr ? row->function : real;
 }
 
@@ -586,6 +614,7 @@ VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t 
   next.get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
   next.load(VK_NULL_HANDLE);
   fake.signal = signal_as_device;
+  fake.foreign_here = [] { return Foreign::made; };
   const char* const modes = std::getenv("HALYARD_FAKE_VULKAN");
   if (modes == nullptr) return;
   fake.discrete = std::strstr(modes, "discrete") != nullptr;

@@ -55,9 +55,9 @@ struct FakeVulkan {
   // Signals it from the host, as if the device did.
   VkResult (*signal)(VkDevice device, VkSemaphore semaphore, std::uint64_t value) = nullptr;
 
-  // Counts the calling thread's allocations; `foreign` are those that Vulkan itself has made.
-  std::uint64_t (*count_allocations)() = nullptr;
-  std::atomic<std::uint64_t> foreign{0};
+  // Counts the calling thread's allocations; foreign_here(): those that Vulkan itself has made.
+  std::atomic<std::uint64_t (*)()> count_allocations{nullptr};
+  std::uint64_t (*foreign_here)() = nullptr;
 };
 
 // The library's only exports.

@@ -62,9 +62,8 @@ TEST_F(VulkanLane, TakesABatchWithOneSubmission) {
   const hal::Operation write = fill(memory, 0x0101'0101);
   std::vector<timeline::Issue> batch;
   for (std::uint64_t i = 1; i <= 40; ++i) {
-    batch.push_back({.operation = i % 2 == 0 ? &kBarrier : &write,
-                     .sequence = i,
-                     .want_marker = false});
+    batch.push_back(
+        {.operation = i % 2 == 0 ? &kBarrier : &write, .sequence = i, .want_marker = false});
   }
   batch[20].waits = {&edge, 1};
   const Calls submits("vulkan.vkQueueSubmit2");
@@ -341,9 +340,8 @@ TEST_F(VulkanLane, ARefusedSubmissionHasNoEffect) {
                            "vulkan.vkEndCommandBuffer"}) {
     Calls calls(site);
     calls.fail(1);
-    const timeline::Issue batch[] = {
-        {.operation = &write, .sequence = 1, .want_marker = false},
-        {.operation = &kBarrier, .sequence = 2, .want_marker = false}};
+    const timeline::Issue batch[] = {{.operation = &write, .sequence = 1, .want_marker = false},
+                                     {.operation = &kBarrier, .sequence = 2, .want_marker = false}};
     const auto result = lane->issue(batch, timeline::Doorbell::kRing);
     EXPECT_EQ(result.count, 0u) << site;
     EXPECT_FALSE(result.busy || result.started) << site;
@@ -369,9 +367,9 @@ TEST_F(VulkanLane, FillsEveryAlignmentOfImportedMemory) {
   alignas(4096) static std::byte pages[3 * 4096];
   std::uint64_t sequence = 0;
   for (const std::uint64_t skew : {0u, 16u, 4080u}) {
-    const auto lent = DeviceMemory::import(Ref<NativeDevice>(&native().device()), pages + skew, 64,
-                                           nullptr)
-                          .value();
+    const auto lent =
+        DeviceMemory::import(Ref<NativeDevice>(&native().device()), pages + skew, 64, nullptr)
+            .value();
     for (std::uint64_t offset = 0; offset < 9; ++offset) {
       for (std::uint64_t length = 0; length < 14; ++length) {
         for (const std::uint8_t size : {1, 2, 4}) {
@@ -384,10 +382,9 @@ TEST_F(VulkanLane, FillsEveryAlignmentOfImportedMemory) {
           while (lane->poll().sequence < sequence) sched_yield();
           for (std::uint64_t i = 0; i < sizeof pages; ++i) {
             const std::uint64_t at = i - skew - offset;  // wraps around before it
-            const auto expected =
-                i >= skew + offset && at < length
-                    ? static_cast<std::byte>(pattern >> 8 * (at % size))
-                    : std::byte{0xee};
+            const auto expected = i >= skew + offset && at < length
+                                      ? static_cast<std::byte>(pattern >> 8 * (at % size))
+                                      : std::byte{0xee};
             ASSERT_EQ(pages[i], expected) << "skew " << skew << " offset " << offset << " length "
                                           << length << " size " << int{size} << " at " << i;
           }

@@ -44,7 +44,6 @@ inline testing::FakeVulkan& fake() {
 class VulkanTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    reset();
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
     const auto library = Library::open();
     if (library.ok() && !(*library)->devices().empty()) return;
