@@ -19,13 +19,22 @@ using hal::Buffer;
 using hal::MapMode;
 using hal::Mapping;
 
-// Host memory of the test, and the number of calls of its `released`.
+// Host memory of the test, and the number of calls of its `released`. Imports share it, because
+// `released` may run on another thread after the case has returned.
 struct Host {
-  alignas(64) std::array<std::byte, 4096> bytes{};
-  std::atomic<int> released{0};
+  struct Lent {
+    alignas(64) std::array<std::byte, 4096> bytes{};
+    std::atomic<int> released{0};
+  };
+  const std::shared_ptr<Lent> lent = std::make_shared<Lent>();
+  std::array<std::byte, 4096>& bytes = lent->bytes;
+  std::atomic<int>& released = lent->released;
 
   Result<Buffer> import(const Context& t, std::size_t device = 0) {
-    return t.device(device).import_memory(bytes, [this] { ++released; });
+    return import(t, device, bytes);
+  }
+  Result<Buffer> import(const Context& t, std::size_t device, std::span<std::byte> part) {
+    return t.device(device).import_memory(part, [lent = lent] { ++lent->released; });
   }
 };
 
@@ -72,18 +81,14 @@ void imported_memory_is_released_after_its_last_submission(Context& t) {
 }
 
 void memory_of_work_nobody_waits_for_is_released(Context& t) {
-  constexpr int kCount = 200;
-  std::vector<std::byte> bytes(64 * kCount);
-  std::atomic<int> released = 0;
-  for (int i = 0; i < kCount; ++i) {
-    const Buffer buffer =
-        t.device()
-            .import_memory(std::span(bytes).subspan(64 * static_cast<std::size_t>(i), 64),
-                           [&] { ++released; })
-            .value();
+  Host host;
+  constexpr std::size_t kCount = 200, kSize = hal::Device::kImportAlignment;
+  const std::span bytes = std::span(host.bytes).first<kCount * kSize>();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const Buffer buffer = host.import(t, 0, bytes.subspan(kSize * i, kSize)).value();
     check(t.queue().fill(buffer, 0x33, 1, {}));
   }
-  VERIFY_UNTIL((check(t.queue().flush()), released == kCount));
+  VERIFY_UNTIL((check(t.queue().flush()), host.released == kCount));
   VERIFY(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0x33}; }));
 }
 

@@ -46,7 +46,7 @@ DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl>
       domains_(domains),
       limits_(impl_->info().limits),
       timeline_(registry.engine(), impl_->info().uri),
-      memory_counters_(Ref<MemoryCounters>::adopt(new(std::nothrow) MemoryCounters)),
+      memory_counters_(Ref<MemoryCounters>::adopt(new (std::nothrow) MemoryCounters)),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
 
 DeviceObject::~DeviceObject() {
@@ -275,10 +275,34 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   if (Status status = check_buffer_info(object()->limits(), info); !status.ok()) {
     return at(status, "device {}: allocate", self.name());
   }
-  Result<Ref<Memory>> memory = self.driver()->allocate(info.size, info.alignment, info.memory);
+  Result<Ref<Memory>> memory =
+      info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
+                      : self.driver()->allocate(info.size, info.alignment, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
+}
+
+Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info) const {
+  if (!object_) return empty_handle("device", "import_descriptor");
+  DeviceObject& self = *object();
+  Status status = check_buffer_info(self.limits(), info);
+  if (status.ok() && descriptor < 0) {
+    status = error(StatusCode::kInvalidArgument, "descriptor {}", descriptor);
+  }
+  if (!status.ok()) return at(status, "device {}: import_descriptor", self.name());
+  Result<Ref<Memory>> memory = self.driver()->import_descriptor(descriptor, info.size, info.memory);
+  if (!memory.ok()) return at(memory.status(), "device {}: import_descriptor", self.name());
+  self.adopt(**memory);
+  return BufferObject::create(self, std::move(*memory), 0, info.size);
+}
+
+Result<Ref<Memory>> DeviceImpl::allocate_exportable(std::uint64_t, MemoryType) {
+  return error(StatusCode::kUnimplemented, "{} has no memory that can be exported", info().driver);
+}
+
+Result<Ref<Memory>> DeviceImpl::import_descriptor(int, std::uint64_t, MemoryType) {
+  return error(StatusCode::kUnimplemented, "{} imports no descriptors", info().driver);
 }
 
 Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,

@@ -111,6 +111,11 @@ class DeviceImpl {
   // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
   // is gone; what the driver itself did for it is undone in the destructor.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
+  // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
+  // it succeeds. kUnimplemented: the device shares no memory.
+  virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t size, MemoryType type);
+  virtual Result<Ref<Memory>> import_descriptor(int descriptor, std::uint64_t size,
+                                                MemoryType type);
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
   // Null: the files have the code as it runs, and load() is all there is. Else load() does both of
   // the builder's steps.

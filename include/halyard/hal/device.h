@@ -108,7 +108,10 @@ class HALYARD_EXPORT Device {
   Result<PipelineLayout> create_pipeline_layout(View<DescriptorSetLayout> sets,
                                                 std::uint32_t push_constants_size = 0) const;
 
-  // Allocates memory. Fails with kResourceExhausted, naming the size, or kInvalidArgument.
+  // Allocates memory. Errors:
+  //   kResourceExhausted  naming the size
+  //   kInvalidArgument
+  //   kUnimplemented      exportable memory, where the device has none
   Result<Buffer> allocate(const BufferInfo& info) const;
 
   // Wraps the caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory`
@@ -128,6 +131,12 @@ class HALYARD_EXPORT Device {
          [](void* state) { delete static_cast<Fn*>(state); }});
   }
   static constexpr std::size_t kImportAlignment = 16;
+
+  // Makes a buffer of memory that another device, process or API has exported: see
+  // Buffer::export_descriptor. `info` has the size and memory type of the exporter. Takes the
+  // descriptor if it succeeds; the caller keeps it otherwise. Errors: kInvalidArgument, also for a
+  // descriptor that is no such memory; kResourceExhausted; kUnimplemented if the device cannot.
+  Result<Buffer> import_descriptor(int descriptor, const BufferInfo& info) const;
 
   // Each number is right at some moment of the call; several may be of different moments.
   MemoryStatistics memory_statistics() const;

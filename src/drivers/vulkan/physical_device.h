@@ -35,8 +35,9 @@ struct PhysicalDevice {
   std::uint64_t import_alignment = 0;      // of host memory; 0: it imports none
   std::uint32_t max_push_descriptors = 0;  // 0: no foreign kernels
   bool calibrated_timestamps = false;
-  QueueFamily compute;  // without graphics, if there is such a family
-  QueueFamily copy;     // neither compute nor graphics; else the same as `compute`
+  bool shares_memory = false;  // by file descriptors
+  QueueFamily compute;         // without graphics, if there is such a family
+  QueueFamily copy;            // neither compute nor graphics; else the same as `compute`
 };
 
 // All devices of the instance.
