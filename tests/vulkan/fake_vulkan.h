@@ -13,6 +13,7 @@
 //
 //     discrete    memory of the device's own that the host does not see, three queues for compute,
 //                 and a family of queues that only copies
+//     program     ends the program at the first of these
 //     serialized  submits and reads one at a time: layer 1.3.239 waits 10 s for nothing when a
 //                 counter is read before vkQueueSubmit2 has returned
 #pragma once
