@@ -63,8 +63,9 @@ class Notifier {
 
   static void run(void* self) { static_cast<Notifier*>(self)->serve(); }
   void serve() noexcept;
-  // False: the device is lost.
-  bool wait_once() noexcept;
+  // Ends with the call of that number, or when a lane has reached what is armed. False: the device
+  // is lost.
+  bool wait_once(std::uint64_t next_call) noexcept;
   // The lanes of the round before are used no more.
   void begin_round() noexcept;
   void release_all() noexcept;
