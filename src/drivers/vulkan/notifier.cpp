@@ -120,6 +120,21 @@ bool Notifier::wait_once(std::uint64_t next_call) noexcept {
                values_.push_back(least);
     }
   }
+  const VkResult result = wait_for_semaphores();
+  Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
+  const std::size_t count = std::min({watched_.size(), semaphores_.size(), values_.size()});
+  for (std::size_t i = 1; i < count && status.ok(); ++i) {
+    std::uint64_t value = 0;
+    status = device_.check(
+        device_.vk().vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value),
+        "vkGetSemaphoreCounterValue");
+    // A lane that remove() waits for is still there.
+    if (status.ok()) watched_[i]->list.advance(value);
+  }
+  return status.code() != StatusCode::kDeviceLost;
+}
+
+VkResult Notifier::wait_for_semaphores() noexcept {
   VkSemaphoreWaitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.flags = VK_SEMAPHORE_WAIT_ANY_BIT;
@@ -127,18 +142,18 @@ bool Notifier::wait_once(std::uint64_t next_call) noexcept {
       static_cast<std::uint32_t>(std::min({watched_.size(), semaphores_.size(), values_.size()}));
   info.pSemaphores = semaphores_.data();
   info.pValues = values_.data();
-  const Functions& vk = device_.vk();
-  constexpr std::uint64_t kForever = ~std::uint64_t{0};
-  const VkResult result = vk.vkWaitSemaphores(device_.handle(), &info, kForever);
-  Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
-  for (std::uint32_t i = 1; i < info.semaphoreCount && status.ok(); ++i) {
-    std::uint64_t value = 0;
-    status = device_.check(vk.vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value),
-                           "vkGetSemaphoreCounterValue");
-    // A lane that remove() waits for is still there.
-    if (status.ok()) watched_[i]->list.advance(value);
+  std::uint64_t timeout = ~std::uint64_t{0};
+  if (info.semaphoreCount > 1 && !device_.physical().sleeps_for_any) {
+    const std::uint32_t lane = 1 + turns_++ % (info.semaphoreCount - 1);
+    info.flags = 0;
+    info.semaphoreCount = 1;
+    info.pSemaphores += lane;
+    info.pValues += lane;
+    timeout = turn_;
   }
-  return status.code() != StatusCode::kDeviceLost;
+  const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, timeout);
+  turn_ = result == VK_TIMEOUT ? std::min(turn_ + turn_ / 8, kLongestTurn) : kShortestTurn;
+  return result;
 }
 
 // Early, which is allowed: who is woken polls and sees the loss.
