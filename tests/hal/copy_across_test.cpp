@@ -383,6 +383,7 @@ TEST_F(CopyAcross, ARefusedCopyLeavesNothingBehind) {
   EXPECT_ERROR(queue.copy(from, to, {.signal = {{s, 5}}, .submission = &submission}),
                StatusCode::kInvalidArgument, "the value is 5 already");
   EXPECT_EQ(submission.object(), nullptr);
+  EXPECT_EQ(lane(0).pending() + lane(3).pending(), 0u) << "nothing was handed to a device";
   EXPECT_ERROR(queue.copy(from, to, {.wait = {{s, 7}}, .signal = {{s, 6}}}),
                StatusCode::kInvalidArgument, "waits for 7 and signals 6");
   EXPECT_ERROR(queue.copy(from, to, {.wait = {{Semaphore(), 1}}}), StatusCode::kInvalidArgument,
