@@ -148,9 +148,11 @@ void device_uses_the_memory_that_it_can_access_and_refuses_other(Context& t) {
     }
     const Buffer own = t.buffer(64, 0, user);
     VERIFY_CODE(t.queue(user).fill(theirs, 7, 1, {}), StatusCode::kPermissionDenied);
-    VERIFY_CODE(t.queue(user).copy(theirs, own, {}), StatusCode::kPermissionDenied);
     VERIFY_CODE(hal::Recorder(t.device(user)).fill(theirs, 7).finish(),
                 StatusCode::kPermissionDenied);
+    VERIFY_CODE(hal::Recorder(t.device(user)).copy(theirs, own).finish(),
+                StatusCode::kPermissionDenied);
+    t.finish([&](const hal::SubmitInfo& i) { return t.queue(user).copy(theirs, own, i); });
   }
 }
 
