@@ -4,10 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "machine.h"
 #include "report.h"
 #include "world.h"
+#if defined(HALYARD_BENCH_VULKAN)
+#include "vulkan_raw.h"
+#endif
 
 namespace halyard::bench {
 namespace {
@@ -22,6 +26,9 @@ std::vector<Row> all_rows() {
                            replay_rows(), allocation_rows(), cold_rows(), matmul_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
+#if defined(HALYARD_BENCH_VULKAN)
+  for (const Row& row : vulkan_rows()) rows.push_back(row);
+#endif
   return rows;
 }
 
@@ -32,6 +39,17 @@ struct Options {
   bool list = false;
   std::string json;
 };
+
+// The device of the rows V1 to V8, if any of them is to run.
+void add_vulkan([[maybe_unused]] const std::vector<Row>& rows, Machine& machine) {
+#if defined(HALYARD_BENCH_VULKAN)
+  const auto is_vulkan = [](const Row& row) { return row.id.starts_with('V'); };
+  if (!std::any_of(rows.begin(), rows.end(), is_vulkan)) return;
+  machine.facts.emplace_back("Vulkan", describe_vulkan());
+#else
+  machine.facts.emplace_back("Vulkan", "not in this build: there are no rows V1 to V8");
+#endif
+}
 
 int run(const Options& options) {
   std::vector<Row> rows = all_rows();
@@ -47,9 +65,13 @@ int run(const Options& options) {
     return 0;
   }
 
+  // Without threads of its own lavapipe runs kernels in the thread that submits them, which is the
+  // fastest for small ones. Other drivers do not read it.
+  (void)setenv("LP_NUM_THREADS", "0", /*overwrite=*/0);
   World world(options.quick);
   Machine machine = describe_machine();
   machine.facts.emplace_back("peers", world.peers_text());
+  add_vulkan(rows, machine);
   machine.facts.emplace_back("two-thread scaling", fmt::format("{:.2f}", two_thread_scaling()));
   const int default_repetitions = options.quick ? kQuickRepetitions : kRepetitions;
   const int repetitions = options.repetitions != 0 ? options.repetitions : default_repetitions;

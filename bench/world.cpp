@@ -80,10 +80,13 @@ hal::Device World::open_all_cores() {
   return hal::open("cpu://?workers=" + std::to_string(workers)).value();
 }
 
-hal::Executable World::load(const hal::Device& device, std::string_view file) {
+std::string World::kernel_file(std::string_view file) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string name = std::string(file) + ".hyx";
-  auto kernels = device.load((program.parent_path() / "kernels" / name).string());
+  return (program.parent_path() / "kernels" / (std::string(file) + ".hyx")).string();
+}
+
+hal::Executable World::load(const hal::Device& device, std::string_view file) {
+  auto kernels = device.load(kernel_file(file));
   if (!kernels.ok()) throw Unavailable("kernels: " + kernels.status().to_string());
   return *std::move(kernels);
 }

@@ -101,6 +101,10 @@ class DeviceImpl {
   // native library, so the HAL has the last reference of each dropped on the reclaim thread.
   virtual bool frees_may_block() const noexcept { return false; }
 
+  // True: any address of the host is memory of this device, as good as its own: import_memory()
+  // costs nothing. Then it copies from and to host memory of other drivers directly.
+  virtual bool works_in_host_memory() const noexcept { return false; }
+
   // True: the device does not copy from memory that the driver has not made. Then the bytes of
   // updates lie in memory of allocate(), kHostLocal (UpdateCommand::source_memory).
   virtual bool needs_host_blocks() const noexcept { return false; }

@@ -35,6 +35,8 @@ struct FakeVulkan {
   std::atomic<const char*> lacks{nullptr};
   std::atomic<bool> discrete{false};
   std::atomic<bool> serialized{false};
+  // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
+  std::atomic<bool> sleeps_for_any{false};
 
   // The counters that the device signals stand still. Work goes on unseen.
   std::atomic<bool> frozen{false};

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,15 @@ class VulkanLane : public VulkanTest {
  private:
   std::unique_ptr<Native> native_;
 };
+
+// The thread that wakes waiters sleeps for all lanes, or has turns.
+class VulkanWaking : public VulkanLane, public ::testing::WithParamInterface<bool> {
+ protected:
+  VulkanWaking() { sleeps_for_any_ = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Of, VulkanWaking, ::testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "AllLanes" : "OneLaneAtATime");
+});
 
 TEST_F(VulkanLane, RunsIssuedWorkInOrder) {
   const auto lane = native().lane();
@@ -136,7 +146,7 @@ TEST_F(VulkanLane, IsBusyWhenFullAndTakesTheRestLater) {
   wait_until(*lane, kMaxInFlight + 1);
 }
 
-TEST_F(VulkanLane, ArmNotifiesAtOnceForWhatIsReached) {
+TEST_P(VulkanWaking, ArmNotifiesAtOnceForWhatIsReached) {
   const auto lane = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
   while (lane->poll().sequence < 1) sched_yield();  // no thread was asked to see it
@@ -156,7 +166,7 @@ TEST_F(VulkanLane, ArmWithoutMemoryNotifiesAtOnce) {
   EXPECT_EQ(notify.count, 1);
 }
 
-TEST_F(VulkanLane, ArmNotifiesOnceTheEarliestIsReached) {
+TEST_P(VulkanWaking, ArmNotifiesOnceTheEarliestIsReached) {
   Gate gate(native());
   CountingNotify notify, probe;
   ASSERT_TRUE(gate.lane().arm(9, notify).ok());
@@ -174,7 +184,7 @@ TEST_F(VulkanLane, ArmNotifiesOnceTheEarliestIsReached) {
 }
 
 // Lower than what the sleeping thread waits for: it must begin anew.
-TEST_F(VulkanLane, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
+TEST_P(VulkanWaking, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
   Gate gate(native()), other(native());
   for (std::uint64_t i = 1; i <= 60; ++i) {
     CountingNotify late, early, elsewhere;
@@ -193,7 +203,7 @@ TEST_F(VulkanLane, AnArmingBeforeWhatTheThreadWaitsForIsNotLost) {
 }
 
 // Each wait parks for ever: one that is lost hangs.
-TEST_F(VulkanLane, NoArmingIsLostWhileWorkEnds) {
+TEST_P(VulkanWaking, NoArmingIsLostWhileWorkEnds) {
   const auto first = native().lane(), second = native().lane();
   const auto serve = [](Lane& lane) {
     for (std::uint64_t i = 1; i <= 1500; ++i) {
@@ -206,7 +216,7 @@ TEST_F(VulkanLane, NoArmingIsLostWhileWorkEnds) {
   other.join();
 }
 
-TEST_F(VulkanLane, LanesEndWhileTheThreadWaitsForThem) {
+TEST_P(VulkanWaking, LanesEndWhileTheThreadWaitsForThem) {
   const auto steady = native().lane();
   std::atomic<bool> ending{false};
   std::thread other([&] {

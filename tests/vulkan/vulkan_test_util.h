@@ -45,6 +45,7 @@ class VulkanTest : public ::testing::Test {
  protected:
   void SetUp() override {
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
+    fake().sleeps_for_any = sleeps_for_any_;
     const auto library = Library::open();
     if (library.ok() && !(*library)->devices().empty()) return;
     if (std::getenv("HALYARD_REQUIRE_VULKAN") != nullptr) FAIL() << library.status().to_string();
@@ -54,6 +55,8 @@ class VulkanTest : public ::testing::Test {
     EXPECT_EQ(fake().violations, 0) << fake().violation;
     reset();
   }
+
+  bool sleeps_for_any_ = true;
 
  private:
   static void reset() {

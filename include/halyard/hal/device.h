@@ -67,7 +67,8 @@ class HALYARD_EXPORT Device {
   Status status() const;
 
   // True if work of this device can use memory of `owner`: always its own, other devices' as the
-  // hardware allows, never another runtime's. False for empty handles.
+  // hardware allows, never another runtime's. False for empty handles. Queue::copy needs it for one
+  // of its two ranges only.
   bool can_access(const Device& owner) const noexcept;
 
   // The device's own queue of that kind; the same one in every call. Empty for an unknown kind.
@@ -178,15 +179,19 @@ class HALYARD_EXPORT Device {
 };
 
 // Opens the device that the URI describes; if it describes several, the first. Examples: "cpu://",
-// "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all devices; it starts
+// "cpu://1", "cpu://?devices=4&workers=2". `uri` may be a list, as for open_all; of this only the
+// first URI is opened. One runtime per process serves all devices; it starts
 // its drivers on first use, and each of its threads before the first call that needs it. Two calls
 // with one URI open two independent devices. Safe from any thread. Errors:
-//   kInvalidArgument     malformed URI or option
+//   kInvalidArgument     malformed URI or option, also in a part of a list that is not opened; more
+//                        than 64 URIs. For a list, the message names the bad part
 //   kNotFound            unknown driver or device; the message lists the known ones
 //   kFailedPrecondition  after shutdown()
 //   kResourceExhausted   also if the system refuses a thread that an open device needs
 HALYARD_EXPORT Result<Device> open(std::string_view uri);
-// Opens all devices that the URI describes, at least one. Otherwise as open().
+// Opens all devices that the URI describes, at least one. Several URIs, of any drivers, are
+// separated by commas, without spaces: "cpu://,serial://?devices=2". The devices have the order of
+// the list; if one cannot be opened, none is. Otherwise as open().
 HALYARD_EXPORT Result<std::vector<Device>> open_all(std::string_view uri);
 
 // Lists the devices that can be opened on this machine, without opening them: all drivers of this

@@ -111,10 +111,16 @@ ArgumentBlock Encoder::begin_block(const hal::DispatchCommand& command) noexcept
 
 void Encoder::bind_block(const hal::DispatchCommand& command, const Executable& executable,
                          const ArgumentBlock& block) noexcept {
-  vk_.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
-                        executable.pipeline(command.function));
+  bind_pipeline(executable.pipeline(command.function));
   vk_.vkCmdPushConstants(commands_, device_.address_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                          sizeof block.address, &block.address);
+}
+
+// Not again for the kernel of the dispatch before: replays would do it each time.
+void Encoder::bind_pipeline(VkPipeline pipeline) noexcept {
+  if (pipeline == bound_) return;
+  bound_ = pipeline;
+  vk_.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
 }
 
 Status Encoder::push_descriptors(const hal::DispatchCommand& command, const Executable& executable,
@@ -146,8 +152,7 @@ Status Encoder::push_descriptors(const hal::DispatchCommand& command, const Exec
                  .pTexelBufferView = nullptr};
   }
   const VkPipelineLayout layout = executable.layout(command.function);
-  vk_.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
-                        executable.pipeline(command.function));
+  bind_pipeline(executable.pipeline(command.function));
   if (command.binding_count != 0) {
     vk_.vkCmdPushDescriptorSetKHR(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0,
                                   command.binding_count, writes);

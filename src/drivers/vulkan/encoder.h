@@ -56,11 +56,13 @@ class Encoder {
   ArgumentBlock begin_block(const hal::DispatchCommand& command) noexcept;
   void bind_block(const hal::DispatchCommand& command, const Executable& executable,
                   const ArgumentBlock& block) noexcept;
+  void bind_pipeline(VkPipeline pipeline) noexcept;
 
   NativeDevice& device_;
   const Functions& vk_;
   const VkCommandBuffer commands_;
   Arguments& arguments_;
+  VkPipeline bound_ = VK_NULL_HANDLE;
   bool written_ = false;  // since the last barrier
 };
 

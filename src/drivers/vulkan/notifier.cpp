@@ -85,12 +85,15 @@ Status Notifier::call() noexcept {
   info.value = value;
   Status status =
       device_.check(device_.vk().vkSignalSemaphore(device_.handle(), &info), "vkSignalSemaphore");
-  if (status.ok()) calls_.store(value, std::memory_order_release);
+  if (status.ok()) calls_.store(value, std::memory_order_seq_cst);
   return status;
 }
 
 void Notifier::serve() noexcept {
-  while (!stopping_.load(std::memory_order_seq_cst) && wait_once()) {
+  for (;;) {
+    // Before all that a call() may be about is read: one that comes later ends the wait.
+    const std::uint64_t next_call = calls_.load(std::memory_order_seq_cst) + 1;
+    if (stopping_.load(std::memory_order_seq_cst) || !wait_once(next_call)) break;
   }
   release_all();
   ended_.store(true, std::memory_order_seq_cst);
@@ -102,8 +105,7 @@ void Notifier::begin_round() noexcept {
   if (removing_.load(std::memory_order_seq_cst) != 0) base::futex_wake(rounds_, INT_MAX);
 }
 
-bool Notifier::wait_once() noexcept {
-  const auto next_call = calls_.load(std::memory_order_acquire) + 1;
+bool Notifier::wait_once(std::uint64_t next_call) noexcept {
   watched_.shrink(0);
   semaphores_.shrink(0);
   values_.shrink(0);
@@ -125,6 +127,21 @@ bool Notifier::wait_once() noexcept {
                values_.push_back(least);
     }
   }
+  const VkResult result = wait_for_semaphores();
+  Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
+  const std::size_t count = std::min({watched_.size(), semaphores_.size(), values_.size()});
+  for (std::size_t i = 1; i < count && status.ok(); ++i) {
+    std::uint64_t value = 0;
+    status = device_.check(
+        device_.vk().vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value),
+        "vkGetSemaphoreCounterValue");
+    // A lane that remove() waits for is still there.
+    if (status.ok()) watched_[i]->list.advance(value);
+  }
+  return !device_.lost();
+}
+
+VkResult Notifier::wait_for_semaphores() noexcept {
   VkSemaphoreWaitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.flags = VK_SEMAPHORE_WAIT_ANY_BIT;
@@ -132,17 +149,18 @@ bool Notifier::wait_once() noexcept {
       static_cast<std::uint32_t>(std::min({watched_.size(), semaphores_.size(), values_.size()}));
   info.pSemaphores = semaphores_.data();
   info.pValues = values_.data();
-  const Functions& vk = device_.vk();
-  const VkResult result = vk.vkWaitSemaphores(device_.handle(), &info, kLongestSleep);
-  Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
-  for (std::uint32_t i = 1; i < info.semaphoreCount && status.ok(); ++i) {
-    std::uint64_t value = 0;
-    status = device_.check(vk.vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value),
-                           "vkGetSemaphoreCounterValue");
-    // A lane that remove() waits for is still there.
-    if (status.ok()) watched_[i]->list.advance(value);
+  std::uint64_t timeout = kLongestSleep;
+  if (info.semaphoreCount > 1 && !device_.physical().sleeps_for_any) {
+    const std::uint32_t lane = 1 + turns_++ % (info.semaphoreCount - 1);
+    info.flags = 0;
+    info.semaphoreCount = 1;
+    info.pSemaphores += lane;
+    info.pValues += lane;
+    timeout = turn_;
   }
-  return !device_.lost();
+  const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, timeout);
+  turn_ = result == VK_TIMEOUT ? std::min(turn_ + turn_ / 8, kLongestTurn) : kShortestTurn;
+  return result;
 }
 
 // Early, which is allowed: who is woken polls and sees the loss.

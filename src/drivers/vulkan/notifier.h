@@ -11,6 +11,10 @@
 //
 // Whichever of the two comes second sees the other: armers write the list and then read `watched`,
 // the thread writes `watched` and then reads the list.
+//
+// Where a wait for any of several semaphores would keep a core busy (PhysicalDevice), the thread
+// waits for one lane at a time, and begins anew after a time that grows while nothing happens. A
+// call, or another lane, is then seen up to kLongestTurn late.
 #pragma once
 
 #include <cstdint>
@@ -60,11 +64,17 @@ class Notifier {
 
  private:
   static constexpr std::uint64_t kNothing = timeline::NotifyList::kNothing;
+  // Nanoseconds. A turn costs 5 us of processor time, which is little of the longest.
+  static constexpr std::uint64_t kShortestTurn = 50'000;
+  static constexpr std::uint64_t kLongestTurn = 1'000'000;
 
   static void run(void* self) { static_cast<Notifier*>(self)->serve(); }
   void serve() noexcept;
-  // False: the device is lost.
-  bool wait_once() noexcept;
+  // Ends with the call of that number, or when a lane has reached what is armed. False: the device
+  // is lost.
+  bool wait_once(std::uint64_t next_call) noexcept;
+  // Waits for one of semaphores_ to reach its value: of all, or of one lane for a while.
+  VkResult wait_for_semaphores() noexcept;
   // The lanes of the round before are used no more.
   void begin_round() noexcept;
   void release_all() noexcept;
@@ -89,6 +99,8 @@ class Notifier {
   base::Array<Lane*> watched_;
   base::Array<VkSemaphore> semaphores_;
   base::Array<std::uint64_t> values_;
+  std::uint64_t turn_ = kShortestTurn;  // nanoseconds
+  std::uint32_t turns_ = 0;
 };
 
 }  // namespace halyard::inline v0::vulkan

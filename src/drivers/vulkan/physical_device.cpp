@@ -119,6 +119,8 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   vk.vkGetPhysicalDeviceProperties2(device.handle, &properties);
   device.import_alignment = host.minImportedHostPointerAlignment;
   device.max_push_descriptors = push.maxPushDescriptors;
+  // Where Mesa emulates timelines (vk_sync_timeline), a wait for any of several is a loop of polls.
+  device.sleeps_for_any = v12.driverID != VK_DRIVER_ID_MESA_LLVMPIPE;
   device.max_buffer_size = std::min(v13.maxBufferSize, v11.maxMemoryAllocationSize);
 
   VkPhysicalDeviceVulkan13Features f13 = {};

@@ -36,8 +36,10 @@ struct PhysicalDevice {
   std::uint32_t max_push_descriptors = 0;  // 0: no foreign kernels
   bool calibrated_timestamps = false;
   bool shares_memory = false;  // by file descriptors
-  QueueFamily compute;         // without graphics, if there is such a family
-  QueueFamily copy;            // neither compute nor graphics; else the same as `compute`
+  // VK_SEMAPHORE_WAIT_ANY_BIT sleeps. False: it keeps a core busy until one is reached.
+  bool sleeps_for_any = true;
+  QueueFamily compute;  // without graphics, if there is such a family
+  QueueFamily copy;     // neither compute nor graphics; else the same as `compute`
 };
 
 // All devices of the instance.
