@@ -169,7 +169,10 @@ void add_trace(CLI::App& app, Action& action) {
 void add_verify(CLI::App& app, Action& action) {
   const auto [command, options] =
       add(app, action, "verify", "Check a device against Halyard's contract", verify);
-  command->add_option("--device", options->device, "The device; default cpu://")->type_name("URI");
+  command
+      ->add_option("--device", options->device,
+                   "The device, or several that are separated by commas; default cpu://")
+      ->type_name("URI");
   command->add_option("--filter", options->filter, "Only the cases that match: semaphore.*")
       ->type_name("GLOB");
   command->add_option("--repeat", options->repeat, "Number of runs of each case; default 1")

@@ -37,7 +37,8 @@ constexpr double kRelativeTolerance = 1e-3;
 constexpr double kAccuracyTolerance = 0.01;
 
 struct Options {
-  std::size_t devices = 2;
+  std::string devices = "2";     // how many, or which
+  std::size_t device_count = 2;  // 0: as many as device_uri describes
   std::string device_uri;
   Schedule schedule{.epochs = 30, .batch = 32, .rate = 0.2f};
   std::uint64_t seed = 5;
@@ -101,6 +102,16 @@ double accuracy(std::span<const float> logits, std::span<const std::int32_t> lab
   return static_cast<double>(right) / static_cast<double>(labels.size());
 }
 
+void check_share(const Options& options, std::size_t devices) {
+  const auto fail = [](const std::string& what) { throw std::runtime_error(what); };
+  if (options.schedule.batch < devices) {
+    fail("--batch " + std::to_string(options.schedule.batch) + ": less than a row per device");
+  }
+  if (options.corrupt_step > 0 && devices == 1) {
+    fail("--corrupt-reduction: one device has nothing to reduce");
+  }
+}
+
 void run(const Options& options, Train& train) {
   const Schedule& schedule = options.schedule;
   const Dataset data = read_csv(options.data);
@@ -108,10 +119,15 @@ void run(const Options& options, Train& train) {
   if (!options.dump_weights.empty()) write_parameters(options.dump_weights, initial);
 
   const auto devices = hal::open_all(options.device_uri).value();
-  if (devices.size() != options.devices) {
+  if (options.device_count != 0 && devices.size() != options.device_count) {
     throw std::runtime_error(options.device_uri + ": describes " + std::to_string(devices.size()) +
-                             ", but --devices is " + std::to_string(options.devices));
+                             ", but --devices is " + options.devices);
   }
+  if (devices.size() > kMaxDevices) {
+    throw std::runtime_error(options.device_uri + ": describes " + std::to_string(devices.size()) +
+                             " devices, at most " + std::to_string(kMaxDevices) + " can share");
+  }
+  check_share(options, devices.size());
 
   std::vector<double> losses;
   Progress progress(schedule.epochs, options.quiet);
@@ -167,8 +183,13 @@ void add_options(CLI::App& app, Options& options) {
     return text.starts_with('-') ? "must not be negative" : "";
   };
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--devices", options.devices, "How many devices share each batch")
-      ->check(CLI::Range(std::size_t{1}, kMaxDevices))
+  app.add_option("--devices", options.devices,
+                 "Share each batch: so many cpu devices, or those of URIs, separated by commas")
+      ->check([](const std::string& text) {
+        if (text.find("://") != text.npos) return std::string();
+        return CLI::Range(std::size_t{1}, kMaxDevices)(text);
+      })
+      ->type_name("N|URI[,URI...]")
       ->capture_default_str();
   app.add_option("--device-uri", options.device_uri,
                  "Which devices, as many: default cpu://?devices=N");
@@ -201,23 +222,23 @@ void add_options(CLI::App& app, Options& options) {
 
 void check_options(Options& options) {
   const auto fail = [](const std::string& what) { throw std::runtime_error(what); };
-  if (options.schedule.batch < options.devices) {
-    fail("--batch " + std::to_string(options.schedule.batch) + ": less than a row per device");
-  }
   if (options.corrupt_step > options.schedule.steps()) {
     fail("--corrupt-reduction " + std::to_string(options.corrupt_step) + ": no such step");
-  }
-  if (options.corrupt_step > 0 && options.devices == 1) {
-    fail("--corrupt-reduction: one device has nothing to reduce");
   }
   const fs::path kernels = options.kernels;
   if (!fs::is_regular_file(kernels)) fail("--kernels " + options.kernels + ": no such file");
   if (kernels.filename() != "digits.hyx") {
     fail("--kernels " + options.kernels + ": the file's name has to be digits.hyx");
   }
-  if (options.device_uri.empty()) {
-    options.device_uri = "cpu://?devices=" + std::to_string(options.devices);
+  if (options.devices.find("://") != std::string::npos) {
+    if (!options.device_uri.empty()) fail("--device-uri: --devices has named the devices already");
+    options.device_uri = options.devices;
+    options.device_count = 0;
+    return;
   }
+  options.device_count = std::stoul(options.devices);
+  check_share(options, options.device_count);
+  if (options.device_uri.empty()) options.device_uri = "cpu://?devices=" + options.devices;
 }
 
 int parse_and_run(const char* name, int argc, char** argv, Train& train) {

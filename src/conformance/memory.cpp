@@ -19,13 +19,22 @@ using hal::Buffer;
 using hal::MapMode;
 using hal::Mapping;
 
-// Host memory of the test, and the number of calls of its `released`.
+// Host memory of the test, and the number of calls of its `released`. Imports share it, because
+// `released` may run on another thread after the case has returned.
 struct Host {
-  alignas(64) std::array<std::byte, 4096> bytes{};
-  std::atomic<int> released{0};
+  struct Lent {
+    alignas(64) std::array<std::byte, 4096> bytes{};
+    std::atomic<int> released{0};
+  };
+  const std::shared_ptr<Lent> lent = std::make_shared<Lent>();
+  std::array<std::byte, 4096>& bytes = lent->bytes;
+  std::atomic<int>& released = lent->released;
 
   Result<Buffer> import(const Context& t, std::size_t device = 0) {
-    return t.device(device).import_memory(bytes, [this] { ++released; });
+    return import(t, device, bytes);
+  }
+  Result<Buffer> import(const Context& t, std::size_t device, std::span<std::byte> part) {
+    return t.device(device).import_memory(part, [lent = lent] { ++lent->released; });
   }
 };
 
@@ -72,18 +81,14 @@ void imported_memory_is_released_after_its_last_submission(Context& t) {
 }
 
 void memory_of_work_nobody_waits_for_is_released(Context& t) {
-  constexpr int kCount = 200;
-  std::vector<std::byte> bytes(64 * kCount);
-  std::atomic<int> released = 0;
-  for (int i = 0; i < kCount; ++i) {
-    const Buffer buffer =
-        t.device()
-            .import_memory(std::span(bytes).subspan(64 * static_cast<std::size_t>(i), 64),
-                           [&] { ++released; })
-            .value();
+  Host host;
+  constexpr std::size_t kCount = 200, kSize = hal::Device::kImportAlignment;
+  const std::span bytes = std::span(host.bytes).first<kCount * kSize>();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const Buffer buffer = host.import(t, 0, bytes.subspan(kSize * i, kSize)).value();
     check(t.queue().fill(buffer, 0x33, 1, {}));
   }
-  VERIFY_UNTIL((check(t.queue().flush()), released == kCount));
+  VERIFY_UNTIL((check(t.queue().flush()), host.released == kCount));
   VERIFY(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0x33}; }));
 }
 
@@ -143,9 +148,11 @@ void device_uses_the_memory_that_it_can_access_and_refuses_other(Context& t) {
     }
     const Buffer own = t.buffer(64, 0, user);
     VERIFY_CODE(t.queue(user).fill(theirs, 7, 1, {}), StatusCode::kPermissionDenied);
-    VERIFY_CODE(t.queue(user).copy(theirs, own, {}), StatusCode::kPermissionDenied);
     VERIFY_CODE(hal::Recorder(t.device(user)).fill(theirs, 7).finish(),
                 StatusCode::kPermissionDenied);
+    VERIFY_CODE(hal::Recorder(t.device(user)).copy(theirs, own).finish(),
+                StatusCode::kPermissionDenied);
+    t.finish([&](const hal::SubmitInfo& i) { return t.queue(user).copy(theirs, own, i); });
   }
 }
 
@@ -159,6 +166,32 @@ void memory_can_be_imported_again_after_its_release(Context& t) {
     VERIFY_UNTIL(host.released == i);
     VERIFY(std::ranges::all_of(host.bytes, [i](std::byte byte) { return byte == std::byte{i}; }));
   }
+}
+
+void exported_memory_is_one_with_its_import(Context& t) {
+  hal::BufferInfo info{.size = 1000, .memory = hal::MemoryType::kHostVisible};
+  info.exportable = true;
+  Result<Buffer> exported = t.device().allocate(info);
+  if (exported.status().code() == StatusCode::kUnimplemented) {
+    throw Skip{std::string(exported.status().message())};
+  }
+  const int descriptor = exported.value().export_descriptor().value();
+  const Buffer imported = t.device().import_descriptor(descriptor, info).value();
+  t.finish([&](const hal::SubmitInfo& i) { return t.queue().fill(imported, 7, 1, i); });
+  VERIFY(contents(*exported) == ByteVector(1000, std::byte{7}));
+  t.finish([&](const hal::SubmitInfo& i) { return t.queue().fill({*exported, 3}, 8, 1, i); });
+  exported = Buffer();
+  VERIFY_EQ(contents(imported)[2], std::byte{7});
+  VERIFY_EQ(contents(imported)[3], std::byte{8});
+}
+
+void export_and_import_of_what_is_no_shared_memory_are_refused(Context& t) {
+  const Buffer buffer = t.buffer(64);
+  VERIFY_CODE(buffer.export_descriptor(), StatusCode::kFailedPrecondition);
+  VERIFY_CODE(buffer.subspan(8).value().export_descriptor(), StatusCode::kFailedPrecondition);
+  VERIFY_CODE(Buffer().export_descriptor(), StatusCode::kInvalidArgument);
+  VERIFY_CODE(t.device().import_descriptor(-1, {.size = 64}), StatusCode::kInvalidArgument);
+  VERIFY_CODE(hal::Device().import_descriptor(0, {.size = 64}), StatusCode::kInvalidArgument);
 }
 
 void statistics_count_what_lives(Context& t) {
@@ -288,6 +321,8 @@ constexpr Case kCases[] = {
     CASE(same_memory_can_be_imported_by_two_devices),
     CASE_ON_EVERY_QUEUE(device_uses_the_memory_that_it_can_access_and_refuses_other),
     CASE_ON_EVERY_QUEUE(memory_can_be_imported_again_after_its_release),
+    CASE(exported_memory_is_one_with_its_import),
+    CASE(export_and_import_of_what_is_no_shared_memory_are_refused),
     CASE(statistics_count_what_lives),
     CASE_ON_EVERY_QUEUE(statistics_count_memory_that_only_a_submission_uses),
     CASE(statistics_keep_imported_memory_apart),

@@ -50,6 +50,8 @@ std::vector<Mode> modes_of(const Options& options) {
   for (const Variation& it : kVariations) {
     if (!it.driver.empty() && it.driver != driver) continue;
     if (!leaves_open(uri, it.query)) continue;
+    // Options of a list of devices would belong to the last one.
+    if (!it.query.empty() && uri.find(',') != uri.npos) continue;
     Mode mode{std::string(it.name), options, it.traced};
     if (!it.query.empty()) {
       mode.options.uri.append(uri.find('?') == uri.npos ? "?" : "&").append(it.query);

@@ -192,11 +192,10 @@ void memory_of_every_type_takes_part_in_every_transfer(Context& t) {
   }
 }
 
+// Between devices that use each other's memory, and between others through host memory.
 void copy_crosses_devices_in_both_directions(Context& t) {
-  if (!t.device(0).can_access(t.device(1))) t.needs_access(1, 0);
   const ByteVector source = ramp(70000);
   for (const std::size_t on : {0u, 1u}) {
-    if (!t.device(on).can_access(t.device(1 - on))) continue;
     const Buffer here = t.buffer_of(std::span<const std::byte>(source), 0);
     const Buffer there = t.buffer(70000, 0, 1);
     const Buffer back = t.buffer(70000, 0, 0);
@@ -206,6 +205,72 @@ void copy_crosses_devices_in_both_directions(Context& t) {
     VERIFY_OK(s.wait(2, kWatchdog));
     VERIFY(contents(there) == source);
     VERIFY(contents(back) == source);
+  }
+}
+
+void copy_across_devices_of_every_memory_type_and_part(Context& t) {
+  constexpr hal::MemoryType kTypes[] = {hal::MemoryType::kDeviceLocal,
+                                        hal::MemoryType::kHostVisible, hal::MemoryType::kHostLocal};
+  const ByteVector source = ramp(5000);
+  for (const hal::MemoryType type : kTypes) {
+    for (const std::size_t on : {0u, 1u}) {
+      const Buffer from = t.buffer_of(std::span<const std::byte>(source), 0);
+      const Buffer a = t.device(0).allocate({.size = 5000, .memory = type}).value();
+      const Buffer b = t.device(1).allocate({.size = 5000, .memory = type}).value();
+      const Buffer to = t.buffer(5000, 0x33, 1);
+      const Semaphore s = t.semaphore();
+      VERIFY_OK(t.queue(0).copy(from, a, {.signal = {{s, 1}}}));
+      VERIFY_OK(
+          t.queue(on).copy({a, 5, 4001}, {b, 77, 4001}, {.wait = {{s, 1}}, .signal = {{s, 2}}}));
+      VERIFY_OK(
+          t.queue(1).copy({b, 77, 4001}, {to, 3, 4001}, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+      VERIFY_OK(t.queue(on).copy({a, 0, 0}, {b, 5000}, {.wait = {{s, 3}}, .signal = {{s, 4}}}));
+      VERIFY_OK(s.wait(4, kWatchdog));
+      ByteVector expected(5000, std::byte{0x33});
+      std::copy_n(source.begin() + 5, 4001, expected.begin() + 3);
+      if (contents(to) != expected) {
+        t.fail(__FILE__, __LINE__, fmt::format("{} on device {}", to_string(type), on));
+      }
+    }
+  }
+}
+
+// So long that they need several pieces, and behind a wait that is signalled later.
+void long_copies_across_devices_are_whole_and_ordered(Context& t) {
+  constexpr std::uint64_t kSize = (std::uint64_t{5} << 20) + 333;
+  const ByteVector source = ramp(kSize);
+  for (const std::size_t on : {0u, 1u}) {
+    const Buffer from = t.buffer(kSize, 0, 0);
+    const Buffer to = t.buffer(kSize, 0, 1);
+    const Buffer back = t.buffer(kSize, 0, 0);
+    const Semaphore s = t.semaphore();
+    VERIFY_OK(t.queue(on).copy(to, back, {.wait = {{s, 2}}, .signal = {{s, 3}}}));
+    VERIFY_OK(t.queue(on).copy(from, to, {.wait = {{s, 1}}, .signal = {{s, 2}}}));
+    set_contents(from, source);
+    VERIFY_OK(s.signal(1));
+    VERIFY_OK(s.wait(3, kWatchdog));
+    VERIFY(contents(back) == source);
+    VERIFY_OK(t.queue(on).wait_idle(kWatchdog));
+  }
+}
+
+void copy_across_devices_fails_and_is_cancelled_like_any(Context& t) {
+  for (const std::size_t on : {0u, 1u}) {
+    const Buffer from = t.buffer(5000, 1, 0);
+    const Buffer to = t.buffer(5000, 2, 1);
+    const Semaphore gate = t.semaphore();
+    const Semaphore failed = t.semaphore();
+    const Semaphore cancelled = t.semaphore();
+    hal::Submission submission;
+    VERIFY_OK(t.queue(on).copy(from, to, {.wait = {{gate, 1}}, .signal = {{failed, 1}}}));
+    VERIFY_OK(t.queue(on).copy(
+        from, to, {.wait = {{gate, 1}}, .signal = {{cancelled, 1}}, .submission = &submission}));
+    VERIFY(submission.cancel());
+    VERIFY_CODE(cancelled.wait(1, kWatchdog), StatusCode::kCancelled);
+    gate.fail(Status(StatusCode::kDataLoss, "the source is bad"));
+    VERIFY_CODE(failed.wait(1, kWatchdog), StatusCode::kDataLoss);
+    VERIFY(contents(to) == ByteVector(5000, std::byte{2}));
+    VERIFY_OK(t.queue(on).wait_idle(kWatchdog));
   }
 }
 
@@ -289,6 +354,9 @@ constexpr Case kCases[] = {
     CASE(transfers_of_nothing_complete_and_change_nothing),
     CASE(memory_of_every_type_takes_part_in_every_transfer),
     CASE(copy_crosses_devices_in_both_directions),
+    CASE(copy_across_devices_of_every_memory_type_and_part),
+    CASE(long_copies_across_devices_are_whole_and_ordered),
+    CASE(copy_across_devices_fails_and_is_cancelled_like_any),
     CASE(fill_then_copy_by_a_semaphore),
     CASE(update_then_copy_by_a_semaphore),
     CASE(fill_copy_fill_by_a_semaphore),

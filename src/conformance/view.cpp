@@ -2,7 +2,9 @@
 //
 // Buffer views, and their exchange by DLPack.
 #include <array>
+#include <atomic>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "conformance/context.h"
@@ -106,12 +108,14 @@ void rows_are_a_part_of_the_outermost_dimension(Context& t) {
 
 // ---- DLPack
 
-// A tensor of another library, with the number of calls of its deleter.
+// A tensor of another library, with the number of calls of its deleter, which may run on another
+// thread.
 struct ForeignTensor {
   alignas(64) std::array<float, 24> values{};
   std::array<std::int64_t, 2> shape{4, 6};
   std::array<std::int64_t, 2> strides{6, 1};
-  int deleted = 0;
+  std::atomic<int> deleted{0};
+  std::shared_ptr<ForeignTensor> lent;  // itself, if it must live until the deleter has run
   dlpack::ManagedTensor managed{.tensor = {.data = values.data(),
                                            .device = {dlpack::DeviceType::kCpu, 0},
                                            .rank = 2,
@@ -121,7 +125,9 @@ struct ForeignTensor {
                                            .byte_offset = 0},
                                 .context = this,
                                 .deleter = [](dlpack::ManagedTensor* self) {
-                                  ++static_cast<ForeignTensor*>(self->context)->deleted;
+                                  auto& its = *static_cast<ForeignTensor*>(self->context);
+                                  const auto until_it_is_counted = std::move(its.lent);
+                                  ++its.deleted;
                                 }};
 };
 
@@ -152,19 +158,20 @@ void exported_tensor_keeps_the_memory(Context& t) {
 }
 
 void imported_tensor_is_a_view_of_their_bytes(Context& t) {
-  ForeignTensor foreign;
-  foreign.managed.tensor.strides = foreign.strides.data();
+  const auto foreign = std::make_shared<ForeignTensor>();
+  foreign->managed.tensor.strides = foreign->strides.data();
   {
-    const BufferView view = from_dlpack(t.device(), &foreign.managed).value();
+    const BufferView view = from_dlpack(t.device(), &foreign->managed).value();
+    foreign->lent = foreign;
     VERIFY_EQ(view.rank(), 2u);
     VERIFY_EQ(view.shape()[1], 6u);
     VERIFY_EQ(view.element(), ElementType::kFloat32);
     t.finish(
         [&](const hal::SubmitInfo& i) { return t.queue().fill(view.range(), 0x3f800000, 4, i); });
-    VERIFY_EQ(foreign.values[23], 1.0f);
-    VERIFY_EQ(foreign.deleted, 0);
+    VERIFY_EQ(foreign->values[23], 1.0f);
+    VERIFY_EQ(foreign->deleted.load(), 0);
   }
-  VERIFY_UNTIL(foreign.deleted == 1);
+  VERIFY_UNTIL(foreign->deleted == 1);
 }
 
 void tensor_goes_out_and_in_again(Context& t) {
@@ -190,7 +197,7 @@ void tensor_without_elements_is_taken(Context& t) {
   const BufferView view = from_dlpack(t.device(), &foreign.managed).value();
   VERIFY_EQ(view.element_count(), 0u);
   VERIFY_EQ(view.shape()[1], 6u);
-  VERIFY_EQ(foreign.deleted, 1);
+  VERIFY_EQ(foreign.deleted.load(), 1);
 }
 
 void tensor_that_is_refused_stays_its_owners(Context& t) {
@@ -198,7 +205,7 @@ void tensor_that_is_refused_stays_its_owners(Context& t) {
     ForeignTensor foreign;
     spoil(foreign.managed.tensor);
     VERIFY_CODE(from_dlpack(t.device(), &foreign.managed), code);
-    VERIFY_EQ(foreign.deleted, 0);
+    VERIFY_EQ(foreign.deleted.load(), 0);
   };
   using Tensor = dlpack::Tensor;
   refused([](Tensor& x) { x.type.lanes = 4; }, StatusCode::kUnimplemented);

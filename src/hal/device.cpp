@@ -6,6 +6,7 @@
 #include "hal/executable.h"
 #include "hal/memory/buffer.h"
 #include "hal/object.h"
+#include "hal/queue/copy_path.h"
 #include "hal/recording/event.h"
 #include "hal/registry.h"
 #include "hal/validate.h"
@@ -45,8 +46,9 @@ DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl>
       peers_(registry.peers()),
       domains_(domains),
       limits_(impl_->info().limits),
+      works_in_host_memory_(impl_->works_in_host_memory()),
       timeline_(registry.engine(), impl_->info().uri),
-      memory_counters_(Ref<MemoryCounters>::adopt(new(std::nothrow) MemoryCounters)),
+      memory_counters_(Ref<MemoryCounters>::adopt(new (std::nothrow) MemoryCounters)),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
 
 DeviceObject::~DeviceObject() {
@@ -143,6 +145,34 @@ Result<HostBlock> DeviceObject::allocate_host_block(std::uint64_t size) {
   return host_blocks_->add(std::move(chunk), size);
 }
 
+Result<Ref<Memory>> DeviceObject::allocate_host_memory(std::uint64_t size,
+                                                       std::uint64_t alignment) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<Memory> memory,
+                           driver()->allocate(size, alignment, MemoryType::kHostLocal));
+  memory->reclaim_by(reclaimer_);
+  return memory;
+}
+
+Result<Ref<Memory>> DeviceObject::import_memory_of(Memory& other) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<Memory> memory,
+                           driver()->import_memory(other.host_pointer(), other.size()));
+  // The importing driver undoes its import before the memory may go.
+  const detail::MemoryRelease release{
+      .state = &other,
+      .call = [](void* state) { static_cast<Memory*>(state)->release(); },
+      .destroy = [](void*) {}};
+  if (!memory->on_release(release)) {
+    return error(StatusCode::kResourceExhausted, "device {}: no memory to import", name());
+  }
+  other.retain();
+  memory->reclaim_by(reclaimer_);
+  return memory;
+}
+
+Result<Ref<CopyPath>> DeviceObject::copy_path(DeviceObject& other) {
+  return registry_.copy_path(*this, other);
+}
+
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
 
 void DeviceObject::on_last_handle() noexcept { registry_.retire(*this); }
@@ -183,6 +213,7 @@ bool DeviceObject::in_flight() noexcept {
   bool posted = false;
   pools_.for_each([&](PoolObject& pool) { posted |= pool.posted(); });
   if (posted) return true;
+  if (registry_.copies_in_flight(*this)) return true;
   // Twice: work that one queue sees complete may have made work of a queue ready that was asked
   // before.
   for (int pass = 0; pass < 2; ++pass) {
@@ -210,6 +241,7 @@ bool DeviceObject::step_retire() noexcept {
   if (!idle) return false;
   const Status cause = closed(name());
   for_each_queue([&](QueueObject& queue) { queue.release(cause); });
+  registry_.close_copy_paths(*this);
   host_blocks_ = {};
   if (reclaimer_ && !reclaimer_->close()) return false;
   registry_.flush_trace(driver()->clock());
@@ -275,10 +307,34 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   if (Status status = check_buffer_info(object()->limits(), info); !status.ok()) {
     return at(status, "device {}: allocate", self.name());
   }
-  Result<Ref<Memory>> memory = self.driver()->allocate(info.size, info.alignment, info.memory);
+  Result<Ref<Memory>> memory =
+      info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
+                      : self.driver()->allocate(info.size, info.alignment, info.memory);
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
+}
+
+Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info) const {
+  if (!object_) return empty_handle("device", "import_descriptor");
+  DeviceObject& self = *object();
+  Status status = check_buffer_info(self.limits(), info);
+  if (status.ok() && descriptor < 0) {
+    status = error(StatusCode::kInvalidArgument, "descriptor {}", descriptor);
+  }
+  if (!status.ok()) return at(status, "device {}: import_descriptor", self.name());
+  Result<Ref<Memory>> memory = self.driver()->import_descriptor(descriptor, info.size, info.memory);
+  if (!memory.ok()) return at(memory.status(), "device {}: import_descriptor", self.name());
+  self.adopt(**memory);
+  return BufferObject::create(self, std::move(*memory), 0, info.size);
+}
+
+Result<Ref<Memory>> DeviceImpl::allocate_exportable(std::uint64_t, MemoryType) {
+  return error(StatusCode::kUnimplemented, "{} has no memory that can be exported", info().driver);
+}
+
+Result<Ref<Memory>> DeviceImpl::import_descriptor(int, std::uint64_t, MemoryType) {
+  return error(StatusCode::kUnimplemented, "{} imports no descriptors", info().driver);
 }
 
 Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,

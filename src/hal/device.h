@@ -33,6 +33,7 @@
 
 namespace halyard::inline v0::hal {
 
+class CopyPath;
 class DriverRegistry;
 class FileTransfers;
 
@@ -62,8 +63,16 @@ class DeviceObject final : public RefCounted {
   bool needs_host_blocks() const noexcept { return static_cast<bool>(host_blocks_); }
   // Allocates memory for bytes that the device copies. Precondition: it needs host blocks.
   Result<HostBlock> allocate_host_block(std::uint64_t size);
+  bool works_in_host_memory() const noexcept { return works_in_host_memory_; }
+  // Memory that is not counted: kHostLocal, and the host memory of another device, which this one
+  // then keeps. kUnimplemented or kInvalidArgument: it cannot import that.
+  Result<Ref<Memory>> allocate_host_memory(std::uint64_t size, std::uint64_t alignment);
+  Result<Ref<Memory>> import_memory_of(Memory& other);
   const DeviceLimits& limits() const noexcept { return limits_; }
   FileTransfers& files() const noexcept;
+  // For copies between this device and `other`, of the same runtime; both are open.
+  Result<Ref<CopyPath>> copy_path(DeviceObject& other);
+  bool same_runtime(const DeviceObject& other) const noexcept { return &peers_ == &other.peers_; }
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
@@ -128,6 +137,7 @@ class DeviceObject final : public RefCounted {
   const Peers& peers_;
   const Peers::Domains domains_;
   const DeviceLimits limits_;
+  const bool works_in_host_memory_;
   timeline::Device timeline_;
   BlockPool blocks_;
   Ref<HostBlocks> host_blocks_;  // null: the device needs none

@@ -37,6 +37,13 @@ class ExecutableImpl : public Reclaimed {
   explicit ExecutableImpl(kernel::Hyx file) noexcept : file_(std::move(file)) {}
   const kernel::Hyx& file() const noexcept { return file_; }
 
+  // Called before a function is given out, each time, so that a driver compiles only what is used.
+  // The device's limits hold for it. kUnavailable: a limit that DeviceLimits does not have.
+  virtual Status prepare(std::uint32_t function) {
+    (void)function;
+    return {};
+  }
+
   // The names of its kernels in a trace, in the file's order; empty without a tracer.
   const std::vector<trace::Name>& names() const noexcept { return names_; }
   // Once, before it is shared.
@@ -94,6 +101,10 @@ class DeviceImpl {
   // native library, so the HAL has the last reference of each dropped on the reclaim thread.
   virtual bool frees_may_block() const noexcept { return false; }
 
+  // True: any address of the host is memory of this device, as good as its own: import_memory()
+  // costs nothing. Then it copies from and to host memory of other drivers directly.
+  virtual bool works_in_host_memory() const noexcept { return false; }
+
   // True: the device does not copy from memory that the driver has not made. Then the bytes of
   // updates lie in memory of allocate(), kHostLocal (UpdateCommand::source_memory).
   virtual bool needs_host_blocks() const noexcept { return false; }
@@ -104,6 +115,11 @@ class DeviceImpl {
   // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
   // is gone; what the driver itself did for it is undone in the destructor.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
+  // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
+  // it succeeds. kUnimplemented: the device shares no memory.
+  virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t size, MemoryType type);
+  virtual Result<Ref<Memory>> import_descriptor(int descriptor, std::uint64_t size,
+                                                MemoryType type);
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
   // Null: the files have the code as it runs, and load() is all there is. Else load() does both of
   // the builder's steps.

@@ -35,9 +35,11 @@ Result<Executable> ExecutableObject::create(DeviceObject& device, Ref<Executable
 }
 
 Result<Function> ExecutableObject::function(const kernel::KernelInfo& kernel) {
-  const Status status = check_limits(device().limits(), kernel);
+  const auto index = static_cast<std::uint32_t>(&kernel - kernels().data());
+  Status status = check_limits(device().limits(), kernel);
+  if (status.ok()) status = timeline::Entered(*impl_, device().entry_guard())->prepare(index);
   if (!status.ok()) return at(status, "executable {}: {}", impl_->file().name(), device().name());
-  return Function(this, static_cast<std::uint32_t>(&kernel - kernels().data()));
+  return Function(this, index);
 }
 
 Executable::Executable(ExecutableObject* object) noexcept : object_(handle_base(object)) {}

@@ -19,6 +19,7 @@
 #include "base/atomic.h"
 #include "hal/memory/reclaim.h"
 #include "halyard/base/ref.h"
+#include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/types.h"
@@ -55,6 +56,8 @@ class Memory : public Reclaimed {
   // to the host. Precondition: the range lies in the memory.
   virtual Status flush(std::uint64_t, std::uint64_t) noexcept { return {}; }
   virtual Status invalidate(std::uint64_t, std::uint64_t) noexcept { return {}; }
+  // A new descriptor of the whole memory. kFailedPrecondition: not made by allocate_exportable().
+  virtual Result<int> export_descriptor();
 
   std::uint64_t size() const noexcept { return size_; }
   MemoryType type() const noexcept { return type_; }

@@ -36,6 +36,14 @@ Result<Nanoseconds> take_hang_timeout(Uri& uri) {
   return *number * unit;
 }
 
+// The error of one URI of a list of `count`.
+Status in_list(const Status& status, std::string_view uri, std::size_t index, std::size_t count) {
+  if (count == 1) return status;
+  return at(status, "{:?}, {} of {}", uri, index + 1, count);
+}
+
+constexpr std::size_t kMaxUris = 64;
+
 }  // namespace
 
 DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
@@ -85,18 +93,41 @@ Result<Device> DriverRegistry::create(std::unique_ptr<DeviceImpl> impl) {
   return domains.status();
 }
 
-Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
-  HALYARD_ASSIGN_OR_RETURN(Uri uri, parse_uri(text));
-  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds hang_timeout, take_hang_timeout(uri));
-  HALYARD_ASSIGN_OR_RETURN(Driver* const driver, find(uri.driver));
+Result<std::vector<DriverRegistry::Target>> DriverRegistry::parse(std::string_view text) {
+  const std::vector<std::string_view> uris = split_uris(text);
+  if (uris.size() > kMaxUris) {
+    return error(StatusCode::kInvalidArgument, "{} URIs: at most {} are allowed", uris.size(),
+                 kMaxUris);
+  }
+  std::vector<Target> targets;
+  for (const std::string_view part : uris) {
+    const auto parse_one = [&]() -> Result<Target> {
+      Target target{.text = part};
+      HALYARD_ASSIGN_OR_RETURN(target.uri, parse_uri(part));
+      HALYARD_ASSIGN_OR_RETURN(target.hang_timeout, take_hang_timeout(target.uri));
+      HALYARD_ASSIGN_OR_RETURN(target.driver, find(target.uri.driver));
+      return target;
+    };
+    Result<Target> target = parse_one();
+    if (!target.ok()) return in_list(target.status(), part, targets.size(), uris.size());
+    targets.push_back(std::move(*target));
+  }
+  return targets;
+}
+
+Status DriverRegistry::start_threads(std::string_view text) {
   // These two must run: waits, queries and dropped handles leave work to them and cannot fail.
   for (const base::Shell shell : {base::Shell::kReclaim, base::Shell::kCompletion}) {
     if (Status status = work_source_.ensure(shell); !status.ok()) {
       return at(status, "{}: the runtime's threads", text);
     }
   }
-  HALYARD_ASSIGN_OR_RETURN(auto impls, driver->open(uri));
-  std::vector<Device> devices;
+  return {};
+}
+
+Status DriverRegistry::open_one(const Target& target, std::vector<Device>& devices) {
+  HALYARD_ASSIGN_OR_RETURN(auto impls, target.driver->open(target.uri));
+  const std::size_t before = devices.size();
   Status status;
   for (auto& impl : impls) {
     if (!status.ok()) {
@@ -106,16 +137,33 @@ Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
     Result<Device> device = create(std::move(impl));
     status = device.status();
     if (!device.ok()) continue;
-    device->object()->timeline().set_hang_timeout(hang_timeout);
+    device->object()->timeline().set_hang_timeout(target.hang_timeout);
     devices.push_back(std::move(*device));
   }
   if (!status.ok()) return status;
-  if (devices.empty()) return error(StatusCode::kNotFound, "{}: no device", text);
+  if (devices.size() == before) return error(StatusCode::kNotFound, "{}: no device", target.text);
+  return {};
+}
+
+Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<Target> targets, parse(text));
+  HALYARD_RETURN_IF_ERROR(start_threads(text));
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (Status status = open_one(targets[i], devices); !status.ok()) {
+      return in_list(status, targets[i].text, i, targets.size());
+    }
+  }
   return devices;
 }
 
-Result<Device> DriverRegistry::open(std::string_view uri) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<Device> devices, open_all(uri));
+Result<Device> DriverRegistry::open(std::string_view text) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<Target> targets, parse(text));
+  HALYARD_RETURN_IF_ERROR(start_threads(text));
+  std::vector<Device> devices;
+  if (Status status = open_one(targets[0], devices); !status.ok()) {
+    return in_list(status, targets[0].text, 0, targets.size());
+  }
   return devices[0];
 }
 
@@ -131,6 +179,39 @@ Result<std::vector<DeviceInfo>> DriverRegistry::enumerate() {
     std::move(infos.begin(), infos.end(), std::back_inserter(all));
   }
   return all;
+}
+
+Result<Ref<CopyPath>> DriverRegistry::copy_path(DeviceObject& one, DeviceObject& other) {
+  base::LockGuard lock(paths_mutex_);
+  for (const Ref<CopyPath>& path : copy_paths_) {
+    if (path->joins(one, other)) return path;
+  }
+  Ref<CopyPath> path = Ref<CopyPath>::adopt(new (std::nothrow) CopyPath(one, other));
+  if (!path || !copy_paths_.push_back(path)) {
+    return error(StatusCode::kResourceExhausted, "no memory for copies between {} and {}",
+                 one.name(), other.name());
+  }
+  return path;
+}
+
+bool DriverRegistry::copies_in_flight(const DeviceObject& device) noexcept {
+  base::LockGuard lock(paths_mutex_);
+  bool any = false;
+  for (const Ref<CopyPath>& path : copy_paths_) any |= path->has(device) && path->in_flight();
+  return any;
+}
+
+void DriverRegistry::close_copy_paths(const DeviceObject& device) noexcept {
+  base::LockGuard lock(paths_mutex_);
+  std::size_t kept = 0;
+  for (Ref<CopyPath>& path : copy_paths_) {
+    if (path->has(device)) {
+      path->close();
+    } else {
+      std::swap(copy_paths_[kept++], path);
+    }
+  }
+  copy_paths_.shrink(kept);
 }
 
 void DriverRegistry::device_opened(const DeviceImpl& device, const Peers::Domains& domains) {

@@ -14,11 +14,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/array.h"
 #include "base/mutex.h"
 #include "base/work_source.h"
 #include "hal/driver.h"
 #include "hal/files/file_transfers.h"
 #include "hal/peers.h"
+#include "hal/queue/copy_path.h"
 #include "halyard/base/clock.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/device.h"
@@ -81,6 +83,24 @@ class DriverRegistry final : private threads::Work {
   // Hands over a device whose last handle is gone.
   void retire(DeviceObject& device) noexcept;
 
+  // For copies between two open devices that do not use each other's memory; one for each pair.
+  Result<Ref<CopyPath>> copy_path(DeviceObject& one, DeviceObject& other);
+  // Whether copies of this device are on their way, which end by themselves.
+  bool copies_in_flight(const DeviceObject& device) noexcept;
+  // `device` closes.
+  void close_copy_paths(const DeviceObject& device) noexcept;
+
+  // One URI of a list.
+  struct Target {
+    std::string_view text;
+    Uri uri;
+    Nanoseconds hang_timeout = 0;
+    Driver* driver = nullptr;
+  };
+  Result<std::vector<Target>> parse(std::string_view text);
+  Status start_threads(std::string_view text);
+  // Adds what it opens to `devices`.
+  Status open_one(const Target& target, std::vector<Device>& devices);
   Result<Device> create(std::unique_ptr<DeviceImpl> impl);
   Result<Driver*> find(std::string_view name);
 
@@ -90,6 +110,9 @@ class DriverRegistry final : private threads::Work {
   timeline::Engine engine_;
   Peers peers_{engine_};
   FileTransfers files_;
+
+  base::Mutex paths_mutex_;  // guards copy_paths_
+  base::Array<Ref<CopyPath>> copy_paths_;
 
   base::Mutex mutex_;  // guards the rest
   std::vector<std::unique_ptr<Driver>> drivers_;

@@ -77,6 +77,16 @@ class Parser {
 
 }  // namespace
 
+std::vector<std::string_view> split_uris(std::string_view text) {
+  std::vector<std::string_view> uris;
+  for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',')) {
+    uris.push_back(text.substr(0, comma));
+    text.remove_prefix(comma + 1);
+  }
+  uris.push_back(text);
+  return uris;
+}
+
 Result<Uri> parse_uri(std::string_view text) {
   if (text.size() > kMaxUriLength) {
     return error(StatusCode::kInvalidArgument, "URI of {} characters: at most {} are allowed",

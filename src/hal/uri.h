@@ -10,12 +10,16 @@
 //   options  key=value, joined by '&'; key [a-z][a-z0-9_]*, at most once; value as path, not empty
 //
 // The driver defines what a path or an option means; nothing is decoded.
+//
+// Several URIs are separated by commas, without spaces: "cpu://,serial://?devices=2". A comma is in
+// no part of a URI, so it always separates.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halyard/base/result.h"
 
@@ -28,6 +32,9 @@ struct Uri {
 };
 
 inline constexpr std::size_t kMaxUriLength = 1024;
+
+// The URIs of a list, one or more, as they are; some may be empty.
+std::vector<std::string_view> split_uris(std::string_view text);
 
 // Pure. kInvalidArgument with the URI, the place and what is wrong there.
 Result<Uri> parse_uri(std::string_view text);

@@ -42,24 +42,49 @@ Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info) {
   return {};
 }
 
-Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out) {
-  const BufferObject* const buffer = range.buffer;
-  if (buffer == nullptr) [[unlikely]] {
-    return Status(StatusCode::kInvalidArgument, "empty buffer");
-  }
-  Memory& memory = buffer->memory();
-  if (kValidation && &buffer->device() != &device && !device.can_access(buffer->device()))
-      [[unlikely]] {
-    return error(StatusCode::kPermissionDenied, "memory of {} cannot be used by {}",
-                 buffer->device().name(), device.name());
-  }
+namespace {
+
+Status resolve_range(const BufferObject& buffer, const BufferRange& range, BoundRange& out) {
+  Memory& memory = buffer.memory();
   if (memory.of_pool() && static_cast<PoolMemory&>(memory).deallocated()) [[unlikely]] {
     return Status(StatusCode::kFailedPrecondition, "the buffer was deallocated");
   }
   std::uint64_t length = range.length;
-  HALYARD_RETURN_IF_ERROR(resolve_length(range.offset, length, buffer->size()));
-  out = {&memory, buffer->offset() + range.offset, length};
+  HALYARD_RETURN_IF_ERROR(resolve_length(range.offset, length, buffer.size()));
+  out = {&memory, buffer.offset() + range.offset, length};
   return {};
+}
+
+[[gnu::cold]] Status empty_buffer() { return Status(StatusCode::kInvalidArgument, "empty buffer"); }
+
+[[gnu::cold]] Status out_of_reach(const DeviceObject& device, const DeviceObject& owner) {
+  return error(StatusCode::kPermissionDenied, "memory of {} cannot be used by {}{}", owner.name(),
+               device.name(),
+               device.same_runtime(owner) ? "; only Queue::copy copies it to or from there"
+                                          : ": they are of two runtimes");
+}
+
+}  // namespace
+
+Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange& out) {
+  const BufferObject* const buffer = range.buffer;
+  if (buffer == nullptr) [[unlikely]]
+    return empty_buffer();
+  if (kValidation && &buffer->device() != &device && !device.can_access(buffer->device()))
+      [[unlikely]] {
+    return out_of_reach(device, buffer->device());
+  }
+  return resolve_range(*buffer, range, out);
+}
+
+Status resolve_anywhere(const DeviceObject& device, const BufferRange& range, BoundRange& out) {
+  const BufferObject* const buffer = range.buffer;
+  if (buffer == nullptr) [[unlikely]]
+    return empty_buffer();
+  if (!device.same_runtime(buffer->device())) [[unlikely]] {
+    return out_of_reach(device, buffer->device());
+  }
+  return resolve_range(*buffer, range, out);
 }
 
 Status check_slot(const Slot& slot) {

@@ -38,6 +38,9 @@ Status resolve(const DeviceObject& device, const BufferRange& range, BoundRange&
 // kOutOfRange: no such slot can be, or none with so many bytes behind the offset.
 Status check_slot(const Slot& slot);
 
+// The same for a copy, which reaches memory of every device of the runtime.
+Status resolve_anywhere(const DeviceObject& device, const BufferRange& range, BoundRange& out);
+
 inline CommandRange as_command_range(const BoundRange& range) noexcept {
   return {range.memory, 0, range.offset, range.length};
 }

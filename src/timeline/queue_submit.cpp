@@ -159,6 +159,8 @@ void Queue::recycle(Submission& submission) noexcept {
   (void)Status::adopt_record(reinterpret_cast<detail::StatusRecord*>(
       submission.state_.load(std::memory_order_acquire) & ~Submission::kStateMask));
   submission.state_.store(0, std::memory_order_relaxed);
+  submission.ended_ = nullptr;
+  submission.leaves_signals_ = false;
   submission.host_call_ = nullptr;
   submission.start_host_work_ = nullptr;
   submission.gate_ = nullptr;

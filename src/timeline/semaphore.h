@@ -157,6 +157,10 @@ class Semaphore final : public RefCounted {
   // Its submission failed: fails the semaphore, then removes the promise.
   void retire_failed(SignalNode& node, const Status& cause) noexcept;
 
+  // Its submission failed, and another thread will signal or fail the semaphore: only removes the
+  // promise.
+  void withdraw(SignalNode& node) noexcept { release_waiters(&node); }
+
   // True if a waiter for `value` or less is parked: it must see a signal of that at once.
   bool has_waiter_for(std::uint64_t value) const noexcept {
     return least_.load(std::memory_order_relaxed) <= value;

@@ -120,13 +120,18 @@ void Submission::pass_on_failure() noexcept {
     if (waits_[i].semaphore->unpark(waits_[i])) wait_met();
   }
   for (std::uint32_t i = 0; i < signal_count_; ++i) {
-    signals_[i].semaphore->retire_failed(signals_[i], why);
+    if (leaves_signals_) {
+      signals_[i].semaphore->withdraw(signals_[i]);
+    } else {
+      signals_[i].semaphore->retire_failed(signals_[i], why);
+    }
   }
   finish();
 }
 
 void Submission::finish() noexcept {
   if (listed_) queue_->unlist(*this);
+  if (ended_ != nullptr) ended_(payload_, cause());
   if (!held_) let_go();
   for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->drop_signaller();
   signal_count_ = 0;

@@ -85,6 +85,16 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   // Sets what it needs beyond its waits before it is issued. `gate` outlives it.
   void set_gate(const Gate& gate) noexcept { gate_ = &gate; }
 
+  // Calls `ended(payload, cause)` once when it has ended, before its payload is destroyed; `cause`
+  // is ok if it is complete. The call is made under the lane's retire role and must not call out.
+  // Its signals do not fail with it: the caller keeps their semaphores, and fails or signals them
+  // later. Not for a submission that is refused.
+  void set_ended(void (*ended)(void* payload, const Status& cause) noexcept,
+                 bool leaves_signals = false) noexcept {
+    ended_ = ended;
+    leaves_signals_ = leaves_signals;
+  }
+
   // Sets how many native commands it is in the lane (QueueCapabilities::max_in_flight). At least 1,
   // the default.
   void set_depth(std::uint32_t depth) noexcept { depth_ = depth; }
@@ -159,6 +169,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   bool listed_ = false;      // among the queue's unissued; changed by the owner of its progress
   bool own_thread_ = false;  // of a host call
   bool held_ = false;        // it has failed, but its lane may still touch what it uses
+  bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;
 
@@ -173,6 +184,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   const Gate* gate_ = nullptr;
   Lane* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
   std::uint64_t hidden_sequence_ = 0;
+  void (*ended_)(void*, const Status&) noexcept = nullptr;
   Status (*host_call_)(void*) = nullptr;
   void (*start_host_work_)(Submission&) noexcept = nullptr;
   void (*destroy_)(void*) = nullptr;

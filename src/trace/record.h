@@ -37,6 +37,9 @@ enum KnownName : Name {
   kWaitFor,
   kWaitIdle,
   kSignalNow,
+  kCopyRead,   // of a staged copy: source to staging memory
+  kCopyHost,   // between two staging memories
+  kCopyWrite,  // staging memory to target
   kKnownNames
 };
 

@@ -15,9 +15,10 @@
 namespace halyard::inline v0::trace {
 namespace {
 
-constexpr const char* kKnown[] = {"",         "barrier",    "execute",   "dispatch",  "fill",
-                                  "update",   "copy",       "host call", "read",      "write",
-                                  "allocate", "deallocate", "wait",      "wait_idle", "signal"};
+constexpr const char* kKnown[] = {"",           "barrier",    "execute",    "dispatch",  "fill",
+                                  "update",     "copy",       "host call",  "read",      "write",
+                                  "allocate",   "deallocate", "wait",       "wait_idle", "signal",
+                                  "copy: read", "copy: host", "copy: write"};
 static_assert(std::size(kKnown) == kKnownNames);
 
 std::uint64_t next_serial() noexcept {

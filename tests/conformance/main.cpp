@@ -26,9 +26,11 @@ constexpr Target kTargets[] = {
 #if HALYARD_DRIVER_SERIAL
     {"serial", "serial://?devices=2"},
     {"serial_apart", "serial://?devices=2&peers=0"},
+    {"cpu_and_serial", "cpu://?workers=2,serial://"},
 #endif
 #if HALYARD_DRIVER_STREAM
     {"stream", "stream://?devices=2"},
+    {"stream_and_cpu", "stream://,cpu://?workers=1"},
 #endif
 };
 

@@ -88,6 +88,28 @@ TEST_P(Digits, DevicesCanBeNamed) {
   EXPECT_EQ(ended.code, 0) << ended.output;
 }
 
+TEST_P(Digits, DevicesOfAListShareTheWork) {
+  for (const char* const list : {"cpu://", "'cpu://,cpu://?devices=2&workers=1'",
+                                 "'cpu://?workers=1,serial://'", "serial://,stream://"}) {
+    const Ended ended = run(command(std::string("--devices ") + list));
+    if (ended.output.find("no driver") != std::string::npos) continue;  // not in this build
+    EXPECT_EQ(ended.code, 0) << list << ended.output;
+  }
+}
+
+TEST_P(Digits, ListsOfDevicesAreChecked) {
+  const auto fails = [&](const std::string& options, const std::string& message) {
+    const Ended ended = run(command(options));
+    EXPECT_EQ(ended.code, 1) << options;
+    EXPECT_THAT(ended.output, HasSubstr(message));
+  };
+  fails("--devices 'cpu://,cpu://?devices=2' --batch 2", "less than a row per device");
+  fails("--devices cpu://,none://", "\"none://\", 2 of 2: no driver");
+  fails("--devices cpu:// --device-uri cpu://", "--devices has named the devices already");
+  fails("--devices cpu:// --corrupt-reduction 1", "nothing to reduce");
+  fails("--devices 'cpu://?devices=16,cpu://'", "describes 17 devices");
+}
+
 TEST_P(Digits, ReductionThatGoesWrongOnceIsNoticed) {
   for (const char* const step : {"1", "45", "90"}) {  // of 90
     const Ended ended = run(command(std::string("--corrupt-reduction ") + step));

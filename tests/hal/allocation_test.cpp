@@ -80,6 +80,20 @@ TEST_F(SteadyState, BarrierAndWaitWithoutASignalAllocatesNothing) {
   });
 }
 
+TEST_F(SteadyState, CopiesAcrossDevicesAllocateNothing) {
+  const Device other = registry.open("fake://?domain=own").value();
+  const Buffer mine = buffer(3 << 20), theirs = other.allocate({.size = 3 << 20}).value();
+  const Queue copies = other.queue(QueueKind::kCopy);
+  std::uint64_t turn = 0;
+  expect_no_allocation([&](const SubmitInfo& info) {
+    // One piece, seldom several.
+    const std::uint64_t length = ++turn % 100 == 0 ? 3 << 20 : 64;
+    const Queue& on = turn % 2 == 0 ? queue : copies;
+    if (turn % 3 == 0) return on.copy({theirs, 0, length}, {mine, 0, length}, info);
+    return on.copy({mine, 0, length}, {theirs, 0, length}, info);
+  });
+}
+
 TEST_F(SteadyState, TransfersAllocateNothing) {
   const std::vector<std::byte> source(65536);
   expect_no_allocation([&](const SubmitInfo& info) {

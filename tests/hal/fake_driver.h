@@ -81,6 +81,9 @@ struct Control {
   std::function<bool(const DeviceImpl& waiter, const DeviceImpl& producer)> can_wait_on;
   std::function<bool(const DeviceImpl& user, const DeviceImpl& owner)> can_access;
   bool needs_host_blocks = false;
+  bool works_in_host_memory = false;  // of devices that are opened
+  Status fail_import;
+  std::atomic<int> imports{0};
   std::atomic<int> updates_from_driver_memory{0};
 };
 
@@ -383,6 +386,7 @@ class FakeDevice final : public DeviceImpl {
   timeline::EntryGuard* entry_guard() const noexcept override { return control_->guard.get(); }
   bool frees_may_block() const noexcept override { return control_->frees_may_block; }
   bool needs_host_blocks() const noexcept override { return control_->needs_host_blocks; }
+  bool works_in_host_memory() const noexcept override { return control_->works_in_host_memory; }
   bool can_wait_on(const DeviceImpl& producer) const noexcept override {
     return control_->can_wait_on ? control_->can_wait_on(*this, producer)
                                  : DeviceImpl::can_wait_on(producer);
@@ -398,6 +402,8 @@ class FakeDevice final : public DeviceImpl {
   }
   Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) override {
     control_->note("import");
+    ++control_->imports;
+    if (!control_->fail_import.ok()) return control_->fail_import;
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, data, size, domain_)));
   }

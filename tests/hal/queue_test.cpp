@@ -376,7 +376,8 @@ TEST_F(QueueOperation, ObjectsOfOtherRuntimesAndDevicesAreDenied) {
   const Device alone = registry.open("fake://?domain=own").value();
   const Buffer theirs = alone.allocate({.size = 16}).value();
   EXPECT_ERROR(queue.fill(theirs, 0, 4, {}), StatusCode::kPermissionDenied, "memory of fake://0");
-  EXPECT_ERROR(queue.copy(mine, theirs, {}), StatusCode::kPermissionDenied, "target: memory of");
+  EXPECT_ERROR(queue.dispatch(saxpy, {.items = 1}, {mine, theirs}, {1.f, 1u}, {}),
+               StatusCode::kPermissionDenied, "memory of fake://0 cannot be used by fake://0");
   const Function other_saxpy = load(alone).function(0).value();
   EXPECT_ERROR(queue.dispatch(other_saxpy, {.items = 1}, {mine, mine}, {1.f, 1u}, {}),
                StatusCode::kPermissionDenied, "loaded for");
@@ -389,6 +390,8 @@ TEST_F(QueueOperation, ObjectsOfOtherRuntimesAndDevicesAreDenied) {
   const Device foreign = elsewhere.open("fake://").value();
   EXPECT_ERROR(queue.fill(foreign.allocate({.size = 4}).value(), 0, 4, {}),
                StatusCode::kPermissionDenied, "memory of");
+  EXPECT_ERROR(queue.copy(mine, foreign.allocate({.size = 16}).value(), {}),
+               StatusCode::kPermissionDenied, "target: memory of");
   const Semaphore semaphore = foreign.create_semaphore().value();
   EXPECT_ERROR(queue.barrier({.signal = {{semaphore, 1}}}), StatusCode::kPermissionDenied,
                "runtime");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/registry.h"
+#include "hal/device.h"
 
 #include "base/failing_calls.h"
 #include "hal/fake_driver.h"
@@ -148,6 +149,37 @@ TEST_F(Registry, AWaitAcrossDomainsIsNativeInTheDirectionThatTheDriverAllows) {
   while (control->lanes[0]->pending() == 0) std::this_thread::yield();
   control->lanes[0]->run();
   EXPECT_TRUE(s.wait(2, 20s).ok());
+}
+
+TEST_F(Registry, SeveralUrisOpenTheirDevicesInOrder) {
+  check(register_all_drivers(registry));
+  const auto devices = registry.open_all("fake://?devices=2,cpu://?workers=1,fake://").value();
+  std::vector<std::string> uris;
+  for (const Device& device : devices) uris.push_back(device.info().uri);
+  EXPECT_THAT(uris,
+              ::testing::ElementsAre("fake://0", "fake://1", "cpu://0?workers=1", "fake://0"));
+}
+
+TEST_F(Registry, AListWithABadPartOpensNothingAndNamesThePart) {
+  for (const auto& [text, message] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"fake://,fake:/", "\"fake:/\", 2 of 2: URI \"fake:/\": expected '://'"},
+           {"fake://,", "\"\", 2 of 2: URI \"\": expected a driver's name"},
+           {",fake://", "\"\", 1 of 2: URI"},
+           {"fake://, fake://", "\" fake://\", 2 of 2"},
+           {"fake://,fake://?hang_timeout=1,fake://", "2 of 3: hang_timeout=1"}}) {
+    EXPECT_ERROR(registry.open_all(text).status(), StatusCode::kInvalidArgument, message);
+    EXPECT_ERROR(registry.open(text).status(), StatusCode::kInvalidArgument, message);
+  }
+  EXPECT_ERROR(registry.open_all("fake://,none://").status(), StatusCode::kNotFound,
+               "\"none://\", 2 of 2: no driver \"none\"");
+  EXPECT_ERROR(registry.open_all(std::string(64, ',')).status(), StatusCode::kInvalidArgument,
+               "65 URIs");
+  EXPECT_EQ(control->open_devices, 0);
+}
+
+TEST_F(Registry, OfAListOpenTakesTheFirstDeviceOnly) {
+  const Device device = registry.open("fake://,fake://?devices=3").value();
+  EXPECT_EQ(control->open_devices, 1);
 }
 
 TEST_F(Registry, APairOfDomainsIsAskedOnceInBothDirections) {

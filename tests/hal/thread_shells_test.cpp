@@ -43,7 +43,7 @@ class CountedWork final : public Work {
   std::atomic<int> todo{0};
   std::atomic<int> steps{0};
   std::atomic<Nanoseconds> next{Deadline::kForeverTime};
-  std::function<bool(Shell)> on_step;
+  std::function<bool(Shell)> on_step;  // before ensure(): a thread steps as soon as it has started
   base::Parker& done = base::ParkerPool::acquire();
 };
 
@@ -129,9 +129,6 @@ TEST_P(EachShell, WakesByItselfAtItsNextTime) {
 
 TEST_P(EachShell, ShutdownJoinsAfterTheStepItIsIn) {
   CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   std::atomic<int> entered{0};
   std::atomic<int> left{0};
   work.on_step = [&](Shell) {
@@ -140,6 +137,9 @@ TEST_P(EachShell, ShutdownJoinsAfterTheStepItIsIn) {
     ++left;
     return false;
   };
+  ThreadShells shells;
+  shells.start(work);
+  ASSERT_TRUE(shells.ensure(GetParam()).ok());
   shells.wake(GetParam());
   while (entered == 0) std::this_thread::yield();
   shells.shutdown();
@@ -190,9 +190,6 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EachShell,
 
 TEST(ThreadShells, TwoHostCallsRunAtOnce) {
   CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  ASSERT_TRUE(shells.ensure(Shell::kHost).ok());
   std::barrier both(2);
   std::counting_semaphore<> ended{0};
   work.on_step = [&](Shell) {
@@ -204,6 +201,9 @@ TEST(ThreadShells, TwoHostCallsRunAtOnce) {
     ended.release();
     return true;
   };
+  ThreadShells shells;
+  shells.start(work);
+  ASSERT_TRUE(shells.ensure(Shell::kHost).ok());
   for (int round = 0; round < 50; ++round) {
     work.todo = 2;
     shells.wake(Shell::kHost);
@@ -217,10 +217,8 @@ TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
   static std::atomic<bool> issue_ended;
   issue_ended = false;
   CountedWork work;
-  ThreadShells shells;
-  shells.start(work);
-  for (const Shell shell : {Shell::kIssue, Shell::kHost}) ASSERT_TRUE(shells.ensure(shell).ok());
   std::atomic<bool> posted{false};
+  ThreadShells shells;
   work.on_step = [&](Shell shell) {
     if (shell == Shell::kIssue) {
       struct Ends {
@@ -235,6 +233,8 @@ TEST(ThreadShells, ShutdownDoesWhatAThreadLeftToOneThatHadEnded) {
     shells.wake(Shell::kIssue);
     return true;
   };
+  shells.start(work);
+  for (const Shell shell : {Shell::kIssue, Shell::kHost}) ASSERT_TRUE(shells.ensure(shell).ok());
   work.todo = 1;
   shells.wake(Shell::kHost);
   shells.shutdown();

@@ -25,6 +25,15 @@ TEST(Uri, PathMayBeAnIdentifierOrAFile) {
   EXPECT_EQ(parse_uri("nv:///dev/nvidia0").value().path, "/dev/nvidia0");
 }
 
+TEST(Uri, ACommaAlwaysSeparates) {
+  using Uris = std::vector<std::string_view>;
+  EXPECT_EQ(split_uris("cpu://"), Uris{"cpu://"});
+  EXPECT_EQ(split_uris(""), Uris{""});
+  EXPECT_EQ(split_uris("cpu://?devices=2,serial://0"), (Uris{"cpu://?devices=2", "serial://0"}));
+  EXPECT_EQ(split_uris(",cpu://,"), (Uris{"", "cpu://", ""}));
+  EXPECT_FALSE(parse_uri("cpu://?a=1,2").ok()) << "no URI has one";
+}
+
 class BadUri : public ::testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(BadUri, IsInvalidAndSaysWhere) {

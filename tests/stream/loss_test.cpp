@@ -46,14 +46,16 @@ class StreamLoss : public ::testing::Test {
  protected:
   StreamLoss() { check(register_stream_driver(registry)); }
 
-  // Submits run_until_told() and waits until it runs; then the device `ordinal` has a fault.
+  // Submits run_until_told(), and a fill of what it does not use, and waits until it runs; then the
+  // device `ordinal` has a fault.
   void lose_while_it_runs(const hal::Device& device, const hal::Buffer& buffer, State& state,
                           unsigned ordinal) {
     const hal::Semaphore done = device.create_semaphore().value();
     const hal::Executable executable = device.load(kernels()).value();
     check(device.queue().dispatch(executable.function("run_until_told").value(), {.groups = {1}},
                                   {buffer}, {}, {.signal = {{done, 1}}}));
-    check(device.queue().fill(buffer, 7, 1, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+    check(device.queue().fill(buffer.subspan(32).value(), 7, 1,
+                              {.wait = {{done, 1}}, .signal = {{done, 2}}}));
     state.wait_for(0);
     fake::fault(ordinal);
     const Status lost = done.wait(2, kForever);

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -194,7 +194,9 @@ struct GatedCommands : StreamCommands<FakeApi> {
         ++gates.inside;
         ++gates.entered;
         while (!gates.open) base::spin_pause();
-        if (buffers[0] != nullptr) std::memset(buffers[0], 1, 64);
+        if (auto* const bytes = static_cast<std::byte*>(buffers[0])) {
+          for (int i = 0; i < 64; ++i) std::atomic_ref(bytes[i]).store(std::byte{1});
+        }
         --gates.inside;
       };
       const std::uint32_t groups[] = {1, 1, 1};

@@ -84,6 +84,19 @@ TEST_F(Command, DevicesListsWhatAUriOpens) {
   EXPECT_THAT(halyard({"devices"}).out, AllOf(StartsWith("URI"), HasSubstr("cpu://")));
 }
 
+TEST_F(Command, CompilesForTheDefaultTargetsAndOneMore) {
+  const auto targets = [&](const Words& options) {
+    const Outcome compiled =
+        halyard(Words{"compile", HALYARD_SAXPY_HYK, "-o", path("k.hyx"), "--json"} + options);
+    EXPECT_EQ(compiled.code, 0) << compiled.err;
+    return json::parse(compiled.out)["targets"];
+  };
+  json want = targets({});
+  EXPECT_EQ(targets({"--target", "default"}), want);
+  want.push_back("msl-3.0");
+  EXPECT_EQ(targets({"--target", "default", "--target", "msl-3.0"}), want);
+}
+
 TEST_F(Command, CompilesAndInspects) {
   const std::string file = path("k.hyx");
   const Outcome compiled = halyard({"compile", HALYARD_SAXPY_HYK, "-o", file, "--target",

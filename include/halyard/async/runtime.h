@@ -42,8 +42,8 @@ class HALYARD_EXPORT Runtime {
  public:
   Runtime() noexcept = default;
 
-  // Opens all devices of the URI, such as "cpu://?devices=2". Errors of hal::open_all;
-  // kInvalidArgument for 0 queues.
+  // Opens all devices of the URI, such as "cpu://?devices=2", or of several that are separated by
+  // commas, such as "cpu://,serial://". Errors of hal::open_all; kInvalidArgument for 0 queues.
   static Result<Runtime> open(std::string_view uri, RuntimeInfo info = {});
   // At least one device, all of one hal runtime; otherwise kInvalidArgument.
   static Result<Runtime> create(std::vector<hal::Device> devices, RuntimeInfo info = {});

@@ -24,6 +24,7 @@ struct BufferInfo {
   std::uint64_t size = 0;  // bytes; 0 is allowed
   MemoryType memory = MemoryType::kDeviceLocal;
   std::uint64_t alignment = 0;  // a power of two up to 4096, or 0 for the device's default (>= 64)
+  bool exportable = false;      // for Buffer::export_descriptor; of Device::allocate alone
 };
 
 namespace detail {
@@ -68,6 +69,14 @@ class HALYARD_EXPORT Buffer {
   // The device's address of byte 0, for native code beside Halyard; valid while the memory lives. 0
   // for a pool's buffer before its allocation, and if the device's memory has no address.
   std::uint64_t device_address() const noexcept;
+
+  // Returns a new file descriptor of the memory, for other processes and APIs; the caller closes it.
+  // The memory lives until its last buffer, descriptor and import is gone. Nothing orders the work
+  // of the two sides but what they agree on. On Vulkan it is a
+  // VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT: for the same physical device and driver. Errors:
+  //   kFailedPrecondition  not allocated as exportable, or a part of a buffer
+  //   kInvalidArgument when empty; kResourceExhausted
+  Result<int> export_descriptor() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
   friend bool operator==(const Buffer& a, const Buffer& b) noexcept = default;

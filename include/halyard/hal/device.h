@@ -67,7 +67,8 @@ class HALYARD_EXPORT Device {
   Status status() const;
 
   // True if work of this device can use memory of `owner`: always its own, other devices' as the
-  // hardware allows, never another runtime's. False for empty handles.
+  // hardware allows, never another runtime's. False for empty handles. Queue::copy needs it for one
+  // of its two ranges only.
   bool can_access(const Device& owner) const noexcept;
 
   // The device's own queue of that kind; the same one in every call. Empty for an unknown kind.
@@ -108,7 +109,10 @@ class HALYARD_EXPORT Device {
   Result<PipelineLayout> create_pipeline_layout(View<DescriptorSetLayout> sets,
                                                 std::uint32_t push_constants_size = 0) const;
 
-  // Allocates memory. Fails with kResourceExhausted, naming the size, or kInvalidArgument.
+  // Allocates memory. Errors:
+  //   kResourceExhausted  naming the size
+  //   kInvalidArgument
+  //   kUnimplemented      exportable memory, where the device has none
   Result<Buffer> allocate(const BufferInfo& info) const;
 
   // Wraps the caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory`
@@ -128,6 +132,12 @@ class HALYARD_EXPORT Device {
          [](void* state) { delete static_cast<Fn*>(state); }});
   }
   static constexpr std::size_t kImportAlignment = 16;
+
+  // Makes a buffer of memory that another device, process or API has exported: see
+  // Buffer::export_descriptor. `info` has the size and memory type of the exporter. Takes the
+  // descriptor if it succeeds; the caller keeps it otherwise. Errors: kInvalidArgument, also for a
+  // descriptor that is no such memory; kResourceExhausted; kUnimplemented if the device cannot.
+  Result<Buffer> import_descriptor(int descriptor, const BufferInfo& info) const;
 
   // Each number is right at some moment of the call; several may be of different moments.
   MemoryStatistics memory_statistics() const;
@@ -169,15 +179,19 @@ class HALYARD_EXPORT Device {
 };
 
 // Opens the device that the URI describes; if it describes several, the first. Examples: "cpu://",
-// "cpu://1", "cpu://?devices=4&workers=2". One runtime per process serves all devices; it starts
+// "cpu://1", "cpu://?devices=4&workers=2". `uri` may be a list, as for open_all; of this only the
+// first URI is opened. One runtime per process serves all devices; it starts
 // its drivers on first use, and each of its threads before the first call that needs it. Two calls
 // with one URI open two independent devices. Safe from any thread. Errors:
-//   kInvalidArgument     malformed URI or option
+//   kInvalidArgument     malformed URI or option, also in a part of a list that is not opened; more
+//                        than 64 URIs. For a list, the message names the bad part
 //   kNotFound            unknown driver or device; the message lists the known ones
 //   kFailedPrecondition  after shutdown()
 //   kResourceExhausted   also if the system refuses a thread that an open device needs
 HALYARD_EXPORT Result<Device> open(std::string_view uri);
-// Opens all devices that the URI describes, at least one. Otherwise as open().
+// Opens all devices that the URI describes, at least one. Several URIs, of any drivers, are
+// separated by commas, without spaces: "cpu://,serial://?devices=2". The devices have the order of
+// the list; if one cannot be opened, none is. Otherwise as open().
 HALYARD_EXPORT Result<std::vector<Device>> open_all(std::string_view uri);
 
 // Lists the devices that can be opened on this machine, without opening them: all drivers of this

@@ -16,7 +16,8 @@
 //   kOutOfRange         a range beyond its buffer; a table shorter than the recording's slots; more
 //                       workgroups than limits.max_groups; less than 12 bytes of group counts
 //   kPermissionDenied   the queue's kind does not have the operation; a semaphore or memory of a
-//                       foreign runtime, a function or recording of another device
+//                       foreign runtime, a function or recording of another device; memory that
+//                       the device cannot use (Device::can_access), which only copy() reaches
 //   kFailedPrecondition the recording waits for an event that is not set (event.h)
 //   kResourceExhausted  no memory; the system refuses a thread that the operation needs; the
 //                       queue's backlog of ready work is still full when `room` has passed
@@ -101,8 +102,22 @@ class HALYARD_EXPORT Queue {
   // Copies `source` before it returns; the device writes it to `target` at `offset` later.
   Status update(const Buffer& target, std::uint64_t offset, Bytes source,
                 const SubmitInfo& info) const;
-  // Copies between ranges of equal length that do not overlap. Either may be memory of another
-  // device of the same runtime.
+  // Copies between ranges of equal length that do not overlap. One of them must be memory that this
+  // queue's device can use (Device::can_access); the other may be memory of any device of the same
+  // runtime. If the device cannot use it, the copy goes through host memory in pieces: this queue
+  // does one half of each, and the other device's copy queue, at its normal priority, the other
+  // half. It is still one submission, with these additions:
+  //   - cancel() can withdraw it until its first piece is handed to a device.
+  //   - The loss of either device fails it. Its signals then fail when no piece is written to the
+  //     target any more, except that a queue whose wait on the lost device is native fails at once.
+  //   - If the last handle of either device is dropped, a copy that has begun ends first; a parked
+  //     one fails with kCancelled.
+  //   - wait_idle() of this queue includes it.
+  // Errors of the call, besides those above:
+  //   kPermissionDenied   the device can use neither range
+  //   kDeviceLost         either device
+  //   kUnimplemented      the host sees no memory of one of the devices
+  //   kResourceExhausted  no memory to stage it
   Status copy(const BufferRange& source, const BufferRange& target, const SubmitInfo& info) const;
 
   // Copy between a range of a buffer and as many bytes of the file, from `offset` on. A write

@@ -27,6 +27,7 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   const void* wait_domain() const noexcept override;
   const void* memory_domain() const noexcept override;
+  bool works_in_host_memory() const noexcept override { return true; }
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;

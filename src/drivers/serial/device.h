@@ -22,6 +22,7 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo& info() const noexcept override { return info_; }
   const void* wait_domain() const noexcept override { return domain_; }
   const void* memory_domain() const noexcept override { return domain_; }
+  bool works_in_host_memory() const noexcept override { return true; }
   // As devices that copy by themselves do; here every memory would do.
   bool needs_host_blocks() const noexcept override { return true; }
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,

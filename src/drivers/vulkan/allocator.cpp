@@ -19,6 +19,9 @@ constexpr VkBufferUsageFlags kUsage =
 constexpr VkExternalMemoryHandleTypeFlagBits kHostPointer =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
+constexpr VkExternalMemoryHandleTypeFlagBits kDescriptor =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+
 constexpr VkMemoryAllocateFlagsInfo kWithAddress = {
     .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
     .pNext = nullptr,
@@ -48,15 +51,15 @@ void DeviceMemory::free_native(NativeDevice& device, const Native& native) noexc
   device.vk().vkFreeMemory(device.handle(), native.memory, nullptr);  // unmaps it, too
 }
 
-Status DeviceMemory::create_buffer(NativeDevice& device, std::uint64_t size, bool imported,
-                                   Native& out) {
+Status DeviceMemory::create_buffer(NativeDevice& device, std::uint64_t size,
+                                   VkExternalMemoryHandleTypeFlags types, Native& out) {
   const std::uint32_t families[] = {device.physical().compute.index, device.physical().copy.index};
   VkExternalMemoryBufferCreateInfo external = {};
   external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
-  external.handleTypes = kHostPointer;
+  external.handleTypes = types;
   VkBufferCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-  info.pNext = imported ? &external : nullptr;
+  info.pNext = types != 0 ? &external : nullptr;
   info.size = size;
   info.usage = kUsage;
   if (device.family_count() > 1) {
@@ -89,14 +92,29 @@ Result<Ref<DeviceMemory>> DeviceMemory::adopt(Ref<NativeDevice> device, const Na
 }
 
 Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::uint64_t size,
-                                                 hal::MemoryType type, const void* domain) {
+                                                 hal::MemoryType type, const void* domain,
+                                                 Sharing sharing, int descriptor) {
+  if (sharing != Sharing::kNone && !device->physical().shares_memory) {
+    return Status(StatusCode::kUnimplemented,
+                  "vulkan: the device shares no memory: it lacks VK_KHR_external_memory_fd");
+  }
   const Functions& vk = device->vk();
   Native native;
+  native.exportable = sharing == Sharing::kExport;
+  VkExportMemoryAllocateInfo exported = {};
+  exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
+  exported.pNext = &kWithAddress;
+  exported.handleTypes = kDescriptor;
+  VkImportMemoryFdInfoKHR imported = {};
+  imported.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
+  imported.pNext = &kWithAddress;
+  imported.handleType = kDescriptor;
+  imported.fd = descriptor;
   const auto create = [&]() -> Status {
     // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
     HALYARD_RETURN_IF_ERROR(
         create_buffer(*device, (std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3},
-                      /*imported=*/false, native));
+                      sharing != Sharing::kNone ? kDescriptor : 0, native));
     VkMemoryRequirements needs;
     vk.vkGetBufferMemoryRequirements(device->handle(), native.buffer, &needs);
     const std::uint32_t memory_type = device->memory_type(type, needs.memoryTypeBits);
@@ -105,7 +123,9 @@ Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::
     }
     VkMemoryAllocateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    info.pNext = &kWithAddress;
+    info.pNext = sharing == Sharing::kExport   ? static_cast<const void*>(&exported)
+                 : sharing == Sharing::kImport ? &imported
+                                               : static_cast<const void*>(&kWithAddress);
     info.allocationSize = needs.size;
     info.memoryTypeIndex = memory_type;
     HALYARD_RETURN_IF_ERROR(device->check(
@@ -149,7 +169,7 @@ Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::by
     HALYARD_RETURN_IF_ERROR(device->check(
         vk.vkGetMemoryHostPointerPropertiesEXT(device->handle(), kHostPointer, begin, &usable),
         "vkGetMemoryHostPointerPropertiesEXT"));
-    HALYARD_RETURN_IF_ERROR(create_buffer(*device, bytes, /*imported=*/true, native));
+    HALYARD_RETURN_IF_ERROR(create_buffer(*device, bytes, kHostPointer, native));
     VkMemoryRequirements needs;
     vk.vkGetBufferMemoryRequirements(device->handle(), native.buffer, &needs);
     const std::uint32_t memory_type = device->memory_type(
@@ -176,6 +196,18 @@ Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::by
     return for_bytes(status, size);
   }
   return adopt(std::move(device), native, size, hal::MemoryType::kHostLocal, domain);
+}
+
+Result<int> DeviceMemory::export_descriptor() {
+  if (!native_.exportable) return Memory::export_descriptor();
+  VkMemoryGetFdInfoKHR info = {};
+  info.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
+  info.memory = native_.memory;
+  info.handleType = kDescriptor;
+  int descriptor = -1;
+  HALYARD_RETURN_IF_ERROR(device_->check(
+      device_->vk().vkGetMemoryFdKHR(device_->handle(), &info, &descriptor), "vkGetMemoryFdKHR"));
+  return descriptor;
 }
 
 NativeRange native_range(const hal::BoundRange& range) noexcept {

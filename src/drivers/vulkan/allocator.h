@@ -23,13 +23,21 @@ namespace halyard::inline v0::vulkan {
 
 class DeviceMemory final : public hal::Memory {
  public:
-  // `domain`: of the device. kResourceExhausted with the size.
+  // By file descriptors, VK_KHR_external_memory_fd.
+  enum class Sharing : std::uint8_t { kNone, kExport, kImport };
+
+  // `domain`: of the device. kImport takes `descriptor` if it succeeds. Errors: kResourceExhausted
+  // with the size, kUnimplemented without the extension, kInvalidArgument for a descriptor that is
+  // no memory of this device.
   static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, std::uint64_t size,
-                                            hal::MemoryType type, const void* domain);
+                                            hal::MemoryType type, const void* domain,
+                                            Sharing sharing = Sharing::kNone, int descriptor = -1);
   // The host's pages that hold [data, data + size). kUnimplemented without
   // VK_EXT_external_memory_host, kInvalidArgument for memory that the device cannot use.
   static Result<Ref<DeviceMemory>> import(Ref<NativeDevice> device, std::byte* data,
                                           std::uint64_t size, const void* domain);
+
+  Result<int> export_descriptor() override;
 
   VkBuffer buffer() const noexcept { return native_.buffer; }
   // Where the memory begins in buffer(): not at 0 if it was imported from the middle of a page.
@@ -44,12 +52,15 @@ class DeviceMemory final : public hal::Memory {
     std::uint64_t offset = 0;
     std::byte* host = nullptr;
     VkDeviceAddress address = 0;
+    bool exportable = false;
   };
   DeviceMemory(Ref<NativeDevice> device, const Native& native, std::uint64_t size,
                hal::MemoryType type, const void* domain) noexcept;
   ~DeviceMemory() override;
 
-  static Status create_buffer(NativeDevice& device, std::uint64_t size, bool imported, Native& out);
+  // `external`: of the memory that it will have; 0: none.
+  static Status create_buffer(NativeDevice& device, std::uint64_t size,
+                              VkExternalMemoryHandleTypeFlags external, Native& out);
   static Status bind(NativeDevice& device, Native& native);
   static void free_native(NativeDevice& device, const Native& native) noexcept;
   // Takes `native`, also if it fails.

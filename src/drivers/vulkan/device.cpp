@@ -40,6 +40,21 @@ Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t si
   return Ref<hal::Memory>(std::move(memory));
 }
 
+Result<Ref<hal::Memory>> Device::allocate_exportable(std::uint64_t size, hal::MemoryType type) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
+                           DeviceMemory::allocate(heap_.shared_device(), size, type, domain_,
+                                                  DeviceMemory::Sharing::kExport));
+  return Ref<hal::Memory>(std::move(memory));
+}
+
+Result<Ref<hal::Memory>> Device::import_descriptor(int descriptor, std::uint64_t size,
+                                                   hal::MemoryType type) {
+  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
+                           DeviceMemory::allocate(heap_.shared_device(), size, type, domain_,
+                                                  DeviceMemory::Sharing::kImport, descriptor));
+  return Ref<hal::Memory>(std::move(memory));
+}
+
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   return Executable::load(heap_.shared_device(), std::move(file));
 }

@@ -32,6 +32,9 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
+  Result<Ref<hal::Memory>> allocate_exportable(std::uint64_t size, hal::MemoryType type) override;
+  Result<Ref<hal::Memory>> import_descriptor(int descriptor, std::uint64_t size,
+                                             hal::MemoryType type) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
   // A VkQueue of that priority where the family has three queues or more.

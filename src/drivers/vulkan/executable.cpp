@@ -3,16 +3,36 @@
 
 #include <cstring>
 #include <new>
-#include <string>
+#include <span>
+#include <string_view>
 
 #include "base/format.h"
-#include "hal/validate.h"
 #include "kernel/device_abi.h"
 
 namespace halyard::inline v0::vulkan {
 namespace {
 
 constexpr std::string_view kTargets[] = {kTarget};
+
+// Whether the module has a compute shader of that name. Vulkan does not check it: a pipeline of a
+// shader that is not there is undefined. Words: section 2.3 of the SPIR-V specification.
+bool has_entry_point(std::span<const std::uint32_t> module, std::string_view name) noexcept {
+  constexpr std::size_t kHeaderWords = 5;
+  constexpr std::uint32_t kOpEntryPoint = 15, kGlCompute = 5;
+  for (std::size_t at = kHeaderWords; at < module.size();) {
+    const std::size_t length = module[at] >> 16;
+    if (length == 0 || length > module.size() - at) return false;
+    // Execution model, id, name with a zero at its end.
+    if ((module[at] & 0xffff) == kOpEntryPoint && length > 3 && module[at + 1] == kGlCompute) {
+      const auto* const text = reinterpret_cast<const char*>(&module[at + 3]);
+      if (name == std::string_view(text, strnlen(text, (length - 3) * sizeof module[0]))) {
+        return true;
+      }
+    }
+    at += length;
+  }
+  return false;
+}
 
 Status no_memory() {
   return Status(StatusCode::kResourceExhausted, "vulkan: no memory for an executable");
@@ -35,6 +55,7 @@ Executable::~Executable() {
     vk.vkDestroyPipelineLayout(device_->handle(), entry.layout, nullptr);
     vk.vkDestroyDescriptorSetLayout(device_->handle(), entry.bindings, nullptr);
   }
+  vk.vkDestroyShaderModule(device_->handle(), module_, nullptr);
 }
 
 Status Executable::create() {
@@ -52,25 +73,29 @@ Status Executable::create() {
     return no_memory();
   }
   std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint32_t));
+  for (const kernel::KernelInfo& kernel : file().kernels()) {
+    if (has_entry_point({words.data(), words.size()}, kernel.name)) continue;
+    return error(StatusCode::kDataLoss, "vulkan: {}: the image {} has no entry {}", file().name(),
+                 (*image)->target, kernel.name);
+  }
   VkShaderModuleCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = words.size() * sizeof(std::uint32_t);
   info.pCode = words.data();
-  VkShaderModule module = VK_NULL_HANDLE;
-  HALYARD_RETURN_IF_ERROR(
-      device_->check(device_->vk().vkCreateShaderModule(device_->handle(), &info, nullptr, &module),
-                     "vkCreateShaderModule"));
-  Status status;
-  for (std::size_t i = 0; i < entries_.size() && status.ok(); ++i) {
-    const kernel::KernelInfo& kernel = file().kernels()[i];
-    // Vulkan does not refuse what is beyond its limits; the HAL does, when the function is asked
-    // for.
-    if (!hal::check_limits(limits_of(device_->physical()), kernel).ok()) continue;
-    if (!by_address_) status = create_layout(kernel, entries_[i]);
-    if (status.ok()) status = create_pipeline(kernel, module, entries_[i]);
+  return device_->check(
+      device_->vk().vkCreateShaderModule(device_->handle(), &info, nullptr, &module_),
+      "vkCreateShaderModule");
+}
+
+Status Executable::prepare(std::uint32_t function) {
+  const kernel::KernelInfo& kernel = file().kernels()[function];
+  base::LockGuard lock(mutex_);
+  Entry& entry = entries_[function];
+  if (entry.pipeline != VK_NULL_HANDLE) return {};
+  if (!by_address_ && entry.layout == VK_NULL_HANDLE) {
+    HALYARD_RETURN_IF_ERROR(create_layout(kernel, entry));
   }
-  device_->vk().vkDestroyShaderModule(device_->handle(), module, nullptr);
-  return status;
+  return create_pipeline(kernel, entry);
 }
 
 Status Executable::check_foreign(const kernel::KernelInfo& kernel) const {
@@ -108,9 +133,11 @@ Status Executable::create_layout(const kernel::KernelInfo& kernel, Entry& entry)
   set.bindingCount = count;
   set.pBindings = bindings;
   const Functions& vk = device_->vk();
-  HALYARD_RETURN_IF_ERROR(device_->check(
-      vk.vkCreateDescriptorSetLayout(device_->handle(), &set, nullptr, &entry.bindings),
-      "vkCreateDescriptorSetLayout"));
+  if (entry.bindings == VK_NULL_HANDLE) {
+    HALYARD_RETURN_IF_ERROR(device_->check(
+        vk.vkCreateDescriptorSetLayout(device_->handle(), &set, nullptr, &entry.bindings),
+        "vkCreateDescriptorSetLayout"));
+  }
   const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kernel.constants_bytes};
   VkPipelineLayoutCreateInfo layout = {};
   layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
@@ -123,8 +150,7 @@ Status Executable::create_layout(const kernel::KernelInfo& kernel, Entry& entry)
       "vkCreatePipelineLayout");
 }
 
-Status Executable::create_pipeline(const kernel::KernelInfo& kernel, VkShaderModule module,
-                                   Entry& entry) {
+Status Executable::create_pipeline(const kernel::KernelInfo& kernel, Entry& entry) {
   const VkPhysicalDeviceLimits& limits = device_->physical().limits;
   for (int d = 0; d < 3; ++d) {
     if (kernel.workgroup_size[d] > limits.maxComputeWorkGroupSize[d]) {
@@ -141,7 +167,7 @@ Status Executable::create_pipeline(const kernel::KernelInfo& kernel, VkShaderMod
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module;
+  info.stage.module = module_;
   info.stage.pName = name;
   info.layout = by_address_ ? device_->address_layout() : entry.layout;
   return device_->check(

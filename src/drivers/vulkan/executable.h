@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executable: the kernels of one .hyx as compute pipelines. Two calling conventions
-// (kernel/device_abi.h):
+// Executable: the kernels of one .hyx as compute pipelines, each made when its function is first
+// asked for. Two calling conventions (kernel/device_abi.h):
 //
 //     hy-vulkan-2   by address: one pipeline layout for all kernels of a device
 //     hy-vulkan-1   foreign shaders: storage buffers of descriptor set 0, pushed by each dispatch
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/array.h"
+#include "base/mutex.h"
 #include "drivers/vulkan/native_device.h"
 #include "hal/driver.h"
 #include "halyard/base/result.h"
@@ -22,13 +23,15 @@ inline constexpr std::string_view kTarget = "spirv-1.5";
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // Compiles all kernels. kUnavailable: no image for the device, or a kernel that exceeds a limit
-  // which only Vulkan has; kInternal: a damaged module; kResourceExhausted.
+  // kUnavailable: no image for the device; kDataLoss: a kernel that is not in the module;
+  // kResourceExhausted.
   static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file);
+
+  Status prepare(std::uint32_t function) override;
 
   // False: bindings are descriptors and constants are push constants.
   bool by_address() const noexcept { return by_address_; }
-  // Null: function() refuses the kernel, as it exceeds a limit of the device.
+  // Of functions that prepare() accepted.
   VkPipeline pipeline(std::uint32_t function) const noexcept { return entries_[function].pipeline; }
   VkPipelineLayout layout(std::uint32_t function) const noexcept {
     return by_address_ ? device_->address_layout() : entries_[function].layout;
@@ -48,10 +51,12 @@ class Executable final : public hal::ExecutableImpl {
   Status create();
   Status check_foreign(const kernel::KernelInfo& kernel) const;
   Status create_layout(const kernel::KernelInfo& kernel, Entry& entry);
-  Status create_pipeline(const kernel::KernelInfo& kernel, VkShaderModule module, Entry& entry);
+  Status create_pipeline(const kernel::KernelInfo& kernel, Entry& entry);
 
   const Ref<NativeDevice> device_;
   bool by_address_ = false;
+  VkShaderModule module_ = VK_NULL_HANDLE;
+  base::Mutex mutex_;           // held by prepare(), which writes an entry once
   base::Array<Entry> entries_;  // in the order of file().kernels()
 };
 

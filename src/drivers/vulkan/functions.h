@@ -52,6 +52,7 @@ namespace halyard::inline v0::vulkan {
 
 // Of extensions; null without them.
 #define HALYARD_VULKAN_EXTENSIONS(X)                           \
+  X(vkGetMemoryFdKHR, VK_ERROR_TOO_MANY_OBJECTS)               \
   X(vkGetCalibratedTimestampsEXT, VK_ERROR_OUT_OF_HOST_MEMORY) \
   X(vkGetMemoryHostPointerPropertiesEXT, VK_ERROR_INVALID_EXTERNAL_HANDLE)
 

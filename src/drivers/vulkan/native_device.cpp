@@ -86,13 +86,16 @@ Status NativeDevice::create() {
     queues[i].queueCount = families[i].queues;
     queues[i].pQueuePriorities = priorities[i];
   }
-  const char* extensions[3];
+  const char* extensions[4];
   std::uint32_t extension_count = 0;
   if (physical_.import_alignment != 0) {
     extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
   }
   if (physical_.max_push_descriptors != 0) {
     extensions[extension_count++] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+  }
+  if (physical_.shares_memory) {
+    extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
   }
   if (physical_.calibrated_timestamps) {
     extensions[extension_count++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;

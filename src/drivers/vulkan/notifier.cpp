@@ -93,12 +93,15 @@ Status Notifier::call() noexcept {
   info.value = value;
   Status status =
       device_.check(device_.vk().vkSignalSemaphore(device_.handle(), &info), "vkSignalSemaphore");
-  if (status.ok()) calls_.store(value, std::memory_order_release);
+  if (status.ok()) calls_.store(value, std::memory_order_seq_cst);
   return status;
 }
 
 void Notifier::serve() noexcept {
-  while (!stopping_.load(std::memory_order_seq_cst) && wait_once()) {
+  for (;;) {
+    // Before all that a call() may be about is read: one that comes later ends the wait.
+    const std::uint64_t next_call = calls_.load(std::memory_order_seq_cst) + 1;
+    if (stopping_.load(std::memory_order_seq_cst) || !wait_once(next_call)) break;
   }
   release_all();
   ended_.store(true, std::memory_order_seq_cst);
@@ -110,8 +113,7 @@ void Notifier::begin_round() noexcept {
   if (removing_.load(std::memory_order_seq_cst) != 0) base::futex_wake(rounds_, INT_MAX);
 }
 
-bool Notifier::wait_once() noexcept {
-  const auto next_call = calls_.load(std::memory_order_acquire) + 1;
+bool Notifier::wait_once(std::uint64_t next_call) noexcept {
   watched_.shrink(0);
   semaphores_.shrink(0);
   values_.shrink(0);

@@ -70,8 +70,9 @@ class Notifier {
 
   static void run(void* self) { static_cast<Notifier*>(self)->serve(); }
   void serve() noexcept;
-  // False: the device is lost.
-  bool wait_once() noexcept;
+  // Ends with the call of that number, or when a lane has reached what is armed. False: the device
+  // is lost.
+  bool wait_once(std::uint64_t next_call) noexcept;
   // Waits for one of semaphores_ to reach its value: of all, or of one lane for a while.
   VkResult wait_for_semaphores() noexcept;
   // The lanes of the round before are used no more.

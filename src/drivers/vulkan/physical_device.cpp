@@ -91,6 +91,8 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   device.calibrated_timestamps =
       has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && device.compute.timestamp_bits != 0;
 
+  device.shares_memory = has(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+
   // A structure of an extension that the device lacks may not be in the chain.
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {};
   host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;

@@ -35,6 +35,7 @@ struct PhysicalDevice {
   std::uint64_t import_alignment = 0;      // of host memory; 0: it imports none
   std::uint32_t max_push_descriptors = 0;  // 0: no foreign kernels
   bool calibrated_timestamps = false;
+  bool shares_memory = false;  // by file descriptors
   // VK_SEMAPHORE_WAIT_ANY_BIT sleeps. False: it keeps a core busy until one is reached.
   bool sleeps_for_any = true;
   QueueFamily compute;  // without graphics, if there is such a family

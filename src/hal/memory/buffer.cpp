@@ -3,8 +3,8 @@
 
 #include <new>
 
-#include "hal/object.h"
 #include "hal/memory/pool.h"
+#include "hal/object.h"
 
 namespace halyard::inline v0::hal {
 
@@ -42,6 +42,20 @@ std::uint64_t Buffer::device_address() const noexcept {
   if (!object_) return 0;
   const std::uint64_t start = object()->memory().device_address();
   return start != 0 ? start + object()->offset() : 0;
+}
+
+Result<int> Buffer::export_descriptor() const {
+  if (!object_) return empty_handle("buffer", "export_descriptor");
+  const BufferObject& self = *object();
+  Memory& memory = self.memory();
+  if (memory.of_pool() || self.size() != memory.size()) {
+    return error(StatusCode::kFailedPrecondition, "buffer: export_descriptor: {}",
+                 memory.of_pool() ? "memory of a pool" : "a part of a buffer");
+  }
+  const timeline::Entered entered(memory, self.device().entry_guard());
+  Result<int> descriptor = entered->export_descriptor();
+  if (!descriptor.ok()) return at(descriptor.status(), "buffer: export_descriptor");
+  return descriptor;
 }
 
 Result<Mapping> Buffer::map(std::uint64_t offset, std::uint64_t length, MapMode mode) const {

@@ -64,9 +64,14 @@ Status QueueObject::send(timeline::Submission& submission, const SubmitInfo& inf
 }
 
 Status QueueObject::barrier(const SubmitInfo& info, timeline::IssuedAt* issued) {
+  return submit_barrier(trace::kBarrier, info, issued);
+}
+
+Status QueueObject::submit_barrier(trace::Name name, const SubmitInfo& info,
+                                   timeline::IssuedAt* issued) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   submission->emplace<Operation>();
-  submission->set_name(trace::kBarrier);
+  submission->set_name(name);
   return send(*submission, info, issued);
 }
 

@@ -20,6 +20,8 @@ namespace halyard::inline v0::hal {
 class CommandBufferObject;
 class DeviceObject;
 class EventSetter;
+class StagedCopy;
+struct PieceInfo;
 
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
 // The constants one by one, or, where there are none of these, as the kernel's struct.
@@ -108,6 +110,15 @@ class QueueObject final : public timeline::LaneSource {
 
   Status check(const CommandBuffer& commands, View<BufferRange> bindings) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
+  Status copy_directly(const BoundRange& source, const BoundRange& target, const SubmitInfo& info);
+  // For a copy whose source (or else target) is memory of `other` that this device cannot use.
+  Status copy_across(const BoundRange& source, const BoundRange& target, DeviceObject& other,
+                     bool source_is_foreign, const SubmitInfo& info);
+  Status copy_staged(const BoundRange& source, const BoundRange& target, DeviceObject& other,
+                     bool source_is_foreign, const SubmitInfo& info);
+  Status submit_barrier(trace::Name name, const SubmitInfo& info,
+                        timeline::IssuedAt* issued = nullptr);
+  Status submit_piece(StagedCopy& copy, const PieceInfo& piece, const SubmitInfo& info);
   Status copy_bytes(Bytes source, UpdateCommand& command, Block& data, HostBlock& host_data);
   Status check_kernels_allowed() const;
 

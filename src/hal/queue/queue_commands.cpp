@@ -178,28 +178,17 @@ Status QueueObject::update(const BufferRange& target, Bytes source, const Submit
   return send(*submission, info);
 }
 
-Status QueueObject::copy(const BufferRange& source, const BufferRange& target,
-                         const SubmitInfo& info) {
-  BoundRange from;
-  BoundRange to;
-  Status status = resolve(device_, source, from);
-  if (!status.ok()) [[unlikely]]
-    return refused(status, "copy: source");
-  status = resolve(device_, target, to);
-  if (!status.ok()) [[unlikely]]
-    return refused(status, "copy: target");
-  const CopyCommand command{as_command_range(from), as_command_range(to)};
-  status = check_copy(command.source, command.target);
-  if (!status.ok()) [[unlikely]]
-    return refused(status, "copy");
-
+// Precondition: this device can use both.
+Status QueueObject::copy_directly(const BoundRange& source, const BoundRange& target,
+                                  const SubmitInfo& info) {
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
   auto& payload = submission->emplace<TransferPayload>();
   submission->set_name(trace::kCopy);
   payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command = Command(command);
-  payload.source = keep_transfer(*submission, from.memory);
-  payload.target = keep_transfer(*submission, to.memory);
+  payload.operation.command =
+      Command(CopyCommand{as_command_range(source), as_command_range(target)});
+  payload.source = keep_transfer(*submission, source.memory);
+  payload.target = keep_transfer(*submission, target.memory);
   return send(*submission, info);
 }
 
