@@ -88,6 +88,20 @@ struct RawChain : RawQueue {
   }
 };
 
+// The chain by the order of the queue alone, as far as a program's submissions share one.
+struct RawQueueOrder : RawQueue {
+  Sample run(int count) {
+    Sample sample;
+    for (int i = 0; i < count; ++i) {
+      sample.times.push_back(time_each(kChain, [&] {
+        for (std::uint64_t k = 0; k < kChain; ++k) submit(VK_NULL_HANDLE);
+        wait();
+      }));
+    }
+    return sample;
+  }
+};
+
 // ---- V4
 
 constexpr std::uint64_t kBatch = 64;
@@ -365,8 +379,11 @@ std::vector<Row> vulkan_submit_rows() {
            "1000 barriers, each of which waits for the one before, and the last awaited; each",
            {{Kind::kLimit, 1.5}},
            [](World& world) {
-             return arms<HalyardChain, RawChain>("halyard: chain of barriers", "raw Vulkan",
-                                                 world.turns(8));
+             Arms row = arms<HalyardChain, RawChain>("halyard: chain of barriers", "raw Vulkan",
+                                                     world.turns(8));
+             row.peers.push_back(
+                 arm("raw without waits", std::make_shared<RawQueueOrder>(), world.turns(8)));
+             return row;
            }},
           {"V4",
            "64 parked barriers released by one signal, and awaited; each. Raw: one vkQueueSubmit2",
