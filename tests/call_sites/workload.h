@@ -22,6 +22,8 @@ struct Workplace {
 
   std::string folder;
   std::string kernels;  // a .hyx with `add`
+  bool has_vulkan = false;
+  std::string shader;  // where there is Vulkan: a .hyx of another compiler's `add`
 };
 
 struct Section {
@@ -29,6 +31,7 @@ struct Section {
   // Returns the first error of the section. `whole`: no call fails, so best-effort work must
   // succeed too.
   Status (*run)(const Workplace& workplace, bool whole);
+  bool of_vulkan = false;
 };
 
 std::span<const Section> sections();

@@ -262,7 +262,7 @@ class VulkanLoss : public VulkanDriver {
       const hal::Semaphore gate = device.create_semaphore().value();
       const hal::Semaphore there = devices[1].create_semaphore().value();
       fake().frozen = true;  // in flight until the loss
-      fake().impatient = true;
+      fake().impatient = fake().was_lost = true;
       check(device.queue().fill(x, 1, 1, {.signal = {{done, 1}}}));
       check(device.queue(hal::QueueKind::kCopy)
                 .copy(x, y, {.wait = {{done, 1}}, .signal = {{done, 2}}}));

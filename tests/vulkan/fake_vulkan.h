@@ -20,6 +20,8 @@
 //     program     ends the program at the first of these
 //     serialized  submits and reads one at a time: layer 1.3.239 waits 10 s for nothing when a
 //                 counter is read before vkQueueSubmit2 has returned
+//     synchronous a submission has ended when vkQueueSubmit2 returns: for programs that make calls
+//                 report a loss of which lavapipe's threads do not know
 #pragma once
 
 #include <atomic>
@@ -39,6 +41,7 @@ struct FakeVulkan {
   std::atomic<const char*> lacks{nullptr};
   std::atomic<bool> discrete{false};
   std::atomic<bool> serialized{false};
+  std::atomic<bool> synchronous{false};
   // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
   std::atomic<bool> sleeps_for_any{false};
 
@@ -46,6 +49,9 @@ struct FakeVulkan {
   std::atomic<bool> frozen{false};
   // Calls that may report it, and waits, return VK_ERROR_DEVICE_LOST.
   std::atomic<bool> lost{false};
+  // The driver was told of a loss, or is about to be: nothing is pending for it any more. What is
+  // destroyed waits for lavapipe, which knows of no loss.
+  std::atomic<bool> was_lost{false};
   // Waits with a timeout end at once.
   std::atomic<bool> impatient{false};
 

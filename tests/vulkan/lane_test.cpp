@@ -310,7 +310,7 @@ TEST_F(VulkanLane, LossIsAFaultWithItsNativeName) {
   wait_until(*lane, 1);
   CountingNotify notify;
   ASSERT_TRUE(gate.lane().arm(1, notify).ok());
-  fake().lost = true;
+  fake().lost = fake().was_lost = true;
   while (notify.count == 0) sched_yield();  // the thread was woken, too
   for (Lane* each : {lane.get(), other.get(), &gate.lane()}) {
     EXPECT_EQ(each->poll().fault.code(), StatusCode::kDeviceLost);

@@ -61,7 +61,7 @@ class VulkanTest : public ::testing::Test {
  private:
   static void reset() {
     fake().lacks = nullptr;
-    fake().discrete = fake().frozen = fake().lost = fake().impatient = false;
+    fake().discrete = fake().frozen = fake().lost = fake().impatient = fake().was_lost = false;
     fake().violations = 0;
   }
 };

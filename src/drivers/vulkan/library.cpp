@@ -13,6 +13,7 @@ namespace halyard::inline v0::vulkan {
 namespace {
 
 HALYARD_CALL_SITE(kOpen, "vulkan.dlopen", ENOENT);
+HALYARD_CALL_SITE(kFind, "vulkan.dlsym", ENOENT);
 
 }  // namespace
 
@@ -40,8 +41,8 @@ Status Library::load() {
     return error(StatusCode::kNotFound, "vulkan: {} cannot be opened: {}", file,
                  why != nullptr ? why : "no reason given");
   }
-  const auto get =
-      reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
+  const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+      base::native_call(kFind, [&] { return dlsym(loader, "vkGetInstanceProcAddr"); }));
   const char* const missing =
       get == nullptr ? "vkGetInstanceProcAddr" : functions_.load_loader(get);
   if (missing == nullptr) return {};
