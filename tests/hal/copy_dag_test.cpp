@@ -166,7 +166,6 @@ TEST_P(CopyGraph, EndsWhereCopiesAreCancelled) {
   make_places();
   for (int i = 0; i < kCopies; ++i) add_copy();
   std::ranges::shuffle(copies_, random_);
-  int cancelled = 0;
   for (const Copy& copy : copies_) {
     std::vector<Point> waits;
     for (const Semaphore& wait : copy.waits) waits.emplace_back(wait, 1);
@@ -174,7 +173,6 @@ TEST_P(CopyGraph, EndsWhereCopiesAreCancelled) {
     check(copy.queue.copy(copy.source, copy.target,
                           {.wait = waits, .signal = {{copy.end, 1}}, .submission = &submission}));
     if (draw(10) == 0 && submission.cancel()) {
-      ++cancelled;
       EXPECT_EQ(copy.end.wait(1, 60s).code(), StatusCode::kCancelled);
     }
   }
