@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "conformance/conformance.h"
@@ -19,6 +20,7 @@ using halyard::conformance::Verdict;
 struct Target {
   const char* prefix;  // of the suites' names
   const char* uri;
+  bool may_be_absent = false;  // from this machine
 };
 constexpr Target kTargets[] = {
     {"two_devices", "cpu://?devices=2&workers=2"},
@@ -32,20 +34,29 @@ constexpr Target kTargets[] = {
     {"stream", "stream://?devices=2"},
     {"stream_and_cpu", "stream://,cpu://?workers=1"},
 #endif
+#if HALYARD_DRIVER_VULKAN
+    {"vulkan", "vulkan://0", true},
+    {"vulkan_two", "vulkan://?devices=2", true},
+#endif
 };
 
 class ConformanceTest : public testing::Test {
  public:
-  ConformanceTest(const Case& it, const char* uri) : it_(it), uri_(uri) {}
+  ConformanceTest(const Case& it, const Target& target) : it_(it), target_(target) {}
   void TestBody() override {
-    const Outcome outcome = halyard::conformance::run(it_, {.uri = uri_});
+    // With HALYARD_REQUIRE_VULKAN its absence is a failure.
+    if (target_.may_be_absent && std::getenv("HALYARD_REQUIRE_VULKAN") == nullptr) {
+      static const halyard::Status there = halyard::hal::open(target_.uri).status();
+      if (!there.ok()) GTEST_SKIP() << there.to_string();
+    }
+    const Outcome outcome = halyard::conformance::run(it_, {.uri = target_.uri});
     if (outcome.verdict == Verdict::kSkipped) GTEST_SKIP() << outcome.message;
     EXPECT_EQ(outcome.verdict, Verdict::kPassed) << outcome.message;
   }
 
  private:
   const Case& it_;
-  const char* uri_;
+  const Target& target_;
 };
 
 }  // namespace
@@ -55,9 +66,9 @@ int main(int argc, char** argv) {
   for (const Target& target : kTargets) {
     for (const Case& it : halyard::conformance::cases()) {
       const std::string suite = std::string(target.prefix) + "_" + std::string(it.suite);
-      testing::RegisterTest(
-          suite.c_str(), std::string(it.name).c_str(), nullptr, nullptr, __FILE__, __LINE__,
-          [&it, uri = target.uri]() -> ConformanceTest* { return new ConformanceTest(it, uri); });
+      testing::RegisterTest(suite.c_str(), std::string(it.name).c_str(), nullptr, nullptr, __FILE__,
+                            __LINE__,
+                            [&]() -> ConformanceTest* { return new ConformanceTest(it, target); });
     }
   }
   const int result = RUN_ALL_TESTS();

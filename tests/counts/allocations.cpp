@@ -23,9 +23,11 @@ struct Plan {
   bool has_failed = false;
 };
 constinit thread_local Plan plan;
+constinit thread_local std::uint64_t thread_count = 0;
 
 [[maybe_unused]] bool fails() noexcept {
   ++count;
+  ++thread_count;
   if (plan.left == 0) return plan.has_failed && plan.later;
   if (--plan.left != 0) return false;
   return plan.has_failed = true;
@@ -35,6 +37,7 @@ constinit thread_local Plan plan;
 namespace halyard::counts {
 bool counts_allocations() noexcept { return HALYARD_COUNTS_MALLOC != 0; }
 std::uint64_t allocations() noexcept { return count.load(std::memory_order_relaxed); }
+std::uint64_t thread_allocations() noexcept { return thread_count; }
 
 FailingAllocation::FailingAllocation(std::uint64_t n, bool later) noexcept {
   plan = {.left = n, .later = later};

@@ -11,6 +11,8 @@ namespace halyard::counts {
 // False if a sanitizer has replaced malloc: then nothing is counted.
 bool counts_allocations() noexcept;
 std::uint64_t allocations() noexcept;
+// Those of this thread.
+std::uint64_t thread_allocations() noexcept;
 
 // While it exists, the n-th allocation of this thread fails, counted from 1, and all later ones too
 // if `later`. One at a time.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/stream/fake_library.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -126,9 +128,10 @@ void enter_to_free(const Context& context) noexcept {
   enter_to_end(context);
 }
 
-// In front of memory, in a page of its own: whose it is.
+// In front of memory, in a page of its own.
 struct Block {
   Context* context;
+  std::size_t mapped;  // bytes; 0: of the heap, where sanitizers watch its bounds
 };
 
 Code launch(const Function& function, const std::uint32_t* groups, Address counts,
@@ -341,20 +344,23 @@ Code launch_host_function(Stream* stream, HostFunction function, void* argument)
 
 // --- memory and kernels --------------------------------------------------------------------------
 
-constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 39;  // of one allocation
+// From here on memory is mapped by itself: untouched pages cost nothing. Sanitizers keep a record of
+// every byte of the heap, so that freeing gigabytes takes them seconds.
+constexpr std::uint64_t kMapFrom = std::uint64_t{1} << 20;
 
 Code allocate(Address& address, std::uint64_t size) noexcept {
   Context* context = nullptr;
   if (const Code code = enter_current(context); code != Code::kSuccess) return code;
-  // More than this machine has is refused here: sanitizers end a program whose allocator is asked.
-  if (size > kMostMemory) return Code::kOutOfMemory;
-  const std::size_t rounded = (size + kAlignment) / kAlignment * kAlignment;
-  auto* const memory =
-      static_cast<std::byte*>(std::aligned_alloc(kAlignment, kAlignment + rounded));
-  if (memory == nullptr) return Code::kOutOfMemory;
-  ::new (static_cast<void*>(memory)) Block{context};
+  if (size > ~std::uint64_t{0} - 2 * kAlignment) return Code::kOutOfMemory;
+  const std::size_t total = kAlignment + (size + kAlignment) / kAlignment * kAlignment;
+  const std::size_t mapped = total >= kMapFrom ? total : 0;
+  void* const memory = mapped == 0 ? std::aligned_alloc(kAlignment, total)
+                                   : mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == nullptr || memory == MAP_FAILED) return Code::kOutOfMemory;
+  ::new (memory) Block{context, mapped};
   context->objects.fetch_add(1);
-  address = reinterpret_cast<std::uintptr_t>(memory + kAlignment);
+  address = reinterpret_cast<std::uintptr_t>(memory) + kAlignment;
   return Code::kSuccess;
 }
 
@@ -363,7 +369,11 @@ Code free(Address address) noexcept {
   auto* const block = reinterpret_cast<Block*>(memory - kAlignment);
   Context& context = *block->context;
   enter_to_free(context);
-  std::free(block);
+  if (block->mapped != 0) {
+    munmap(block, block->mapped);
+  } else {
+    std::free(block);
+  }
   context.objects.fetch_sub(1);
   return Code::kSuccess;
 }

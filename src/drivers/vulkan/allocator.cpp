@@ -32,7 +32,8 @@ base::Atomic<std::uint64_t> next_serial{1};
 
 // A failure of `call` for memory of `size` bytes.
 Status for_bytes(const Status& status, std::uint64_t size) {
-  return error(status.code(), "{} for {} bytes", status.message(), size);
+  return Status(status.code(), base::format("{} for {} bytes", status.message(), size),
+                status.native_error());
 }
 
 }  // namespace

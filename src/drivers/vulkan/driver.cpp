@@ -61,7 +61,10 @@ class VulkanDriver final : public hal::Driver {
     base::LockGuard lock(mutex_);
     std::vector<hal::DeviceInfo> all;
     const Status status = load();
-    if (status.code() == StatusCode::kNotFound) return all;  // no loader, or no driver for it
+    // No loader, no driver for it, or a loader that is too old.
+    if (status.code() == StatusCode::kNotFound || status.code() == StatusCode::kUnavailable) {
+      return all;
+    }
     HALYARD_RETURN_IF_ERROR(status);
     for (unsigned i = 0; i < library_->devices().size(); ++i) {
       all.push_back(describe(i, library_->devices()[i], ""));

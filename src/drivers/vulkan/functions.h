@@ -41,7 +41,6 @@ namespace halyard::inline v0::vulkan {
   X(vkCreateQueryPool, VK_ERROR_OUT_OF_DEVICE_MEMORY)         \
   X(vkCreateSemaphore, VK_ERROR_OUT_OF_DEVICE_MEMORY)         \
   X(vkCreateShaderModule, VK_ERROR_OUT_OF_HOST_MEMORY)        \
-  X(vkDeviceWaitIdle, VK_ERROR_DEVICE_LOST)                   \
   X(vkEndCommandBuffer, VK_ERROR_OUT_OF_DEVICE_MEMORY)        \
   X(vkGetQueryPoolResults, VK_ERROR_DEVICE_LOST)              \
   X(vkGetSemaphoreCounterValue, VK_ERROR_DEVICE_LOST)         \
@@ -73,7 +72,6 @@ namespace halyard::inline v0::vulkan {
   X(vkCmdFillBuffer)                  \
   X(vkCmdPipelineBarrier2)            \
   X(vkCmdPushConstants)               \
-  X(vkCmdResetQueryPool)              \
   X(vkCmdWriteTimestamp2)             \
   X(vkDestroyBuffer)                  \
   X(vkDestroyCommandPool)             \
@@ -88,7 +86,8 @@ namespace halyard::inline v0::vulkan {
   X(vkFreeMemory)                     \
   X(vkGetBufferDeviceAddress)         \
   X(vkGetBufferMemoryRequirements)    \
-  X(vkGetDeviceQueue)
+  X(vkGetDeviceQueue)                 \
+  X(vkResetQueryPool)
 
 #define HALYARD_VULKAN_EXTENSIONS_VOID(X) X(vkCmdPushDescriptorSetKHR)
 

@@ -91,6 +91,7 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
     result.status = cause_;
     return result;
   }
+  if (result.status = device_.loss(); !result.status.ok()) return result;
   std::size_t edges = 0;
   for (const timeline::Issue& issue : batch) edges += issue.waits.size();
   submits_.shrink(0);
@@ -247,13 +248,15 @@ timeline::Progress Lane::poll() noexcept {
   }
   progress.sequence = value;
   reached_.store(value, std::memory_order_release);
+  if (progress.fault.ok()) progress.fault = device_.loss();
   return progress;
 }
 
 Status Lane::probe() noexcept {
   if (abandoned()) return cause_;
   std::uint64_t value = 0;
-  return read(value);
+  HALYARD_RETURN_IF_ERROR(read(value));
+  return device_.loss();
 }
 
 Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {

@@ -107,6 +107,7 @@ Status NativeDevice::create() {
   f12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   f12.pNext = &f13;
   f12.timelineSemaphore = VK_TRUE;
+  f12.hostQueryReset = VK_TRUE;
   f12.bufferDeviceAddress = VK_TRUE;
   VkDeviceCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
@@ -188,6 +189,11 @@ void NativeDevice::give_back(SharedQueue& queue) noexcept {
 Status NativeDevice::check(VkResult result, const char* call) noexcept {
   if (result == VK_ERROR_DEVICE_LOST) lost_.store(true, std::memory_order_release);
   return to_status(result, call);
+}
+
+Status NativeDevice::loss() const {
+  if (!lost()) return {};
+  return Status(StatusCode::kDeviceLost, "vulkan: the device is lost", "VK_ERROR_DEVICE_LOST");
 }
 
 std::uint32_t NativeDevice::memory_type(hal::MemoryType type, std::uint32_t types) const noexcept {

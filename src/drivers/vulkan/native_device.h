@@ -54,6 +54,8 @@ class NativeDevice final : public RefCounted {
   // to_status(), noting a loss. Every call of a driver's object on this device passes it.
   Status check(VkResult result, const char* call) noexcept;
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+  // Ok, or the loss that some call has reported. The others may go on to succeed (section 5.2.3).
+  Status loss() const;
 
   // The type of memory for a buffer with these `types` allowed; ~0u: there is none.
   std::uint32_t memory_type(hal::MemoryType type, std::uint32_t types) const noexcept;

@@ -15,6 +15,8 @@ namespace {
 
 // Of a lane, before the thread is called to watch it: 3 us on lavapipe, about what the call takes.
 constexpr int kPolls = 32;
+// In nanoseconds. A call that fails for want of memory is noticed after that.
+constexpr std::uint64_t kLongestSleep = 250'000'000;
 
 }  // namespace
 
@@ -67,9 +69,7 @@ void Notifier::remove(Lane& lane) noexcept {
 
 Status Notifier::arm(Lane& lane, std::uint64_t sequence, base::Notify& notify) noexcept {
   lane.list.arm(sequence, notify);
-  if (device_.lost() || ended_.load(std::memory_order_seq_cst)) {
-    return Status(StatusCode::kDeviceLost, "vulkan: the device is lost", "VK_ERROR_DEVICE_LOST");
-  }
+  HALYARD_RETURN_IF_ERROR(device_.loss());
   const std::uint64_t least = lane.list.least();
   if (least == kNothing || lane.watched.load(std::memory_order_seq_cst) <= least) return {};
   for (int i = 0; i < kPolls; ++i) {
@@ -81,7 +81,10 @@ Status Notifier::arm(Lane& lane, std::uint64_t sequence, base::Notify& notify) n
     if (value >= sequence) return {};
     base::spin_pause();
   }
-  return call();
+  Status status = call();
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  notify.notify();  // early: the waiter checks again
+  return {};
 }
 
 Status Notifier::call() noexcept {
@@ -146,7 +149,7 @@ bool Notifier::wait_once(std::uint64_t next_call) noexcept {
     // A lane that remove() waits for is still there.
     if (status.ok()) watched_[i]->list.advance(value);
   }
-  return status.code() != StatusCode::kDeviceLost;
+  return !device_.lost();
 }
 
 VkResult Notifier::wait_for_semaphores() noexcept {
@@ -157,7 +160,7 @@ VkResult Notifier::wait_for_semaphores() noexcept {
       static_cast<std::uint32_t>(std::min({watched_.size(), semaphores_.size(), values_.size()}));
   info.pSemaphores = semaphores_.data();
   info.pValues = values_.data();
-  std::uint64_t timeout = ~std::uint64_t{0};
+  std::uint64_t timeout = kLongestSleep;
   if (info.semaphoreCount > 1 && !device_.physical().sleeps_for_any) {
     const std::uint32_t lane = 1 + turns_++ % (info.semaphoreCount - 1);
     info.flags = 0;

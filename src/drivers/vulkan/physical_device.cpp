@@ -135,6 +135,7 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   lacks(device.compute.queues != 0, "a queue for compute");
   lacks(f12.timelineSemaphore == VK_TRUE, "timelineSemaphore");
   lacks(f12.bufferDeviceAddress == VK_TRUE, "bufferDeviceAddress");
+  lacks(f12.hostQueryReset == VK_TRUE, "hostQueryReset");
   lacks(f13.synchronization2 == VK_TRUE, "synchronization2");
   // kernel/device_abi.h: every target rounds to nearest and keeps signed zeros, infinities, NaNs.
   lacks(v12.shaderRoundingModeRTEFloat32 == VK_TRUE, "shaderRoundingModeRTEFloat32");

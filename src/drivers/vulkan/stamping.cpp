@@ -31,7 +31,8 @@ Status Stamping::begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stam
   by_device_ = by_device;
   stamped_ = 0;
   if (by_device) {
-    device.vk().vkCmdResetQueryPool(buffer, queries_, 0, needed);
+    // By the host: a queue that only copies has no vkCmdResetQueryPool.
+    device.vk().vkResetQueryPool(device.handle(), queries_, 0, needed);
   } else {
     stamps.begin = stamps.tracer->now();
   }

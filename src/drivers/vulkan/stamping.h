@@ -3,7 +3,7 @@
 // Stamping: time stamps of one traced submission and its commands, written by the device into
 // queries and read when the lane has passed it.
 //
-//     command buffer   [reset queries] stamp 0, command, stamp 1, command, stamp 2 ... stamp n
+//     command buffer   stamp 0, command, stamp 1, command, stamp 2 ... stamp n
 //     noted            submission 0 .. n; command i from stamp i to stamp i + 1
 //
 // In the device's ticks where its clock can be read beside the host's

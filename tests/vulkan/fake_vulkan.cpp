@@ -1,0 +1,643 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "vulkan/fake_vulkan.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace halyard::vulkan::testing {
+namespace {
+
+FakeVulkan fake;
+
+bool lacks(std::string_view what) {
+  const char* const name = fake.lacks.load();
+  return name != nullptr && what == name;
+}
+
+bool in_program = false;  // that knows nothing of this library
+
+void violate(const char* what) {
+  if (in_program) {
+    std::fprintf(stderr, "VIOLATION: %s\n", what);
+    std::abort();
+  }
+  fake.violation = what;
+  ++fake.violations;
+}
+
+// The functions of libvulkan.so.1 that are called here.
+struct Next {
+  PFN_vkGetInstanceProcAddr get = nullptr;
+#define HALYARD_FAKE_NEXT(X)                  \
+  X(vkCreateInstance)                         \
+  X(vkEnumerateInstanceVersion)               \
+  X(vkEnumeratePhysicalDevices)               \
+  X(vkEnumerateDeviceExtensionProperties)     \
+  X(vkGetPhysicalDeviceFeatures2)             \
+  X(vkGetPhysicalDeviceProperties2)           \
+  X(vkGetPhysicalDeviceMemoryProperties)      \
+  X(vkGetPhysicalDeviceQueueFamilyProperties) \
+  X(vkCreateDevice)                           \
+  X(vkGetDeviceProcAddr)                      \
+  X(vkGetDeviceQueue)                         \
+  X(vkQueueSubmit2)                           \
+  X(vkWaitSemaphores)                         \
+  X(vkGetSemaphoreCounterValue)               \
+  X(vkSignalSemaphore)                        \
+  X(vkCreateSemaphore)                        \
+  X(vkDestroySemaphore)                       \
+  X(vkCreateCommandPool)                      \
+  X(vkDestroyCommandPool)                     \
+  X(vkAllocateCommandBuffers)                 \
+  X(vkFreeCommandBuffers)                     \
+  X(vkBeginCommandBuffer)                     \
+  X(vkEndCommandBuffer)                       \
+  X(vkCmdResetQueryPool)                      \
+  X(vkCmdBindPipeline)                        \
+  X(vkCmdCopyBuffer)                          \
+  X(vkCmdDispatch)                            \
+  X(vkCmdDispatchIndirect)                    \
+  X(vkCmdFillBuffer)                          \
+  X(vkCmdPipelineBarrier2)                    \
+  X(vkCmdPushConstants)                       \
+  X(vkGetQueryPoolResults)                    \
+  X(vkCreateBuffer)                           \
+  X(vkGetBufferMemoryRequirements)            \
+  X(vkAllocateMemory)                         \
+  X(vkGetMemoryHostPointerPropertiesEXT)
+#define HALYARD_FAKE_MEMBER(function) PFN_##function function = nullptr;
+  HALYARD_FAKE_NEXT(HALYARD_FAKE_MEMBER)
+#undef HALYARD_FAKE_MEMBER
+
+  void load(VkInstance instance) {
+#define HALYARD_FAKE_LOAD(function)                                                  \
+  if (const auto found = reinterpret_cast<PFN_##function>(get(instance, #function)); \
+      found != nullptr) {                                                            \
+    function = found;                                                                \
+  }
+    HALYARD_FAKE_NEXT(HALYARD_FAKE_LOAD)
+#undef HALYARD_FAKE_LOAD
+  }
+} next;
+
+// Notes what Vulkan, and this library, allocate on this thread while it lives.
+class Foreign {
+ public:
+  Foreign() : before_(count()) {}
+  ~Foreign() { made += count() - before_; }
+  static thread_local std::uint64_t made;
+
+ private:
+  static std::uint64_t count() {
+    const auto counter = fake.count_allocations.load();
+    return counter != nullptr ? counter() : 0;
+  }
+  const std::uint64_t before_;
+};
+constinit thread_local std::uint64_t Foreign::made = 0;
+
+// A command of which nothing is of interest but what it allocates.
+template <class F, F Next::*kFunction>
+struct Noted;
+template <class... Arguments, void (*Next::*kFunction)(Arguments...)>
+struct Noted<void (*)(Arguments...), kFunction> {
+  static void call(Arguments... arguments) {
+    const Foreign foreign;
+    (next.*kFunction)(arguments...);
+  }
+};
+
+std::mutex mutex;  // guards what is known of handles
+
+struct Point {
+  VkDevice device = VK_NULL_HANDLE;
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  std::uint64_t value = 0;
+};
+struct Pool {
+  bool only_copies = false;
+  const void* user = nullptr;  // the thread that records a buffer of it
+};
+
+std::multiset<VkSemaphore> waited_for;
+std::map<VkSemaphore, std::uint64_t> seen;  // by the driver
+std::set<VkSemaphore> by_host;              // signalled by the host
+std::map<VkCommandBuffer, std::vector<Point>> pending;
+std::map<VkCommandBuffer, VkCommandPool> pool_of;
+std::map<VkCommandPool, Pool> pools;
+std::set<VkQueue> submitting;
+std::map<VkQueue, VkDevice> devices;
+std::mutex serial;     // held in submits and reads, if they are serialized
+std::mutex one_queue;  // a discrete device's queues are one
+
+const void* self() {
+  static thread_local char it;
+  return &it;
+}
+
+std::unique_lock<std::mutex> serialize() {
+  return fake.serialized ? std::unique_lock(serial) : std::unique_lock<std::mutex>();
+}
+
+void rest() {
+  const timespec time = {0, 200'000};
+  nanosleep(&time, nullptr);
+}
+
+// ---- what there is
+
+VkResult create_instance(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* allocator,
+                         VkInstance* instance) {
+  if (lacks("drivers")) return VK_ERROR_INCOMPATIBLE_DRIVER;
+  const VkResult result = next.vkCreateInstance(info, allocator, instance);
+  if (result == VK_SUCCESS) next.load(*instance);
+  return result;
+}
+
+VkResult enumerate_version(std::uint32_t* version) {
+  const VkResult result = next.vkEnumerateInstanceVersion(version);
+  if (lacks("loader 1.3")) *version = VK_API_VERSION_1_2;
+  return result;
+}
+
+VkResult enumerate_devices(VkInstance instance, std::uint32_t* count, VkPhysicalDevice* devices_) {
+  if (!lacks("devices")) return next.vkEnumeratePhysicalDevices(instance, count, devices_);
+  *count = 0;
+  return VK_SUCCESS;
+}
+
+VkResult enumerate_extensions(VkPhysicalDevice device, const char* layer, std::uint32_t* count,
+                              VkExtensionProperties* out) {
+  const VkResult result = next.vkEnumerateDeviceExtensionProperties(device, layer, count, out);
+  if (out == nullptr || result != VK_SUCCESS) return result;
+  const auto end =
+      std::remove_if(out, out + *count, [](const auto& each) { return lacks(each.extensionName); });
+  *count = static_cast<std::uint32_t>(end - out);
+  return result;
+}
+
+template <class T>
+T* in_chain(void* chain, VkStructureType type) {
+  for (auto* it = static_cast<VkBaseOutStructure*>(chain); it != nullptr; it = it->pNext) {
+    if (it->sType == type) return reinterpret_cast<T*>(it);
+  }
+  return nullptr;
+}
+
+void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
+  next.vkGetPhysicalDeviceFeatures2(device, features);
+  auto* const f12 = in_chain<VkPhysicalDeviceVulkan12Features>(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  auto* const f13 = in_chain<VkPhysicalDeviceVulkan13Features>(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+  if (lacks("timelineSemaphore") && f12 != nullptr) f12->timelineSemaphore = VK_FALSE;
+  if (lacks("bufferDeviceAddress") && f12 != nullptr) f12->bufferDeviceAddress = VK_FALSE;
+  if (lacks("hostQueryReset") && f12 != nullptr) f12->hostQueryReset = VK_FALSE;
+  if (lacks("synchronization2") && f13 != nullptr) f13->synchronization2 = VK_FALSE;
+  if (lacks("shaderInt64")) features->features.shaderInt64 = VK_FALSE;
+  if (lacks("shaderFloat64")) features->features.shaderFloat64 = VK_FALSE;
+}
+
+void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
+  next.vkGetPhysicalDeviceProperties2(device, properties);
+  if (lacks("Vulkan 1.3")) properties->properties.apiVersion = VK_API_VERSION_1_2;
+  auto* const v12 = in_chain<VkPhysicalDeviceVulkan12Properties>(
+      properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
+  if (v12 == nullptr) return;
+  if (fake.sleeps_for_any) v12->driverID = VK_DRIVER_ID_MESA_RADV;
+  if (lacks("shaderRoundingModeRTEFloat32")) v12->shaderRoundingModeRTEFloat32 = VK_FALSE;
+  if (lacks("shaderSignedZeroInfNanPreserveFloat32")) {
+    v12->shaderSignedZeroInfNanPreserveFloat32 = VK_FALSE;
+  }
+}
+
+// ---- a discrete device over lavapipe's one queue and one type of memory
+
+constexpr VkMemoryPropertyFlags kHost =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+
+void get_memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* memory) {
+  next.vkGetPhysicalDeviceMemoryProperties(device, memory);
+  if (!fake.discrete) return;
+  const VkDeviceSize size = memory->memoryHeaps[0].size;
+  *memory = {};
+  memory->memoryTypeCount = 3;
+  memory->memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
+  memory->memoryTypes[1] = {kHost, 1};
+  memory->memoryTypes[2] = {kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 1};
+  memory->memoryHeapCount = 2;
+  memory->memoryHeaps[0] = {size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+  memory->memoryHeaps[1] = {size, 0};
+}
+
+void get_families(VkPhysicalDevice device, std::uint32_t* count, VkQueueFamilyProperties* out) {
+  if (!fake.discrete) return next.vkGetPhysicalDeviceQueueFamilyProperties(device, count, out);
+  std::uint32_t one = 1;
+  VkQueueFamilyProperties real = {};
+  next.vkGetPhysicalDeviceQueueFamilyProperties(device, &one, &real);
+  constexpr std::uint32_t kFamilies = 2;
+  if (out != nullptr) {
+    for (std::uint32_t i = 0; i < std::min(*count, kFamilies); ++i) out[i] = real;
+    out[0].queueCount = 3;
+    if (*count > 1) out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;
+  }
+  *count = kFamilies;
+}
+
+VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
+                       const VkAllocationCallbacks* allocator, VkDevice* device) {
+  VkDeviceCreateInfo real = *info;
+  VkDeviceQueueCreateInfo queue = info->pQueueCreateInfos[0];
+  if (fake.discrete) {
+    queue.queueFamilyIndex = 0;
+    queue.queueCount = 1;
+    real.queueCreateInfoCount = 1;
+    real.pQueueCreateInfos = &queue;
+  }
+  return next.vkCreateDevice(physical, &real, allocator, device);
+}
+
+void get_queue(VkDevice device, std::uint32_t family, std::uint32_t index, VkQueue* queue) {
+  if (fake.discrete) family = index = 0;
+  next.vkGetDeviceQueue(device, family, index, queue);
+  const std::lock_guard lock(mutex);
+  devices[*queue] = device;
+}
+
+VkResult create_buffer(VkDevice device, const VkBufferCreateInfo* info,
+                       const VkAllocationCallbacks* allocator, VkBuffer* buffer) {
+  VkBufferCreateInfo real = *info;
+  if (fake.discrete) {
+    if (real.sharingMode != VK_SHARING_MODE_CONCURRENT) violate("a buffer of one family alone");
+    real.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  }
+  return next.vkCreateBuffer(device, &real, allocator, buffer);
+}
+
+void get_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
+  next.vkGetBufferMemoryRequirements(device, buffer, needs);
+  if (fake.discrete) needs->memoryTypeBits = 7;
+}
+
+VkResult allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
+                         const VkAllocationCallbacks* allocator, VkDeviceMemory* memory) {
+  VkMemoryAllocateInfo real = *info;
+  if (fake.discrete) real.memoryTypeIndex = 0;
+  return next.vkAllocateMemory(device, &real, allocator, memory);
+}
+
+VkResult get_host_pointer(VkDevice device, VkExternalMemoryHandleTypeFlagBits type,
+                          const void* pointer, VkMemoryHostPointerPropertiesEXT* out) {
+  const VkResult result = next.vkGetMemoryHostPointerPropertiesEXT(device, type, pointer, out);
+  if (fake.discrete) out->memoryTypeBits = 6;
+  return result;
+}
+
+// ---- command pools and buffers
+
+VkResult create_pool(VkDevice device, const VkCommandPoolCreateInfo* info,
+                     const VkAllocationCallbacks* allocator, VkCommandPool* pool) {
+  VkCommandPoolCreateInfo real = *info;
+  if (fake.discrete) real.queueFamilyIndex = 0;
+  const VkResult result = next.vkCreateCommandPool(device, &real, allocator, pool);
+  const std::lock_guard lock(mutex);
+  if (result == VK_SUCCESS) pools[*pool] = {.only_copies = info->queueFamilyIndex == 1};
+  return result;
+}
+
+// Under `mutex`.
+void check_not_pending(VkCommandBuffer buffer, const char* what) {
+  for (const Point& point : pending[buffer]) {
+    std::uint64_t value = 0;
+    if (next.vkGetSemaphoreCounterValue(point.device, point.semaphore, &value) != VK_SUCCESS ||
+        value < point.value) {
+      violate(what);
+    }
+  }
+  pending.erase(buffer);
+}
+
+// Under `mutex`.
+Pool& use_pool(VkCommandPool pool) {
+  Pool& used = pools[pool];
+  if (used.user != nullptr && used.user != self()) violate("a command pool used by two threads");
+  return used;
+}
+
+void destroy_pool(VkDevice device, VkCommandPool pool, const VkAllocationCallbacks* allocator) {
+  {
+    const std::lock_guard lock(mutex);
+    for (auto it = pool_of.begin(); it != pool_of.end();) {
+      if (it->second != pool) {
+        ++it;
+        continue;
+      }
+      if (!fake.lost) check_not_pending(it->first, "a pending command buffer destroyed");
+      it = pool_of.erase(it);
+    }
+    pools.erase(pool);
+  }
+  next.vkDestroyCommandPool(device, pool, allocator);
+}
+
+VkResult allocate_buffers(VkDevice device, const VkCommandBufferAllocateInfo* info,
+                          VkCommandBuffer* buffers) {
+  {
+    const std::lock_guard lock(mutex);
+    (void)use_pool(info->commandPool);
+  }
+  const VkResult result = next.vkAllocateCommandBuffers(device, info, buffers);
+  const std::lock_guard lock(mutex);
+  for (std::uint32_t i = 0; i < info->commandBufferCount && result == VK_SUCCESS; ++i) {
+    pool_of[buffers[i]] = info->commandPool;
+  }
+  return result;
+}
+
+void free_buffers(VkDevice device, VkCommandPool pool, std::uint32_t count,
+                  const VkCommandBuffer* buffers) {
+  {
+    const std::lock_guard lock(mutex);
+    (void)use_pool(pool);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!fake.lost) check_not_pending(buffers[i], "a pending command buffer freed");
+      pool_of.erase(buffers[i]);
+    }
+  }
+  next.vkFreeCommandBuffers(device, pool, count, buffers);
+}
+
+VkResult begin(VkCommandBuffer buffer, const VkCommandBufferBeginInfo* info) {
+  const Foreign foreign;
+  {
+    const std::lock_guard lock(mutex);
+    use_pool(pool_of[buffer]).user = self();
+    check_not_pending(buffer, "a pending command buffer begun");
+  }
+  return next.vkBeginCommandBuffer(buffer, info);
+}
+
+VkResult end(VkCommandBuffer buffer) {
+  const Foreign foreign;
+  const VkResult result = next.vkEndCommandBuffer(buffer);
+  const std::lock_guard lock(mutex);
+  use_pool(pool_of[buffer]).user = nullptr;
+  return result;
+}
+
+void reset_queries(VkCommandBuffer buffer, VkQueryPool queries, std::uint32_t first,
+                   std::uint32_t count) {
+  {
+    const std::lock_guard lock(mutex);
+    if (pools[pool_of[buffer]].only_copies) violate("queries reset on a queue that only copies");
+  }
+  next.vkCmdResetQueryPool(buffer, queries, first, count);
+}
+
+// ---- time
+
+VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits, VkFence fence) {
+  const Foreign foreign;
+  if (fake.lost) return VK_ERROR_DEVICE_LOST;
+  const auto lock_all = serialize();
+  const auto lock_queue =
+      fake.discrete ? std::unique_lock(one_queue) : std::unique_lock<std::mutex>();
+  {
+    const std::lock_guard lock(mutex);
+    if (!submitting.insert(queue).second) violate("a queue used by two threads");
+    for (std::uint32_t i = 0; i < count; ++i) {
+      for (std::uint32_t k = 0; k < submits[i].commandBufferInfoCount; ++k) {
+        std::vector<Point>& points = pending[submits[i].pCommandBufferInfos[k].commandBuffer];
+        const VkSemaphoreSubmitInfo& signalled = submits[i].pSignalSemaphoreInfos[0];
+        if (points.size() > 8) points.erase(points.begin());
+        points.push_back({devices[queue], signalled.semaphore, signalled.value});
+      }
+    }
+  }
+  fake.submits += count;
+  const VkResult result = next.vkQueueSubmit2(queue, count, submits, fence);
+  const std::lock_guard lock(mutex);
+  submitting.erase(queue);
+  return result;
+}
+
+VkResult read(VkDevice device, VkSemaphore semaphore, std::uint64_t* value) {
+  const Foreign foreign;
+  if (fake.lost) return VK_ERROR_DEVICE_LOST;
+  const auto lock_all = serialize();
+  const std::lock_guard lock(mutex);
+  if (fake.frozen && !by_host.contains(semaphore)) {
+    *value = seen[semaphore];
+    return VK_SUCCESS;
+  }
+  const VkResult result = next.vkGetSemaphoreCounterValue(device, semaphore, value);
+  if (result == VK_SUCCESS) seen[semaphore] = *value;
+  return result;
+}
+
+// Whether a wait ends now.
+bool is_reached(const VkSemaphoreWaitInfo& info, VkDevice device) {
+  const std::lock_guard lock(mutex);
+  std::uint32_t reached = 0;
+  for (std::uint32_t i = 0; i < info.semaphoreCount; ++i) {
+    std::uint64_t value = seen[info.pSemaphores[i]];
+    if (!fake.frozen || by_host.contains(info.pSemaphores[i])) {
+      (void)next.vkGetSemaphoreCounterValue(device, info.pSemaphores[i], &value);
+    }
+    reached += value >= info.pValues[i];
+  }
+  return (info.flags & VK_SEMAPHORE_WAIT_ANY_BIT) != 0 ? reached != 0
+                                                       : reached == info.semaphoreCount;
+}
+
+VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* info, std::uint64_t timeout) {
+  const Foreign foreign;
+  {
+    const std::lock_guard lock(mutex);
+    for (std::uint32_t i = 0; i < info->semaphoreCount; ++i) {
+      waited_for.insert(info->pSemaphores[i]);
+    }
+  }
+  const bool any = (info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) != 0;
+  if (any) fake.watched = info->semaphoreCount;
+  constexpr std::uint64_t kSlice = 2'000'000;
+  const bool for_ever = timeout == ~std::uint64_t{0};
+  VkResult result = VK_TIMEOUT;
+  for (std::uint64_t left = timeout; result == VK_TIMEOUT;) {
+    if (fake.lost) {
+      result = VK_ERROR_DEVICE_LOST;
+    } else if (fake.frozen || (any && !fake.serialized)) {  // lavapipe's own would keep a core busy
+      if (is_reached(*info, device)) result = VK_SUCCESS;
+      if (result == VK_TIMEOUT) rest();
+    } else if (fake.serialized) {
+      {
+        const auto lock_all = serialize();
+        result = next.vkWaitSemaphores(device, info, 0);
+      }
+      if (result == VK_TIMEOUT) rest();
+    } else {
+      result = next.vkWaitSemaphores(device, info, std::min(left, kSlice));
+    }
+    if (for_ever || result != VK_TIMEOUT) continue;
+    if (left <= kSlice || (fake.impatient && !any)) break;
+    left -= kSlice;
+  }
+  if (any) fake.watched = 0;
+  const std::lock_guard lock(mutex);
+  for (std::uint32_t i = 0; i < info->semaphoreCount; ++i) {
+    waited_for.erase(waited_for.find(info->pSemaphores[i]));
+  }
+  return result;
+}
+
+VkResult signal(VkDevice device, const VkSemaphoreSignalInfo* info) {
+  const Foreign foreign;
+  const auto lock_all = serialize();
+  {
+    const std::lock_guard lock(mutex);
+    by_host.insert(info->semaphore);
+  }
+  return next.vkSignalSemaphore(device, info);
+}
+
+VkResult create_semaphore(VkDevice device, const VkSemaphoreCreateInfo* info,
+                          const VkAllocationCallbacks* allocator, VkSemaphore* semaphore) {
+  const VkResult result = next.vkCreateSemaphore(device, info, allocator, semaphore);
+  if (result == VK_SUCCESS) {
+    const std::lock_guard lock(mutex);
+    seen.erase(*semaphore);
+    by_host.erase(*semaphore);
+    fake.device = device;
+    fake.semaphore = *semaphore;
+  }
+  return result;
+}
+
+void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
+                       const VkAllocationCallbacks* allocator) {
+  const auto lock_all = serialize();
+  {
+    const std::lock_guard lock(mutex);
+    if (waited_for.contains(semaphore)) violate("a semaphore destroyed that a thread waits for");
+    seen.erase(semaphore);
+    by_host.erase(semaphore);
+    // What signals it later was pending for it.
+    for (auto& [buffer, points] : pending) {
+      std::erase_if(points, [&](const Point& point) { return point.semaphore == semaphore; });
+    }
+  }
+  next.vkDestroySemaphore(device, semaphore, allocator);
+}
+
+VkResult get_queries(VkDevice device, VkQueryPool pool, std::uint32_t first, std::uint32_t count,
+                     std::size_t size, void* data, VkDeviceSize stride, VkQueryResultFlags flags) {
+  if (fake.lost) return VK_ERROR_DEVICE_LOST;
+  return next.vkGetQueryPoolResults(device, pool, first, count, size, data, stride, flags);
+}
+
+// ---- the loader
+
+PFN_vkVoidFunction get_device_address(VkDevice device, const char* name);
+
+struct Row {
+  const char* name;
+  PFN_vkVoidFunction function;
+};
+#define HALYARD_FAKE_ROW(name, function) \
+  { #name, reinterpret_cast < PFN_vkVoidFunction>(static_cast <PFN_##name>(function)) }
+
+#define HALYARD_FAKE_NOTED(name) HALYARD_FAKE_ROW(name, (Noted<PFN_##name, &Next::name>::call))
+
+const Row kRows[] = {
+    HALYARD_FAKE_NOTED(vkCmdBindPipeline),
+    HALYARD_FAKE_NOTED(vkCmdCopyBuffer),
+    HALYARD_FAKE_NOTED(vkCmdDispatch),
+    HALYARD_FAKE_NOTED(vkCmdDispatchIndirect),
+    HALYARD_FAKE_NOTED(vkCmdFillBuffer),
+    HALYARD_FAKE_NOTED(vkCmdPipelineBarrier2),
+    HALYARD_FAKE_NOTED(vkCmdPushConstants),
+    HALYARD_FAKE_ROW(vkCreateInstance, create_instance),
+    HALYARD_FAKE_ROW(vkEnumerateInstanceVersion, enumerate_version),
+    HALYARD_FAKE_ROW(vkEnumeratePhysicalDevices, enumerate_devices),
+    HALYARD_FAKE_ROW(vkEnumerateDeviceExtensionProperties, enumerate_extensions),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceFeatures2, get_features),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceProperties2, get_properties),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceMemoryProperties, get_memory),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceQueueFamilyProperties, get_families),
+    HALYARD_FAKE_ROW(vkCreateDevice, create_device),
+    HALYARD_FAKE_ROW(vkGetDeviceProcAddr, get_device_address),
+    HALYARD_FAKE_ROW(vkGetDeviceQueue, get_queue),
+    HALYARD_FAKE_ROW(vkQueueSubmit2, submit),
+    HALYARD_FAKE_ROW(vkWaitSemaphores, wait),
+    HALYARD_FAKE_ROW(vkGetSemaphoreCounterValue, read),
+    HALYARD_FAKE_ROW(vkSignalSemaphore, signal),
+    HALYARD_FAKE_ROW(vkCreateSemaphore, create_semaphore),
+    HALYARD_FAKE_ROW(vkDestroySemaphore, destroy_semaphore),
+    HALYARD_FAKE_ROW(vkCreateCommandPool, create_pool),
+    HALYARD_FAKE_ROW(vkDestroyCommandPool, destroy_pool),
+    HALYARD_FAKE_ROW(vkAllocateCommandBuffers, allocate_buffers),
+    HALYARD_FAKE_ROW(vkFreeCommandBuffers, free_buffers),
+    HALYARD_FAKE_ROW(vkBeginCommandBuffer, begin),
+    HALYARD_FAKE_ROW(vkEndCommandBuffer, end),
+    HALYARD_FAKE_ROW(vkCmdResetQueryPool, reset_queries),
+    HALYARD_FAKE_ROW(vkGetQueryPoolResults, get_queries),
+    HALYARD_FAKE_ROW(vkCreateBuffer, create_buffer),
+    HALYARD_FAKE_ROW(vkGetBufferMemoryRequirements, get_requirements),
+    HALYARD_FAKE_ROW(vkAllocateMemory, allocate_memory),
+    HALYARD_FAKE_ROW(vkGetMemoryHostPointerPropertiesEXT, get_host_pointer),
+};
+
+PFN_vkVoidFunction own(const char* name, PFN_vkVoidFunction real) {
+  const auto* const row = std::ranges::find_if(
+      kRows, [&](const Row& each) { return std::strcmp(each.name, name) == 0; });
+  return row != std::end(kRows) && real != nullptr ? row->function : real;
+}
+
+PFN_vkVoidFunction get_device_address(VkDevice device, const char* name) {
+  return own(name, next.vkGetDeviceProcAddr(device, name));
+}
+
+VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t value) {
+  VkSemaphoreSignalInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO;
+  info.semaphore = semaphore;
+  info.value = value;
+  return next.vkSignalSemaphore(device, &info);
+}
+
+[[gnu::constructor]] void open() {
+  void* const loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (loader == nullptr) return;
+  next.get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
+  next.load(VK_NULL_HANDLE);
+  fake.signal = signal_as_device;
+  fake.foreign_here = [] { return Foreign::made; };
+  const char* const modes = std::getenv("HALYARD_FAKE_VULKAN");
+  if (modes == nullptr) return;
+  in_program = std::strstr(modes, "program") != nullptr;
+  fake.discrete = std::strstr(modes, "discrete") != nullptr;
+  fake.sleeps_for_any = fake.discrete.load();
+  fake.serialized = std::strstr(modes, "serialized") != nullptr;
+}
+
+}  // namespace
+
+extern "C" [[gnu::visibility("default")]] FakeVulkan* halyard_fake_vulkan() { return &fake; }
+
+extern "C" [[gnu::visibility("default")]] PFN_vkVoidFunction vkGetInstanceProcAddr(
+    VkInstance instance, const char* name) {
+  return next.get != nullptr ? own(name, next.get(instance, name)) : nullptr;
+}
+
+}  // namespace halyard::vulkan::testing

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A loader between the driver and libvulkan.so.1, for tests: HALYARD_VULKAN_LIBRARY names its file.
+// It forwards all calls, makes devices look lesser than they are, stops and loses them, and notes
+// what the specification forbids:
+//
+//     a VkSemaphore destroyed while a thread waits for it
+//     a VkCommandBuffer begun or freed while it is pending
+//     a VkQueue or a VkCommandPool used by two threads at a time
+//     queries reset on a queue that only copies
+//
+// Programs choose by HALYARD_FAKE_VULKAN, a list of:
+//
+//     discrete    memory of the device's own that the host does not see, three queues for compute,
+//                 and a family of queues that only copies
+//     program     ends the program at the first of these
+//     serialized  submits and reads one at a time: layer 1.3.239 waits 10 s for nothing when a
+//                 counter is read before vkQueueSubmit2 has returned
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
+#include <vulkan/vulkan_core.h>
+
+namespace halyard::vulkan::testing {
+
+// Shared by the library and the tests.
+struct FakeVulkan {
+  // A feature, property or extension that devices lack; "Vulkan 1.3", "devices", "drivers" or
+  // "loader 1.3".
+  std::atomic<const char*> lacks{nullptr};
+  std::atomic<bool> discrete{false};
+  std::atomic<bool> serialized{false};
+  // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
+  std::atomic<bool> sleeps_for_any{false};
+
+  // The counters that the device signals stand still. Work goes on unseen.
+  std::atomic<bool> frozen{false};
+  // Calls that may report it, and waits, return VK_ERROR_DEVICE_LOST.
+  std::atomic<bool> lost{false};
+  // Waits with a timeout end at once.
+  std::atomic<bool> impatient{false};
+
+  std::atomic<int> violations{0};
+  std::atomic<const char*> violation{nullptr};  // the last one
+
+  std::atomic<std::uint64_t> submits{0};  // VkSubmitInfo2
+  // Semaphores of the wait for any of them that has begun last; 0: it has ended.
+  std::atomic<std::uint32_t> watched{0};
+
+  // The timeline that was created last.
+  std::atomic<VkDevice> device{VK_NULL_HANDLE};
+  std::atomic<VkSemaphore> semaphore{VK_NULL_HANDLE};
+  // Signals it from the host, as if the device did.
+  VkResult (*signal)(VkDevice device, VkSemaphore semaphore, std::uint64_t value) = nullptr;
+
+  // Counts the calling thread's allocations; foreign_here(): those that Vulkan itself has made.
+  std::atomic<std::uint64_t (*)()> count_allocations{nullptr};
+  std::uint64_t (*foreign_here)() = nullptr;
+};
+
+// The library's only exports.
+extern "C" FakeVulkan* halyard_fake_vulkan();
+extern "C" PFN_vkVoidFunction vkGetInstanceProcAddr(VkInstance instance, const char* name);
+
+}  // namespace halyard::vulkan::testing

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tests of the vulkan driver share: the fake loader, and lanes without an engine.
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/native_call.h"
+#include "base/parker.h"
+#include "drivers/vulkan/allocator.h"
+#include "drivers/vulkan/arguments.h"
+#include "drivers/vulkan/command_buffer.h"
+#include "drivers/vulkan/lane.h"
+#include "drivers/vulkan/library.h"
+#include "drivers/vulkan/native_device.h"
+#include "hal/command.h"
+#include "halyard/base/clock.h"
+#include "vulkan/fake_vulkan.h"
+
+namespace halyard::vulkan {
+
+using timeline::Edge;
+
+// The library that HALYARD_VULKAN_LIBRARY names in these tests.
+inline testing::FakeVulkan& fake() {
+  static testing::FakeVulkan* const it = [] {
+    void* const library = dlopen(HALYARD_FAKE_VULKAN_LIBRARY, RTLD_NOW | RTLD_NODELETE);
+    const auto get = reinterpret_cast<decltype(&testing::halyard_fake_vulkan)>(
+        library != nullptr ? dlsym(library, "halyard_fake_vulkan") : nullptr);
+    return get != nullptr ? get() : nullptr;
+  }();
+  return *it;
+}
+
+// Skips its tests where there is no Vulkan device; fails them if HALYARD_REQUIRE_VULKAN is set.
+class VulkanTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
+    fake().sleeps_for_any = sleeps_for_any_;
+    const auto library = Library::open();
+    if (library.ok() && !(*library)->devices().empty()) return;
+    if (std::getenv("HALYARD_REQUIRE_VULKAN") != nullptr) FAIL() << library.status().to_string();
+    GTEST_SKIP() << "no Vulkan device: " << library.status().message();
+  }
+  void TearDown() override {
+    EXPECT_EQ(fake().violations, 0) << fake().violation;
+    reset();
+  }
+
+  bool sleeps_for_any_ = true;
+
+ private:
+  static void reset() {
+    fake().lacks = nullptr;
+    fake().discrete = fake().frozen = fake().lost = fake().impatient = false;
+    fake().violations = 0;
+  }
+};
+
+class CountingNotify final : public base::Notify {
+ public:
+  void notify() noexcept override { ++count; }
+  std::atomic<int> count{0};
+};
+
+struct CallsObserver final : base::CallObserver {
+  int before(const base::CallSite& its) noexcept override {
+    if (&its != site) return 0;
+    const int call = calls.fetch_add(1);
+    if (call < from || call >= until) return 0;
+    ++failed;
+    return error != 0 ? error.load() : its.error;
+  }
+  std::atomic<const base::CallSite*> site{nullptr};
+  std::atomic<int> calls{0}, failed{0}, from{0}, until{0}, error{0};
+};
+
+// Counts the calls of one site, and fails some of them. One at a time. Threads of a device may ask
+// for longer than one lives, so what they ask stays.
+class Calls {
+ public:
+  explicit Calls(std::string_view site) {
+    observer.calls = observer.failed = 0;
+    observer.from = observer.until = 0;
+    observer.site = nullptr;
+    for (const base::CallSite* it : base::call_sites()) {
+      if (it->name == site) observer.site = it;
+    }
+    EXPECT_NE(observer.site, nullptr) << site;
+    base::observe_calls(&observer);
+  }
+  ~Calls() { observer.site = nullptr; }
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  // The next `count` calls fail; with `error`, or the site's.
+  void fail(int count = 1, int error = 0) {
+    observer.error = error;
+    observer.from = observer.calls.load();
+    observer.until = observer.calls + count;
+  }
+  int count() const { return observer.calls; }
+  int failed() const { return observer.failed; }
+
+ private:
+  static inline CallsObserver observer;
+};
+
+// A VkDevice with lanes of its own.
+class Native {
+ public:
+  Native()
+      : library_(Library::open().value()),
+        device_(open_.get(library_, 0).value()),
+        heap_(ArgumentHeap::create(Ref<NativeDevice>(device_.get())).value()) {}
+
+  const ArgumentHeap& heap() const { return heap_; }
+  NativeDevice& device() const { return *device_.get(); }
+  std::unique_ptr<Lane> lane(hal::QueueKind kind = hal::QueueKind::kCompute) {
+    return Lane::create(heap_, kind, hal::QueuePriority::kNormal).value();
+  }
+  Ref<DeviceMemory> memory(std::uint64_t size,
+                           hal::MemoryType type = hal::MemoryType::kHostVisible) {
+    return DeviceMemory::allocate(Ref<NativeDevice>(device_.get()), size, type, nullptr).value();
+  }
+
+ private:
+  Ref<Library> library_;
+  OpenDevices open_;
+  HandleRef<NativeDevice> device_;
+  ArgumentHeap heap_;
+};
+
+// A lane whose sequence the test advances, in place of a device.
+class Gate {
+ public:
+  explicit Gate(Native& native)
+      : lane_(native.lane()), device_(fake().device), semaphore_(fake().semaphore) {}
+
+  Lane& lane() { return *lane_; }
+  Edge at(std::uint64_t sequence) { return {lane_.get(), sequence}; }
+  void open(std::uint64_t sequence) {
+    EXPECT_EQ(fake().signal(device_, semaphore_, sequence), VK_SUCCESS);
+  }
+
+ private:
+  const std::unique_ptr<Lane> lane_;
+  const VkDevice device_;
+  const VkSemaphore semaphore_;
+};
+
+inline timeline::IssueResult issue(Lane& lane, const hal::Operation& operation,
+                                   std::uint64_t sequence, const std::vector<Edge>& waits = {},
+                                   trace::Stamps* stamps = nullptr) {
+  const timeline::Issue issue{.waits = waits,
+                              .operation = &operation,
+                              .sequence = sequence,
+                              .want_marker = false,
+                              .stamps = stamps};
+  return lane.issue({&issue, 1}, timeline::Doorbell::kRing);
+}
+
+// Sleeps until the lane has reached `sequence`, as a waiter of the engine does, but for ever: a
+// lost notification hangs.
+inline void wait_until(Lane& lane, std::uint64_t sequence) {
+  base::Parker& parker = base::ParkerPool::acquire();
+  for (;;) {
+    const std::uint32_t epoch = parker.prepare();
+    const timeline::Progress progress = lane.poll();
+    ASSERT_TRUE(progress.fault.ok()) << progress.fault.to_string();
+    if (progress.sequence >= sequence) break;
+    ASSERT_TRUE(lane.arm(sequence, parker).ok());
+    parker.park(epoch, Deadline::kForeverTime);
+  }
+  base::ParkerPool::release(parker);
+}
+
+inline hal::Operation command(const hal::Command& command) {
+  hal::Operation operation;
+  operation.kind = hal::OperationKind::kCommand;
+  operation.command = command;
+  return operation;
+}
+
+inline hal::CommandRange range(const Ref<DeviceMemory>& memory, std::uint64_t offset,
+                               std::uint64_t length) {
+  return {.memory = memory.get(), .offset = offset, .length = length};
+}
+
+inline hal::Operation fill(const Ref<DeviceMemory>& memory, std::uint32_t pattern) {
+  return command(
+      hal::Command(hal::FillCommand{range(memory, 0, memory->size()), pattern, sizeof pattern}));
+}
+
+inline const hal::Operation kBarrier;
+
+}  // namespace halyard::vulkan
