@@ -107,6 +107,21 @@ class Foreign {
 };
 constinit thread_local std::uint64_t Foreign::made = 0;
 
+std::mutex mutex;  // guards what is known of handles
+
+// A command buffer, while it is recorded and afterwards.
+struct Recorded {
+  bool is_simultaneous = false;
+  bool ends_with_barrier = false;
+};
+std::map<VkCommandBuffer, Recorded> recorded;
+
+template <class... Others>
+void note_command(VkCommandBuffer buffer, Others...) {
+  const std::lock_guard lock(mutex);
+  recorded[buffer].ends_with_barrier = false;
+}
+
 // A command of which nothing is of interest but what it allocates.
 template <class F, F Next::*kFunction>
 struct Noted;
@@ -114,11 +129,10 @@ template <class... Arguments, void (*Next::*kFunction)(Arguments...)>
 struct Noted<void (*)(Arguments...), kFunction> {
   static void call(Arguments... arguments) {
     const Foreign foreign;
+    note_command(arguments...);
     (next.*kFunction)(arguments...);
   }
 };
-
-std::mutex mutex;  // guards what is known of handles
 
 struct Point {
   VkDevice device = VK_NULL_HANDLE;
@@ -316,14 +330,14 @@ VkResult create_pool(VkDevice device, const VkCommandPoolCreateInfo* info,
   return result;
 }
 
-// Under `mutex`.
+// Under `mutex`: for all that the driver has seen, and may know.
 void check_not_pending(VkCommandBuffer buffer, const char* what) {
   for (const Point& point : pending[buffer]) {
-    std::uint64_t value = 0;
-    if (next.vkGetSemaphoreCounterValue(point.device, point.semaphore, &value) != VK_SUCCESS ||
-        value < point.value) {
-      violate(what);
+    std::uint64_t value = seen[point.semaphore];
+    if (!fake.frozen) {
+      (void)next.vkGetSemaphoreCounterValue(point.device, point.semaphore, &value);
     }
+    if (value < point.value) violate(what);
   }
   pending.erase(buffer);
 }
@@ -384,6 +398,8 @@ VkResult begin(VkCommandBuffer buffer, const VkCommandBufferBeginInfo* info) {
     const std::lock_guard lock(mutex);
     use_pool(pool_of[buffer]).user = self();
     check_not_pending(buffer, "a pending command buffer begun");
+    recorded[buffer] = {.is_simultaneous =
+                            (info->flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT) != 0};
   }
   return next.vkBeginCommandBuffer(buffer, info);
 }
@@ -393,7 +409,24 @@ VkResult end(VkCommandBuffer buffer) {
   const VkResult result = next.vkEndCommandBuffer(buffer);
   const std::lock_guard lock(mutex);
   use_pool(pool_of[buffer]).user = nullptr;
+  if (!recorded[buffer].ends_with_barrier) violate("a command buffer without a barrier at its end");
   return result;
+}
+
+void barrier(VkCommandBuffer buffer, const VkDependencyInfo* info) {
+  const Foreign foreign;
+  ++fake.barriers;
+  {
+    const VkMemoryBarrier2& it = info->pMemoryBarriers[0];
+    const auto has = [](VkFlags64 flags, VkFlags64 all) { return (flags & all) == all; };
+    const std::lock_guard lock(mutex);
+    recorded[buffer].ends_with_barrier =
+        has(it.srcStageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) &&
+        has(it.srcAccessMask, VK_ACCESS_2_MEMORY_WRITE_BIT) &&
+        has(it.dstStageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT) &&
+        has(it.dstAccessMask, VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT);
+  }
+  next.vkCmdPipelineBarrier2(buffer, info);
 }
 
 void reset_queries(VkCommandBuffer buffer, VkQueryPool queries, std::uint32_t first,
@@ -407,6 +440,14 @@ void reset_queries(VkCommandBuffer buffer, VkQueryPool queries, std::uint32_t fi
 
 // ---- time
 
+void check_stages(const VkSemaphoreSubmitInfo* points, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (points[i].stageMask != VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) {
+      violate("a semaphore that does not order all commands");
+    }
+  }
+}
+
 VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits, VkFence fence) {
   const Foreign foreign;
   if (fake.lost) return VK_ERROR_DEVICE_LOST;
@@ -417,7 +458,13 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
     const std::lock_guard lock(mutex);
     if (!submitting.insert(queue).second) violate("a queue used by two threads");
     for (std::uint32_t i = 0; i < count; ++i) {
+      check_stages(submits[i].pWaitSemaphoreInfos, submits[i].waitSemaphoreInfoCount);
+      check_stages(submits[i].pSignalSemaphoreInfos, submits[i].signalSemaphoreInfoCount);
       for (std::uint32_t k = 0; k < submits[i].commandBufferInfoCount; ++k) {
+        const VkCommandBuffer buffer = submits[i].pCommandBufferInfos[k].commandBuffer;
+        if (!recorded[buffer].is_simultaneous) {
+          check_not_pending(buffer, "a pending command buffer submitted");
+        }
         std::vector<Point>& points = pending[submits[i].pCommandBufferInfos[k].commandBuffer];
         const VkSemaphoreSubmitInfo& signalled = submits[i].pSignalSemaphoreInfos[0];
         if (points.size() > 8) points.erase(points.begin());
@@ -565,7 +612,7 @@ const Row kRows[] = {
     HALYARD_FAKE_NOTED(vkCmdDispatch),
     HALYARD_FAKE_NOTED(vkCmdDispatchIndirect),
     HALYARD_FAKE_NOTED(vkCmdFillBuffer),
-    HALYARD_FAKE_NOTED(vkCmdPipelineBarrier2),
+    HALYARD_FAKE_ROW(vkCmdPipelineBarrier2, barrier),
     HALYARD_FAKE_NOTED(vkCmdPushConstants),
     HALYARD_FAKE_ROW(vkCreateInstance, create_instance),
     HALYARD_FAKE_ROW(vkEnumerateInstanceVersion, enumerate_version),

@@ -8,6 +8,10 @@
 //     a VkCommandBuffer begun or freed while it is pending
 //     a VkQueue or a VkCommandPool used by two threads at a time
 //     queries reset on a queue that only copies
+//     a VkCommandBuffer submitted while it is pending, without SIMULTANEOUS_USE
+//
+// and what this driver promises itself: a semaphore orders all commands, and a command buffer ends
+// with a barrier to what follows and to the host.
 //
 // Programs choose by HALYARD_FAKE_VULKAN, a list of:
 //
@@ -48,7 +52,8 @@ struct FakeVulkan {
   std::atomic<int> violations{0};
   std::atomic<const char*> violation{nullptr};  // the last one
 
-  std::atomic<std::uint64_t> submits{0};  // VkSubmitInfo2
+  std::atomic<std::uint64_t> submits{0};   // VkSubmitInfo2
+  std::atomic<std::uint64_t> barriers{0};  // with those at the end
   // Semaphores of the wait for any of them that has begun last; 0: it has ended.
   std::atomic<std::uint32_t> watched{0};
 

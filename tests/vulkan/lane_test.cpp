@@ -44,8 +44,8 @@ class VulkanWaking : public VulkanLane, public ::testing::WithParamInterface<boo
  protected:
   VulkanWaking() { sleeps_for_any_ = GetParam(); }
 };
-INSTANTIATE_TEST_SUITE_P(Of, VulkanWaking, ::testing::Bool(), [](const auto& info) {
-  return std::string(info.param ? "AllLanes" : "OneLaneAtATime");
+INSTANTIATE_TEST_SUITE_P(Of, VulkanWaking, ::testing::Bool(), [](const auto& which) {
+  return std::string(which.param ? "AllLanes" : "OneLaneAtATime");
 });
 
 TEST_F(VulkanLane, RunsIssuedWorkInOrder) {

@@ -34,7 +34,7 @@ bool has_entry_point(std::span<const std::uint32_t> module, std::string_view nam
   return false;
 }
 
-Status no_memory() {
+Status no_executable_memory() {
   return Status(StatusCode::kResourceExhausted, "vulkan: no memory for an executable");
 }
 
@@ -43,7 +43,7 @@ Status no_memory() {
 Result<Ref<hal::ExecutableImpl>> Executable::load(Ref<NativeDevice> device, kernel::Hyx file) {
   auto executable =
       Ref<Executable>::adopt(new (std::nothrow) Executable(std::move(device), std::move(file)));
-  if (!executable) return no_memory();
+  if (!executable) return no_executable_memory();
   HALYARD_RETURN_IF_ERROR(executable->create());
   return Ref<hal::ExecutableImpl>(std::move(executable));
 }
@@ -70,7 +70,7 @@ Status Executable::create() {
   base::Array<std::uint32_t> words;  // an image is not aligned in its file
   if (!words.grow(bytes.size() / sizeof(std::uint32_t)) ||
       !entries_.grow(file().kernels().size())) {
-    return no_memory();
+    return no_executable_memory();
   }
   std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint32_t));
   for (const kernel::KernelInfo& kernel : file().kernels()) {
