@@ -329,14 +329,6 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
   return BufferObject::create(self, std::move(*memory), 0, info.size);
 }
 
-Result<Ref<Memory>> DeviceImpl::allocate_exportable(std::uint64_t, MemoryType) {
-  return error(StatusCode::kUnimplemented, "{} has no memory that can be exported", info().driver);
-}
-
-Result<Ref<Memory>> DeviceImpl::import_descriptor(int, std::uint64_t, MemoryType) {
-  return error(StatusCode::kUnimplemented, "{} imports no descriptors", info().driver);
-}
-
 Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                                      detail::MemoryRelease release) const {
   const auto import = [&]() -> Result<Buffer> {

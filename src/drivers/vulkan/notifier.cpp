@@ -74,9 +74,11 @@ Status Notifier::arm(Lane& lane, std::uint64_t sequence, base::Notify& notify) n
   if (least == kNothing || lane.watched.load(std::memory_order_seq_cst) <= least) return {};
   for (int i = 0; i < kPolls; ++i) {
     std::uint64_t value = 0;
-    HALYARD_RETURN_IF_ERROR(device_.check(
+    Status status = device_.check(
         device_.vk().vkGetSemaphoreCounterValue(device_.handle(), lane.semaphore, &value),
-        "vkGetSemaphoreCounterValue"));
+        "vkGetSemaphoreCounterValue");
+    if (status.code() == StatusCode::kDeviceLost) return status;
+    if (!status.ok()) break;  // no memory to read it: the thread tries again
     lane.list.advance(value);
     if (value >= sequence) return {};
     base::spin_pause();
