@@ -133,6 +133,7 @@ constexpr Outcome kOutcomes[] = {
     {"vulkan.vkCreateQueryPool", true, "vkCreateQueryPool", kExhausted},
     {"vulkan.vkCreateSemaphore", true, "vkCreateSemaphore", kExhausted},
     {"vulkan.vkCreateShaderModule", true, "vkCreateShaderModule", kExhausted},
+    {"vulkan.vkDeviceWaitIdle", false, "a device that is lost is destroyed at once"},
     {"vulkan.vkEndCommandBuffer", true, "vkEndCommandBuffer", kExhausted},
     {"vulkan.vkEnumerateDeviceExtensionProperties", true, "vkEnumerateDeviceExtensionProperties",
      kExhausted},

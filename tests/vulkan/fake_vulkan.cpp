@@ -57,6 +57,7 @@ struct Next {
   X(vkSignalSemaphore)                        \
   X(vkCreateSemaphore)                        \
   X(vkDestroySemaphore)                       \
+  X(vkDeviceWaitIdle)                         \
   X(vkCreateCommandPool)                      \
   X(vkDestroyCommandPool)                     \
   X(vkAllocateCommandBuffers)                 \
@@ -145,8 +146,9 @@ struct Pool {
 };
 
 std::multiset<VkSemaphore> waited_for;
-std::map<VkSemaphore, std::uint64_t> seen;  // by the driver
-std::set<VkSemaphore> by_host;              // signalled by the host
+std::map<VkSemaphore, VkDevice> waited_by_batches;  // since their device was idle
+std::map<VkSemaphore, std::uint64_t> seen;          // by the driver
+std::set<VkSemaphore> by_host;                      // signalled by the host
 std::map<VkCommandBuffer, std::vector<Point>> pending;
 std::map<VkCommandBuffer, VkCommandPool> pool_of;
 std::map<VkCommandPool, Pool> pools;
@@ -473,6 +475,9 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
     if (!submitting.insert(queue).second) violate("a queue used by two threads");
     for (std::uint32_t i = 0; i < count; ++i) {
       check_stages(submits[i].pWaitSemaphoreInfos, submits[i].waitSemaphoreInfoCount);
+      for (std::uint32_t k = 0; k < submits[i].waitSemaphoreInfoCount; ++k) {
+        waited_by_batches[submits[i].pWaitSemaphoreInfos[k].semaphore] = devices[queue];
+      }
       check_stages(submits[i].pSignalSemaphoreInfos, submits[i].signalSemaphoreInfoCount);
       for (std::uint32_t k = 0; k < submits[i].commandBufferInfoCount; ++k) {
         const VkCommandBuffer buffer = submits[i].pCommandBufferInfos[k].commandBuffer;
@@ -595,6 +600,12 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
   {
     const std::lock_guard lock(mutex);
     if (waited_for.contains(semaphore)) violate("a semaphore destroyed that a thread waits for");
+    const auto waited = waited_by_batches.find(semaphore);
+    if (waited != waited_by_batches.end()) {
+      if (!fake.sleeps_for_any) violate("a semaphore destroyed that Mesa's thread may still use");
+      (void)next.vkDeviceWaitIdle(device);  // for that thread, whatever the driver believes
+      waited_by_batches.erase(waited);
+    }
     seen.erase(semaphore);
     by_host.erase(semaphore);
     // What signals it later was pending for it.
@@ -603,6 +614,14 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
     }
   }
   next.vkDestroySemaphore(device, semaphore, allocator);
+}
+
+VkResult wait_idle(VkDevice device) {
+  const auto lock_all = serialize();
+  const VkResult result = next.vkDeviceWaitIdle(device);
+  const std::lock_guard lock(mutex);
+  std::erase_if(waited_by_batches, [&](const auto& each) { return each.second == device; });
+  return fake.lost ? VK_ERROR_DEVICE_LOST : result;
 }
 
 VkResult get_queries(VkDevice device, VkQueryPool pool, std::uint32_t first, std::uint32_t count,
@@ -649,6 +668,7 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkSignalSemaphore, signal),
     HALYARD_FAKE_ROW(vkCreateSemaphore, create_semaphore),
     HALYARD_FAKE_ROW(vkDestroySemaphore, destroy_semaphore),
+    HALYARD_FAKE_ROW(vkDeviceWaitIdle, wait_idle),
     HALYARD_FAKE_ROW(vkCreateCommandPool, create_pool),
     HALYARD_FAKE_ROW(vkDestroyCommandPool, destroy_pool),
     HALYARD_FAKE_ROW(vkAllocateCommandBuffers, allocate_buffers),

@@ -10,8 +10,9 @@
 //     queries reset on a queue that only copies
 //     a VkCommandBuffer submitted while it is pending, without SIMULTANEOUS_USE
 //
-// and what this driver promises itself: a semaphore orders all commands, and a command buffer ends
-// with a barrier to what follows and to the host.
+// where Mesa emulates timelines, a VkSemaphore destroyed that a batch has waited for, before the
+// device was idle; and what this driver promises itself: a semaphore orders all commands, and a
+// command buffer ends with a barrier to what follows and to the host.
 //
 // Programs choose by HALYARD_FAKE_VULKAN, a list of:
 //

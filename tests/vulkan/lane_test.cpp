@@ -292,6 +292,20 @@ TEST_F(VulkanLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
   EXPECT_EQ(refused.status.message(), "gone");
 }
 
+// Lavapipe's thread goes on with the semaphores that a batch has waited for after its signal.
+TEST_P(VulkanWaking, ALaneEndsOnceWhatWaitedForItHasPassed) {
+  Gate gate(native());
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
+    auto producer = native().lane();
+    const auto consumer = native().lane();
+    ASSERT_EQ(issue(*producer, kBarrier, 1, {gate.at(i)}).count, 1u);
+    ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
+    gate.open(i);
+    while (consumer->poll().sequence < 1) base::spin_pause();
+    producer.reset();
+  }
+}
+
 TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunning) {
   Gate gate(native());
   auto lane = native().lane();

@@ -41,6 +41,7 @@ namespace halyard::inline v0::vulkan {
   X(vkCreateQueryPool, VK_ERROR_OUT_OF_DEVICE_MEMORY)         \
   X(vkCreateSemaphore, VK_ERROR_OUT_OF_DEVICE_MEMORY)         \
   X(vkCreateShaderModule, VK_ERROR_OUT_OF_HOST_MEMORY)        \
+  X(vkDeviceWaitIdle, VK_ERROR_DEVICE_LOST)                   \
   X(vkEndCommandBuffer, VK_ERROR_OUT_OF_DEVICE_MEMORY)        \
   X(vkGetQueryPoolResults, VK_ERROR_DEVICE_LOST)              \
   X(vkGetSemaphoreCounterValue, VK_ERROR_DEVICE_LOST)         \

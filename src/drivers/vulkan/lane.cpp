@@ -74,7 +74,7 @@ Lane::~Lane() {
   device_.notifier().remove(notified_);
   for (Slot& slot : slots_) slot.stamping.close(device_);
   device_.vk().vkDestroyCommandPool(device_.handle(), pool_, nullptr);  // frees its buffers
-  device_.vk().vkDestroySemaphore(device_.handle(), notified_.semaphore, nullptr);
+  device_.destroy_timeline(notified_.semaphore);
   if (queue_ != nullptr) device_.give_back(*queue_);
 }
 

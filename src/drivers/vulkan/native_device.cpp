@@ -68,6 +68,8 @@ void NativeDevice::on_last_handle() noexcept {
 NativeDevice::~NativeDevice() {
   notifier_.stop();
   if (handle_ == VK_NULL_HANDLE) return;
+  if (!retired_.empty()) (void)vk_.vkDeviceWaitIdle(handle_);
+  for (const VkSemaphore semaphore : retired_) vk_.vkDestroySemaphore(handle_, semaphore, nullptr);
   vk_.vkDestroyCommandPool(handle_, recording_pool_, nullptr);
   vk_.vkDestroyPipelineLayout(handle_, address_layout_, nullptr);
   vk_.vkDestroyDevice(handle_, nullptr);
@@ -184,6 +186,17 @@ SharedQueue& NativeDevice::take_queue(hal::QueueKind kind, hal::QueuePriority pr
 void NativeDevice::give_back(SharedQueue& queue) noexcept {
   base::LockGuard lock(mutex_);
   --queue.lanes;
+}
+
+// Where Mesa emulates timelines, its thread goes on with what a batch has waited for when the
+// batch has signalled already (vk_sync_timeline_point_release, seen in Mesa 22.3).
+void NativeDevice::destroy_timeline(VkSemaphore semaphore) noexcept {
+  if (semaphore == VK_NULL_HANDLE) return;
+  if (!physical_.sleeps_for_any) {
+    base::LockGuard lock(mutex_);
+    if (retired_.push_back(semaphore)) return;
+  }
+  vk_.vkDestroySemaphore(handle_, semaphore, nullptr);
 }
 
 Status NativeDevice::check(VkResult result, const char* call) noexcept {

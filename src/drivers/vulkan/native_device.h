@@ -57,6 +57,9 @@ class NativeDevice final : public RefCounted {
   // Ok, or the loss that some call has reported. The others may go on to succeed (section 5.2.3).
   Status loss() const;
 
+  // Destroys a semaphore of a lane. No batch that waits for it or signals it is pending.
+  void destroy_timeline(VkSemaphore semaphore) noexcept;
+
   // The type of memory for a buffer with these `types` allowed; ~0u: there is none.
   std::uint32_t memory_type(hal::MemoryType type, std::uint32_t types) const noexcept;
   // The families that share buffers: none if there is but one.
@@ -86,9 +89,10 @@ class NativeDevice final : public RefCounted {
   base::Atomic<bool> lost_{false};
   Notifier notifier_{*this};
 
-  base::Mutex mutex_;  // guards the queues' lane counts
+  base::Mutex mutex_;  // guards the queues' lane counts, and retired_
   std::unique_ptr<SharedQueue[]> queues_;
   std::size_t queue_count_ = 0;
+  base::Array<VkSemaphore> retired_;  // timelines that are destroyed with the device
 };
 
 // The open VkDevice of each physical device. Belongs to the driver.
