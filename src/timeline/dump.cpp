@@ -43,7 +43,7 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   const auto tell_waits = [&](const Submission& submission) {
     for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
       const WaitNode& wait = submission.waits_[i];
-      const bool reached = wait.semaphore->look(wait.key) == Semaphore::Look::kReached;
+      const bool reached = wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached;
       base::append(text, "      {} {} >= {} (is {}", reached ? "had" : "waits for",
                    wait.semaphore->describe(), wait.key, wait.semaphore->value());
       if (reached) {
@@ -103,10 +103,10 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
     // What the lane has released may be another submission by now.
     list("in flight", lane.retired(), std::min(last, lane.in_front()),
          [&](const Submission& submission) {
-           submission.held_ ? tell_waits(submission) : describe(submission);
+           submission.kept_in_flight_ ? tell_waits(submission) : describe(submission);
          });
     // Not their signals: a failure is passed on under no role, and that releases the signals.
-    if (lane.quarantined()) list("failed, and held", lane.held_, last, tell_waits);
+    if (lane.quarantined()) list("failed, and held", lane.kept_until_, last, tell_waits);
     lane.release_retire_role();
   };
   if (lane_ != nullptr) show(*lane_, "lane");
@@ -129,7 +129,7 @@ std::string Engine::describe_unissued(const Point& point) noexcept {
       text = base::format("a submission on {} that is not issued", queue->name());
       for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
         const WaitNode& wait = submission.waits_[i];
-        if (wait.semaphore->look(wait.key) == Semaphore::Look::kReached) continue;
+        if (wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached) continue;
         base::append(text, ", waits for {} >= {} (is {})", wait.semaphore->describe(), wait.key,
                      wait.semaphore->value());
       }

@@ -107,7 +107,9 @@ Nanoseconds Engine::next_look() noexcept {
 
 // Retries what gates hold back. The first submission to be held wakes this shell.
 bool Engine::retry_held() noexcept {
-  if (held_.load(std::memory_order_acquire) == 0) return retry_at_ = Deadline::kForeverTime, false;
+  if (held_count_.load(std::memory_order_acquire) == 0) {
+    return retry_at_ = Deadline::kForeverTime, false;
+  }
   const Nanoseconds now = clock().now();
   const bool due = retry_at_ <= now;
   if (due || retry_at_ == Deadline::kForeverTime) retry_at_ = now + kLookInterval;

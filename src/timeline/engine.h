@@ -153,7 +153,7 @@ class Engine {
   unsigned missed_roles_ = 0;  // the completion shell's: in a row
 
   base::Atomic<std::uint32_t> kept_{0};            // submissions that stay for good
-  base::Atomic<std::uint32_t> held_{0};            // submissions that gates hold back
+  base::Atomic<std::uint32_t> held_count_{0};      // submissions that gates hold back
   Nanoseconds retry_at_ = Deadline::kForeverTime;  // the completion shell's
 
   base::Mutex queues_mutex_;

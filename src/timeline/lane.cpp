@@ -84,7 +84,7 @@ Status Lane::advance() noexcept {
     const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
     if (passed.is_part) continue;
-    if (passed.submission->held_) [[unlikely]] {
+    if (passed.submission->kept_in_flight_) [[unlikely]] {
       release_held(at);  // its issue failed after native calls had been made (rule 10)
     } else {
       passed.submission->complete();
@@ -92,7 +92,9 @@ Status Lane::advance() noexcept {
   }
   set_retired(at);
   // Quarantined entries that the native queue has passed after all release their payloads.
-  while (quarantined() && held_ < progress.sequence && held_ < end) release_held(++held_);
+  while (quarantined() && kept_until_ < progress.sequence && kept_until_ < end) {
+    release_held(++kept_until_);
+  }
   return std::move(progress.fault);
 }
 
@@ -123,10 +125,10 @@ bool Lane::abandon(const Status& cause) noexcept {
   still_running_ = native()->abandon(cause) == Abandoned::kStillRunning;
   const std::uint64_t end = published_.load(std::memory_order_acquire);
   if (quarantined() && still_running_) {
-    keep_in_flight(held_ + 1, end);
-    held_ = end;
+    keep_in_flight(kept_until_ + 1, end);
+    kept_until_ = end;
   }
-  while (quarantined() && held_ < end) release_held(++held_);
+  while (quarantined() && kept_until_ < end) release_held(++kept_until_);
   return !still_running_;
 }
 
@@ -137,7 +139,7 @@ void Lane::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
   for (std::uint64_t at = first; at <= last; ++at) {
     if (entry(at).is_part) continue;
     Submission& submission = *entry(at).submission;
-    if (submission.state() == Submission::State::kIssued) submission.held_ = true;
+    if (submission.state() == Submission::State::kIssued) submission.kept_in_flight_ = true;
     submission.unbind();
     ++kept;
   }

@@ -165,11 +165,11 @@ class Lane {
   // From this sequence on nothing completes: the device is lost, or a wait is dead. Only falls.
   static constexpr std::uint64_t kAlive = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> dead_from_{kAlive};
-  // From this sequence on entries failed because of a dead wait; those behind `held_` keep their
-  // payloads (rule 27). Both are written before dead_from_.
+  // From this sequence on entries failed because of a dead wait; those behind `kept_until_` keep
+  // their payloads (rule 27). Both are written before dead_from_.
   base::Atomic<std::uint64_t> quarantined_from_{kAlive};
   Status quarantine_cause_;  // the first one, written before quarantined_from_
-  std::uint64_t held_ = 0;
+  std::uint64_t kept_until_ = 0;
   bool closed_ = false;         // the native queue was abandoned
   bool still_running_ = false;  // and may still touch what it was given
 

@@ -165,9 +165,10 @@ class Queue final : public RefCounted, public WorkItem {
   }
   void unlist(Submission& submission) noexcept;
   // Waiting: queue_wait.cpp.
-  enum class Look { kDone, kSleep, kSoon };  // kSoon: no wake-up will come, it takes moments only
+  // What a waiting thread does next. kSpin: no wake-up will come, it takes moments only.
+  enum class NextStep { kDone, kSleep, kSpin };
   template <class F>
-  bool wait_here(Nanoseconds until, F&& look) noexcept;
+  bool wait_here(Nanoseconds until, F&& next_step) noexcept;
   Status wait_for_room(Deadline deadline) noexcept;
 
   bool grow() noexcept;
@@ -245,7 +246,7 @@ class Queue final : public RefCounted, public WorkItem {
   // Under the role.
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
-  Submission* held_ = nullptr;  // for a gate, or a marker on another lane; newest first
+  Submission* held_submissions_ = nullptr;  // for a gate, or a marker on another lane; newest first
   bool held_back_ = false;      // the last drain left some: the lane was full, or at its bound
   // Issued up to `part_at_`: it is deeper than an empty lane, so it is issued in parts. Nothing
   // else is issued before its last part.

@@ -151,11 +151,11 @@ void Queue::put_back(Submission& submission) noexcept {
 void Queue::hold(Submission& submission) noexcept {
   submission.unbind();
   if (!submission.listed_) list(submission);
-  submission.next_ = held_;
-  held_ = &submission;
+  submission.next_ = held_submissions_;
+  held_submissions_ = &submission;
   held_count_.fetch_add(1, std::memory_order_relaxed);
   submission.store(Submission::State::kParked);
-  if (engine_.held_.fetch_add(1, std::memory_order_acq_rel) == 0) {
+  if (engine_.held_count_.fetch_add(1, std::memory_order_acq_rel) == 0) {
     engine_.work_source().wake(base::Shell::kCompletion);
   }
   // Closed while it was being issued: no thread asks its gate again, nor fails it.
@@ -168,13 +168,13 @@ void Queue::hold(Submission& submission) noexcept {
 // Puts what was held in front of everything that is ready, the oldest first.
 void Queue::unhold() noexcept {
   (void)retry_.exchange(false, std::memory_order_seq_cst);  // as sweep_ in look_for_loss()
-  while (held_ != nullptr) {
-    Submission& submission = *held_;
-    held_ = submission.next_;
+  while (held_submissions_ != nullptr) {
+    Submission& submission = *held_submissions_;
+    held_submissions_ = submission.next_;
     backlog_.fetch_add(1, std::memory_order_relaxed);
     push_front(submission);
     held_count_.fetch_sub(1, std::memory_order_relaxed);
-    engine_.held_.fetch_sub(1, std::memory_order_acq_rel);
+    engine_.held_count_.fetch_sub(1, std::memory_order_acq_rel);
   }
 }
 
@@ -312,9 +312,9 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     WaitNode& wait = submission.waits_[i];
     for (;;) {
-      const Semaphore::Look look = wait.semaphore->look(wait.key);
-      if (look == Semaphore::Look::kReached) break;
-      if (look == Semaphore::Look::kFailed) {
+      const Semaphore::ValueState state = wait.semaphore->value_state(wait.key);
+      if (state == Semaphore::ValueState::kReached) break;
+      if (state == Semaphore::ValueState::kFailed) {
         cause = wait.semaphore->failure();
         return Resolve::kFailed;
       }
@@ -520,7 +520,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
     lane.issued_depth_ = entry.depth;
     note_issued_to_gate(lane, submission);
     lane.note_waits(submission);
-    submission.held_ = true;
+    submission.kept_in_flight_ = true;
     (void)submission.end(has_parts ? Submission::State::kIssued : Submission::State::kIssuing,
                          Submission::State::kFailed, cause);
     lane.publish(sequence);
@@ -532,7 +532,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
     const bool passed = lane.retired() == lane.issued_;
     if (!passed) {
       lane.entry(lane.issued_).is_part = false;
-      submission.held_ = true;
+      submission.kept_in_flight_ = true;
     }
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
     lane.release_retire_role();

@@ -25,7 +25,7 @@ void Queue::look_for_loss() noexcept {
     for (auto& lane : quarantined_) fail_lane(*lane, cause);
     fail_unissued(cause);
     // Held submissions have ended; the next drain releases them.
-    if (held_ != nullptr) retry_.store(true, std::memory_order_relaxed);
+    if (held_submissions_ != nullptr) retry_.store(true, std::memory_order_relaxed);
     return;
   }
   for (auto& lane : quarantined_) (void)sweep_lane(*lane);
@@ -68,7 +68,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
     Submission& submission = *lane.entry(at).submission;
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
     if (!stopped) continue;
-    if (submission.held_) {
+    if (submission.kept_in_flight_) {
       lane.release_held(at);
     } else {
       submission.release();
@@ -135,14 +135,14 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
   }
   if (!lane.quarantined()) lane.quarantine_cause_ = behind;  // others may read the first one
   lane.quarantined_from_.store(from, std::memory_order_release);
-  lane.held_ = from - 1;
+  lane.kept_until_ = from - 1;
   lane.dead_from_.store(from, std::memory_order_release);
   for (std::uint64_t at = from; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
     // The native queue may still touch its payload. A submission that failed as it was issued is
     // held already, and another thread may read the flag now.
-    if (submission.state() == Submission::State::kIssued) submission.held_ = true;
+    if (submission.state() == Submission::State::kIssued) submission.kept_in_flight_ = true;
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
                          &submission == first_dead ? cause : behind);
   }

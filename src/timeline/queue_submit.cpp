@@ -164,7 +164,7 @@ void Queue::recycle(Submission& submission) noexcept {
   submission.host_call_ = nullptr;
   submission.start_host_work_ = nullptr;
   submission.gate_ = nullptr;
-  submission.held_ = false;
+  submission.kept_in_flight_ = false;
   submission.depth_ = 1;
   pool_lock_.lock();
   submission.next_ = free_;
@@ -278,8 +278,8 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
   }
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    if (submission.waits_[i].semaphore->look(submission.waits_[i].key) !=
-        Semaphore::Look::kReached) {
+    if (submission.waits_[i].semaphore->value_state(submission.waits_[i].key) !=
+        Semaphore::ValueState::kReached) {
       park(submission);
       return {};
     }

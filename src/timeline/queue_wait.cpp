@@ -32,9 +32,9 @@ void Queue::wake_waiters() noexcept {
   }
 }
 
-// Helps, spins and sleeps until look() returns kDone. False: `until` passed first.
+// Helps, spins and sleeps until next_step() returns kDone. False: `until` passed first.
 template <class F>
-bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
+bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
   base::Parker& parker = base::ParkerPool::acquire();
   Waiter waiter{&parker, nullptr};
   {
@@ -47,8 +47,8 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
   const unsigned spin_turns = engine_.work_source().spin_turns();
   for (unsigned turns = 0;;) {
     const std::uint32_t epoch = parker.prepare();
-    const Look seen = look();
-    if (seen == Look::kDone) break;
+    const NextStep step = next_step();
+    if (step == NextStep::kDone) break;
     const Nanoseconds now = engine_.clock().now();
     in_time = until == Deadline::kForeverTime || now < until;
     if (!in_time) break;
@@ -77,7 +77,7 @@ bool Queue::wait_here(Nanoseconds until, F&& look) noexcept {
     if (lane != nullptr) lane->unpin();
     if (moved) {
       turns = 0;
-    } else if (turns++ < spin_turns || (seen == Look::kSoon && !running)) {
+    } else if (turns++ < spin_turns || (step == NextStep::kSpin && !running)) {
       engine_.work_source().pause(turns);
     } else {
       look_at = now + Engine::kLookInterval;  // rule 23
@@ -101,9 +101,9 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
   return traced_wait(engine_, trace::kWaitIdle, {}, [&] {
     const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
       const bool unissued = has_unissued();
-      if (!in_flight() && !unissued) return Look::kDone;
+      if (!in_flight() && !unissued) return NextStep::kDone;
       // Not on the list and not in the lane: some thread is just leaving the queue.
-      return unissued ? Look::kSleep : Look::kSoon;
+      return unissued ? NextStep::kSleep : NextStep::kSpin;
     });
     if (in_time) return Status();
     return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(),
@@ -132,7 +132,7 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
           if (release_role()) schedule();
         }
       }
-      return ended() || has_room() ? Look::kDone : Look::kSleep;
+      return ended() || has_room() ? NextStep::kDone : NextStep::kSleep;
     });
     room_waiters_.fetch_sub(1, std::memory_order_relaxed);
   }

@@ -396,7 +396,7 @@ void Semaphore::deliver(WaitNode* popped) noexcept {
     if (next != nullptr) __builtin_prefetch(as_wait(*next).owner);
     at->parent = nullptr;
     WaitNode& node = as_wait(*at);
-    const bool reached = look(node.key) == Look::kReached;
+    const bool reached = value_state(node.key) == ValueState::kReached;
     if (node.kind == WaitNode::Kind::kRegistration) {
       static_cast<Registration*>(node.owner)->fire(reached ? Status() : failure());
     } else {

@@ -97,11 +97,11 @@ class Semaphore final : public RefCounted {
   // first. Precondition: the caller keeps the lane's queue.
   Status wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued);
 
-  enum class Look { kPending, kReached, kFailed };
-  Look look(std::uint64_t value) const noexcept {
+  enum class ValueState { kPending, kReached, kFailed };
+  ValueState value_state(std::uint64_t value) const noexcept {
     const std::uint64_t word = word_.load(std::memory_order_acquire);
-    if ((word & ~kFailedBit) >= value) return Look::kReached;
-    return (word & kFailedBit) != 0 ? Look::kFailed : Look::kPending;
+    if ((word & ~kFailedBit) >= value) return ValueState::kReached;
+    return (word & kFailedBit) != 0 ? ValueState::kFailed : ValueState::kPending;
   }
   std::uint64_t value() const noexcept {
     return word_.load(std::memory_order_acquire) & ~kFailedBit;

@@ -168,7 +168,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   Doorbell doorbell_ = Doorbell::kRing;
   bool listed_ = false;      // among the queue's unissued; changed by the owner of its progress
   bool own_thread_ = false;  // of a host call
-  bool held_ = false;        // it has failed, but its lane may still touch what it uses
+  bool kept_in_flight_ = false;        // it has failed, but its lane may still touch what it uses
   bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;

@@ -57,16 +57,16 @@ class Waiter {
 Waiter::Outcome Waiter::look(Status& outcome) const {
   std::size_t reached = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    switch (points_[i].semaphore()->look(points_[i].value())) {
-      case Semaphore::Look::kReached:
+    switch (points_[i].semaphore()->value_state(points_[i].value())) {
+      case Semaphore::ValueState::kReached:
         if (any_) return outcome = {}, Outcome::kDone;
         ++reached;
         break;
-      case Semaphore::Look::kFailed:
+      case Semaphore::ValueState::kFailed:
         if (outcome.ok()) outcome = points_[i].semaphore()->failure();
         if (!any_) return Outcome::kDone;
         break;
-      case Semaphore::Look::kPending:
+      case Semaphore::ValueState::kPending:
         break;
     }
   }
@@ -80,7 +80,7 @@ bool Waiter::make_progress() {
   for (const Point& point : points_) {
     Lane* lane = nullptr;
     std::uint64_t sequence = 0;
-    if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending ||
+    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending ||
         !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
       continue;
     }
@@ -134,7 +134,7 @@ void Waiter::arm(bool stalled) {
   for (const Point& point : points_) {
     Lane* lane = nullptr;
     std::uint64_t sequence = 0;
-    if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending ||
+    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending ||
         !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
       continue;  // none yet: its publisher finds us linked and has the lane watched
     }
@@ -178,7 +178,7 @@ Status Waiter::wait(Deadline deadline) {
 Status Waiter::deadline_exceeded() const {
   std::string text;
   for (const Point& point : points_) {
-    if (point.semaphore()->look(point.value()) != Semaphore::Look::kPending) continue;
+    if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending) continue;
     base::append(text, "{}{} waited for {}, is {}", text.empty() ? "" : "; ",
                  point.semaphore()->describe(), point.value(), point.semaphore()->value());
     std::string producer = point.semaphore()->describe_promise(point.value());
@@ -213,7 +213,7 @@ Status wait(Engine& engine, std::span<const Point> points, Deadline deadline, bo
 }  // namespace
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
-  if (look(value) == Look::kReached) return {};
+  if (value_state(value) == ValueState::kReached) return {};
   const Point point{this, value};
   return timeline::wait(engine_, {&point, 1}, deadline, false);
 }
@@ -226,7 +226,9 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& i
       (void)issued.lane->try_retire();
     }
     Status status;
-    if (look(value) != Look::kReached) status = Waiter(engine_, {&point, 1}, false).wait(deadline);
+    if (value_state(value) != ValueState::kReached) {
+      status = Waiter(engine_, {&point, 1}, false).wait(deadline);
+    }
     // It was issued without a doorbell, because this thread was to help. The deadline has passed,
     // or other threads have decided the wait. Watching its lane arms it, and arming rings the
     // doorbell.

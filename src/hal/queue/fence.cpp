@@ -114,9 +114,9 @@ Result<bool> Fence::query() const {
   for (const Point& point : points()) {
     // query() polls the devices' progress; look() reports a reached value before a later failure.
     (void)point.semaphore()->query();
-    const auto look = point.semaphore()->look(point.value());
-    if (look == timeline::Semaphore::Look::kFailed) return point.semaphore()->failure();
-    reached &= look == timeline::Semaphore::Look::kReached;
+    const auto state = point.semaphore()->value_state(point.value());
+    if (state == timeline::Semaphore::ValueState::kFailed) return point.semaphore()->failure();
+    reached &= state == timeline::Semaphore::ValueState::kReached;
   }
   return reached;
 }
@@ -130,7 +130,9 @@ Status Fence::signal() const {
   if (!object_) return empty_handle("fence", "signal");
   Status first;
   for (const Point& point : points()) {
-    if (point.semaphore()->look(point.value()) == timeline::Semaphore::Look::kReached) continue;
+    if (point.semaphore()->value_state(point.value()) == timeline::Semaphore::ValueState::kReached) {
+      continue;
+    }
     Status status = point.semaphore()->signal(point.value());
     if (first.ok()) first = std::move(status);
   }

@@ -38,7 +38,7 @@ void Semaphore::fail(const Status& status) const {
 
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) const {
   if (!object_) return empty_handle("semaphore", "wait");
-  if (object()->look(value) == timeline::Semaphore::Look::kReached) return {};
+  if (object()->value_state(value) == timeline::Semaphore::ValueState::kReached) return {};
   return object()->wait(value, deadline);
 }
 

@@ -43,7 +43,7 @@ void EventSetter::destroy() noexcept {
     if (signal.semaphore() != nullptr) signal.semaphore()->release();
   }
   // Else it has failed, or a submission may still wait for it.
-  if (end_->look(end_value_) == timeline::Semaphore::Look::kReached) {
+  if (end_->value_state(end_value_) == timeline::Semaphore::ValueState::kReached) {
     queue_.give_back(std::move(end_));
   }
   const Block block = std::move(block_);

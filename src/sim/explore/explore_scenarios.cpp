@@ -43,14 +43,15 @@ struct World : ExploredWorld {
     (void)data_of(semaphore).read();
   }
   // How it ends, when all is done and a thread has queried it (rule 21).
-  Semaphore::Look end_of(Semaphore& semaphore) {
+  Semaphore::ValueState end_of(Semaphore& semaphore) {
     settle();
     (void)semaphore.query();
     settle();
-    return semaphore.look(1);
+    return semaphore.value_state(1);
   }
   void expect_reached(Semaphore& semaphore) {
-    expect(end_of(semaphore) == Semaphore::Look::kReached, "what was signalled is not reached");
+    expect(end_of(semaphore) == Semaphore::ValueState::kReached,
+           "what was signalled is not reached");
   }
 };
 
@@ -200,7 +201,7 @@ void submit_and_fail(Program& program) {
   program.thread("submitter", [&] { w.submit(queue, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
   program.thread("failer", [&w] { w.fail(*w.s.get()); });
   program.at_end([&] {
-    expect(w.end_of(*w.t.get()) == Semaphore::Look::kFailed, "a failure is not passed on");
+    expect(w.end_of(*w.t.get()) == Semaphore::ValueState::kFailed, "a failure is not passed on");
     expect(queue.native().issued() == 0, "work whose wait has failed is issued");
   });
 }
@@ -213,7 +214,7 @@ void submit_signal_and_fail(Program& program) {
   program.thread("failer", [&w] { w.fail(*w.s.get()); });
   program.at_end([&w] {
     const auto end = w.end_of(*w.t.get());
-    expect(end == w.s->look(1), "a submission ends otherwise than its wait");
+    expect(end == w.s->value_state(1), "a submission ends otherwise than its wait");
   });
 }
 
@@ -229,7 +230,7 @@ void cancel(Program& program) {
   program.thread("canceller", [&w] { w.cancelled = w.parked->cancel(); });
   program.thread("other", [&w] { kFails ? w.fail(*w.s.get()) : w.signal(*w.s.get()); });
   program.at_end([&w, &queue] {
-    expect(w.end_of(*w.t.get()) != Semaphore::Look::kPending, "the end reaches no waiter");
+    expect(w.end_of(*w.t.get()) != Semaphore::ValueState::kPending, "the end reaches no waiter");
     const bool is_cancelled = w.parked->state() == Submission::State::kCancelled;
     expect(is_cancelled == w.cancelled, "cancel() says otherwise than what has become of it");
     const bool is_issued = queue.native().issued() == 1;
@@ -256,7 +257,7 @@ void parked_signal_and_fail(Program& program) {
   program.thread("signaller", [&w] { (void)w.s->signal(1); });
   program.thread("failer", [&w] { w.fail(*w.s.get()); });
   program.at_end([&w, &parked] {
-    expect(w.end_of(*w.t.get()) != Semaphore::Look::kPending, "the end reaches no waiter");
+    expect(w.end_of(*w.t.get()) != Semaphore::ValueState::kPending, "the end reaches no waiter");
     const bool reached = w.s->value() == 1;
     expect((parked.state() == Submission::State::kComplete) == reached, "not as its wait ended");
   });
@@ -380,7 +381,8 @@ void loss_and_submit(Program& program) {
   });
   program.thread("loser", [&] { w.lose(queue); });
   program.at_end([s = Ref<Semaphore>(w.s.get()), &w] {
-    expect(w.end_of(*s.get()) != Semaphore::Look::kPending, "work of a lost device does not end");
+    expect(w.end_of(*s.get()) != Semaphore::ValueState::kPending,
+           "work of a lost device does not end");
   });
 }
 
@@ -392,8 +394,9 @@ void loss_and_consumer(Program& program) {
   program.thread("consumer", [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}); });
   program.thread("loser", [&] { w.lose(producer); });
   program.at_end([&w] {
-    expect(w.end_of(*w.s.get()) == Semaphore::Look::kFailed, "work of a lost device is not failed");
-    expect(w.end_of(*w.t.get()) == Semaphore::Look::kFailed, "its waiter does not fail");
+    expect(w.end_of(*w.s.get()) == Semaphore::ValueState::kFailed,
+           "work of a lost device is not failed");
+    expect(w.end_of(*w.t.get()) == Semaphore::ValueState::kFailed, "its waiter does not fail");
   });
 }
 

@@ -188,7 +188,7 @@ std::uint64_t Run::state() {
   const auto add = [&](std::uint64_t value) { hash = Random::mix(hash ^ value) + 1; };
   for (const auto& semaphore : semaphores_) {
     add(semaphore->value() << 1 |
-        (semaphore->look(~timeline::kFailedBit) == Semaphore::Look::kFailed));
+        (semaphore->value_state(~timeline::kFailedBit) == Semaphore::ValueState::kFailed));
   }
   for (const bool woken : world_.work.woken) add(woken);
   add(world_.engine.next_look() != Deadline::kForeverTime);
@@ -252,7 +252,8 @@ void Run::check() {
     for (const Submitted& one : submitted_) {
       if (one.submission != nullptr && one.failed()) reason |= one.operation->signal[s] != 0;
     }
-    const bool failed = semaphores_[s]->look(~timeline::kFailedBit) == Semaphore::Look::kFailed;
+    const bool failed =
+        semaphores_[s]->value_state(~timeline::kFailedBit) == Semaphore::ValueState::kFailed;
     expect(!failed || reason, "a semaphore fails without a reason");
   }
   for (const Submitted& one : submitted_) {
@@ -262,7 +263,7 @@ void Run::check() {
         expect(one.ran, "complete, and has not run");
         for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
           const std::uint64_t value = one.operation->signal[s];
-          expect(semaphores_[s]->look(value) != Semaphore::Look::kPending,
+          expect(semaphores_[s]->value_state(value) != Semaphore::ValueState::kPending,
                  "complete, and its value is not reached");
         }
         break;
@@ -292,7 +293,8 @@ void Run::check_end() {
     if (one.state() == State::kParked) {
       bool pending = false;
       for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
-        pending |= semaphores_[s]->look(one.operation->wait[s]) == Semaphore::Look::kPending;
+        pending |=
+            semaphores_[s]->value_state(one.operation->wait[s]) == Semaphore::ValueState::kPending;
       }
       expect(pending && !runnable(one), "parked at the end, and nothing to wait for");
     } else {
@@ -303,7 +305,8 @@ void Run::check_end() {
   for (std::size_t s = 0; s < kOperationSemaphores; ++s) {
     for (const Submitted& one : submitted_) {
       if (one.submission != nullptr && one.state() == State::kComplete) {
-        expect(semaphores_[s]->look(one.operation->signal[s]) != Semaphore::Look::kPending,
+        expect(semaphores_[s]->value_state(one.operation->signal[s]) !=
+                   Semaphore::ValueState::kPending,
                "what has run is not reached at the end");
       }
     }

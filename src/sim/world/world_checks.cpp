@@ -14,7 +14,7 @@
 
 namespace halyard::inline v0::sim {
 
-using Look = timeline::Semaphore::Look;
+using ValueState = timeline::Semaphore::ValueState;
 using State = timeline::Submission::State;
 
 namespace {
@@ -28,8 +28,8 @@ void World::step() {
     if (!semaphores_[s]) continue;
     const timeline::Semaphore& semaphore = *semaphores_[s].object();
     Word& last = words_[s];
-    const Word now = {semaphore.value(),
-                      semaphore.look(timeline::kMaxValue) == timeline::Semaphore::Look::kFailed};
+    const Word now = {semaphore.value(), semaphore.value_state(timeline::kMaxValue) ==
+                                             timeline::Semaphore::ValueState::kFailed};
     if (now.value < last.value || now.failed < last.failed) {
       check(false, fmt::format("s{} was {}, is {}, failed: {}, {}", s, last.value, now.value,
                                last.failed, now.failed));
@@ -152,7 +152,7 @@ bool World::waits(const Record& record) const {
   };
   for (const PlannedPoint& point : record.waits) {
     if (const hal::Semaphore& semaphore = semaphores_[point.semaphore]) {
-      if (semaphore.object()->look(point.value) == Look::kPending) return true;
+      if (semaphore.object()->value_state(point.value) == ValueState::kPending) return true;
       continue;
     }
     // Its handles are gone: it fails when no signaller is left.
@@ -215,7 +215,8 @@ std::pair<std::string, std::int64_t> World::find_left_behind() {
     if (!record->lives || !ended(*record)) continue;
     for (const PlannedPoint& point : record->signals) {
       const hal::Semaphore& semaphore = semaphores_[point.semaphore];
-      if (!semaphore || semaphore.object()->look(point.value) != Look::kPending) continue;
+      if (!semaphore || semaphore.object()->value_state(point.value) != ValueState::kPending)
+        continue;
       return {fmt::format("has ended, and s{} has not heard of it", point.semaphore), record->node};
     }
   }
@@ -224,7 +225,8 @@ std::pair<std::string, std::int64_t> World::find_left_behind() {
     if (!observer.registered || observer.dropped || observer.calls != 0) continue;
     const PlannedPoint& point = plan_.nodes[k].waits[0];
     const hal::Semaphore& semaphore = semaphores_[point.semaphore];
-    if (!semaphore || semaphore.object()->look(point.value) == Look::kPending) continue;
+    if (!semaphore || semaphore.object()->value_state(point.value) == ValueState::kPending)
+      continue;
     return {"a callback has not heard of what it was to hear of", k};
   }
   return {};
