@@ -148,7 +148,8 @@ struct Pool {
 std::multiset<VkSemaphore> waited_for;
 std::map<VkSemaphore, VkDevice> waited_by_batches;  // since their device was idle
 std::map<VkSemaphore, std::uint64_t> seen;          // by the driver
-std::set<VkSemaphore> by_host;                      // signalled by the host
+std::set<VkSemaphore> timelines;
+std::set<VkSemaphore> by_host;  // signalled by the host
 std::map<VkCommandBuffer, std::vector<Point>> pending;
 std::map<VkCommandBuffer, VkCommandPool> pool_of;
 std::map<VkCommandPool, Pool> pools;
@@ -505,8 +506,16 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
 VkResult read(VkDevice device, VkSemaphore semaphore, std::uint64_t* value) {
   const Foreign foreign;
   if (fake.lost) return VK_ERROR_DEVICE_LOST;
+  if (fake.slow) {
+    for (int i = 0; i < 20; ++i) rest();
+  }
   const auto lock_all = serialize();
   const std::lock_guard lock(mutex);
+  if (!timelines.contains(semaphore)) {
+    violate("a semaphore read that is destroyed");
+    *value = 0;
+    return VK_SUCCESS;
+  }
   if (fake.frozen && !by_host.contains(semaphore)) {
     *value = seen[semaphore];
     return VK_SUCCESS;
@@ -586,6 +595,7 @@ VkResult create_semaphore(VkDevice device, const VkSemaphoreCreateInfo* info,
   const VkResult result = next.vkCreateSemaphore(device, info, allocator, semaphore);
   if (result == VK_SUCCESS) {
     const std::lock_guard lock(mutex);
+    timelines.insert(*semaphore);
     seen.erase(*semaphore);
     by_host.erase(*semaphore);
     fake.device = device;
@@ -606,6 +616,7 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
       (void)next.vkDeviceWaitIdle(device);  // for that thread, whatever the driver believes
       waited_by_batches.erase(waited);
     }
+    timelines.erase(semaphore);
     seen.erase(semaphore);
     by_host.erase(semaphore);
     // What signals it later was pending for it.

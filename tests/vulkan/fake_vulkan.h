@@ -4,7 +4,7 @@
 // It forwards all calls, makes devices look lesser than they are, stops and loses them, and notes
 // what the specification forbids:
 //
-//     a VkSemaphore destroyed while a thread waits for it
+//     a VkSemaphore destroyed while a thread waits for it, or read when it is destroyed
 //     a VkCommandBuffer begun or freed while it is pending
 //     a VkQueue or a VkCommandPool used by two threads at a time
 //     queries reset on a queue that only copies
@@ -53,6 +53,8 @@ struct FakeVulkan {
   // The driver was told of a loss, or is about to be: nothing is pending for it any more. What is
   // destroyed waits for lavapipe, which knows of no loss.
   std::atomic<bool> was_lost{false};
+  // Reading a counter takes a while.
+  std::atomic<bool> slow{false};
   // Waits with a timeout end at once.
   std::atomic<bool> impatient{false};
 

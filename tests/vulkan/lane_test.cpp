@@ -235,6 +235,28 @@ TEST_P(VulkanWaking, LanesEndWhileTheThreadWaitsForThem) {
   other.join();
 }
 
+TEST_F(VulkanLane, EndsWhenTheThreadHasReadItForTheLastTime) {
+  CountingNotify notify;
+  auto lane = native().lane();
+  ASSERT_TRUE(lane->arm(7, notify).ok());
+  while (fake().watched != 2) sched_yield();
+  fake().slow = true;
+  lane.reset();  // its semaphore is destroyed
+}
+
+// The thread would see it when its sleep ends, so only the calls show it.
+TEST_F(VulkanLane, AnArmingBelowWhatTheThreadWaitsForCallsIt) {
+  CountingNotify late, later, early;
+  const auto lane = native().lane();
+  ASSERT_TRUE(lane->arm(9, late).ok());
+  while (fake().watched != 2) sched_yield();
+  const Calls signals("vulkan.vkSignalSemaphore");
+  ASSERT_TRUE(lane->arm(10, later).ok());
+  EXPECT_EQ(signals.count(), 0);
+  ASSERT_TRUE(lane->arm(5, early).ok());
+  EXPECT_EQ(signals.count(), 1);
+}
+
 // A thread that lacks memory to call the other one still ends the lane, the device and itself.
 TEST_F(VulkanLane, EndsWithoutMemoryForACall) {
   {

@@ -62,6 +62,7 @@ class VulkanTest : public ::testing::Test {
   static void reset() {
     fake().lacks = nullptr;
     fake().discrete = fake().frozen = fake().lost = fake().impatient = fake().was_lost = false;
+    fake().slow = false;
     fake().violations = 0;
   }
 };
