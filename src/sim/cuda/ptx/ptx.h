@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace halyard::sim::ptx {
+namespace halyard::inline v0::sim::ptx {
 
 using Extent = std::array<std::uint32_t, 3>;
 
@@ -59,9 +59,9 @@ struct Variable {
   Space space = Space::kGlobal;
   std::uint64_t size = 0;
   std::uint32_t alignment = 1;
-  bool visible = false;      // can be looked up by name: .visible, .weak or .common
-  bool is_managed = false;   // .attribute(.managed)
-  bool is_zero = true;       // it has no initialiser
+  bool visible = false;     // can be looked up by name: .visible, .weak or .common
+  bool is_managed = false;  // .attribute(.managed)
+  bool is_zero = true;      // it has no initialiser
 };
 
 struct ParseOptions {
@@ -143,8 +143,8 @@ struct Launch {
   Extent grid{1, 1, 1};
   Extent block{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
-  std::span<const std::byte> parameters;         // at least Entry::parameter_bytes
-  std::span<const std::uint64_t> addresses;      // of each variable, as for initial_bytes
+  std::span<const std::byte> parameters;     // at least Entry::parameter_bytes
+  std::span<const std::uint64_t> addresses;  // of each variable, as for initial_bytes
 };
 
 // What a program does that CUDA leaves undefined. Found in strict mode only, and does not end the
@@ -170,30 +170,30 @@ struct Finding {
 };
 
 struct Options {
-  bool strict = false;      // look for findings; slower
-  std::uint64_t seed = 0;   // 0: blocks and warps in the order of their index; else permuted by it
-  unsigned threads = 1;     // host threads that share the blocks; the order is fixed with 1 only
-  std::uint64_t max_instructions = 0;  // of a warp, 0: no limit; beyond: kTimeout
-  std::uint64_t stack_bytes = 64 << 10;  // local memory per thread for recursive functions
-  std::uint32_t multiprocessors = 8;     // %nsmid
-  std::size_t max_findings = 16;         // more are only counted
+  bool strict = false;     // look for findings; slower
+  std::uint64_t seed = 0;  // 0: blocks and warps in the order of their index; else permuted by it
+  unsigned threads = 1;    // host threads that share the blocks; the order is fixed with 1 only
+  std::uint64_t max_instructions = 0;       // of a warp, 0: no limit; beyond: kTimeout
+  std::uint64_t stack_bytes = 64 << 10;     // local memory per thread for recursive functions
+  std::uint32_t multiprocessors = 8;        // %nsmid
+  std::size_t max_findings = 16;            // more are only counted
   const std::atomic<bool>* stop = nullptr;  // ends the run with kStopped soon after it turns true
   std::function<void(std::string_view)> print;  // output of vprintf; called by one thread at a time
 };
 
 enum class OutcomeKind : std::uint8_t {
   kOk,
-  kInvalidLaunch,       // block, shared memory or parameters do not fit; nothing ran
-  kIllegalAddress,      // CUDA_ERROR_ILLEGAL_ADDRESS
-  kMisalignedAddress,   // CUDA_ERROR_MISALIGNED_ADDRESS
+  kInvalidLaunch,        // block, shared memory or parameters do not fit; nothing ran
+  kIllegalAddress,       // CUDA_ERROR_ILLEGAL_ADDRESS
+  kMisalignedAddress,    // CUDA_ERROR_MISALIGNED_ADDRESS
   kInvalidAddressSpace,  // CUDA_ERROR_INVALID_ADDRESS_SPACE
-  kIllegalInstruction,  // CUDA_ERROR_ILLEGAL_INSTRUCTION
-  kInvalidPc,           // CUDA_ERROR_INVALID_PC: a call through a bad address
-  kTrap,                // CUDA_ERROR_LAUNCH_FAILED: trap, brkpt
-  kAssert,              // CUDA_ERROR_ASSERT: __assertfail
-  kStackOverflow,       // CUDA_ERROR_LAUNCH_FAILED
-  kDeadlock,            // all warps that are left wait at barriers
-  kTimeout,             // CUDA_ERROR_LAUNCH_TIMEOUT
+  kIllegalInstruction,   // CUDA_ERROR_ILLEGAL_INSTRUCTION
+  kInvalidPc,            // CUDA_ERROR_INVALID_PC: a call through a bad address
+  kTrap,                 // CUDA_ERROR_LAUNCH_FAILED: trap, brkpt
+  kAssert,               // CUDA_ERROR_ASSERT: __assertfail
+  kStackOverflow,        // CUDA_ERROR_LAUNCH_FAILED
+  kDeadlock,             // all warps that are left wait at barriers
+  kTimeout,              // CUDA_ERROR_LAUNCH_TIMEOUT
   kStopped,
 };
 
@@ -215,4 +215,4 @@ Outcome run(const Module& module, const Launch& launch, Memory& memory,
 std::string_view to_string(OutcomeKind kind);
 std::string_view to_string(FindingKind kind);
 
-}  // namespace halyard::sim::ptx
+}  // namespace halyard::inline v0::sim::ptx
