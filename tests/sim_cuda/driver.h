@@ -39,6 +39,14 @@ struct UpdateInfo {
   int result;
   Handle error_node, error_from_node;
 };
+struct AllocationProperties {
+  int type, handle_types, location_type, device;
+  void* win32;
+  unsigned char flags[8];
+};
+struct Access {
+  int location_type, device, flags;
+};
 struct LaunchConfig {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
   Handle stream;
@@ -176,6 +184,13 @@ int cuGraphExecUpdate_v2(Handle, Handle, UpdateInfo*);
 int cuGraphExecKernelNodeSetParams_v2(Handle, Handle, const KernelNode*);
 int cuGraphExecMemsetNodeSetParams(Handle, Handle, const MemsetNode*, Handle);
 int cuGraphNodeSetEnabled(Handle, Handle, unsigned);
+int cuMemAddressReserve(Address*, std::size_t, std::size_t, Address, unsigned long long);
+int cuMemAddressFree(Address, std::size_t);
+int cuMemCreate(unsigned long long*, std::size_t, const AllocationProperties*, unsigned long long);
+int cuMemRelease(unsigned long long);
+int cuMemMap(Address, std::size_t, std::size_t, unsigned long long, unsigned long long);
+int cuMemUnmap(Address, std::size_t);
+int cuMemSetAccess(Address, std::size_t, const Access*, std::size_t);
 int cuTexObjectCreate(void*, const void*, const void*, const void*);
 }
 

@@ -221,5 +221,31 @@ TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
   EXPECT_EQ(cuStreamEndCapture(origin, &captured), kSuccess);
 }
 
+// cuMemAllocAsync in a capture: an allocation node, whose address is known when it is made.
+TEST_F(SimCudaGraph, Capture_TakesAllocationsAndLaunchesOfGraphs) {
+  const Handle inner = graph(), in = stream();
+  const Address kept = words(1);
+  fill_node(inner, {}, kept, 6);
+  const Handle inner_exec = instantiate(inner);
+  ASSERT_EQ(cuStreamBeginCapture_v2(in, 2), kSuccess);
+  Address a = 0;
+  ASSERT_EQ(cuMemAllocAsync(&a, 64, in), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a, 4, 16, in), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(inner_exec, in), kSuccess);
+  ASSERT_EQ(cuMemFreeAsync(a, in), kSuccess);
+  Handle captured = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(in, &captured), kSuccess);
+  std::vector<int> types;
+  Handle nodes[4] = {};
+  std::size_t count = 4;
+  ASSERT_EQ(cuGraphGetNodes(captured, nodes, &count), kSuccess);
+  for (std::size_t i = 0; i < count; ++i) cuGraphNodeGetType(nodes[i], &types.emplace_back());
+  EXPECT_EQ(types, (std::vector<int>{10, 2, 4, 11}));
+  const Handle exec = instantiate(captured);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(kept), 6U);
+}
+
 }  // namespace
 }  // namespace halyard::testing::driver

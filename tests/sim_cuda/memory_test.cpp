@@ -154,5 +154,29 @@ TEST_F(SimCudaMemory, ManagedMemory_IsTheHostsToo) {
   EXPECT_EQ(read(managed), 4U);
 }
 
+// cuMemMap: the range "cannot be accessed until a call to cuMemSetAccess"; cuMemRelease: memory
+// that is still mapped lives on.
+TEST_F(SimCudaMemory, Mapping_NeedsAccess_AndOutlivesItsHandle) {
+  constexpr std::size_t kSize = std::size_t{2} << 20;
+  const AllocationProperties properties{1, 0, 1, 0, nullptr, {}};
+  Address range = 0;
+  unsigned long long handle = 0;
+  ASSERT_EQ(cuMemAddressReserve(&range, 2 * kSize, 0, 0, 0), kSuccess);
+  ASSERT_EQ(cuMemCreate(&handle, kSize, &properties, 0), kSuccess);
+  EXPECT_EQ(cuMemCreate(&handle, 4096, &properties, 0), kInvalidValue);
+  ASSERT_EQ(cuMemMap(range + kSize, kSize, 0, handle, 0), kSuccess);
+  EXPECT_EQ(cuMemMap(range + kSize, kSize, 0, handle, 0), kInvalidValue);
+  EXPECT_EQ(cuMemRelease(handle), kSuccess);
+  const Access access{1, 0, 3};
+  EXPECT_EQ(cuMemSetAccess(range, kSize, &access, 1), kInvalidValue);  // nothing is mapped there
+  ASSERT_EQ(cuMemSetAccess(range + kSize, kSize, &access, 1), kSuccess);
+  EXPECT_EQ(cuMemsetD32_v2(range + kSize, 5, kSize / 4), kSuccess);
+  EXPECT_EQ(cuCtxSynchronize(), kSuccess);
+  EXPECT_EQ(read(range + 2 * kSize - 4), 5U);
+  EXPECT_EQ(cuMemAddressFree(range, 2 * kSize), kInvalidValue);
+  EXPECT_EQ(cuMemUnmap(range + kSize, kSize), kSuccess);
+  EXPECT_EQ(cuMemAddressFree(range, 2 * kSize), kSuccess);
+}
+
 }  // namespace
 }  // namespace halyard::testing::driver

@@ -258,6 +258,13 @@ struct PoolProperties {
   std::uint16_t usage;
   std::uint8_t reserved[54];
 };
+struct AllocNodeParams {
+  PoolProperties pool;
+  const AccessDescription* access;
+  std::size_t access_count;
+  std::size_t size;
+  DevicePointer address;
+};
 struct DeviceProperties {
   int max_threads_per_block, max_threads[3], max_grid[3];
   int shared_bytes, constant_bytes, warp, pitch, registers, clock, texture_alignment;

@@ -62,9 +62,6 @@ Result capture_work(StreamState& stream, Work work) {
   if (std::holds_alternative<CallbackWork>(work) || std::holds_alternative<FreeWork>(work)) {
     return break_capture(*capture, kCaptureUnsupported);
   }
-  if (auto* const launch = std::get_if<GraphWork>(&work); launch != nullptr && launch->plan) {
-    return break_capture(*capture, kCaptureUnsupported);  // would be a child graph; not built
-  }
   if (auto* const copy = std::get_if<CopyWork>(&work)) copy->staged.clear();
   NodeState& node = append_node(*capture->graph, std::move(stream.frontier), std::move(work));
   stream.frontier = {&node};

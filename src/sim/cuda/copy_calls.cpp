@@ -55,6 +55,9 @@ Side destination_of(const Copy3D& copy) {
 
 // Checks one side; says whether it is pageable memory of the host.
 Result check_side(const Side& side, bool& is_pageable) {
+  if (memory().is_freed(side.address())) {
+    report_misuse("use-after-free", "a copy was submitted for memory after cuMemFreeAsync");
+  }
   const std::optional<Allocation> found = memory().find(side.address());
   is_pageable = !found && side.type != kDevice;
   if (!found) {
@@ -62,9 +65,6 @@ Result check_side(const Side& side, bool& is_pageable) {
     return kSuccess;
   }
   HALYARD_CUDA_REQUIRE(side.size <= found->end() - side.address(), kInvalidValue);
-  if (found->is_freed) {
-    report_misuse("use-after-free", "a copy was submitted for memory after cuMemFreeAsync");
-  }
   return kSuccess;
 }
 
@@ -185,12 +185,12 @@ Result fill_memory(Call& call, FillParamsV1 fill, Stream handle, Waits waits) {
   const std::size_t row = fill.width * fill.element_size;
   if (fill.height == 1) fill.pitch = row;
   HALYARD_CUDA_REQUIRE(fill.pitch >= row && fill.pitch % fill.element_size == 0, kInvalidValue);
+  if (memory().is_freed(fill.dst)) {
+    report_misuse("use-after-free", "a memset was submitted for memory after cuMemFreeAsync");
+  }
   const std::optional<Allocation> found = memory().find(fill.dst);
   HALYARD_CUDA_REQUIRE(found && (fill.height - 1) * fill.pitch + row <= found->end() - fill.dst,
                        kInvalidValue);
-  if (found->is_freed) {
-    report_misuse("use-after-free", "a memset was submitted for memory after cuMemFreeAsync");
-  }
   HALYARD_CUDA_REQUIRE(stream->capture == nullptr || waits == Waits::kNever, kCaptureUnsupported);
   const Result result = submit(stream, FillWork{fill, stream->context});
   // NVIDIA, "API synchronization behavior": cuMemset is asynchronous except for host memory.

@@ -12,9 +12,9 @@ namespace halyard::inline v0::sim::cuda {
 GraphState::~GraphState() = default;
 
 NodeType type_of(const Work& work) {
-  constexpr NodeType kTypes[] = {kEmptyNode, kKernelNode, kCopyNode,        kFillNode,
-                                 kHostNode,  kHostNode,   kRecordEventNode, kWaitEventNode,
-                                 kMemOpNode, kFreeNode,   kGraphNode};
+  constexpr NodeType kTypes[] = {
+      kEmptyNode,     kKernelNode, kCopyNode, kFillNode,  kHostNode,  kHostNode, kRecordEventNode,
+      kWaitEventNode, kMemOpNode,  kFreeNode, kGraphNode, kAllocNode, kFreeNode};
   static_assert(std::size(kTypes) == std::variant_size_v<Work>);
   return kTypes[work.index()];
 }
@@ -51,8 +51,10 @@ std::shared_ptr<GraphState> clone(const GraphState& graph) {
   for (const auto& node : graph.nodes) {
     Work work = node->work;
     if (auto* const child = std::get_if<GraphWork>(&work)) {
-      child->graph = clone(*child->graph);
-      child->graph->is_child = true;
+      if (child->graph != nullptr) {  // else a captured launch, of what was instantiated before it
+        child->graph = clone(*child->graph);
+        child->graph->is_child = true;
+      }
     }
     NodeState& twin = append_node(*copy, {}, std::move(work));
     twin.id = node->id;
@@ -83,7 +85,8 @@ Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags
         continue;
       }
       PlanNode planned{node->work, {}, true};
-      if (auto* const child = std::get_if<GraphWork>(&planned.work)) {
+      if (auto* const child = std::get_if<GraphWork>(&planned.work);
+          child != nullptr && child->graph != nullptr) {
         std::shared_ptr<ExecState> inner;
         if (const Result result = instantiate(*child->graph, context, 0, inner);
             result != kSuccess) {
@@ -171,7 +174,8 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
     if (const UpdateResult result = may_replace(planned.work, work); result != kUpdateSuccess) {
       return result;
     }
-    if (auto* const child = std::get_if<GraphWork>(&work)) {
+    if (auto* const child = std::get_if<GraphWork>(&work);
+        child != nullptr && child->graph != nullptr) {
       std::shared_ptr<ExecState> inner;
       if (instantiate(*child->graph, *exec.context, 0, inner) != kSuccess ||
           inner->plan->nodes.size() != std::get<GraphWork>(planned.work).plan->nodes.size()) {

@@ -3,6 +3,7 @@
 // Nodes of graphs: adding them, and reading and replacing their parameters.
 #include "sim/cuda/graph.h"
 #include "sim/cuda/module.h"
+#include "sim/cuda/pool.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
@@ -307,10 +308,52 @@ HALYARD_CUDA_EXPORT Result cuGraphHostNodeGetParams(GraphNode node, HostParams* 
   return kSuccess;
 }
 
+HALYARD_CUDA_EXPORT Result cuGraphAddMemAllocNode(GraphNode* node, Graph graph,
+                                                  const GraphNode* dependencies, std::size_t count,
+                                                  AllocNodeParams* params) {
+  HALYARD_CUDA_CALL(cuGraphAddMemAllocNode, kCurrent);
+  HALYARD_CUDA_REQUIRE(params != nullptr && params->size != 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(params->pool.handle_types == 0, kInvalidValue);
+  Allocation allocation;
+  allocation.size = params->size;
+  allocation.kind = MemoryKind::kPool;
+  allocation.device = params->pool.location.id;
+  allocation.context = &call.context();
+  allocation.access = std::uint64_t{1} << allocation.device;
+  for (std::size_t i = 0; i < params->access_count; ++i) {
+    allocation.access |= std::uint64_t{1} << params->access[i].location.id;
+  }
+  Result made = allocate_memory(allocation, 512, params->address);
+  HALYARD_CUDA_REQUIRE(made == kSuccess, made);
+  auto owned = std::make_shared<GraphMemory>();
+  owned->address = params->address;
+  owned->id = memory().find(params->address)->id;
+  return add(graph, dependencies, count, made, AllocNodeWork{std::move(owned), params->size}, node);
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphAddMemFreeNode(GraphNode* node, Graph graph,
+                                                 const GraphNode* dependencies, std::size_t count,
+                                                 DevicePointer address) {
+  HALYARD_CUDA_CALL(cuGraphAddMemFreeNode, kCurrent);
+  const std::optional<Allocation> found = memory().find(address);
+  HALYARD_CUDA_REQUIRE(found && found->begin == address && found->kind == MemoryKind::kPool,
+                       kInvalidValue);
+  return add(graph, dependencies, count, kSuccess, FreeNodeWork{address}, node);
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphMemFreeNodeGetParams(GraphNode node, DevicePointer* address) {
+  HALYARD_CUDA_CALL(cuGraphMemFreeNodeGetParams, kInitialized);
+  const auto* const work = work_of_node<FreeNodeWork>(node);
+  HALYARD_CUDA_REQUIRE(work != nullptr && address != nullptr, kInvalidValue);
+  *address = work->address;
+  return kSuccess;
+}
+
 HALYARD_CUDA_EXPORT Result cuGraphChildGraphNodeGetGraph(GraphNode node, Graph* graph) {
   HALYARD_CUDA_CALL(cuGraphChildGraphNodeGetGraph, kInitialized);
   const auto* const work = work_of_node<GraphWork>(node);
   HALYARD_CUDA_REQUIRE(work != nullptr && graph != nullptr, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(work->graph != nullptr, kNotSupported);  // a captured launch
   if (work->graph->handle == nullptr) work->graph->handle = make_handle(work->graph);
   *graph = work->graph->handle;
   return kSuccess;

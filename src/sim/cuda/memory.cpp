@@ -77,6 +77,10 @@ DevicePointer MemoryTable::allocate(Allocation allocation, std::size_t alignment
 void MemoryTable::add(const Allocation& allocation) {
   const std::unique_lock lock(mutex_);
   table_[allocation.begin] = allocation;
+  auto at = freed_.lower_bound(allocation.end());
+  while (at != freed_.begin() && std::prev(at)->second > allocation.begin) {
+    at = freed_.erase(std::prev(at));
+  }
   if (allocation.is_counted()) used_[allocation.device] += allocation.size;
 }
 
@@ -96,7 +100,16 @@ void MemoryTable::remove(DevicePointer begin) {
 
 void MemoryTable::mark_freed(DevicePointer begin) {
   const std::unique_lock lock(mutex_);
-  if (const auto at = table_.find(begin); at != table_.end()) at->second.is_freed = true;
+  if (const auto at = table_.find(begin); at != table_.end()) {
+    at->second.is_freed = true;
+    freed_[begin] = at->second.end();
+  }
+}
+
+bool MemoryTable::is_freed(DevicePointer address) const {
+  const std::shared_lock lock(mutex_);
+  const auto at = freed_.upper_bound(address);
+  return at != freed_.begin() && std::prev(at)->second > address;
 }
 
 void MemoryTable::set_access(DevicePointer begin, std::uint64_t access) {

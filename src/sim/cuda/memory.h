@@ -61,6 +61,9 @@ class MemoryTable {
   void set_access(DevicePointer begin, std::uint64_t access);
 
   std::optional<Allocation> find(DevicePointer address) const;
+  // True if cuMemFreeAsync freed the memory at `address` and nothing has its place yet, whether or
+  // not the stream is there already: so that reports do not depend on how fast a stream is.
+  bool is_freed(DevicePointer address) const;
   // True if memory of the table shares a byte with [begin, end).
   bool overlaps(DevicePointer begin, DevicePointer end) const;
   // All allocations of a context.
@@ -78,7 +81,8 @@ class MemoryTable {
   mutable std::shared_mutex mutex_;
   std::map<DevicePointer, Allocation> table_;
   std::map<DeviceId, std::uint64_t> used_;
-  DevicePointer next_ = 0, end_ = 0;  // of the reserved addresses
+  std::map<DevicePointer, DevicePointer> freed_;  // begin and end of ranges that is_freed names
+  DevicePointer next_ = 0, end_ = 0;              // of the reserved addresses
   // Freed address ranges by size, for reuse.
   std::multimap<std::size_t, DevicePointer> free_;
 };

@@ -56,15 +56,15 @@ Result allocate_device(Call& call, DevicePointer* address, std::size_t size) {
 
 Result free_device(Call& call, DevicePointer address) {
   if (address == 0) return kSuccess;
+  if (memory().is_freed(address)) {
+    report_misuse("double-free", "memory was freed after cuMemFreeAsync had been called for it");
+    return kInvalidValue;
+  }
   const std::optional<Allocation> found = memory().find(address);
   if (!found || found->begin != address || found->kind == MemoryKind::kVariable ||
       !found->is_on_device() || found->kind == MemoryKind::kMapped) {
     report_misuse("free-of-no-allocation",
                   "cuMemFree was called with an address that is not the start of an allocation");
-    return kInvalidValue;
-  }
-  if (found->is_freed) {
-    report_misuse("double-free", "memory was freed after cuMemFreeAsync had been called for it");
     return kInvalidValue;
   }
   // cuda.h, cuMemFree: may synchronise; for memory of a pool the caller has to.

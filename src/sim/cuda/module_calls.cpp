@@ -449,6 +449,18 @@ HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, un
   return add_to_link(link, bytes.data(), bytes.size());
 }
 
+HALYARD_CUDA_EXPORT Result cuLinkCreate(unsigned count, const int* options, void** values,
+                                        Link* link) {
+  HALYARD_CUDA_CALL(cuLinkCreate, kCurrent);
+  return create_link(count, options, values, link);
+}
+
+HALYARD_CUDA_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::size_t size,
+                                         const char*, unsigned, const int*, void**) {
+  HALYARD_CUDA_CALL(cuLinkAddData, kCurrent);
+  return add_to_link(link, data, size);
+}
+
 // The "cubin" is the PTX, which cuModuleLoadData takes as well.
 HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t* size) {
   HALYARD_CUDA_CALL(cuLinkComplete, kCurrent);

@@ -35,7 +35,7 @@ Result answer(void* data, T value) {
 
 Result attribute(void* data, int which, DevicePointer address) {
   const std::optional<Allocation> found = memory().find(address);
-  if (found && found->is_freed) {
+  if (memory().is_freed(address)) {
     // cuda.h, cuMemFreeAsync: "accessing the memory from the host or device, querying its pointer
     // attributes, ... after this call is undefined".
     report_misuse("attributes-of-freed-memory",

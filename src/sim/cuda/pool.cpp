@@ -50,8 +50,6 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
   HALYARD_CUDA_REQUIRE(address != nullptr, kInvalidValue);
   const std::shared_ptr<StreamState> stream = find_stream(stream_handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  HALYARD_CUDA_REQUIRE(stream->capture == nullptr,
-                       kCaptureUnsupported);  // would be a node; not built
   PoolState* const pool = resolve(handle);
   HALYARD_CUDA_REQUIRE(pool != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(size != 0, kInvalidValue);
@@ -61,10 +59,16 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
   allocation.kind = MemoryKind::kPool;
   allocation.device = pool->device;
   allocation.context = stream->context;
-  allocation.pool = handle;
+  allocation.pool = stream->capture != nullptr ? nullptr : handle;
   allocation.access = pool->access;
   const Result result = allocate_memory(allocation, 512, *address);
   if (result != kSuccess) return result;
+  if (stream->capture != nullptr) {
+    auto node = std::make_shared<GraphMemory>();
+    node->address = *address;
+    node->id = memory().find(*address)->id;
+    return submit(stream, AllocNodeWork{std::move(node), size});
+  }
   pool->used += size;
   pool->used_high = std::max(pool->used_high, pool->used);
   return submit(stream, EmptyWork{});
@@ -91,15 +95,15 @@ HALYARD_CUDA_EXPORT Result cuMemFreeAsync(DevicePointer address, Stream handle) 
   const std::shared_ptr<StreamState> stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (address == 0) return kSuccess;
+  if (memory().is_freed(address)) {
+    report_misuse("double-free", "cuMemFreeAsync was called twice for the same memory");
+    return kInvalidValue;
+  }
   const std::optional<Allocation> found = memory().find(address);
   HALYARD_CUDA_REQUIRE(found && found->begin == address && found->kind != MemoryKind::kVariable &&
                            found->kind != MemoryKind::kMapped && found->is_on_device(),
                        kInvalidValue);
-  if (found->is_freed) {
-    report_misuse("double-free", "cuMemFreeAsync was called twice for the same memory");
-    return kInvalidValue;
-  }
-  HALYARD_CUDA_REQUIRE(stream->capture == nullptr, kCaptureUnsupported);
+  if (stream->capture != nullptr) return submit(stream, FreeNodeWork{address});
   memory().mark_freed(address);
   return submit(stream, FreeWork{address});
 }

@@ -13,6 +13,12 @@
 #include "sim/cuda/stream.h"
 
 namespace halyard::inline v0::sim::cuda {
+
+GraphMemory::~GraphMemory() {
+  const std::optional<Allocation> found = sim::cuda::memory().find(address);
+  if (found && found->id == id) sim::cuda::memory().remove(address);
+}
+
 namespace {
 
 constexpr auto kPollPause = std::chrono::microseconds(20);

@@ -68,6 +68,20 @@ struct MemOpWork {
 struct FreeWork {
   DevicePointer address = 0;
 };
+// Memory of an allocation node: it has its address from the making of the node, and its bytes until
+// the last graph and executable graph with the node have ended.
+struct GraphMemory {
+  ~GraphMemory();
+  DevicePointer address = 0;
+  std::uint64_t id = 0;  // of the allocation, so that a reused address is left alone
+};
+struct AllocNodeWork {
+  std::shared_ptr<GraphMemory> memory;
+  std::size_t size = 0;
+};
+struct FreeNodeWork {
+  DevicePointer address = 0;
+};
 struct Plan;
 // A graph inside a graph, or the launch of one.
 struct GraphWork {
@@ -75,8 +89,9 @@ struct GraphWork {
   std::shared_ptr<GraphState> graph;  // in a graph
 };
 
-using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, CallbackWork,
-                          RecordWork, WaitWork, MemOpWork, FreeWork, GraphWork>;
+using Work =
+    std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, CallbackWork, RecordWork,
+                 WaitWork, MemOpWork, FreeWork, GraphWork, AllocNodeWork, FreeNodeWork>;
 
 // An instantiated graph: `nodes` in an order in which dependencies come first.
 struct PlanNode {
