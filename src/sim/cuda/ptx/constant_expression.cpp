@@ -223,6 +223,12 @@ std::uint64_t TokenStream::integer() {
   return value.bits;
 }
 
+std::uint32_t TokenStream::range() {
+  const Constant value = primary();
+  if (value.number != Number::kInteger || value.bits >= UINT32_MAX) fail("Invalid range");
+  return static_cast<std::uint32_t>(value.bits);
+}
+
 std::uint32_t TokenStream::small_integer(std::uint32_t most) {
   const std::uint64_t value = integer();
   if (value > most) fail("Value out of range, expected at most " + std::to_string(most));

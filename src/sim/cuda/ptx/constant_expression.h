@@ -50,6 +50,7 @@ class TokenStream {
   Constant constant();
   std::uint64_t integer();
   std::uint32_t small_integer(std::uint32_t most);
+  std::uint32_t range();  // one number, before ">"
 
  private:
   Constant primary();

@@ -292,6 +292,7 @@ bool lower_barrier(Lowering& lowering) {
   lowering.take("cta");
   const bool is_aligned = lowering.take("aligned") || is_bar;
   Ins ins;
+  ins.is_barrier = true;
   ins.flags = is_aligned ? 0 : kUnaligned;
   const auto number = [&](std::size_t i) {
     return lowering.has_operand(i) ? lowering.source(lowering.operand(i), kU32) : kNoSlot;

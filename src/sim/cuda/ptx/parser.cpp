@@ -208,7 +208,7 @@ class Parser {
   void declaration_name(Declaration& result) {
     result.name = in_.expect_word();
     if (in_.skip("<")) {
-      result.range = in_.small_integer(UINT32_MAX - 1);
+      result.range = in_.range();
       in_.expect(">");
     }
     while (in_.skip("[")) {

@@ -53,6 +53,7 @@ struct Ins {
   std::uint8_t count = 1;
   std::uint8_t flags = 0;
   bool guard_negated = false;
+  bool is_barrier = false;  // of the block
 };
 
 // %tid.x, ...: registers that a warp has from its start.

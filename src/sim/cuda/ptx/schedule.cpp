@@ -147,6 +147,8 @@ void Warp::leave(LaneMask lanes) {
 
 void Warp::wait_at_barrier(const Ins& ins, unsigned barrier, std::uint32_t threads,
                            LaneMask values) {
+  // An aligned barrier is where the lanes of the warp meet, whatever paths they took to it.
+  if (ins.flags == 0 && !gather(ins, kAllLanes)) return;
   Run& run = *block->run;
   const auto first_thread = index * kLanes + static_cast<std::uint32_t>(std::countr_zero(exec));
   if (run.options->strict) {
@@ -217,7 +219,7 @@ void Block::check_barrier(unsigned barrier) {
 bool Warp::gather_others(const Ins& ins, LaneMask wanted) {
   if (is_forced) {
     is_forced = false;
-    if (block->run->options->strict) {
+    if (block->run->options->strict && !ins.is_barrier) {
       block->run->report(FindingKind::kMissingLane, *block, ins.line,
                          index * kLanes + static_cast<std::uint32_t>(std::countr_zero(exec)),
                          "the mask names lane " +
