@@ -254,9 +254,8 @@ void compute_coarse(Warp& warp, const Ins& ins) {
 template <class Op, unsigned Sources>
 void lower_division(Lowering& lowering) {
   const bool is_approximate = lowering.take("approx") || (Sources == 2 && lowering.take("full"));
-  if (is_approximate && lowering.has_modifier("f64")) {
+  if (is_approximate && lowering.has_modifier("f64") && lowering.take("ftz")) {
     if (Sources != 1) lowering.fail_modifier();
-    lowering.take("ftz");
     lowering.take_type();
     emit_same(lowering, compute_coarse<std::conditional_t<Sources == 1, Op, Reciprocal>>, kF64, 1);
     return;

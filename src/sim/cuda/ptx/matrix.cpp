@@ -434,7 +434,7 @@ bool lower_matrix(Lowering& lowering) {
     lowering.emit(transpose, lowering.target(lowering.operand(0), kB32),
                   lowering.source(lowering.operand(1), kB32));
   } else {
-    return false;
+    return lower_wmma(lowering);
   }
   return true;
 }
