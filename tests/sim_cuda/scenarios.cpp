@@ -69,6 +69,11 @@ void misuse() {
   cuEventRecord(event, there);
   cuStreamDestroy_v2(there);
   cuStreamQuery(there);
+  Handle module = nullptr, function = nullptr;
+  cuModuleLoadData(&module, kFillPtx);
+  cuModuleGetFunction(&function, module, "fill");
+  void* parameters[] = {&a, &type, &type};
+  cuLaunchKernel(function, 1, 65536, 1, 32, 1, 1, 0, nullptr, parameters, nullptr);
   cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
 }
 

@@ -45,6 +45,24 @@ Result read_extra(void** extra, const ptx::Entry& info, std::vector<std::byte>& 
   return kSuccess;
 }
 
+bool is_within_limits(const FunctionState& function, const unsigned* grid, const unsigned* block,
+                      unsigned shared_bytes) {
+  const ptx::Entry& info = function.info();
+  std::uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (grid[i] == 0 || grid[i] > kGridLimit[i] || block[i] == 0 || block[i] > kBlockLimit[i] ||
+        (info.required_block[i] != 0 && info.required_block[i] != block[i])) {
+      return false;
+    }
+    threads *= block[i];
+  }
+  int most_threads = 0, most_shared = 0;
+  function_attribute(function, 0, most_threads);
+  function_attribute(function, kMaxDynamicShared, most_shared);
+  return threads <= std::min<std::uint64_t>(kMaxThreads, static_cast<unsigned>(most_threads)) &&
+         shared_bytes <= static_cast<unsigned>(most_shared);
+}
+
 int blocks_per_multiprocessor(const FunctionState& function, int threads, std::size_t dynamic) {
   int limit = 0;
   function_attribute(function, 0, limit);
@@ -90,22 +108,18 @@ Result make_kernel_work(ContextState& context, Function handle, const unsigned* 
     return kInvalidHandle;
   }
   HALYARD_CUDA_REQUIRE(parameters == nullptr || extra == nullptr, kInvalidValue);
-  std::uint64_t threads = 1;
-  for (int i = 0; i < 3; ++i) {
-    HALYARD_CUDA_REQUIRE(grid[i] != 0 && grid[i] <= kGridLimit[i], kInvalidValue);
-    HALYARD_CUDA_REQUIRE(block[i] != 0 && block[i] <= kBlockLimit[i], kInvalidValue);
-    HALYARD_CUDA_REQUIRE(info.required_block[i] == 0 || info.required_block[i] == block[i],
-                         kInvalidValue);
-    work.grid[i] = grid[i];
-    work.block[i] = block[i];
-    threads *= block[i];
+  if (!is_within_limits(*work.function, grid, block, shared_bytes)) {
+    const auto extent = [](const unsigned* size) {
+      return std::to_string(size[0]) + " x " + std::to_string(size[1]) + " x " +
+             std::to_string(size[2]);
+    };
+    report_misuse("launch-beyond-limits",
+                  "a launch of " + info.name + ": " + extent(grid) + " blocks of " + extent(block) +
+                      " threads, " + std::to_string(shared_bytes) + " bytes of shared memory");
+    return kInvalidValue;
   }
-  HALYARD_CUDA_REQUIRE(threads <= kMaxThreads, kInvalidValue);
-  int most = 0;
-  function_attribute(*work.function, 0, most);
-  HALYARD_CUDA_REQUIRE(threads <= static_cast<std::uint64_t>(most), kInvalidValue);
-  function_attribute(*work.function, kMaxDynamicShared, most);
-  HALYARD_CUDA_REQUIRE(shared_bytes <= static_cast<unsigned>(most), kInvalidValue);
+  std::copy_n(grid, 3, work.grid);
+  std::copy_n(block, 3, work.block);
   work.context = &context;
   work.shared_bytes = shared_bytes;
   work.parameters.resize(info.parameter_bytes);
