@@ -262,7 +262,13 @@ void Warp::enter(const Ins& ins, const Call& to, std::uint32_t function) {
   const Function& callee = program->functions[function];
   const Activation caller = calls[call];
   const Function& from = program->functions[caller.function];
-  const std::uint32_t new_frame = caller.frame + from.frame_bytes;
+  // Behind the registers of all calls, also those of other splits: lanes of registers with
+  // different widths overlap.
+  std::uint32_t new_frame = 0;
+  for (const Activation& each : calls) {
+    if (each.is_free) continue;
+    new_frame = std::max(new_frame, each.frame + program->functions[each.function].frame_bytes);
+  }
   const std::uint32_t new_local = caller.local + from.local_bytes;
   const unsigned first = static_cast<unsigned>(std::countr_zero(exec));
   if (new_local + callee.local_bytes > local_stride || caller.depth >= kMostDepth ||
