@@ -172,9 +172,19 @@ Copy3D from_2d(const Copy2D& flat) {
 
 Result copy_peer(Call& call, DevicePointer dst, Context dst_context, DevicePointer src,
                  Context src_context, std::size_t size, Stream stream, Waits waits) {
-  HALYARD_CUDA_REQUIRE(resolve(dst_context) != nullptr && resolve(src_context) != nullptr,
-                       kInvalidContext);
-  return copy_memory(call, on_device(dst, src, size), stream, waits);
+  ContextState* const to = resolve(dst_context);
+  ContextState* const from = resolve(src_context);
+  HALYARD_CUDA_REQUIRE(to != nullptr && from != nullptr, kInvalidContext);
+  // Ordered with all work of both contexts. cuda.h of 13.0 does not say so; cuMemcpyPeerAsync is the
+  // form that is ordered by its stream only.
+  if (waits == Waits::kAlways) {
+    for (ContextState* const context : {to, from}) {
+      if (const Result result = drain(call.lock(), *context); result != kSuccess) return result;
+    }
+  }
+  const Result result = copy_memory(call, on_device(dst, src, size), stream, waits);
+  return result == kSuccess && waits == Waits::kAlways ? drain(call.lock(), call.context())
+                                                       : result;
 }
 
 Result fill_memory(Call& call, FillParamsV1 fill, Stream handle, Waits waits) {

@@ -36,6 +36,7 @@ struct Shell {
   std::atomic<std::uint32_t> kind{0};
   std::shared_ptr<T> object;
   Shell* next_free = nullptr;
+  Shell* next_made = nullptr;
 };
 
 // Shells of destroyed objects wait for this many others to be destroyed before they are used again.
@@ -46,6 +47,7 @@ struct ShellList {
   Shell<T>* first = nullptr;
   Shell<T>* last = nullptr;
   std::size_t count = 0;
+  Shell<T>* made = nullptr;  // all that were ever made, so that they are no leaks of this library
 };
 
 template <class T>
@@ -62,6 +64,8 @@ Shell<T>* make_handle(std::shared_ptr<T> object) {
     --list.count;
   } else {
     shell = new Shell<T>;
+    shell->next_made = list.made;
+    list.made = shell;
   }
   shell->object = std::move(object);
   shell->kind = static_cast<std::uint32_t>(T::kKind);

@@ -124,7 +124,7 @@ void write_error_log(const JitOptions& options, std::string_view text) {
   std::size_t used = 0;
   if (options.error_log != nullptr && options.error_bytes != 0) {
     used = std::min(text.size(), options.error_bytes - 1);
-    std::memcpy(options.error_log, text.data(), used);
+    text.copy(options.error_log, used);
     options.error_log[used] = '\0';
   }
   if (options.error_used != nullptr) {
