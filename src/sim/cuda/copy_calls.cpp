@@ -175,8 +175,8 @@ Result copy_peer(Call& call, DevicePointer dst, Context dst_context, DevicePoint
   ContextState* const to = resolve(dst_context);
   ContextState* const from = resolve(src_context);
   HALYARD_CUDA_REQUIRE(to != nullptr && from != nullptr, kInvalidContext);
-  // Ordered with all work of both contexts. cuda.h of 13.0 does not say so; cuMemcpyPeerAsync is the
-  // form that is ordered by its stream only.
+  // Ordered with all work of both contexts. cuda.h of 13.0 does not say so; cuMemcpyPeerAsync is
+  // the form that is ordered by its stream only.
   if (waits == Waits::kAlways) {
     for (ContextState* const context : {to, from}) {
       if (const Result result = drain(call.lock(), *context); result != kSuccess) return result;
