@@ -107,7 +107,8 @@ TEST(PtxControl, BarriersOrderWarps) {
   const auto outcome = run_kernel(R"(st.shared.u32 [%r17], %r1; bar.sync 0;
 add.u32 %r2, %r1, 33; and.b32 %r2, %r2, 63; shl.b32 %r2, %r2, 2; add.u32 %r2, %r2, %r19;
 ld.shared.u32 %r3, [%r2]; setp.ne.u32 %p1, %r1, 40; @!%p1 st.global.u32 [%rd1], %r3;
-bar.red.popc.u32 %r4, 1, %p1; @!%p1 st.global.u32 [%rd1+4], %r4;)", kStrict, 64, &value);
+bar.red.popc.u32 %r4, 1, %p1; @!%p1 st.global.u32 [%rd1+4], %r4;)",
+                                  kStrict, 64, &value);
   EXPECT_THAT(kinds(outcome), IsEmpty());
   EXPECT_EQ(value, 9 | U{63} << 32);
 }
@@ -118,7 +119,8 @@ TEST(PtxControl, NamedBarriersOfSomeWarps) {
   const auto outcome = run_kernel(R"(setp.ge.u32 %p1, %r1, 64; @%p1 bra END;
 setp.ge.u32 %p2, %r1, 32; @%p2 bra CONSUME; st.shared.u32 [%r17], %r1; bar.arrive 3, 64; bra END;
 CONSUME: bar.sync 3, 64; ld.shared.u32 %r2, [%r17+-128]; setp.ne.u32 %p3, %r1, 37;
-@!%p3 st.global.u32 [%rd1], %r2; END:)", kStrict, 96, &value);
+@!%p3 st.global.u32 [%rd1], %r2; END:)",
+                                  kStrict, 96, &value);
   EXPECT_THAT(kinds(outcome), IsEmpty());
   EXPECT_EQ(value, 5u);
 }
@@ -126,20 +128,24 @@ CONSUME: bar.sync 3, 64; ld.shared.u32 %r2, [%r17+-128]; setp.ne.u32 %p3, %r1, 3
 TEST(PtxControl, StrictModeFindsRacesInSharedMemory) {
   const auto outcome = run_kernel(R"(st.shared.u32 [%r17], %r1;
 xor.b32 %r2, %r18, 128; add.u32 %r2, %r2, %r19;
-ld.shared.u32 %r3, [%r2];)", kStrict);
+ld.shared.u32 %r3, [%r2];)",
+                                  kStrict);
   // Warp 1 writes what warp 0 has read, and reads what it has written.
   ASSERT_THAT(kinds(outcome),
               ElementsAre(ptx::FindingKind::kSharedRace, ptx::FindingKind::kSharedRace));
   EXPECT_EQ(outcome.findings[0].place.line, 6u);
-  EXPECT_THAT(outcome.findings[1].message,
-              HasSubstr("k, line 8, block (0, 0, 0), thread (32, 0, 0): race in shared memory: read "
-                        "of 4 bytes at shared address 0x0 and a write by warp 0 in line 6"));
+  EXPECT_THAT(
+      outcome.findings[1].message,
+      HasSubstr("k, line 8, block (0, 0, 0), thread (32, 0, 0): race in shared memory: read "
+                "of 4 bytes at shared address 0x0 and a write by warp 0 in line 6"));
   EXPECT_EQ(outcome.findings_count, 64u);
   // Two writes, and a write after a read.
   EXPECT_THAT(kinds(run_kernel("st.shared.u32 [s], %r1;", kStrict)),
               ElementsAre(ptx::FindingKind::kSharedRace));
   EXPECT_THAT(kinds(run_kernel(R"(ld.shared.u32 %r2, [s]; setp.eq.u32 %p1, %r1, 63;
-@%p1 st.shared.u32 [s], %r1;)", kStrict)), ElementsAre(ptx::FindingKind::kSharedRace));
+@%p1 st.shared.u32 [s], %r1;)",
+                               kStrict)),
+              ElementsAre(ptx::FindingKind::kSharedRace));
   // Atomics do not race, and neither do accesses of one warp.
   EXPECT_THAT(kinds(run_kernel("red.shared.add.u32 [s], 1;", kStrict)), IsEmpty());
   EXPECT_THAT(kinds(run_kernel("st.shared.u32 [s], %r1;", kStrict, 32)), IsEmpty());
@@ -148,18 +154,23 @@ ld.shared.u32 %r3, [%r2];)", kStrict);
 TEST(PtxControl, StrictModeFindsDivergentBarriers) {
   const auto divergent = run_kernel(R"(setp.lt.u32 %p1, %r1, 40; @%p1 bra LOW;
 bar.sync 0; bra END;
-LOW: bar.sync 0; END:)", kStrict);
+LOW: bar.sync 0; END:)",
+                                    kStrict);
   EXPECT_THAT(kinds(divergent), ElementsAre(ptx::FindingKind::kDivergentBarrier,
                                             ptx::FindingKind::kDivergentBarrier));
   EXPECT_THAT(kinds(run_kernel(R"(setp.lt.u32 %p1, %r1, 32; @%p1 ret; bar.sync 0;)", kStrict)),
               ElementsAre(ptx::FindingKind::kBarrierAfterExit));
   EXPECT_THAT(kinds(run_kernel(R"(and.b32 %r2, %r1, 1; setp.eq.u32 %p1, %r2, 0; @%p1 bra E;
-add.u32 %r3, %r3, 1; E: bar.sync 0;)", kStrict)), IsEmpty()) << "the paths have joined";
+add.u32 %r3, %r3, 1; E: bar.sync 0;)",
+                               kStrict)),
+              IsEmpty())
+      << "the paths have joined";
 }
 
 TEST(PtxControl, StrictModeFindsMissingLanes) {
   EXPECT_THAT(kinds(run_kernel(R"(setp.lt.u32 %p1, %r1, 16; @%p1 bra E;
-shfl.sync.idx.b32 %r2, %r1, 0, 31, -1; bra E2; E: bar.warp.sync -1; E2:)", kStrict, 32)),
+shfl.sync.idx.b32 %r2, %r1, 0, 31, -1; bra E2; E: bar.warp.sync -1; E2:)",
+                               kStrict, 32)),
               ::testing::Contains(ptx::FindingKind::kMissingLane));
 }
 
@@ -168,7 +179,8 @@ TEST(PtxControl, ALaneMayWaitForAnotherOfItsWarp) {
   const auto outcome = run_kernel(R"(
 AGAIN: atom.shared.cas.b32 %r2, [s], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra AGAIN;
 ld.volatile.global.u32 %r3, [%rd1]; add.u32 %r3, %r3, 1; st.volatile.global.u32 [%rd1], %r3;
-atom.shared.exch.b32 %r4, [s], 0;)", {}, 64, &value);
+atom.shared.exch.b32 %r4, [s], 0;)",
+                                  {}, 64, &value);
   EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
   EXPECT_EQ(value, 64u);
 }
@@ -188,8 +200,7 @@ TEST(PtxControl, EndsWithWhatHappened) {
   EXPECT_EQ(run_kernel("setp.eq.u32 %p1, %r1, 9; @%p1 trap;", {}).kind, ptx::OutcomeKind::kTrap);
   EXPECT_EQ(run_kernel("bar.sync 1, 128;", {}).kind, ptx::OutcomeKind::kDeadlock);
   EXPECT_EQ(run_kernel("mov.u64 %rd2, 5; call %rd2, ();", {}).kind, ptx::OutcomeKind::kInvalidPc);
-  EXPECT_EQ(run_kernel("L: bra L;", {.max_instructions = 100000}).kind,
-            ptx::OutcomeKind::kTimeout);
+  EXPECT_EQ(run_kernel("L: bra L;", {.max_instructions = 100000}).kind, ptx::OutcomeKind::kTimeout);
   const std::atomic<bool> stop(true);
   EXPECT_EQ(run_kernel("L: bra L;", {.stop = &stop}).kind, ptx::OutcomeKind::kStopped);
   EXPECT_EQ(run_kernel("ret;", {}, 2000).kind, ptx::OutcomeKind::kInvalidLaunch);

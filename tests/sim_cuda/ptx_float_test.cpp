@@ -92,8 +92,7 @@ constexpr Mode kModes[] = {
 TEST(PtxFloat, RoundsInEveryMode) {
   for (const auto& [name, host] : kModes) {
     const std::string mode(name);
-    const auto check = [&, host = host](const std::string& opcode, const std::string& sources,
-                                        auto f) {
+    const auto check = [&](const std::string& opcode, const std::string& sources, auto f) {
       expect_lanes(
           opcode + "." + mode + ".f32 %f9, " + sources + "; mov.b32 %x, %f9;",
           [&](U a, U b, U c) {
@@ -261,13 +260,13 @@ TEST(PtxFloat, ConvertsToIntegers) {
   }
   for (const auto& [mode, host] : kModes) {
     expect_lanes(std::string("cvt.") + mode + ".f32.s64 %f9, %l0; mov.b32 %x, %f9;",
-                 [&, host = host](U a, U, U) {
+                 [&](U a, U, U) {
                    volatile std::int64_t value = static_cast<std::int64_t>(a);
                    return bits_of(rounded<float>(host, [&] { return static_cast<float>(value); }));
                  });
     expect_lanes(
         std::string("cvt.") + mode + ".f32.f64 %f9, %d0; mov.b32 %x, %f9;",
-        [&, host = host](U a, U, U) {
+        [&](U a, U, U) {
           volatile double value = f64(a);
           return bits_of(rounded<float>(host, [&] { return static_cast<float>(value); }));
         },

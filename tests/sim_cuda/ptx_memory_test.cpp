@@ -70,11 +70,13 @@ struct Atomic {
 
 TEST(PtxMemory, AtomicsOfAllThreads) {
   constexpr std::uint32_t kThreads = 1024;
-  constexpr Atomic kCases[] = {
-      {"add.u32", 5, 5 + kThreads * (kThreads - 1) / 2}, {"max.u32", 7, kThreads - 1},
-      {"min.s32", 0, 0},                                 {"or.b32", 0, 1023},
-      {"and.b32", 0xffffffff, 0},                        {"xor.b32", 3, 3},
-      {"inc.u32", 0, 0}};
+  constexpr Atomic kCases[] = {{"add.u32", 5, 5 + kThreads * (kThreads - 1) / 2},
+                               {"max.u32", 7, kThreads - 1},
+                               {"min.s32", 0, 0},
+                               {"or.b32", 0, 1023},
+                               {"and.b32", 0xffffffff, 0},
+                               {"xor.b32", 3, 3},
+                               {"inc.u32", 0, 0}};
   for (const char* space : {"global", "shared"}) {
     for (const auto& [operation, initial, expected] : kCases) {
       const bool is_inc = std::string_view(operation) == "inc.u32";
@@ -169,8 +171,7 @@ TEST(PtxMemory, ReportsAccessesOutOfBounds) {
   EXPECT_EQ(run_bad("ld.global.u64 %rd2, [%rd1+60];", buffer).kind,
             ptx::OutcomeKind::kMisalignedAddress);
   EXPECT_EQ(run_bad("ld.u32 %r2, [0];", buffer).kind, ptx::OutcomeKind::kIllegalAddress);
-  EXPECT_EQ(run_bad("ld.local.u32 %r2, [0x1000];", buffer).kind,
-            ptx::OutcomeKind::kIllegalAddress);
+  EXPECT_EQ(run_bad("ld.local.u32 %r2, [0x1000];", buffer).kind, ptx::OutcomeKind::kIllegalAddress);
 }
 
 TEST(PtxMemory, ReportsMisalignedAccesses) {

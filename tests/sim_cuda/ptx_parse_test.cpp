@@ -136,7 +136,8 @@ TEST(PtxParse, SkipsDebugDirectives) {
 .loc 1 8 2, function_name $L__info, inlined_at 1 5 3
 ret; }
 .section .debug_str { $L__info: .b8 1,2,3 }
-)") + std::string(3, '\0')), "");
+)") + std::string(3, '\0')),
+            "");
 }
 
 // Every part of a text, and texts with one byte changed, either parse or have a log.

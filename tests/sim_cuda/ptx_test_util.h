@@ -121,8 +121,11 @@ ld.param.u32 %n, [size]; setp.ge.u32 %done, %id, %n; @%done ret;
 ld.param.u64 %io0, [in]; mul.wide.u32 %io1, %id, 24; add.u64 %io0, %io0, %io1;
 )";
   for (const char i : {'0', '1', '2'}) {
-    text.append("ld.global.b64 %l").append(1, i).append(", [%io0+").append(
-        std::to_string(8 * (i - '0'))).append("];\n");
+    text.append("ld.global.b64 %l")
+        .append(1, i)
+        .append(", [%io0+")
+        .append(std::to_string(8 * (i - '0')))
+        .append("];\n");
     text.append("cvt.u32.u64 %a").append(1, i).append(", %l").append(1, i).append(";\n");
     text.append("cvt.u16.u64 %h").append(1, i).append(", %l").append(1, i).append(";\n");
     text.append("mov.b32 %f").append(1, i).append(", %a").append(1, i).append(";\n");
@@ -151,9 +154,25 @@ st.global.b64 [%io0], %y; ret; })";
 
 // Random bits, small numbers, and the ends of ranges, in every combination of places.
 inline LaneInputs mixed_inputs(std::size_t random = 200) {
-  constexpr std::uint64_t kSpecial[] = {0, 1, 2, 31, 32, 33, 0x7f, 0x80, 0xff, 0x7fff, 0x8000,
-                                        0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000,
-                                        0x7fffffffffffffff, 0x8000000000000000, ~std::uint64_t{0}};
+  constexpr std::uint64_t kSpecial[] = {0,
+                                        1,
+                                        2,
+                                        31,
+                                        32,
+                                        33,
+                                        0x7f,
+                                        0x80,
+                                        0xff,
+                                        0x7fff,
+                                        0x8000,
+                                        0xffff,
+                                        0x7fffffff,
+                                        0x80000000,
+                                        0xffffffff,
+                                        0x100000000,
+                                        0x7fffffffffffffff,
+                                        0x8000000000000000,
+                                        ~std::uint64_t{0}};
   LaneInputs inputs;
   for (const std::uint64_t a : kSpecial) {
     for (const std::uint64_t b : kSpecial) inputs.push_back({a, b, kSpecial[(a ^ b) % 19]});

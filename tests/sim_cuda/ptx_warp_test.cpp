@@ -22,7 +22,8 @@ std::vector<std::uint32_t> run_warp(std::string_view body, const std::vector<std
 
 std::vector<std::uint32_t> lanes(auto f) {
   std::vector<std::uint32_t> values;
-  for (std::uint32_t lane = 0; lane < 32; ++lane) values.push_back(static_cast<std::uint32_t>(f(lane)));
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    values.push_back(static_cast<std::uint32_t>(f(lane)));
   return values;
 }
 
@@ -47,16 +48,18 @@ TEST(PtxWarp, VotesAndMatches) {
             lanes([&](auto) { return ballot; }));
   EXPECT_EQ(run_warp("setp.lt.u32 %p0, %a0, 5; vote.sync.all.pred %p1, %p0, -1; "
                      "vote.sync.any.pred %p2, !%p0, -1; selp.u32 %r0, 1, 0, %p1; "
-                     "selp.u32 %r1, 2, 0, %p2; add.u32 %x, %r0, %r1;", in),
+                     "selp.u32 %r1, 2, 0, %p2; add.u32 %x, %r0, %r1;",
+                     in),
             lanes([](auto) { return 1; }));
   EXPECT_EQ(run_warp("match.any.sync.b32 %x, %a0, -1;", in), lanes([](auto lane) {
-    std::uint32_t mask = 0;
-    for (std::uint32_t i = lane % 5; i < 32; i += 5) mask |= 1u << i;
-    return mask;
-  }));
+              std::uint32_t mask = 0;
+              for (std::uint32_t i = lane % 5; i < 32; i += 5) mask |= 1u << i;
+              return mask;
+            }));
   EXPECT_EQ(run_warp("match.all.sync.b32 %x|%p0, %a0, -1;", in), lanes([](auto) { return 0; }));
   EXPECT_EQ(run_warp("redux.sync.add.s32 %r0, %a0, -1; redux.sync.max.u32 %r1, %a0, -1; "
-                     "mad.lo.u32 %x, %r0, 10, %r1;", in),
+                     "mad.lo.u32 %x, %r0, 10, %r1;",
+                     in),
             lanes([](auto) { return (6 * 10 + 1) * 10 + 4; }));
   EXPECT_EQ(run_warp("setp.gt.u32 %p0, %a0, 2; @!%p0 bra L; activemask.b32 %x; L:", in),
             lanes([](auto lane) {
@@ -71,12 +74,14 @@ TEST(PtxWarp, LanesOfDifferentPathsMeetInSyncInstructions) {
   // Odd and even lanes arrive by paths of different length.
   EXPECT_EQ(run_warp(R"(and.b32 %r0, %a0, 1; setp.eq.u32 %p0, %r0, 0; @%p0 bra EVEN;
 add.u32 %r1, %a0, 100; add.u32 %r1, %r1, 100; bra MEET; EVEN: mov.u32 %r1, %a0;
-MEET: shfl.sync.bfly.b32 %x, %r1, 1, 31, -1;)", in),
+MEET: shfl.sync.bfly.b32 %x, %r1, 1, 31, -1;)",
+                     in),
             lanes([](auto lane) { return lane % 2 == 0 ? lane + 201 : lane - 1; }));
   // Each half has its own mask; bar.warp.sync joins lanes at different instructions.
   EXPECT_EQ(run_warp(R"(setp.lt.u32 %p0, %a0, 16; @%p0 bra LOW;
 shfl.sync.idx.b32 %x, %a0, 16, 31, 0xffff0000; bar.warp.sync 0xffffffff; bra END;
-LOW: shfl.sync.idx.b32 %x, %a0, 3, 31, 0xffff; bar.warp.sync 0xffffffff; END:)", in),
+LOW: shfl.sync.idx.b32 %x, %a0, 3, 31, 0xffff; bar.warp.sync 0xffffffff; END:)",
+                     in),
             lanes([](auto lane) { return lane < 16 ? 3 : 16; }));
 }
 
@@ -113,10 +118,12 @@ st.global.v2.f32 [%rd6+256], {%f2, %f3}; ret; })")));
   const auto value_a = [](int i, int k) { return (i * 7 + k * 3) % 11 - 5; };
   const auto value_b = [](int k, int j) { return (k * 5 + j * 2) % 9 - 4; };
   for (int i = 0; i < 16; ++i) {
-    for (int k = 0; k < 16; ++k) reinterpret_cast<std::uint16_t*>(a)[i * 16 + k] = half(value_a(i, k));
+    for (int k = 0; k < 16; ++k)
+      reinterpret_cast<std::uint16_t*>(a)[i * 16 + k] = half(value_a(i, k));
   }
   for (int j = 0; j < 8; ++j) {
-    for (int k = 0; k < 16; ++k) reinterpret_cast<std::uint16_t*>(b)[j * 16 + k] = half(value_b(k, j));
+    for (int k = 0; k < 16; ++k)
+      reinterpret_cast<std::uint16_t*>(b)[j * 16 + k] = half(value_b(k, j));
   }
   const auto outcome = module.run("k", {1, 1, 1}, {32, 1, 1}, pack_parameters(a, b, c));
   ASSERT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
@@ -124,7 +131,8 @@ st.global.v2.f32 [%rd6+256], {%f2, %f3}; ret; })")));
     for (int j = 0; j < 8; ++j) {
       int sum = 1;
       for (int k = 0; k < 16; ++k) sum += value_a(i, k) * value_b(k, j);
-      EXPECT_EQ(reinterpret_cast<const float*>(c)[i * 8 + j], static_cast<float>(sum)) << i << "," << j;
+      EXPECT_EQ(reinterpret_cast<const float*>(c)[i * 8 + j], static_cast<float>(sum))
+          << i << "," << j;
     }
   }
 }

@@ -71,56 +71,6 @@ void commit(Warp& warp, const Ins&) {
 void wait_group(Warp& warp, const Ins& ins) { complete(warp, warp.exec, ins.extra); }
 void wait_all(Warp& warp, const Ins&) { complete(warp, warp.exec, UINT32_MAX); }
 
-void lower_copy(Lowering& lowering) {
-  if (lowering.take("commit_group")) {
-    lowering.emit(commit);
-    return;
-  }
-  if (lowering.take("wait_group")) {
-    lowering.expect_operands(1, 1);
-    const std::uint64_t pending = lowering.immediate(lowering.operand(0));
-    lowering.emit(wait_group).extra =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(pending, INT32_MAX));
-    return;
-  }
-  if (lowering.take("wait_all")) {
-    lowering.emit(wait_all);
-    return;
-  }
-  if (lowering.has_modifier("bulk") || lowering.has_modifier("mbarrier")) {
-    lowering.fail_modifier();
-  }
-  const bool is_cg = lowering.take("cg");
-  if (!is_cg && !lowering.take("ca")) lowering.fail_modifier();
-  if (!lowering.take("shared") && !lowering.take("shared::cta")) lowering.fail_modifier();
-  if (!lowering.take("global")) lowering.fail_modifier();
-  constexpr std::string_view kIgnored[] = {"L2::64B", "L2::128B", "L2::256B"};
-  lowering.take_any(kIgnored);
-  const bool has_hint = lowering.take("L2::cache_hint");
-  lowering.expect_operands(3, has_hint ? 5 : 4);
-  Ins target, ins;
-  lowering.address(lowering.operand(0), target, MemorySpace::kShared);
-  lowering.address(lowering.operand(1), ins, MemorySpace::kGlobal);
-  ins.run = copy;
-  ins.d = target.a;
-  ins.extra = static_cast<std::uint32_t>(target.imm);
-  if ((target.flags & kAddress32) != 0) ins.flags |= kTarget32;
-  const std::uint64_t size = lowering.immediate(lowering.operand(2));
-  if (is_cg ? size != 16 : size != 4 && size != 8 && size != 16) {
-    lowering.fail("Copy size of 'cp.async' must be 4, 8 or 16");
-  }
-  ins.count = static_cast<std::uint8_t>(size);
-  if (lowering.has_operand(3) && !(has_hint && lowering.operands().size() == 4)) {
-    const Operand& last = lowering.operand(3);
-    if (lowering.is_register(last) && lowering.register_type(last).kind == Kind::kPredicate) {
-      ins.c = lowering.predicate(last);
-    } else {
-      ins.b = lowering.source(last, kU32);
-    }
-  }
-  lowering.emit(ins);
-}
-
 // The state of an mbarrier, in its 64 bits of shared memory. CUDA keeps the layout to itself.
 struct State {
   std::uint64_t phase : 1;
@@ -138,6 +88,8 @@ void settle(State& state) {
 }
 
 enum class Step : std::uint8_t {
+  kCopyArrive,
+  kCopyArriveNoIncrease,
   kInit,
   kInvalidate,
   kArrive,
@@ -154,6 +106,9 @@ constexpr std::uint8_t kExpectsTransactions = 0x40;
 constexpr std::uint8_t kNoComplete = 0x20;
 
 void barrier_step(Warp& warp, const Ins& ins) {
+  if (static_cast<Step>(ins.count) <= Step::kCopyArriveNoIncrease) {
+    complete(warp, warp.exec, UINT32_MAX);
+  }
   Addresses addresses;
   compute_addresses(warp, ins, addresses);
   LaneMask passed = 0;
@@ -166,6 +121,13 @@ void barrier_step(Warp& warp, const Ins& ins) {
     const std::uint32_t value = ins.b == kNoSlot ? 1 : warp.in<std::uint32_t>(ins.b)[lane];
     const State before = state;
     switch (static_cast<Step>(ins.count)) {
+      case Step::kCopyArrive:
+        // Counts an arrival more, and then arrives, when the copies are there: now.
+        break;
+      case Step::kCopyArriveNoIncrease:
+        state.pending = (state.pending - 1) & 0xfffff;
+        settle(state);
+        break;
       case Step::kInit:
         state = {};
         state.expected = state.pending = value & 0xfffff;
@@ -212,6 +174,67 @@ void barrier_step(Warp& warp, const Ins& ins) {
     // A thread that does not pass will ask again.
     if (passed != warp.exec) warp.yields = true;
   }
+}
+
+void lower_copy(Lowering& lowering) {
+  if (lowering.take("commit_group")) {
+    lowering.emit(commit);
+    return;
+  }
+  if (lowering.take("wait_group")) {
+    lowering.expect_operands(1, 1);
+    const std::uint64_t pending = lowering.immediate(lowering.operand(0));
+    lowering.emit(wait_group).extra =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(pending, INT32_MAX));
+    return;
+  }
+  if (lowering.take("wait_all")) {
+    lowering.emit(wait_all);
+    return;
+  }
+  if (lowering.has_modifier("bulk")) lowering.fail_modifier();
+  if (lowering.take("mbarrier")) {
+    if (!lowering.take("arrive")) lowering.fail_modifier();
+    Ins ins;
+    ins.run = barrier_step;
+    ins.count = static_cast<std::uint8_t>(lowering.take("noinc") ? Step::kCopyArriveNoIncrease
+                                                                 : Step::kCopyArrive);
+    const auto space = take_space(lowering);
+    lowering.take("b64");
+    lowering.expect_operands(1, 1);
+    lowering.address(lowering.operand(0), ins, space);
+    lowering.emit(ins);
+    return;
+  }
+  const bool is_cg = lowering.take("cg");
+  if (!is_cg && !lowering.take("ca")) lowering.fail_modifier();
+  if (!lowering.take("shared") && !lowering.take("shared::cta")) lowering.fail_modifier();
+  if (!lowering.take("global")) lowering.fail_modifier();
+  constexpr std::string_view kIgnored[] = {"L2::64B", "L2::128B", "L2::256B"};
+  lowering.take_any(kIgnored);
+  const bool has_hint = lowering.take("L2::cache_hint");
+  lowering.expect_operands(3, has_hint ? 5 : 4);
+  Ins target, ins;
+  lowering.address(lowering.operand(0), target, MemorySpace::kShared);
+  lowering.address(lowering.operand(1), ins, MemorySpace::kGlobal);
+  ins.run = copy;
+  ins.d = target.a;
+  ins.extra = static_cast<std::uint32_t>(target.imm);
+  if ((target.flags & kAddress32) != 0) ins.flags |= kTarget32;
+  const std::uint64_t size = lowering.immediate(lowering.operand(2));
+  if (is_cg ? size != 16 : size != 4 && size != 8 && size != 16) {
+    lowering.fail("Copy size of 'cp.async' must be 4, 8 or 16");
+  }
+  ins.count = static_cast<std::uint8_t>(size);
+  if (lowering.has_operand(3) && !(has_hint && lowering.operands().size() == 4)) {
+    const Operand& last = lowering.operand(3);
+    if (lowering.is_register(last) && lowering.register_type(last).kind == Kind::kPredicate) {
+      ins.c = lowering.predicate(last);
+    } else {
+      ins.b = lowering.source(last, kU32);
+    }
+  }
+  lowering.emit(ins);
 }
 
 void pending_count(Warp& warp, const Ins& ins) {
