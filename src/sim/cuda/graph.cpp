@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/cuda/graph.h"
+
+#include <algorithm>
+
+#include "sim/cuda/launch.h"
+#include "sim/cuda/module.h"
+#include "sim/cuda/options.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+GraphState::~GraphState() = default;
+
+NodeType type_of(const Work& work) {
+  constexpr NodeType kTypes[] = {
+      kEmptyNode,     kKernelNode, kCopyNode, kFillNode,  kHostNode,  kHostNode, kRecordEventNode,
+      kWaitEventNode, kMemOpNode,  kFreeNode, kGraphNode, kAllocNode, kFreeNode};
+  static_assert(std::size(kTypes) == std::variant_size_v<Work>);
+  return kTypes[work.index()];
+}
+
+NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work) {
+  auto node = std::make_shared<NodeState>();
+  node->graph = &graph;
+  node->id = state().next_id++;
+  node->work = std::move(work);
+  node->dependencies = std::move(dependencies);
+  node->handle = make_handle(node);
+  graph.nodes.push_back(node);
+  return *node;
+}
+
+Result add_node(GraphState& graph, std::span<const GraphNode> dependencies, Work work,
+                GraphNode* node) {
+  HALYARD_CUDA_REQUIRE(node != nullptr, kInvalidValue);
+  std::vector<NodeState*> before;
+  for (const GraphNode handle : dependencies) {
+    NodeState* const dependency = resolve(handle);
+    HALYARD_CUDA_REQUIRE(dependency != nullptr && dependency->graph == &graph, kInvalidValue);
+    // cuda.h, cuGraphAddNode: "dependencies may not have any duplicate entries"
+    HALYARD_CUDA_REQUIRE(std::ranges::find(before, dependency) == before.end(), kInvalidValue);
+    before.push_back(dependency);
+  }
+  *node = append_node(graph, std::move(before), std::move(work)).handle;
+  return kSuccess;
+}
+
+std::shared_ptr<GraphState> clone(const GraphState& graph) {
+  auto copy = std::make_shared<GraphState>();
+  std::map<const NodeState*, NodeState*> copies;
+  for (const auto& node : graph.nodes) {
+    Work work = node->work;
+    if (auto* const child = std::get_if<GraphWork>(&work)) {
+      if (child->graph != nullptr) {  // else a captured launch, of what was instantiated before it
+        child->graph = clone(*child->graph);
+        child->graph->is_child = true;
+      }
+    }
+    NodeState& twin = append_node(*copy, {}, std::move(work));
+    twin.id = node->id;
+    copies[node.get()] = &twin;
+  }
+  for (const auto& node : graph.nodes) {
+    for (NodeState* const before : node->dependencies) {
+      copies[node.get()]->dependencies.push_back(copies[before]);
+    }
+  }
+  return copy;
+}
+
+Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags,
+                   std::shared_ptr<ExecState>& exec) {
+  auto made = std::make_shared<ExecState>();
+  auto plan = std::make_shared<Plan>();
+  made->context = &context;
+  made->flags = flags;
+  std::map<const NodeState*, std::size_t> place;
+  while (place.size() < graph.nodes.size()) {
+    const std::size_t before = place.size();
+    for (const auto& node : graph.nodes) {
+      if (place.contains(node.get()) ||
+          !std::ranges::all_of(node->dependencies, [&](const NodeState* dependency) {
+            return place.contains(dependency);
+          })) {
+        continue;
+      }
+      PlanNode planned{node->work, {}, true};
+      if (auto* const child = std::get_if<GraphWork>(&planned.work);
+          child != nullptr && child->graph != nullptr) {
+        std::shared_ptr<ExecState> inner;
+        if (const Result result = instantiate(*child->graph, context, 0, inner);
+            result != kSuccess) {
+          return result;
+        }
+        *child = GraphWork{inner->plan, nullptr};
+      }
+      for (const NodeState* dependency : node->dependencies) {
+        planned.dependencies.push_back(place[dependency]);
+      }
+      place[node.get()] = plan->nodes.size();
+      made->index[node->id] = plan->nodes.size();
+      made->ids.push_back(node->id);
+      plan->nodes.push_back(std::move(planned));
+    }
+    HALYARD_CUDA_REQUIRE(place.size() > before, kInvalidValue);  // a cycle
+  }
+  for (const auto& node : graph.nodes) made->order.push_back(place[node.get()]);
+  made->plan = std::move(plan);
+  exec = std::move(made);
+  return kSuccess;
+}
+
+namespace {
+
+// What an update may not change; CUDA documents it at cuGraphExecUpdate and each SetParams.
+UpdateResult may_replace(const Work& old, const Work& now) {
+  if (type_of(old) != type_of(now)) return kNodeTypeChanged;
+  if (const auto* kernel = std::get_if<KernelWork>(&now)) {
+    if (kernel->context != std::get<KernelWork>(old).context) return kFunctionChanged;
+  } else if (const auto* copy = std::get_if<CopyWork>(&now)) {
+    const Copy3D& before = std::get<CopyWork>(old).copy;
+    if (before.src_type != copy->copy.src_type || before.dst_type != copy->copy.dst_type ||
+        std::get<CopyWork>(old).context != copy->context) {
+      return kParametersChanged;
+    }
+  } else if (const auto* fill = std::get_if<FillWork>(&now)) {
+    // cuda.h, cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: the context may not change, and
+    // of a 2-D memset only the address and the value may.
+    const FillWork& before = std::get<FillWork>(old);
+    if (before.context != fill->context) return kParametersChanged;
+    if ((before.fill.height > 1 || fill->fill.height > 1) &&
+        (before.fill.width != fill->fill.width || before.fill.height != fill->fill.height ||
+         before.fill.pitch != fill->fill.pitch ||
+         before.fill.element_size != fill->fill.element_size)) {
+      return kParametersChanged;
+    }
+  }
+  return kUpdateSuccess;
+}
+
+}  // namespace
+
+Result set_exec_node(ExecState& exec, const NodeState& node, Work work) {
+  const auto at = exec.index.find(node.id);
+  HALYARD_CUDA_REQUIRE(at != exec.index.end(), kInvalidValue);
+  auto plan = std::make_shared<Plan>(*exec.plan);
+  PlanNode& planned = plan->nodes[at->second];
+  HALYARD_CUDA_REQUIRE(may_replace(planned.work, work) == kUpdateSuccess, kInvalidValue);
+  planned.work = std::move(work);
+  exec.plan = std::move(plan);
+  return kSuccess;
+}
+
+UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit) {
+  culprit = nullptr;
+  if (graph.nodes.size() != exec.order.size()) {
+    if (graph.nodes.size() > exec.order.size()) culprit = graph.nodes[exec.order.size()].get();
+    return kTopologyChanged;
+  }
+  auto plan = std::make_shared<Plan>(*exec.plan);
+  std::map<const NodeState*, std::size_t> place;
+  // cuda.h, cuGraphExecUpdate: nodes are paired in the order in which they were added.
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) place[graph.nodes[i].get()] = exec.order[i];
+  for (const auto& node : graph.nodes) {
+    PlanNode& planned = plan->nodes[place[node.get()]];
+    culprit = node.get();
+    std::vector<std::size_t> before;
+    for (const NodeState* dependency : node->dependencies) before.push_back(place[dependency]);
+    std::ranges::sort(before);
+    std::ranges::sort(planned.dependencies);
+    Work work = node->work;
+    if (type_of(work) != type_of(planned.work)) return kNodeTypeChanged;
+    if (before != planned.dependencies) return kTopologyChanged;
+    if (const UpdateResult result = may_replace(planned.work, work); result != kUpdateSuccess) {
+      return result;
+    }
+    if (auto* const child = std::get_if<GraphWork>(&work);
+        child != nullptr && child->graph != nullptr) {
+      std::shared_ptr<ExecState> inner;
+      if (instantiate(*child->graph, *exec.context, 0, inner) != kSuccess ||
+          inner->plan->nodes.size() != std::get<GraphWork>(planned.work).plan->nodes.size()) {
+        return kTopologyChanged;
+      }
+      work = GraphWork{inner->plan, nullptr};
+    }
+    planned.work = std::move(work);
+  }
+  exec.plan = std::move(plan);
+  culprit = nullptr;
+  return kUpdateSuccess;
+}
+
+Result launch_graph(ExecState& exec, const std::shared_ptr<StreamState>& stream) {
+  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
+  if (stream->context->sticky != kSuccess) return stream->context->sticky;
+  if (stream->capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
+    stream->waits.push_back(exec.latest);
+  }
+  const Result result = submit(stream, GraphWork{exec.plan, nullptr});
+  if (result == kSuccess && stream->capture == nullptr) {
+    exec.latest = {stream, stream->submitted, nullptr};
+  }
+  return result;
+}
+
+Result work_of(const KernelParams& params, ContextState* current, Work& work) {
+  HALYARD_CUDA_REQUIRE(params.function != nullptr || params.kernel != nullptr, kInvalidValue);
+  ContextState* context = current;
+  if (params.context != nullptr) {
+    context = resolve(params.context);
+    HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  }
+  HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
+  Function function = params.function;
+  if (function == nullptr) {
+    if (const Result result = function_of_kernel(*context, params.kernel, function);
+        result != kSuccess) {
+      return result;
+    }
+  }
+  KernelWork kernel;
+  const Result result =
+      make_kernel_work(*context, function, params.grid, params.block, params.shared_bytes,
+                       params.parameters, params.extra, kernel);
+  work = std::move(kernel);
+  return result;
+}
+
+Result work_of(const FillParams& params, ContextState* context, Work& work) {
+  // cuda.h, CUDA_MEMSET_NODE_PARAMS: "Size of each element in bytes. Must be 1, 2, or 4."
+  HALYARD_CUDA_REQUIRE(
+      params.element_size == 1 || params.element_size == 2 || params.element_size == 4,
+      kInvalidValue);
+  HALYARD_CUDA_REQUIRE(params.dst != 0 && params.dst % params.element_size == 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(params.width != 0 && params.height != 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(params.height == 1 || params.pitch >= params.width * params.element_size,
+                       kInvalidValue);
+  work = FillWork{params, context};
+  return kSuccess;
+}
+
+Result work_of(const Copy3D& copy, ContextState* context, Work& work) {
+  CopyWork copy_work;
+  copy_work.copy = copy;
+  if (const Result result = check_copy(copy_work.copy); result != kSuccess) return result;
+  copy_work.context = context;
+  work = std::move(copy_work);
+  return kSuccess;
+}
+
+Result work_of(const NodeParams& params, ContextState* current, Work& work) {
+  switch (params.type) {
+    case kKernelNode:
+      return work_of(params.kernel, current, work);
+    case kCopyNode: {
+      ContextState* context = current;
+      if (params.copy.context != nullptr) context = resolve(params.copy.context);
+      return work_of(params.copy.copy, context, work);
+    }
+    case kFillNode: {
+      ContextState* context = current;
+      if (params.fill.context != nullptr) context = resolve(params.fill.context);
+      return work_of(params.fill, context, work);
+    }
+    case kHostNode:
+      HALYARD_CUDA_REQUIRE(params.host.function != nullptr, kInvalidValue);
+      work = HostWork{params.host};
+      return kSuccess;
+    case kEmptyNode:
+      work = EmptyWork{};
+      return kSuccess;
+    case kWaitEventNode:
+    case kRecordEventNode: {
+      EventState* const event = resolve(params.event);
+      HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidValue);
+      if (params.type == kWaitEventNode) {
+        work = WaitWork{params.event->object};
+      } else {
+        work = RecordWork{params.event->object, nullptr};
+      }
+      return kSuccess;
+    }
+    case kGraphNode: {
+      GraphState* const child = resolve(params.graph);
+      HALYARD_CUDA_REQUIRE(child != nullptr, kInvalidValue);
+      std::shared_ptr<GraphState> copy = clone(*child);
+      copy->is_child = true;
+      work = GraphWork{nullptr, std::move(copy)};
+      return kSuccess;
+    }
+    case kMemOpNode: {
+      const MemOpNodeParams& batch = params.operations;
+      HALYARD_CUDA_REQUIRE(batch.operations != nullptr && batch.count != 0, kInvalidValue);
+      work = MemOpWork{{batch.operations, batch.operations + batch.count}};
+      return kSuccess;
+    }
+    default:
+      return kNotSupported;
+  }
+}
+
+}  // namespace halyard::inline v0::sim::cuda

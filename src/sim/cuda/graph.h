@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graphs and instantiated graphs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/cuda/stream.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+struct NodeState {
+  static constexpr Kind kKind = Kind::kNode;
+  static constexpr const char* kName = "graph node";
+
+  GraphState* graph = nullptr;
+  std::uint64_t id = 0;  // also that of the node in clones and instantiated graphs
+  Work work;
+  std::vector<NodeState*> dependencies;
+  GraphNode handle = nullptr;
+};
+
+struct GraphState {
+  static constexpr Kind kKind = Kind::kGraph;
+  static constexpr const char* kName = "graph";
+
+  ~GraphState();
+
+  std::vector<std::shared_ptr<NodeState>> nodes;  // in the order in which they were added
+  bool is_child = false;                          // a clone inside a node; its handle is borrowed
+  Graph handle = nullptr;
+};
+
+struct ExecState {
+  static constexpr Kind kKind = Kind::kExec;
+  static constexpr const char* kName = "executable graph";
+
+  ContextState* context = nullptr;
+  std::uint64_t flags = 0;
+  std::shared_ptr<const Plan> plan;  // replaced by an update, so launches in flight keep theirs
+  std::map<std::uint64_t, std::size_t> index;  // of a node's id in plan->nodes
+  std::vector<std::uint64_t> ids;              // of plan->nodes
+  std::vector<std::size_t> order;              // plan index of the n-th node of the graph
+  Wait latest;                                 // launch: launches of one exec never overlap
+};
+
+NodeType type_of(const Work& work);
+
+// Adds a node. Checks that the dependencies are nodes of the graph.
+Result add_node(GraphState& graph, std::span<const GraphNode> dependencies, Work work,
+                GraphNode* node);
+NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work);
+
+std::shared_ptr<GraphState> clone(const GraphState& graph);
+
+// Sorts, and copies child graphs. kInvalidValue if the edges have a cycle.
+Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags,
+                   std::shared_ptr<ExecState>& exec);
+// Replaces the parameters of one node of an exec by those of `work`, if it may.
+Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
+UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit);
+
+Result launch_graph(ExecState& exec, const std::shared_ptr<StreamState>& stream);
+
+// Conversions from the parameters of calls.
+Result work_of(const KernelParams& params, ContextState* current, Work& work);
+Result work_of(const FillParams& params, ContextState* context, Work& work);
+Result work_of(const Copy3D& copy, ContextState* context, Work& work);
+Result work_of(const NodeParams& params, ContextState* current, Work& work);
+
+}  // namespace halyard::inline v0::sim::cuda

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Handles that a program holds. A handle is the address of a Shell, which is never returned to the
+// operating system, so that use after destruction is found instead of undefined.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "sim/cuda/abi.h"
+#include "sim/cuda/report.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+enum class Kind : std::uint32_t {
+  kDestroyed = 0xdead0000,
+  kContext = 0xc0da0001,
+  kStream,
+  kEvent,
+  kModule,
+  kFunction,
+  kLibrary,
+  kKernel,
+  kLink,
+  kGraph,
+  kNode,
+  kExec,
+  kPool,
+};
+
+template <class T>
+struct Shell {
+  std::atomic<std::uint32_t> kind{0};
+  std::shared_ptr<T> object;
+  Shell* next_free = nullptr;
+  Shell* next_made = nullptr;
+};
+
+// Shells of destroyed objects wait for this many others to be destroyed before they are used again.
+inline constexpr std::size_t kQuarantine = 4096;
+
+template <class T>
+struct ShellList {
+  Shell<T>* first = nullptr;
+  Shell<T>* last = nullptr;
+  std::size_t count = 0;
+  Shell<T>* made = nullptr;  // all that were ever made, so that they are no leaks of this library
+};
+
+template <class T>
+inline ShellList<T> destroyed_shells;  // guarded by the lock of the State
+
+// Makes a handle for `object`. The State is locked.
+template <class T>
+Shell<T>* make_handle(std::shared_ptr<T> object) {
+  ShellList<T>& list = destroyed_shells<T>;
+  Shell<T>* shell = nullptr;
+  if (list.count > kQuarantine) {
+    shell = list.first;
+    list.first = shell->next_free;
+    --list.count;
+  } else {
+    shell = new Shell<T>;
+    shell->next_made = list.made;
+    list.made = shell;
+  }
+  shell->object = std::move(object);
+  shell->kind = static_cast<std::uint32_t>(T::kKind);
+  return shell;
+}
+
+// Ends a handle; returns what it named. The State is locked.
+template <class T>
+std::shared_ptr<T> end_handle(Shell<T>* shell) {
+  ShellList<T>& list = destroyed_shells<T>;
+  shell->kind = static_cast<std::uint32_t>(Kind::kDestroyed);
+  shell->next_free = nullptr;
+  (list.count == 0 ? list.first : list.last->next_free) = shell;
+  list.last = shell;
+  ++list.count;
+  return std::move(shell->object);
+}
+
+template <class T>
+bool is_handle(const Shell<T>* shell) {
+  return shell != nullptr && reinterpret_cast<std::uintptr_t>(shell) % alignof(Shell<T>) == 0 &&
+         shell->kind.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(T::kKind);
+}
+
+// What a handle names; null, with a report, if it names nothing of this kind. The State is locked.
+template <class T>
+T* resolve(Shell<T>* shell) {
+  if (is_handle(shell)) return shell->object.get();
+  if (shell != nullptr && reinterpret_cast<std::uintptr_t>(shell) % alignof(Shell<T>) == 0 &&
+      shell->kind == static_cast<std::uint32_t>(Kind::kDestroyed)) {
+    report_misuse("use-after-destroy", std::string("a destroyed ") + T::kName + " was used");
+  }
+  return nullptr;
+}
+
+}  // namespace halyard::inline v0::sim::cuda

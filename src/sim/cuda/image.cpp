@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a program loads: PTX text, a fatbin that holds PTX, or a cubin, which cannot be executed.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "sim/cuda/module.h"
+#include "sim/cuda/options.h"
+
+namespace halyard::inline v0::sim::cuda {
+namespace {
+
+// The wrapper that nvcc emits around a fatbin (fatbinary.h of the toolkit).
+struct FatbinWrapper {
+  std::uint32_t magic, version;
+  const void* data;
+  void* file_name;
+};
+constexpr std::uint32_t kWrapperMagic = 0x466243b1;
+
+struct FatbinHeader {
+  std::uint32_t magic;
+  std::uint16_t version, header_size;
+  std::uint64_t size;  // of the entries
+};
+constexpr std::uint32_t kFatbinMagic = 0xba55ed50;
+
+struct FatbinEntry {
+  std::uint16_t kind;  // 1: PTX, 2: cubin
+  std::uint16_t unknown;
+  std::uint32_t header_size;
+  std::uint64_t size;  // with padding
+  std::uint32_t compressed_size;
+  std::uint32_t unknown2[2];
+  std::uint32_t capability;
+};
+constexpr std::uint16_t kPtxEntry = 1;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+
+Result read_fatbin(const void* image, std::vector<std::string>& texts) {
+  FatbinHeader header;
+  std::memcpy(&header, image, sizeof header);
+  HALYARD_CUDA_REQUIRE(header.size <= kMostBytes && header.header_size >= sizeof header,
+                       kInvalidImage);
+  const auto* const first = static_cast<const char*>(image) + header.header_size;
+  std::uint32_t best = 0;
+  bool has_entry = false;
+  for (std::uint64_t at = 0; at + sizeof(FatbinEntry) <= header.size;) {
+    FatbinEntry entry;
+    std::memcpy(&entry, first + at, sizeof entry);
+    HALYARD_CUDA_REQUIRE(entry.header_size >= sizeof entry &&
+                             entry.header_size <= header.size - at &&
+                             entry.size <= header.size - at - entry.header_size,
+                         kInvalidImage);
+    has_entry = true;
+    const std::uint32_t most =
+        static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);
+    // The PTX of the highest capability that the device has. A compressed one cannot be read.
+    if (entry.kind == kPtxEntry && entry.compressed_size == 0 && entry.capability <= most &&
+        entry.capability >= best) {
+      best = entry.capability;
+      texts.assign(1, std::string(first + at + entry.header_size, entry.size));
+    }
+    at += entry.header_size + entry.size;
+  }
+  HALYARD_CUDA_REQUIRE(has_entry, kInvalidImage);
+  return texts.empty() ? kNoBinaryForGpu : kSuccess;
+}
+
+constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
+
+Result result_of(ptx::ParseStatus status) {
+  switch (status) {
+    case ptx::ParseStatus::kOk:
+      return kSuccess;
+    case ptx::ParseStatus::kInvalid:
+      return kInvalidPtx;
+    case ptx::ParseStatus::kUnsupportedVersion:
+      return kUnsupportedPtxVersion;
+    case ptx::ParseStatus::kNotForThisDevice:
+      return kNoBinaryForGpu;
+    case ptx::ParseStatus::kUndefinedSymbol:
+      return kSymbolNotFound;
+  }
+  return kUnknown;
+}
+
+}  // namespace
+
+JitOptions read_jit_options(unsigned count, const int* list, void** values) {
+  JitOptions options;
+  if (list == nullptr || values == nullptr) return options;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto number = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(values[i]));
+    switch (list[i]) {
+      case kInfoLog:
+        options.info_log = static_cast<char*>(values[i]);
+        break;
+      case kInfoBytes:
+        options.info_bytes = number;
+        options.info_used = &values[i];
+        break;
+      case kErrorLog:
+        options.error_log = static_cast<char*>(values[i]);
+        break;
+      case kErrorBytes:
+        options.error_bytes = number;
+        options.error_used = &values[i];
+        break;
+      default:
+        break;
+    }
+  }
+  if (options.info_log != nullptr && options.info_bytes != 0) options.info_log[0] = '\0';
+  if (options.info_used != nullptr) *options.info_used = nullptr;
+  write_error_log(options, {});
+  return options;
+}
+
+void write_error_log(const JitOptions& options, std::string_view text) {
+  // cuda.h, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: "OUT: Amount of log buffer filled with messages"
+  std::size_t used = 0;
+  if (options.error_log != nullptr && options.error_bytes != 0) {
+    used = std::min(text.size(), options.error_bytes - 1);
+    text.copy(options.error_log, used);
+    options.error_log[used] = '\0';
+  }
+  if (options.error_used != nullptr) {
+    *options.error_used = reinterpret_cast<void*>(used != 0 ? used + 1 : 0);
+  }
+}
+
+Result find_texts(const void* image, std::vector<std::string>& texts) {
+  std::uint32_t magic = 0;
+  // Text may be shorter than four bytes, with its zero.
+  const auto* const bytes = static_cast<const char*>(image);
+  for (std::size_t i = 0; i < 4; ++i) {
+    std::memcpy(reinterpret_cast<char*>(&magic) + i, bytes + i, 1);
+    if (bytes[i] == '\0') break;
+  }
+  if (magic == kWrapperMagic) {
+    FatbinWrapper wrapper;
+    std::memcpy(&wrapper, image, sizeof wrapper);
+    HALYARD_CUDA_REQUIRE(wrapper.data != nullptr, kInvalidImage);
+    std::memcpy(&magic, wrapper.data, sizeof magic);
+    HALYARD_CUDA_REQUIRE(magic == kFatbinMagic, kInvalidImage);
+    return read_fatbin(wrapper.data, texts);
+  }
+  if (magic == kFatbinMagic) return read_fatbin(image, texts);
+  if (std::memcmp(&magic,
+                  "\x7f"
+                  "ELF",
+                  4) == 0)
+    return kNoBinaryForGpu;
+  const std::string_view text(bytes);
+  HALYARD_CUDA_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
+  texts.emplace_back(text);
+  return kSuccess;
+}
+
+Result parse_image(const void* image, const JitOptions& jit,
+                   std::shared_ptr<const ptx::Module>& code) {
+  HALYARD_CUDA_REQUIRE(image != nullptr, kInvalidValue);
+  std::vector<std::string> texts;
+  if (const Result result = find_texts(image, texts); result != kSuccess) return result;
+  ptx::ParseOptions how;
+  how.compute_capability =
+      static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  const ptx::Parsed parsed = ptx::Module::parse(views, how);
+  code = parsed.module;
+  if (parsed.status != ptx::ParseStatus::kOk) {
+    write_error_log(jit, parsed.log);
+    if (options().strict) std::fprintf(stderr, "simulated CUDA: %s\n", parsed.log.c_str());
+  }
+  return result_of(parsed.status);
+}
+
+Result read_file(const char* path, std::string& bytes) {
+  HALYARD_CUDA_REQUIRE(path != nullptr, kInvalidValue);
+  std::FILE* const file = std::fopen(path, "rb");
+  HALYARD_CUDA_REQUIRE(file != nullptr, kFileNotFound);
+  char block[4096];
+  for (std::size_t size = 0; (size = std::fread(block, 1, sizeof block, file)) != 0;) {
+    bytes.append(block, size);
+  }
+  std::fclose(file);
+  return kSuccess;
+}
+
+}  // namespace halyard::inline v0::sim::cuda

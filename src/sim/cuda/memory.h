@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of all memory that kernels and copies may use. Device memory has addresses that the
+// host cannot read: its bytes are at other addresses, which only the simulation knows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+#include "sim/cuda/abi.h"
+#include "sim/cuda/ptx/ptx.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+struct ContextState;
+
+enum class MemoryKind : std::uint8_t {
+  kDevice,      // cuMemAlloc
+  kPool,        // cuMemAllocAsync
+  kVariable,    // of a module
+  kHost,        // cuMemHostAlloc
+  kRegistered,  // cuMemHostRegister
+  kManaged,     // cuMemAllocManaged
+  kMapped,      // cuMemMap
+};
+
+struct Allocation {
+  DevicePointer begin = 0;
+  std::size_t size = 0;
+  std::byte* host = nullptr;  // where the bytes are
+  MemoryKind kind = MemoryKind::kDevice;
+  DeviceId device = 0;
+  ContextState* context = nullptr;
+  unsigned flags = 0;
+  std::uint64_t id = 0;
+  Pool pool = nullptr;
+  bool is_freed = false;  // cuMemFreeAsync has returned; the bytes live until the stream is there
+  bool is_read_only = false;
+  std::uint64_t access = 0;  // kMapped, kPool: bit d set if device d may use it
+
+  DevicePointer end() const { return begin + size; }
+  // True if it uses up memory of the device.
+  bool is_counted() const { return is_on_device() && kind != MemoryKind::kMapped; }
+  bool is_on_device() const { return kind != MemoryKind::kHost && kind != MemoryKind::kRegistered; }
+};
+
+class MemoryTable {
+ public:
+  // Allocates addresses and zeroed bytes behind them. 0 if the operating system has none.
+  DevicePointer allocate(Allocation allocation, std::size_t alignment);
+  // Adds memory whose addresses the caller owns: host memory, mappings.
+  void add(const Allocation& allocation);
+  // Removes an allocation from the table; its bytes and addresses are freed if allocate made them.
+  void remove(DevicePointer begin);
+  void mark_freed(DevicePointer begin);
+  void set_access(DevicePointer begin, std::uint64_t access);
+
+  std::optional<Allocation> find(DevicePointer address) const;
+  // True if cuMemFreeAsync freed the memory at `address` and nothing has its place yet, whether or
+  // not the stream is there already: so that reports do not depend on how fast a stream is.
+  bool is_freed(DevicePointer address) const;
+  // True if memory of the table shares a byte with [begin, end).
+  bool overlaps(DevicePointer begin, DevicePointer end) const;
+  // All allocations of a context.
+  std::vector<Allocation> of(const ContextState* context) const;
+
+  // Bytes of a device's memory that allocations use.
+  std::uint64_t used(DeviceId device) const;
+
+  // Addresses without bytes, for cuMemAddressReserve and cuMemCreate's storage.
+  DevicePointer reserve(std::size_t size, std::size_t alignment);
+  std::byte* make_bytes(std::size_t size);
+  void free_bytes(std::byte* bytes, std::size_t size);
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::map<DevicePointer, Allocation> table_;
+  std::map<DeviceId, std::uint64_t> used_;
+  std::map<DevicePointer, DevicePointer> freed_;  // begin and end of ranges that is_freed names
+  DevicePointer next_ = 0, end_ = 0;              // of the reserved addresses
+  // Freed address ranges by size, for reuse.
+  std::multimap<std::size_t, DevicePointer> free_;
+};
+
+MemoryTable& memory();
+
+// How a kernel of one context sees memory.
+class ContextMemory : public ptx::Memory {
+ public:
+  explicit ContextMemory(const ContextState& context) : context_(context) {}
+  std::optional<ptx::Mapping> find(std::uint64_t address) override;
+  std::uint64_t allocate(std::uint64_t bytes) override;
+  bool release(std::uint64_t address) override;
+
+ private:
+  const ContextState& context_;
+};
+
+// True if work of `context` may use the allocation.
+bool may_use(const ContextState& context, const Allocation& allocation);
+
+// Where the bytes of [address, address + size) are. Null if they are not in one allocation that
+// `context` may use.
+std::byte* bytes_of(const ContextState& context, DevicePointer address, std::size_t size);
+
+}  // namespace halyard::inline v0::sim::cuda

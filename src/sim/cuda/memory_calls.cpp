@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocation of device, host and managed memory.
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "sim/cuda/options.h"
+#include "sim/cuda/per_thread.h"
+#include "sim/cuda/pool.h"
+#include "sim/cuda/stream.h"
+
+namespace halyard::inline v0::sim::cuda {
+namespace {
+
+constexpr std::size_t kAlignment = 512;
+constexpr int kPoison = 0xcd;
+
+}  // namespace
+
+Result allocate_memory(Allocation allocation, std::size_t alignment, DevicePointer& address) {
+  if (allocation.is_counted()) {
+    HALYARD_CUDA_REQUIRE(
+        allocation.size <= options().memory_bytes - memory().used(allocation.device), kOutOfMemory);
+  }
+  allocation.id = state().next_id++;
+  address = memory().allocate(allocation, alignment);
+  HALYARD_CUDA_REQUIRE(address != 0, kOutOfMemory);
+  // New memory holds whatever was there before; a program that relies on zeros is wrong.
+  if ((options().strict || options().adversarial) && allocation.kind != MemoryKind::kVariable &&
+      allocation.size <= std::size_t{64} << 20) {
+    std::memset(memory().find(address)->host, kPoison, allocation.size);
+  }
+  return kSuccess;
+}
+
+void release_allocation(const Allocation& allocation) {
+  if (allocation.kind == MemoryKind::kPool && allocation.pool != nullptr &&
+      is_handle(allocation.pool)) {
+    allocation.pool->object->used -= allocation.size;
+  }
+  memory().remove(allocation.begin);
+}
+
+namespace {
+
+Result allocate_device(Call& call, DevicePointer* address, std::size_t size) {
+  // cuda.h, cuMemAlloc: "If bytesize is 0, cuMemAlloc() returns CUDA_ERROR_INVALID_VALUE."
+  HALYARD_CUDA_REQUIRE(address != nullptr && size != 0, kInvalidValue);
+  Allocation allocation;
+  allocation.size = size;
+  allocation.device = call.context().device;
+  allocation.context = &call.context();
+  return allocate_memory(allocation, kAlignment, *address);
+}
+
+Result free_device(Call& call, DevicePointer address) {
+  if (address == 0) return kSuccess;
+  if (memory().is_freed(address)) {
+    report_misuse("double-free", "memory was freed after cuMemFreeAsync had been called for it");
+    return kInvalidValue;
+  }
+  const std::optional<Allocation> found = memory().find(address);
+  if (!found || found->begin != address || found->kind == MemoryKind::kVariable ||
+      !found->is_on_device() || found->kind == MemoryKind::kMapped) {
+    report_misuse("free-of-no-allocation",
+                  "cuMemFree was called with an address that is not the start of an allocation");
+    return kInvalidValue;
+  }
+  // cuda.h, cuMemFree: may synchronise; for memory of a pool the caller has to.
+  if (found->kind == MemoryKind::kPool && !is_idle(call.context())) {
+    report_misuse(
+        "free-of-pool-memory-in-use",
+        "cuMemFree of stream-ordered memory does not synchronise, and work was in flight");
+  }
+  if (found->context != nullptr) drain(call.lock(), *found->context);
+  release_allocation(*found);
+  return kSuccess;
+}
+
+Result allocate_host(Call& call, void** host, std::size_t size, unsigned flags) {
+  HALYARD_CUDA_REQUIRE(host != nullptr && size != 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE((flags & ~(kHostPortable | kHostDeviceMap | kHostWriteCombined)) == 0,
+                       kInvalidValue);
+  Allocation allocation;
+  allocation.size = size;
+  allocation.kind = MemoryKind::kHost;
+  allocation.flags = flags | kHostDeviceMap;
+  allocation.device = call.context().device;
+  allocation.context = &call.context();
+  DevicePointer address = 0;
+  const Result result = allocate_memory(allocation, kAlignment, address);
+  *host = reinterpret_cast<void*>(address);
+  return result;
+}
+
+Result register_host(Call& call, void* host, std::size_t size, unsigned flags) {
+  HALYARD_CUDA_REQUIRE(host != nullptr && size != 0 && (flags & ~15U) == 0, kInvalidValue);
+  const auto begin = reinterpret_cast<DevicePointer>(host);
+  // cuda.h, cuMemHostRegister: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+  HALYARD_CUDA_REQUIRE(!memory().overlaps(begin, begin + size), kHostMemoryAlreadyRegistered);
+  Allocation allocation;
+  allocation.begin = begin;
+  allocation.size = size;
+  allocation.host = static_cast<std::byte*>(host);
+  allocation.kind = MemoryKind::kRegistered;
+  allocation.flags = flags | kHostDeviceMap;
+  allocation.is_read_only = (flags & kRegisterReadOnly) != 0;
+  allocation.device = call.context().device;
+  allocation.context = &call.context();
+  allocation.id = state().next_id++;
+  memory().add(allocation);
+  return kSuccess;
+}
+
+Result find_host(void* host, Allocation& allocation) {
+  HALYARD_CUDA_REQUIRE(host != nullptr, kInvalidValue);
+  const std::optional<Allocation> found = memory().find(reinterpret_cast<DevicePointer>(host));
+  HALYARD_CUDA_REQUIRE(found && !found->is_on_device(), kInvalidValue);
+  allocation = *found;
+  return kSuccess;
+}
+
+}  // namespace
+
+HALYARD_CUDA_EXPORT Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  HALYARD_CUDA_CALL(cuMemGetInfo_v2, kCurrent);
+  HALYARD_CUDA_REQUIRE(free != nullptr && total != nullptr, kInvalidValue);
+  *total = options().memory_bytes;
+  *free = *total - memory().used(call.context().device);
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuMemAlloc_v2(DevicePointer* address, std::size_t size) {
+  HALYARD_CUDA_CALL(cuMemAlloc_v2, kCurrent | kUnsafeInCapture);
+  return allocate_device(call, address, size);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemAllocPitch_v2(DevicePointer* address, std::size_t* pitch,
+                                              std::size_t width, std::size_t height,
+                                              unsigned element) {
+  HALYARD_CUDA_CALL(cuMemAllocPitch_v2, kCurrent | kUnsafeInCapture);
+  HALYARD_CUDA_REQUIRE(pitch != nullptr && width != 0 && height != 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(element == 4 || element == 8 || element == 16, kInvalidValue);
+  *pitch = (width + kAlignment - 1) / kAlignment * kAlignment;
+  return allocate_device(call, address, *pitch * height);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemFree_v2(DevicePointer address) {
+  HALYARD_CUDA_CALL(cuMemFree_v2, kCurrent | kUnsafeInCapture);
+  return free_device(call, address);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemAllocManaged(DevicePointer* address, std::size_t size,
+                                             unsigned flags) {
+  HALYARD_CUDA_CALL(cuMemAllocManaged, kCurrent | kUnsafeInCapture);
+  HALYARD_CUDA_REQUIRE(address != nullptr && size != 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(flags == kAttachGlobal || flags == kAttachHost, kInvalidValue);
+  Allocation allocation;
+  allocation.size = size;
+  allocation.kind = MemoryKind::kManaged;
+  allocation.flags = flags;
+  allocation.device = call.context().device;
+  allocation.context = &call.context();
+  return allocate_memory(allocation, kAlignment, *address);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemAllocHost_v2(void** host, std::size_t size) {
+  HALYARD_CUDA_CALL(cuMemAllocHost_v2, kCurrent | kUnsafeInCapture);
+  return allocate_host(call, host, size, kHostPortable);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemHostAlloc(void** host, std::size_t size, unsigned flags) {
+  HALYARD_CUDA_CALL(cuMemHostAlloc, kCurrent | kUnsafeInCapture);
+  return allocate_host(call, host, size, flags);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemFreeHost(void* host) {
+  HALYARD_CUDA_CALL(cuMemFreeHost, kCurrentFaulty | kUnsafeInCapture);
+  if (host == nullptr) return kSuccess;
+  Allocation allocation;
+  if (find_host(host, allocation) != kSuccess || allocation.kind != MemoryKind::kHost ||
+      allocation.begin != reinterpret_cast<DevicePointer>(host)) {
+    report_misuse(
+        "free-of-no-allocation",
+        "cuMemFreeHost was called with an address that is not the start of an allocation");
+    return kInvalidValue;
+  }
+  drain(call.lock(), *allocation.context);
+  release_allocation(allocation);
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuMemHostRegister_v2(void* host, std::size_t size, unsigned flags) {
+  HALYARD_CUDA_CALL(cuMemHostRegister_v2, kCurrent | kUnsafeInCapture);
+  return register_host(call, host, size, flags);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemHostRegister(void* host, std::size_t size, unsigned flags) {
+  HALYARD_CUDA_CALL(cuMemHostRegister, kCurrent | kUnsafeInCapture);
+  return register_host(call, host, size, flags);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemHostUnregister(void* host) {
+  HALYARD_CUDA_CALL(cuMemHostUnregister, kCurrentFaulty | kUnsafeInCapture);
+  HALYARD_CUDA_REQUIRE(host != nullptr, kInvalidValue);
+  const std::optional<Allocation> found = memory().find(reinterpret_cast<DevicePointer>(host));
+  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kRegistered, kHostMemoryNotRegistered);
+  HALYARD_CUDA_REQUIRE(found->begin == reinterpret_cast<DevicePointer>(host), kInvalidValue);
+  drain(call.lock(), *found->context);
+  release_allocation(*found);
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuMemHostGetDevicePointer_v2(DevicePointer* address, void* host,
+                                                        unsigned flags) {
+  HALYARD_CUDA_CALL(cuMemHostGetDevicePointer_v2, kCurrent);
+  HALYARD_CUDA_REQUIRE(address != nullptr && flags == 0, kInvalidValue);
+  Allocation allocation;
+  if (const Result result = find_host(host, allocation); result != kSuccess) return result;
+  *address = reinterpret_cast<DevicePointer>(host);
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuMemHostGetFlags(unsigned* flags, void* host) {
+  HALYARD_CUDA_CALL(cuMemHostGetFlags, kCurrent);
+  HALYARD_CUDA_REQUIRE(flags != nullptr, kInvalidValue);
+  Allocation allocation;
+  if (const Result result = find_host(host, allocation); result != kSuccess) return result;
+  HALYARD_CUDA_REQUIRE(allocation.kind == MemoryKind::kHost, kInvalidValue);
+  *flags = allocation.flags;
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuMemGetAddressRange_v2(DevicePointer* base, std::size_t* size,
+                                                   DevicePointer address) {
+  HALYARD_CUDA_CALL(cuMemGetAddressRange_v2, kCurrent);
+  const std::optional<Allocation> found = memory().find(address);
+  HALYARD_CUDA_REQUIRE(found, kNotFound);
+  if (base != nullptr) *base = found->begin;
+  if (size != nullptr) *size = found->size;
+  return kSuccess;
+}
+
+// Hints: they are checked, and have no effect here.
+
+HALYARD_CUDA_EXPORT Result cuMemAdvise(DevicePointer address, std::size_t size, int advice,
+                                       DeviceId) {
+  HALYARD_CUDA_CALL(cuMemAdvise, kCurrent);
+  HALYARD_CUDA_REQUIRE(advice >= 1 && advice <= 6 && size != 0, kInvalidValue);
+  const std::optional<Allocation> found = memory().find(address);
+  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuMemAdvise_v2(DevicePointer address, std::size_t size, int advice,
+                                          Location) {
+  HALYARD_CUDA_CALL(cuMemAdvise_v2, kCurrent);
+  HALYARD_CUDA_REQUIRE(advice >= 1 && advice <= 6 && size != 0, kInvalidValue);
+  const std::optional<Allocation> found = memory().find(address);
+  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
+  return kSuccess;
+}
+
+namespace {
+
+Result prefetch(DevicePointer address, std::size_t size, Stream handle) {
+  const std::optional<Allocation> found = memory().find(address);
+  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(size != 0 && size <= found->end() - address, kInvalidValue);
+  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  return submit(stream, EmptyWork{});
+}
+
+}  // namespace
+
+HALYARD_CUDA_EXPORT Result cuMemPrefetchAsync(DevicePointer address, std::size_t size, DeviceId,
+                                              Stream stream) {
+  HALYARD_CUDA_CALL(cuMemPrefetchAsync, kCurrent);
+  return prefetch(address, size, stream);
+}
+
+HALYARD_CUDA_EXPORT Result cuMemPrefetchAsync_v2(DevicePointer address, std::size_t size, Location,
+                                                 unsigned flags, Stream stream) {
+  HALYARD_CUDA_CALL(cuMemPrefetchAsync_v2, kCurrent);
+  HALYARD_CUDA_REQUIRE(flags == 0, kInvalidValue);
+  return prefetch(address, size, stream);
+}
+
+HALYARD_CUDA_EXPORT Result cuStreamAttachMemAsync(Stream handle, DevicePointer address, std::size_t,
+                                                  unsigned flags) {
+  HALYARD_CUDA_CALL(cuStreamAttachMemAsync, kCurrent);
+  HALYARD_CUDA_REQUIRE(flags == 1 || flags == 2 || flags == 4, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(memory().find(address), kInvalidValue);
+  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  return submit(stream, EmptyWork{});
+}
+
+HALYARD_CUDA_PER_THREAD(cuMemPrefetchAsync, _ptsz, 4)
+HALYARD_CUDA_PER_THREAD(cuMemPrefetchAsync_v2, _ptsz, 5)
+HALYARD_CUDA_PER_THREAD(cuStreamAttachMemAsync, _ptsz, 4)
+
+}  // namespace halyard::inline v0::sim::cuda

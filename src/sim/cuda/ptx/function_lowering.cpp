@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "sim/cuda/ptx/linker.h"
+
+namespace halyard::inline v0::sim::ptx {
+namespace {
+
+constexpr std::uint64_t kMostLocalBytes = 512 << 10;  // per thread, of CUDA
+constexpr std::uint64_t kMostSharedBytes = 228 << 10;
+constexpr std::uint32_t kMostFrameBytes = 64 << 20;
+constexpr std::size_t kMostScopes = 256;
+
+std::uint64_t aligned(std::uint64_t offset, std::uint64_t alignment) {
+  return (offset + alignment - 1) & ~(alignment - 1);
+}
+
+}  // namespace
+
+std::uint64_t bytes_of(const Declaration& declaration) {
+  return declaration.count * declaration.vector * type_of(declaration.type).bytes;
+}
+
+std::uint32_t alignment_of(const Declaration& declaration) {
+  if (declaration.alignment != 0) return declaration.alignment;
+  return std::max<std::uint32_t>(1, declaration.vector * type_of(declaration.type).bytes);
+}
+
+class FunctionLowering::Impl final : public Lowering {
+ public:
+  explicit Impl(Module::Program& program) : Lowering(program) {}
+
+  void lower(const FunctionSyntax& syntax, std::uint32_t index, const Symbols& symbols,
+             std::uint64_t& shared_bytes) {
+    symbols_ = &symbols;
+    index_ = index;
+    is_in_entry_ = syntax.is_entry;
+    frame_bytes_ = local_bytes_ = 0;
+    shared_bytes_ = &shared_bytes;
+    labels_.clear();
+    fixups_.clear();
+    tables_.clear();
+    scopes_.clear();
+    scopes_.emplace_back();
+    current_function().first = static_cast<std::uint32_t>(program_.code.size());
+    declare_parameters(syntax);
+    for (const Item& item : syntax.body) lower_item(item);
+    Instruction end;
+    end.line = syntax.body.empty() ? syntax.line : syntax.body.back().line;
+    end.opcode = "ret";
+    lower_instruction(end);
+    patch();
+    current_function().frame_bytes =
+        static_cast<std::uint32_t>(aligned(frame_bytes_, kSlotAlignment));
+    current_function().local_bytes = static_cast<std::uint32_t>(aligned(local_bytes_, 16));
+  }
+
+  Symbol find(const Operand& operand) override {
+    const Symbol symbol = find_name(operand.name, operand.component);
+    if (symbol.kind == Symbol::Kind::kNone) {
+      std::string name(operand.name);
+      if (!operand.component.empty()) name.append(".").append(operand.component);
+      fail((name.starts_with('%') ? "Unknown register or symbol '" : "Unknown symbol '") + name +
+           "'");
+    }
+    return symbol;
+  }
+
+  Function& current_function() override { return program_.functions[index_]; }
+
+  Slot temporary(std::uint32_t bytes) override { return allocate(bytes); }
+
+  std::uint32_t label(std::string_view name) override {
+    fixups_.push_back({program_.code.size(), name, instruction_->line});
+    return 0;
+  }
+
+ private:
+  struct Range {
+    std::string_view prefix;
+    Type type;
+    std::uint32_t vector, count;
+  };
+  struct Scope {
+    Symbols names;
+    std::vector<Range> ranges;
+  };
+  struct Fixup {
+    std::size_t code;
+    std::string_view label;
+    std::uint32_t line;
+  };
+  struct Table {
+    std::uint32_t index;
+    const Item* item;
+  };
+
+  Slot allocate(std::uint32_t bytes) {
+    const std::uint32_t alignment = bytes < kSlotAlignment ? 4 : kSlotAlignment;
+    frame_bytes_ = static_cast<std::uint32_t>(aligned(frame_bytes_, alignment));
+    const Slot slot = slot_of(Base::kFrame, frame_bytes_);
+    frame_bytes_ += bytes;
+    if (frame_bytes_ > kMostFrameBytes) fail("Too many registers");
+    return slot;
+  }
+
+  Symbol make_register(Type type, std::uint32_t vector) {
+    Symbol symbol;
+    symbol.kind = Symbol::Kind::kRegister;
+    symbol.type = type;
+    symbol.vector = vector;
+    const std::uint32_t lane = type.bytes == 1 ? 2 : type.bytes;
+    symbol.slot = allocate(type.kind == Kind::kPredicate ? 4 : lane * kLanes * vector);
+    return symbol;
+  }
+
+  Symbol* find_in_scopes(std::string_view name) {
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (const auto found = scope->names.find(name); found != scope->names.end()) {
+        return &found->second;
+      }
+      if (digits == name.size() || name.size() - digits > 9) continue;
+      for (const Range& range : scope->ranges) {
+        if (range.prefix != name.substr(0, digits)) continue;
+        if (name[digits] == '0' && name.size() - digits > 1) continue;
+        if (std::stoul(std::string(name.substr(digits))) >= range.count) continue;
+        return &(scope->names[name] = make_register(range.type, range.vector));
+      }
+    }
+    return nullptr;
+  }
+
+  Symbol find_name(std::string_view name, std::string_view component) {
+    if (const Symbol* found = find_in_scopes(name)) {
+      Symbol symbol = *found;
+      if (component.empty()) return symbol;
+      const std::uint32_t index = component_index(component);
+      if (symbol.kind != Symbol::Kind::kRegister || index >= symbol.vector) return {};
+      symbol.slot += index * symbol.type.bytes * kLanes;
+      symbol.vector = 1;
+      return symbol;
+    }
+    if (const auto special = special_of(name, component)) {
+      Symbol symbol;
+      symbol.kind = Symbol::Kind::kRegister;
+      symbol.type = *special == Special::kZero64 ? kU64 : kU32;
+      symbol.slot = slot_of(Base::kSpecials, static_cast<std::uint32_t>(*special) * kSpecialBytes);
+      return symbol;
+    }
+    if (const auto found = symbols_->find(name); found != symbols_->end() && component.empty()) {
+      return found->second;
+    }
+    return {};
+  }
+
+  void declare(std::string_view name, const Symbol& symbol, std::uint32_t line) {
+    if (!scopes_.back().names.emplace(name, symbol).second) {
+      throw SyntaxError{line, "Duplicate definition of '" + std::string(name) + "'"};
+    }
+  }
+
+  std::uint64_t allocate_local(std::uint64_t bytes, std::uint32_t alignment, std::uint32_t line) {
+    local_bytes_ = aligned(local_bytes_, alignment);
+    const std::uint64_t offset = local_bytes_;
+    local_bytes_ += bytes;
+    if (local_bytes_ > kMostLocalBytes) throw SyntaxError{line, "Too much local memory"};
+    return offset;
+  }
+
+  Symbol declare_local(const Declaration& declaration) {
+    Symbol symbol;
+    symbol.kind = Symbol::Kind::kLocal;
+    symbol.size = bytes_of(declaration);
+    symbol.type = type_of(declaration.type);
+    symbol.value = allocate_local(symbol.size, alignment_of(declaration), declaration.line);
+    declare(declaration.name, symbol, declaration.line);
+    return symbol;
+  }
+
+  // Results and parameters of a .func have slots in its local memory. Those that are registers
+  // are loaded at its start; results in registers would need a store before each ret.
+  void declare_parameters(const FunctionSyntax& syntax) {
+    if (syntax.is_entry) {
+      std::uint64_t end = 0;
+      for (const Declaration& each : syntax.parameters) {
+        Symbol symbol;
+        symbol.kind = Symbol::Kind::kParameter;
+        symbol.type = type_of(each.type);
+        symbol.size = bytes_of(each);
+        symbol.value = aligned(end, alignment_of(each));
+        end = symbol.value + symbol.size;
+        declare(each.name, symbol, each.line);
+      }
+      return;
+    }
+    for (const auto* list : {&syntax.results, &syntax.parameters}) {
+      for (const Declaration& each : *list) {
+        if (each.space == "reg") {
+          throw SyntaxError{each.line, "Parameters of functions in registers are not supported"};
+        }
+        declare_local(each);
+      }
+    }
+  }
+
+  void lower_item(const Item& item) {
+    switch (item.kind) {
+      case Item::Kind::kOpen:
+        if (scopes_.size() >= kMostScopes) throw SyntaxError{item.line, "Blocks nested too deep"};
+        scopes_.emplace_back();
+        return;
+      case Item::Kind::kClose:
+        scopes_.pop_back();
+        return;
+      case Item::Kind::kLabel:
+        if (!labels_.emplace(item.label, program_.code.size()).second) {
+          throw SyntaxError{item.line,
+                            "Duplicate definition of label '" + std::string(item.label) + "'"};
+        }
+        return;
+      case Item::Kind::kTargets: {
+        Symbol symbol;
+        symbol.kind = Symbol::Kind::kPrototype;
+        if (!item.names.empty()) {
+          symbol.kind = Symbol::Kind::kTable;
+          symbol.index = static_cast<std::uint32_t>(program_.tables.size());
+          program_.tables.emplace_back();
+          tables_.push_back({symbol.index, &item});
+        }
+        declare(item.label, symbol, item.line);
+        return;
+      }
+      case Item::Kind::kDeclaration:
+        lower_declaration(item.declaration);
+        return;
+      case Item::Kind::kInstruction:
+        lower_instruction(item.instruction);
+        return;
+    }
+  }
+
+  void lower_declaration(const Declaration& declaration) {
+    const Type type = type_of(declaration.type);
+    if (declaration.space == "reg") {
+      if (declaration.is_array || type.kind == Kind::kNone) {
+        throw SyntaxError{declaration.line, "Invalid register declaration"};
+      }
+      if (declaration.range != 0) {
+        scopes_.back().ranges.push_back(
+            {declaration.name, type, declaration.vector, declaration.range});
+        return;
+      }
+      declare(declaration.name, make_register(type, declaration.vector), declaration.line);
+    } else if (declaration.space == "local" || declaration.space == "param") {
+      declare_local(declaration);
+    } else if (declaration.space == "shared") {
+      Symbol symbol;
+      symbol.kind = Symbol::Kind::kShared;
+      symbol.size = bytes_of(declaration);
+      symbol.value = aligned(*shared_bytes_, alignment_of(declaration));
+      *shared_bytes_ = symbol.value + symbol.size;
+      if (*shared_bytes_ > kMostSharedBytes) {
+        throw SyntaxError{declaration.line, "Entry function uses too much shared data (0x" +
+                                                std::to_string(*shared_bytes_) +
+                                                " bytes, 0x38c00 max)"};
+      }
+      declare(declaration.name, symbol, declaration.line);
+    } else {
+      throw SyntaxError{declaration.line, "Unsupported state space '." +
+                                              std::string(declaration.space) + "' in a function"};
+    }
+  }
+
+  void lower_instruction(const Instruction& instruction) {
+    begin(instruction);
+    const bool is_known = lower_lanes(*this) || lower_memory(*this) || lower_control(*this) ||
+                          lower_move(*this) || lower_warp(*this) || lower_atomic(*this) ||
+                          lower_matrix(*this) || lower_async(*this);
+    if (!is_known) fail("Not a name of any known instruction: '" + std::string(opcode()) + "'");
+    check_modifiers();
+    instruction_ = nullptr;
+  }
+
+  std::uint32_t target_of(std::string_view label, std::uint32_t line) const {
+    const auto found = labels_.find(label);
+    if (found == labels_.end()) {
+      throw SyntaxError{line, "Unknown label '" + std::string(label) + "'"};
+    }
+    return static_cast<std::uint32_t>(found->second);
+  }
+
+  void patch() {
+    for (const Fixup& each : fixups_) {
+      program_.code[each.code].extra = target_of(each.label, each.line);
+    }
+    for (const Table& each : tables_) {
+      for (const std::string_view name : each.item->names) {
+        // A table of .calltargets names functions and is not needed.
+        if (!labels_.contains(name) && symbols_->contains(name)) continue;
+        program_.tables[each.index].push_back(target_of(name, each.item->line));
+      }
+    }
+  }
+
+  const Symbols* symbols_ = nullptr;
+  std::uint32_t index_ = 0;
+  std::uint32_t frame_bytes_ = 0;
+  std::uint64_t local_bytes_ = 0;
+  std::uint64_t* shared_bytes_ = nullptr;
+  std::vector<Scope> scopes_;
+  std::unordered_map<std::string_view, std::size_t> labels_;
+  std::vector<Fixup> fixups_;
+  std::vector<Table> tables_;
+};
+
+FunctionLowering::FunctionLowering(Module::Program& program)
+    : impl_(std::make_unique<Impl>(program)) {}
+FunctionLowering::~FunctionLowering() = default;
+void FunctionLowering::lower(const FunctionSyntax& syntax, std::uint32_t index,
+                             const Symbols& symbols, std::uint64_t& shared_bytes) {
+  impl_->lower(syntax, index, symbols, shared_bytes);
+}
+
+}  // namespace halyard::inline v0::sim::ptx

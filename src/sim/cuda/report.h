@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counts of calls, misuse of the API and leaks, written to the file of HALYARD_SIM_CUDA_REPORT.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace halyard::inline v0::sim::cuda {
+
+// One exported function. Static objects only: the registry keeps a pointer for ever.
+class Entry {
+ public:
+  Entry(const char* name, bool is_built);
+
+  const char* name() const { return name_; }
+  bool is_built() const { return is_built_; }
+  // Counts a call and returns its number, from 1.
+  std::uint64_t count() { return calls_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+  // True if HALYARD_SIM_CUDA_FAIL names this function, with or without its version.
+  bool may_fail() const { return may_fail_; }
+  // The result that the fault for this call asks for, or 0.
+  int fault(std::uint64_t call) const;
+  const Entry* next() const { return next_; }
+
+ private:
+  const char* const name_;
+  const bool is_built_;
+  bool may_fail_ = false;
+  std::atomic<std::uint64_t> calls_ = 0;
+  const Entry* next_ = nullptr;
+};
+
+// Records that a program does what the documentation forbids or leaves undefined. `rule` is a short
+// name, the key of the report; `text` is one sentence. Printed at once in strict mode. Any thread.
+void report_misuse(const char* rule, const std::string& text);
+
+// Records that an object was not released; `where` is the end at which this was seen.
+void report_leak(const char* where, const char* kind, std::uint64_t count, std::uint64_t bytes);
+
+// Writes the file, if one was asked for. Called at exit; a later call writes it again.
+void write_report();
+
+}  // namespace halyard::inline v0::sim::cuda

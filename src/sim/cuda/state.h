@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Devices, contexts, and what each thread has current. One lock guards all of it; kernels, copies
+// and host functions run without the lock.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "sim/cuda/abi.h"
+#include "sim/cuda/handle.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+struct StreamState;
+struct PoolState;
+
+// A context is never freed: streams, events and modules of a destroyed one still point to it.
+struct ContextState {
+  static constexpr Kind kKind = Kind::kContext;
+  static constexpr const char* kName = "context";
+
+  DeviceId device = 0;
+  unsigned flags = 0;
+  std::uint64_t id = 0;
+  bool is_primary = false;
+  std::atomic<bool> is_destroyed = false;
+  Result sticky = kSuccess;  // the first fault of a kernel; every later call answers it
+  Context handle = nullptr;
+  std::shared_ptr<StreamState> legacy;  // the NULL stream
+  std::vector<std::weak_ptr<StreamState>>
+      streams;                    // all others, those with work after destruction too
+  std::set<ContextState*> peers;  // whose memory kernels of this context may use
+  std::map<int, std::size_t> limits;
+  std::uint64_t live_streams = 0, live_events = 0, live_modules = 0;  // that the program destroys
+};
+
+struct DeviceState {
+  Context primary = nullptr;
+  unsigned primary_references = 0;
+  unsigned primary_flags = 0;
+  Pool default_pool = nullptr, current_pool = nullptr;
+};
+
+struct State {
+  std::mutex mutex;
+  // Notified when an operation of a stream has ended.
+  std::condition_variable progress;
+  bool is_initialized = false;
+  std::vector<DeviceState> devices;
+  std::vector<std::shared_ptr<ContextState>> contexts;
+  std::uint64_t next_id = 1;
+  std::uint64_t streams_made = 0;
+  unsigned global_captures = 0;  // captures in progress that were begun in the global mode
+  std::uint64_t live_graphs = 0, live_execs = 0, live_libraries = 0, live_pools = 0;
+  Result lost = kSuccess;  // adversarial: a fault that only a new process ends
+};
+
+State& state();
+
+struct ThreadState {
+  std::vector<ContextState*> contexts;  // the stack; back() is current, null where one was popped
+  bool is_in_host_function = false;
+  bool uses_per_thread_stream = false;  // inside a function of the _ptsz or _ptds kind
+  CaptureMode capture_mode = kCaptureGlobal;
+  std::map<ContextState*, std::shared_ptr<StreamState>> per_thread_streams;
+  unsigned local_captures =
+      0;  // this thread's captures that were begun in a mode that is not relaxed
+
+  ContextState* current() const { return contexts.empty() ? nullptr : contexts.back(); }
+};
+
+ThreadState& this_thread();
+
+using Lock = std::unique_lock<std::mutex>;
+
+// Makes a context on a device. The State is locked.
+ContextState* make_context(DeviceId device, unsigned flags, bool is_primary);
+// Waits for the context's work, frees its memory, ends its handles. `where` is for the leak report.
+void end_context(Lock& lock, ContextState& context, const char* where);
+// Waits until all that was submitted to the context has ended; returns its sticky error.
+Result drain(Lock& lock, ContextState& context);
+// True if nothing of the context is in flight.
+bool is_idle(const ContextState& context);
+
+}  // namespace halyard::inline v0::sim::cuda

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams and events. Each stream has a thread of its own, started at its first work, so that
+// streams run concurrently and out of step.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "sim/cuda/call.h"
+#include "sim/cuda/work.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+struct CaptureState;
+
+struct StreamItem {
+  std::uint64_t sequence = 0;
+  std::vector<Wait> waits;
+  Work work;
+};
+
+// Guarded by the State's lock.
+struct StreamState : std::enable_shared_from_this<StreamState> {
+  static constexpr Kind kKind = Kind::kStream;
+  static constexpr const char* kName = "stream";
+
+  ContextState* context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  std::uint64_t id = 0;
+  std::uint64_t number = 0;  // in order of creation, for the choices of the seed
+  bool is_legacy = false;
+  bool is_destroyed = false;
+  bool has_thread = false;
+  std::uint64_t submitted = 0, completed = 0;
+  std::deque<StreamItem> items;
+  std::vector<Wait> waits;  // of the next item
+  std::condition_variable arrived;
+  std::shared_ptr<CaptureState> capture;
+  std::vector<NodeState*> frontier;  // of the capture: what the next node depends on
+
+  bool is_blocking() const { return !is_legacy && (flags & kNonBlocking) == 0; }
+};
+
+struct EventState {
+  static constexpr Kind kKind = Kind::kEvent;
+  static constexpr const char* kName = "event";
+
+  ContextState* context = nullptr;
+  unsigned flags = 0;
+  std::shared_ptr<Recording> recording;   // of the latest record; null: never recorded
+  std::shared_ptr<CaptureState> capture;  // if the latest record was captured
+  std::vector<NodeState*> frontier;
+};
+
+// What a CUstream names in this thread: a handle, or one of the default streams. Null: no stream.
+// The State is locked and a context is current.
+std::shared_ptr<StreamState> find_stream(Stream stream);
+
+// Makes a stream of the current context.
+std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, int priority);
+
+// Hands work to a stream, or adds it to the graph that the stream is being captured into.
+Result submit(const std::shared_ptr<StreamState>& stream, Work work);
+// The same for what has been recorded by no capture: the work is executed.
+std::uint64_t enqueue(const std::shared_ptr<StreamState>& stream, Work work);
+
+// True if all that was submitted has ended. For the legacy stream: also that of blocking streams.
+bool is_complete(const StreamState& stream);
+// Blocks until is_complete for what was submitted before the call. Returns the context's error.
+Result wait_for(Lock& lock, const std::shared_ptr<StreamState>& stream);
+
+// Ends a stream's handle; work in flight still runs.
+void destroy_stream(Stream stream);
+
+}  // namespace halyard::inline v0::sim::cuda

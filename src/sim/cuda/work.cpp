@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "sim/cuda/work.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "sim/cuda/memory.h"
+#include "sim/cuda/module.h"
+#include "sim/cuda/options.h"
+#include "sim/cuda/pool.h"
+#include "sim/cuda/stream.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+GraphMemory::~GraphMemory() {
+  const std::optional<Allocation> found = sim::cuda::memory().find(address);
+  if (found && found->id == id) sim::cuda::memory().remove(address);
+}
+
+namespace {
+
+constexpr auto kPollPause = std::chrono::microseconds(20);
+
+// Runs a function of the program, in which calls of the API are misuse.
+template <class Function>
+void call_program(Function function) {
+  ThreadState& thread = this_thread();
+  thread.is_in_host_function = true;
+  function();
+  thread.is_in_host_function = false;
+}
+
+Result result_of(ptx::OutcomeKind kind) {
+  switch (kind) {
+    case ptx::OutcomeKind::kOk:
+    case ptx::OutcomeKind::kStopped:
+      return kSuccess;
+    case ptx::OutcomeKind::kIllegalAddress:
+      return kIllegalAddress;
+    case ptx::OutcomeKind::kMisalignedAddress:
+      return kMisalignedAddress;
+    case ptx::OutcomeKind::kInvalidAddressSpace:
+      return kInvalidAddressSpace;
+    case ptx::OutcomeKind::kIllegalInstruction:
+      return kIllegalInstruction;
+    case ptx::OutcomeKind::kInvalidPc:
+      return kInvalidPc;
+    case ptx::OutcomeKind::kAssert:
+      return kAssert;
+    case ptx::OutcomeKind::kDeadlock:
+    case ptx::OutcomeKind::kTimeout:
+      return kLaunchTimeout;
+    case ptx::OutcomeKind::kInvalidLaunch:
+    case ptx::OutcomeKind::kTrap:
+    case ptx::OutcomeKind::kStackOverflow:
+      return kLaunchFailed;
+  }
+  return kUnknown;
+}
+
+void set_fault(ContextState& context, Result fault) {
+  const std::lock_guard lock(state().mutex);
+  if (context.sticky == kSuccess) context.sticky = fault;
+  // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". A program
+  // that goes on in another context has luck, which adversarial mode takes away.
+  if (options().adversarial) state().lost = fault;
+}
+
+Result current_fault(const ContextState& context) {
+  const std::lock_guard lock(state().mutex);
+  return context.sticky;
+}
+
+// The rows of a strided copy.
+struct Rows {
+  std::byte* first = nullptr;
+  std::size_t pitch = 0, slice = 0;
+};
+
+// The bytes from the first to the last that a side of a copy touches.
+std::size_t extent(const Copy3D& copy, std::size_t pitch, std::size_t slice) {
+  return (copy.depth - 1) * slice + (copy.height - 1) * pitch + copy.width;
+}
+
+bool find_rows(const ContextState& context, MemoryType type, const void* host, DevicePointer device,
+               std::size_t offset, std::size_t size, Rows& rows) {
+  if (type == kHost) {
+    const auto address = reinterpret_cast<DevicePointer>(host) + offset;
+    rows.first = reinterpret_cast<std::byte*>(address);
+    // cuda.h, CU_MEMORYTYPE_HOST: a pointer of the host; memory of a device is not readable there.
+    if (const std::optional<Allocation> found = memory().find(address)) {
+      if (size > found->end() - address) return false;
+      rows.first = found->host + (address - found->begin);
+    }
+    return true;
+  }
+  const DevicePointer address = (type == kUnified ? reinterpret_cast<DevicePointer>(host) : device);
+  const DevicePointer begin = (type == kUnified && address == 0 ? device : address) + offset;
+  const std::optional<Allocation> found = memory().find(begin);
+  if (!found) {
+    rows.first = reinterpret_cast<std::byte*>(begin);
+    return type == kUnified;  // pageable memory of the host
+  }
+  if (size > found->end() - begin) return false;
+  (void)context;
+  rows.first = found->host + (begin - found->begin);
+  return true;
+}
+
+template <class T>
+bool compare(T now, T value, unsigned flags) {
+  switch (flags & 3) {
+    case 0:
+      return static_cast<std::make_signed_t<T>>(now - value) >= 0;  // cyclic
+    case 1:
+      return now == value;
+    case 2:
+      return (now & value) != 0;
+    default:
+      return static_cast<T>(~(now | value)) != 0;
+  }
+}
+
+template <class T>
+void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextState& context) {
+  std::atomic_ref<T> word(*reinterpret_cast<T*>(bytes));
+  const T value = static_cast<T>(op.value);
+  if (!is_wait) {
+    word.store(value, std::memory_order_release);
+    return;
+  }
+  while (!compare(word.load(std::memory_order_acquire), value, op.flags)) {
+    if (current_fault(context) != kSuccess) return;
+    std::this_thread::sleep_for(kPollPause);
+  }
+}
+
+void run_mem_ops(const MemOpWork& work, ContextState& context) {
+  for (const MemOp& op : work.operations) {
+    const bool is_wait = op.operation == 1 || op.operation == 4;
+    const bool is_wide = op.operation == 4 || op.operation == 5;
+    if (!is_wait && op.operation != 2 && op.operation != 5) continue;  // barriers, flushes
+    std::byte* bytes = nullptr;
+    {
+      const std::lock_guard lock(state().mutex);
+      bytes = bytes_of(context, op.address, is_wide ? 8 : 4);
+    }
+    if (bytes == nullptr) {
+      set_fault(context, kIllegalAddress);
+    } else if (is_wide) {
+      run_mem_op<std::uint64_t>(bytes, op, is_wait, context);
+    } else {
+      run_mem_op<std::uint32_t>(bytes, op, is_wait, context);
+    }
+  }
+}
+
+void run_plan(const Plan& plan, StreamState& stream) {
+  const std::size_t count = plan.nodes.size();
+  // In adversarial mode any order that respects the dependencies.
+  std::vector<bool> done(count);
+  for (std::size_t ran = 0; ran < count; ++ran) {
+    std::size_t chosen = ran;
+    if (options().adversarial) {
+      std::vector<std::size_t> ready;
+      for (std::size_t node = 0; node < count; ++node) {
+        bool is_ready = !done[node];
+        for (const std::size_t before : plan.nodes[node].dependencies) is_ready &= done[before];
+        if (is_ready) ready.push_back(node);
+      }
+      chosen = ready[choose(stream.number * 1000 + stream.completed, ran, ready.size())];
+    }
+    done[chosen] = true;
+    if (plan.nodes[chosen].is_enabled) execute(plan.nodes[chosen].work, stream);
+  }
+}
+
+void finish_record(const RecordWork& work) {
+  const std::lock_guard lock(state().mutex);
+  std::shared_ptr<Recording> recording = work.recording;
+  if (recording == nullptr) {
+    recording = work.event->recording = std::make_shared<Recording>();  // of a node
+  }
+  recording->is_done = true;
+  recording->time = std::chrono::steady_clock::now();
+  state().progress.notify_all();
+}
+
+void finish_free(const FreeWork& work) {
+  const std::lock_guard lock(state().mutex);
+  if (const std::optional<Allocation> found = memory().find(work.address)) {
+    release_allocation(*found);
+  }
+}
+
+void wait_in_plan(const WaitWork& work) {
+  Lock lock(state().mutex);
+  const std::shared_ptr<Recording> recording = work.event->recording;
+  if (recording != nullptr) state().progress.wait(lock, [&] { return recording->is_done; });
+}
+
+}  // namespace
+
+bool run_copy(const CopyWork& work, ContextState& context) {
+  const Copy3D& copy = work.copy;
+  if (copy.width == 0 || copy.height == 0 || copy.depth == 0) return true;
+  Rows from{nullptr, copy.src_pitch, copy.src_pitch * copy.src_height};
+  Rows to{nullptr, copy.dst_pitch, copy.dst_pitch * copy.dst_height};
+  if (!work.staged.empty()) {
+    from = {const_cast<std::byte*>(work.staged.data()), copy.width, copy.width * copy.height};
+  } else if (!find_rows(context, copy.src_type, copy.src_host, copy.src_device,
+                        copy.src_z * from.slice + copy.src_y * from.pitch + copy.src_x,
+                        extent(copy, from.pitch, from.slice), from)) {
+    return false;
+  }
+  if (!find_rows(context, copy.dst_type, copy.dst_host, copy.dst_device,
+                 copy.dst_z * to.slice + copy.dst_y * to.pitch + copy.dst_x,
+                 extent(copy, to.pitch, to.slice), to)) {
+    return false;
+  }
+  for (std::size_t z = 0; z < copy.depth; ++z) {
+    for (std::size_t y = 0; y < copy.height; ++y) {
+      std::memmove(to.first + z * to.slice + y * to.pitch,
+                   from.first + z * from.slice + y * from.pitch, copy.width);
+    }
+  }
+  return true;
+}
+
+bool run_fill(const FillWork& work, ContextState& context) {
+  const FillParamsV1& fill = work.fill;
+  if (fill.width == 0 || fill.height == 0) return true;
+  const std::size_t row = fill.width * fill.element_size;
+  std::byte* bytes = nullptr;
+  {
+    const std::lock_guard lock(state().mutex);
+    bytes = bytes_of(context, fill.dst, (fill.height - 1) * fill.pitch + row);
+  }
+  if (bytes == nullptr) return false;
+  for (std::size_t y = 0; y < fill.height; ++y, bytes += fill.pitch) {
+    if (fill.element_size == 1) {
+      std::memset(bytes, static_cast<int>(fill.value), row);
+    } else {
+      for (std::size_t at = 0; at < row; at += fill.element_size) {
+        std::memcpy(bytes + at, &fill.value, fill.element_size);
+      }
+    }
+  }
+  return true;
+}
+
+Result run_kernel(const KernelWork& work, StreamState& stream) {
+  static Entry kernels("kernel", true);  // so that "kernel@3=ILLEGAL_ADDRESS" is a fault
+  const std::uint64_t number = kernels.count();
+  if (const int fault = kernels.may_fail() ? kernels.fault(number) : 0; fault != 0) {
+    return static_cast<Result>(fault);
+  }
+  const FunctionState& function = *work.function;
+  {
+    const std::lock_guard lock(state().mutex);
+    if (function.module->is_unloaded) {
+      // cuda.h, cuModuleUnload does not say what becomes of work in flight.
+      report_misuse("unload-in-flight", "a kernel ran after its module had been unloaded");
+    }
+  }
+  ptx::Launch launch;
+  launch.entry = function.entry;
+  for (int i = 0; i < 3; ++i) {
+    launch.grid[i] = work.grid[i];
+    launch.block[i] = work.block[i];
+  }
+  launch.dynamic_shared_bytes = work.shared_bytes;
+  launch.parameters = work.parameters;
+  launch.addresses = function.module->addresses;
+  ptx::Options how;
+  how.strict = options().strict;
+  how.threads = options().threads;
+  how.max_instructions = options().max_instructions;
+  if (options().adversarial) how.seed = 1 + choose(stream.number, stream.completed, 1U << 30);
+  how.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  ContextMemory view(work.context != nullptr ? *work.context : *stream.context);
+  const ptx::Outcome outcome = ptx::run(*function.module->code, launch, view, how);
+  for (const ptx::Finding& finding : outcome.findings) {
+    report_misuse(std::string("kernel-").append(ptx::to_string(finding.kind)).c_str(),
+                  finding.message);
+  }
+  if (outcome.kind != ptx::OutcomeKind::kOk) {
+    report_misuse("kernel-fault", outcome.message);
+  }
+  return result_of(outcome.kind);
+}
+
+void execute(const Work& work, StreamState& stream) {
+  ContextState& context = *stream.context;
+  const Result fault = current_fault(context);
+  if (const auto* record = std::get_if<RecordWork>(&work)) return finish_record(*record);
+  if (const auto* free = std::get_if<FreeWork>(&work)) return finish_free(*free);
+  if (const auto* callback = std::get_if<CallbackWork>(&work)) {
+    // cuda.h, cuStreamAddCallback: called after an error too, with the error as its status.
+    return call_program([&] { callback->callback(callback->stream, fault, callback->data); });
+  }
+  if (fault != kSuccess) return;  // cuda.h, cuLaunchHostFunc: not called after an error
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    if (options().null) return;
+    if (const Result result = run_kernel(*kernel, stream); result != kSuccess) {
+      set_fault(context, result);
+    }
+  } else if (const auto* copy = std::get_if<CopyWork>(&work)) {
+    if (options().null) return;
+    if (!run_copy(*copy, copy->context != nullptr ? *copy->context : context)) {
+      report_misuse("copy-out-of-bounds", "a copy left the memory that it names");
+      set_fault(context, kIllegalAddress);
+    }
+  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+    if (options().null) return;
+    if (!run_fill(*fill, fill->context != nullptr ? *fill->context : context)) {
+      report_misuse("fill-out-of-bounds", "a memset left the memory that it names");
+      set_fault(context, kIllegalAddress);
+    }
+  } else if (const auto* host = std::get_if<HostWork>(&work)) {
+    call_program([&] { host->host.function(host->host.data); });
+  } else if (const auto* operations = std::get_if<MemOpWork>(&work)) {
+    run_mem_ops(*operations, context);
+  } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
+    wait_in_plan(*wait);
+  } else if (const auto* graph = std::get_if<GraphWork>(&work)) {
+    run_plan(*graph->plan, stream);
+  }
+}
+
+}  // namespace halyard::inline v0::sim::cuda

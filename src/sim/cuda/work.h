@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a stream executes and what a node of a graph holds: one set of types for both.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "sim/cuda/abi.h"
+#include "sim/cuda/state.h"
+
+namespace halyard::inline v0::sim::cuda {
+
+// One recording of an event. Guarded by the State's lock.
+struct Recording {
+  bool is_done = false;
+  std::chrono::steady_clock::time_point time{};
+};
+
+// Something that work waits for: a place in a stream, or a recording.
+struct Wait {
+  std::shared_ptr<StreamState> stream;
+  std::uint64_t sequence = 0;
+  std::shared_ptr<Recording> recording;
+};
+bool has_passed(const Wait& wait);
+
+struct EmptyWork {};
+struct KernelWork {
+  std::shared_ptr<FunctionState> function;
+  ContextState* context = nullptr;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  std::vector<std::byte> parameters;
+  std::vector<void*> pointers;  // into parameters, for GetParams of a node
+};
+struct CopyWork {
+  Copy3D copy{};
+  ContextState* context = nullptr;         // null: that of the stream
+  ContextState* source_context = nullptr;  // of a copy between peers
+  std::vector<std::byte> staged;           // the bytes of pageable memory, instead of copy.src_host
+};
+struct FillWork {
+  FillParamsV1 fill{};
+  ContextState* context = nullptr;
+};
+struct HostWork {
+  HostParams host{};
+};
+struct CallbackWork {
+  StreamCallback callback = nullptr;
+  Stream stream = nullptr;
+  void* data = nullptr;
+};
+struct RecordWork {
+  std::shared_ptr<EventState> event;
+  std::shared_ptr<Recording> recording;  // made when the record is submitted
+};
+struct WaitWork {
+  std::shared_ptr<EventState> event;
+};
+struct MemOpWork {
+  std::vector<MemOp> operations;
+};
+struct FreeWork {
+  DevicePointer address = 0;
+};
+// Memory of an allocation node: it has its address from the making of the node, and its bytes until
+// the last graph and executable graph with the node have ended.
+struct GraphMemory {
+  ~GraphMemory();
+  DevicePointer address = 0;
+  std::uint64_t id = 0;  // of the allocation, so that a reused address is left alone
+};
+struct AllocNodeWork {
+  std::shared_ptr<GraphMemory> memory;
+  std::size_t size = 0;
+};
+struct FreeNodeWork {
+  DevicePointer address = 0;
+};
+struct Plan;
+// A graph inside a graph, or the launch of one.
+struct GraphWork {
+  std::shared_ptr<const Plan> plan;   // in an instantiated graph
+  std::shared_ptr<GraphState> graph;  // in a graph
+};
+
+using Work =
+    std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, CallbackWork, RecordWork,
+                 WaitWork, MemOpWork, FreeWork, GraphWork, AllocNodeWork, FreeNodeWork>;
+
+// An instantiated graph: `nodes` in an order in which dependencies come first.
+struct PlanNode {
+  Work work;
+  std::vector<std::size_t> dependencies;  // indices of earlier nodes
+  bool is_enabled = true;
+};
+struct Plan {
+  std::vector<PlanNode> nodes;
+};
+
+// Executes work of a stream, on the stream's thread, without the lock. After a fault of the context
+// only what the documentation says still happens: callbacks are called, records and frees take
+// place.
+void execute(const Work& work, StreamState& stream);
+
+// Runs a copy whose checks have passed. Returns false if it leaves the memory that it names.
+bool run_copy(const CopyWork& work, ContextState& context);
+bool run_fill(const FillWork& work, ContextState& context);
+Result run_kernel(const KernelWork& work, StreamState& stream);
+
+}  // namespace halyard::inline v0::sim::cuda

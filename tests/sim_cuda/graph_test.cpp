@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graphs and capture. Source: cuda.h of CUDA 13.0 at the function that a case names.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "sim_cuda/driver.h"
+
+namespace halyard::testing::driver {
+namespace {
+
+class SimCudaGraph : public DriverTest {
+ protected:
+  Handle graph() {
+    Handle made = nullptr;
+    EXPECT_EQ(cuGraphCreate(&made, 0), kSuccess);
+    return made;
+  }
+  Handle fill_node(Handle to, std::vector<Handle> after, Address a, unsigned value,
+                   std::size_t width = 1, std::size_t height = 1) {
+    const MemsetNode node{a, 64, value, 4, width, height};
+    Handle made = nullptr;
+    EXPECT_EQ(cuGraphAddMemsetNode(&made, to, after.data(), after.size(), &node, context_),
+              kSuccess);
+    return made;
+  }
+  Handle instantiate(Handle of) {
+    Handle made = nullptr;
+    EXPECT_EQ(cuGraphInstantiateWithFlags(&made, of, 0), kSuccess);
+    return made;
+  }
+};
+
+TEST_F(SimCudaGraph, RunsNodesAfterTheirDependencies) {
+  const Handle of = graph(), in = stream();
+  const Address a = words(1);
+  Handle before = fill_node(of, {}, a, 1);
+  for (unsigned i = 2; i < 20; ++i) before = fill_node(of, {before}, a, i);
+  const Handle exec = instantiate(of);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(a), 19U);
+}
+
+TEST_F(SimCudaGraph, KernelNode_TakesItsParametersWhenAdded) {
+  const Handle of = graph(), in = stream(), function = fill_function();
+  Address a = words(4);
+  std::uint32_t value = 5, count = 4;
+  void* parameters[] = {&a, &value, &count};
+  KernelNode node{function, 1, 1, 1, 32, 1, 1, 0, parameters, nullptr, nullptr, nullptr};
+  Handle made = nullptr;
+  ASSERT_EQ(cuGraphAddKernelNode_v2(&made, of, nullptr, 0, &node), kSuccess);
+  value = 6;
+  const Handle exec = instantiate(of);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(a + 12), 5U);
+  ASSERT_EQ(cuGraphExecKernelNodeSetParams_v2(exec, made, &node), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(a + 12), 6U);
+}
+
+// cuGraphLaunch: "Each launch is ordered behind both any previous work in hStream and any previous
+// launches of hGraphExec."
+TEST_F(SimCudaGraph, LaunchesOfOneExec_NeverOverlap) {
+  const Handle of = graph(), first = stream(), second = stream();
+  static std::atomic<int> runs;
+  runs = 0;
+  Gate gate;
+  HostNode hold{&Gate::wait, &gate};
+  HostNode count{[](void*) { ++runs; }, nullptr};
+  Handle node = nullptr, after = nullptr;
+  ASSERT_EQ(cuGraphAddHostNode(&node, of, nullptr, 0, &hold), kSuccess);
+  ASSERT_EQ(cuGraphAddHostNode(&after, of, &node, 1, &count), kSuccess);
+  const Handle exec = instantiate(of);
+  ASSERT_EQ(cuGraphLaunch(exec, first), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(exec, second), kSuccess);
+  // cuGraphExecDestroy: "the graph can be destroyed while executing"
+  EXPECT_EQ(cuGraphExecDestroy(exec), kSuccess);
+  EXPECT_EQ(cuStreamQuery(second), kNotReady);
+  gate.open();
+  EXPECT_EQ(cuStreamSynchronize(second), kSuccess);
+  EXPECT_EQ(cuStreamQuery(first), kSuccess);
+  EXPECT_EQ(runs, 2);
+}
+
+// cuGraphExecUpdate: nodes are replaced by those of a graph of the same shape.
+TEST_F(SimCudaGraph, Update_ReplacesParametersOfTheSameShape) {
+  const Handle of = graph(), in = stream();
+  const Address a = words(2);
+  fill_node(of, {fill_node(of, {}, a, 1)}, a + 4, 2);
+  const Handle exec = instantiate(of);
+  const Handle same = graph();
+  fill_node(same, {fill_node(same, {}, a, 3)}, a + 4, 4);
+  UpdateInfo info{};
+  ASSERT_EQ(cuGraphExecUpdate_v2(exec, same, &info), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(a + 4), 4U);
+  const Handle other = graph();
+  fill_node(other, {}, a, 3);
+  const Handle loose = fill_node(other, {}, a + 4, 4);
+  EXPECT_EQ(cuGraphExecUpdate_v2(exec, other, &info), kUpdateFailure);
+  EXPECT_EQ(info.result, 2);  // the topology
+  EXPECT_EQ(info.error_node, loose);
+}
+
+// cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: of a 2-D memset only the destination and
+// the value may change, and the context may not.
+TEST_F(SimCudaGraph, Memset_KeepsItsTwoDimensions) {
+  const Handle of = graph();
+  const Address a = words(64);
+  const Handle flat = fill_node(of, {}, a, 1), deep = fill_node(of, {}, a, 1, 4, 2);
+  const Handle exec = instantiate(of);
+  const MemsetNode wider{a, 64, 2, 4, 8, 1}, taller{a, 64, 2, 4, 4, 3},
+      moved{a + 64, 64, 2, 4, 4, 2};
+  EXPECT_EQ(cuGraphExecMemsetNodeSetParams(exec, flat, &wider, context_), kSuccess);
+  EXPECT_EQ(cuGraphExecMemsetNodeSetParams(exec, deep, &taller, context_), kInvalidValue);
+  EXPECT_EQ(cuGraphExecMemsetNodeSetParams(exec, deep, &moved, context_), kSuccess);
+  Handle other = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 1), kSuccess);
+  EXPECT_EQ(cuGraphExecMemsetNodeSetParams(exec, flat, &wider, other), kInvalidValue);
+  EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
+}
+
+// CUDA_MEMSET_NODE_PARAMS: "Size of each element in bytes. Must be 1, 2, or 4."
+TEST_F(SimCudaGraph, Memset_HasElementsOf1And2And4Bytes) {
+  const Handle of = graph();
+  Handle made = nullptr;
+  const MemsetNode eight{words(2), 8, 0, 8, 1, 1}, unaligned{words(2) + 2, 8, 0, 4, 1, 1};
+  EXPECT_EQ(cuGraphAddMemsetNode(&made, of, nullptr, 0, &eight, context_), kInvalidValue);
+  EXPECT_EQ(cuGraphAddMemsetNode(&made, of, nullptr, 0, &unaligned, context_), kInvalidValue);
+}
+
+TEST_F(SimCudaGraph, Cycle_IsNotInstantiated) {
+  const Handle of = graph();
+  const Address a = words(1);
+  const Handle first = fill_node(of, {}, a, 1), second = fill_node(of, {first}, a, 2);
+  ASSERT_EQ(cuGraphAddDependencies(of, &second, &first, 1), kSuccess);
+  Handle exec = nullptr;
+  EXPECT_EQ(cuGraphInstantiateWithFlags(&exec, of, 0), kInvalidValue);
+}
+
+TEST_F(SimCudaGraph, DisabledNode_DoesNothing_AndChildGraphRuns) {
+  const Handle child = graph(), of = graph(), in = stream();
+  const Address a = words(2);
+  fill_node(child, {}, a, 7);
+  Handle node = nullptr;
+  ASSERT_EQ(cuGraphAddChildGraphNode(&node, of, nullptr, 0, child), kSuccess);
+  const Handle off = fill_node(of, {node}, a + 4, 8);
+  const Handle exec = instantiate(of);
+  ASSERT_EQ(cuGraphNodeSetEnabled(exec, off, 0), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(a), 7U);
+  EXPECT_EQ(read(a + 4), 0U);
+}
+
+TEST_F(SimCudaGraph, Capture_FollowsEventsIntoOtherStreams) {
+  const Handle origin = stream(), side = stream(), fork = event(), join = event();
+  const Address a = words(3);
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 1), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a, 1, 1, origin), kSuccess);
+  ASSERT_EQ(cuEventRecord(fork, origin), kSuccess);
+  ASSERT_EQ(cuStreamWaitEvent(side, fork, 0), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a + 4, 2, 1, side), kSuccess);
+  ASSERT_EQ(cuEventRecord(join, side), kSuccess);
+  EXPECT_EQ(cuEventQuery(join), kCapturedEvent);
+  ASSERT_EQ(cuStreamWaitEvent(origin, join, 0), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a + 8, 3, 1, origin), kSuccess);
+  Handle captured = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(origin, &captured), kSuccess);
+  std::size_t nodes = 0, edges = 0;
+  EXPECT_EQ(cuGraphGetNodes(captured, nullptr, &nodes), kSuccess);
+  EXPECT_EQ(cuGraphGetEdges(captured, nullptr, nullptr, &edges), kSuccess);
+  EXPECT_EQ(nodes, 3U);
+  EXPECT_EQ(edges, 3U);  // 1 -> 2, 2 -> 3, and 1 -> 3
+  EXPECT_EQ(read(a), 0U);
+  ASSERT_EQ(cuGraphLaunch(instantiate(captured), origin), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(origin), kSuccess);
+  EXPECT_EQ(read(a + 4), 2U);
+}
+
+// CUDA_ERROR_STREAM_CAPTURE_*: unjoined work, a wait for an event outside, use of the NULL stream.
+TEST_F(SimCudaGraph, Capture_NamesItsErrors) {
+  const Handle origin = stream(0), side = stream(), outside = event(), fork = event();
+  const Address a = words(1);
+  Handle captured = nullptr;
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 2), kSuccess);
+  ASSERT_EQ(cuEventRecord(fork, origin), kSuccess);
+  ASSERT_EQ(cuStreamWaitEvent(side, fork, 0), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a, 2, 1, side), kSuccess);
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureUnjoined);
+  ASSERT_EQ(cuEventRecord(outside, side), kSuccess);
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 2), kSuccess);
+  EXPECT_EQ(cuStreamWaitEvent(origin, outside, 0), kCaptureIsolation);
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 2), kSuccess);
+  EXPECT_EQ(cuMemsetD32Async(a, 1, 1, nullptr), kCaptureImplicit);
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
+  EXPECT_EQ(captured, nullptr);
+}
+
+// cuThreadExchangeStreamCaptureMode: while any thread captures in the global mode, other threads'
+// potentially unsafe calls are prohibited unless they are in the relaxed mode.
+TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
+  const Handle origin = stream();
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 0), kSuccess);
+  std::thread([&] {
+    Address a = 0;
+    EXPECT_EQ(cuCtxSetCurrent(context_), kSuccess);
+    EXPECT_EQ(cuMemAlloc_v2(&a, 4), kCaptureUnsupported);
+    int mode = 2;
+    EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
+    EXPECT_EQ(mode, 0);
+    EXPECT_EQ(cuMemAlloc_v2(&a, 4), kSuccess);
+  }).join();
+  Handle captured = nullptr;
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kSuccess);
+}
+
+// cuMemAllocAsync in a capture: an allocation node, whose address is known when it is made.
+TEST_F(SimCudaGraph, Capture_TakesAllocationsAndLaunchesOfGraphs) {
+  const Handle inner = graph(), in = stream();
+  const Address kept = words(1);
+  fill_node(inner, {}, kept, 6);
+  const Handle inner_exec = instantiate(inner);
+  ASSERT_EQ(cuStreamBeginCapture_v2(in, 2), kSuccess);
+  Address a = 0;
+  ASSERT_EQ(cuMemAllocAsync(&a, 64, in), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a, 4, 16, in), kSuccess);
+  ASSERT_EQ(cuGraphLaunch(inner_exec, in), kSuccess);
+  ASSERT_EQ(cuMemFreeAsync(a, in), kSuccess);
+  Handle captured = nullptr;
+  ASSERT_EQ(cuStreamEndCapture(in, &captured), kSuccess);
+  std::vector<int> types;
+  Handle nodes[4] = {};
+  std::size_t count = 4;
+  ASSERT_EQ(cuGraphGetNodes(captured, nodes, &count), kSuccess);
+  for (std::size_t i = 0; i < count; ++i) cuGraphNodeGetType(nodes[i], &types.emplace_back());
+  EXPECT_EQ(types, (std::vector<int>{10, 2, 4, 11}));
+  const Handle exec = instantiate(captured);
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
+  ASSERT_EQ(cuStreamSynchronize(in), kSuccess);
+  EXPECT_EQ(read(kept), 6U);
+}
+
+}  // namespace
+}  // namespace halyard::testing::driver

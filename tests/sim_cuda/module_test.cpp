@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Modules, launches and libraries. Source: cuda.h of CUDA 13.0 at the function that a case names.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "sim_cuda/driver.h"
+
+namespace halyard::testing::driver {
+namespace {
+
+using SimCudaModule = DriverTest;
+
+TEST_F(SimCudaModule, Launch_TakesPointersOrAPackedBuffer) {
+  const Handle function = fill_function();
+  Address a = words(130);
+  ASSERT_EQ(launch_fill(function, a, 11, 130, nullptr), kSuccess);
+  EXPECT_EQ(read(a + 4 * 129), 11U);
+  struct {
+    Address address;
+    std::uint32_t value, count;
+  } packed = {a, 12, 64};
+  std::size_t size = sizeof packed;
+  void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size, nullptr};
+  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kSuccess);
+  EXPECT_EQ(read(a), 12U);
+  size = 8;
+  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kInvalidValue);
+  LaunchConfig config{};
+  config.grid_x = config.grid_y = config.grid_z = config.block_y = config.block_z = 1;
+  config.block_x = 32;
+  std::uint32_t value = 13, count = 32;
+  void* parameters[] = {&a, &value, &count};
+  EXPECT_EQ(cuLaunchKernelEx(&config, function, parameters, nullptr), kSuccess);
+  EXPECT_EQ(read(a), 13U);
+}
+
+TEST_F(SimCudaModule, Launch_BeyondLimits_IsRefused) {
+  const Handle function = fill_function();
+  Address a = words(1);
+  std::uint32_t value = 1, count = 1;
+  void* parameters[] = {&a, &value, &count};
+  const auto launch = [&](unsigned grid, unsigned block, unsigned shared) {
+    return cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared, nullptr, parameters, nullptr);
+  };
+  EXPECT_EQ(launch(0, 32, 0), kInvalidValue);
+  EXPECT_EQ(launch(1, 1025, 0), kInvalidValue);
+  EXPECT_EQ(launch(1, 32, 200000), kInvalidValue);
+  EXPECT_EQ(launch(1, 32, 0), kSuccess);
+}
+
+// CU_JIT_ERROR_LOG_BUFFER: the compiler's messages.
+TEST_F(SimCudaModule, BadPtx_IsInvalid_WithALog) {
+  char log[512] = {};
+  int options[] = {5, 6};  // the buffer, its size
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  Handle module = nullptr;
+  const std::string bad = std::string(kFillPtx) + "\n.visible .entry bad() { nonsense.u32 %r1; }";
+  EXPECT_EQ(cuModuleLoadDataEx(&module, bad.c_str(), 2, options, values), kInvalidPtx);
+  EXPECT_NE(std::strstr(log, "ptxas"), nullptr) << log;
+  EXPECT_NE(values[1], nullptr);
+}
+
+TEST_F(SimCudaModule, Cubin_HasNoBinaryForThisGpu) {
+  const char cubin[64] =
+      "\x7f"
+      "ELF\x02\x01\x01";
+  Handle module = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, cubin), kNoBinary);
+  EXPECT_EQ(cuModuleLoadData(&module, "no image"), 200);
+}
+
+// A fatbin as fatbinary of the toolkit writes it: a header, then entries with a header each.
+std::vector<char> fatbin_of(const std::string& ptx, std::uint32_t capability) {
+  const std::uint64_t padded = (ptx.size() + 8) / 8 * 8;
+  std::vector<char> bytes(16 + 64 + padded);
+  const auto put = [&](std::size_t at, auto value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  };
+  put(0, std::uint32_t{0xba55ed50});
+  put(4, std::uint16_t{1});
+  put(6, std::uint16_t{16});
+  put(8, std::uint64_t{64 + padded});
+  put(16, std::uint16_t{1});  // PTX
+  put(20, std::uint32_t{64});
+  put(24, padded);
+  put(44, capability);
+  std::memcpy(bytes.data() + 80, ptx.data(), ptx.size());
+  return bytes;
+}
+
+TEST_F(SimCudaModule, Fatbin_IsLoadedFromItsPtx) {
+  Handle module = nullptr, function = nullptr;
+  EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 80).data()), kSuccess);
+  EXPECT_EQ(cuModuleGetFunction(&function, module, "fill"), kSuccess);
+  EXPECT_EQ(cuModuleGetFunction(&function, module, "empty"), kNotFound);
+  EXPECT_EQ(cuModuleUnload(module), kSuccess);
+  EXPECT_EQ(cuModuleUnload(module), kInvalidHandle);
+  EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 90).data()), kNoBinary);
+}
+
+TEST_F(SimCudaModule, Library_GivesAFunctionToEachContext) {
+  Handle library = nullptr, kernel = nullptr, function = nullptr;
+  ASSERT_EQ(cuLibraryLoadData(&library, kFillPtx, nullptr, nullptr, 0, nullptr, nullptr, 0),
+            kSuccess);
+  ASSERT_EQ(cuLibraryGetKernel(&kernel, library, "fill"), kSuccess);
+  ASSERT_EQ(cuKernelGetFunction(&function, kernel), kSuccess);
+  const Address a = words(1);
+  EXPECT_EQ(launch_fill(function, a, 21, 1, nullptr), kSuccess);
+  EXPECT_EQ(read(a), 21U);
+  EXPECT_EQ(launch_fill(kernel, a, 22, 1, nullptr), kSuccess);  // a CUkernel as a CUfunction
+  EXPECT_EQ(read(a), 22U);
+  EXPECT_EQ(cuLibraryUnload(library), kSuccess);
+  EXPECT_EQ(launch_fill(function, a, 23, 1, nullptr), kInvalidHandle);
+}
+
+TEST_F(SimCudaModule, Linker_MakesAnImageThatLoads) {
+  Handle link = nullptr, module = nullptr;
+  void* image = nullptr;
+  std::size_t size = 0;
+  std::string text = kFillPtx;
+  ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), kSuccess);
+  ASSERT_EQ(cuLinkAddData_v2(link, 1, text.data(), text.size(), "fill", 0, nullptr, nullptr),
+            kSuccess);
+  ASSERT_EQ(cuLinkComplete(link, &image, &size), kSuccess);
+  EXPECT_EQ(cuModuleLoadData(&module, image), kSuccess);
+  EXPECT_EQ(cuLinkDestroy(link), kSuccess);
+}
+
+TEST_F(SimCudaModule, Occupancy_FollowsThreadsAndSharedMemory) {
+  const Handle function = fill_function();
+  int blocks = 0, grid = 0, block = 0, most = 0;
+  EXPECT_EQ(cuFuncGetAttribute(&most, 0, function), kSuccess);
+  EXPECT_EQ(most, 1024);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 1024, 0), kSuccess);
+  EXPECT_EQ(blocks, 2);
+  EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 64, 48000), kSuccess);
+  EXPECT_EQ(blocks, 3);
+  EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 0), kSuccess);
+  EXPECT_EQ(block % 32, 0);
+  EXPECT_GT(grid, 0);
+}
+
+TEST_F(SimCudaModule, Function_OfAnotherContext_IsRefused) {
+  const Handle function = fill_function();
+  Handle other = nullptr;
+  ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), kSuccess);
+  EXPECT_EQ(launch_fill(function, words(1), 1, 1, nullptr), kInvalidHandle);
+  EXPECT_EQ(cuCtxDestroy_v2(other), kSuccess);
+}
+
+}  // namespace
+}  // namespace halyard::testing::driver

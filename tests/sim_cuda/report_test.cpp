@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the simulated driver reports of a program, and what its variables change.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace halyard::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Ran {
+  std::string output, report;
+};
+
+// Runs a scenario; `variables` are assignments as a shell takes them.
+Ran run(const std::string& scenario, const std::string& variables = "") {
+  const std::string report = ::testing::TempDir() + "sim_cuda_" + std::to_string(::getpid());
+  const std::string command = variables + " HALYARD_SIM_CUDA_REPORT=" + report + " '" +
+                              HALYARD_SIM_CUDA_SCENARIOS "' " + scenario + " 2>&1";
+  Ran ran;
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  std::array<char, 256> line{};
+  while (std::fgets(line.data(), line.size(), pipe) != nullptr) ran.output += line.data();
+  EXPECT_EQ(pclose(pipe), 0) << ran.output;
+  std::ostringstream text;
+  text << std::ifstream(report).rdbuf();
+  ran.report = text.str();
+  std::remove(report.c_str());
+  return ran;
+}
+
+TEST(SimCudaReport, CountsCalls_AndNamesNothingElseOfACleanProgram) {
+  const Ran ran = run("clean");
+  EXPECT_THAT(ran.report, HasSubstr("calls cuStreamCreate 1\n"));
+  EXPECT_THAT(ran.report, Not(HasSubstr("leak")));
+  EXPECT_THAT(ran.report, Not(HasSubstr("misuse")));
+}
+
+TEST(SimCudaReport, NamesWhatWasNotReleased) {
+  const std::string report = run("leak").report;
+  EXPECT_THAT(report, HasSubstr("the release of the primary context of device 0: streams 1\n"));
+  EXPECT_THAT(report, HasSubstr("device 0: events 1\n"));
+  EXPECT_THAT(report, HasSubstr("device 0: cuMemAlloc memory 1 (1000 bytes)\n"));
+  EXPECT_THAT(report, HasSubstr("leak exit: graphs 1\n"));
+}
+
+TEST(SimCudaReport, NamesMisuse) {
+  const std::string report = run("misuse").report;
+  for (const char* rule : {"attributes-of-freed-memory", "double-free", "free-of-no-allocation",
+                           "call-in-host-function", "record-across-contexts", "use-after-destroy",
+                           "launch-beyond-limits"}) {
+    EXPECT_THAT(report, HasSubstr("misuse " + std::string(rule) + " "));
+  }
+  EXPECT_THAT(report, HasSubstr("unsupported cuTexObjectCreate 1\n"));
+}
+
+TEST(SimCudaReport, IsTheSameForTheSameSeed) {
+  for (const char* mode : {"strict", "adversarial", "strict,adversarial"}) {
+    const std::string variables =
+        std::string("HALYARD_SIM_CUDA_SEED=7 HALYARD_SIM_CUDA_MODE=") + mode;
+    const std::string first = run("misuse", variables).report;
+    EXPECT_EQ(first, run("misuse", variables).report);
+    EXPECT_THAT(first, HasSubstr("seed 7\n"));
+  }
+}
+
+TEST(SimCudaReport, StrictMode_PrintsMisuseAtOnce) {
+  EXPECT_THAT(run("misuse", "HALYARD_SIM_CUDA_MODE=strict").output,
+              HasSubstr("simulated CUDA: double-free: "));
+  EXPECT_EQ(run("misuse").output, "");
+}
+
+// cuModuleUnload: what becomes of work in flight is not specified.
+TEST(SimCudaReport, NamesAModuleUnloadedInFlight) {
+  EXPECT_THAT(run("unload_in_flight").report, HasSubstr("misuse unload-in-flight 1"));
+}
+
+TEST(SimCudaFaults, FailTheCallThatTheyName) {
+  const Ran ran = run("allocate",
+                      "HALYARD_SIM_CUDA_FAIL=cuMemAlloc@2=OUT_OF_MEMORY,"
+                      "cuStreamCreate@*=CUDA_ERROR_NOT_PERMITTED");
+  EXPECT_THAT(ran.output, HasSubstr("allocate 0\nallocate 2\nallocate 0\nstream 800\n"));
+}
+
+TEST(SimCudaFaults, OfKernels_AreStickyInTheContext) {
+  const Ran ran = run("fault", "HALYARD_SIM_CUDA_FAIL=kernel@1=ILLEGAL_ADDRESS");
+  EXPECT_THAT(ran.output, HasSubstr("copy 700\n"));
+  EXPECT_THAT(ran.output, HasSubstr("synchronize 700\nhost 0\nsecond 0\n"));
+}
+
+// CUDA_ERROR_ILLEGAL_ADDRESS: "To continue using CUDA, the process must be terminated and
+// relaunched."
+TEST(SimCudaFaults, OfKernels_EndTheProcessesUse_InAdversarialMode) {
+  const Ran ran = run("fault",
+                      "HALYARD_SIM_CUDA_MODE=adversarial "
+                      "HALYARD_SIM_CUDA_FAIL=kernel@1=ILLEGAL_ADDRESS");
+  EXPECT_THAT(ran.output, HasSubstr("second 700\n"));
+}
+
+TEST(SimCudaModes, Null_RunsHostFunctionsOnly) {
+  const Ran ran = run("launch", "HALYARD_SIM_CUDA_MODE=null");
+  EXPECT_THAT(ran.output, HasSubstr("launch 0\ncopy 0\nvalue 0\nsynchronize 0\nhost 1\n"));
+  EXPECT_THAT(run("launch").output, HasSubstr("value 3\n"));
+}
+
+// cuMemAlloc: "The memory is not cleared."
+TEST(SimCudaModes, Strict_FillsNewMemoryWithAPattern) {
+  EXPECT_THAT(run("fresh", "HALYARD_SIM_CUDA_MODE=strict").output, HasSubstr("word cdcdcdcd"));
+}
+
+// CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: devices differ.
+TEST(SimCudaModes, Adversarial_HasNoConcurrentManagedAccess) {
+  EXPECT_THAT(run("managed").output, HasSubstr("concurrent 1"));
+  EXPECT_THAT(run("managed", "HALYARD_SIM_CUDA_MODE=adversarial").output,
+              HasSubstr("concurrent 0"));
+}
+
+TEST(SimCudaModes, MalformedVariables_AreNamedAndIgnored) {
+  const Ran ran = run("clean", "HALYARD_SIM_CUDA_DEVICES=many HALYARD_SIM_CUDA_FAIL=cuInit");
+  EXPECT_THAT(ran.output, HasSubstr("HALYARD_SIM_CUDA_DEVICES: cannot read \"many\", ignored"));
+  EXPECT_THAT(ran.output, HasSubstr("HALYARD_SIM_CUDA_FAIL: cannot read \"cuInit\", ignored"));
+  EXPECT_THAT(ran.output, HasSubstr("synchronize 0"));
+}
+
+}  // namespace
+}  // namespace halyard::testing

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small programs of the driver API, each chosen by its name. report_test runs them and reads what
+// the simulated driver reports of them. Prints the results of the calls that matter.
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "sim_cuda/driver.h"
+
+namespace halyard::testing::driver {
+namespace {
+
+Handle context() {
+  Handle made = nullptr;
+  cuInit(0);
+  cuCtxCreate_v2(&made, 0, 0);
+  return made;
+}
+
+void print(const char* what, int result) { std::printf("%s %d\n", what, result); }
+
+void clean() {
+  const Handle made = context();
+  Handle in = nullptr;
+  cuStreamCreate(&in, kNonBlocking);
+  print("synchronize", cuStreamSynchronize(in));
+  cuStreamDestroy_v2(in);
+  cuCtxDestroy_v2(made);
+}
+
+// Leaves a stream, an event, memory and a graph behind, and releases the primary context.
+void leak() {
+  Handle primary = nullptr, in = nullptr, done = nullptr, graph = nullptr;
+  Address a = 0;
+  cuInit(0);
+  cuDevicePrimaryCtxRetain(&primary, 0);
+  cuCtxSetCurrent(primary);
+  cuStreamCreate(&in, 0);
+  cuEventCreate(&done, 0);
+  cuMemAlloc_v2(&a, 1000);
+  cuGraphCreate(&graph, 0);
+  print("release", cuDevicePrimaryCtxRelease_v2(0));
+}
+
+void misuse() {
+  context();
+  Handle in = nullptr, event = nullptr, other = nullptr, there = nullptr;
+  Address a = 0;
+  cuStreamCreate(&in, 0);
+  cuEventCreate(&event, 0);
+  cuMemAllocAsync(&a, 64, in);
+  cuMemFreeAsync(a, in);
+  int type = 0;
+  cuPointerGetAttribute(&type, 2, a);
+  cuMemFreeAsync(a, in);
+  cuMemFree_v2(77);
+  cuLaunchHostFunc(
+      in,
+      [](void*) {
+        int count = 0;
+        cuDeviceGetCount(&count);
+      },
+      nullptr);
+  cuStreamSynchronize(in);
+  cuCtxCreate_v2(&other, 0, 1);
+  cuStreamCreate(&there, 0);
+  cuEventRecord(event, there);
+  cuStreamDestroy_v2(there);
+  cuStreamQuery(there);
+  Handle module = nullptr, function = nullptr;
+  cuModuleLoadData(&module, kFillPtx);
+  cuModuleGetFunction(&function, module, "fill");
+  void* parameters[] = {&a, &type, &type};
+  cuLaunchKernel(function, 1, 65536, 1, 32, 1, 1, 0, nullptr, parameters, nullptr);
+  cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
+}
+
+void unload_in_flight() {
+  context();
+  Handle in = nullptr, module = nullptr;
+  cuStreamCreate(&in, 0);
+  cuModuleLoadData(&module, kFillPtx);
+  Gate gate;
+  cuLaunchHostFunc(in, &Gate::wait, &gate);
+  cuModuleUnload(module);
+  gate.open();
+  cuStreamSynchronize(in);
+}
+
+void allocate() {
+  context();
+  Address a = 0;
+  for (int i = 0; i < 3; ++i) print("allocate", cuMemAlloc_v2(&a, 64));
+  Handle in = nullptr;
+  print("stream", cuStreamCreate(&in, 0));
+  print("memset", cuMemsetD32Async(a, 1, 16, in));
+  print("synchronize", cuStreamSynchronize(in));
+}
+
+void launch() {
+  context();
+  Handle module = nullptr, function = nullptr;
+  Address a = 0;
+  std::uint32_t value = 3, count = 16, host[16] = {};
+  cuModuleLoadData(&module, kFillPtx);
+  cuModuleGetFunction(&function, module, "fill");
+  cuMemAlloc_v2(&a, 64);
+  cuMemsetD32_v2(a, 0, 16);
+  cuCtxSynchronize();
+  void* parameters[] = {&a, &value, &count};
+  print("launch", cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, parameters, nullptr));
+  print("copy", cuMemcpyDtoH_v2(host, a, 64));
+  std::printf("value %u\n", host[15]);
+  std::atomic<int> ran = 0;
+  cuLaunchHostFunc(nullptr, [](void* flag) { *static_cast<std::atomic<int>*>(flag) = 1; }, &ran);
+  print("synchronize", cuStreamSynchronize(nullptr));
+  print("host", ran);
+}
+
+// A fault, and whether another context of the process still works.
+void fault() {
+  launch();
+  const Handle second = context();
+  Address a = 0;
+  print("second", cuMemAlloc_v2(&a, 64));
+  (void)second;
+}
+
+// New memory holds no zeros in strict and adversarial mode.
+void fresh() {
+  context();
+  Address a = 0;
+  unsigned word = 0;
+  cuMemAlloc_v2(&a, 64);
+  cuMemcpyDtoH_v2(&word, a, 4);
+  std::printf("word %x\n", word);
+}
+
+// A managed allocation, and what the device says of touching it.
+void managed() {
+  cuInit(0);
+  int concurrent = -1;
+  cuDeviceGetAttribute(&concurrent, 89, 0);
+  print("concurrent", concurrent);
+}
+
+constexpr struct {
+  std::string_view name;
+  void (*run)();
+} kScenarios[] = {{"clean", clean},       {"leak", leak},
+                  {"misuse", misuse},     {"unload_in_flight", unload_in_flight},
+                  {"allocate", allocate}, {"launch", launch},
+                  {"fault", fault},       {"fresh", fresh},
+                  {"managed", managed}};
+
+}  // namespace
+}  // namespace halyard::testing::driver
+
+int main(int count, char** arguments) {
+  for (const auto& scenario : halyard::testing::driver::kScenarios) {
+    if (count == 2 && scenario.name == arguments[1]) {
+      scenario.run();
+      return 0;
+    }
+  }
+  std::fprintf(stderr, "usage: %s SCENARIO\n", arguments[0]);
+  return 2;
+}
