@@ -63,14 +63,15 @@ struct Block {
 
 struct Worker {
   Run* run = nullptr;
-  std::array<Mapping, 4> mappings{};  // the last one used first
+  std::array<Mapping, 8> mappings{};  // of the last accesses
+  std::size_t next_mapping = 0;       // the next to replace
   alignas(64) std::array<std::byte, kLanes * 16> sink{};
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
 
   // The bytes, or null.
   std::byte* find(std::uint64_t address, std::uint32_t size, bool is_write) {
-    const Mapping& last = mappings[0];
+    const Mapping& last = mappings[0];  // that of most kernels' first buffer
     if (address >= last.begin && size <= last.end - address && address < last.end &&
         (last.writable || !is_write)) {
       return last.host + (address - last.begin);

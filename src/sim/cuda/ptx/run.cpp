@@ -170,7 +170,8 @@ class Execution {
     block.executed = 0;
     block.barriers = {};
     block.random = mix(run_.options->seed ^ mix(number));
-    // Shared and local memory and registers begin undefined; here the same in every run.
+    // Shared and local memory and registers begin undefined. In strict mode they are the same in
+    // every run; else registers keep what an earlier block of this thread left.
     std::ranges::fill(block.shared, std::byte{0});
     std::iota(block.order.begin(), block.order.end(), 0u);
     if (run_.options->seed != 0) {
@@ -183,8 +184,10 @@ class Execution {
     }
     const auto same = [](std::uint32_t value) { return [value](std::uint32_t) { return value; }; };
     for (Warp& warp : block.warps) {
-      std::ranges::fill(warp.frames, std::byte{0});
-      std::ranges::fill(warp.locals, std::byte{0});
+      if (run_.options->strict) {
+        std::ranges::fill(warp.frames, std::byte{0});
+        std::ranges::fill(warp.locals, std::byte{0});
+      }
       fill(warp, Special::kCtaidX, same(block.index[0]));
       fill(warp, Special::kCtaidY, same(block.index[1]));
       fill(warp, Special::kCtaidZ, same(block.index[2]));
@@ -307,23 +310,20 @@ std::string check_launch(const Module& module, const Launch& launch) {
 }  // namespace
 
 std::byte* Worker::find_others(std::uint64_t address, std::uint32_t size, bool is_write) {
-  for (std::size_t i = 0; i < mappings.size(); ++i) {
-    const Mapping mapping = mappings[i];
-    if (address < mapping.begin || address >= mapping.end || size > mapping.end - address) continue;
-    std::copy_backward(mappings.begin(), mappings.begin() + static_cast<std::ptrdiff_t>(i),
-                       mappings.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    mappings[0] = mapping;
-    if (is_write && !mapping.writable) return nullptr;
-    return mapping.host + (address - mapping.begin);
+  const auto holds = [&](const Mapping& mapping) {
+    return address >= mapping.begin && address < mapping.end && size <= mapping.end - address;
+  };
+  const auto bytes_of = [&](const Mapping& mapping) {
+    return is_write && !mapping.writable ? nullptr : mapping.host + (address - mapping.begin);
+  };
+  for (const Mapping& each : mappings) {
+    if (holds(each)) return bytes_of(each);
   }
   const std::optional<Mapping> found = run->memory->find(address);
-  if (!found || address < found->begin || address >= found->end || size > found->end - address ||
-      (is_write && !found->writable)) {
-    return nullptr;
-  }
-  std::copy_backward(mappings.begin(), mappings.end() - 1, mappings.end());
-  mappings[0] = *found;
-  return found->host + (address - found->begin);
+  if (!found || !holds(*found)) return nullptr;
+  mappings[next_mapping] = *found;
+  next_mapping = (next_mapping + 1) % mappings.size();
+  return bytes_of(*found);
 }
 
 Place Run::place_of(const Block& block, std::uint32_t line, std::uint32_t thread) const {
