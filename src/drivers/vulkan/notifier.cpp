@@ -176,7 +176,7 @@ VkResult Notifier::wait_for_semaphores() noexcept {
   return result;
 }
 
-// Early, which is allowed: who is woken polls and sees the loss.
+// Early, which is allowed: a woken waiter polls and sees the loss.
 void Notifier::release_all() noexcept {
   base::LockGuard lock(mutex_);
   for (Lane* const lane : lanes_) lane->list.advance(kNothing - 1);
