@@ -2,6 +2,7 @@
 # Tests of the PTX executor, and of shipped kernels on it: those of test_kernel, on another device.
 halyard_test(test_sim_ptx ptx_control_test.cpp ptx_float_test.cpp ptx_integer_test.cpp ptx_memory_test.cpp
              ptx_parse_test.cpp ptx_warp_test.cpp LIBRARY halyard_sim_ptx PREFIX sim_cuda.)
+set_target_properties(test_sim_ptx PROPERTIES UNITY_BUILD OFF)
 # Expectations compute in the host's rounding modes.
 target_compile_options(test_sim_ptx PRIVATE -ffp-contract=off -frounding-math)
 
