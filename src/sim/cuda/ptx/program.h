@@ -137,6 +137,11 @@ struct Module::Program {
   std::vector<std::byte> constants;                // Base::kConstants, each value for 32 lanes
   std::uint32_t version = 0;
   std::uint32_t target = 0;
+  bool uses_workspace = false;  // grids synchronize: their blocks must be resident together
 };
+
+// Address of the workspace by which the blocks of a grid synchronize: %envreg1 and %envreg2, as
+// cooperative groups find it. Its words are the size and the state of a barrier.
+inline constexpr std::uint64_t kWorkspaceAddress = kWindowBytes - 4096;
 
 }  // namespace halyard::inline v0::sim::ptx

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kSlice = 4096;
 // A block that is not over after as many is put back, and another one begins: it may wait for it.
 constexpr std::uint64_t kBlockSlice = 400'000;
+constexpr std::uint64_t kSharedSlice = 20'000;  // while there are others
 constexpr std::size_t kMostResidentBlocks = 2048;
 
 std::uint64_t mix(std::uint64_t value) {  // splitmix64
@@ -57,10 +58,14 @@ class Execution {
     for (;;) {
       if (run_.is_over.load(std::memory_order_relaxed)) break;
       if (resident_.empty() && !admit()) break;
+      if (run_.program->uses_workspace) {
+        while (resident_.size() < kMostResidentBlocks && admit()) {
+        }
+      }
       next = next < resident_.size() ? next : 0;
       Block& block = *resident_[next];
       const bool has_others = resident_.size() > 1;
-      const bool is_done = advance(block, has_others ? kBlockSlice / 8 : kBlockSlice);
+      const bool is_done = advance(block, has_others ? kSharedSlice : kBlockSlice);
       if (is_done) {
         free_.push_back(std::move(resident_[next]));
         resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(next));
@@ -319,6 +324,9 @@ std::byte* Worker::find_others(std::uint64_t address, std::uint32_t size, bool i
   for (const Mapping& each : mappings) {
     if (holds(each)) return bytes_of(each);
   }
+  const Mapping workspace{kWorkspaceAddress, kWorkspaceAddress + sizeof(run->workspace),
+                          reinterpret_cast<std::byte*>(run->workspace.data()), true};
+  if (holds(workspace)) return bytes_of(workspace);
   const std::optional<Mapping> found = run->memory->find(address);
   if (!found || !holds(*found)) return nullptr;
   mappings[next_mapping] = *found;
