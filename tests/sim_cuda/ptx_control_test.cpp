@@ -38,6 +38,13 @@ brx.idx %r0, targets; L0: mov.u32 %x, 10; bra E; L1: mov.u32 %x, 20; bra E; L2: 
                });
 }
 
+TEST(PtxControl, LabelsBelongToTheirBlock) {
+  expect_lanes(R"(mov.u32 %x, 0; { .reg .pred %p0; L: add.u32 %x, %x, 1; setp.lt.u32 %p0, %x, 5;
+@%p0 bra L; bra DONE; add.u32 %x, %x, 100; DONE: } { L: add.u32 %x, %x, 2;
+setp.lt.u32 %p1, %x, 20; @%p1 bra L; DONE: })",
+               [](U, U, U) -> U { return 21; });
+}
+
 constexpr std::string_view kFunctions = R"(
 .func (.param .b32 r) fibonacci(.param .b32 n) { .reg .b32 %r<9>; .reg .pred %p;
 ld.param.b32 %r1, [n]; setp.lt.u32 %p, %r1, 2; @%p bra SMALL;

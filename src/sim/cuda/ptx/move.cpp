@@ -168,7 +168,7 @@ bool lower_environment(Lowering& lowering, Type type) {
   ins.d = lowering.target(lowering.operand(0), type);
   if (name == "%envreg1") ins.imm = static_cast<std::int64_t>(kWorkspaceAddress >> 32);
   if (name == "%envreg2") ins.imm = static_cast<std::int64_t>(kWorkspaceAddress & 0xffffffff);
-  if (ins.imm != 0) lowering.program().uses_workspace = true;
+  if (ins.imm != 0) lowering.current_function().uses_workspace = true;
   lowering.emit(ins);
   return true;
 }
