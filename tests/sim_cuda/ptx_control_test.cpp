@@ -38,6 +38,13 @@ brx.idx %r0, targets; L0: mov.u32 %x, 10; bra E; L1: mov.u32 %x, 20; bra E; L2: 
                });
 }
 
+TEST(PtxControl, LabelsBelongToTheirBlock) {
+  expect_lanes(R"(mov.u32 %x, 0; { .reg .pred %p0; L: add.u32 %x, %x, 1; setp.lt.u32 %p0, %x, 5;
+@%p0 bra L; bra DONE; add.u32 %x, %x, 100; DONE: } { L: add.u32 %x, %x, 2;
+setp.lt.u32 %p1, %x, 20; @%p1 bra L; DONE: })",
+               [](U, U, U) -> U { return 21; });
+}
+
 constexpr std::string_view kFunctions = R"(
 .func (.param .b32 r) fibonacci(.param .b32 n) { .reg .b32 %r<9>; .reg .pred %p;
 ld.param.b32 %r1, [n]; setp.lt.u32 %p, %r1, 2; @%p bra SMALL;
@@ -194,6 +201,32 @@ WAIT: ld.acquire.gpu.global.u32 %r1, [%rd1]; setp.lt.u32 %p, %r1, %r2; @%p bra W
   const U counter = module.memory.add(4);
   const auto outcome = module.run("k", {8, 1, 1}, {1, 1, 1}, pack_parameters(counter));
   EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
+}
+
+// As cooperative groups write it: the first block adds what brings the sum to 2^31.
+TEST(PtxControl, BlocksOfAGridSynchronize) {
+  PtxModule module(ptx::Module::parse(ptx_text(R"(
+.visible .entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;
+ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x; mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd2, %rd2, %rd1; st.global.u32 [%rd2], %r1;
+mov.u32 %r3, %envreg1; mov.u32 %r4, %envreg2; mov.b64 %rd3, {%r4, %r3};
+sub.u32 %r5, 0x80000001, %r2; setp.eq.u32 %p1, %r1, 0; selp.u32 %r5, %r5, 1, %p1;
+fence.acq_rel.gpu; atom.add.u32 %r6, [%rd3+4], %r5;
+WAIT: ld.acquire.gpu.u32 %r7, [%rd3+4]; xor.b32 %r7, %r7, %r6; setp.ge.s32 %p2, %r7, 0; @%p2 bra WAIT;
+@%p1 bra SUM; ret; SUM: mov.u32 %r8, 0;
+LOOP: sub.u32 %r2, %r2, 1; mul.wide.u32 %rd4, %r2, 4; add.u64 %rd4, %rd4, %rd1;
+ld.global.u32 %r3, [%rd4]; add.u32 %r8, %r8, %r3; setp.ne.u32 %p2, %r2, 0; @%p2 bra LOOP;
+st.global.u32 [%rd1], %r8; ret; })")));
+  ASSERT_TRUE(module) << module.log();
+  for (const unsigned threads : {1u, 3u}) {
+    const U sum = module.memory.add(4 * 50);
+    ptx::Options options;
+    options.threads = threads;
+    options.seed = 4;
+    const auto outcome = module.run("k", {50, 1, 1}, {1, 1, 1}, pack_parameters(sum), options);
+    EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
+    EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(sum), 49u * 25);
+  }
 }
 
 TEST(PtxControl, EndsWithWhatHappened) {

@@ -191,6 +191,24 @@ TEST(PtxInteger, BytesAndTables) {
       [](U a, U, U) { return std::rotl(u32(a >> 32), 16) | a << 32; });
 }
 
+TEST(PtxInteger, BytesOfVideoInstructions) {
+  expect_lanes("vabsdiff4.u32.u32.u32.add %x, %a0, %a1, %a2;", [](U a, U b, U c) -> U {
+    std::uint32_t sum = u32(c);
+    for (int i = 0; i < 4; ++i) {
+      const int x = static_cast<int>(a >> (8 * i) & 0xff),
+                y = static_cast<int>(b >> (8 * i) & 0xff);
+      sum += static_cast<std::uint32_t>(x < y ? y - x : x - y);
+    }
+    return sum;
+  });
+  expect_lanes("vadd2.s32.s32.s32.sat %x, %a0, %a1, 0;", [](U a, U b, U) -> U {
+    const auto half = [](U x, U y) {
+      return u16(static_cast<U>(std::clamp(s16(x) + s16(y), -32768, 32767)));
+    };
+    return half(a, b) | U{half(a >> 16, b >> 16)} << 16;
+  });
+}
+
 TEST(PtxInteger, ComparesAndSelects) {
   expect_lanes("setp.lt.s32 %p0, %a0, %a1; selp.b32 %x, %a0, %a1, %p0;",
                [](U a, U b, U) -> U { return s32(a) < s32(b) ? u32(a) : u32(b); });

@@ -28,7 +28,8 @@ struct Run {
   std::uint64_t blocks = 0;
   std::atomic<std::uint64_t> next_block{0};
   std::atomic<bool> is_over{false};
-  std::mutex mutex;  // of what follows
+  std::array<std::uint64_t, 8> workspace{8};  // at kWorkspaceAddress
+  std::mutex mutex;                           // of what follows
   Outcome outcome;
 
   Place place_of(const Block& block, std::uint32_t line, std::uint32_t thread) const;

@@ -43,6 +43,7 @@ class FunctionLowering::Impl final : public Lowering {
     fixups_.clear();
     tables_.clear();
     scopes_.clear();
+    parents_.assign(1, 0);
     scopes_.emplace_back();
     current_function().first = static_cast<std::uint32_t>(program_.code.size());
     declare_parameters(syntax);
@@ -73,7 +74,7 @@ class FunctionLowering::Impl final : public Lowering {
   Slot temporary(std::uint32_t bytes) override { return allocate(bytes); }
 
   std::uint32_t label(std::string_view name) override {
-    fixups_.push_back({program_.code.size(), name, instruction_->line});
+    fixups_.push_back({program_.code.size(), name, instruction_->line, scopes_.back().id});
     return 0;
   }
 
@@ -84,6 +85,7 @@ class FunctionLowering::Impl final : public Lowering {
     std::uint32_t vector, count;
   };
   struct Scope {
+    std::uint32_t id = 0;  // index in parents_
     Symbols names;
     std::vector<Range> ranges;
   };
@@ -91,10 +93,16 @@ class FunctionLowering::Impl final : public Lowering {
     std::size_t code;
     std::string_view label;
     std::uint32_t line;
+    std::uint32_t scope;
   };
   struct Table {
     std::uint32_t index;
     const Item* item;
+    std::uint32_t scope;
+  };
+  struct Label {
+    std::uint32_t scope;
+    std::uint32_t code;
   };
 
   Slot allocate(std::uint32_t bytes) {
@@ -210,17 +218,23 @@ class FunctionLowering::Impl final : public Lowering {
     switch (item.kind) {
       case Item::Kind::kOpen:
         if (scopes_.size() >= kMostScopes) throw SyntaxError{item.line, "Blocks nested too deep"};
-        scopes_.emplace_back();
+        parents_.push_back(scopes_.back().id);
+        scopes_.emplace_back().id = static_cast<std::uint32_t>(parents_.size() - 1);
         return;
       case Item::Kind::kClose:
         scopes_.pop_back();
         return;
-      case Item::Kind::kLabel:
-        if (!labels_.emplace(item.label, program_.code.size()).second) {
+      case Item::Kind::kLabel: {
+        // Labels are known within their block, so two blocks may have labels of one name.
+        std::vector<Label>& labels = labels_[item.label];
+        for (const Label& each : labels) {
+          if (each.scope != scopes_.back().id) continue;
           throw SyntaxError{item.line,
                             "Duplicate definition of label '" + std::string(item.label) + "'"};
         }
+        labels.push_back({scopes_.back().id, static_cast<std::uint32_t>(program_.code.size())});
         return;
+      }
       case Item::Kind::kTargets: {
         Symbol symbol;
         symbol.kind = Symbol::Kind::kPrototype;
@@ -228,7 +242,7 @@ class FunctionLowering::Impl final : public Lowering {
           symbol.kind = Symbol::Kind::kTable;
           symbol.index = static_cast<std::uint32_t>(program_.tables.size());
           program_.tables.emplace_back();
-          tables_.push_back({symbol.index, &item});
+          tables_.push_back({symbol.index, &item, scopes_.back().id});
         }
         declare(item.label, symbol, item.line);
         return;
@@ -278,29 +292,34 @@ class FunctionLowering::Impl final : public Lowering {
     begin(instruction);
     const bool is_known = lower_lanes(*this) || lower_memory(*this) || lower_control(*this) ||
                           lower_move(*this) || lower_warp(*this) || lower_atomic(*this) ||
-                          lower_matrix(*this) || lower_async(*this);
+                          lower_matrix(*this) || lower_async(*this) || lower_video(*this);
     if (!is_known) fail("Not a name of any known instruction: '" + std::string(opcode()) + "'");
     check_modifiers();
     instruction_ = nullptr;
   }
 
-  std::uint32_t target_of(std::string_view label, std::uint32_t line) const {
-    const auto found = labels_.find(label);
-    if (found == labels_.end()) {
-      throw SyntaxError{line, "Unknown label '" + std::string(label) + "'"};
+  // The label of this name in the innermost block around `scope`.
+  std::uint32_t target_of(std::string_view label, std::uint32_t line, std::uint32_t scope) const {
+    if (const auto found = labels_.find(label); found != labels_.end()) {
+      for (;; scope = parents_[scope]) {
+        for (const Label& each : found->second) {
+          if (each.scope == scope) return each.code;
+        }
+        if (scope == 0) break;
+      }
     }
-    return static_cast<std::uint32_t>(found->second);
+    throw SyntaxError{line, "Unknown label '" + std::string(label) + "'"};
   }
 
   void patch() {
     for (const Fixup& each : fixups_) {
-      program_.code[each.code].extra = target_of(each.label, each.line);
+      program_.code[each.code].extra = target_of(each.label, each.line, each.scope);
     }
     for (const Table& each : tables_) {
       for (const std::string_view name : each.item->names) {
         // A table of .calltargets names functions and is not needed.
         if (!labels_.contains(name) && symbols_->contains(name)) continue;
-        program_.tables[each.index].push_back(target_of(name, each.item->line));
+        program_.tables[each.index].push_back(target_of(name, each.item->line, each.scope));
       }
     }
   }
@@ -311,7 +330,8 @@ class FunctionLowering::Impl final : public Lowering {
   std::uint64_t local_bytes_ = 0;
   std::uint64_t* shared_bytes_ = nullptr;
   std::vector<Scope> scopes_;
-  std::unordered_map<std::string_view, std::size_t> labels_;
+  std::vector<std::uint32_t> parents_;  // of each scope; 0: the function's own
+  std::unordered_map<std::string_view, std::vector<Label>> labels_;
   std::vector<Fixup> fixups_;
   std::vector<Table> tables_;
 };

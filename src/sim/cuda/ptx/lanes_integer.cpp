@@ -386,6 +386,7 @@ bool lower_binary(Lowering& lowering, Type type) {
 
 bool lower_integer(Lowering& lowering) {
   const std::string_view opcode = lowering.opcode();
+  if (lowering.has_modifier("u16x2") || lowering.has_modifier("s16x2")) return false;
   const auto integer_type = [&] {
     const Type type = lowering.take_type();
     if (!type.is_integer()) lowering.fail_modifier();

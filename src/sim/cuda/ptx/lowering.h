@@ -128,6 +128,7 @@ bool lower_atomic(Lowering& lowering);
 bool lower_control(Lowering& lowering);
 bool lower_warp(Lowering& lowering);
 bool lower_matrix(Lowering& lowering);
+bool lower_video(Lowering& lowering);
 bool lower_async(Lowering& lowering);
 bool lower_move(Lowering& lowering);
 bool lower_lanes(Lowering& lowering);

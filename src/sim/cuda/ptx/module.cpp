@@ -378,6 +378,7 @@ class Linker {
         for (const std::uint32_t callee : function.callees) {
           deepest = std::max(deepest, locals[callee]);
           function.calls_unknown |= program_->functions[callee].calls_unknown;
+          function.uses_workspace |= program_->functions[callee].uses_workspace;
         }
         locals[visit.function] = function.local_bytes + deepest;
         states[visit.function] = 2;

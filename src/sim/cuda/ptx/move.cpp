@@ -159,6 +159,20 @@ void lower_vector(Lowering& lowering, Type type, bool is_pack) {
   lowering.emit(ins);
 }
 
+// %envreg<32>: the first two are the address of the grid's workspace, the others 0.
+bool lower_environment(Lowering& lowering, Type type) {
+  const std::string_view name = lowering.operand(1).name;
+  if (!name.starts_with("%envreg") || type.bytes != 4) return false;
+  Ins ins;
+  ins.run = move_address<std::uint32_t>;
+  ins.d = lowering.target(lowering.operand(0), type);
+  if (name == "%envreg1") ins.imm = static_cast<std::int64_t>(kWorkspaceAddress >> 32);
+  if (name == "%envreg2") ins.imm = static_cast<std::int64_t>(kWorkspaceAddress & 0xffffffff);
+  if (ins.imm != 0) lowering.current_function().uses_workspace = true;
+  lowering.emit(ins);
+  return true;
+}
+
 bool lower_clock(Lowering& lowering, Type type) {
   const std::string_view name = lowering.operand(1).name;
   Clock clock{};
@@ -202,7 +216,7 @@ void lower_mov(Lowering& lowering) {
   }
   const Slot d = lowering.target(lowering.operand(0), type);
   if (from.kind == Operand::Kind::kName) {
-    if (lower_clock(lowering, type)) return;
+    if (lower_clock(lowering, type) || lower_environment(lowering, type)) return;
     const Symbol symbol = lowering.find(from);
     if (symbol.kind != Symbol::Kind::kRegister) {
       if (type.bytes != 4 && type.bytes != 8) lowering.fail_modifier();

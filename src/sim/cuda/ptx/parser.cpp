@@ -344,7 +344,10 @@ class Parser {
       } else if (in_.skip(".maxnreg") || in_.skip(".maxnctapersm") || in_.skip(".maxclusterrank") ||
                  in_.skip(".abi_preserve") || in_.skip(".abi_preserve_control")) {
         in_.small_integer(UINT32_MAX);
-      } else if (in_.skip(".noreturn")) {
+      } else if (in_.skip(".reqnctapercluster")) {
+        std::uint32_t ignored[3];
+        extent(ignored);
+      } else if (in_.skip(".noreturn") || in_.skip(".explicitcluster")) {
       } else if (!in_.at(".section") && !in_.at(".file") && skip_debug()) {
       } else {
         break;

@@ -96,6 +96,7 @@ struct Function {
   std::uint32_t frame_bytes = 0;  // registers
   std::uint32_t local_bytes = 0;  // .local variables and .param slots
   bool calls_unknown = false;     // through addresses, or itself
+  bool uses_workspace = false;    // the grid synchronizes, so its blocks must run in turns
   struct Slot {
     std::uint32_t offset = 0;  // in its local memory
     std::uint32_t size = 0;
@@ -138,5 +139,9 @@ struct Module::Program {
   std::uint32_t version = 0;
   std::uint32_t target = 0;
 };
+
+// Address of the workspace by which the blocks of a grid synchronize: %envreg1 and %envreg2, as
+// cooperative groups find it. Its words are the size and the state of a barrier.
+inline constexpr std::uint64_t kWorkspaceAddress = kWindowBytes - 4096;
 
 }  // namespace halyard::inline v0::sim::ptx

@@ -118,7 +118,8 @@ struct Parsed {
   std::uint32_t line = 0;  // of the error, from 1; 0 without one
 };
 
-// One allocation: addresses [begin, end) are the bytes from `host` on.
+// One allocation: addresses [begin, end) are the bytes from `host` on. `begin` and `host` are equal
+// modulo 16.
 struct Mapping {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;

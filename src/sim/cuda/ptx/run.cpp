@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -15,7 +16,8 @@ namespace {
 constexpr std::uint64_t kSlice = 4096;
 // A block that is not over after as many is put back, and another one begins: it may wait for it.
 constexpr std::uint64_t kBlockSlice = 400'000;
-constexpr std::size_t kMostResidentBlocks = 2048;
+constexpr std::uint64_t kSharedSlice = 20'000;                      // while there are others
+constexpr std::size_t kMostResidentBytes = std::size_t{512} << 20;  // of a host thread's blocks
 
 std::uint64_t mix(std::uint64_t value) {  // splitmix64
   value += 0x9e3779b97f4a7c15u;
@@ -49,25 +51,35 @@ std::string text_of(const Place& place) {
 
 class Execution {
  public:
-  Execution(Run& run) : run_(run) { worker_.run = &run; }
+  explicit Execution(Run& run) : run_(run) {
+    worker_.run = &run;
+    const std::size_t warp_bytes = sizeof(Warp) + std::size_t{kLanes} * run.local_stride +
+                                   run.program->functions[run.function].frame_bytes;
+    const std::size_t bytes = (run.threads + kLanes - 1) / kLanes * warp_bytes +
+                              run.launch->dynamic_shared_bytes + run.entry->static_shared_bytes;
+    most_resident_ = std::clamp<std::size_t>(kMostResidentBytes / bytes, 2, 2048);
+  }
 
   // Executes blocks until there are none left.
   void work() {
     std::size_t next = 0;
+    const bool must_admit_all = run_.program->functions[run_.function].uses_workspace;
     for (;;) {
       if (run_.is_over.load(std::memory_order_relaxed)) break;
       if (resident_.empty() && !admit()) break;
+      while (must_admit_all && resident_.size() < most_resident_ && admit()) {
+      }
       next = next < resident_.size() ? next : 0;
       Block& block = *resident_[next];
       const bool has_others = resident_.size() > 1;
-      const bool is_done = advance(block, has_others ? kBlockSlice / 8 : kBlockSlice);
+      const bool is_done = advance(block, has_others ? kSharedSlice : kBlockSlice);
       if (is_done) {
         free_.push_back(std::move(resident_[next]));
         resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(next));
         continue;
       }
       const bool is_long = block.executed >= kBlockSlice;
-      if (is_long && resident_.size() < kMostResidentBlocks && admit()) {
+      if (is_long && resident_.size() < most_resident_ && admit()) {
         next = resident_.size() - 1;
       } else {
         ++next;
@@ -275,6 +287,7 @@ class Execution {
 
   Run& run_;
   Worker worker_;
+  std::size_t most_resident_ = 0;
   std::vector<std::unique_ptr<Block>> resident_, free_;
 };
 
@@ -319,6 +332,9 @@ std::byte* Worker::find_others(std::uint64_t address, std::uint32_t size, bool i
   for (const Mapping& each : mappings) {
     if (holds(each)) return bytes_of(each);
   }
+  const Mapping workspace{kWorkspaceAddress, kWorkspaceAddress + sizeof(run->workspace),
+                          reinterpret_cast<std::byte*>(run->workspace.data()), true};
+  if (holds(workspace)) return bytes_of(workspace);
   const std::optional<Mapping> found = run->memory->find(address);
   if (!found || !holds(*found)) return nullptr;
   mappings[next_mapping] = *found;
@@ -383,14 +399,24 @@ Outcome run(const Module& module, const Launch& launch, Memory& memory, const Op
           : run.entry->local_bytes;
   run.local_stride =
       static_cast<std::uint32_t>((std::min<std::uint64_t>(local, 1 << 20) + 15) & ~15u);
+  const auto work = [&run] {
+    try {
+      Execution(run).work();
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(run.mutex);
+      if (run.is_over.exchange(true)) return;
+      run.outcome.kind = OutcomeKind::kInvalidLaunch;
+      run.outcome.message = "out of host memory";
+    }
+  };
   const auto workers = static_cast<unsigned>(
       std::clamp<std::uint64_t>(options.threads, 1, std::min<std::uint64_t>(run.blocks, 256)));
   if (workers == 1) {
-    Execution(run).work();
+    work();
   } else {
     std::vector<std::thread> threads;
-    for (unsigned i = 1; i < workers; ++i) threads.emplace_back([&] { Execution(run).work(); });
-    Execution(run).work();
+    for (unsigned i = 1; i < workers; ++i) threads.emplace_back(work);
+    work();
     for (std::thread& thread : threads) thread.join();
   }
   return std::move(run.outcome);
