@@ -475,6 +475,18 @@ void idle_and_parked_work(Program& program) {
   program.shell("signaller", [&w] { w.signal(*w.s.get()), w.work.run_shell(w.engine); });
 }
 
+// Its former user has let go of it, so that nobody submits; but the loss kicks it.
+void loss_and_reopening(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue();
+  program.thread("user", [&queue] { (void)queue->reopen("of another user"); });
+  program.thread("loser", [&] { w.lose(queue); });
+  program.at_end([&w, &queue] {
+    w.settle();
+    expect(w.try_submit(queue, {}, {}, 0) == nullptr, "a lost device takes work");
+  });
+}
+
 constexpr Scenario kScenarios[] = {
     {"wait_and_signal", &wait_and_signal},
     {"wait_and_fail", &wait_and_fail},
@@ -509,6 +521,7 @@ constexpr Scenario kScenarios[] = {
     {"loss_and_submit", &loss_and_submit},
     {"loss_and_consumer", &loss_and_consumer},
     {"loss_and_full_lane", &loss_and_full_lane, 2},
+    {"loss_and_reopening", &loss_and_reopening},
     {"arm_and_advance", &arm_and_advance},
     {"two_arm_and_advance", &two_arm_and_advance<false>, 3},
     {"two_arm_and_advance_with_one_parker", &two_arm_and_advance<true>, 3},

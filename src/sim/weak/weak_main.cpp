@@ -68,6 +68,7 @@ using Relaxed = std::function<bool(const sim::OrderedSite&)>;
 bool notices(const std::string& name, std::string_view filter, std::uint64_t runs,
              const Relaxed& relaxed) {
   constexpr std::uint64_t kFirstRuns = 100;  // do they come there at all?
+  bool reached_by_any = false;
   for (const sim::Scenario& scenario : programs()) {
     if (!contains(scenario.name, filter)) continue;
     bool reached = false;
@@ -78,6 +79,7 @@ bool notices(const std::string& name, std::string_view filter, std::uint64_t run
     };
     auto result = sim::run_on_weak_memory(scenario.build, {.runs = kFirstRuns, .relaxed = watched});
     if (!reached) continue;
+    reached_by_any = true;
     if (result.failure.empty()) {
       result = sim::run_on_weak_memory(scenario.build, {.runs = runs, .relaxed = watched});
     }
@@ -86,7 +88,7 @@ bool notices(const std::string& name, std::string_view filter, std::uint64_t run
                summary(result.failure));
     return true;
   }
-  fmt::print("{:<62} NOT NOTICED\n", name);
+  fmt::print("{:<62} {}\n", name, reached_by_any ? "NOT NOTICED" : "REACHED BY NO PROGRAM");
   return false;
 }
 
@@ -118,7 +120,7 @@ struct Planted {
 };
 constexpr Planted kPlanted[] = {
     {"2: a value is published", "Semaphore::raise(", "compare_exchange", "wait_and_signal"},
-    {"2: ... and read", "Semaphore::look(", "load", "wait_and_signal"},
+    {"2: ... and read", "Semaphore::value_state(", "load", "wait_and_signal"},
     {"2: a failure is in the word", "Semaphore::set_failed(", "or", "wait_and_fail"},
     {"3: a parking thread stores least", "Semaphore::park(", "store", "registration_and_signal"},
     {"3: ... before it reads the word", "Semaphore::park(", "load", "wait_and_signal"},
