@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Command: what the HAL asks of a driver, validated, with every length resolved. The same form
-// serves recordings (Recording) and single queue operations (Operation).
+// serves recordings (RecordedCommands) and single queue operations (Operation).
 //
-// Commands are views: they point to memory and executables that their Recording or Operation
+// Commands are views: they point to memory and executables that their RecordedCommands or Operation
 // retains.
 #pragma once
 
@@ -95,7 +95,7 @@ struct DispatchCommand {
 // latest set of its event in the same recording. A wait without such a set orders nothing here: its
 // submissions wait instead. No wait follows a reset without a set between.
 struct EventCommand {
-  std::uint32_t event;  // one of Recording::event_count
+  std::uint32_t event;  // one of RecordedCommands::event_count
 };
 
 struct Command {
@@ -127,10 +127,9 @@ struct CommandEdge {
   std::uint32_t after;  // > before
 };
 
-// How often the caller expects to submit a recording. It decides cost, never results.
 // A finished recording, before the driver has seen it. Without barriers, events and edges its
 // commands may run in any order and overlap; in the order they have here they all are respected.
-struct Recording {
+struct RecordedCommands {
   std::span<const Command> commands;
   std::span<const CommandEdge> edges;  // by `after`
   std::uint32_t slot_count = 0;
@@ -173,7 +172,7 @@ struct InstanceInfo {
 };
 
 // A recording in the driver's own form. Immutable, except for what belongs to one of its instances.
-// It may keep pointing into the Recording it was made from, which lives as long.
+// It may keep pointing into the RecordedCommands it was made from, which lives as long.
 class NativeCommands {
  public:
   virtual ~NativeCommands() = default;

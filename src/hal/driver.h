@@ -128,7 +128,7 @@ class DeviceImpl {
   // the builder's steps.
   virtual ImageBuilder* image_builder() noexcept { return nullptr; }
   // `recording` outlives the result.
-  virtual Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) = 0;
+  virtual Result<std::unique_ptr<NativeCommands>> prepare(const RecordedCommands& recording) = 0;
 
   // A fresh lane for a queue: at the start, for queues that users create, and again if the engine
   // quarantines one. Valid until close(). A device that has no priorities ignores them.

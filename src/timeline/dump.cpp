@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "timeline/engine.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 #include "timeline/queue.h"
 #include "timeline/semaphore.h"
 #include "timeline/submission.h"
@@ -89,7 +89,7 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   }
   if (lines > kMaxLines) base::append(text, "    ... {} more\n", lines - kMaxLines);
   if (!take_role()) return base::append(text, "    (being issued now)\n");
-  const auto show = [&](Lane& lane, const char* kind) {
+  const auto show = [&](LaneTracker& lane, const char* kind) {
     lane.take_retire_role();
     const std::uint64_t last = lane.published();
     base::append(text, "    {} has retired {}, issued {}\n", kind, lane.retired(), last);

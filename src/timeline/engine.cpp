@@ -86,13 +86,13 @@ bool Engine::step_host() noexcept {
 
 bool Engine::step_completion() noexcept {
   bool did = run_posted(base::Shell::kCompletion);
-  Lane* lanes = nullptr;
+  LaneTracker* lanes = nullptr;
   {
     base::LockGuard lock(watch_mutex_);
     std::swap(lanes, watched_);
   }
   while (lanes != nullptr) {
-    Lane& lane = *lanes;
+    LaneTracker& lane = *lanes;
     lanes = lane.next_watched_;
     EffectScope scope(*this, EffectScope::Mode::kShell);
     did |= look_at(lane);
@@ -121,7 +121,7 @@ bool Engine::retry_held() noexcept {
   return true;
 }
 
-void Engine::add_watched(Lane& lane) noexcept {
+void Engine::add_watched(LaneTracker& lane) noexcept {
   lane.pin();
   lane.last_progress_ = clock().now();
   base::LockGuard lock(watch_mutex_);
@@ -130,7 +130,7 @@ void Engine::add_watched(Lane& lane) noexcept {
 }
 
 // By the completion shell. True if it should check again before it sleeps.
-bool Engine::look_at(Lane& lane) noexcept {
+bool Engine::look_at(LaneTracker& lane) noexcept {
   const auto keep = [&] {
     base::LockGuard lock(watch_mutex_);
     lane.next_watched_ = watched_;

@@ -106,7 +106,7 @@ class Engine {
  private:
   friend class Device;
   friend class EffectScope;
-  friend class Lane;
+  friend class LaneTracker;
   friend class Queue;
   friend class Semaphore;
   friend class Submission;
@@ -128,8 +128,8 @@ class Engine {
   void post(base::Shell shell, WorkList& items) noexcept;
   bool run_posted(base::Shell shell) noexcept;
 
-  void add_watched(Lane& lane) noexcept;
-  bool look_at(Lane& lane) noexcept;
+  void add_watched(LaneTracker& lane) noexcept;
+  bool look_at(LaneTracker& lane) noexcept;
   // False: no memory.
   [[nodiscard]] bool add_queue(Queue& queue, std::uint32_t& index) noexcept;
   void remove_queue(Queue& queue) noexcept;
@@ -149,7 +149,7 @@ class Engine {
   SharedList shells_[base::kShellCount];
 
   base::Mutex watch_mutex_;
-  Lane* watched_ = nullptr;
+  LaneTracker* watched_ = nullptr;
   unsigned missed_roles_ = 0;  // the completion shell's: in a row
 
   base::Atomic<std::uint32_t> kept_{0};            // submissions that stay for good

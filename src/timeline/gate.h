@@ -23,13 +23,13 @@
 
 namespace halyard::inline v0::timeline {
 
-class Lane;
+class LaneTracker;
 class Submission;
 
 // The place that a submission would take in a lane.
 class IssueSite {
  public:
-  IssueSite(Lane& lane, Submission& submission, base::Array<Edge>& edges) noexcept
+  IssueSite(LaneTracker& lane, Submission& submission, base::Array<Edge>& edges) noexcept
       : lane_(lane), submission_(submission), edges_(edges) {}
 
   // How this submission is ordered after `sequence` of `other`, a lane of the same device; in order
@@ -41,20 +41,20 @@ class IssueSite {
     kEdge,    // if wait_for() is called
     kNone,
   };
-  Order order_after(Lane& other, std::uint64_t sequence) const noexcept;
+  Order order_after(LaneTracker& other, std::uint64_t sequence) const noexcept;
 
   // Adds a native wait that the caller did not ask for, unless `sequence` has been retired by now.
   // Call it once, where order_after() returned kEdge.
-  void wait_for(Lane& other, std::uint64_t sequence) noexcept;
+  void wait_for(LaneTracker& other, std::uint64_t sequence) noexcept;
 
   // Has the queue ask again once `other` has passed `sequence` or has a marker behind it. Call it
   // before kLater is returned.
-  void watch(Lane& other, std::uint64_t sequence) noexcept;
+  void watch(LaneTracker& other, std::uint64_t sequence) noexcept;
 
-  Lane& lane() const noexcept { return lane_; }
+  LaneTracker& lane() const noexcept { return lane_; }
 
  private:
-  Lane& lane_;
+  LaneTracker& lane_;
   Submission& submission_;
   base::Array<Edge>& edges_;  // with room for one more
 };
@@ -64,7 +64,7 @@ struct Gate {
   Answer (*ask)(void* payload, IssueSite& site, Status& cause) noexcept;
   // May be null, as may those that follow. Also called if the submission failed after native calls
   // had been made for it (IssueResult::started): it has its place in the lane then.
-  void (*issued)(void* payload, Lane& lane, std::uint64_t sequence) noexcept = nullptr;
+  void (*issued)(void* payload, LaneTracker& lane, std::uint64_t sequence) noexcept = nullptr;
   // Takes back what ask() gave, if anything. Also called if ask() has not been.
   void (*undo)(void* payload) noexcept = nullptr;
   // What the gate waits for, for dumps and errors: "4096 bytes of ..."; empty when for nothing.

@@ -24,7 +24,7 @@
 #include "halyard/base/result.h"
 #include "timeline/domain.h"
 #include "timeline/effects.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 #include "timeline/submission.h"
 
 namespace halyard::inline v0::timeline {
@@ -128,7 +128,7 @@ class Queue final : public RefCounted, public WorkItem {
  private:
   friend class Engine;
   friend class IssueSite;
-  friend class Lane;
+  friend class LaneTracker;
   friend class Semaphore;
   friend class Submission;
 
@@ -197,10 +197,11 @@ class Queue final : public RefCounted, public WorkItem {
   std::uint64_t room(std::uint64_t wanted) noexcept;
   bool issue_part() noexcept;
   void start_host_call(Submission& submission) noexcept;
-  void fail_issue(Lane& lane, Submission& submission, const Status& cause, bool started) noexcept;
-  void publish(Lane& lane, Submission& submission) noexcept;
-  void note_issued_to_gate(Lane& lane, Submission& submission) noexcept;
-  void publish_part(Lane& lane, Submission& submission) noexcept;
+  void fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
+                  bool started) noexcept;
+  void publish(LaneTracker& lane, Submission& submission) noexcept;
+  void note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept;
+  void publish_part(LaneTracker& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
   bool mark() noexcept;
   // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
@@ -212,9 +213,9 @@ class Queue final : public RefCounted, public WorkItem {
   // Loss, under the role: queue_loss.cpp.
   void look_for_loss() noexcept;
   void fail_unissued(const Status& cause) noexcept;
-  void fail_lane(Lane& lane, const Status& cause) noexcept;
-  void end_parts(Lane& lane, const Status& cause) noexcept;
-  bool sweep_lane(Lane& lane) noexcept;
+  void fail_lane(LaneTracker& lane, const Status& cause) noexcept;
+  void end_parts(LaneTracker& lane, const Status& cause) noexcept;
+  bool sweep_lane(LaneTracker& lane) noexcept;
   void tell_others() noexcept;
 
   Engine& engine_;
@@ -247,7 +248,7 @@ class Queue final : public RefCounted, public WorkItem {
   Submission* carry_ = nullptr;  // ready, oldest first: what did not fit, then what was taken
   Submission* carry_tail_ = nullptr;
   Submission* held_submissions_ = nullptr;  // for a gate, or a marker on another lane; newest first
-  bool held_back_ = false;      // the last drain left some: the lane was full, or at its bound
+  bool held_back_ = false;  // the last drain left some: the lane was full, or at its bound
   // Issued up to `part_at_`: it is deeper than an empty lane, so it is issued in parts. Nothing
   // else is issued before its last part.
   Submission* in_parts_ = nullptr;
@@ -256,8 +257,8 @@ class Queue final : public RefCounted, public WorkItem {
   Issue issues_[kBound];
   std::size_t first_edge_[kBound + 1];
   base::Array<Edge> edges_;
-  std::unique_ptr<Lane> lane_;      // null when no fresh lane could be opened
-  base::Array<Lane*> quarantined_;  // its own, with room for lane_
+  std::unique_ptr<LaneTracker> lane_;      // null when no fresh lane could be opened
+  base::Array<LaneTracker*> quarantined_;  // its own, with room for lane_
 
   alignas(64) base::Mutex mutex_;                          // guards the rest
   base::IntrusiveList<Submission, UnissuedTag> unissued_;  // parked, ready, or on the host

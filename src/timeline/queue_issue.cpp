@@ -75,7 +75,7 @@ IssuedAt Queue::issue_direct(Submission& submission) noexcept {
 }
 
 bool Queue::release_role(bool may_retire) noexcept {
-  Lane* lane = lane_.get();
+  LaneTracker* lane = lane_.get();
   const bool held_back = held_back_;
   role_.store(false, std::memory_order_seq_cst);
   // The device was faster than its issuer: no thread has retired what we published late.
@@ -268,7 +268,7 @@ std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
   if (lane_ == nullptr || device_.lost())
     return std::max<std::uint64_t>(wanted, kBound);  // to be failed
   if (busy_.load(std::memory_order_relaxed)) return 0;
-  Lane& lane = *lane_;
+  LaneTracker& lane = *lane_;
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   (void)lane.try_retire();
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
@@ -319,7 +319,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
         return Resolve::kFailed;
       }
       assert(wait.domain != kHostDomain && "work of the host is ready when its waits are reached");
-      Lane* lane = nullptr;
+      LaneTracker* lane = nullptr;
       std::uint64_t sequence = 0;
       if (!wait.semaphore->find_promise(wait.key, wait.domain, lane, sequence)) continue;
       if (lane == lane_.get()) {  // the FIFO gives it (rule 12)
@@ -357,7 +357,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
   return resolved;
 }
 
-IssueSite::Order IssueSite::order_after(Lane& other, std::uint64_t sequence) const noexcept {
+IssueSite::Order IssueSite::order_after(LaneTracker& other, std::uint64_t sequence) const noexcept {
   if (&other == &lane_) return Order::kSameLane;
   if (other.retired() >= sequence) return Order::kReached;
   if (lane_.waited_for(other, sequence)) return Order::kWaited;
@@ -370,7 +370,7 @@ IssueSite::Order IssueSite::order_after(Lane& other, std::uint64_t sequence) con
   return other.retired() >= sequence ? Order::kReached : Order::kNone;
 }
 
-void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
+void IssueSite::wait_for(LaneTracker& other, std::uint64_t sequence) noexcept {
   assert(submission_.hidden_lane_ == nullptr);
   const std::uint64_t marker = other.marker_for(sequence);
   if (marker == 0) return;  // it has been retired since
@@ -380,14 +380,14 @@ void IssueSite::wait_for(Lane& other, std::uint64_t sequence) noexcept {
   (void)edges_.push_back(Edge{&other.native_queue(), marker});  // there is room
 }
 
-void IssueSite::watch(Lane& other, std::uint64_t sequence) noexcept {
+void IssueSite::watch(LaneTracker& other, std::uint64_t sequence) noexcept {
   if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit());
   other.watch(sequence);
 }
 
 // Hands batch_[0, count) to the lane. What the lane does not take is put back in order, or failed.
 void Queue::issue(std::size_t count) noexcept {
-  Lane& lane = *lane_;
+  LaneTracker& lane = *lane_;
   Doorbell doorbell = Doorbell::kDefer;
   std::uint64_t depth = lane.issued_depth_;
   for (std::size_t i = 0; i < count; ++i) {
@@ -411,7 +411,7 @@ void Queue::issue(std::size_t count) noexcept {
         want_marker |= signal.semaphore->has_waiter_for(signal.key);
       }
     }
-    Lane::Entry& entry = lane.entry(sequence);
+    LaneTracker::Entry& entry = lane.entry(sequence);
     entry.submission = &submission;
     entry.depth = depth += commands.count;
     entry.is_part = commands.first + commands.count < submission.depth_;
@@ -498,14 +498,14 @@ void Queue::issue(std::size_t count) noexcept {
 }
 
 // Reports its place in the lane, whether or not it fails later.
-void Queue::note_issued_to_gate(Lane& lane, Submission& submission) noexcept {
+void Queue::note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept {
   if (submission.gate_ == nullptr || submission.gate_->issued == nullptr) return;
   submission.gate_->issued(submission.payload_, lane, submission.sequence_);
 }
 
 // Fails a submission that the lane did not take. `started`: after native calls that cannot be
 // undone.
-void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
+void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
                        bool started) noexcept {
   const bool has_parts = &submission == in_parts_ && part_at_ != 0;
   if (&submission == in_parts_) in_parts_ = nullptr;
@@ -513,7 +513,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
     // Rule 10: it takes its place in the lane, never covers, and keeps what it touches until the
     // lane has passed it. Ended before it is published: a retirer releases it then.
     const std::uint64_t sequence = lane.issued_ + 1;
-    Lane::Entry& entry = lane.entry(sequence);
+    LaneTracker::Entry& entry = lane.entry(sequence);
     entry.is_part = false;
     entry.marked.store(false, std::memory_order_relaxed);
     lane.issued_ = sequence;
@@ -546,7 +546,7 @@ void Queue::fail_issue(Lane& lane, Submission& submission, const Status& cause,
   submission.release();
 }
 
-void Queue::publish(Lane& lane, Submission& submission) noexcept {
+void Queue::publish(LaneTracker& lane, Submission& submission) noexcept {
   const std::uint64_t sequence = submission.sequence_;
   note_issued_to_gate(lane, submission);
   lane.note_waits(submission);
@@ -564,7 +564,7 @@ void Queue::publish(Lane& lane, Submission& submission) noexcept {
 }
 
 // Publishes one part; more follow. Like an unissued submission it covers nothing and is listed.
-void Queue::publish_part(Lane& lane, Submission& submission) noexcept {
+void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
   if (submission.state() == Submission::State::kIssuing) {
     if (!submission.listed_) list(submission);
     lane.note_waits(submission);
@@ -577,7 +577,7 @@ void Queue::publish_part(Lane& lane, Submission& submission) noexcept {
 // Held submissions and the completion shell ask again every Engine::kLookInterval.
 bool Queue::mark() noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
-  Lane& lane = *lane_;
+  LaneTracker& lane = *lane_;
   if (Status status = lane.native()->mark(); !status.ok()) {
     if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
     return false;

@@ -37,7 +37,7 @@ void Queue::look_for_loss() noexcept {
   // Without a fresh lane, later submissions fail Unavailable (resolve).
   if (!quarantined_.make_room(1)) return;
   if (Result<NativeQueue*> fresh = lane_source_.open_lane(); fresh.ok()) {
-    lane_.reset(Lane::create(*this, **fresh));
+    lane_.reset(LaneTracker::create(*this, **fresh));
   }
 }
 
@@ -51,7 +51,7 @@ void Queue::fail_unissued(const Status& cause) noexcept {
   });
 }
 
-void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
+void Queue::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
   lane.take_retire_role();
   if (lane.closed_) return lane.release_retire_role();
   (void)lane.advance();  // what the device has finished is complete
@@ -80,7 +80,7 @@ void Queue::fail_lane(Lane& lane, const Status& cause) noexcept {
 }
 
 // Under the retire role: ends a submission of which parts are in this lane with the latest part.
-void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
+void Queue::end_parts(LaneTracker& lane, const Status& cause) noexcept {
   if (in_parts_ == nullptr || &lane != lane_.get()) return;
   Submission& submission = *std::exchange(in_parts_, nullptr);
   note_issued_to_gate(lane, submission);
@@ -93,12 +93,12 @@ void Queue::end_parts(Lane& lane, const Status& cause) noexcept {
 }
 
 // True if the lane has become dead from some wait on.
-bool Queue::sweep_lane(Lane& lane) noexcept {
+bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   lane.take_retire_role();
   (void)lane.advance();
   const std::uint64_t last =
       std::min(lane.published(), lane.dead_from_.load(std::memory_order_relaxed) - 1);
-  const Lane* lost = nullptr;
+  const LaneTracker* lost = nullptr;
   std::uint64_t lost_sequence = 0;
   std::uint64_t dead = lane.retired() + 1;
   for (; dead <= last; ++dead) {
@@ -111,7 +111,7 @@ bool Queue::sweep_lane(Lane& lane) noexcept {
         lost_sequence = wait.bound_sequence;
       }
     }
-    const Lane* const hidden = submission.hidden_lane_;
+    const LaneTracker* const hidden = submission.hidden_lane_;
     if (hidden != nullptr &&
         submission.hidden_sequence_ >= hidden->dead_from_.load(std::memory_order_acquire)) {
       lost = hidden;

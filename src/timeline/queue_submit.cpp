@@ -85,7 +85,7 @@ std::uint32_t merge(Node* nodes, std::span<const Point> points) {
 Result<Ref<Queue>> Queue::create(Device& device, LaneSource& lanes, QueueOptions options) {
   HALYARD_ASSIGN_OR_RETURN(NativeQueue * native, lanes.open_lane());
   Ref<Queue> queue = Ref<Queue>::adopt(new (std::nothrow) Queue(device, lanes, std::move(options)));
-  if (queue) queue->lane_.reset(Lane::create(*queue, *native));
+  if (queue) queue->lane_.reset(LaneTracker::create(*queue, *native));
   if (!queue || queue->lane_ == nullptr || !queue->quarantined_.make_room(1) ||
       !queue->engine_.add_queue(*queue, queue->index_)) {
     return Status(StatusCode::kResourceExhausted, "queue: no memory");
@@ -103,7 +103,7 @@ Queue::Queue(Device& device, LaneSource& lanes, QueueOptions options)
 
 Queue::~Queue() {
   engine_.remove_queue(*this);
-  for (Lane* lane : quarantined_) delete lane;
+  for (LaneTracker* lane : quarantined_) delete lane;
   for (Submission* slab : slabs_) delete[] slab;
 }
 
@@ -414,7 +414,7 @@ bool Queue::reopen(std::string name) {
 void Queue::watch() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (!take_role()) return;
-  const auto watch = [](Lane& lane, std::uint64_t last) {
+  const auto watch = [](LaneTracker& lane, std::uint64_t last) {
     if (lane.retired() < last && !lane.watched_.load(std::memory_order_acquire)) lane.watch(last);
   };
   if (lane_ != nullptr) watch(*lane_, lane_->published());
@@ -432,7 +432,7 @@ bool Queue::idle() noexcept {
     if (release_role()) schedule();
   }
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
-  const auto quiet = [](const Lane& lane) {
+  const auto quiet = [](const LaneTracker& lane) {
     return lane.pins_.load(std::memory_order_acquire) == 0 &&
            !lane.watched_.load(std::memory_order_acquire);
   };

@@ -53,7 +53,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     in_time = until == Deadline::kForeverTime || now < until;
     if (!in_time) break;
     // Arms the lane for what is in flight. For all else another thread wakes this one.
-    Lane* lane = nullptr;
+    LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;
     if (EffectScope scope(engine_, EffectScope::Mode::kDefer); take_role()) {
       lane = lane_.get();

@@ -79,7 +79,7 @@ void Semaphore::on_last_handle() noexcept {
 // their end, so their lanes are retired although no thread waits for *their* values.
 void Semaphore::watch_signallers() noexcept {
   struct Signaller {
-    Lane* lane;
+    LaneTracker* lane;
     std::uint64_t sequence;
   };
   base::Array<Signaller> lanes;
@@ -113,7 +113,7 @@ void Semaphore::drop_signaller() noexcept {
 Result<std::uint64_t> Semaphore::query() {
   // Retire the lanes that will signal it for as long as that advances the value.
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
-  Lane* lane = nullptr;
+  LaneTracker* lane = nullptr;
   std::uint64_t sequence = 0;
   for (std::uint64_t seen = kMaxValue + 1;
        seen != value() && find_promise(value() + 1, kHostDomain, lane, sequence);) {
@@ -163,7 +163,7 @@ void Semaphore::set_failed(const Status& status) noexcept {
 }
 
 Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission* alive) noexcept {
-  Lane* reaching = nullptr;
+  LaneTracker* reaching = nullptr;
   std::uint64_t sequence = 0;
   {
     base::LockGuard lock(mutex_);
@@ -220,7 +220,7 @@ SignalNode* Semaphore::best_promise(std::uint64_t value, Domain domain) const no
   return static_cast<SignalNode*>(best);
 }
 
-bool Semaphore::find_promise(std::uint64_t value, Domain domain, Lane*& lane,
+bool Semaphore::find_promise(std::uint64_t value, Domain domain, LaneTracker*& lane,
                              std::uint64_t& sequence) noexcept {
   base::LockGuard lock(mutex_);
   const SignalNode* promise = best_promise(value, domain);
@@ -232,7 +232,7 @@ bool Semaphore::find_promise(std::uint64_t value, Domain domain, Lane*& lane,
   return true;
 }
 
-std::size_t Semaphore::find_others(std::uint64_t value, const Lane* lane,
+std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
                                    Promise (&others)[kOthers]) noexcept {
   constexpr int kOthersWithin = 64;
   if (!several_lanes_.load(std::memory_order_relaxed)) return 0;
@@ -262,7 +262,7 @@ std::size_t Semaphore::find_others(std::uint64_t value, const Lane* lane,
   return count;
 }
 
-bool Semaphore::retire_others(std::uint64_t value, const Lane* lane) noexcept {
+bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane) noexcept {
   Promise others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
@@ -273,7 +273,7 @@ bool Semaphore::retire_others(std::uint64_t value, const Lane* lane) noexcept {
   return count != 0 && this->value() >= value;
 }
 
-void Semaphore::watch_others(std::uint64_t value, const Lane* lane) noexcept {
+void Semaphore::watch_others(std::uint64_t value, const LaneTracker* lane) noexcept {
   Promise others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
@@ -282,7 +282,7 @@ void Semaphore::watch_others(std::uint64_t value, const Lane* lane) noexcept {
   }
 }
 
-bool Semaphore::publish(SignalNode& node, Lane& lane) noexcept {
+bool Semaphore::publish(SignalNode& node, LaneTracker& lane) noexcept {
   Popped covered;
   bool reaches_others = false;
   bool other_lane = false;

@@ -42,7 +42,7 @@ class Parker;
 namespace halyard::inline v0::timeline {
 
 class Engine;
-class Lane;
+class LaneTracker;
 class Registration;
 class Semaphore;
 class Submission;
@@ -59,7 +59,7 @@ inline constexpr std::uint64_t kMaxValue = kFailedBit - 1;
 
 // Where a submission was issued; no lane if it was not.
 struct IssuedAt {
-  Lane* lane = nullptr;
+  LaneTracker* lane = nullptr;
   std::uint64_t sequence = 0;
 };
 
@@ -67,9 +67,9 @@ struct IssuedAt {
 struct WaitNode : base::TreapNode {
   enum class Kind : std::uint8_t { kSubmission, kHost, kRegistration };
   Semaphore* semaphore = nullptr;
-  void* owner = nullptr;             // Submission, HostWait or Registration
-  Lane* bound_lane = nullptr;        // submission, once issued: the foreign edge it waits on,
-  std::uint64_t bound_sequence = 0;  // up to the marker that represents it (rule 11)
+  void* owner = nullptr;              // Submission, HostWait or Registration
+  LaneTracker* bound_lane = nullptr;  // submission, once issued: the foreign edge it waits on,
+  std::uint64_t bound_sequence = 0;   // up to the marker that represents it (rule 11)
   Kind kind = Kind::kSubmission;
   Domain domain = kHostDomain;
 };
@@ -131,27 +131,27 @@ class Semaphore final : public RefCounted {
 
   // A promise for `value` that a waiter of `domain` can wait on natively, or with kHostDomain any
   // promise at all. The lane comes pinned; its sequence is the promise's. False if there is none.
-  bool find_promise(std::uint64_t value, Domain domain, Lane*& lane,
+  bool find_promise(std::uint64_t value, Domain domain, LaneTracker*& lane,
                     std::uint64_t& sequence) noexcept;
 
   // Finds the lanes other than `lane` that have promised `value` or more, each once; the first to
   // complete decides. Returns how many; none, quickly, in the usual case. The lanes come pinned. At
   // most kOthers lanes, found among the next kOthersWithin promises: waiters see those beyond late.
   struct Promise {
-    Lane* lane;
+    LaneTracker* lane;
     std::uint64_t sequence;
   };
   static constexpr std::size_t kOthers = 8;
-  std::size_t find_others(std::uint64_t value, const Lane* lane,
+  std::size_t find_others(std::uint64_t value, const LaneTracker* lane,
                           Promise (&others)[kOthers]) noexcept;
   // Retires what these have completed, in the caller's EffectScope. True if `value` is reached.
-  bool retire_others(std::uint64_t value, const Lane* lane) noexcept;
+  bool retire_others(std::uint64_t value, const LaneTracker* lane) noexcept;
   // Has the completion shell watch these.
-  void watch_others(std::uint64_t value, const Lane* lane) noexcept;
+  void watch_others(std::uint64_t value, const LaneTracker* lane) noexcept;
 
   // Publishes the promise of an issued submission, pops the waiters that it covers, and has the
   // lane watched for waiters that it will only reach. True if it released work of another lane.
-  bool publish(SignalNode& node, Lane& lane) noexcept;
+  bool publish(SignalNode& node, LaneTracker& lane) noexcept;
   // Its submission completed: advances the value, then removes the promise (rule 10).
   void retire(SignalNode& node) noexcept;
   // Its submission failed: fails the semaphore, then removes the promise.
@@ -228,7 +228,7 @@ class Semaphore final : public RefCounted {
   DomainTreaps waiters_;
   DomainTreaps promises_;
   bool abandoned_ = false;                   // no user handle is left
-  const Lane* promising_ = nullptr;          // the lane that promised first, when there was none
+  const LaneTracker* promising_ = nullptr;   // the lane that promised first, when there was none
   base::Atomic<bool> several_lanes_{false};  // other lanes have promised, too; set under the lock
 
   Engine& engine_;

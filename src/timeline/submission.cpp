@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "timeline/engine.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::timeline {
@@ -144,7 +144,7 @@ void Submission::let_go() noexcept {
 }
 
 void Submission::unbind() noexcept {
-  const auto unpin = [](Lane*& lane) {
+  const auto unpin = [](LaneTracker*& lane) {
     if (lane != nullptr) lane->unpin();
     lane = nullptr;
   };

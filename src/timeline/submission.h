@@ -31,7 +31,7 @@
 
 namespace halyard::inline v0::timeline {
 
-class Lane;
+class LaneTracker;
 class Queue;
 
 struct UnissuedTag {};
@@ -120,7 +120,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
 
  private:
   friend class Queue;
-  friend class Lane;
+  friend class LaneTracker;
   friend class Semaphore;
   friend class Engine;
   friend class IssueSite;
@@ -162,13 +162,13 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   base::Atomic<std::uint32_t> unmet_{0};
   base::Atomic<std::uint32_t> references_{0};
   Queue* queue_ = nullptr;
-  Lane* lane_ = nullptr;
+  LaneTracker* lane_ = nullptr;
   std::uint64_t sequence_ = 0;
   Submission* next_ = nullptr;  // inbox, carry list or free list
   Doorbell doorbell_ = Doorbell::kRing;
-  bool listed_ = false;      // among the queue's unissued; changed by the owner of its progress
-  bool own_thread_ = false;  // of a host call
-  bool kept_in_flight_ = false;        // it has failed, but its lane may still touch what it uses
+  bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
+  bool own_thread_ = false;      // of a host call
+  bool kept_in_flight_ = false;  // it has failed, but its lane may still touch what it uses
   bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;
@@ -182,7 +182,7 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
 
   const Operation* operation_ = nullptr;
   const Gate* gate_ = nullptr;
-  Lane* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
+  LaneTracker* hidden_lane_ = nullptr;  // IssueSite::wait_for, once issued; as WaitNode::bound_lane
   std::uint64_t hidden_sequence_ = 0;
   void (*ended_)(void*, const Status&) noexcept = nullptr;
   Status (*host_call_)(void*) = nullptr;

@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/host_wait.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 #include "timeline/semaphore.h"
 #include "timeline/trace.h"
 
@@ -78,7 +78,7 @@ Waiter::Outcome Waiter::look(Status& outcome) const {
 bool Waiter::make_progress() {
   bool moved = false;
   for (const Point& point : points_) {
-    Lane* lane = nullptr;
+    LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;
     if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending ||
         !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
@@ -132,7 +132,7 @@ Status Waiter::link() {
 // for a fault.
 void Waiter::arm(bool stalled) {
   for (const Point& point : points_) {
-    Lane* lane = nullptr;
+    LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;
     if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending ||
         !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {

@@ -238,7 +238,7 @@ class AsyncRecordedEdges : public testing::SteppedTest {
 
 TEST_F(AsyncRecordedEdges, BranchesAreOrderedByTheirDataAlone) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
-  control->on_prepare = [&](const hal::Recording& recording) {
+  control->on_prepare = [&](const hal::RecordedCommands& recording) {
     for (const hal::CommandEdge& edge : recording.edges) edges.insert({edge.before, edge.after});
   };
   // 0: a = 1   1: b = 2   2: c = a   3: b = c   4: a = 3

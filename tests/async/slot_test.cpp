@@ -45,8 +45,11 @@ TEST_F(AsyncSlot, EachReplayReadsAndWritesWhatItIsGiven) {
 }
 
 TEST_F(AsyncSlot, ARecordingIsCalledAsAFunctionForWhatItsTreeGives) {
-  auto recorded = run(
-      record([](Floats x) { return zip(add(x, x, scratch<float>({16, 16})), 7); }, Shape{16, 16}));
+  auto recorded = run(record(
+      [](Floats x) {
+        return zip(add(x, x, scratch<float>({16, 16})), 7);
+      },
+      Shape{16, 16}));
   for (const float value : {1.0f, 2.0f}) {
     auto [sum, number] = run(recorded(full<float>({16, 16}, value)));
     EXPECT_THAT(elements(sum), Each(2 * value));
@@ -88,9 +91,11 @@ TEST_F(AsyncSlot, WhatIsTakenHasOneOwnerThoughTheEmptyRecordingIsThere) {
 }
 
 TEST_F(AsyncSlot, ScratchIsThereOnceForAllReplays) {
-  auto recorded =
-      run(record([](Floats x) { return add_to(1.0f, x, fill(scratch<float>({16, 16}), 0.0f)); },
-                 Shape{16, 16}));
+  auto recorded = run(record(
+      [](Floats x) {
+        return add_to(1.0f, x, fill(scratch<float>({16, 16}), 0.0f));
+      },
+      Shape{16, 16}));
   const Floats sum = recorded.output();
   for (int i = 0; i < 3; ++i) {
     run(recorded.replay(numbers(2)));
@@ -204,7 +209,7 @@ class AsyncSlotEdges : public testing::SteppedTest {};
 
 TEST_F(AsyncSlotEdges, BranchesMeetAndPartAgain) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> edges;
-  control->on_prepare = [&](const hal::Recording& recording) {
+  control->on_prepare = [&](const hal::RecordedCommands& recording) {
     for (const hal::CommandEdge& edge : recording.edges) edges.insert({edge.before, edge.after});
   };
   // 0: shared = x   1: left = shared   2: right = shared   3: x's other reader   4: y = left

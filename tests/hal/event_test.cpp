@@ -112,7 +112,7 @@ TEST_F(Events, TheDriverSeesThemNumberedInEachRecording) {
   Recorder recorder(device);
   recorder.set_event(other).barrier().set_event(event).wait_event(other).reset_event(event);
   std::vector<std::pair<CommandKind, std::uint32_t>> seen;
-  control->on_prepare = [&](const Recording& recording) {
+  control->on_prepare = [&](const RecordedCommands& recording) {
     EXPECT_EQ(recording.event_count, 2u);
     for (const Command& command : recording.commands) {
       if (command.kind == CommandKind::kBarrier) continue;

@@ -60,7 +60,7 @@ struct Control {
   Status fail_dispatch;  // fails the next dispatch that is issued, and none after it
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
-  std::function<void(const Recording&)> on_prepare;
+  std::function<void(const RecordedCommands&)> on_prepare;
   std::function<void()> on_load;    // before a file is loaded
   std::function<void()> on_free;    // when memory is freed; called once
   std::string builder;              // name of the devices' image builder; empty: they have none
@@ -175,7 +175,7 @@ class FakeBuilder final : public ImageBuilder {
 };
 
 struct FakeCommands final : NativeCommands {
-  FakeCommands(Control& c, const Recording& r) : control(c), recording(r) {
+  FakeCommands(Control& c, const RecordedCommands& r) : control(c), recording(r) {
     ++control.live_recordings;
   }
   ~FakeCommands() override {
@@ -185,7 +185,7 @@ struct FakeCommands final : NativeCommands {
   std::uint32_t depth() const noexcept override { return control.depth; }
   InstanceInfo instances() const noexcept override { return control.instances; }
   Control& control;
-  const Recording& recording;
+  const RecordedCommands& recording;
 };
 
 class FakeLane final : public timeline::NativeQueue {
@@ -416,7 +416,7 @@ class FakeDevice final : public DeviceImpl {
     return Ref<ExecutableImpl>(
         Ref<FakeExecutable>::adopt(new FakeExecutable(control_, std::move(file))));
   }
-  Result<std::unique_ptr<NativeCommands>> prepare(const Recording& recording) override {
+  Result<std::unique_ptr<NativeCommands>> prepare(const RecordedCommands& recording) override {
     control_->note("prepare");
     control_->last_use = recording.use;
     if (!control_->fail_prepare.ok()) return control_->fail_prepare;

@@ -190,7 +190,9 @@ TEST_F(Recording, CommandsRefuseTheSameArgumentsAsQueueOperations) {
   };
   EXPECT_ERROR(error_of([&](Recorder& r) { r.fill(BufferRange(a, 8, 9), 0, 1); }),
                StatusCode::kOutOfRange, "9 bytes at offset 8");
-  EXPECT_ERROR(error_of([&](Recorder& r) { r.update(BufferRange(a, 0, 8), {nullptr, 0}); }),
+  EXPECT_ERROR(error_of([&](Recorder& r) {
+                 r.update(BufferRange(a, 0, 8), {nullptr, 0});
+               }),
                StatusCode::kInvalidArgument, "0 bytes for a target of 8");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(BufferRange(a, 0, 8), BufferRange(a, 4, 8)); }),
                StatusCode::kInvalidArgument, "overlap");
@@ -200,14 +202,21 @@ TEST_F(Recording, CommandsRefuseTheSameArgumentsAsQueueOperations) {
                StatusCode::kInvalidArgument, "overlap");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(slot(0), slot(1)); }),
                StatusCode::kInvalidArgument, "without a length");
-  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a}, {1.f, 1u}); }),
+  EXPECT_ERROR(error_of([&](Recorder& r) {
+                 r.dispatch(saxpy, {.items = 1}, {a}, {1.f, 1u});
+               }),
                StatusCode::kInvalidArgument, "1 bindings given");
-  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a, a}, {1.f, 1.f}); }),
+  EXPECT_ERROR(error_of([&](Recorder& r) {
+                 r.dispatch(saxpy, {.items = 1}, {a, a}, {1.f, 1.f});
+               }),
                StatusCode::kInvalidArgument, "saxpy: constant 1 (n) is uint32, given float32");
-  EXPECT_ERROR(
-      error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {slot(0, 2), a}, {1.f, 1u}); }),
-      StatusCode::kInvalidArgument, "saxpy: binding 0 (x): offset 2");
-  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {}, {a, a}, {1.f, 1u}); }),
+  EXPECT_ERROR(error_of([&](Recorder& r) {
+                 r.dispatch(saxpy, {.items = 1}, {slot(0, 2), a}, {1.f, 1u});
+               }),
+               StatusCode::kInvalidArgument, "saxpy: binding 0 (x): offset 2");
+  EXPECT_ERROR(error_of([&](Recorder& r) {
+                 r.dispatch(saxpy, {}, {a, a}, {1.f, 1u});
+               }),
                StatusCode::kInvalidArgument, "neither items nor groups");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch({}, {.items = 1}, {}, {}); }),
                StatusCode::kInvalidArgument, "empty function");
@@ -262,7 +271,7 @@ TEST_F(Recording, OverlapThatDependsOnTheTableIsFoundAtSubmit) {
 
 TEST_F(Recording, GivesTheDriverTheEdgesBetweenCommands) {
   std::vector<CommandEdge> edges;
-  control->on_prepare = [&](const hal::Recording& recording) {
+  control->on_prepare = [&](const hal::RecordedCommands& recording) {
     edges.assign(recording.edges.begin(), recording.edges.end());
   };
   const Buffer a = zeroes(16);

@@ -149,10 +149,10 @@ TEST(Rule10Overtaken, ADumpFindsTheRemainingNoteAndNoLoss) {
 
 // Work of one lane is ordered after the first of another, whose entry is reused at that moment.
 TEST(Rule20Markers, OneWithAReusedEntryFollowsTheEarlierWork) {
-  static Lane* lane;
+  static LaneTracker* lane;
   static constexpr Gate kTellsItsLane{
       .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
-      .issued = [](void*, Lane& its, std::uint64_t) noexcept { lane = &its; }};
+      .issued = [](void*, LaneTracker& its, std::uint64_t) noexcept { lane = &its; }};
   static constexpr Gate kStandsBehind{.ask = [](void*, IssueSite& site, Status&) noexcept {
     const auto order = site.order_after(*lane, 1);
     EXPECT_NE(order, IssueSite::Order::kNone);

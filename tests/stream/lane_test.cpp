@@ -241,7 +241,7 @@ TEST(StreamLane, IssuesTheNativeCommandsOfAPartAlone) {
 
 TEST(StreamLane, CountsNoCommandThatOnlyOrdersOthersAndAtLeastOne) {
   const hal::Command barriers[2];
-  const hal::Recording recording{.commands = barriers, .edges = {}};
+  const hal::RecordedCommands recording{.commands = barriers, .edges = {}};
   EXPECT_EQ(CommandBuffer::create(recording).value()->depth(), 1u);
   OpenedContext context;
   OpenedLane<> lane(context);
@@ -270,7 +270,7 @@ TEST(StreamLane, NotesTheCommandsOfATracedSubmission) {
   const hal::Operation single = fill(memory, 1);
   const hal::Command commands[] = {single.command, hal::Command(), single.command};
   const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
-  const hal::Recording recording{.commands = commands, .edges = {}, .labels = labels};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .labels = labels};
   const auto native = CommandBuffer::create(recording).value();
   hal::Operation execute;
   execute.kind = hal::OperationKind::kExecute;

@@ -160,7 +160,7 @@ struct Fills {
     operation.native = native.get();
   }
   std::vector<hal::Command> commands;
-  hal::Recording recording;
+  hal::RecordedCommands recording;
   std::unique_ptr<hal::NativeCommands> native;
   hal::Operation operation;
 };

@@ -456,7 +456,7 @@ TEST_F(VulkanLane, NotesTheCommandsOfATracedSubmission) {
   const hal::Operation single = fill(memory, 1);
   const hal::Command commands[] = {single.command, hal::Command(), single.command};
   const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
-  const hal::Recording recording{.commands = commands, .edges = {}, .labels = labels};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .labels = labels};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   hal::Operation execute;
   execute.kind = hal::OperationKind::kExecute;

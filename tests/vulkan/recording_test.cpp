@@ -100,7 +100,7 @@ TEST_F(VulkanRecording, WithoutSlotsReplaysAreInFlightTogether) {
   const hal::CommandRange bindings[] = {range(x, 0, kWords * 4), range(y, 0, kWords * 4)};
   const std::uint32_t constants[] = {7, kWords};
   const hal::Command commands[] = {mix(bindings, constants)};
-  const hal::Recording recording{.commands = commands, .edges = {}};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   EXPECT_EQ(prepared->instances().count, 0u);
   const hal::Operation operation = replay(*prepared, 0, nullptr);
@@ -119,7 +119,7 @@ TEST_F(VulkanRecording, EachInstanceHasItsOwnAddresses) {
   const hal::CommandRange bindings[] = {slot(0), slot(1)};
   const std::uint32_t constants[] = {7, kWords};
   const hal::Command commands[] = {mix(bindings, constants)};
-  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 2};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   ASSERT_EQ(prepared->instances().count, CommandBuffer::kInstances);
   EXPECT_EQ(prepared->instances().reuse, hal::InstanceReuse::kRetired);
@@ -146,7 +146,7 @@ TEST_F(VulkanRecording, EachInstanceNamesItsOwnBuffers) {
   Gate gate(native());
   const auto lane = native().lane();
   const hal::Command commands[] = {hal::Command(hal::CopyCommand{slot(0), slot(1)})};
-  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 2};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   std::vector<Ref<DeviceMemory>> sources, targets;
   hal::BoundRange tables[2 * CommandBuffer::kInstances][2];
@@ -175,7 +175,7 @@ TEST_F(VulkanRecording, IsRecordedAgainForAnotherOffsetOrOtherMemory) {
   hal::CommandRange half = slot(0);
   half.length = 4;
   const hal::Command commands[] = {hal::Command(hal::FillCommand{half, 0x0707'0707, 4})};
-  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 1};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 1};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   for (std::uint64_t i = 1; i <= 20; ++i) {
     const auto y = words(0);
@@ -219,7 +219,8 @@ TEST_F(VulkanRecording, EveryOrderIsABarrier) {
       {{fill_y, dispatch, copy}, {{.before = 0, .after = 1}, {.before = 0, .after = 2}}, 2},
   };
   for (const Row& row : rows) {
-    const hal::Recording recording{.commands = row.commands, .edges = row.edges, .event_count = 1};
+    const hal::RecordedCommands recording{
+        .commands = row.commands, .edges = row.edges, .event_count = 1};
     const std::uint64_t before = fake().barriers;
     const auto prepared = CommandBuffer::create(native().heap(), recording).value();
     EXPECT_EQ(fake().barriers - before, row.barriers) << "row " << &row - rows;

@@ -99,7 +99,7 @@ struct CommandBuffer::Record {
 
 CommandBuffer::~CommandBuffer() = default;
 
-Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recording& recording,
+Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::RecordedCommands& recording,
                                                              unsigned threads) {
   std::size_t records = 0, words = 0;
   for (const hal::Command& command : recording.commands) {
@@ -199,7 +199,7 @@ std::uint32_t CommandBuffer::pieces_of(const Record& record, unsigned threads) n
 
 // Only a ring knows how to cut a dispatch whose size is not known before: such a recording has no
 // graph.
-Status CommandBuffer::make_graph(const hal::Recording& recording, unsigned threads) {
+Status CommandBuffer::make_graph(const hal::RecordedCommands& recording, unsigned threads) {
   const Record* const end = &records_[count_];
   if (std::any_of(records_.get(), const_cast<Record*>(end),
                   [](const Record& record) { return record.kind == Record::Kind::kIndirect; })) {

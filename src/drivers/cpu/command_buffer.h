@@ -32,7 +32,7 @@ class CommandBuffer final : public hal::NativeCommands {
  public:
   // `threads`: how many may work for the device at once. kResourceExhausted. Points into
   // `recording`, which outlives it.
-  static Result<std::unique_ptr<CommandBuffer>> create(const hal::Recording& recording,
+  static Result<std::unique_ptr<CommandBuffer>> create(const hal::RecordedCommands& recording,
                                                        unsigned threads);
 
   ~CommandBuffer() override;
@@ -46,7 +46,7 @@ class CommandBuffer final : public hal::NativeCommands {
   struct Record;
 
   CommandBuffer() = default;
-  Status make_graph(const hal::Recording& recording, unsigned threads);
+  Status make_graph(const hal::RecordedCommands& recording, unsigned threads);
   static std::uint32_t pieces_of(const Record& record, unsigned threads) noexcept;
   static void run_piece(const hcq::Task& task, const void* context);
   static bool start(hcq::Ring& ring, const Record& record, const hal::BoundRange* table);

@@ -45,7 +45,8 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   return Executable::load(std::move(file));
 }
 
-Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+    const hal::RecordedCommands& recording) {
   HALYARD_ASSIGN_OR_RETURN(auto commands, CommandBuffer::create(recording, group_.threads()));
   return std::unique_ptr<hal::NativeCommands>(std::move(commands));
 }

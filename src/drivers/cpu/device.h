@@ -32,7 +32,8 @@ class Device final : public hal::DeviceImpl {
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
-  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(
+      const hal::RecordedCommands& recording) override;
   // Every kind of queue gets a ring that runs every operation.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;

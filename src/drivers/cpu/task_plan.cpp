@@ -12,7 +12,7 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 class Planner {
  public:
-  explicit Planner(const hal::Recording& recording) : recording_(recording) {}
+  explicit Planner(const hal::RecordedCommands& recording) : recording_(recording) {}
 
   // False when memory is exhausted.
   bool plan(std::span<const hcq::Task> work) {
@@ -134,7 +134,7 @@ class Planner {
     return true;
   }
 
-  const hal::Recording& recording_;
+  const hal::RecordedCommands& recording_;
   TaskPlan result_;
   hal::Array<std::uint32_t> depth_;  // of each task: commands on the longest way to its end
   hal::Array<bool> is_last_;         // of each task: nothing follows it yet
@@ -149,7 +149,8 @@ class Planner {
 
 }  // namespace
 
-Result<TaskPlan> plan_tasks(const hal::Recording& recording, std::span<const hcq::Task> work) {
+Result<TaskPlan> plan_tasks(const hal::RecordedCommands& recording,
+                            std::span<const hcq::Task> work) {
   Planner planner(recording);
   if (planner.plan(work)) return planner.take();
   return error(StatusCode::kResourceExhausted, "cpu: no memory to order {} commands",

@@ -28,6 +28,7 @@ struct TaskPlan {
 
 // `work[i]` is the task of command i, in as many pieces as it says. Entries of barriers and events
 // are ignored: their tasks have no work. kResourceExhausted.
-Result<TaskPlan> plan_tasks(const hal::Recording& recording, std::span<const hcq::Task> work);
+Result<TaskPlan> plan_tasks(const hal::RecordedCommands& recording,
+                            std::span<const hcq::Task> work);
 
 }  // namespace halyard::inline v0::cpu

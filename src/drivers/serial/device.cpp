@@ -28,7 +28,8 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   return Executable::load(std::move(file));
 }
 
-Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+    const hal::RecordedCommands& recording) {
   std::unique_ptr<hal::NativeCommands> commands(new (std::nothrow) CommandBuffer(recording));
   if (commands == nullptr) {
     return error(StatusCode::kResourceExhausted, "serial: no memory for a recording");

@@ -29,7 +29,8 @@ class Device final : public hal::DeviceImpl {
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
-  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(
+      const hal::RecordedCommands& recording) override;
   // Every lane runs every operation; priorities are ignored, as the system schedules the threads.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;

@@ -28,7 +28,8 @@ namespace halyard::inline v0::stream {
 class CommandBuffer final : public hal::NativeCommands {
  public:
   // `recording` outlives the result. kResourceExhausted.
-  static Result<std::unique_ptr<hal::NativeCommands>> create(const hal::Recording& recording) {
+  static Result<std::unique_ptr<hal::NativeCommands>> create(
+      const hal::RecordedCommands& recording) {
     std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(recording));
     bool enough = commands != nullptr;
     for (std::uint32_t i = 0; enough && i < recording.commands.size(); ++i) {
@@ -42,7 +43,7 @@ class CommandBuffer final : public hal::NativeCommands {
     return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(native_.size()));
   }
 
-  const hal::Recording& recording() const noexcept { return recording_; }
+  const hal::RecordedCommands& recording() const noexcept { return recording_; }
   // Indices into recording().commands, of the native commands in `span`.
   std::span<const std::uint32_t> native(timeline::CommandSpan span) const noexcept {
     const std::span<const std::uint32_t> all(native_.data(), native_.size());
@@ -50,9 +51,9 @@ class CommandBuffer final : public hal::NativeCommands {
   }
 
  private:
-  explicit CommandBuffer(const hal::Recording& recording) noexcept : recording_(recording) {}
+  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : recording_(recording) {}
 
-  const hal::Recording& recording_;
+  const hal::RecordedCommands& recording_;
   base::Array<std::uint32_t> native_;
 };
 
@@ -77,7 +78,7 @@ class StreamCommands {
         break;
       case hal::OperationKind::kExecute: {
         const auto& commands = *static_cast<const CommandBuffer*>(operation.native);
-        const hal::Recording& recording = commands.recording();
+        const hal::RecordedCommands& recording = commands.recording();
         for (const std::uint32_t index : commands.native(issue.commands)) {
           HALYARD_RETURN_IF_ERROR(
               put_command(api, stream, recording.commands[index], operation.table));

@@ -43,7 +43,8 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   return Executable<FakeApi>::load(api_, guard_, std::move(file));
 }
 
-Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+    const hal::RecordedCommands& recording) {
   return CommandBuffer::create(recording);
 }
 

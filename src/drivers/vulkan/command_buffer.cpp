@@ -49,7 +49,7 @@ void for_each_named(const hal::Command& command, F&& visit) {
 }  // namespace
 
 Result<std::unique_ptr<hal::NativeCommands>> CommandBuffer::create(
-    const ArgumentHeap& heap, const hal::Recording& recording) {
+    const ArgumentHeap& heap, const hal::RecordedCommands& recording) {
   std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(heap, recording));
   if (commands == nullptr) return no_memory();
   HALYARD_RETURN_IF_ERROR(commands->open());

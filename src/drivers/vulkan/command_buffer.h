@@ -28,7 +28,7 @@ namespace halyard::inline v0::vulkan {
 // Records all commands of `recording`, with its barriers, events and edges. `stamp(index)` is
 // called behind each command that does work. Errors as Encoder::add.
 template <class Add, class Stamp>
-Status encode(const hal::Recording& recording, Encoder& encoder, Add&& add, Stamp&& stamp) {
+Status encode(const hal::RecordedCommands& recording, Encoder& encoder, Add&& add, Stamp&& stamp) {
   std::uint32_t ordered = 0;  // commands before it are ordered before those that follow
   std::size_t edge = 0;
   for (std::uint32_t i = 0; i < recording.commands.size(); ++i) {
@@ -54,13 +54,13 @@ class CommandBuffer final : public hal::NativeCommands {
   static constexpr std::uint32_t kInstances = 4;
 
   // `recording` outlives the result. Errors as Encoder::add; kResourceExhausted.
-  static Result<std::unique_ptr<hal::NativeCommands>> create(const ArgumentHeap& heap,
-                                                             const hal::Recording& recording);
+  static Result<std::unique_ptr<hal::NativeCommands>> create(
+      const ArgumentHeap& heap, const hal::RecordedCommands& recording);
   ~CommandBuffer() override;
 
   hal::InstanceInfo instances() const noexcept override;
 
-  const hal::Recording& recording() const noexcept { return recording_; }
+  const hal::RecordedCommands& recording() const noexcept { return recording_; }
   std::uint64_t argument_bytes() const noexcept { return argument_bytes_; }
   // Whether native() may be called.
   bool is_native() const noexcept { return recording_.use == hal::RecordingUse::kOften; }
@@ -84,7 +84,7 @@ class CommandBuffer final : public hal::NativeCommands {
     base::Array<Named> named;
   };
 
-  CommandBuffer(const ArgumentHeap& heap, const hal::Recording& recording) noexcept
+  CommandBuffer(const ArgumentHeap& heap, const hal::RecordedCommands& recording) noexcept
       : heap_(heap), recording_(recording) {}
   Status open();
   Status record(Instance& instance, const hal::BoundRange* table) const;
@@ -92,7 +92,7 @@ class CommandBuffer final : public hal::NativeCommands {
   bool names(Instance& instance, const hal::BoundRange* table) const noexcept;
 
   const ArgumentHeap heap_;
-  const hal::Recording& recording_;
+  const hal::RecordedCommands& recording_;
   std::uint64_t argument_bytes_ = 0;
   base::Array<std::uint32_t> named_slots_;  // of commands other than dispatches by address
   std::uint32_t instance_count_ = 0;

@@ -59,7 +59,8 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   return Executable::load(heap_.shared_device(), std::move(file));
 }
 
-Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(const hal::Recording& recording) {
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+    const hal::RecordedCommands& recording) {
   return CommandBuffer::create(heap_, recording);
 }
 

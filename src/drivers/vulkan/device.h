@@ -36,7 +36,8 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Result<Ref<hal::Memory>> import_descriptor(int descriptor, std::uint64_t size,
                                              hal::MemoryType type) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
-  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(
+      const hal::RecordedCommands& recording) override;
   // A VkQueue of that priority where the family has three queues or more.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;

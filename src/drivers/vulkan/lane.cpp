@@ -209,7 +209,7 @@ Result<VkCommandBuffer> Lane::record(const timeline::Issue& issue) {
   }
   Encoder encoder(device_, slot.commands, slot.arguments);
   if (recorded != nullptr) {
-    const hal::Recording& recording = recorded->recording();
+    const hal::RecordedCommands& recording = recorded->recording();
     HALYARD_RETURN_IF_ERROR(encode(
         recording, encoder,
         [&](const hal::Command& command) { return encoder.add(command, operation.table); },

@@ -9,7 +9,7 @@
 #include "hal/device.h"
 #include "hal/object.h"
 #include "timeline/engine.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 
 namespace halyard::inline v0::hal {
 
@@ -124,7 +124,7 @@ std::uint64_t PoolObject::returns_in_flight() noexcept {
     const Frontier& at = deallocation.frontier;
     if (!at.lane->is_dead(at.sequence)) ++count;
   });
-  space_.for_each_frontier([&](const timeline::Lane& lane, std::uint64_t sequence) {
+  space_.for_each_frontier([&](const timeline::LaneTracker& lane, std::uint64_t sequence) {
     if (lane.retired() < sequence && !lane.is_dead(sequence)) ++count;
   });
   return count;
@@ -160,7 +160,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   }
   if (!taken) {
     // The device may have passed more than was retired.
-    each_lane([](timeline::Lane& lane, std::uint64_t) { (void)lane.try_retire(); });
+    each_lane([](timeline::LaneTracker& lane, std::uint64_t) { (void)lane.try_retire(); });
     base::LockGuard lock(mutex_);
     if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
@@ -170,7 +170,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   if (must_post) post();
   if (answer == Answer::kLater) {
     // No other thread may be waiting for these deallocations: the engine watches for their end.
-    each_lane([](timeline::Lane& lane, std::uint64_t sequence) { lane.watch(sequence); });
+    each_lane([](timeline::LaneTracker& lane, std::uint64_t sequence) { lane.watch(sequence); });
   }
   if (waited && answer != Answer::kLater) kick();
   return answer;

@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 
 namespace halyard::inline v0::hal {
 
@@ -159,10 +159,10 @@ void PoolSpace::free(PoolBlock& block) noexcept {
 }
 
 bool PoolSpace::joins(const PoolBlock& low, const PoolBlock* high,
-                      const timeline::Lane* lane) noexcept {
+                      const timeline::LaneTracker* lane) noexcept {
   if (high == nullptr || !low.linked() || !high->linked()) return false;
-  const timeline::Lane* const a = low.frontier.lane;
-  const timeline::Lane* const b = high->frontier.lane;
+  const timeline::LaneTracker* const a = low.frontier.lane;
+  const timeline::LaneTracker* const b = high->frontier.lane;
   return a == b || (a == nullptr && b == lane) || (b == nullptr && a == lane);
 }
 
@@ -178,7 +178,7 @@ void PoolSpace::join(PoolBlock& low, PoolBlock& high) noexcept {
   spare_ = &high;
 }
 
-void PoolSpace::settle(const timeline::Lane* lane) noexcept {
+void PoolSpace::settle(const timeline::LaneTracker* lane) noexcept {
   free_.for_each([](PoolBlock& block) {
     Frontier& frontier = block.frontier;
     if (frontier.lane == nullptr || frontier.lane->retired() < frontier.sequence) return;

@@ -23,7 +23,7 @@
 namespace halyard::inline v0::hal {
 
 struct Frontier {
-  timeline::Lane* lane = nullptr;  // null: passed
+  timeline::LaneTracker* lane = nullptr;  // null: passed
   std::uint64_t sequence = 0;
 };
 
@@ -117,10 +117,10 @@ class PoolSpace {
   PoolBlock* new_block() noexcept;
   // Whether one frontier holds for both, where a passed one may count as one of `lane`.
   static bool joins(const PoolBlock& low, const PoolBlock* high,
-                    const timeline::Lane* lane) noexcept;
+                    const timeline::LaneTracker* lane) noexcept;
   void join(PoolBlock& low, PoolBlock& high) noexcept;
   // Notes which frontiers have passed, and joins neighbours; as joins().
-  void settle(const timeline::Lane* lane) noexcept;
+  void settle(const timeline::LaneTracker* lane) noexcept;
   static bool is_free_slab(const PoolSlab& slab) noexcept;
 
   base::Array<PoolSlab*> slabs_;  // its own, oldest first

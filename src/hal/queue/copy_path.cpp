@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "hal/device.h"
 #include "timeline/engine.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 #include "timeline/queue.h"
 
 namespace halyard::inline v0::hal {
@@ -147,7 +147,7 @@ void StagedCopy::note_begun() noexcept {
   if (!std::exchange(begun_, true)) ++path_->begun_;
 }
 
-void StagedCopy::note_last(timeline::Lane& lane, std::uint64_t sequence) noexcept {
+void StagedCopy::note_last(timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
   if (shape_.ring == CopyShape::kOwnRing) return;
   base::LockGuard lock(path_->mutex_);
   if (!path_->kinds_[shape_.ring].waiting.empty()) lane.watch(sequence);
@@ -159,7 +159,7 @@ void StagedCopy::watch() noexcept {
   for (const timeline::Point& point :
        {filled(shape_.pieces), moved(shape_.pieces), drained(shape_.pieces)}) {
     if (point.semaphore() == nullptr) continue;
-    timeline::Lane* lane = nullptr;
+    timeline::LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;
     if (!point.semaphore()->find_promise(point.value(), timeline::kHostDomain, lane, sequence)) {
       continue;

@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "hal/recording/command_buffer.h"
 #include "hal/device.h"
 #include "hal/executable.h"
-#include "hal/object.h"
 #include "hal/memory/pool.h"
+#include "hal/object.h"
 #include "hal/queue/queue.h"
+#include "hal/recording/command_buffer.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
 
@@ -105,7 +105,7 @@ constexpr timeline::Gate kExecuteGate{
           return answer;
         },
     .issued =
-        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
           auto& self = *static_cast<ExecutePayload*>(payload);
           if (!std::exchange(self.has_instance, false)) return;
           self.commands->instances().issued(self.operation.instance, {&lane, sequence});

@@ -67,7 +67,7 @@ constexpr Gate kPieceGate{
           return Gate::Answer::kGo;
         },
     .issued =
-        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
           auto& piece = *static_cast<PiecePayload*>(payload);
           if (piece.index == 0 && piece.step == Step::kRead) piece.copy->note_begun();
           if (piece.index + 1 == piece.copy->shape().pieces) {

@@ -2,10 +2,10 @@
 //
 // Queue operations that give memory to buffers and take it back. For the device they are barriers;
 // what they do happens as they are issued, through their gates.
-#include "hal/memory/buffer.h"
 #include "hal/device.h"
-#include "hal/object.h"
+#include "hal/memory/buffer.h"
 #include "hal/memory/pool.h"
+#include "hal/object.h"
 #include "hal/queue/queue.h"
 #include "hal/validate.h"
 #include "timeline/submission.h"
@@ -31,7 +31,7 @@ constexpr Gate kAllocateGate{
           return self.memory->pool().ask(self.request, site, cause);
         },
     .issued =
-        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
           auto& self = *static_cast<AllocatePayload*>(payload);
           self.memory->commit(*std::exchange(self.request.block, nullptr), {&lane, sequence});
         },
@@ -89,7 +89,7 @@ Gate::Answer ask_deallocate(void* payload, timeline::IssueSite& site, Status& ca
 constexpr Gate kDeallocateGate{
     .ask = &ask_deallocate,
     .issued =
-        [](void* payload, timeline::Lane& lane, std::uint64_t sequence) noexcept {
+        [](void* payload, timeline::LaneTracker& lane, std::uint64_t sequence) noexcept {
           auto& self = *static_cast<DeallocatePayload*>(payload);
           self.memory->pool().give(self.memory->release_block(), self.deallocation,
                                    {&lane, sequence});

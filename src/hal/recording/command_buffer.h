@@ -10,9 +10,9 @@
 #include <memory>
 #include <span>
 
-#include "hal/memory/arena.h"
 #include "hal/command.h"
 #include "hal/device.h"
+#include "hal/memory/arena.h"
 #include "hal/recording/event.h"
 #include "hal/recording/instances.h"
 #include "halyard/base/ref.h"
@@ -101,7 +101,7 @@ class CommandBufferObject final : public Reclaimed {
   Array<trace::Label> labels_;  // while tracing, one for each command
   trace::Name group_ = trace::kNoName;
   bool needs_compute_ = false;
-  Recording recording_;
+  RecordedCommands recording_;
   std::unique_ptr<NativeCommands> native_;  // may point into the members above
   Instances instances_;
 };

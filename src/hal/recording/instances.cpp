@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 
 namespace halyard::inline v0::hal {
 

@@ -11,11 +11,11 @@ namespace halyard::inline v0::sim {
 
 class CommandBuffer final : public hal::NativeCommands {
  public:
-  explicit CommandBuffer(const hal::Recording& recording) noexcept : recording_(recording) {}
+  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : recording_(recording) {}
   void run(const hal::BoundRange* table) const noexcept;
 
  private:
-  const hal::Recording recording_;  // what it points to lives as long
+  const hal::RecordedCommands recording_;  // what it points to lives as long
 };
 
 void run(const hal::Operation& operation) noexcept;

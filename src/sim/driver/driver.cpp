@@ -9,8 +9,8 @@
 #include "kernel/hyx.h"
 #include "sim/driver/command_buffer.h"
 #include "sim/driver/executable.h"
+#include "sim/driver/lane.h"
 #include "sim/driver/marker_lane.h"
-#include "sim/driver/queue.h"
 
 namespace halyard::inline v0::sim {
 namespace {
@@ -87,7 +87,8 @@ class SimDevice final : public hal::DeviceImpl {
     HALYARD_RETURN_IF_ERROR(native_.call("load"));
     return Executable::load(std::move(file));
   }
-  Result<std::unique_ptr<hal::NativeCommands>> prepare(const hal::Recording& recording) override {
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(
+      const hal::RecordedCommands& recording) override {
     return std::unique_ptr<hal::NativeCommands>(std::make_unique<CommandBuffer>(recording));
   }
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind, hal::QueuePriority) override {

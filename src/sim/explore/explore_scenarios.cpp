@@ -33,7 +33,7 @@ struct World : ExploredWorld {
     semaphore.fail(Status(kPlanted, "planted"));
   }
   // With what the completion shell then does.
-  void lose(Lane& queue) {
+  void lose(ExploredQueue& queue) {
     queue.device->lose(Status(kPlanted, "planted"));
     while (engine.step_completion()) {
     }
@@ -326,8 +326,9 @@ void park_and_cover(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue(), &consumer = w.queue();
   program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}, nullptr, w.data); });
-  program.thread("consumer",
-                 [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data); });
+  program.thread("consumer", [&] {
+    w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data);
+  });
   if (kPolled) program.thread("poller", [&w] { (void)w.s->query(); });
   program.at_end([&] {
     if (!kPolled) expect(consumer.native().issued() == 1, "covered work is not issued");
@@ -362,8 +363,9 @@ void marker_and_consumer(Program& program) {
   auto& w = program.keep<World>();
   auto &producer = w.queue({.marks_every_submission = false}), &consumer = w.queue();
   program.thread("producer", [&] { w.submit(producer, {}, {{w.s.get(), 1}}, nullptr, w.data); });
-  program.thread("consumer",
-                 [&] { w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data); });
+  program.thread("consumer", [&] {
+    w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}}, w.data);
+  });
   program.at_end([&] { w.expect_reached(*w.t.get()); });
 }
 

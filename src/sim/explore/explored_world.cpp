@@ -147,14 +147,15 @@ ExploredWorld::~ExploredWorld() {
   settle();
 }
 
-Result<timeline::NativeQueue*> ExploredWorld::Lane::open_lane() {
+Result<timeline::NativeQueue*> ExploredWorld::ExploredQueue::open_lane() {
   lanes.push_back(std::make_unique<ExploredLane>(capabilities, stepped, number));
   lanes.back()->log = log;
   return static_cast<timeline::NativeQueue*>(lanes.back().get());
 }
 
-ExploredWorld::Lane& ExploredWorld::queue(timeline::QueueCapabilities capabilities, bool stepped) {
-  Lane& lane = *queues.emplace_back(std::make_unique<Lane>());
+ExploredWorld::ExploredQueue& ExploredWorld::queue(timeline::QueueCapabilities capabilities,
+                                                   bool stepped) {
+  ExploredQueue& lane = *queues.emplace_back(std::make_unique<ExploredQueue>());
   lane.device = std::make_unique<timeline::Device>(engine, "device");
   lane.capabilities = capabilities;
   lane.capabilities.max_in_flight = std::min(capabilities.max_in_flight, 4u);
@@ -169,14 +170,14 @@ HandleRef<timeline::Semaphore> ExploredWorld::semaphore() {
   return timeline::Semaphore::create(engine, 0, "", nullptr).value();
 }
 
-Submission& ExploredWorld::submit(Lane& queue, std::vector<Point> waits, std::vector<Point> signals,
-                                  const Plain* reads, Plain* writes) {
+Submission& ExploredWorld::submit(ExploredQueue& queue, std::vector<Point> waits,
+                                  std::vector<Point> signals, const Plain* reads, Plain* writes) {
   Submission* const submission = try_submit(queue, waits, signals, 0, reads, writes);
   expect(submission != nullptr, "a submission is refused");
   return *submission;
 }
 
-Submission* ExploredWorld::try_submit(Lane& queue, const std::vector<Point>& waits,
+Submission* ExploredWorld::try_submit(ExploredQueue& queue, const std::vector<Point>& waits,
                                       const std::vector<Point>& signals, int number,
                                       const Plain* reads, Plain* writes) {
   Submission* submission = queue->allocate().value();

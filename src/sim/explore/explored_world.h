@@ -116,7 +116,7 @@ class ExploredWorld {
   explicit ExploredWorld(bool native_edges = true) : engine(work, domains(native_edges)) {}
   ~ExploredWorld();
 
-  struct Lane final : timeline::LaneSource {
+  struct ExploredQueue final : timeline::LaneSource {
     Result<timeline::NativeQueue*> open_lane() override;
     ExploredLane& native() { return *lanes.back(); }
     timeline::Queue* operator->() const { return queue.get(); }
@@ -129,14 +129,14 @@ class ExploredWorld {
     std::vector<std::unique_ptr<ExploredLane>> lanes;
     Ref<timeline::Queue> queue;
   };
-  Lane& queue(timeline::QueueCapabilities capabilities = {}, bool stepped = false);
+  ExploredQueue& queue(timeline::QueueCapabilities capabilities = {}, bool stepped = false);
   HandleRef<timeline::Semaphore> semaphore();
   // The world keeps a user's reference.
-  timeline::Submission& submit(Lane& queue, std::vector<timeline::Point> waits,
+  timeline::Submission& submit(ExploredQueue& queue, std::vector<timeline::Point> waits,
                                std::vector<timeline::Point> signals, const Plain* reads = nullptr,
                                Plain* writes = nullptr);
   // Null if it is refused.
-  timeline::Submission* try_submit(Lane& queue, const std::vector<timeline::Point>& waits,
+  timeline::Submission* try_submit(ExploredQueue& queue, const std::vector<timeline::Point>& waits,
                                    const std::vector<timeline::Point>& signals, int number,
                                    const Plain* reads = nullptr, Plain* writes = nullptr);
   // All that shells and devices have to do.
@@ -144,7 +144,7 @@ class ExploredWorld {
 
   ExploredWork work;
   timeline::Engine engine;
-  std::vector<std::unique_ptr<Lane>> queues;
+  std::vector<std::unique_ptr<ExploredQueue>> queues;
 
  private:
   static timeline::DomainMatrix domains(bool native_edges);

@@ -191,7 +191,7 @@ TEST(Rule20Markers, HostWaitsWorkOnLanesWithMarkers) {
 
 // The payload of a lane's first submission, and of one in another lane that a gate orders after it.
 struct Gated : Operation {
-  Lane** lane = nullptr;
+  LaneTracker** lane = nullptr;
   std::function<void()> between;  // runs between the gate's query and its wait
 
   static Status submit(QueueUnderTest& queue, const Gate& gate, const Gated& payload) {
@@ -203,7 +203,7 @@ struct Gated : Operation {
 };
 constexpr Gate kTellsItsLane{
     .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
-    .issued = [](void* payload, Lane& lane,
+    .issued = [](void* payload, LaneTracker& lane,
                  std::uint64_t) noexcept { *static_cast<Gated*>(payload)->lane = &lane; },
 };
 constexpr Gate kStandsBehind{
@@ -222,7 +222,7 @@ TEST(Rule20Markers, OneWithAReusedEntryIsNotWaitedFor) {
   auto& device = world.device();
   auto& a = world.queue(device, "a", {.marks_every_submission = false, .max_in_flight = 1});
   auto& b = world.queue(device, "b", kMarkers);
-  Lane* lane = nullptr;
+  LaneTracker* lane = nullptr;
   EXPECT_TRUE(Gated::submit(a, kTellsItsLane, {.lane = &lane}).ok());
   EXPECT_TRUE(a->in_flight()) << "its marker is recorded";
   const auto between = [&] {
@@ -252,7 +252,7 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
     Abandoned abandon(const Status&) noexcept override { return Abandoned::kStopped; }
     QueueCapabilities caps;
     std::uint64_t sequence = 0;
-    Lane* retire = nullptr;
+    LaneTracker* retire = nullptr;
   };
   struct Source final : LaneSource {
     Result<NativeQueue*> open_lane() override { return static_cast<NativeQueue*>(&native); }
@@ -269,7 +269,7 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
     return queue->submit(*submission, {.signals = {&signal, 1}}, nullptr);
   };
   EXPECT_TRUE(submit(1).ok());
-  Lane* lane = nullptr;
+  LaneTracker* lane = nullptr;
   std::uint64_t sequence = 0;
   ASSERT_TRUE(semaphore->find_promise(1, kHostDomain, lane, sequence));
   source.native.retire = lane;

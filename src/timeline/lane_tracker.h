@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lane: one native queue and the submissions in it.
+// LaneTracker: one native queue and the submissions in it.
 //
 //     entries   1   2   3   4   5   6   7
 //                       ^           ^   ^
@@ -25,11 +25,11 @@ class Engine;
 class Queue;
 class Submission;
 
-class Lane {
+class LaneTracker {
  public:
   // Null: no memory.
-  static Lane* create(Queue& queue, NativeQueue& native) noexcept;
-  ~Lane();
+  static LaneTracker* create(Queue& queue, NativeQueue& native) noexcept;
+  ~LaneTracker();
 
   // False when another thread is retiring this lane now. The caller opens an EffectScope.
   bool try_retire() noexcept;
@@ -76,7 +76,7 @@ class Lane {
   Queue& queue() const noexcept { return queue_; }
 
  private:
-  Lane(Queue& queue, NativeQueue& native) noexcept;
+  LaneTracker(Queue& queue, NativeQueue& native) noexcept;
 
   friend class Engine;
   friend class IssueSite;
@@ -131,9 +131,9 @@ class Lane {
 
   // Under the issuer role: remembers which lanes of its own device the last entry waits for.
   void note_waits(const Submission& submission) noexcept;
-  void note_wait(const Lane* other, std::uint64_t sequence) noexcept;
+  void note_wait(const LaneTracker* other, std::uint64_t sequence) noexcept;
   // True only if an entry waits for `sequence` of `other`, or for more.
-  bool waited_for(const Lane& other, std::uint64_t sequence) const noexcept;
+  bool waited_for(const LaneTracker& other, std::uint64_t sequence) const noexcept;
 
   Queue& queue_;
   NativeQueue& native_;
@@ -150,7 +150,7 @@ class Lane {
   base::Atomic<std::uint64_t> published_depth_{0};
   base::Atomic<std::uint64_t> marked_{0};  // the last sequence with a marker behind it
   struct Waited {
-    const Lane* lane = nullptr;
+    const LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;
   };
   // Enough for the two queues of every device; waits for further lanes replace older ones.
@@ -176,7 +176,7 @@ class Lane {
   // Of the completion shell.
   base::Atomic<std::uint64_t> watch_target_{0};
   base::Atomic<bool> watched_{false};
-  Lane* next_watched_ = nullptr;
+  LaneTracker* next_watched_ = nullptr;
   std::uint64_t armed_ = 0;
   std::uint64_t last_retired_ = 0;
   Nanoseconds last_progress_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "timeline/lane.h"
+#include "timeline/lane_tracker.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,14 +13,14 @@
 
 namespace halyard::inline v0::timeline {
 
-Lane* Lane::create(Queue& queue, NativeQueue& native) noexcept {
-  std::unique_ptr<Lane> lane(new (std::nothrow) Lane(queue, native));
+LaneTracker* LaneTracker::create(Queue& queue, NativeQueue& native) noexcept {
+  std::unique_ptr<LaneTracker> lane(new (std::nothrow) LaneTracker(queue, native));
   if (lane == nullptr) return nullptr;
   lane->entries_.reset(new (std::nothrow) Entry[lane->mask_ + 1]);
   return lane->entries_ != nullptr ? lane.release() : nullptr;
 }
 
-Lane::Lane(Queue& queue, NativeQueue& native) noexcept
+LaneTracker::LaneTracker(Queue& queue, NativeQueue& native) noexcept
     : queue_(queue),
       native_(native),
       guard_(native.entry_guard()),
@@ -28,27 +28,27 @@ Lane::Lane(Queue& queue, NativeQueue& native) noexcept
       limit_(std::max<std::uint32_t>(native.capabilities().max_in_flight, 1)),
       marks_all_(native.capabilities().marks_every_submission) {}
 
-Lane::~Lane() = default;
+LaneTracker::~LaneTracker() = default;
 
-bool Lane::try_retire() noexcept {
+bool LaneTracker::try_retire() noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
   retire_in_role();
   return true;
 }
 
-void Lane::retire() noexcept {
+void LaneTracker::retire() noexcept {
   take_retire_role();
   retire_in_role();
 }
 
-void Lane::retire_in_role() noexcept {
+void LaneTracker::retire_in_role() noexcept {
   const Status fault = advance();
   release_retire_role();
   if (!fault.ok()) queue_.device().lose(fault);
   tell_room();
 }
 
-void Lane::tell_room() noexcept {
+void LaneTracker::tell_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; this thread lowered the depth
   // before this load. A native queue that was busy is asked again only after something has ended.
   if (queue_.busy_.load(std::memory_order_seq_cst) && depth_in_flight() <= limit_ / 2 &&
@@ -58,14 +58,14 @@ void Lane::tell_room() noexcept {
   }
 }
 
-void Lane::take_retire_role() noexcept {
+void LaneTracker::take_retire_role() noexcept {
   base::WorkSource& work_source = queue_.engine().work_source();
   for (unsigned turns = 0; retire_role_.exchange(true, std::memory_order_acquire); ++turns) {
     work_source.pause(turns);
   }
 }
 
-Status Lane::advance() noexcept {
+Status LaneTracker::advance() noexcept {
   if (closed_) return {};
   Progress progress = native()->poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
@@ -100,27 +100,27 @@ Status Lane::advance() noexcept {
 
 // The sequence first: the issuer uses an entry again once the depth has been lowered, and others
 // recognise that by the sequence (marker_for). The depth before tell_room() reads `busy` (rule 16).
-void Lane::set_retired(std::uint64_t sequence) noexcept {
+void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
   if (sequence == retired_.load(std::memory_order_relaxed)) return;
   const std::uint64_t depth = entry(sequence).depth;
   retired_.store(sequence, std::memory_order_release);
   retired_depth_.store(depth, std::memory_order_seq_cst);
 }
 
-void Lane::release_held(std::uint64_t sequence) noexcept {
+void LaneTracker::release_held(std::uint64_t sequence) noexcept {
   if (entry(sequence).is_part) return;
   Submission& submission = *entry(sequence).submission;
   submission.let_go();
   submission.release();
 }
 
-void Lane::close(const Status& cause) noexcept {
+void LaneTracker::close(const Status& cause) noexcept {
   take_retire_role();
   if (!closed_) (void)abandon(cause);
   release_retire_role();
 }
 
-bool Lane::abandon(const Status& cause) noexcept {
+bool LaneTracker::abandon(const Status& cause) noexcept {
   closed_ = true;
   still_running_ = native()->abandon(cause) == Abandoned::kStillRunning;
   const std::uint64_t end = published_.load(std::memory_order_acquire);
@@ -134,7 +134,7 @@ bool Lane::abandon(const Status& cause) noexcept {
 
 // The device may touch the payloads of these entries at any time: neither they nor the queue whose
 // memory they lie in are ever released.
-void Lane::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
+void LaneTracker::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
   std::uint32_t kept = 0;
   for (std::uint64_t at = first; at <= last; ++at) {
     if (entry(at).is_part) continue;
@@ -146,7 +146,7 @@ void Lane::keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept {
   if (kept != 0) queue_.engine().keep_for_good(queue_, kept);
 }
 
-std::uint64_t Lane::sequence_leaving(std::uint64_t left) const noexcept {
+std::uint64_t LaneTracker::sequence_leaving(std::uint64_t left) const noexcept {
   std::uint64_t first = retired_.load(std::memory_order_relaxed) + 1;
   std::uint64_t last = issued_;
   while (first < last) {  // entries in flight have ascending depths
@@ -157,12 +157,12 @@ std::uint64_t Lane::sequence_leaving(std::uint64_t left) const noexcept {
   return last;
 }
 
-Status Lane::why_dead(std::uint64_t sequence) const noexcept {
+Status LaneTracker::why_dead(std::uint64_t sequence) const noexcept {
   return sequence >= quarantined_from_.load(std::memory_order_acquire) ? quarantine_cause_
                                                                        : queue_.device().status();
 }
 
-std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {
+std::uint64_t LaneTracker::marker_for(std::uint64_t sequence) noexcept {
   if (marks_all_) return sequence;
   const std::uint64_t last = marked_.load(std::memory_order_acquire);
   for (std::uint64_t at = sequence; at <= last; ++at) {
@@ -173,7 +173,7 @@ std::uint64_t Lane::marker_for(std::uint64_t sequence) noexcept {
   return 0;
 }
 
-void Lane::note_waits(const Submission& submission) noexcept {
+void LaneTracker::note_waits(const Submission& submission) noexcept {
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
     const WaitNode& wait = submission.waits_[i];
     if (wait.bound_lane != nullptr) note_wait(wait.bound_lane, wait.bound_sequence);
@@ -183,7 +183,7 @@ void Lane::note_waits(const Submission& submission) noexcept {
   }
 }
 
-void Lane::note_wait(const Lane* other, std::uint64_t sequence) noexcept {
+void LaneTracker::note_wait(const LaneTracker* other, std::uint64_t sequence) noexcept {
   // Lanes of one device end together; another device's could end, and its address be reused.
   if (&other->queue_.device() != &queue_.device()) return;
   Waited* at = waited_;
@@ -192,22 +192,22 @@ void Lane::note_wait(const Lane* other, std::uint64_t sequence) noexcept {
   *at = {other, at->lane == other ? std::max(at->sequence, sequence) : sequence};
 }
 
-bool Lane::waited_for(const Lane& other, std::uint64_t sequence) const noexcept {
+bool LaneTracker::waited_for(const LaneTracker& other, std::uint64_t sequence) const noexcept {
   return std::any_of(std::begin(waited_), std::end(waited_), [&](const Waited& waited) {
     return waited.lane == &other && waited.sequence >= sequence;
   });
 }
 
-void Lane::make_visible(std::uint64_t sequence) noexcept {
+void LaneTracker::make_visible(std::uint64_t sequence) noexcept {
   if (!visible(sequence)) queue_.request_mark(Queue::kHostMark);
 }
 
-bool Lane::help(std::uint64_t sequence) noexcept {
+bool LaneTracker::help(std::uint64_t sequence) noexcept {
   make_visible(sequence);
   return native()->help(sequence);
 }
 
-void Lane::watch(std::uint64_t sequence) noexcept {
+void LaneTracker::watch(std::uint64_t sequence) noexcept {
   entry(sequence).wanted.store(true, std::memory_order_relaxed);
   std::uint64_t target = watch_target_.load(std::memory_order_relaxed);
   while (target < sequence &&
@@ -219,11 +219,11 @@ void Lane::watch(std::uint64_t sequence) noexcept {
   queue_.engine().work_source().wake(base::Shell::kCompletion);
 }
 
-void Lane::watch_edges() noexcept {
+void LaneTracker::watch_edges() noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return;
   const std::uint64_t first = retired() + 1;
   if (first <= published() && first < dead_from_.load(std::memory_order_relaxed)) {
-    const auto watch = [](Lane* lane, std::uint64_t sequence) {
+    const auto watch = [](LaneTracker* lane, std::uint64_t sequence) {
       // Each only once and only while it is in flight: watch() wakes the calling thread.
       if (lane != nullptr && lane->retired() < sequence &&
           !lane->watched_.load(std::memory_order_acquire)) {

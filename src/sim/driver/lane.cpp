@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sim/driver/queue.h"
+#include "sim/driver/lane.h"
 
 #include <cassert>
 
