@@ -79,6 +79,8 @@ using GraphExec = Shell<struct ExecState>*;
 using Pool = Shell<struct PoolState>*;
 using StreamCallback = void (*)(Stream, Result, void*);
 
+inline constexpr std::size_t kMostDevices = 64;
+
 // Values of CUstream that are no handles.
 inline constexpr std::uintptr_t kLegacyStream = 1, kPerThreadStream = 2;
 inline constexpr unsigned kNonBlocking = 1;

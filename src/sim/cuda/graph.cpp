@@ -190,15 +190,14 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
   return kUpdateSuccess;
 }
 
-Result launch_graph(ExecState& exec, const std::shared_ptr<StreamState>& stream) {
-  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
-  if (stream->context->sticky != kSuccess) return stream->context->sticky;
-  if (stream->capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
-    stream->waits.push_back(exec.latest);
+Result launch_graph(ExecState& exec, StreamState& stream) {
+  if (const Result result = check_stream(stream); result != kSuccess) return result;
+  if (stream.capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
+    stream.waits.push_back(exec.latest);
   }
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
-  if (result == kSuccess && stream->capture == nullptr) {
-    exec.latest = {stream, stream->submitted, nullptr};
+  if (result == kSuccess && stream.capture == nullptr) {
+    exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
   }
   return result;
 }
@@ -219,9 +218,9 @@ Result work_of(const KernelParams& params, ContextState* current, Work& work) {
     }
   }
   KernelWork kernel;
-  const Result result =
-      make_kernel_work(*context, function, params.grid, params.block, params.shared_bytes,
-                       params.parameters, params.extra, kernel);
+  const Result result = make_kernel_work(
+      *context, function,
+      {params.grid, params.block, params.shared_bytes, params.parameters, params.extra}, kernel);
   work = std::move(kernel);
   return result;
 }

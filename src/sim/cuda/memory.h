@@ -4,15 +4,17 @@
 // host cannot read: its bytes are at other addresses, which only the simulation knows.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <vector>
 
 #include "sim/cuda/abi.h"
+#include "sim/cuda/mutex.h"
 #include "sim/cuda/ptx/ptx.h"
 
 namespace halyard::inline v0::sim::cuda {
@@ -39,7 +41,8 @@ struct Allocation {
   unsigned flags = 0;
   std::uint64_t id = 0;
   Pool pool = nullptr;
-  bool is_freed = false;  // cuMemFreeAsync has returned; the bytes live until the stream is there
+  bool is_freed = false;    // cuMemFreeAsync has returned; the bytes live until the stream is there
+  bool is_retired = false;  // freed, and kept for reuse
   bool is_read_only = false;
   std::uint64_t access = 0;  // kMapped, kPool: bit d set if device d may use it
 
@@ -47,6 +50,24 @@ struct Allocation {
   // True if it uses up memory of the device.
   bool is_counted() const { return is_on_device() && kind != MemoryKind::kMapped; }
   bool is_on_device() const { return kind != MemoryKind::kHost && kind != MemoryKind::kRegistered; }
+};
+
+// A range of addresses of which every address has the same answer: one allocation, or none.
+struct Place {
+  std::uint64_t version = 0;  // of the table that this was read from; 0: nothing was read
+  DevicePointer begin = 0, end = 0;
+  bool is_allocated = false;
+  bool is_freed = false;  // as MemoryTable::is_freed says
+  Allocation allocation;
+  Allocation* entry = nullptr;  // in the table, while it has that version
+
+  bool holds(DevicePointer address) const { return address >= begin && address < end; }
+};
+
+// The places that a thread asked for lately.
+struct PlaceCache {
+  std::array<Place, 4> places;
+  std::size_t next = 0;
 };
 
 class MemoryTable {
@@ -60,7 +81,15 @@ class MemoryTable {
   void mark_freed(DevicePointer begin);
   void set_access(DevicePointer begin, std::uint64_t access);
 
+  // Keeps an allocation as freed, addresses and bytes, for reuse by the next of its size. Returns
+  // its entry, which lives until it is removed.
+  Allocation* retire(const Place& place);
+  // Brings a retired allocation back as `allocation`, which gets its address and bytes.
+  void reuse(Allocation& entry, Allocation& allocation);
+
   std::optional<Allocation> find(DevicePointer address) const;
+  // What is at an address. The answer lives until the thread has asked four times more.
+  const Place& place(DevicePointer address) const;
   // True if cuMemFreeAsync freed the memory at `address` and nothing has its place yet, whether or
   // not the stream is there already: so that reports do not depend on how fast a stream is.
   bool is_freed(DevicePointer address) const;
@@ -78,16 +107,32 @@ class MemoryTable {
   void free_bytes(std::byte* bytes, std::size_t size);
 
  private:
-  mutable std::shared_mutex mutex_;
-  std::map<DevicePointer, Allocation> table_;
-  std::map<DeviceId, std::uint64_t> used_;
+  void read_place(DevicePointer address, Place& place) const;
+  void remember(Allocation& entry) const;
+  // The lock is held. Makes what threads have cached stale.
+  void change() {
+    version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  void count(const Allocation& allocation, bool adds) {
+    std::atomic<std::uint64_t>& used = used_[static_cast<std::size_t>(allocation.device)];
+    const std::uint64_t now = used.load(std::memory_order_relaxed);
+    used.store(adds ? now + allocation.size : now - allocation.size, std::memory_order_relaxed);
+  }
+
+  mutable Mutex mutex_;
+  std::atomic<std::uint64_t> version_ = 1;
+  mutable std::map<DevicePointer, Allocation> table_;
+  std::array<std::atomic<std::uint64_t>, kMostDevices> used_{};
   std::map<DevicePointer, DevicePointer> freed_;  // begin and end of ranges that is_freed names
   DevicePointer next_ = 0, end_ = 0;              // of the reserved addresses
   // Freed address ranges by size, for reuse.
   std::multimap<std::size_t, DevicePointer> free_;
 };
 
-MemoryTable& memory();
+inline MemoryTable& memory() {
+  static MemoryTable* const one = new MemoryTable;  // outlives the threads of streams
+  return *one;
+}
 
 // How a kernel of one context sees memory.
 class ContextMemory : public ptx::Memory {

@@ -268,9 +268,9 @@ Result prefetch(DevicePointer address, std::size_t size, Stream handle) {
   const std::optional<Allocation> found = memory().find(address);
   HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
   HALYARD_CUDA_REQUIRE(size != 0 && size <= found->end() - address, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(stream, EmptyWork{});
+  return submit(*stream, EmptyWork{});
 }
 
 }  // namespace
@@ -293,9 +293,9 @@ HALYARD_CUDA_EXPORT Result cuStreamAttachMemAsync(Stream handle, DevicePointer a
   HALYARD_CUDA_CALL(cuStreamAttachMemAsync, kCurrent);
   HALYARD_CUDA_REQUIRE(flags == 1 || flags == 2 || flags == 4, kInvalidValue);
   HALYARD_CUDA_REQUIRE(memory().find(address), kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(stream, EmptyWork{});
+  return submit(*stream, EmptyWork{});
 }
 
 HALYARD_CUDA_PER_THREAD(cuMemPrefetchAsync, _ptsz, 4)
