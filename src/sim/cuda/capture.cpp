@@ -63,6 +63,7 @@ Result capture_work(StreamState& stream, Work work) {
     return break_capture(*capture, kCaptureUnsupported);
   }
   if (auto* const copy = std::get_if<CopyWork>(&work)) copy->staged.clear();
+  if (auto* const operations = std::get_if<MemOpWork>(&work)) operations->order = 0;
   NodeState& node = append_node(*capture->graph, std::move(stream.frontier), std::move(work));
   stream.frontier = {&node};
   return kSuccess;

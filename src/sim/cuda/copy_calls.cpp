@@ -94,8 +94,12 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   work.context = stream->context;
   // NVIDIA, "API synchronization behavior": bytes of pageable memory are staged before the call
   // returns, and it may wait for the stream; a copy to pageable memory has ended at the return.
-  if (is_from_pageable && !is_captured_now && waits == Waits::kNever && !is_to_pageable) {
-    if (options().adversarial && choose(stream->number, stream->submitted, 2) == 0) {
+  // "... but the DMA to final destination may not have completed", of the form without Async too.
+  const bool is_staged = is_from_pageable && !is_captured_now && !is_to_pageable &&
+                         (waits == Waits::kNever || options().adversarial);
+  if (is_staged) {
+    if (waits == Waits::kAlways ||
+        (options().adversarial && choose(stream->number, stream->submitted, 2) == 0)) {
       if (result = wait_for(call.lock(), *stream); result != kSuccess) return result;
     }
     work.staged.resize(copy.width * copy.height * copy.depth);
@@ -112,7 +116,8 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   // A copy between devices' memories does not wait for its end, even in the form without Async.
   const bool is_on_device =
       !is_from_pageable && !is_to_pageable && copy.src_type == kDevice && copy.dst_type == kDevice;
-  if (is_to_pageable || (waits == Waits::kAlways && !(is_on_device && options().adversarial))) {
+  const bool may_return = is_staged || (is_on_device && options().adversarial);
+  if (is_to_pageable || (waits == Waits::kAlways && !may_return)) {
     return wait_for(call.lock(), *stream);
   }
   return kSuccess;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/cuda/launch.h"
+#include "sim/cuda/managed.h"
 #include "sim/cuda/module.h"
 #include "sim/cuda/options.h"
 
@@ -195,6 +196,7 @@ Result launch_graph(ExecState& exec, StreamState& stream) {
   if (stream.capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
     stream.waits.push_back(exec.latest);
   }
+  if (stream.capture == nullptr) guard_managed_memory();
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
   if (result == kSuccess && stream.capture == nullptr) {
     exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
@@ -290,7 +292,7 @@ Result work_of(const NodeParams& params, ContextState* current, Work& work) {
     case kMemOpNode: {
       const MemOpNodeParams& batch = params.operations;
       HALYARD_CUDA_REQUIRE(batch.operations != nullptr && batch.count != 0, kInvalidValue);
-      work = MemOpWork{{batch.operations, batch.operations + batch.count}};
+      work = MemOpWork{0, {batch.operations, batch.operations + batch.count}};
       return kSuccess;
     }
     default:

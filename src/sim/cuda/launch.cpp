@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/cuda/managed.h"
 #include "sim/cuda/per_thread.h"
 #include "sim/cuda/stream.h"
 
@@ -127,6 +128,7 @@ Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stre
   const Result result = make_kernel_work(*stream->context, handle, shape, work);
   if (result != kSuccess) return result;
   if (is_elsewhere) report_misuse("launch-in-another-context", kElsewhere);
+  if (stream->capture == nullptr) guard_managed_memory();
   return submit(*stream, std::move(work));
 }
 

@@ -2,16 +2,17 @@
 #include "sim/cuda/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
 
+#include "sim/cuda/options.h"
 #include "sim/cuda/state.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 // Of addresses reserved at a time; nothing is behind them, so that the host cannot use them.
 constexpr std::size_t kReservation = std::size_t{1} << 38;
 
@@ -50,6 +51,19 @@ std::byte* MemoryTable::make_bytes(std::size_t size) {
   return bytes == MAP_FAILED ? nullptr : static_cast<std::byte*>(bytes);
 }
 
+std::byte* MemoryTable::make_bytes_twice(std::size_t size, void*& other) {
+  size = round_up(size, kPage);
+  const int file = memfd_create("managed memory", MFD_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* bytes = MAP_FAILED;
+  if (ftruncate(file, static_cast<off_t>(size)) == 0) {
+    bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    other = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  return bytes == MAP_FAILED || other == MAP_FAILED ? nullptr : static_cast<std::byte*>(bytes);
+}
+
 void MemoryTable::free_bytes(std::byte* bytes, std::size_t size) {
   munmap(bytes, round_up(size, kPage));
 }
@@ -57,6 +71,14 @@ void MemoryTable::free_bytes(std::byte* bytes, std::size_t size) {
 DevicePointer MemoryTable::allocate(Allocation allocation, std::size_t alignment) {
   const bool is_visible =
       allocation.kind == MemoryKind::kHost || allocation.kind == MemoryKind::kManaged;
+  if (allocation.kind == MemoryKind::kManaged && options().adversarial) {
+    void* other = nullptr;
+    allocation.host = make_bytes_twice(allocation.size, other);
+    allocation.begin = reinterpret_cast<DevicePointer>(other);
+    if (allocation.host == nullptr) return 0;
+    add(allocation);
+    return allocation.begin;
+  }
   allocation.host = make_bytes(allocation.size);
   if (allocation.host == nullptr) return 0;
   allocation.begin = is_visible ? reinterpret_cast<DevicePointer>(allocation.host)
@@ -91,7 +113,10 @@ void MemoryTable::remove(DevicePointer begin) {
     count(allocation, false);
   }
   if (allocation.kind == MemoryKind::kRegistered || allocation.kind == MemoryKind::kMapped) return;
-  if (allocation.begin != reinterpret_cast<DevicePointer>(allocation.host)) {
+  if (allocation.kind == MemoryKind::kManaged) {
+    const auto visible = reinterpret_cast<std::byte*>(allocation.begin);
+    if (visible != allocation.host) free_bytes(visible, allocation.size);
+  } else if (allocation.begin != reinterpret_cast<DevicePointer>(allocation.host)) {
     free_.emplace(round_up(allocation.size, kPage) + kPage, allocation.begin);
   }
   free_bytes(allocation.host, allocation.size);
@@ -107,6 +132,14 @@ void MemoryTable::mark_freed(DevicePointer begin) {
 }
 
 bool MemoryTable::is_freed(DevicePointer address) const { return place(address).is_freed; }
+
+void MemoryTable::set_flags(DevicePointer begin, unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = table_.find(begin); at != table_.end()) {
+    change();
+    at->second.flags = flags;
+  }
+}
 
 void MemoryTable::set_access(DevicePointer begin, std::uint64_t access) {
   const std::lock_guard lock(mutex_);
@@ -210,6 +243,15 @@ bool MemoryTable::overlaps(DevicePointer begin, DevicePointer end) const {
   return at != table_.begin() && std::prev(at)->second.end() > begin;
 }
 
+std::vector<Allocation> MemoryTable::managed() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Allocation> result;
+  for (const auto& [begin, allocation] : table_) {
+    if (allocation.kind == MemoryKind::kManaged) result.push_back(allocation);
+  }
+  return result;
+}
+
 std::vector<Allocation> MemoryTable::of(const ContextState* context) const {
   const std::lock_guard lock(mutex_);
   std::vector<Allocation> result;
@@ -225,8 +267,9 @@ bool may_use(const ContextState& context, const Allocation& allocation) {
     case MemoryKind::kManaged:
       return true;
     case MemoryKind::kRegistered:
-      // cuda.h, cuMemHostRegister: portable, or all memory with unified addressing
-      return true;
+      // cuda.h, cuMemHostRegister: portable, or all memory with unified addressing; by the host's
+      // address only if CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM says so.
+      return allocation.device_alias == 0;
     case MemoryKind::kPool:
     case MemoryKind::kMapped:
       return (allocation.access >> context.device & 1) != 0;

@@ -44,6 +44,9 @@ struct Allocation {
   bool is_freed = false;    // cuMemFreeAsync has returned; the bytes live until the stream is there
   bool is_retired = false;  // freed, and kept for reuse
   bool is_read_only = false;
+  // kRegistered, in adversarial mode: of the entry of the host's addresses, the first one that
+  // kernels may use; of the entry of those, the first one of the host.
+  DevicePointer device_alias = 0, host_alias = 0;
   std::uint64_t access = 0;  // kMapped, kPool: bit d set if device d may use it
 
   DevicePointer end() const { return begin + size; }
@@ -70,6 +73,8 @@ struct PlaceCache {
   std::size_t next = 0;
 };
 
+inline constexpr std::size_t kPage = 4096;
+
 class MemoryTable {
  public:
   // Allocates addresses and zeroed bytes behind them. 0 if the operating system has none.
@@ -80,6 +85,7 @@ class MemoryTable {
   void remove(DevicePointer begin);
   void mark_freed(DevicePointer begin);
   void set_access(DevicePointer begin, std::uint64_t access);
+  void set_flags(DevicePointer begin, unsigned flags);
 
   // Keeps an allocation as freed, addresses and bytes, for reuse by the next of its size. Returns
   // its entry, which lives until it is removed.
@@ -98,12 +104,17 @@ class MemoryTable {
   // All allocations of a context.
   std::vector<Allocation> of(const ContextState* context) const;
 
+  // All managed memory.
+  std::vector<Allocation> managed() const;
+
   // Bytes of a device's memory that allocations use.
   std::uint64_t used(DeviceId device) const;
 
   // Addresses without bytes, for cuMemAddressReserve and cuMemCreate's storage.
   DevicePointer reserve(std::size_t size, std::size_t alignment);
   std::byte* make_bytes(std::size_t size);
+  // Bytes at two addresses: the result, and `other`.
+  std::byte* make_bytes_twice(std::size_t size, void*& other);
   void free_bytes(std::byte* bytes, std::size_t size);
 
  private:

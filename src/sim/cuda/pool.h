@@ -25,6 +25,8 @@ struct PoolState {
 
 // Allocates device memory, counted. kOutOfMemory beyond the device's size. The State is locked.
 Result allocate_memory(Allocation allocation, std::size_t alignment, DevicePointer& address);
+// Returns what cuMemFree freed while work was in flight, if none is now. The State is locked.
+void return_freed(ContextState& context);
 // Returns an allocation of any kind. The State is locked.
 void release_allocation(const Allocation& allocation);
 

@@ -40,6 +40,7 @@ struct ContextState {
   std::uint64_t busy_blocking_streams = 0;  // with work in flight
   std::set<ContextState*> peers;            // whose memory kernels of this context may use
   std::map<int, std::size_t> limits;
+  std::vector<DevicePointer> freed;  // by cuMemFree with work in flight; returned when it is over
   std::uint64_t live_streams = 0, live_events = 0, live_modules = 0;  // that the program destroys
 };
 
@@ -59,6 +60,11 @@ struct State {
   std::atomic<bool> is_initialized = false;
   std::vector<DeviceState> devices;
   std::vector<std::shared_ptr<ContextState>> contexts;
+  // The latest cuStreamWriteValue to an address: its stream's id, and its order.
+  struct Write {
+    std::uint64_t stream = 0, order = 0;
+  };
+  std::map<DevicePointer, Write> writes;
   std::uint64_t next_id = 1;
   std::uint64_t streams_made = 0;
   std::uint64_t captures = 0;    // in progress

@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "sim/cuda/capture.h"
+#include "sim/cuda/managed.h"
 #include "sim/cuda/options.h"
+#include "sim/cuda/pool.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
@@ -171,7 +173,10 @@ Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event
 
 Result wait_for(Lock& lock, StreamState& stream) {
   ContextState& context = *stream.context;
-  if (is_complete(stream)) return context.sticky;
+  if (is_complete(stream)) {
+    return_managed_memory();
+    return context.sticky;
+  }
   std::vector<Wait> waits{end_of(stream)};
   if (stream.is_legacy) {
     for_each_stream(context, [&](const std::shared_ptr<StreamState>& other) {
@@ -179,6 +184,7 @@ Result wait_for(Lock& lock, StreamState& stream) {
     });
   }
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
+  return_managed_memory();
   return context.sticky;
 }
 
@@ -203,6 +209,8 @@ Result drain(Lock& lock, ContextState& context) {
     waits.push_back(end_of(*stream));
   });
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
+  return_freed(context);
+  return_managed_memory();
   return context.sticky;
 }
 

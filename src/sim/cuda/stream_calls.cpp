@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "sim/cuda/capture.h"
+#include "sim/cuda/managed.h"
 #include "sim/cuda/memory.h"
 #include "sim/cuda/options.h"
 #include "sim/cuda/per_thread.h"
@@ -97,7 +98,7 @@ Result add_mem_ops(Call& call, Stream handle, std::vector<MemOp> operations) {
       return kInvalidValue;
     }
   }
-  return submit(*stream, MemOpWork{std::move(operations)});
+  return submit(*stream, MemOpWork{state().next_id++, std::move(operations)});
 }
 
 Result add_mem_op(Call& call, Stream stream, std::uint32_t operation, DevicePointer address,
@@ -152,7 +153,9 @@ HALYARD_CUDA_EXPORT Result cuStreamQuery(Stream handle) {
     stream->capture->is_broken = true;
     return kCaptureUnsupported;
   }
-  return is_complete(*stream) ? kSuccess : kNotReady;
+  if (!is_complete(*stream)) return kNotReady;
+  return_managed_memory();
+  return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamWaitEvent(Stream handle, Event event_handle, unsigned flags) {
@@ -301,7 +304,9 @@ HALYARD_CUDA_EXPORT Result cuEventQuery(Event handle) {
   HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
   if (event->context->sticky != kSuccess) return event->context->sticky;
   // cuda.h, cuEventQuery: an event that was never recorded is complete.
-  return event->recording == nullptr || event->recording->is_done ? kSuccess : kNotReady;
+  if (event->recording != nullptr && !event->recording->is_done) return kNotReady;
+  return_managed_memory();  // cuda.h: "equivalent to having called cuEventSynchronize()"
+  return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuEventSynchronize(Event handle) {
@@ -313,6 +318,7 @@ HALYARD_CUDA_EXPORT Result cuEventSynchronize(Event handle) {
   if (const std::shared_ptr<Recording> recording = event->recording) {
     state().progress.wait(call.lock(), [&] { return recording->is_done; });
   }
+  return_managed_memory();
   return context.sticky;
 }
 
