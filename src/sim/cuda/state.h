@@ -98,9 +98,9 @@ struct ThreadState {
   ContextState* current() const { return contexts.empty() ? nullptr : contexts.back(); }
 };
 
-// Null until the thread's first call. The model saves each call a search for the library's block.
-inline constinit thread_local ThreadState* made_thread __attribute__((tls_model("initial-exec"))) =
-    nullptr;
+// Null until the thread's first call. Programs open this library at run time, so it may not ask for
+// the initial-exec model: the blocks of the library's threads do not fit in what that leaves.
+inline constinit thread_local ThreadState* made_thread = nullptr;
 ThreadState& make_thread();
 inline ThreadState& this_thread() { return made_thread != nullptr ? *made_thread : make_thread(); }
 
