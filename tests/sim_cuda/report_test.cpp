@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,16 +24,17 @@ struct Ran {
   std::string output, report;
 };
 
-// Runs a scenario; `variables` are assignments as a shell takes them.
-Ran run(const std::string& scenario, const std::string& variables = "") {
+// Runs a scenario; `variables` are assignments as a shell takes them, `status` how it ends.
+Ran run(const std::string& scenario, const std::string& variables = "", int status = 0) {
   const std::string report = ::testing::TempDir() + "sim_cuda_" + std::to_string(::getpid());
   const std::string command = variables + " HALYARD_SIM_CUDA_REPORT=" + report + " '" +
                               HALYARD_SIM_CUDA_SCENARIOS "' " + scenario + " 2>&1";
   Ran ran;
-  std::FILE* const pipe = popen(command.c_str(), "r");
+  std::FILE* const pipe = popen(("exec env " + command).c_str(), "r");
   std::array<char, 256> line{};
   while (std::fgets(line.data(), line.size(), pipe) != nullptr) ran.output += line.data();
-  EXPECT_EQ(pclose(pipe), 0) << ran.output;
+  const int ended = pclose(pipe);
+  EXPECT_EQ(WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended), status) << ran.output;
   std::ostringstream text;
   text << std::ifstream(report).rdbuf();
   ran.report = text.str();
@@ -124,6 +126,66 @@ TEST(SimCudaModes, Adversarial_HasNoConcurrentManagedAccess) {
   EXPECT_THAT(run("managed").output, HasSubstr("concurrent 1"));
   EXPECT_THAT(run("managed", "HALYARD_SIM_CUDA_MODE=adversarial").output,
               HasSubstr("concurrent 0"));
+}
+
+// cuMemFree: "will not perform any implict synchronization when the pointer was allocated with
+// cuMemAllocAsync"; "For all other pointers, this API may perform implicit synchronization."
+TEST(SimCudaModes, MemFree_OfPoolMemory_DoesNotWait) {
+  const Ran ran = run("free_pooled");
+  EXPECT_THAT(ran.output, HasSubstr("free 0\nquery 600\nsynchronize 0\n"));
+  EXPECT_THAT(ran.report, HasSubstr("misuse free-of-pool-memory-in-use 1: "));
+}
+TEST(SimCudaModes, Adversarial_MemFree_NeverWaits) {
+  EXPECT_THAT(run("free_plain", "HALYARD_SIM_CUDA_MODE=adversarial").output,
+              HasSubstr("free 0\nquery 600\nsynchronize 0\n"));
+}
+
+// cuStreamWaitValue32: "Synchronization ordering established through this API is not visible to
+// CUDA. CUDA tasks that are (even indirectly) ordered by this API should also have that order
+// expressed with CUDA-visible dependencies such as events."
+TEST(SimCudaReport, NamesAWaitForAWriteThatCameLater) {
+  EXPECT_THAT(run("wait_first").report, HasSubstr("misuse wait-for-a-later-write 1: "));
+  EXPECT_THAT(run("write_first").report, Not(HasSubstr("misuse")));
+}
+
+// CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: "Device can coherently access managed memory
+// concurrently with the CPU"; here it cannot. cuEventQuery: "For the purposes of Unified Memory, a
+// return value of CUDA_SUCCESS is equivalent to having called cuEventSynchronize()", which ends it;
+// what a program has seen in pinned memory does not.
+TEST(SimCudaModes, Adversarial_TouchOfManagedMemoryInFlight_IsASegmentationFault) {
+  constexpr int kSegmentationFault = 128 + 11;
+  const Ran ran = run("touch_early", "HALYARD_SIM_CUDA_MODE=adversarial", kSegmentationFault);
+  EXPECT_THAT(ran.report, HasSubstr("misuse managed-memory-touched 1: "));
+  EXPECT_THAT(run("touch_late", "HALYARD_SIM_CUDA_MODE=adversarial").output,
+              HasSubstr("synchronize 0\ntouched 2\n"));
+}
+TEST(SimCudaModes, StrictAdversarial_TouchOfManagedMemoryInFlight_IsReported) {
+  const Ran ran = run("touch_early", "HALYARD_SIM_CUDA_MODE=strict,adversarial");
+  EXPECT_THAT(ran.output, HasSubstr("simulated CUDA: managed-memory-touched: "));
+  EXPECT_THAT(ran.output, HasSubstr("synchronize 0\ntouched 2\n"));
+}
+TEST(SimCudaModes, TouchOfManagedMemoryInFlight_IsAllowedWithConcurrentAccess) {
+  const Ran ran = run("touch_early", "HALYARD_SIM_CUDA_MODE=strict");
+  EXPECT_THAT(ran.output, HasSubstr("touched 2\n"));
+  EXPECT_THAT(ran.report, Not(HasSubstr("misuse")));
+}
+
+// cuMemHostRegister: "If any device visible to the application has a zero value for the device
+// attribute, the device pointer returned by cuMemHostGetDevicePointer() will not match the original
+// host pointer".
+TEST(SimCudaModes, Adversarial_RegisteredMemory_HasAnotherAddressOnTheDevice) {
+  EXPECT_THAT(run("registered").output,
+              HasSubstr("may use 1\nsame 1\ndevice pointer 0\nvalue 3\nhost pointer 0\n"));
+  EXPECT_THAT(run("registered", "HALYARD_SIM_CUDA_MODE=adversarial").output,
+              HasSubstr("may use 0\nsame 0\ndevice pointer 0\nvalue 3\nhost pointer 700\n"));
+}
+
+// NVIDIA, "API synchronization behavior", of pageable memory: "the function will return once the
+// pageable buffer has been copied to the staging memory for DMA transfer to device memory, but the
+// DMA to final destination may not have completed."
+TEST(SimCudaModes, Adversarial_CopyOfPageableMemory_ReturnsBeforeItHasArrived) {
+  EXPECT_THAT(run("pageable").output, HasSubstr("early 0"));
+  EXPECT_THAT(run("pageable", "HALYARD_SIM_CUDA_MODE=adversarial").output, HasSubstr("early 1"));
 }
 
 TEST(SimCudaModes, MalformedVariables_AreNamedAndIgnored) {

@@ -114,7 +114,8 @@ void launch() {
   print("copy", cuMemcpyDtoH_v2(host, a, 64));
   std::printf("value %u\n", host[15]);
   std::atomic<int> ran = 0;
-  cuLaunchHostFunc(nullptr, [](void* flag) { *static_cast<std::atomic<int>*>(flag) = 1; }, &ran);
+  cuLaunchHostFunc(
+      nullptr, [](void* flag) { *static_cast<std::atomic<int>*>(flag) = 1; }, &ran);
   print("synchronize", cuStreamSynchronize(nullptr));
   print("host", ran);
 }
@@ -146,14 +147,126 @@ void managed() {
   print("concurrent", concurrent);
 }
 
+// Memory that is freed by cuMemFree while a stream is held; prints whether the call waited.
+void free_in_flight(bool is_pooled) {
+  context();
+  Handle in = nullptr;
+  Address a = 0;
+  cuStreamCreate(&in, kNonBlocking);
+  is_pooled ? cuMemAllocAsync(&a, 64, in) : cuMemAlloc_v2(&a, 64);
+  cuStreamSynchronize(in);
+  Gate gate;
+  cuLaunchHostFunc(in, &Gate::wait, &gate);
+  cuMemsetD32Async(a, 1, 16, in);
+  print("free", cuMemFree_v2(a));
+  print("query", cuStreamQuery(in));
+  gate.open();
+  print("synchronize", cuCtxSynchronize());
+}
+void free_pooled() { free_in_flight(true); }
+void free_plain() { free_in_flight(false); }
+
+// A wait for a value that another stream writes, submitted before the write or after it.
+void wait_and_write(bool waits_first) {
+  context();
+  Handle consumer = nullptr, producer = nullptr;
+  Address a = 0;
+  cuStreamCreate(&consumer, kNonBlocking);
+  cuStreamCreate(&producer, kNonBlocking);
+  cuMemAlloc_v2(&a, 4);
+  cuMemsetD32_v2(a, 0, 1);
+  cuCtxSynchronize();
+  if (waits_first) cuStreamWaitValue32_v2(consumer, a, 1, 0);
+  cuStreamWriteValue32_v2(producer, a, 1, 0);
+  if (!waits_first) cuStreamWaitValue32_v2(consumer, a, 1, 0);
+  print("synchronize", cuStreamSynchronize(consumer));
+}
+void wait_first() { wait_and_write(true); }
+void write_first() { wait_and_write(false); }
+
+// Touches managed memory while a kernel that does not use it waits in a stream, and after that.
+void touch_managed(bool touches_early) {
+  context();
+  Handle in = nullptr, module = nullptr, function = nullptr;
+  Address shared = 0, a = 0;
+  std::uint32_t value = 3, count = 1;
+  cuStreamCreate(&in, kNonBlocking);
+  cuModuleLoadData(&module, kFillPtx);
+  cuModuleGetFunction(&function, module, "fill");
+  cuMemAllocManaged(&shared, 64, 1);
+  cuMemAlloc_v2(&a, 64);
+  Gate gate;
+  cuLaunchHostFunc(in, &Gate::wait, &gate);
+  void* parameters[] = {&a, &value, &count};
+  cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, in, parameters, nullptr);
+  auto* const word = reinterpret_cast<volatile std::uint32_t*>(shared);
+  if (touches_early) *word = 1;
+  gate.open();
+  print("synchronize", cuStreamSynchronize(in));
+  *word = 2;
+  print("touched", static_cast<int>(*word));
+}
+void touch_early() { touch_managed(true); }
+void touch_late() { touch_managed(false); }
+
+// A kernel that is given the host's address of registered memory.
+void registered() {
+  context();
+  alignas(4096) static std::uint32_t bytes[1024];
+  int may_use = -1;
+  cuDeviceGetAttribute(&may_use, 91, 0);
+  Handle module = nullptr, function = nullptr;
+  cuModuleLoadData(&module, kFillPtx);
+  cuModuleGetFunction(&function, module, "fill");
+  cuMemHostRegister_v2(bytes, sizeof bytes, 2);
+  Address a = 0, host = reinterpret_cast<Address>(bytes);
+  std::uint32_t value = 3, count = 1;
+  cuMemHostGetDevicePointer_v2(&a, bytes, 0);
+  print("may use", may_use);
+  print("same", a == host ? 1 : 0);
+  void* good[] = {&a, &value, &count};
+  cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, good, nullptr);
+  print("device pointer", cuCtxSynchronize());
+  print("value", static_cast<int>(bytes[0]));
+  void* bad[] = {&host, &value, &count};
+  cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, bad, nullptr);
+  print("host pointer", cuCtxSynchronize());
+}
+
+// Whether a cuMemcpyHtoD of pageable memory ever returned before its bytes had arrived.
+void pageable() {
+  context();
+  Address a = 0;
+  std::uint32_t word = 1;
+  cuMemAlloc_v2(&a, 4);
+  bool is_early = false;
+  for (int i = 0; i < 1000 && !is_early; ++i) {
+    cuMemcpyHtoD_v2(a, &word, 4);
+    is_early = cuStreamQuery(nullptr) == kNotReady;
+  }
+  print("early", is_early ? 1 : 0);
+}
+
 constexpr struct {
   std::string_view name;
   void (*run)();
-} kScenarios[] = {{"clean", clean},       {"leak", leak},
-                  {"misuse", misuse},     {"unload_in_flight", unload_in_flight},
-                  {"allocate", allocate}, {"launch", launch},
-                  {"fault", fault},       {"fresh", fresh},
-                  {"managed", managed}};
+} kScenarios[] = {{"clean", clean},
+                  {"leak", leak},
+                  {"misuse", misuse},
+                  {"unload_in_flight", unload_in_flight},
+                  {"allocate", allocate},
+                  {"launch", launch},
+                  {"fault", fault},
+                  {"fresh", fresh},
+                  {"managed", managed},
+                  {"free_pooled", free_pooled},
+                  {"free_plain", free_plain},
+                  {"wait_first", wait_first},
+                  {"write_first", write_first},
+                  {"touch_early", touch_early},
+                  {"touch_late", touch_late},
+                  {"registered", registered},
+                  {"pageable", pageable}};
 
 }  // namespace
 }  // namespace halyard::testing::driver

@@ -16,12 +16,23 @@ enum Need : unsigned {
   kCurrent = 3,          // a context is current in this thread, and has no sticky error
   kCurrentFaulty = 5,    // a context is current; it may have a sticky error
   kUnsafeInCapture = 8,  // forbidden while a capture is in progress that is not relaxed
+  kUnlocked = 16,        // uses the thread and what is atomic only, so the State is not locked
 };
 
 class Call {
  public:
-  // Locks the State.
-  Call(Entry& entry, unsigned needs);
+  // Locks the State, unless `needs` says otherwise.
+  Call(Entry& entry, unsigned needs) {
+    const bool locks = (needs & kUnlocked) == 0;
+    if (locks) lock_ = Lock(state().mutex);
+    const std::uint64_t number = locks ? entry.count_locked() : entry.count();
+    ThreadState& thread = this_thread();
+    if (thread.is_in_host_function || entry.may_fail()) [[unlikely]] {
+      refusal_ = refuse(entry, number);
+      if (refusal_ != kSuccess) return;
+    }
+    if ((needs & kInitialized) != 0) refusal_ = check(thread, needs);
+  }
 
   bool is_refused() const { return refusal_ != kSuccess; }
   Result refusal() const { return refusal_; }
@@ -29,7 +40,21 @@ class Call {
   ContextState& context() const { return *context_; }
 
  private:
-  Result check(unsigned needs);
+  // Faults, and calls inside host functions.
+  static Result refuse(const Entry& entry, std::uint64_t number);
+  Result check(const ThreadState& thread, unsigned needs) {
+    const State& all = state();
+    if (!all.is_initialized.load(std::memory_order_acquire)) return kNotInitialized;
+    if (const Result lost = all.lost.load(std::memory_order_relaxed); lost != kSuccess) return lost;
+    context_ = thread.current();
+    if ((needs & (kCurrent | kCurrentFaulty)) != kInitialized) {
+      if (context_ == nullptr) return kInvalidContext;
+      if (context_->is_destroyed) return kContextIsDestroyed;
+      if ((needs & kCurrent) == kCurrent && context_->sticky != kSuccess) return context_->sticky;
+    }
+    return (needs & kUnsafeInCapture) != 0 ? check_captures(thread) : kSuccess;
+  }
+  static Result check_captures(const ThreadState& thread);
 
   Lock lock_;
   ContextState* context_ = nullptr;

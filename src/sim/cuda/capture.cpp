@@ -29,13 +29,13 @@ Result break_capture(CaptureState& capture, Result result) {
 
 }  // namespace
 
-Result join_capture(const std::shared_ptr<StreamState>& stream, EventState& event) {
+Result join_capture(StreamState& stream, EventState& event) {
   const std::shared_ptr<CaptureState>& capture = event.capture;
   HALYARD_CUDA_REQUIRE(!capture->is_broken, kCaptureInvalidated);
-  if (stream->is_legacy) return break_capture(*capture, kCaptureImplicit);
-  stream->capture = capture;
-  stream->frontier = event.frontier;
-  capture->streams.push_back(stream);
+  if (stream.is_legacy) return break_capture(*capture, kCaptureImplicit);
+  stream.capture = capture;
+  stream.frontier = event.frontier;
+  capture->streams.push_back(stream.weak_from_this());
   return kSuccess;
 }
 
@@ -63,6 +63,7 @@ Result capture_work(StreamState& stream, Work work) {
     return break_capture(*capture, kCaptureUnsupported);
   }
   if (auto* const copy = std::get_if<CopyWork>(&work)) copy->staged.clear();
+  if (auto* const operations = std::get_if<MemOpWork>(&work)) operations->order = 0;
   NodeState& node = append_node(*capture->graph, std::move(stream.frontier), std::move(work));
   stream.frontier = {&node};
   return kSuccess;
@@ -86,7 +87,7 @@ namespace {
 
 Result begin_capture(Stream handle, CaptureMode mode, std::shared_ptr<GraphState> graph,
                      Graph graph_handle, std::vector<NodeState*> frontier) {
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   // cuda.h, cuStreamBeginCapture: "Capture must not be initiated on CU_STREAM_LEGACY."
   HALYARD_CUDA_REQUIRE(!stream->is_legacy, kCaptureUnsupported);
@@ -99,10 +100,11 @@ Result begin_capture(Stream handle, CaptureMode mode, std::shared_ptr<GraphState
   capture->owns_graph = graph == nullptr;
   capture->graph = graph != nullptr ? std::move(graph) : std::make_shared<GraphState>();
   capture->graph_handle = graph_handle;
-  capture->origin = stream.get();
-  capture->streams.push_back(stream);
+  capture->origin = stream;
+  capture->streams.push_back(stream->weak_from_this());
   stream->capture = std::move(capture);
   stream->frontier = std::move(frontier);
+  ++state().captures;
   if (mode == kCaptureGlobal) ++state().global_captures;
   if (mode != kCaptureRelaxed) ++this_thread().local_captures;
   return kSuccess;
@@ -116,7 +118,7 @@ CaptureStatus status_of(const StreamState& stream) {
 Result capture_info(Stream handle, CaptureStatus* status, std::uint64_t* id, Graph* graph,
                     const GraphNode** dependencies, std::size_t* count) {
   HALYARD_CUDA_REQUIRE(status != nullptr, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   // cuda.h, cuStreamIsCapturing: the legacy stream, while a blocking stream is being captured
   if (stream->is_legacy && is_captured(*stream->context)) return kCaptureImplicit;
@@ -138,7 +140,7 @@ Result capture_info(Stream handle, CaptureStatus* status, std::uint64_t* id, Gra
 }
 
 Result set_dependencies(Stream handle, GraphNode* nodes, std::size_t count, unsigned flags) {
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(status_of(*stream) == kCaptureActive, kIllegalState);
   HALYARD_CUDA_REQUIRE(flags <= 1 && (count == 0 || nodes != nullptr), kInvalidValue);
@@ -186,12 +188,12 @@ HALYARD_CUDA_EXPORT Result cuStreamEndCapture(Stream handle, Graph* graph) {
   HALYARD_CUDA_CALL(cuStreamEndCapture, kCurrent);
   HALYARD_CUDA_REQUIRE(graph != nullptr, kInvalidValue);
   *graph = nullptr;
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   const std::shared_ptr<CaptureState> capture = stream->capture;
   HALYARD_CUDA_REQUIRE(capture != nullptr, kIllegalState);
   // cuda.h, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: "not initiated in this stream"
-  if (capture->origin != stream.get()) return break_capture(*capture, kCaptureUnmatched);
+  if (capture->origin != stream) return break_capture(*capture, kCaptureUnmatched);
   // cuda.h, cuStreamEndCapture: other modes than relaxed are ended by the thread that began.
   if (capture->mode != kCaptureRelaxed && capture->thread != std::this_thread::get_id()) {
     return break_capture(*capture, kCaptureWrongThread);
@@ -213,6 +215,7 @@ HALYARD_CUDA_EXPORT Result cuStreamEndCapture(Stream handle, Graph* graph) {
     }
     end_capture_of(*other);
   }
+  --state().captures;
   if (capture->mode == kCaptureGlobal) --state().global_captures;
   if (capture->mode != kCaptureRelaxed) --this_thread().local_captures;
   HALYARD_CUDA_REQUIRE(!capture->is_broken, kCaptureInvalidated);

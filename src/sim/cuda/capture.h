@@ -30,7 +30,7 @@ Result capture_work(StreamState& stream, Work work);
 
 // A wait, in a stream that is not captured, for an event that was recorded in a capture: the stream
 // joins that capture.
-Result join_capture(const std::shared_ptr<StreamState>& stream, EventState& event);
+Result join_capture(StreamState& stream, EventState& event);
 
 // True if a blocking stream of the context is being captured.
 bool is_captured(ContextState& context);

@@ -7,11 +7,6 @@
 
 namespace halyard::inline v0::sim::cuda {
 
-State& state() {
-  static State* const one = new State;  // outlives the threads of streams
-  return *one;
-}
-
 namespace {
 
 // Ends the streams that only a thread could name, so that their threads end too.
@@ -27,10 +22,6 @@ struct ThreadEnd : ThreadState {
 
 std::string at_device(const char* what, DeviceId device) {
   return std::string(what) + " of device " + std::to_string(device);
-}
-
-bool is_device(DeviceId device) {
-  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
 }
 
 constexpr unsigned kFlagsMask = 0xff;
@@ -140,8 +131,9 @@ Result pop_context(Context* handle) {
 
 }  // namespace
 
-ThreadState& this_thread() {
+ThreadState& make_thread() {
   thread_local ThreadEnd thread;
+  made_thread = &thread;
   return thread;
 }
 
@@ -284,21 +276,26 @@ HALYARD_CUDA_EXPORT Result cuCtxPopCurrent(Context* context) {
 }
 
 HALYARD_CUDA_EXPORT Result cuCtxSetCurrent(Context handle) {
-  HALYARD_CUDA_CALL(cuCtxSetCurrent, kInitialized);
+  HALYARD_CUDA_CALL(cuCtxSetCurrent, kInitialized | kUnlocked);
   ThreadState& thread = this_thread();
   ContextState* context = nullptr;
   if (handle != nullptr) {
-    context = resolve(handle);
+    context = resolve_permanent(handle);
     HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidContext);
   }
   // cuda.h, cuCtxSetCurrent: replaces the top of the stack; NULL pops it.
-  if (!thread.contexts.empty()) thread.contexts.pop_back();
-  if (context != nullptr) thread.contexts.push_back(context);
+  if (context == nullptr) {
+    if (!thread.contexts.empty()) thread.contexts.pop_back();
+  } else if (thread.contexts.empty()) {
+    thread.contexts.push_back(context);
+  } else {
+    thread.contexts.back() = context;
+  }
   return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuCtxGetCurrent(Context* context) {
-  HALYARD_CUDA_CALL(cuCtxGetCurrent, kInitialized);
+  HALYARD_CUDA_CALL(cuCtxGetCurrent, kInitialized | kUnlocked);
   HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidValue);
   ContextState* const current = this_thread().current();
   *context = current != nullptr ? current->handle : nullptr;

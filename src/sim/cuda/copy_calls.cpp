@@ -55,25 +55,31 @@ Side destination_of(const Copy3D& copy) {
 
 // Checks one side; says whether it is pageable memory of the host.
 Result check_side(const Side& side, bool& is_pageable) {
-  if (memory().is_freed(side.address())) {
+  const Place& place = memory().place(side.address());
+  if (place.is_freed) [[unlikely]] {
     report_misuse("use-after-free", "a copy was submitted for memory after cuMemFreeAsync");
   }
-  const std::optional<Allocation> found = memory().find(side.address());
-  is_pageable = !found && side.type != kDevice;
-  if (!found) {
+  is_pageable = !place.is_allocated && side.type != kDevice;
+  if (!place.is_allocated) {
     HALYARD_CUDA_REQUIRE(side.type != kDevice && side.address() != side.offset, kInvalidValue);
     return kSuccess;
   }
-  HALYARD_CUDA_REQUIRE(side.size <= found->end() - side.address(), kInvalidValue);
+  HALYARD_CUDA_REQUIRE(side.size <= place.end - side.address(), kInvalidValue);
   return kSuccess;
 }
 
 // Whether the call returns before the copy has ended.
 enum class Waits : std::uint8_t { kNever, kAlways };
 
+// In null mode: the checks that remain, and the wait for the stream that the call promises.
+Result copy_nothing(Call& call, StreamState& stream, bool is_to_pageable, Waits waits) {
+  if (const Result result = check_stream(stream); result != kSuccess) return result;
+  return is_to_pageable || waits == Waits::kAlways ? wait_for(call.lock(), stream) : kSuccess;
+}
+
 Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   if (const Result result = check_copy(copy); result != kSuccess) return result;
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (copy.width == 0 || copy.height == 0 || copy.depth == 0) return kSuccess;
   bool is_from_pageable = false, is_to_pageable = false;
@@ -82,14 +88,19 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   if (result != kSuccess) return result;
   const bool is_captured_now = stream->capture != nullptr;
   HALYARD_CUDA_REQUIRE(!is_captured_now || waits == Waits::kNever, kCaptureUnsupported);
+  if (takes_nothing(*stream)) return copy_nothing(call, *stream, is_to_pageable, waits);
+  const std::shared_ptr<StreamState> keep = stream->shared_from_this();  // over a wait
   CopyWork work;
   work.context = stream->context;
   // NVIDIA, "API synchronization behavior": bytes of pageable memory are staged before the call
   // returns, and it may wait for the stream; a copy to pageable memory has ended at the return.
-  if (is_from_pageable && !is_captured_now && !options().null && waits == Waits::kNever &&
-      !is_to_pageable) {
-    if (options().adversarial && choose(stream->number, stream->submitted, 2) == 0) {
-      if (result = wait_for(call.lock(), stream); result != kSuccess) return result;
+  // "... but the DMA to final destination may not have completed", of the form without Async too.
+  const bool is_staged = is_from_pageable && !is_captured_now && !is_to_pageable &&
+                         (waits == Waits::kNever || options().adversarial);
+  if (is_staged) {
+    if (waits == Waits::kAlways ||
+        (options().adversarial && choose(stream->number, stream->submitted, 2) == 0)) {
+      if (result = wait_for(call.lock(), *stream); result != kSuccess) return result;
     }
     work.staged.resize(copy.width * copy.height * copy.depth);
     const auto* const first = reinterpret_cast<const std::byte*>(source_of(copy).address());
@@ -100,52 +111,73 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
     }
   }
   work.copy = copy;
-  if (result = submit(stream, std::move(work)); result != kSuccess) return result;
+  if (result = submit(*stream, std::move(work)); result != kSuccess) return result;
   if (is_captured_now) return kSuccess;
   // A copy between devices' memories does not wait for its end, even in the form without Async.
   const bool is_on_device =
       !is_from_pageable && !is_to_pageable && copy.src_type == kDevice && copy.dst_type == kDevice;
-  if (is_to_pageable || (waits == Waits::kAlways && !(is_on_device && options().adversarial))) {
-    return wait_for(call.lock(), stream);
+  const bool may_return = is_staged || (is_on_device && options().adversarial);
+  if (is_to_pageable || (waits == Waits::kAlways && !may_return)) {
+    return wait_for(call.lock(), *stream);
   }
   return kSuccess;
 }
 
-Copy3D linear(std::size_t size) {
+// A copy of consecutive bytes.
+struct Linear {
+  MemoryType dst_type;
+  DevicePointer dst;
+  MemoryType src_type;
+  DevicePointer src;
+  std::size_t size;
+};
+
+Linear to_device(DevicePointer dst, const void* src, std::size_t size) {
+  return {kDevice, dst, kHost, reinterpret_cast<DevicePointer>(src), size};
+}
+
+Linear to_host(void* dst, DevicePointer src, std::size_t size) {
+  return {kHost, reinterpret_cast<DevicePointer>(dst), kDevice, src, size};
+}
+
+Linear on_device(DevicePointer dst, DevicePointer src, std::size_t size) {
+  return {kDevice, dst, kDevice, src, size};
+}
+
+Linear unified(DevicePointer dst, DevicePointer src, std::size_t size) {
+  return {kUnified, dst, kUnified, src, size};
+}
+
+const void* host_of(MemoryType type, DevicePointer address) {
+  return type == kHost ? reinterpret_cast<const void*>(address) : nullptr;
+}
+
+Copy3D from_linear(const Linear& linear) {
   Copy3D copy{};
-  copy.src_type = copy.dst_type = kDevice;
-  copy.width = size;
+  copy.dst_type = linear.dst_type;
+  copy.dst_host = const_cast<void*>(host_of(linear.dst_type, linear.dst));
+  copy.dst_device = copy.dst_host == nullptr ? linear.dst : 0;
+  copy.src_type = linear.src_type;
+  copy.src_host = host_of(linear.src_type, linear.src);
+  copy.src_device = copy.src_host == nullptr ? linear.src : 0;
+  copy.width = linear.size;
   copy.height = copy.depth = 1;
   return copy;
 }
 
-Copy3D to_device(DevicePointer dst, const void* src, std::size_t size) {
-  Copy3D copy = linear(size);
-  copy.dst_device = dst;
-  copy.src_type = kHost;
-  copy.src_host = src;
-  return copy;
-}
-
-Copy3D to_host(void* dst, DevicePointer src, std::size_t size) {
-  Copy3D copy = linear(size);
-  copy.src_device = src;
-  copy.dst_type = kHost;
-  copy.dst_host = dst;
-  return copy;
-}
-
-Copy3D on_device(DevicePointer dst, DevicePointer src, std::size_t size) {
-  Copy3D copy = linear(size);
-  copy.dst_device = dst;
-  copy.src_device = src;
-  return copy;
-}
-
-Copy3D unified(DevicePointer dst, DevicePointer src, std::size_t size) {
-  Copy3D copy = on_device(dst, src, size);
-  copy.src_type = copy.dst_type = kUnified;
-  return copy;
+Result copy_memory(Call& call, const Linear& linear, Stream handle, Waits waits) {
+  StreamState* const stream = find_stream(handle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  if (!takes_nothing(*stream) || linear.size == 0) {
+    return copy_memory(call, from_linear(linear), handle, waits);
+  }
+  const auto side = [&](MemoryType type, DevicePointer address) {
+    return Side{type, host_of(type, address), type == kHost ? 0 : address, 0, linear.size};
+  };
+  bool is_from_pageable = false, is_to_pageable = false;
+  Result result = check_side(side(linear.src_type, linear.src), is_from_pageable);
+  if (result == kSuccess) result = check_side(side(linear.dst_type, linear.dst), is_to_pageable);
+  return result == kSuccess ? copy_nothing(call, *stream, is_to_pageable, waits) : result;
 }
 
 Copy3D from_2d(const Copy2D& flat) {
@@ -187,26 +219,34 @@ Result copy_peer(Call& call, DevicePointer dst, Context dst_context, DevicePoint
                                                        : result;
 }
 
-Result fill_memory(Call& call, FillParamsV1 fill, Stream handle, Waits waits) {
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+// A memset of `height` rows of `width` elements.
+Result fill_memory(Call& call, const FillParamsV1& fill, Stream handle, Waits waits) {
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (fill.width == 0 || fill.height == 0) return kSuccess;
-  HALYARD_CUDA_REQUIRE(fill.dst % fill.element_size == 0, kInvalidValue);
+  const std::size_t misaligned = fill.element_size - 1;  // bits; the size is 1, 2 or 4
   const std::size_t row = fill.width * fill.element_size;
-  if (fill.height == 1) fill.pitch = row;
-  HALYARD_CUDA_REQUIRE(fill.pitch >= row && fill.pitch % fill.element_size == 0, kInvalidValue);
-  if (memory().is_freed(fill.dst)) {
+  const std::size_t pitch = fill.height == 1 ? row : fill.pitch;
+  HALYARD_CUDA_REQUIRE(((fill.dst | pitch) & misaligned) == 0 && pitch >= row, kInvalidValue);
+  const Place& place = memory().place(fill.dst);
+  if (place.is_freed) [[unlikely]] {
     report_misuse("use-after-free", "a memset was submitted for memory after cuMemFreeAsync");
   }
-  const std::optional<Allocation> found = memory().find(fill.dst);
-  HALYARD_CUDA_REQUIRE(found && (fill.height - 1) * fill.pitch + row <= found->end() - fill.dst,
-                       kInvalidValue);
+  HALYARD_CUDA_REQUIRE(
+      place.is_allocated && (fill.height - 1) * pitch + row <= place.end - fill.dst, kInvalidValue);
+  const bool is_on_device = place.allocation.is_on_device();
   HALYARD_CUDA_REQUIRE(stream->capture == nullptr || waits == Waits::kNever, kCaptureUnsupported);
-  const Result result = submit(stream, FillWork{fill, stream->context});
+  Result result = kSuccess;
+  if (takes_nothing(*stream)) {
+    result = check_stream(*stream);
+  } else {
+    FillWork work{fill, stream->context};
+    work.fill.pitch = pitch;
+    result = submit(*stream, std::move(work));
+  }
   // NVIDIA, "API synchronization behavior": cuMemset is asynchronous except for host memory.
-  if (result == kSuccess && waits == Waits::kAlways &&
-      (!options().adversarial || !found->is_on_device())) {
-    return wait_for(call.lock(), stream);
+  if (result == kSuccess && waits == Waits::kAlways && (!options().adversarial || !is_on_device)) {
+    return wait_for(call.lock(), *stream);
   }
   return result;
 }

@@ -12,10 +12,6 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr int kMultiprocessors = 8;
-
-bool is_device(DeviceId device) { return device >= 0 && device < options().devices; }
-
 bool is_discrete_feature_newer(int major) { return options().capability_major >= major; }
 
 // CU_DEVICE_ATTRIBUTE_*: value of each that is not 0.
@@ -56,7 +52,6 @@ const std::map<int, int>& attributes() {
       {87, 2},         // SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO
       {89, 1},         // CONCURRENT_MANAGED_ACCESS; 0 in adversarial mode
       {90, 1},         // COMPUTE_PREEMPTION_SUPPORTED
-      {91, 1},         // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
       {92, 1},         // CAN_USE_STREAM_MEM_OPS
       {93, 1},         // CAN_USE_64_BIT_STREAM_MEM_OPS of version 1
       {94, 1},         // CAN_USE_STREAM_WAIT_VALUE_NOR of version 1
@@ -89,6 +84,7 @@ Result attribute(int* value, int which, DeviceId device) {
       *value = options().capability_minor;
       return kSuccess;
     case 89:
+    case 91:  // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
       *value = options().adversarial ? 0 : 1;
       return kSuccess;
     case 126:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sim/cuda/launch.h"
+#include "sim/cuda/managed.h"
 #include "sim/cuda/module.h"
 #include "sim/cuda/options.h"
 
@@ -190,15 +191,15 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
   return kUpdateSuccess;
 }
 
-Result launch_graph(ExecState& exec, const std::shared_ptr<StreamState>& stream) {
-  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
-  if (stream->context->sticky != kSuccess) return stream->context->sticky;
-  if (stream->capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
-    stream->waits.push_back(exec.latest);
+Result launch_graph(ExecState& exec, StreamState& stream) {
+  if (const Result result = check_stream(stream); result != kSuccess) return result;
+  if (stream.capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
+    stream.waits.push_back(exec.latest);
   }
+  if (stream.capture == nullptr) guard_managed_memory();
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
-  if (result == kSuccess && stream->capture == nullptr) {
-    exec.latest = {stream, stream->submitted, nullptr};
+  if (result == kSuccess && stream.capture == nullptr) {
+    exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
   }
   return result;
 }
@@ -219,9 +220,9 @@ Result work_of(const KernelParams& params, ContextState* current, Work& work) {
     }
   }
   KernelWork kernel;
-  const Result result =
-      make_kernel_work(*context, function, params.grid, params.block, params.shared_bytes,
-                       params.parameters, params.extra, kernel);
+  const Result result = make_kernel_work(
+      *context, function,
+      {params.grid, params.block, params.shared_bytes, params.parameters, params.extra}, kernel);
   work = std::move(kernel);
   return result;
 }
@@ -291,7 +292,7 @@ Result work_of(const NodeParams& params, ContextState* current, Work& work) {
     case kMemOpNode: {
       const MemOpNodeParams& batch = params.operations;
       HALYARD_CUDA_REQUIRE(batch.operations != nullptr && batch.count != 0, kInvalidValue);
-      work = MemOpWork{{batch.operations, batch.operations + batch.count}};
+      work = MemOpWork{0, {batch.operations, batch.operations + batch.count}};
       return kSuccess;
     }
     default:

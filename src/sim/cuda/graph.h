@@ -63,7 +63,7 @@ Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
 UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit);
 
-Result launch_graph(ExecState& exec, const std::shared_ptr<StreamState>& stream);
+Result launch_graph(ExecState& exec, StreamState& stream);
 
 // Conversions from the parameters of calls.
 Result work_of(const KernelParams& params, ContextState* current, Work& work);

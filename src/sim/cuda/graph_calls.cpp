@@ -316,18 +316,18 @@ HALYARD_CUDA_EXPORT Result cuGraphExecGetFlags(GraphExec handle, std::uint64_t* 
 HALYARD_CUDA_EXPORT Result cuGraphUpload(GraphExec handle, Stream stream_handle) {
   HALYARD_CUDA_CALL(cuGraphUpload, kCurrent);
   HALYARD_CUDA_REQUIRE(resolve(handle) != nullptr, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(stream_handle);
+  StreamState* const stream = find_stream(stream_handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(stream, EmptyWork{});
+  return submit(*stream, EmptyWork{});
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphLaunch(GraphExec handle, Stream stream_handle) {
   HALYARD_CUDA_CALL(cuGraphLaunch, kCurrent);
   ExecState* const exec = resolve(handle);
   HALYARD_CUDA_REQUIRE(exec != nullptr, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(stream_handle);
+  StreamState* const stream = find_stream(stream_handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return launch_graph(*exec, stream);
+  return launch_graph(*exec, *stream);
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphExecDestroy(GraphExec handle) {

@@ -99,7 +99,7 @@ Result make_child(Graph handle, Work& work) {
 Result make_mem_ops(const MemOpNodeParams* params, Work& work) {
   HALYARD_CUDA_REQUIRE(params != nullptr && params->operations != nullptr && params->count != 0,
                        kInvalidValue);
-  work = MemOpWork{{params->operations, params->operations + params->count}};
+  work = MemOpWork{0, {params->operations, params->operations + params->count}};
   return kSuccess;
 }
 

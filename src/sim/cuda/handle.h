@@ -34,6 +34,8 @@ enum class Kind : std::uint32_t {
 template <class T>
 struct Shell {
   std::atomic<std::uint32_t> kind{0};
+  // `object`, for calls that do not lock the State. Only what is never freed may be used so.
+  std::atomic<T*> permanent{nullptr};
   std::shared_ptr<T> object;
   Shell* next_free = nullptr;
   Shell* next_made = nullptr;
@@ -67,8 +69,9 @@ Shell<T>* make_handle(std::shared_ptr<T> object) {
     shell->next_made = list.made;
     list.made = shell;
   }
+  shell->permanent.store(object.get(), std::memory_order_relaxed);
   shell->object = std::move(object);
-  shell->kind = static_cast<std::uint32_t>(T::kKind);
+  shell->kind.store(static_cast<std::uint32_t>(T::kKind), std::memory_order_release);
   return shell;
 }
 
@@ -87,17 +90,31 @@ std::shared_ptr<T> end_handle(Shell<T>* shell) {
 template <class T>
 bool is_handle(const Shell<T>* shell) {
   return shell != nullptr && reinterpret_cast<std::uintptr_t>(shell) % alignof(Shell<T>) == 0 &&
-         shell->kind.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(T::kKind);
+         shell->kind.load(std::memory_order_acquire) == static_cast<std::uint32_t>(T::kKind);
+}
+
+template <class T>
+void report_dead_handle(const Shell<T>* shell) {
+  if (shell != nullptr && reinterpret_cast<std::uintptr_t>(shell) % alignof(Shell<T>) == 0 &&
+      shell->kind == static_cast<std::uint32_t>(Kind::kDestroyed)) {
+    report_misuse("use-after-destroy", std::string("a destroyed ") + T::kName + " was used");
+  }
 }
 
 // What a handle names; null, with a report, if it names nothing of this kind. The State is locked.
 template <class T>
 T* resolve(Shell<T>* shell) {
-  if (is_handle(shell)) return shell->object.get();
-  if (shell != nullptr && reinterpret_cast<std::uintptr_t>(shell) % alignof(Shell<T>) == 0 &&
-      shell->kind == static_cast<std::uint32_t>(Kind::kDestroyed)) {
-    report_misuse("use-after-destroy", std::string("a destroyed ") + T::kName + " was used");
-  }
+  if (is_handle(shell)) [[likely]]
+    return shell->object.get();
+  report_dead_handle(shell);
+  return nullptr;
+}
+// The same for objects that are never freed. The State need not be locked.
+template <class T>
+T* resolve_permanent(Shell<T>* shell) {
+  if (is_handle(shell)) [[likely]]
+    return shell->permanent.load(std::memory_order_relaxed);
+  report_dead_handle(shell);
   return nullptr;
 }
 

@@ -6,23 +6,23 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/cuda/managed.h"
 #include "sim/cuda/per_thread.h"
 #include "sim/cuda/stream.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr int kMaxDynamicShared = 8;
 constexpr int kBlocksPerMultiprocessor = 32, kThreadsPerMultiprocessor = 2048;
 constexpr int kSharedPerMultiprocessor = 167936, kReservedShared = 1024;
-constexpr int kRegistersPerMultiprocessor = 65536, kMultiprocessors = 8;
+constexpr int kRegistersPerMultiprocessor = 65536;
 constexpr unsigned kGridLimit[3] = {2147483647, 65535, 65535};
 constexpr unsigned kBlockLimit[3] = {1024, 1024, 64};
-constexpr unsigned kMaxThreads = 1024;
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxShared = 49152;  // without an attribute of the function
 
-// The packed buffer of `extra`.
-Result read_extra(void** extra, const ptx::Entry& info, std::vector<std::byte>& parameters) {
-  const void* buffer = nullptr;
+// Finds the packed buffer of `extra`.
+Result find_packed(void** extra, const ptx::Entry& info, const void*& buffer) {
   const std::size_t* size = nullptr;
   for (; *extra != nullptr; extra += 2) {
     const auto key = reinterpret_cast<std::uintptr_t>(extra[0]);
@@ -41,26 +41,59 @@ Result read_extra(void** extra, const ptx::Entry& info, std::vector<std::byte>& 
                       std::to_string(info.parameter_bytes) + " bytes of parameters");
     return kInvalidValue;
   }
-  if (info.parameter_bytes != 0) std::memcpy(parameters.data(), buffer, info.parameter_bytes);
   return kSuccess;
 }
 
-bool is_within_limits(const FunctionState& function, const unsigned* grid, const unsigned* block,
-                      unsigned shared_bytes) {
-  const ptx::Entry& info = function.info();
+// Copies the parameters to `packed`; null: only checks them.
+Result read_parameters(const LaunchShape& shape, const ptx::Entry& info, std::byte* packed) {
+  if (shape.extra != nullptr) {
+    const void* buffer = nullptr;
+    if (const Result result = find_packed(shape.extra, info, buffer); result != kSuccess) {
+      return result;
+    }
+    if (packed != nullptr && info.parameter_bytes != 0) {
+      std::memcpy(packed, buffer, info.parameter_bytes);
+    }
+    return kSuccess;
+  }
+  HALYARD_CUDA_REQUIRE(shape.parameters != nullptr || info.parameters.empty(), kInvalidValue);
+  for (std::size_t i = 0; i < info.parameters.size(); ++i) {
+    const ptx::Parameter& parameter = info.parameters[i];
+    HALYARD_CUDA_REQUIRE(shape.parameters[i] != nullptr, kInvalidValue);
+    if (packed != nullptr) {
+      std::memcpy(packed + parameter.offset, shape.parameters[i], parameter.size);
+    }
+  }
+  return kSuccess;
+}
+
+bool is_within_limits(const FunctionState& function, const ptx::Entry& info,
+                      const LaunchShape& shape) {
   std::uint64_t threads = 1;
   for (int i = 0; i < 3; ++i) {
-    if (grid[i] == 0 || grid[i] > kGridLimit[i] || block[i] == 0 || block[i] > kBlockLimit[i] ||
-        (info.required_block[i] != 0 && info.required_block[i] != block[i])) {
+    if (shape.grid[i] == 0 || shape.grid[i] > kGridLimit[i] || shape.block[i] == 0 ||
+        shape.block[i] > kBlockLimit[i] ||
+        (info.required_block[i] != 0 && info.required_block[i] != shape.block[i])) {
       return false;
     }
-    threads *= block[i];
+    threads *= shape.block[i];
   }
-  int most_threads = 0, most_shared = 0;
-  function_attribute(function, 0, most_threads);
-  function_attribute(function, kMaxDynamicShared, most_shared);
-  return threads <= std::min<std::uint64_t>(kMaxThreads, static_cast<unsigned>(most_threads)) &&
-         shared_bytes <= static_cast<unsigned>(most_shared);
+  const int most_threads = info.max_threads != 0 ? static_cast<int>(info.max_threads) : kMaxThreads;
+  int most_shared = kMaxShared - static_cast<int>(info.static_shared_bytes);
+  if (!function.attributes.empty()) function_attribute(function, kMaxDynamicShared, most_shared);
+  return threads <= static_cast<unsigned>(std::min(kMaxThreads, most_threads)) &&
+         shape.shared_bytes <= static_cast<unsigned>(most_shared);
+}
+
+void report_beyond_limits(const ptx::Entry& info, const LaunchShape& shape) {
+  const auto extent = [](const unsigned* size) {
+    return std::to_string(size[0]) + " x " + std::to_string(size[1]) + " x " +
+           std::to_string(size[2]);
+  };
+  report_misuse("launch-beyond-limits", "a launch of " + info.name + ": " + extent(shape.grid) +
+                                            " blocks of " + extent(shape.block) + " threads, " +
+                                            std::to_string(shape.shared_bytes) +
+                                            " bytes of shared memory");
 }
 
 int blocks_per_multiprocessor(const FunctionState& function, int threads, std::size_t dynamic) {
@@ -77,60 +110,70 @@ int blocks_per_multiprocessor(const FunctionState& function, int threads, std::s
   return std::min(blocks, kRegistersPerMultiprocessor / (registers * warps));
 }
 
-Result launch(Call& call, Function handle, const unsigned* grid, const unsigned* block,
-              unsigned shared_bytes, Stream stream_handle, void** parameters, void** extra) {
-  const std::shared_ptr<StreamState> stream = find_stream(stream_handle);
+Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stream_handle) {
+  StreamState* const stream = find_stream(stream_handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  KernelWork work;
-  const Result result = make_kernel_work(*stream->context, handle, grid, block, shared_bytes,
-                                         parameters, extra, work);
-  if (result != kSuccess) return result;
   // cuda.h, cuLaunchKernel: stream and function belong to the current context.
-  if (stream->context != &call.context()) {
-    report_misuse("launch-in-another-context",
-                  "a kernel was launched in a stream of a context that is not current");
+  const bool is_elsewhere = stream->context != &call.context();
+  constexpr const char* kElsewhere =
+      "a kernel was launched in a stream of a context that is not current";
+  if (takes_nothing(*stream)) {
+    FunctionState* function = nullptr;
+    const Result result = check_kernel(*stream->context, handle, shape, function);
+    if (result != kSuccess) return result;
+    if (is_elsewhere) report_misuse("launch-in-another-context", kElsewhere);
+    return check_stream(*stream);
   }
-  return submit(stream, std::move(work));
+  KernelWork work;
+  const Result result = make_kernel_work(*stream->context, handle, shape, work);
+  if (result != kSuccess) return result;
+  if (is_elsewhere) report_misuse("launch-in-another-context", kElsewhere);
+  if (stream->capture == nullptr) guard_managed_memory();
+  return submit(*stream, std::move(work));
+}
+
+// Everything but the parameters themselves.
+Result check_shape(ContextState& context, Function handle, const LaunchShape& shape,
+                   FunctionState*& function, const ptx::Entry*& info) {
+  if (const Result result = find_function(context, handle, function); result != kSuccess) {
+    return result;
+  }
+  info = &function->info();
+  if (function->module->context != &context) {
+    report_misuse("function-of-another-context",
+                  info->name + " was launched in another context than that of its module");
+    return kInvalidHandle;
+  }
+  HALYARD_CUDA_REQUIRE(shape.parameters == nullptr || shape.extra == nullptr, kInvalidValue);
+  if (!is_within_limits(*function, *info, shape)) {
+    report_beyond_limits(*info, shape);
+    return kInvalidValue;
+  }
+  return kSuccess;
 }
 
 }  // namespace
 
-Result make_kernel_work(ContextState& context, Function handle, const unsigned* grid,
-                        const unsigned* block, unsigned shared_bytes, void** parameters,
-                        void** extra, KernelWork& work) {
-  if (const Result result = find_function(context, handle, work.function); result != kSuccess) {
-    return result;
-  }
-  const ptx::Entry& info = work.function->info();
-  if (work.function->module->context != &context) {
-    report_misuse("function-of-another-context",
-                  info.name + " was launched in another context than that of its module");
-    return kInvalidHandle;
-  }
-  HALYARD_CUDA_REQUIRE(parameters == nullptr || extra == nullptr, kInvalidValue);
-  if (!is_within_limits(*work.function, grid, block, shared_bytes)) {
-    const auto extent = [](const unsigned* size) {
-      return std::to_string(size[0]) + " x " + std::to_string(size[1]) + " x " +
-             std::to_string(size[2]);
-    };
-    report_misuse("launch-beyond-limits",
-                  "a launch of " + info.name + ": " + extent(grid) + " blocks of " + extent(block) +
-                      " threads, " + std::to_string(shared_bytes) + " bytes of shared memory");
-    return kInvalidValue;
-  }
-  std::copy_n(grid, 3, work.grid);
-  std::copy_n(block, 3, work.block);
+Result check_kernel(ContextState& context, Function handle, const LaunchShape& shape,
+                    FunctionState*& function) {
+  const ptx::Entry* info = nullptr;
+  const Result result = check_shape(context, handle, shape, function, info);
+  return result == kSuccess ? read_parameters(shape, *info, nullptr) : result;
+}
+
+Result make_kernel_work(ContextState& context, Function handle, const LaunchShape& shape,
+                        KernelWork& work) {
+  FunctionState* function = nullptr;
+  const ptx::Entry* info = nullptr;
+  const Result result = check_shape(context, handle, shape, function, info);
+  if (result != kSuccess) return result;
+  work.function = function->shared_from_this();
+  std::copy_n(shape.grid, 3, work.grid);
+  std::copy_n(shape.block, 3, work.block);
   work.context = &context;
-  work.shared_bytes = shared_bytes;
-  work.parameters.resize(info.parameter_bytes);
-  if (extra != nullptr) return read_extra(extra, info, work.parameters);
-  HALYARD_CUDA_REQUIRE(parameters != nullptr || info.parameters.empty(), kInvalidValue);
-  for (std::size_t i = 0; i < info.parameters.size(); ++i) {
-    const ptx::Parameter& parameter = info.parameters[i];
-    HALYARD_CUDA_REQUIRE(parameters[i] != nullptr, kInvalidValue);
-    std::memcpy(work.parameters.data() + parameter.offset, parameters[i], parameter.size);
-  }
-  return kSuccess;
+  work.shared_bytes = shape.shared_bytes;
+  work.parameters.resize(info->parameter_bytes);
+  return read_parameters(shape, *info, work.parameters.data());
 }
 
 HALYARD_CUDA_EXPORT Result cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y,
@@ -139,7 +182,7 @@ HALYARD_CUDA_EXPORT Result cuLaunchKernel(Function function, unsigned grid_x, un
                                           void** parameters, void** extra) {
   HALYARD_CUDA_CALL(cuLaunchKernel, kCurrent);
   const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
-  return launch(call, function, grid, block, shared_bytes, stream, parameters, extra);
+  return launch(call, function, {grid, block, shared_bytes, parameters, extra}, stream);
 }
 
 HALYARD_CUDA_EXPORT Result cuLaunchKernelEx(const LaunchConfig* config, Function function,
@@ -160,15 +203,16 @@ HALYARD_CUDA_EXPORT Result cuLaunchKernelEx(const LaunchConfig* config, Function
       HALYARD_CUDA_REQUIRE(size[0] <= 1 && size[1] <= 1 && size[2] <= 1, kNotSupported);
     }
   }
-  return launch(call, function, config->grid, config->block, config->shared_bytes, config->stream,
-                parameters, extra);
+  return launch(call, function,
+                {config->grid, config->block, config->shared_bytes, parameters, extra},
+                config->stream);
 }
 
 namespace {
 
 Result occupancy(Call& call, int* blocks, Function handle, int threads, std::size_t dynamic) {
   HALYARD_CUDA_REQUIRE(blocks != nullptr && threads > 0, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   if (result == kSuccess) *blocks = blocks_per_multiprocessor(*function, threads, dynamic);
   return result;
@@ -179,7 +223,7 @@ using SharedBytesOf = std::size_t (*)(int);
 Result best_block(Call& call, int* grid, int* block, Function handle, SharedBytesOf shared_of,
                   std::size_t dynamic, int limit) {
   HALYARD_CUDA_REQUIRE(grid != nullptr && block != nullptr && limit >= 0, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   if (result != kSuccess) return result;
   int most = 0;
@@ -239,7 +283,7 @@ HALYARD_CUDA_EXPORT Result cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* 
                                                                    int threads) {
   HALYARD_CUDA_CALL(cuOccupancyAvailableDynamicSMemPerBlock, kCurrent);
   HALYARD_CUDA_REQUIRE(bytes != nullptr && blocks > 0 && threads > 0, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   if (result != kSuccess) return result;
   const int used = static_cast<int>(function->info().static_shared_bytes) + kReservedShared;

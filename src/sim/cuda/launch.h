@@ -8,11 +8,22 @@
 
 namespace halyard::inline v0::sim::cuda {
 
-// Checks a launch against the function's and the device's limits, and packs its parameters from
-// `parameters`, an array of pointers, or from the packed buffer that `extra` names.
-Result make_kernel_work(ContextState& context, Function function, const unsigned* grid,
-                        const unsigned* block, unsigned shared_bytes, void** parameters,
-                        void** extra, KernelWork& work);
+// A launch as a call or a node describes it. Its parameters are those of `parameters`, an array of
+// pointers, or those in the packed buffer that `extra` names.
+struct LaunchShape {
+  const unsigned* grid;
+  const unsigned* block;
+  unsigned shared_bytes;
+  void** parameters;
+  void** extra;
+};
+
+// Checks a launch against the function's and the device's limits.
+Result check_kernel(ContextState& context, Function handle, const LaunchShape& shape,
+                    FunctionState*& function);
+// The same, and packs its parameters.
+Result make_kernel_work(ContextState& context, Function handle, const LaunchShape& shape,
+                        KernelWork& work);
 
 // Checks the parameters of a copy, and fills in pitches that were left out.
 Result check_copy(Copy3D& copy);

@@ -2,16 +2,17 @@
 #include "sim/cuda/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
 
+#include "sim/cuda/options.h"
 #include "sim/cuda/state.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 // Of addresses reserved at a time; nothing is behind them, so that the host cannot use them.
 constexpr std::size_t kReservation = std::size_t{1} << 38;
 
@@ -19,16 +20,11 @@ std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) 
 
 }  // namespace
 
-MemoryTable& memory() {
-  static MemoryTable* const one = new MemoryTable;  // outlives the threads of streams
-  return *one;
-}
-
 // Each range ends with a guard page, so that neighbours never touch.
 DevicePointer MemoryTable::reserve(std::size_t size, std::size_t alignment) {
   alignment = std::max(alignment, kPage);
   const std::size_t bytes = round_up(size, kPage) + kPage;
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   for (auto [at, end] = free_.equal_range(bytes); at != end; ++at) {
     if (at->second % alignment != 0) continue;
     const DevicePointer address = at->second;
@@ -55,6 +51,19 @@ std::byte* MemoryTable::make_bytes(std::size_t size) {
   return bytes == MAP_FAILED ? nullptr : static_cast<std::byte*>(bytes);
 }
 
+std::byte* MemoryTable::make_bytes_twice(std::size_t size, void*& other) {
+  size = round_up(size, kPage);
+  const int file = memfd_create("managed memory", MFD_CLOEXEC);
+  if (file < 0) return nullptr;
+  void* bytes = MAP_FAILED;
+  if (ftruncate(file, static_cast<off_t>(size)) == 0) {
+    bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    other = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  return bytes == MAP_FAILED || other == MAP_FAILED ? nullptr : static_cast<std::byte*>(bytes);
+}
+
 void MemoryTable::free_bytes(std::byte* bytes, std::size_t size) {
   munmap(bytes, round_up(size, kPage));
 }
@@ -62,6 +71,14 @@ void MemoryTable::free_bytes(std::byte* bytes, std::size_t size) {
 DevicePointer MemoryTable::allocate(Allocation allocation, std::size_t alignment) {
   const bool is_visible =
       allocation.kind == MemoryKind::kHost || allocation.kind == MemoryKind::kManaged;
+  if (allocation.kind == MemoryKind::kManaged && options().adversarial) {
+    void* other = nullptr;
+    allocation.host = make_bytes_twice(allocation.size, other);
+    allocation.begin = reinterpret_cast<DevicePointer>(other);
+    if (allocation.host == nullptr) return 0;
+    add(allocation);
+    return allocation.begin;
+  }
   allocation.host = make_bytes(allocation.size);
   if (allocation.host == nullptr) return 0;
   allocation.begin = is_visible ? reinterpret_cast<DevicePointer>(allocation.host)
@@ -75,56 +92,144 @@ DevicePointer MemoryTable::allocate(Allocation allocation, std::size_t alignment
 }
 
 void MemoryTable::add(const Allocation& allocation) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
+  change();
   table_[allocation.begin] = allocation;
   auto at = freed_.lower_bound(allocation.end());
   while (at != freed_.begin() && std::prev(at)->second > allocation.begin) {
     at = freed_.erase(std::prev(at));
   }
-  if (allocation.is_counted()) used_[allocation.device] += allocation.size;
+  if (allocation.is_counted()) count(allocation, true);
 }
 
 void MemoryTable::remove(DevicePointer begin) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto at = table_.find(begin);
   if (at == table_.end()) return;
   const Allocation allocation = at->second;
+  change();
   table_.erase(at);
-  if (allocation.is_counted()) used_[allocation.device] -= allocation.size;
+  if (allocation.is_counted() && !allocation.is_retired) {
+    count(allocation, false);
+  }
   if (allocation.kind == MemoryKind::kRegistered || allocation.kind == MemoryKind::kMapped) return;
-  if (allocation.begin != reinterpret_cast<DevicePointer>(allocation.host)) {
+  if (allocation.kind == MemoryKind::kManaged) {
+    const auto visible = reinterpret_cast<std::byte*>(allocation.begin);
+    if (visible != allocation.host) free_bytes(visible, allocation.size);
+  } else if (allocation.begin != reinterpret_cast<DevicePointer>(allocation.host)) {
     free_.emplace(round_up(allocation.size, kPage) + kPage, allocation.begin);
   }
   free_bytes(allocation.host, allocation.size);
 }
 
 void MemoryTable::mark_freed(DevicePointer begin) {
-  const std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (const auto at = table_.find(begin); at != table_.end()) {
+    change();
     at->second.is_freed = true;
     freed_[begin] = at->second.end();
   }
 }
 
-bool MemoryTable::is_freed(DevicePointer address) const {
-  const std::shared_lock lock(mutex_);
-  const auto at = freed_.upper_bound(address);
-  return at != freed_.begin() && std::prev(at)->second > address;
+bool MemoryTable::is_freed(DevicePointer address) const { return place(address).is_freed; }
+
+void MemoryTable::set_flags(DevicePointer begin, unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = table_.find(begin); at != table_.end()) {
+    change();
+    at->second.flags = flags;
+  }
 }
 
 void MemoryTable::set_access(DevicePointer begin, std::uint64_t access) {
-  const std::unique_lock lock(mutex_);
-  if (const auto at = table_.find(begin); at != table_.end()) at->second.access = access;
+  const std::lock_guard lock(mutex_);
+  if (const auto at = table_.find(begin); at != table_.end()) {
+    change();
+    at->second.access = access;
+  }
+}
+
+Allocation* MemoryTable::retire(const Place& place) {
+  const std::lock_guard lock(mutex_);
+  if (place.version != version_.load(std::memory_order_relaxed)) return nullptr;
+  change();
+  Allocation& entry = *place.entry;
+  entry.is_freed = entry.is_retired = true;
+  entry.context = nullptr;
+  count(entry, false);
+  remember(entry);
+  return &entry;
+}
+
+void MemoryTable::reuse(Allocation& entry, Allocation& allocation) {
+  const std::lock_guard lock(mutex_);
+  change();
+  allocation.begin = entry.begin;
+  allocation.host = entry.host;
+  entry = allocation;
+  count(entry, true);
+  remember(entry);
+}
+
+// The thread that changes an entry is likely to ask for it next.
+void MemoryTable::remember(Allocation& entry) const {
+  PlaceCache& cache = this_thread().places;
+  const std::uint64_t version = version_.load(std::memory_order_relaxed);
+  Place* slot = &cache.places[0];
+  for (Place& known : cache.places) {
+    if (known.version == version - 1 && known.entry != &entry) known.version = version;
+    if (known.entry == &entry) slot = &known;
+  }
+  *slot = {version, entry.begin, entry.end(), true, entry.is_freed, entry, &entry};
 }
 
 std::uint64_t MemoryTable::used(DeviceId device) const {
-  const std::shared_lock lock(mutex_);
-  const auto at = used_.find(device);
-  return at != used_.end() ? at->second : 0;
+  return used_[static_cast<std::size_t>(device)].load(std::memory_order_relaxed);
+}
+
+const Place& MemoryTable::place(DevicePointer address) const {
+  PlaceCache& cache = this_thread().places;
+  const std::uint64_t version = version_.load(std::memory_order_acquire);
+  for (const Place& known : cache.places) {
+    if (known.version == version && known.holds(address)) return known;
+  }
+  Place& made = cache.places[cache.next];
+  cache.next = (cache.next + 1) % cache.places.size();
+  read_place(address, made);
+  return made;
+}
+
+void MemoryTable::read_place(DevicePointer address, Place& place) const {
+  const std::lock_guard lock(mutex_);
+  place = {};
+  place.version = version_.load(std::memory_order_relaxed);
+  place.end = ~DevicePointer{0};
+  const auto after = table_.upper_bound(address);
+  if (after != table_.end()) place.end = after->first;
+  if (after != table_.begin()) {
+    Allocation& before = std::prev(after)->second;
+    place.begin = before.end();
+    if (address < before.end()) {
+      place.begin = before.begin;
+      place.end = before.end();
+      place.is_allocated = true;
+      place.is_freed = before.is_freed;
+      place.allocation = before;
+      place.entry = &before;
+      return;
+    }
+  }
+  const auto freed_after = freed_.upper_bound(address);
+  if (freed_after != freed_.end()) place.end = std::min(place.end, freed_after->first);
+  if (freed_after == freed_.begin()) return;
+  const auto [freed_begin, freed_end] = *std::prev(freed_after);
+  place.is_freed = address < freed_end;
+  if (place.is_freed) place.end = std::min(place.end, freed_end);
+  place.begin = std::max(place.begin, place.is_freed ? freed_begin : freed_end);
 }
 
 std::optional<Allocation> MemoryTable::find(DevicePointer address) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   auto at = table_.upper_bound(address);
   if (at == table_.begin()) return {};
   --at;
@@ -133,13 +238,22 @@ std::optional<Allocation> MemoryTable::find(DevicePointer address) const {
 }
 
 bool MemoryTable::overlaps(DevicePointer begin, DevicePointer end) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const auto at = table_.lower_bound(end);
   return at != table_.begin() && std::prev(at)->second.end() > begin;
 }
 
+std::vector<Allocation> MemoryTable::managed() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Allocation> result;
+  for (const auto& [begin, allocation] : table_) {
+    if (allocation.kind == MemoryKind::kManaged) result.push_back(allocation);
+  }
+  return result;
+}
+
 std::vector<Allocation> MemoryTable::of(const ContextState* context) const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   std::vector<Allocation> result;
   for (const auto& [begin, allocation] : table_) {
     if (allocation.context == context) result.push_back(allocation);
@@ -153,8 +267,9 @@ bool may_use(const ContextState& context, const Allocation& allocation) {
     case MemoryKind::kManaged:
       return true;
     case MemoryKind::kRegistered:
-      // cuda.h, cuMemHostRegister: portable, or all memory with unified addressing
-      return true;
+      // cuda.h, cuMemHostRegister: portable, or all memory with unified addressing; by the host's
+      // address only if CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM says so.
+      return allocation.device_alias == 0;
     case MemoryKind::kPool:
     case MemoryKind::kMapped:
       return (allocation.access >> context.device & 1) != 0;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "sim/cuda/managed.h"
 #include "sim/cuda/options.h"
 #include "sim/cuda/per_thread.h"
 #include "sim/cuda/pool.h"
@@ -34,11 +35,20 @@ Result allocate_memory(Allocation allocation, std::size_t alignment, DevicePoint
   return kSuccess;
 }
 
+void return_freed(ContextState& context) {
+  if (context.freed.empty() || !is_idle(context)) return;
+  for (const DevicePointer address : context.freed) {
+    if (const std::optional<Allocation> found = memory().find(address)) release_allocation(*found);
+  }
+  context.freed.clear();
+}
+
 void release_allocation(const Allocation& allocation) {
   if (allocation.kind == MemoryKind::kPool && allocation.pool != nullptr &&
       is_handle(allocation.pool)) {
     allocation.pool->object->used -= allocation.size;
   }
+  if (allocation.kind == MemoryKind::kManaged) forget_managed_memory(allocation.begin);
   memory().remove(allocation.begin);
 }
 
@@ -51,13 +61,15 @@ Result allocate_device(Call& call, DevicePointer* address, std::size_t size) {
   allocation.size = size;
   allocation.device = call.context().device;
   allocation.context = &call.context();
+  return_freed(call.context());
   return allocate_memory(allocation, kAlignment, *address);
 }
 
 Result free_device(Call& call, DevicePointer address) {
   if (address == 0) return kSuccess;
+  return_freed(call.context());
   if (memory().is_freed(address)) {
-    report_misuse("double-free", "memory was freed after cuMemFreeAsync had been called for it");
+    report_misuse("double-free", "cuMemFree was called for memory that had been freed");
     return kInvalidValue;
   }
   const std::optional<Allocation> found = memory().find(address);
@@ -67,14 +79,26 @@ Result free_device(Call& call, DevicePointer address) {
                   "cuMemFree was called with an address that is not the start of an allocation");
     return kInvalidValue;
   }
-  // cuda.h, cuMemFree: may synchronise; for memory of a pool the caller has to.
+  // cuda.h, cuMemFree: "will not perform any implict synchronization when the pointer was allocated
+  // with cuMemAllocAsync ... For all other pointers, this API may perform implicit
+  // synchronization."
   if (found->kind == MemoryKind::kPool && !is_idle(call.context())) {
     report_misuse(
         "free-of-pool-memory-in-use",
         "cuMemFree of stream-ordered memory does not synchronise, and work was in flight");
   }
-  if (found->context != nullptr) drain(call.lock(), *found->context);
-  release_allocation(*found);
+  const bool waits = found->kind != MemoryKind::kPool && !options().adversarial;
+  ContextState* const context = found->context;
+  if (context == nullptr || is_idle(*context)) {
+    release_allocation(*found);
+  } else if (waits) {
+    drain(call.lock(), *context);
+    release_allocation(*found);
+  } else {
+    // What runs may still use the memory, and finds it there.
+    memory().mark_freed(address);
+    context->freed.push_back(address);
+  }
   return kSuccess;
 }
 
@@ -109,6 +133,14 @@ Result register_host(Call& call, void* host, std::size_t size, unsigned flags) {
   allocation.device = call.context().device;
   allocation.context = &call.context();
   allocation.id = state().next_id++;
+  if (options().adversarial) {
+    Allocation alias = allocation;
+    alias.begin = memory().reserve(size, kPage) + begin % kPage;
+    HALYARD_CUDA_REQUIRE(alias.begin >= kPage, kOutOfMemory);
+    alias.host_alias = begin;
+    allocation.device_alias = alias.begin;
+    memory().add(alias);
+  }
   memory().add(allocation);
   return kSuccess;
 }
@@ -208,6 +240,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostUnregister(void* host) {
   HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kRegistered, kHostMemoryNotRegistered);
   HALYARD_CUDA_REQUIRE(found->begin == reinterpret_cast<DevicePointer>(host), kInvalidValue);
   drain(call.lock(), *found->context);
+  if (found->device_alias != 0) memory().remove(found->device_alias);
   release_allocation(*found);
   return kSuccess;
 }
@@ -219,6 +252,7 @@ HALYARD_CUDA_EXPORT Result cuMemHostGetDevicePointer_v2(DevicePointer* address, 
   Allocation allocation;
   if (const Result result = find_host(host, allocation); result != kSuccess) return result;
   *address = reinterpret_cast<DevicePointer>(host);
+  if (allocation.device_alias != 0) *address += allocation.device_alias - allocation.begin;
   return kSuccess;
 }
 
@@ -268,9 +302,9 @@ Result prefetch(DevicePointer address, std::size_t size, Stream handle) {
   const std::optional<Allocation> found = memory().find(address);
   HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
   HALYARD_CUDA_REQUIRE(size != 0 && size <= found->end() - address, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(stream, EmptyWork{});
+  return submit(*stream, EmptyWork{});
 }
 
 }  // namespace
@@ -292,10 +326,12 @@ HALYARD_CUDA_EXPORT Result cuStreamAttachMemAsync(Stream handle, DevicePointer a
                                                   unsigned flags) {
   HALYARD_CUDA_CALL(cuStreamAttachMemAsync, kCurrent);
   HALYARD_CUDA_REQUIRE(flags == 1 || flags == 2 || flags == 4, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(memory().find(address), kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  const std::optional<Allocation> found = memory().find(address);
+  HALYARD_CUDA_REQUIRE(found, kInvalidValue);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(stream, EmptyWork{});
+  memory().set_flags(found->begin, flags);
+  return submit(*stream, EmptyWork{});
 }
 
 HALYARD_CUDA_PER_THREAD(cuMemPrefetchAsync, _ptsz, 4)

@@ -78,16 +78,14 @@ Result function_of_kernel(ContextState& context, Kernel handle, Function& functi
   return kSuccess;
 }
 
-Result find_function(ContextState& context, Function handle,
-                     std::shared_ptr<FunctionState>& function) {
+Result find_function(ContextState& context, Function handle, FunctionState*& function) {
   // cuda.h, cuLaunchKernel: "f" may be a CUkernel cast to CUfunction.
   if (is_handle(reinterpret_cast<Kernel>(handle))) {
     const Result result = function_of_kernel(context, reinterpret_cast<Kernel>(handle), handle);
     if (result != kSuccess) return result;
   }
-  HALYARD_CUDA_REQUIRE(resolve(handle) != nullptr, kInvalidHandle);
-  function = handle->object;
-  return kSuccess;
+  function = resolve(handle);
+  return function != nullptr ? kSuccess : kInvalidHandle;
 }
 
 Result function_attribute(const FunctionState& function, int attribute, int& value) {

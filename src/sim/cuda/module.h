@@ -30,7 +30,7 @@ struct ModuleState : std::enable_shared_from_this<ModuleState> {
   bool is_unloaded = false;
 };
 
-struct FunctionState {
+struct FunctionState : std::enable_shared_from_this<FunctionState> {
   static constexpr Kind kKind = Kind::kFunction;
   static constexpr const char* kName = "function";
 
@@ -61,6 +61,9 @@ struct KernelState {
   std::map<int, int> attributes;
 };
 
+// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+inline constexpr int kMaxDynamicShared = 8;
+
 // The jit options that matter here.
 struct JitOptions {
   char* info_log = nullptr;
@@ -88,8 +91,7 @@ void unload_module(Module module);
 Function function_of(ModuleState& module, std::size_t entry);
 
 // A CUfunction, or a CUkernel in its place: the function of it in the current context.
-Result find_function(ContextState& context, Function handle,
-                     std::shared_ptr<FunctionState>& function);
+Result find_function(ContextState& context, Function handle, FunctionState*& function);
 Result function_of_kernel(ContextState& context, Kernel handle, Function& function);
 
 // An attribute as cuFuncGetAttribute answers it.

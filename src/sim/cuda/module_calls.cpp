@@ -42,7 +42,7 @@ Result global_of(const ModuleState& module, const char* name, DevicePointer* add
 
 Result set_attribute(std::map<int, int>& attributes, const ptx::Entry& info, int attribute,
                      int value) {
-  constexpr int kMaxDynamicShared = 8, kCarveout = 9;
+  constexpr int kCarveout = 9;
   constexpr int kSharedOptIn = 101376;
   if (attribute == kMaxDynamicShared) {
     HALYARD_CUDA_REQUIRE(
@@ -195,14 +195,14 @@ HALYARD_CUDA_EXPORT Result cuModuleGetGlobal_v2(DevicePointer* address, std::siz
 HALYARD_CUDA_EXPORT Result cuFuncGetAttribute(int* value, int attribute, Function handle) {
   HALYARD_CUDA_CALL(cuFuncGetAttribute, kCurrent);
   HALYARD_CUDA_REQUIRE(value != nullptr, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   return result == kSuccess ? function_attribute(*function, attribute, *value) : result;
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncSetAttribute(Function handle, int attribute, int value) {
   HALYARD_CUDA_CALL(cuFuncSetAttribute, kCurrent);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   if (result != kSuccess) return result;
   return set_attribute(function->attributes, function->info(), attribute, value);
@@ -211,20 +211,20 @@ HALYARD_CUDA_EXPORT Result cuFuncSetAttribute(Function handle, int attribute, in
 HALYARD_CUDA_EXPORT Result cuFuncSetCacheConfig(Function handle, int config) {
   HALYARD_CUDA_CALL(cuFuncSetCacheConfig, kCurrent);
   HALYARD_CUDA_REQUIRE(config >= 0 && config <= 3, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   return find_function(call.context(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncSetSharedMemConfig(Function handle, int) {
   HALYARD_CUDA_CALL(cuFuncSetSharedMemConfig, kCurrent);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   return find_function(call.context(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncGetModule(Module* module, Function handle) {
   HALYARD_CUDA_CALL(cuFuncGetModule, kCurrent);
   HALYARD_CUDA_REQUIRE(module != nullptr, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   if (result == kSuccess) *module = function->module->handle;
   return result;
@@ -233,7 +233,7 @@ HALYARD_CUDA_EXPORT Result cuFuncGetModule(Module* module, Function handle) {
 HALYARD_CUDA_EXPORT Result cuFuncGetName(const char** name, Function handle) {
   HALYARD_CUDA_CALL(cuFuncGetName, kCurrent);
   HALYARD_CUDA_REQUIRE(name != nullptr, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   if (result == kSuccess) *name = function->info().name.c_str();
   return result;
@@ -242,7 +242,7 @@ HALYARD_CUDA_EXPORT Result cuFuncGetName(const char** name, Function handle) {
 HALYARD_CUDA_EXPORT Result cuFuncGetParamInfo(Function handle, std::size_t index,
                                               std::size_t* offset, std::size_t* size) {
   HALYARD_CUDA_CALL(cuFuncGetParamInfo, kCurrent);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   const Result result = find_function(call.context(), handle, function);
   return result == kSuccess ? parameter_info(function->info(), index, offset, size) : result;
 }
@@ -250,14 +250,14 @@ HALYARD_CUDA_EXPORT Result cuFuncGetParamInfo(Function handle, std::size_t index
 HALYARD_CUDA_EXPORT Result cuFuncIsLoaded(int* is_loaded, Function handle) {
   HALYARD_CUDA_CALL(cuFuncIsLoaded, kCurrent);
   HALYARD_CUDA_REQUIRE(is_loaded != nullptr, kInvalidValue);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   *is_loaded = 1;
   return find_function(call.context(), handle, function);
 }
 
 HALYARD_CUDA_EXPORT Result cuFuncLoad(Function handle) {
   HALYARD_CUDA_CALL(cuFuncLoad, kCurrent);
-  std::shared_ptr<FunctionState> function;
+  FunctionState* function = nullptr;
   return find_function(call.context(), handle, function);
 }
 

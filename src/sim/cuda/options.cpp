@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "sim/cuda/abi.h"
+
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
@@ -83,10 +85,12 @@ void read_fault(Options& options, std::string_view part) {
   options.faults.emplace(name, fault);
 }
 
-Options read() {
+}  // namespace
+
+Options read_options() {
   Options options;
   std::uint64_t devices = 2, memory = options.memory_bytes, threads = 1, version = 13000;
-  read_number("HALYARD_SIM_CUDA_DEVICES", devices, 0, 64);
+  read_number("HALYARD_SIM_CUDA_DEVICES", devices, 0, kMostDevices);
   read_number("HALYARD_SIM_CUDA_MEMORY", memory, 1 << 20, std::uint64_t{1} << 40);
   read_number("HALYARD_SIM_CUDA_SEED", options.seed, 0, ~std::uint64_t{0});
   read_number("HALYARD_SIM_CUDA_THREADS", threads, 1, 256);
@@ -124,13 +128,6 @@ Options read() {
     split(text, [&](std::string_view part) { read_fault(options, part); });
   }
   return options;
-}
-
-}  // namespace
-
-const Options& options() {
-  static const Options* const read_once = new Options(read());  // outlives the threads of streams
-  return *read_once;
 }
 
 int result_from_name(std::string_view name) {

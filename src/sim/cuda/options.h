@@ -34,7 +34,11 @@ struct Options {
 };
 
 // Reads the environment at the first call. A malformed variable is named on stderr and ignored.
-const Options& options();
+Options read_options();
+inline const Options& options() {
+  static const Options* const read_once = new Options(read_options());  // outlives the threads
+  return *read_once;
+}
 
 // The result that a name stands for, with or without CUDA_ERROR_, or a number; -1 if unknown.
 int result_from_name(std::string_view name);

@@ -53,11 +53,13 @@ Result attribute(void* data, int which, DevicePointer address) {
     case kMemoryTypeOf:
       return answer<unsigned>(data, found->is_on_device() ? kDevice : kHost);
     case kDevicePointerOf:
-      return answer(data, address);
+      return answer(data, found->device_alias != 0 ? found->device_alias + (address - found->begin)
+                                                   : address);
     case kHostPointerOf:
       HALYARD_CUDA_REQUIRE(!found->is_on_device() || found->kind == MemoryKind::kManaged,
                            kInvalidValue);
-      return answer(data, address);
+      return answer(
+          data, found->host_alias != 0 ? found->host_alias + (address - found->begin) : address);
     case kSyncMemops:
       return answer<int>(data, 0);
     case kBufferId:

@@ -22,11 +22,6 @@ enum PoolAttribute : int {
   kUsedCurrent = 7,
   kUsedHigh = 8,
 };
-constexpr int kLocationDevice = 1, kPinned = 1;
-
-bool is_device(DeviceId device) {
-  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
-}
 
 Pool default_pool(DeviceId device) {
   DeviceState& of = state().devices[static_cast<std::size_t>(device)];
@@ -46,9 +41,43 @@ Pool current_pool(DeviceId device) {
   return state().devices[static_cast<std::size_t>(device)].current_pool;
 }
 
-Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Stream stream_handle) {
+// In null mode nothing is in the memory, so that an allocation of the same size may have it at
+// once.
+bool reuse(PoolState& pool, const StreamState& stream, Allocation& allocation,
+           DevicePointer& address) {
+  if (!takes_nothing(stream)) return false;
+  const auto at = pool.spare.find(allocation.size);
+  if (at == pool.spare.end() || at->second.empty() ||
+      allocation.size > options().memory_bytes - memory().used(pool.device)) {
+    return false;
+  }
+  allocation.id = state().next_id++;
+  memory().reuse(*at->second.back(), allocation);
+  at->second.pop_back();
+  address = allocation.begin;
+  return true;
+}
+
+// The end of stream-ordered memory in null mode, if nothing is in flight that may use it. Returns
+// false if the stream has to free it.
+bool retire(StreamState& stream, const Place& place) {
+  const Allocation& allocation = place.allocation;
+  if (!takes_nothing(stream) || !is_complete(stream) || !stream.waits.empty() ||
+      allocation.kind != MemoryKind::kPool || allocation.pool == nullptr ||
+      !is_handle(allocation.pool)) {
+    return false;
+  }
+  PoolState& pool = *allocation.pool->object;
+  const std::size_t size = allocation.size;
+  Allocation* const entry = memory().retire(place);
+  if (entry == nullptr) return false;
+  pool.used -= size;
+  pool.spare[size].push_back(entry);
+  return true;
+}
+
+Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, StreamState* stream) {
   HALYARD_CUDA_REQUIRE(address != nullptr, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(stream_handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   PoolState* const pool = resolve(handle);
   HALYARD_CUDA_REQUIRE(pool != nullptr, kInvalidValue);
@@ -61,17 +90,19 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
   allocation.context = stream->context;
   allocation.pool = stream->capture != nullptr ? nullptr : handle;
   allocation.access = pool->access;
-  const Result result = allocate_memory(allocation, 512, *address);
-  if (result != kSuccess) return result;
+  if (!reuse(*pool, *stream, allocation, *address)) {
+    const Result result = allocate_memory(allocation, 512, *address);
+    if (result != kSuccess) return result;
+  }
   if (stream->capture != nullptr) {
     auto node = std::make_shared<GraphMemory>();
     node->address = *address;
     node->id = memory().find(*address)->id;
-    return submit(stream, AllocNodeWork{std::move(node), size});
+    return submit(*stream, AllocNodeWork{std::move(node), size});
   }
   pool->used += size;
   pool->used_high = std::max(pool->used_high, pool->used);
-  return submit(stream, EmptyWork{});
+  return submit(*stream, EmptyWork{});
 }
 
 }  // namespace
@@ -79,33 +110,37 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
 HALYARD_CUDA_EXPORT Result cuMemAllocAsync(DevicePointer* address, std::size_t size,
                                            Stream stream) {
   HALYARD_CUDA_CALL(cuMemAllocAsync, kCurrent);
-  const std::shared_ptr<StreamState> of = find_stream(stream);
+  StreamState* const of = find_stream(stream);
   HALYARD_CUDA_REQUIRE(of != nullptr, kInvalidHandle);
-  return allocate_async(address, size, current_pool(of->context->device), stream);
+  return allocate_async(address, size, current_pool(of->context->device), of);
 }
 
 HALYARD_CUDA_EXPORT Result cuMemAllocFromPoolAsync(DevicePointer* address, std::size_t size,
                                                    Pool pool, Stream stream) {
   HALYARD_CUDA_CALL(cuMemAllocFromPoolAsync, kCurrent);
-  return allocate_async(address, size, pool, stream);
+  return allocate_async(address, size, pool, find_stream(stream));
 }
 
 HALYARD_CUDA_EXPORT Result cuMemFreeAsync(DevicePointer address, Stream handle) {
   HALYARD_CUDA_CALL(cuMemFreeAsync, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (address == 0) return kSuccess;
-  if (memory().is_freed(address)) {
+  const Place& place = memory().place(address);
+  if (place.is_freed) {
     report_misuse("double-free", "cuMemFreeAsync was called twice for the same memory");
     return kInvalidValue;
   }
-  const std::optional<Allocation> found = memory().find(address);
-  HALYARD_CUDA_REQUIRE(found && found->begin == address && found->kind != MemoryKind::kVariable &&
-                           found->kind != MemoryKind::kMapped && found->is_on_device(),
+  const Allocation& found = place.allocation;
+  HALYARD_CUDA_REQUIRE(place.is_allocated && found.begin == address &&
+                           found.kind != MemoryKind::kVariable &&
+                           found.kind != MemoryKind::kMapped && found.is_on_device(),
                        kInvalidValue);
-  if (stream->capture != nullptr) return submit(stream, FreeNodeWork{address});
+  if (stream->capture != nullptr) return submit(*stream, FreeNodeWork{address});
+  if (const Result result = check_stream(*stream); result != kSuccess) return result;
+  if (retire(*stream, place)) return kSuccess;
   memory().mark_freed(address);
-  return submit(stream, FreeWork{address});
+  return submit(*stream, FreeWork{address});
 }
 
 HALYARD_CUDA_EXPORT Result cuDeviceGetDefaultMemPool(Pool* pool, DeviceId device) {
@@ -157,6 +192,9 @@ HALYARD_CUDA_EXPORT Result cuMemPoolDestroy(Pool handle) {
   DeviceState& device = state().devices[static_cast<std::size_t>(pool->device)];
   // cuda.h, cuMemPoolDestroy: "the default mempool of that device becomes the current mempool"
   if (device.current_pool == handle) device.current_pool = default_pool(pool->device);
+  for (const auto& [size, entries] : pool->spare) {
+    for (const Allocation* const entry : entries) memory().remove(entry->begin);
+  }
   end_handle(handle);
   --state().live_pools;
   return kSuccess;

@@ -19,10 +19,14 @@ struct PoolState {
   std::uint64_t used = 0, used_high = 0, reserved_high = 0;
   std::uint64_t access = 0;  // bit d: device d may use its memory
   std::size_t max_size = 0;  // 0: no limit of its own
+  // Null mode: freed allocations by size, for reuse.
+  std::map<std::size_t, std::vector<Allocation*>> spare;
 };
 
 // Allocates device memory, counted. kOutOfMemory beyond the device's size. The State is locked.
 Result allocate_memory(Allocation allocation, std::size_t alignment, DevicePointer& address);
+// Returns what cuMemFree freed while work was in flight, if none is now. The State is locked.
+void return_freed(ContextState& context);
 // Returns an allocation of any kind. The State is locked.
 void release_allocation(const Allocation& allocation);
 

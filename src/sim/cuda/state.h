@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "sim/cuda/abi.h"
 #include "sim/cuda/handle.h"
+#include "sim/cuda/memory.h"
+#include "sim/cuda/mutex.h"
 
 namespace halyard::inline v0::sim::cuda {
 
@@ -30,15 +31,20 @@ struct ContextState {
   std::uint64_t id = 0;
   bool is_primary = false;
   std::atomic<bool> is_destroyed = false;
-  Result sticky = kSuccess;  // the first fault of a kernel; every later call answers it
+  std::atomic<Result> sticky =
+      kSuccess;  // the first fault of a kernel; every later call answers it
   Context handle = nullptr;
   std::shared_ptr<StreamState> legacy;  // the NULL stream
   std::vector<std::weak_ptr<StreamState>>
-      streams;                    // all others, those with work after destruction too
-  std::set<ContextState*> peers;  // whose memory kernels of this context may use
+      streams;                              // all others, those with work after destruction too
+  std::uint64_t busy_blocking_streams = 0;  // with work in flight
+  std::set<ContextState*> peers;            // whose memory kernels of this context may use
   std::map<int, std::size_t> limits;
+  std::vector<DevicePointer> freed;  // by cuMemFree with work in flight; returned when it is over
   std::uint64_t live_streams = 0, live_events = 0, live_modules = 0;  // that the program destroys
 };
+
+inline constexpr int kMultiprocessors = 8;  // of every device
 
 struct DeviceState {
   Context primary = nullptr;
@@ -48,20 +54,35 @@ struct DeviceState {
 };
 
 struct State {
-  std::mutex mutex;
+  Mutex mutex;
   // Notified when an operation of a stream has ended.
-  std::condition_variable progress;
-  bool is_initialized = false;
+  std::condition_variable_any progress;
+  std::atomic<bool> is_initialized = false;
   std::vector<DeviceState> devices;
   std::vector<std::shared_ptr<ContextState>> contexts;
+  // The latest cuStreamWriteValue to an address: its stream's id, and its order.
+  struct Write {
+    std::uint64_t stream = 0, order = 0;
+  };
+  std::map<DevicePointer, Write> writes;
   std::uint64_t next_id = 1;
   std::uint64_t streams_made = 0;
+  std::uint64_t captures = 0;    // in progress
   unsigned global_captures = 0;  // captures in progress that were begun in the global mode
   std::uint64_t live_graphs = 0, live_execs = 0, live_libraries = 0, live_pools = 0;
-  Result lost = kSuccess;  // adversarial: a fault that only a new process ends
+  std::atomic<Result> lost = kSuccess;  // adversarial: a fault that only a new process ends
 };
 
-State& state();
+// Outlives the threads of streams.
+inline State& state() {
+  static State* const one = new State;
+  return *one;
+}
+
+// The State is locked.
+inline bool is_device(DeviceId device) {
+  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
+}
 
 struct ThreadState {
   std::vector<ContextState*> contexts;  // the stack; back() is current, null where one was popped
@@ -72,12 +93,16 @@ struct ThreadState {
   unsigned local_captures =
       0;  // this thread's captures that were begun in a mode that is not relaxed
 
+  PlaceCache places;
+
   ContextState* current() const { return contexts.empty() ? nullptr : contexts.back(); }
 };
 
-ThreadState& this_thread();
-
-using Lock = std::unique_lock<std::mutex>;
+// Null until the thread's first call. Programs open this library at run time, so it may not ask for
+// the initial-exec model: the blocks of the library's threads do not fit in what that leaves.
+inline constinit thread_local ThreadState* made_thread = nullptr;
+ThreadState& make_thread();
+inline ThreadState& this_thread() { return made_thread != nullptr ? *made_thread : make_thread(); }
 
 // Makes a context on a device. The State is locked.
 ContextState* make_context(DeviceId device, unsigned flags, bool is_primary);

@@ -5,7 +5,9 @@
 #include <thread>
 
 #include "sim/cuda/capture.h"
+#include "sim/cuda/managed.h"
 #include "sim/cuda/options.h"
+#include "sim/cuda/pool.h"
 
 namespace halyard::inline v0::sim::cuda {
 namespace {
@@ -31,6 +33,9 @@ void run_stream(std::shared_ptr<StreamState> stream) {
     execute(item.work, *stream);
     lock.lock();
     stream->completed = item.sequence;
+    if (stream->is_blocking() && stream->completed == stream->submitted) {
+      --stream->context->busy_blocking_streams;
+    }
     StreamItem ended = std::move(item);
     stream->items.pop_front();
     state().progress.notify_all();
@@ -40,9 +45,7 @@ void run_stream(std::shared_ptr<StreamState> stream) {
   }
 }
 
-Wait end_of(const std::shared_ptr<StreamState>& stream) {
-  return {stream, stream->submitted, nullptr};
-}
+Wait end_of(StreamState& stream) { return {stream.shared_from_this(), stream.submitted, nullptr}; }
 
 template <class Visit>
 void for_each_stream(ContextState& context, Visit visit) {
@@ -71,101 +74,118 @@ std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, 
   return stream;
 }
 
-std::shared_ptr<StreamState> find_stream(Stream handle) {
+StreamState* find_stream(Stream handle) {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);
+  if (value > kPerThreadStream) return resolve(handle);
   ThreadState& thread = this_thread();
   ContextState* const context = thread.current();
-  const auto value = reinterpret_cast<std::uintptr_t>(handle);
-  if (value > kPerThreadStream) {
-    StreamState* const stream = resolve(handle);
-    return stream == nullptr ? nullptr : stream->shared_from_this();
-  }
   if (context == nullptr) return nullptr;
   if (value == kPerThreadStream || (value == 0 && thread.uses_per_thread_stream)) {
     std::shared_ptr<StreamState>& stream = thread.per_thread_streams[context];
     if (stream == nullptr) stream = make_stream(*context, 0, 0);
-    return stream;
+    return stream.get();
   }
-  return context->legacy;
+  return context->legacy.get();
 }
 
-std::uint64_t enqueue(const std::shared_ptr<StreamState>& stream, Work work) {
-  ContextState& context = *stream->context;
-  StreamItem item{++stream->submitted, std::move(stream->waits), std::move(work)};
-  stream->waits.clear();
+std::uint64_t enqueue(StreamState& stream, Work work) {
+  ContextState& context = *stream.context;
+  StreamItem item{stream.submitted + 1, std::move(stream.waits), std::move(work)};
+  stream.waits.clear();
   // cuda.h, CU_STREAM_NON_BLOCKING: other streams synchronise with the legacy stream.
-  if (stream->is_legacy) {
+  if (stream.is_legacy && context.busy_blocking_streams != 0) {
     for_each_stream(context, [&](const std::shared_ptr<StreamState>& other) {
       if (other->is_blocking() && other->completed < other->submitted) {
-        item.waits.push_back(end_of(other));
+        item.waits.push_back(end_of(*other));
       }
     });
-  } else if (stream->is_blocking() && context.legacy->completed < context.legacy->submitted) {
-    item.waits.push_back(end_of(context.legacy));
+  } else if (stream.is_blocking() && context.legacy->completed < context.legacy->submitted) {
+    item.waits.push_back(end_of(*context.legacy));
   }
-  const std::uint64_t sequence = item.sequence;
-  stream->items.push_back(std::move(item));
-  if (!stream->has_thread) {
-    stream->has_thread = true;
-    std::thread(run_stream, stream).detach();
+  if (stream.is_blocking() && stream.completed == stream.submitted) {
+    ++context.busy_blocking_streams;
   }
-  stream->arrived.notify_one();
-  return sequence;
+  stream.submitted = item.sequence;
+  stream.items.push_back(std::move(item));
+  if (!stream.has_thread) {
+    stream.has_thread = true;
+    std::thread(run_stream, stream.shared_from_this()).detach();
+  }
+  stream.arrived.notify_one();
+  return stream.submitted;
 }
 
-Result submit(const std::shared_ptr<StreamState>& stream, Work work) {
-  ContextState& context = *stream->context;
+Result check_stream(StreamState& stream) {
+  ContextState& context = *stream.context;
   if (context.is_destroyed) return kContextIsDestroyed;
-  if (context.sticky != kSuccess) return context.sticky;
-  if (stream->capture != nullptr) return capture_work(*stream, std::move(work));
-  if (stream->is_legacy && is_captured(context)) {
+  if (const Result fault = context.sticky; fault != kSuccess) return fault;
+  if (stream.is_legacy && state().captures != 0 && is_captured(context)) [[unlikely]] {
     invalidate_captures(context);
     return kCaptureImplicit;
   }
+  return kSuccess;
+}
+
+Result submit(StreamState& stream, Work work) {
+  if (const Result result = check_stream(stream); result != kSuccess) return result;
+  if (stream.capture != nullptr) return capture_work(stream, std::move(work));
   if (options().null &&
       (std::holds_alternative<KernelWork>(work) || std::holds_alternative<CopyWork>(work) ||
-       std::holds_alternative<FillWork>(work))) {
+       std::holds_alternative<FillWork>(work) || std::holds_alternative<EmptyWork>(work)) &&
+      stream.waits.empty()) {
     return kSuccess;
-  }
-  if (auto* const record = std::get_if<RecordWork>(&work)) {
-    record->event->recording = record->recording = std::make_shared<Recording>();
-    record->event->capture = nullptr;
-    if (options().null && is_complete(*stream)) {
-      record->recording->is_done = true;
-      record->recording->time = std::chrono::steady_clock::now();
-      return kSuccess;
-    }
-  }
-  if (auto* const wait = std::get_if<WaitWork>(&work)) {
-    // cuda.h, cuEventRecord: a wait captures what the event holds at the time of the call.
-    const std::shared_ptr<Recording> recording = wait->event->recording;
-    if (recording != nullptr && !recording->is_done) stream->waits.push_back({{}, 0, recording});
-    if (stream->waits.empty()) return kSuccess;
-    work = EmptyWork{};
   }
   enqueue(stream, std::move(work));
   return kSuccess;
 }
 
-bool is_complete(const StreamState& stream) {
-  if (stream.completed < stream.submitted) return false;
-  bool complete = true;
-  if (stream.is_legacy) {
-    for_each_stream(*stream.context, [&](const std::shared_ptr<StreamState>& other) {
-      if (other->is_blocking() && other->completed < other->submitted) complete = false;
-    });
+Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& event) {
+  if (const Result result = check_stream(stream); result != kSuccess) return result;
+  if (stream.capture != nullptr) return capture_work(stream, RecordWork{event, nullptr});
+  event->capture = nullptr;
+  std::shared_ptr<Recording>& recording = event->recording;
+  if (options().null && is_complete(stream) && stream.waits.empty()) {
+    // A recording that no wait holds is used again.
+    if (recording == nullptr || !recording->is_done || recording.use_count() != 1) {
+      recording = std::make_shared<Recording>();
+    }
+    recording->is_done = true;
+    if ((event->flags & kEventDisableTiming) == 0) {
+      recording->time = std::chrono::steady_clock::now();
+    }
+    return kSuccess;
   }
-  return complete;
+  recording = std::make_shared<Recording>();
+  enqueue(stream, RecordWork{event, recording});
+  return kSuccess;
 }
 
-Result wait_for(Lock& lock, const std::shared_ptr<StreamState>& stream) {
+Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event) {
+  if (const Result result = check_stream(stream); result != kSuccess) return result;
+  if (stream.capture != nullptr) return capture_work(stream, WaitWork{event});
+  // cuda.h, cuEventRecord: a wait captures what the event holds at the time of the call.
+  if (event->recording != nullptr && !event->recording->is_done) {
+    stream.waits.push_back({{}, 0, event->recording});
+  }
+  if (!stream.waits.empty()) enqueue(stream, EmptyWork{});
+  return kSuccess;
+}
+
+Result wait_for(Lock& lock, StreamState& stream) {
+  ContextState& context = *stream.context;
+  if (is_complete(stream)) {
+    return_managed_memory();
+    return context.sticky;
+  }
   std::vector<Wait> waits{end_of(stream)};
-  if (stream->is_legacy) {
-    for_each_stream(*stream->context, [&](const std::shared_ptr<StreamState>& other) {
-      if (other->is_blocking()) waits.push_back(end_of(other));
+  if (stream.is_legacy) {
+    for_each_stream(context, [&](const std::shared_ptr<StreamState>& other) {
+      if (other->is_blocking()) waits.push_back(end_of(*other));
     });
   }
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
-  return stream->context->sticky;
+  return_managed_memory();
+  return context.sticky;
 }
 
 void destroy_stream(Stream handle) {
@@ -184,11 +204,13 @@ bool is_idle(const ContextState& context) {
 }
 
 Result drain(Lock& lock, ContextState& context) {
-  std::vector<Wait> waits{end_of(context.legacy)};
+  std::vector<Wait> waits{end_of(*context.legacy)};
   for_each_stream(context, [&](const std::shared_ptr<StreamState>& stream) {
-    waits.push_back(end_of(stream));
+    waits.push_back(end_of(*stream));
   });
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
+  return_freed(context);
+  return_managed_memory();
   return context.sticky;
 }
 

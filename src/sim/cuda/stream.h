@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/cuda/call.h"
+#include "sim/cuda/options.h"
 #include "sim/cuda/work.h"
 
 namespace halyard::inline v0::sim::cuda {
@@ -38,7 +39,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::uint64_t submitted = 0, completed = 0;
   std::deque<StreamItem> items;
   std::vector<Wait> waits;  // of the next item
-  std::condition_variable arrived;
+  std::condition_variable_any arrived;
   std::shared_ptr<CaptureState> capture;
   std::vector<NodeState*> frontier;  // of the capture: what the next node depends on
 
@@ -57,21 +58,35 @@ struct EventState {
 };
 
 // What a CUstream names in this thread: a handle, or one of the default streams. Null: no stream.
-// The State is locked and a context is current.
-std::shared_ptr<StreamState> find_stream(Stream stream);
+// The State is locked and a context is current; the stream lives while the State stays locked.
+StreamState* find_stream(Stream stream);
 
 // Makes a stream of the current context.
 std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, int priority);
 
 // Hands work to a stream, or adds it to the graph that the stream is being captured into.
-Result submit(const std::shared_ptr<StreamState>& stream, Work work);
+Result submit(StreamState& stream, Work work);
 // The same for what has been recorded by no capture: the work is executed.
-std::uint64_t enqueue(const std::shared_ptr<StreamState>& stream, Work work);
+std::uint64_t enqueue(StreamState& stream, Work work);
+// Submits a record of an event and a wait for its latest record.
+Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& event);
+Result submit_wait(StreamState& stream, const std::shared_ptr<EventState>& event);
+
+// Why a stream takes no work, or kSuccess.
+Result check_stream(StreamState& stream);
+// In null mode: true if a kernel, a copy or a memset, which do nothing, need not be made, because
+// no graph takes them.
+inline bool takes_nothing(const StreamState& stream) {
+  return options().null && stream.capture == nullptr;
+}
 
 // True if all that was submitted has ended. For the legacy stream: also that of blocking streams.
-bool is_complete(const StreamState& stream);
+inline bool is_complete(const StreamState& stream) {
+  return stream.completed >= stream.submitted &&
+         (!stream.is_legacy || stream.context->busy_blocking_streams == 0);
+}
 // Blocks until is_complete for what was submitted before the call. Returns the context's error.
-Result wait_for(Lock& lock, const std::shared_ptr<StreamState>& stream);
+Result wait_for(Lock& lock, StreamState& stream);
 
 // Ends a stream's handle; work in flight still runs.
 void destroy_stream(Stream stream);

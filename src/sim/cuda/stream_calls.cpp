@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "sim/cuda/capture.h"
+#include "sim/cuda/managed.h"
 #include "sim/cuda/memory.h"
 #include "sim/cuda/options.h"
 #include "sim/cuda/per_thread.h"
@@ -44,14 +45,14 @@ Result end_event(Event handle) {
 Result record(Event handle, Stream stream_handle) {
   EventState* const event = resolve(handle);
   HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
-  const std::shared_ptr<StreamState> stream = find_stream(stream_handle);
+  StreamState* const stream = find_stream(stream_handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   // cuda.h, cuEventRecord: "hEvent and hStream must be from the same context"
   if (event->context != stream->context) {
     report_misuse("record-across-contexts", "an event was recorded in a stream of another context");
     return kInvalidHandle;
   }
-  return submit(stream, RecordWork{handle->object, nullptr});
+  return submit_record(*stream, handle->object);
 }
 
 // The event's error, if its last record was captured.
@@ -76,7 +77,7 @@ Result elapsed(float* milliseconds, Event from_handle, Event to_handle) {
 }
 
 Result add_mem_ops(Call& call, Stream handle, std::vector<MemOp> operations) {
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   for (const MemOp& op : operations) {
     if (op.operation == 3 || op.operation == 6) continue;  // flush, barrier
@@ -97,7 +98,7 @@ Result add_mem_ops(Call& call, Stream handle, std::vector<MemOp> operations) {
       return kInvalidValue;
     }
   }
-  return submit(stream, MemOpWork{std::move(operations)});
+  return submit(*stream, MemOpWork{state().next_id++, std::move(operations)});
 }
 
 Result add_mem_op(Call& call, Stream stream, std::uint32_t operation, DevicePointer address,
@@ -135,60 +136,62 @@ HALYARD_CUDA_EXPORT Result cuStreamDestroy(Stream stream) {
 
 HALYARD_CUDA_EXPORT Result cuStreamSynchronize(Stream handle) {
   HALYARD_CUDA_CALL(cuStreamSynchronize, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (stream->capture != nullptr) {
     stream->capture->is_broken = true;
     return kCaptureUnsupported;
   }
-  return wait_for(call.lock(), stream);
+  return wait_for(call.lock(), *stream);
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamQuery(Stream handle) {
   HALYARD_CUDA_CALL(cuStreamQuery, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (stream->capture != nullptr) {
     stream->capture->is_broken = true;
     return kCaptureUnsupported;
   }
-  return is_complete(*stream) ? kSuccess : kNotReady;
+  if (!is_complete(*stream)) return kNotReady;
+  return_managed_memory();
+  return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamWaitEvent(Stream handle, Event event_handle, unsigned flags) {
   HALYARD_CUDA_CALL(cuStreamWaitEvent, kCurrent);
   HALYARD_CUDA_REQUIRE(flags <= 1, kInvalidValue);
   EventState* const event = resolve(event_handle);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(event != nullptr && stream != nullptr, kInvalidHandle);
   if (stream->capture == nullptr && was_captured(*event)) {
     HALYARD_CUDA_REQUIRE(!event->capture->is_ended, kCapturedEvent);
-    return join_capture(stream, *event);
+    return join_capture(*stream, *event);
   }
-  return submit(stream, WaitWork{event_handle->object});
+  return submit_wait(*stream, event_handle->object);
 }
 
 HALYARD_CUDA_EXPORT Result cuLaunchHostFunc(Stream handle, HostFunction function, void* data) {
   HALYARD_CUDA_CALL(cuLaunchHostFunc, kCurrent);
   HALYARD_CUDA_REQUIRE(function != nullptr, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(stream, HostWork{{function, data}});
+  return submit(*stream, HostWork{{function, data}});
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamAddCallback(Stream handle, StreamCallback callback, void* data,
                                                unsigned flags) {
   HALYARD_CUDA_CALL(cuStreamAddCallback, kCurrentFaulty);
   HALYARD_CUDA_REQUIRE(callback != nullptr && flags == 0, kInvalidValue);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (call.context().sticky != kSuccess) return call.context().sticky;
-  return submit(stream, CallbackWork{callback, handle, data});
+  return submit(*stream, CallbackWork{callback, handle, data});
 }
 
 HALYARD_CUDA_EXPORT Result cuStreamGetFlags(Stream handle, unsigned* flags) {
   HALYARD_CUDA_CALL(cuStreamGetFlags, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(flags != nullptr, kInvalidValue);
   *flags = stream->flags;
@@ -197,7 +200,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetFlags(Stream handle, unsigned* flags) {
 
 HALYARD_CUDA_EXPORT Result cuStreamGetPriority(Stream handle, int* priority) {
   HALYARD_CUDA_CALL(cuStreamGetPriority, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(priority != nullptr, kInvalidValue);
   *priority = stream->priority;
@@ -206,7 +209,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetPriority(Stream handle, int* priority) {
 
 HALYARD_CUDA_EXPORT Result cuStreamGetCtx(Stream handle, Context* context) {
   HALYARD_CUDA_CALL(cuStreamGetCtx, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
@@ -216,7 +219,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCtx(Stream handle, Context* context) {
 
 HALYARD_CUDA_EXPORT Result cuStreamGetDevice(Stream handle, DeviceId* device) {
   HALYARD_CUDA_CALL(cuStreamGetDevice, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(device != nullptr, kInvalidValue);
   *device = stream->context->device;
@@ -225,7 +228,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetDevice(Stream handle, DeviceId* device) {
 
 HALYARD_CUDA_EXPORT Result cuStreamGetId(Stream handle, unsigned long long* id) {
   HALYARD_CUDA_CALL(cuStreamGetId, kCurrent);
-  const std::shared_ptr<StreamState> stream = find_stream(handle);
+  StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(id != nullptr, kInvalidValue);
   *id = stream->id;
@@ -301,7 +304,9 @@ HALYARD_CUDA_EXPORT Result cuEventQuery(Event handle) {
   HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
   if (event->context->sticky != kSuccess) return event->context->sticky;
   // cuda.h, cuEventQuery: an event that was never recorded is complete.
-  return event->recording == nullptr || event->recording->is_done ? kSuccess : kNotReady;
+  if (event->recording != nullptr && !event->recording->is_done) return kNotReady;
+  return_managed_memory();  // cuda.h: "equivalent to having called cuEventSynchronize()"
+  return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuEventSynchronize(Event handle) {
@@ -313,6 +318,7 @@ HALYARD_CUDA_EXPORT Result cuEventSynchronize(Event handle) {
   if (const std::shared_ptr<Recording> recording = event->recording) {
     state().progress.wait(call.lock(), [&] { return recording->is_done; });
   }
+  return_managed_memory();
   return context.sticky;
 }
 

@@ -137,7 +137,23 @@ void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextSt
   }
 }
 
-void run_mem_ops(const MemOpWork& work, ContextState& context) {
+// cuda.h, cuStreamWaitValue32: "Synchronization ordering established through this API is not
+// visible to CUDA": nothing keeps CUDA from running a wait before the write that ends it, if the
+// write comes later and in another stream, and then it has to run it while the wait blocks.
+void check_order(const MemOp& op, const MemOpWork& work, const StreamState& stream) {
+  const Lock lock(state().mutex);
+  const auto at = state().writes.find(op.address);
+  if (at != state().writes.end() && at->second.stream != stream.id &&
+      at->second.order > work.order && work.order != 0) {
+    report_misuse(
+        "wait-for-a-later-write",
+        "cuStreamWaitValue waited for a cuStreamWriteValue that was submitted after it to "
+        "another stream, an order that CUDA does not see");
+  }
+}
+
+void run_mem_ops(const MemOpWork& work, StreamState& stream) {
+  ContextState& context = *stream.context;
   for (const MemOp& op : work.operations) {
     const bool is_wait = op.operation == 1 || op.operation == 4;
     const bool is_wide = op.operation == 4 || op.operation == 5;
@@ -147,6 +163,10 @@ void run_mem_ops(const MemOpWork& work, ContextState& context) {
       const std::lock_guard lock(state().mutex);
       bytes = bytes_of(context, op.address, is_wide ? 8 : 4);
     }
+    if (!is_wait) {
+      const Lock lock(state().mutex);
+      state().writes[op.address] = {stream.id, work.order};
+    }
     if (bytes == nullptr) {
       set_fault(context, kIllegalAddress);
     } else if (is_wide) {
@@ -154,6 +174,7 @@ void run_mem_ops(const MemOpWork& work, ContextState& context) {
     } else {
       run_mem_op<std::uint32_t>(bytes, op, is_wait, context);
     }
+    if (is_wait) check_order(op, work, stream);
   }
 }
 
@@ -322,7 +343,7 @@ void execute(const Work& work, StreamState& stream) {
   } else if (const auto* host = std::get_if<HostWork>(&work)) {
     call_program([&] { host->host.function(host->host.data); });
   } else if (const auto* operations = std::get_if<MemOpWork>(&work)) {
-    run_mem_ops(*operations, context);
+    run_mem_ops(*operations, stream);
   } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
     wait_in_plan(*wait);
   } else if (const auto* graph = std::get_if<GraphWork>(&work)) {

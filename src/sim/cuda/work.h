@@ -63,6 +63,7 @@ struct WaitWork {
   std::shared_ptr<EventState> event;
 };
 struct MemOpWork {
+  std::uint64_t order = 0;  // of its submission among those of all streams
   std::vector<MemOp> operations;
 };
 struct FreeWork {
