@@ -86,6 +86,8 @@ inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2, kEven
 inline constexpr unsigned kHostPortable = 1, kHostDeviceMap = 2, kHostWriteCombined = 4;
 inline constexpr unsigned kRegisterIoMemory = 4, kRegisterReadOnly = 8;
 inline constexpr unsigned kAttachGlobal = 1, kAttachHost = 2;
+// CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_ALLOCATION_TYPE_PINNED
+inline constexpr int kLocationDevice = 1, kPinned = 1;
 inline constexpr std::uintptr_t kParamEnd = 0, kParamBufferPointer = 1, kParamBufferSize = 2;
 
 enum MemoryType : unsigned { kHost = 1, kDevice = 2, kArray = 3, kUnified = 4 };

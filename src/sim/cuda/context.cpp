@@ -29,10 +29,6 @@ std::string at_device(const char* what, DeviceId device) {
   return std::string(what) + " of device " + std::to_string(device);
 }
 
-bool is_device(DeviceId device) {
-  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
-}
-
 constexpr unsigned kFlagsMask = 0xff;
 constexpr unsigned kScheduleMask = 7;
 

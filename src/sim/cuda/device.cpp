@@ -12,10 +12,6 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr int kMultiprocessors = 8;
-
-bool is_device(DeviceId device) { return device >= 0 && device < options().devices; }
-
 bool is_discrete_feature_newer(int major) { return options().capability_major >= major; }
 
 // CU_DEVICE_ATTRIBUTE_*: value of each that is not 0.

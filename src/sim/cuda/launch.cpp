@@ -12,10 +12,9 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr int kMaxDynamicShared = 8;
 constexpr int kBlocksPerMultiprocessor = 32, kThreadsPerMultiprocessor = 2048;
 constexpr int kSharedPerMultiprocessor = 167936, kReservedShared = 1024;
-constexpr int kRegistersPerMultiprocessor = 65536, kMultiprocessors = 8;
+constexpr int kRegistersPerMultiprocessor = 65536;
 constexpr unsigned kGridLimit[3] = {2147483647, 65535, 65535};
 constexpr unsigned kBlockLimit[3] = {1024, 1024, 64};
 constexpr unsigned kMaxThreads = 1024;

@@ -61,6 +61,9 @@ struct KernelState {
   std::map<int, int> attributes;
 };
 
+// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+inline constexpr int kMaxDynamicShared = 8;
+
 // The jit options that matter here.
 struct JitOptions {
   char* info_log = nullptr;

@@ -42,7 +42,7 @@ Result global_of(const ModuleState& module, const char* name, DevicePointer* add
 
 Result set_attribute(std::map<int, int>& attributes, const ptx::Entry& info, int attribute,
                      int value) {
-  constexpr int kMaxDynamicShared = 8, kCarveout = 9;
+  constexpr int kCarveout = 9;
   constexpr int kSharedOptIn = 101376;
   if (attribute == kMaxDynamicShared) {
     HALYARD_CUDA_REQUIRE(

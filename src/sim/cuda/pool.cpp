@@ -22,11 +22,6 @@ enum PoolAttribute : int {
   kUsedCurrent = 7,
   kUsedHigh = 8,
 };
-constexpr int kLocationDevice = 1, kPinned = 1;
-
-bool is_device(DeviceId device) {
-  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
-}
 
 Pool default_pool(DeviceId device) {
   DeviceState& of = state().devices[static_cast<std::size_t>(device)];

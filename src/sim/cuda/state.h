@@ -40,6 +40,8 @@ struct ContextState {
   std::uint64_t live_streams = 0, live_events = 0, live_modules = 0;  // that the program destroys
 };
 
+inline constexpr int kMultiprocessors = 8;  // of every device
+
 struct DeviceState {
   Context primary = nullptr;
   unsigned primary_references = 0;
@@ -62,6 +64,11 @@ struct State {
 };
 
 State& state();
+
+// The State is locked.
+inline bool is_device(DeviceId device) {
+  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
+}
 
 struct ThreadState {
   std::vector<ContextState*> contexts;  // the stack; back() is current, null where one was popped

@@ -10,7 +10,6 @@ namespace halyard::inline v0::sim::cuda {
 namespace {
 
 constexpr std::size_t kGranularity = std::size_t{2} << 20;
-constexpr int kPinned = 1, kLocationDevice = 1;
 
 // What cuMemCreate made. Freed when it is released and mapped nowhere.
 struct Physical {
