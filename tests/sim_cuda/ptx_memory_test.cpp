@@ -38,6 +38,15 @@ add.u64 %rd8, %rd8, %rd9; add.u64 %rd8, %rd8, %rd10; xor.b64 %y, %rd7, %rd8;)",
                [](U a, U b, U) { return a ^ b ^ 3; });
 }
 
+// PTX ISA, "Arrays as Operands": the index counts elements.
+TEST(PtxMemory, ElementsOfArraysAreOperands) {
+  expect_lanes(R"(.local .align 8 .b32 l[4]; .shared .align 16 .b64 s[32];
+st.local.b32 l[1], %a0; st.local.b32 l[2+1], %a1; ld.local.b32 %r1, [l+4]; ld.local.b32 %r2, [l+12];
+mov.u64 %rd1, s[3]; mov.u64 %rd2, s; sub.u64 %rd1, %rd1, %rd2;
+cvt.u32.u64 %r3, %rd1; add.u32 %r1, %r1, %r2; add.u32 %x, %r1, %r3;)",
+               [](U a, U b, U) -> U { return static_cast<std::uint32_t>(a + b + 24); });
+}
+
 TEST(PtxMemory, DynamicSharedMemoryAndConstants) {
   PtxModule module(ptx::Module::parse(ptx_text(R"(
 .const .align 4 .u32 factors[4] = {2, 3, 5, 7};

@@ -46,7 +46,7 @@ TEST(PtxParse, DescribesVariables) {
   const ptx::Module& module = *parsed.module;
   ASSERT_EQ(module.variables().size(), 5u);
   EXPECT_EQ(module.find_variable("counts"), 0u);
-  EXPECT_EQ(module.find_variable("third"), std::nullopt) << "it is not visible";
+  EXPECT_FALSE(module.variables()[1].visible);
   EXPECT_EQ(module.variables()[1].space, ptx::Space::kConstant);
   EXPECT_TRUE(module.variables()[3].is_managed);
   EXPECT_TRUE(module.variables()[3].is_zero);
@@ -61,6 +61,18 @@ TEST(PtxParse, DescribesVariables) {
   EXPECT_EQ(words(0), (std::vector<std::uint64_t>{0xffffffff00000001, 0x300000010}));
   EXPECT_EQ(words(2), (std::vector<std::uint64_t>{0x1000, 0x2008}));
   EXPECT_GE(words(4)[0], ptx::kFunctionWindow);
+}
+
+// nvcc declares the variables of whole programs without linkage, and cuModuleGetGlobal finds them.
+TEST(PtxParse, FindsVariablesWithoutLinkage_ButVisibleOnesFirst) {
+  const std::string first = ptx_text(".global .u32 hidden = 1; .global .u32 both = 2;");
+  const std::string second = ptx_text(".visible .global .u32 both = 3;");
+  const std::string_view texts[] = {first, second};
+  const ptx::Parsed parsed = ptx::Module::parse(texts);
+  ASSERT_NE(parsed.module, nullptr) << parsed.log;
+  EXPECT_EQ(parsed.module->find_variable("hidden"), 0u);
+  EXPECT_EQ(parsed.module->find_variable("both"), 2u);
+  EXPECT_EQ(parsed.module->find_variable("neither"), std::nullopt);
 }
 
 TEST(PtxParse, LinksTexts) {
@@ -107,6 +119,7 @@ TEST(PtxParse, ReportsWhatIsWrong) {
   EXPECT_THAT(in_kernel("add.u64 %r1, %r2, 7;"), HasSubstr("Arguments mismatch"));
   EXPECT_THAT(in_kernel("add.u32 %r1, %p1, 7;"), HasSubstr("Arguments mismatch"));
   EXPECT_THAT(in_kernel("add.strange.u32 %r1, %r2, 7;"), HasSubstr("'.strange'"));
+  EXPECT_THAT(in_kernel("mov.u32 %r1, %r2[1];"), HasSubstr("Array expected, not '%r2'"));
   EXPECT_THAT(in_kernel("bra nowhere;"), HasSubstr("'nowhere'"));
   EXPECT_THAT(in_kernel("L: L: ret;"), HasSubstr("Duplicate definition of label"));
   EXPECT_THAT(in_kernel("ld.shared.u32 %r1, [p];"), HasSubstr("State space mismatch"));

@@ -6,6 +6,9 @@ set_target_properties(test_sim_ptx PROPERTIES UNITY_BUILD OFF)
 # Expectations compute in the host's rounding modes.
 target_compile_options(test_sim_ptx PRIVATE -ffp-contract=off -frounding-math)
 
+# Images as the driver loads them.
+halyard_test(test_sim_cuda_images ptx_image_test.cpp LIBRARY halyard_sim_cuda PREFIX sim_cuda.)
+
 if(NOT TARGET halyard_kernels OR HALYARD_SANITIZE MATCHES thread)
   return()
 endif()

@@ -39,6 +39,8 @@ struct FatbinEntry {
 constexpr std::uint16_t kPtxEntry = 1;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
+constexpr std::string_view kTextSeparator = "\n//halyard: the next linked text\n";
+
 Result read_fatbin(const void* image, std::vector<std::string>& texts) {
   FatbinHeader header;
   std::memcpy(&header, image, sizeof header);
@@ -156,8 +158,21 @@ Result find_texts(const void* image, std::vector<std::string>& texts) {
     return kNoBinaryForGpu;
   const std::string_view text(bytes);
   HALYARD_CUDA_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
-  texts.emplace_back(text);
+  for (std::size_t at = 0; at != text.npos;) {
+    const std::size_t end = text.find(kTextSeparator, at);
+    texts.emplace_back(text.substr(at, end - at));
+    at = end == text.npos ? end : end + kTextSeparator.size();
+  }
   return kSuccess;
+}
+
+std::string join_texts(std::span<const std::string> texts) {
+  std::string result;
+  for (const std::string& each : texts) {
+    if (!result.empty()) result += kTextSeparator;
+    result += std::string_view(each).substr(0, each.find('\0'));
+  }
+  return result;
 }
 
 Result parse_image(const void* image, const JitOptions& jit,

@@ -183,6 +183,7 @@ class FunctionLowering::Impl final : public Lowering {
     symbol.kind = Symbol::Kind::kLocal;
     symbol.size = bytes_of(declaration);
     symbol.type = type_of(declaration.type);
+    symbol.vector = declaration.vector;
     symbol.value = allocate_local(symbol.size, alignment_of(declaration), declaration.line);
     declare(declaration.name, symbol, declaration.line);
     return symbol;
@@ -273,6 +274,8 @@ class FunctionLowering::Impl final : public Lowering {
     } else if (declaration.space == "shared") {
       Symbol symbol;
       symbol.kind = Symbol::Kind::kShared;
+      symbol.type = type;
+      symbol.vector = declaration.vector;
       symbol.size = bytes_of(declaration);
       symbol.value = aligned(*shared_bytes_, alignment_of(declaration));
       *shared_bytes_ = symbol.value + symbol.size;
@@ -288,8 +291,30 @@ class FunctionLowering::Impl final : public Lowering {
     }
   }
 
+  // Array elements become addresses in bytes: of mov as a value, of others to access.
+  Instruction with_bytes(const Instruction& instruction) {
+    Instruction result = instruction;
+    for (Operand& each : result.operands) {
+      if (!each.is_element) continue;
+      const Symbol symbol = find(each);
+      const bool is_memory =
+          symbol.kind == Symbol::Kind::kVariable || symbol.kind == Symbol::Kind::kShared ||
+          symbol.kind == Symbol::Kind::kLocal || symbol.kind == Symbol::Kind::kParameter;
+      if (!is_memory) fail("Array expected, not '" + std::string(each.name) + "'");
+      each.is_element = false;
+      each.value *= symbol.type.bytes * symbol.vector;
+      if (instruction.opcode != "mov") each.kind = Operand::Kind::kAddress;
+    }
+    return result;
+  }
+
   void lower_instruction(const Instruction& instruction) {
     begin(instruction);
+    if (std::ranges::any_of(instruction.operands, &Operand::is_element)) {
+      const Instruction changed = with_bytes(instruction);
+      lower_instruction(changed);
+      return;
+    }
     const bool is_known = lower_lanes(*this) || lower_memory(*this) || lower_control(*this) ||
                           lower_move(*this) || lower_warp(*this) || lower_atomic(*this) ||
                           lower_matrix(*this) || lower_async(*this) || lower_video(*this);

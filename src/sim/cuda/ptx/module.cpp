@@ -102,6 +102,7 @@ class Linker {
     Symbol symbol;
     symbol.size = bytes_of(each);
     symbol.type = type_of(each.type);
+    symbol.vector = each.vector;
     if (each.space == "shared") {
       symbol.kind = Symbol::Kind::kShared;
       if (each.is_extern) {
@@ -452,10 +453,13 @@ std::optional<std::size_t> Module::find_entry(std::string_view name) const {
 }
 
 std::optional<std::size_t> Module::find_variable(std::string_view name) const {
+  std::optional<std::size_t> hidden;
   for (std::size_t i = 0; i < program_->variables.size(); ++i) {
-    if (program_->variables[i].name == name && program_->variables[i].visible) return i;
+    if (program_->variables[i].name != name) continue;
+    if (program_->variables[i].visible) return i;
+    if (!hidden) hidden = i;
   }
-  return std::nullopt;
+  return hidden;
 }
 
 std::vector<std::byte> Module::initial_bytes(std::size_t variable,

@@ -450,7 +450,7 @@ class Parser {
       name(result);
     } else if (in_.at_kind(Token::Kind::kWord) && !in_.at("WARP_SZ")) {
       name(result);
-      if (result.kind != Operand::Kind::kNone) offset(result);
+      if (result.kind != Operand::Kind::kNone) element_or_offset(result);
     } else if (in_.skip("[")) {
       if (in_.at_kind(Token::Kind::kWord)) {
         name(result);
@@ -485,6 +485,17 @@ class Parser {
     result.kind = Operand::Kind::kName;
     if (result.name == "_") result.kind = Operand::Kind::kNone;
     if (in_.at_kind(Token::Kind::kDotWord)) result.component = in_.take().text.substr(1);
+  }
+
+  // PTX ISA, "Arrays as Operands": a[2]
+  void element_or_offset(Operand& result) {
+    if (!in_.skip("[")) return offset(result);
+    if (in_.at_kind(Token::Kind::kWord) && !in_.at("WARP_SZ")) {
+      in_.fail("An array's index must be constant");
+    }
+    result.is_element = true;
+    result.value = in_.integer();
+    in_.expect("]");
   }
 
   void offset(Operand& result) {

@@ -59,7 +59,7 @@ struct Variable {
   Space space = Space::kGlobal;
   std::uint64_t size = 0;
   std::uint32_t alignment = 1;
-  bool visible = false;     // can be looked up by name: .visible, .weak or .common
+  bool visible = false;     // .visible, .weak or .common
   bool is_managed = false;  // .attribute(.managed)
   bool is_zero = true;      // it has no initialiser
 };
@@ -90,7 +90,9 @@ class Module {
   std::optional<std::size_t> find_entry(std::string_view name) const;
 
   std::span<const Variable> variables() const;
-  std::optional<std::size_t> find_variable(std::string_view name) const;  // among visible ones
+  // A visible one, else one of a single text: nvcc declares those of whole programs without
+  // linkage.
+  std::optional<std::size_t> find_variable(std::string_view name) const;
 
   // The initial bytes of a variable, `size` of them. `addresses` has the address of each variable
   // of the module, in the order of variables(): initialisers may hold addresses.

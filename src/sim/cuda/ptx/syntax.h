@@ -33,6 +33,7 @@ struct Operand {
   Kind kind = Kind::kNone;
   Number number = Number::kInteger;
   bool negated = false;        // !p
+  bool is_element = false;     // kName: a[2], and `value` counts elements
   std::string_view name;       // with the suffix of "%tid.x" apart
   std::string_view component;  // "x", or empty
   std::uint64_t value = 0;
