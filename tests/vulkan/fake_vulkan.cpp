@@ -220,6 +220,7 @@ void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) 
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
   if (lacks("timelineSemaphore") && f12 != nullptr) f12->timelineSemaphore = VK_FALSE;
   if (lacks("bufferDeviceAddress") && f12 != nullptr) f12->bufferDeviceAddress = VK_FALSE;
+  if (lacks("storageBuffer8BitAccess") && f12 != nullptr) f12->storageBuffer8BitAccess = VK_FALSE;
   if (lacks("hostQueryReset") && f12 != nullptr) f12->hostQueryReset = VK_FALSE;
   if (lacks("synchronization2") && f13 != nullptr) f13->synchronization2 = VK_FALSE;
   if (lacks("shaderInt64")) features->features.shaderInt64 = VK_FALSE;
@@ -228,6 +229,7 @@ void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) 
 
 void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
   next.vkGetPhysicalDeviceProperties2(device, properties);
+  if (fake.gpu) properties->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   if (lacks("Vulkan 1.3")) properties->properties.apiVersion = VK_API_VERSION_1_2;
   auto* const v12 = in_chain<VkPhysicalDeviceVulkan12Properties>(
       properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
@@ -446,6 +448,20 @@ void barrier(VkCommandBuffer buffer, const VkDependencyInfo* info) {
   next.vkCmdPipelineBarrier2(buffer, info);
 }
 
+void dispatch(VkCommandBuffer buffer, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  const Foreign foreign;
+  ++fake.dispatches;
+  note_command(buffer);
+  next.vkCmdDispatch(buffer, x, y, z);
+}
+
+void dispatch_indirect(VkCommandBuffer buffer, VkBuffer counts, VkDeviceSize offset) {
+  const Foreign foreign;
+  ++fake.dispatches;
+  note_command(buffer);
+  next.vkCmdDispatchIndirect(buffer, counts, offset);
+}
+
 void reset_queries(VkCommandBuffer buffer, VkQueryPool queries, std::uint32_t first,
                    std::uint32_t count) {
   {
@@ -657,8 +673,8 @@ struct Row {
 const Row kRows[] = {
     HALYARD_FAKE_NOTED(vkCmdBindPipeline),
     HALYARD_FAKE_NOTED(vkCmdCopyBuffer),
-    HALYARD_FAKE_NOTED(vkCmdDispatch),
-    HALYARD_FAKE_NOTED(vkCmdDispatchIndirect),
+    HALYARD_FAKE_ROW(vkCmdDispatch, dispatch),
+    HALYARD_FAKE_ROW(vkCmdDispatchIndirect, dispatch_indirect),
     HALYARD_FAKE_NOTED(vkCmdFillBuffer),
     HALYARD_FAKE_ROW(vkCmdPipelineBarrier2, barrier),
     HALYARD_FAKE_NOTED(vkCmdPushConstants),
@@ -724,6 +740,7 @@ VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t 
   in_program = std::strstr(modes, "program") != nullptr;
   fake.discrete = std::strstr(modes, "discrete") != nullptr;
   fake.sleeps_for_any = fake.discrete.load();
+  fake.gpu = fake.discrete || std::strstr(modes, "gpu") != nullptr;
   fake.serialized = std::strstr(modes, "serialized") != nullptr;
   fake.synchronous = std::strstr(modes, "synchronous") != nullptr;
 }

@@ -18,6 +18,7 @@
 //
 //     discrete    memory of the device's own that the host does not see, three queues for compute,
 //                 and a family of queues that only copies
+//     gpu         no CPU, but a GPU
 //     program     ends the program at the first of these
 //     serialized  submits and reads one at a time: layer 1.3.239 waits 10 s for nothing when a
 //                 counter is read before vkQueueSubmit2 has returned
@@ -45,6 +46,7 @@ struct FakeVulkan {
   std::atomic<bool> synchronous{false};
   // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
   std::atomic<bool> sleeps_for_any{false};
+  std::atomic<bool> gpu{false};  // the device is no CPU
 
   // The counters that the device signals stand still. Work goes on unseen.
   std::atomic<bool> frozen{false};
@@ -61,8 +63,9 @@ struct FakeVulkan {
   std::atomic<int> violations{0};
   std::atomic<const char*> violation{nullptr};  // the last one
 
-  std::atomic<std::uint64_t> submits{0};   // VkSubmitInfo2
-  std::atomic<std::uint64_t> barriers{0};  // with those at the end
+  std::atomic<std::uint64_t> submits{0};     // VkSubmitInfo2
+  std::atomic<std::uint64_t> dispatches{0};  // recorded
+  std::atomic<std::uint64_t> barriers{0};    // with those at the end
   // Semaphores of the wait for any of them that has begun last; 0: it has ended.
   std::atomic<std::uint32_t> watched{0};
 

@@ -46,6 +46,7 @@ class VulkanTest : public ::testing::Test {
   void SetUp() override {
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
     fake().sleeps_for_any = sleeps_for_any_;
+    fake().gpu = true;
     const auto library = Library::open();
     if (library.ok() && !(*library)->devices().empty()) return;
     if (std::getenv("HALYARD_REQUIRE_VULKAN") != nullptr) FAIL() << library.status().to_string();

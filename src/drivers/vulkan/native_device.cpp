@@ -70,6 +70,7 @@ NativeDevice::~NativeDevice() {
   if (handle_ == VK_NULL_HANDLE) return;
   if (!retired_.empty()) (void)vk_.vkDeviceWaitIdle(handle_);
   for (const VkSemaphore semaphore : retired_) vk_.vkDestroySemaphore(handle_, semaphore, nullptr);
+  builtins_.destroy(vk_, handle_);
   vk_.vkDestroyCommandPool(handle_, recording_pool_, nullptr);
   vk_.vkDestroyPipelineLayout(handle_, address_layout_, nullptr);
   vk_.vkDestroyDevice(handle_, nullptr);
@@ -108,6 +109,7 @@ Status NativeDevice::create() {
   VkPhysicalDeviceVulkan12Features f12 = {};
   f12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   f12.pNext = &f13;
+  f12.storageBuffer8BitAccess = physical_.copies_by_kernel ? VK_TRUE : VK_FALSE;
   f12.timelineSemaphore = VK_TRUE;
   f12.hostQueryReset = VK_TRUE;
   f12.bufferDeviceAddress = VK_TRUE;

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/atomic.h"
 #include "base/mutex.h"
+#include "drivers/vulkan/builtin_kernels.h"
 #include "drivers/vulkan/functions.h"
 #include "drivers/vulkan/library.h"
 #include "drivers/vulkan/notifier.h"
@@ -43,6 +44,11 @@ class NativeDevice final : public RefCounted {
   Notifier& notifier() noexcept { return notifier_; }
   // Of kernels by address: 8 bytes of push constants, no descriptors.
   VkPipelineLayout address_layout() const noexcept { return address_layout_; }
+  // Whether builtins() may be prepared.
+  bool has_builtins() const noexcept {
+    return physical_.copies_by_kernel && BuiltinKernels::in_this_build();
+  }
+  BuiltinKernels& builtins() noexcept { return builtins_; }
   // Serializes command pools that recordings of all threads are made from.
   base::Mutex& recording_mutex() noexcept { return recording_mutex_; }
   VkCommandPool recording_pool() const noexcept { return recording_pool_; }
@@ -85,6 +91,7 @@ class NativeDevice final : public RefCounted {
   VkDevice handle_ = VK_NULL_HANDLE;
   VkPipelineLayout address_layout_ = VK_NULL_HANDLE;
   VkCommandPool recording_pool_ = VK_NULL_HANDLE;
+  BuiltinKernels builtins_;
   base::Mutex recording_mutex_;
   base::Atomic<bool> lost_{false};
   Notifier notifier_{*this};

@@ -132,6 +132,8 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   features.pNext = &f12;
   vk.vkGetPhysicalDeviceFeatures2(device.handle, &features);
+  device.copies_by_kernel = f12.storageBuffer8BitAccess == VK_TRUE &&
+                            properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU;
   lacks(device.compute.queues != 0, "a queue for compute");
   lacks(f12.timelineSemaphore == VK_TRUE, "timelineSemaphore");
   lacks(f12.bufferDeviceAddress == VK_TRUE, "bufferDeviceAddress");
