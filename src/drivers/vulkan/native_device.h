@@ -59,9 +59,15 @@ class NativeDevice final : public RefCounted {
 
   // to_status(), noting a loss. Every call of a driver's object on this device passes it.
   Status check(VkResult result, const char* call) noexcept;
-  bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+  // Notes a loss, with the result of the call that found it.
+  void lose(VkResult result) noexcept;
+  bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != VK_SUCCESS; }
   // Ok, or the loss that some call has reported. The others may go on to succeed (section 5.2.3).
   Status loss() const;
+
+  // Nanoseconds of the host's steady clock, and ticks of the device's, at the same time.
+  // Precondition: physical().calibrated_timestamps.
+  Status read_clocks(std::uint64_t& host, std::uint64_t& device) noexcept;
 
   // Destroys a semaphore of a lane. No batch that waits for it or signals it is pending.
   void destroy_timeline(VkSemaphore semaphore) noexcept;
@@ -93,7 +99,7 @@ class NativeDevice final : public RefCounted {
   VkCommandPool recording_pool_ = VK_NULL_HANDLE;
   BuiltinKernels builtins_;
   base::Mutex recording_mutex_;
-  base::Atomic<bool> lost_{false};
+  base::Atomic<std::int32_t> lost_{VK_SUCCESS};  // the VkResult that was the loss
   Notifier notifier_{*this};
 
   base::Mutex mutex_;  // guards the queues' lane counts, and retired_
