@@ -145,6 +145,8 @@ constexpr Outcome kOutcomes[] = {
     {"vulkan.vkGetMemoryFdKHR", true, "vkGetMemoryFdKHR", kExhausted},
     {"vulkan.vkGetMemoryHostPointerPropertiesEXT", true, "vkGetMemoryHostPointerPropertiesEXT",
      StatusCode::kInvalidArgument},
+    {"vulkan.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT", true,
+     "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT", kExhausted},
     {"vulkan.vkGetQueryPoolResults", true, "vulkan: ", StatusCode::kDeviceLost},
     {"vulkan.vkGetSemaphoreCounterValue", true, "vulkan: ", StatusCode::kDeviceLost},
     {"vulkan.vkMapMemory", true, "vkMapMemory", kExhausted},

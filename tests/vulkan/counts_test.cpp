@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -119,6 +121,43 @@ TEST_F(VulkanCounts, AReplayWithTheSameBuffersOfCopiesRecordsNothing) {
                         commands, {.bindings = {buffers_[0], buffers_[1]}, .signal = {point}});
                   }),
             0);
+}
+
+TEST_F(VulkanCounts, AReplayWithOtherBuffersOfAnyCommandRecordsNothing) {
+  const hal::Function function = mix();
+  const std::uint32_t ones[] = {1, 1, 1};
+  const auto counts = std::as_bytes(std::span(ones));
+  const auto bytes = std::as_bytes(std::span(ones, 1));
+  const struct {
+    const char* name;
+    std::function<void(hal::Recorder&)> record;
+  } rows[] = {
+      {"copy", [](auto& r) { r.copy(hal::slot(0, 1, 100), hal::slot(1, 2)); }},
+      {"fill", [](auto& r) { r.fill(hal::slot(0, 4, 8), 7, 4).fill(hal::slot(1, 0, 3), 7, 1); }},
+      {"fill to the end", [](auto& r) { r.fill(hal::slot(0), 7, 1).fill(hal::slot(1, 2), 7, 2); }},
+      {"update", [&](auto& r) { r.update(hal::slot(0, 3), bytes).fill(hal::slot(1), 7, 1); }},
+      {"counts",
+       [&](auto& r) {
+         r.update(hal::slot(0), counts)
+             .barrier()
+             .dispatch_indirect(function, hal::slot(0), {hal::slot(1), buffers_[2]}, {1u, 64u});
+       }},
+  };
+  for (const auto& row : rows) {
+    hal::Recorder recorder(device_);
+    row.record(recorder);
+    const hal::CommandBuffer commands = recorder.finish().value();
+    int round = 0;
+    EXPECT_EQ(calls("vulkan.vkBeginCommandBuffer", 20,
+                    [&](const hal::Point& point) {
+                      ++round;
+                      return queue_.execute(
+                          commands, {.bindings = {buffers_[round % 2], buffers_[1 - round % 2]},
+                                     .signal = {point}});
+                    }),
+              0)
+        << row.name;
+  }
 }
 
 TEST_F(VulkanCounts, ASteadySubmissionAllocatesNothing) {

@@ -39,43 +39,48 @@ void violate(const char* what) {
 // The functions of libvulkan.so.1 that are called here.
 struct Next {
   PFN_vkGetInstanceProcAddr get = nullptr;
-#define HALYARD_FAKE_NEXT(X)                  \
-  X(vkCreateInstance)                         \
-  X(vkEnumerateInstanceVersion)               \
-  X(vkEnumeratePhysicalDevices)               \
-  X(vkEnumerateDeviceExtensionProperties)     \
-  X(vkGetPhysicalDeviceFeatures2)             \
-  X(vkGetPhysicalDeviceProperties2)           \
-  X(vkGetPhysicalDeviceMemoryProperties)      \
-  X(vkGetPhysicalDeviceQueueFamilyProperties) \
-  X(vkCreateDevice)                           \
-  X(vkGetDeviceProcAddr)                      \
-  X(vkGetDeviceQueue)                         \
-  X(vkQueueSubmit2)                           \
-  X(vkWaitSemaphores)                         \
-  X(vkGetSemaphoreCounterValue)               \
-  X(vkSignalSemaphore)                        \
-  X(vkCreateSemaphore)                        \
-  X(vkDestroySemaphore)                       \
-  X(vkDeviceWaitIdle)                         \
-  X(vkCreateCommandPool)                      \
-  X(vkDestroyCommandPool)                     \
-  X(vkAllocateCommandBuffers)                 \
-  X(vkFreeCommandBuffers)                     \
-  X(vkBeginCommandBuffer)                     \
-  X(vkEndCommandBuffer)                       \
-  X(vkCmdResetQueryPool)                      \
-  X(vkCmdBindPipeline)                        \
-  X(vkCmdCopyBuffer)                          \
-  X(vkCmdDispatch)                            \
-  X(vkCmdDispatchIndirect)                    \
-  X(vkCmdFillBuffer)                          \
-  X(vkCmdPipelineBarrier2)                    \
-  X(vkCmdPushConstants)                       \
-  X(vkGetQueryPoolResults)                    \
-  X(vkCreateBuffer)                           \
-  X(vkGetBufferMemoryRequirements)            \
-  X(vkAllocateMemory)                         \
+#define HALYARD_FAKE_NEXT(X)                        \
+  X(vkCreateInstance)                               \
+  X(vkEnumerateInstanceVersion)                     \
+  X(vkEnumeratePhysicalDevices)                     \
+  X(vkEnumerateDeviceExtensionProperties)           \
+  X(vkGetPhysicalDeviceFeatures2)                   \
+  X(vkGetPhysicalDeviceProperties2)                 \
+  X(vkGetPhysicalDeviceMemoryProperties)            \
+  X(vkGetPhysicalDeviceQueueFamilyProperties)       \
+  X(vkCreateDevice)                                 \
+  X(vkGetDeviceProcAddr)                            \
+  X(vkGetDeviceQueue)                               \
+  X(vkQueueSubmit2)                                 \
+  X(vkWaitSemaphores)                               \
+  X(vkGetSemaphoreCounterValue)                     \
+  X(vkSignalSemaphore)                              \
+  X(vkCreateSemaphore)                              \
+  X(vkDestroySemaphore)                             \
+  X(vkDeviceWaitIdle)                               \
+  X(vkCreateCommandPool)                            \
+  X(vkDestroyCommandPool)                           \
+  X(vkAllocateCommandBuffers)                       \
+  X(vkFreeCommandBuffers)                           \
+  X(vkBeginCommandBuffer)                           \
+  X(vkEndCommandBuffer)                             \
+  X(vkCmdResetQueryPool)                            \
+  X(vkCmdBindPipeline)                              \
+  X(vkCmdCopyBuffer)                                \
+  X(vkCmdDispatch)                                  \
+  X(vkCmdDispatchIndirect)                          \
+  X(vkCmdFillBuffer)                                \
+  X(vkCmdPipelineBarrier2)                          \
+  X(vkCmdPushConstants)                             \
+  X(vkGetQueryPoolResults)                          \
+  X(vkCreateBuffer)                                 \
+  X(vkGetBufferMemoryRequirements)                  \
+  X(vkAllocateMemory)                               \
+  X(vkBindBufferMemory)                             \
+  X(vkMapMemory)                                    \
+  X(vkGetCalibratedTimestampsEXT)                   \
+  X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT) \
+  X(vkGetPhysicalDeviceExternalBufferProperties)    \
   X(vkGetMemoryHostPointerPropertiesEXT)
 #define HALYARD_FAKE_MEMBER(function) PFN_##function function = nullptr;
   HALYARD_FAKE_NEXT(HALYARD_FAKE_MEMBER)
@@ -220,6 +225,7 @@ void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) 
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
   if (lacks("timelineSemaphore") && f12 != nullptr) f12->timelineSemaphore = VK_FALSE;
   if (lacks("bufferDeviceAddress") && f12 != nullptr) f12->bufferDeviceAddress = VK_FALSE;
+  if (lacks("storageBuffer8BitAccess") && f12 != nullptr) f12->storageBuffer8BitAccess = VK_FALSE;
   if (lacks("hostQueryReset") && f12 != nullptr) f12->hostQueryReset = VK_FALSE;
   if (lacks("synchronization2") && f13 != nullptr) f13->synchronization2 = VK_FALSE;
   if (lacks("shaderInt64")) features->features.shaderInt64 = VK_FALSE;
@@ -228,6 +234,7 @@ void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) 
 
 void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
   next.vkGetPhysicalDeviceProperties2(device, properties);
+  if (fake.gpu) properties->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   if (lacks("Vulkan 1.3")) properties->properties.apiVersion = VK_API_VERSION_1_2;
   auto* const v12 = in_chain<VkPhysicalDeviceVulkan12Properties>(
       properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
@@ -253,7 +260,12 @@ void get_memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* memor
   memory->memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
   memory->memoryTypes[1] = {kHost, 1};
   memory->memoryTypes[2] = {kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 1};
-  memory->memoryHeapCount = 2;
+  if (fake.has_bar) {
+    memory->memoryTypeCount = 4;
+    memory->memoryTypes[FakeVulkan::kBar] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kHost, 2};
+    memory->memoryHeaps[2] = {size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+  }
+  memory->memoryHeapCount = fake.has_bar ? 3 : 2;
   memory->memoryHeaps[0] = {size, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
   memory->memoryHeaps[1] = {size, 0};
 }
@@ -268,6 +280,7 @@ void get_families(VkPhysicalDevice device, std::uint32_t* count, VkQueueFamilyPr
     for (std::uint32_t i = 0; i < std::min(*count, kFamilies); ++i) out[i] = real;
     out[0].queueCount = 3;
     if (*count > 1) out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;
+    if (*count > 1 && lacks("timestamps of copies")) out[1].timestampValidBits = 0;
   }
   *count = kFamilies;
 }
@@ -304,14 +317,77 @@ VkResult create_buffer(VkDevice device, const VkBufferCreateInfo* info,
 
 void get_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
   next.vkGetBufferMemoryRequirements(device, buffer, needs);
-  if (fake.discrete) needs->memoryTypeBits = 7;
+  if (fake.discrete) needs->memoryTypeBits = fake.has_bar ? 15 : 7;
+  needs->size += fake.skew;
+}
+
+const VkBaseInStructure* in_chain(const VkMemoryAllocateInfo* info, VkStructureType type) {
+  const auto* it = static_cast<const VkBaseInStructure*>(info->pNext);
+  while (it != nullptr && it->sType != type) it = it->pNext;
+  return it;
+}
+
+bool is_shared(const VkMemoryAllocateInfo* info) {
+  return in_chain(info, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO) != nullptr ||
+         in_chain(info, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) != nullptr;
 }
 
 VkResult allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
                          const VkAllocationCallbacks* allocator, VkDeviceMemory* memory) {
   VkMemoryAllocateInfo real = *info;
+  fake.memory_type = info->memoryTypeIndex;
   if (fake.discrete) real.memoryTypeIndex = 0;
+  if (fake.bar_is_full && info->memoryTypeIndex == FakeVulkan::kBar) {
+    return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  }
+  if (is_shared(info) &&
+      (fake.by_descriptor & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0 &&
+      fake.by_descriptor != FakeVulkan::kReal &&
+      in_chain(info, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) == nullptr) {
+    violate("memory of a shared buffer that is not dedicated to it");
+  }
   return next.vkAllocateMemory(device, &real, allocator, memory);
+}
+
+VkResult bind_memory(VkDevice device, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset) {
+  return next.vkBindBufferMemory(device, buffer, memory, offset + fake.skew);
+}
+
+VkResult map_memory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
+                    VkMemoryMapFlags flags, void** data) {
+  const VkResult result = next.vkMapMemory(device, memory, offset, size, flags, data);
+  if (result == VK_SUCCESS) *data = static_cast<char*>(*data) + fake.skew;
+  return result;
+}
+
+void get_external(VkPhysicalDevice device, const VkPhysicalDeviceExternalBufferInfo* info,
+                  VkExternalBufferProperties* out) {
+  next.vkGetPhysicalDeviceExternalBufferProperties(device, info, out);
+  if (info->handleType != VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT) {
+    if (lacks("imported buffers")) out->externalMemoryProperties.externalMemoryFeatures = 0;
+  } else if (fake.by_descriptor != FakeVulkan::kReal) {
+    out->externalMemoryProperties.externalMemoryFeatures = fake.by_descriptor;
+  }
+}
+
+VkResult get_domains(VkPhysicalDevice device, std::uint32_t* count, VkTimeDomainEXT* out) {
+  const VkResult result = next.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT(device, count, out);
+  if (out == nullptr || result != VK_SUCCESS) return result;
+  const auto end = std::remove_if(out, out + *count, [](VkTimeDomainEXT domain) {
+    return (domain == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT && lacks("the host's clock")) ||
+           (domain == VK_TIME_DOMAIN_DEVICE_EXT && lacks("the device's clock"));
+  });
+  *count = static_cast<std::uint32_t>(end - out);
+  return result;
+}
+
+VkResult get_times(VkDevice device, std::uint32_t count, const VkCalibratedTimestampInfoEXT* infos,
+                   std::uint64_t* times, std::uint64_t* deviation) {
+  const VkResult result = next.vkGetCalibratedTimestampsEXT(device, count, infos, times, deviation);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (infos[i].timeDomain == VK_TIME_DOMAIN_DEVICE_EXT) times[i] += fake.ticks_ahead;
+  }
+  return result;
 }
 
 VkResult get_host_pointer(VkDevice device, VkExternalMemoryHandleTypeFlagBits type,
@@ -444,6 +520,20 @@ void barrier(VkCommandBuffer buffer, const VkDependencyInfo* info) {
         has(it.dstAccessMask, VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT);
   }
   next.vkCmdPipelineBarrier2(buffer, info);
+}
+
+void dispatch(VkCommandBuffer buffer, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  const Foreign foreign;
+  ++fake.dispatches;
+  note_command(buffer);
+  next.vkCmdDispatch(buffer, x, y, z);
+}
+
+void dispatch_indirect(VkCommandBuffer buffer, VkBuffer counts, VkDeviceSize offset) {
+  const Foreign foreign;
+  ++fake.dispatches;
+  note_command(buffer);
+  next.vkCmdDispatchIndirect(buffer, counts, offset);
 }
 
 void reset_queries(VkCommandBuffer buffer, VkQueryPool queries, std::uint32_t first,
@@ -657,8 +747,8 @@ struct Row {
 const Row kRows[] = {
     HALYARD_FAKE_NOTED(vkCmdBindPipeline),
     HALYARD_FAKE_NOTED(vkCmdCopyBuffer),
-    HALYARD_FAKE_NOTED(vkCmdDispatch),
-    HALYARD_FAKE_NOTED(vkCmdDispatchIndirect),
+    HALYARD_FAKE_ROW(vkCmdDispatch, dispatch),
+    HALYARD_FAKE_ROW(vkCmdDispatchIndirect, dispatch_indirect),
     HALYARD_FAKE_NOTED(vkCmdFillBuffer),
     HALYARD_FAKE_ROW(vkCmdPipelineBarrier2, barrier),
     HALYARD_FAKE_NOTED(vkCmdPushConstants),
@@ -691,6 +781,11 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkCreateBuffer, create_buffer),
     HALYARD_FAKE_ROW(vkGetBufferMemoryRequirements, get_requirements),
     HALYARD_FAKE_ROW(vkAllocateMemory, allocate_memory),
+    HALYARD_FAKE_ROW(vkBindBufferMemory, bind_memory),
+    HALYARD_FAKE_ROW(vkMapMemory, map_memory),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceExternalBufferProperties, get_external),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, get_domains),
+    HALYARD_FAKE_ROW(vkGetCalibratedTimestampsEXT, get_times),
     HALYARD_FAKE_ROW(vkGetMemoryHostPointerPropertiesEXT, get_host_pointer),
 };
 
@@ -724,6 +819,7 @@ VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t 
   in_program = std::strstr(modes, "program") != nullptr;
   fake.discrete = std::strstr(modes, "discrete") != nullptr;
   fake.sleeps_for_any = fake.discrete.load();
+  fake.gpu = fake.discrete || std::strstr(modes, "gpu") != nullptr;
   fake.serialized = std::strstr(modes, "serialized") != nullptr;
   fake.synchronous = std::strstr(modes, "synchronous") != nullptr;
 }

@@ -7,6 +7,7 @@
 //     a VkSemaphore destroyed while a thread waits for it, or read when it is destroyed
 //     a VkCommandBuffer begun or freed while it is pending
 //     a VkQueue or a VkCommandPool used by two threads at a time
+//     memory of a shared buffer that is not dedicated to it, where that is needed
 //     queries reset on a queue that only copies
 //     a VkCommandBuffer submitted while it is pending, without SIMULTANEOUS_USE
 //
@@ -18,6 +19,7 @@
 //
 //     discrete    memory of the device's own that the host does not see, three queues for compute,
 //                 and a family of queues that only copies
+//     gpu         no CPU, but a GPU
 //     program     ends the program at the first of these
 //     serialized  submits and reads one at a time: layer 1.3.239 waits 10 s for nothing when a
 //                 counter is read before vkQueueSubmit2 has returned
@@ -45,6 +47,20 @@ struct FakeVulkan {
   std::atomic<bool> synchronous{false};
   // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
   std::atomic<bool> sleeps_for_any{false};
+  std::atomic<bool> gpu{false};  // the device is no CPU
+
+  // Features of buffers whose memory a file descriptor names; kReal: those there are.
+  static constexpr VkExternalMemoryFeatureFlags kReal = ~0u;
+  std::atomic<VkExternalMemoryFeatureFlags> by_descriptor{kReal};
+  // Of a discrete device: it has memory of its own that the host sees, type kBar.
+  static constexpr std::uint32_t kBar = 3;
+  std::atomic<bool> has_bar{false};
+  std::atomic<bool> bar_is_full{false};
+  std::atomic<std::uint32_t> memory_type{0};  // of the latest allocation
+  // Buffers and mappings begin that far behind a page. A multiple of 64.
+  std::atomic<std::uint64_t> skew{0};
+  // Ticks of the device's clock, beyond the host's nanoseconds.
+  std::atomic<std::uint64_t> ticks_ahead{0};
 
   // The counters that the device signals stand still. Work goes on unseen.
   std::atomic<bool> frozen{false};
@@ -61,8 +77,9 @@ struct FakeVulkan {
   std::atomic<int> violations{0};
   std::atomic<const char*> violation{nullptr};  // the last one
 
-  std::atomic<std::uint64_t> submits{0};   // VkSubmitInfo2
-  std::atomic<std::uint64_t> barriers{0};  // with those at the end
+  std::atomic<std::uint64_t> submits{0};     // VkSubmitInfo2
+  std::atomic<std::uint64_t> dispatches{0};  // recorded
+  std::atomic<std::uint64_t> barriers{0};    // with those at the end
   // Semaphores of the wait for any of them that has begun last; 0: it has ended.
   std::atomic<std::uint32_t> watched{0};
 

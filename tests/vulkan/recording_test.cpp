@@ -78,6 +78,9 @@ class VulkanRecording : public VulkanTest {
     return hal::Command(command);
   }
 
+  // Replays a fill with a slot elsewhere each time, 20 times; `recorded`: how often it is recorded.
+  void fill_at_other_places(int recorded);
+
  private:
   std::unique_ptr<Native> native_;
   Ref<hal::ExecutableImpl> executable_;
@@ -170,7 +173,8 @@ TEST_F(VulkanRecording, EachInstanceNamesItsOwnBuffers) {
 }
 
 // A slot may move within its memory, or to memory that has the handle of one that is gone.
-TEST_F(VulkanRecording, IsRecordedAgainForAnotherOffsetOrOtherMemory) {
+void VulkanRecording::fill_at_other_places(int recorded) {
+  const Calls begins("vulkan.vkBeginCommandBuffer");
   const auto lane = native().lane();
   hal::CommandRange half = slot(0);
   half.length = 4;
@@ -187,6 +191,137 @@ TEST_F(VulkanRecording, IsRecordedAgainForAnotherOffsetOrOtherMemory) {
       EXPECT_EQ(of(y)[word], word == i % 4 ? 0x0707'0707u : 0u) << "replay " << i;
     }
   }
+  EXPECT_EQ(begins.count(), recorded);
+}
+
+TEST_F(VulkanRecording, IsRecordedOpenForAnotherOffsetOrOtherMemory) { fill_at_other_places(2); }
+
+TEST_F(VulkanRecording, IsRecordedAgainEachTimeWithoutByteStorage) {
+  fake().lacks = "storageBuffer8BitAccess";
+  fill_at_other_places(20);
+}
+
+TEST_F(VulkanRecording, IsRecordedAgainEachTimeOnACpu) {
+  fake().gpu = false;
+  fill_at_other_places(20);
+}
+
+TEST_F(VulkanRecording, AnOpenReplayCopiesAndFillsAtAnyAddress) {
+  constexpr std::uint64_t kMargin = 64, kMost = 5000, kBytes = kMost + 2 * kMargin;
+  const auto lane = native().lane();
+  const auto x = native().memory(kBytes), y = native().memory(kBytes);
+  const auto z = native().memory(kBytes);
+  for (std::uint64_t i = 0; i < kBytes; ++i) x->host_pointer()[i] = static_cast<std::byte>(i * 7);
+  std::uint64_t sequence = 0;
+  for (const std::uint64_t size : {1, 2, 3, 4, 7, 15, 16, 17, 31, 32, 47, 100, 1023, 1040, 5000}) {
+    hal::CommandRange source = slot(0), target = slot(1);
+    source.length = target.length = size;
+    hal::CommandRange rest = slot(2);
+    rest.offset = 1;
+    rest.length = hal::kWholeSize;
+    const hal::Command commands[] = {
+        hal::Command(hal::CopyCommand{source, target}),
+        hal::Command(hal::FillCommand{rest, 0x4030'2010, 4}),
+    };
+    const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 3};
+    const auto prepared = CommandBuffer::create(native().heap(), recording).value();
+    const Calls begins("vulkan.vkBeginCommandBuffer");
+    for (std::uint64_t i = 0; i < 17 * 17; ++i) {
+      const std::uint64_t from = i % 17, to = kMargin + i / 17;
+      std::ranges::fill(std::span(y->host_pointer(), kBytes), std::byte{0xee});
+      std::ranges::fill(std::span(z->host_pointer(), kBytes), std::byte{0xee});
+      const hal::BoundRange table[] = {
+          {x.get(), from, kMost}, {y.get(), to, kMost}, {z.get(), to, size + 1}};
+      const hal::Operation operation = replay(*prepared, 0, table);
+      ASSERT_EQ(issue(*lane, operation, ++sequence).count, 1u);
+      wait_until(*lane, sequence);
+      for (std::uint64_t k = 0; k < kBytes; ++k) {
+        const bool copied = k >= to && k < to + size;
+        ASSERT_EQ(y->host_pointer()[k], copied ? x->host_pointer()[from + k - to] : std::byte{0xee})
+            << size << " bytes from " << from << " to " << to << ", at " << k;
+        const bool filled = k >= to + 1 && k < to + 1 + size;
+        ASSERT_EQ(z->host_pointer()[k],
+                  filled ? static_cast<std::byte>(0x10 * ((k - to - 1) % 4 + 1)) : std::byte{0xee})
+            << size << " bytes filled at " << to + 1 << ", at " << k;
+      }
+    }
+    EXPECT_EQ(begins.count(), 2);  // with the first slots, and open
+  }
+}
+
+// A grid is bounded, and goes over what is larger more than once.
+TEST_F(VulkanRecording, AnOpenReplayCopiesMoreThanItsGrid) {
+  constexpr std::uint64_t kBytes = (std::uint64_t{20} << 20) + 5;
+  const auto lane = native().lane();
+  const auto x = native().memory(kBytes + 8), y = native().memory(kBytes + 8);
+  for (std::uint64_t i = 0; i < kBytes + 8; ++i) {
+    x->host_pointer()[i] = static_cast<std::byte>(i * 7 + (i >> 16));
+  }
+  hal::CommandRange source = slot(0), target = slot(1);
+  source.length = target.length = kBytes;
+  const hal::Command commands[] = {hal::Command(hal::CopyCommand{source, target})};
+  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const auto prepared = CommandBuffer::create(native().heap(), recording).value();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    const hal::BoundRange table[] = {{x.get(), i, kBytes}, {y.get(), 4, kBytes}};
+    const hal::Operation operation = replay(*prepared, 0, table);
+    ASSERT_EQ(issue(*lane, operation, i).count, 1u);
+    wait_until(*lane, i);
+    EXPECT_EQ(std::memcmp(y->host_pointer() + 4, x->host_pointer() + i, kBytes), 0)
+        << "replay " << i;
+  }
+}
+
+TEST_F(VulkanRecording, AnOpenReplayReadsTheGroupsOfItsSlot) {
+  const auto lane = native().lane();
+  const auto x = words(5), groups = words(0);
+  // The device has written the counts just before.
+  const std::uint32_t rows[][3] = {{1, 1, 1}, {0, 1, 1}, {1, 1, 0}, {1, 0, 1}, {1, 1, 1}};
+  hal::CommandRange given = slot(0), counts = slot(1);
+  given.length = counts.length = sizeof rows[0];
+  const hal::CommandRange bindings[] = {range(x, 0, kWords * 4), slot(2)};
+  const std::uint32_t constants[] = {7, kWords};
+  hal::Command dispatch = mix(bindings, constants);
+  dispatch.dispatch.counts = &counts;
+  const hal::Command commands[] = {hal::Command(hal::CopyCommand{given, counts}), hal::Command(),
+                                   dispatch};
+  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 3};
+  const auto prepared = CommandBuffer::create(native().heap(), recording).value();
+  const auto written = native().memory(sizeof rows);
+  std::memcpy(written->host_pointer(), rows, sizeof rows);
+  const Calls begins("vulkan.vkBeginCommandBuffer");
+  const std::uint64_t barriers = fake().barriers;
+  for (std::uint64_t i = 0; i < std::size(rows); ++i) {
+    const auto y = words(1);
+    const hal::BoundRange table[] = {{written.get(), i * sizeof rows[0], sizeof rows[0]},
+                                     {groups.get(), i * 4, sizeof rows[0]},
+                                     {y.get(), 0, kWords * 4}};
+    const hal::Operation operation = replay(*prepared, 0, table);
+    ASSERT_EQ(issue(*lane, operation, i + 1).count, 1u);
+    wait_until(*lane, i + 1);
+    const bool ran = rows[i][0] * rows[i][1] * rows[i][2] != 0;
+    EXPECT_EQ(of(y)[kWords - 1], ran ? 1u * 3 + 12 : 1u) << "replay " << i;
+  }
+  EXPECT_EQ(begins.count(), 2);
+  // With the first slots, and open: then the counts are copied before they are read.
+  EXPECT_EQ(fake().barriers - barriers, 2u + 3);
+}
+
+TEST_F(VulkanRecording, ReplaysWithTheSameSlotsCopyWithoutKernels) {
+  const auto lane = native().lane();
+  const auto x = words(5), y = words(0);
+  const hal::Command commands[] = {hal::Command(hal::CopyCommand{slot(0), slot(1)})};
+  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const auto prepared = CommandBuffer::create(native().heap(), recording).value();
+  const std::uint64_t before = fake().dispatches;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    const hal::BoundRange table[] = {{x.get(), 0, kWords * 4}, {y.get(), 0, kWords * 4}};
+    const hal::Operation operation = replay(*prepared, i % 2, table);
+    ASSERT_EQ(issue(*lane, operation, i).count, 1u);
+    wait_until(*lane, i);
+  }
+  EXPECT_EQ(fake().dispatches - before, 0u);
+  EXPECT_EQ(of(y)[0], 5u);
 }
 
 TEST_F(VulkanRecording, EveryOrderIsABarrier) {

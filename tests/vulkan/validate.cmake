@@ -31,7 +31,7 @@ khronos_validation.duplicate_message_limit = 3
 execute_process(
   COMMAND ${CMAKE_COMMAND} -E env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
           VK_LAYER_SETTINGS_PATH=${FOLDER} HALYARD_VULKAN_LIBRARY=${LIBRARY}
-          HALYARD_FAKE_VULKAN=serialized ${command}
+          HALYARD_FAKE_VULKAN=serialized,gpu ${command}
   RESULT_VARIABLE result)
 if(NOT EXISTS ${messages})
   set(absent "the validation layer wrote nothing; it is in vulkan-validationlayers")

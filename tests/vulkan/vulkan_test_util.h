@@ -46,6 +46,7 @@ class VulkanTest : public ::testing::Test {
   void SetUp() override {
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
     fake().sleeps_for_any = sleeps_for_any_;
+    fake().gpu = true;
     const auto library = Library::open();
     if (library.ok() && !(*library)->devices().empty()) return;
     if (std::getenv("HALYARD_REQUIRE_VULKAN") != nullptr) FAIL() << library.status().to_string();
@@ -62,7 +63,9 @@ class VulkanTest : public ::testing::Test {
   static void reset() {
     fake().lacks = nullptr;
     fake().discrete = fake().frozen = fake().lost = fake().impatient = fake().was_lost = false;
-    fake().slow = false;
+    fake().slow = fake().has_bar = fake().bar_is_full = false;
+    fake().by_descriptor = testing::FakeVulkan::kReal;
+    fake().skew = fake().ticks_ahead = 0;
     fake().violations = 0;
   }
 };
@@ -129,9 +132,12 @@ class Native {
   std::unique_ptr<Lane> lane(hal::QueueKind kind = hal::QueueKind::kCompute) {
     return Lane::create(heap_, kind, hal::QueuePriority::kNormal).value();
   }
+  Result<Ref<DeviceMemory>> allocate(const DeviceMemory::Request& request) {
+    return DeviceMemory::allocate(Ref<NativeDevice>(device_.get()), request, nullptr);
+  }
   Ref<DeviceMemory> memory(std::uint64_t size,
                            hal::MemoryType type = hal::MemoryType::kHostVisible) {
-    return DeviceMemory::allocate(Ref<NativeDevice>(device_.get()), size, type, nullptr).value();
+    return allocate({.size = size, .type = type}).value();
   }
 
  private:

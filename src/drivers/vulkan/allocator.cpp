@@ -11,11 +11,6 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
-constexpr VkBufferUsageFlags kUsage =
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-    VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-
 constexpr VkExternalMemoryHandleTypeFlagBits kHostPointer =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
@@ -28,7 +23,28 @@ constexpr VkMemoryAllocateFlagsInfo kWithAddress = {
     .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
     .deviceMask = 0};
 
+// Of an allocation that asks for none (BufferInfo::alignment).
+constexpr std::uint64_t kDefaultAlignment = 64;
+
 base::Atomic<std::uint64_t> next_serial{1};
+
+bool is_aligned(const void* host, VkDeviceAddress address, std::uint64_t alignment) noexcept {
+  return ((reinterpret_cast<std::uintptr_t>(host) | address) & (alignment - 1)) == 0;
+}
+
+// Ok if the device shares buffers that way.
+Status check_sharing(const PhysicalDevice& physical, Sharing sharing) {
+  const bool exports = sharing == Sharing::kExport;
+  const VkExternalMemoryFeatureFlags needed = exports ? VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT
+                                                      : VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+  if (sharing == Sharing::kNone || (physical.by_descriptor & needed) != 0) return {};
+  if (physical.by_descriptor == 0) {
+    return Status(StatusCode::kUnimplemented,
+                  "vulkan: the device shares no memory: it lacks VK_KHR_external_memory_fd");
+  }
+  return error(StatusCode::kUnimplemented, "vulkan: the device {} no buffers by file descriptors",
+               exports ? "exports" : "imports");
+}
 
 // A failure of `call` for memory of `size` bytes.
 Status for_bytes(const Status& status, std::uint64_t size) {
@@ -62,7 +78,7 @@ Status DeviceMemory::create_buffer(NativeDevice& device, std::uint64_t size,
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.pNext = types != 0 ? &external : nullptr;
   info.size = size;
-  info.usage = kUsage;
+  info.usage = kBufferUsage;
   if (device.family_count() > 1) {
     info.sharingMode = VK_SHARING_MODE_CONCURRENT;
     info.queueFamilyIndexCount = device.family_count();
@@ -92,61 +108,108 @@ Result<Ref<DeviceMemory>> DeviceMemory::adopt(Ref<NativeDevice> device, const Na
   return error(StatusCode::kResourceExhausted, "vulkan: no memory for a buffer's description");
 }
 
-Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, std::uint64_t size,
-                                                 hal::MemoryType type, const void* domain,
-                                                 Sharing sharing, int descriptor) {
-  if (sharing != Sharing::kNone && !device->physical().shares_memory) {
-    return Status(StatusCode::kUnimplemented,
-                  "vulkan: the device shares no memory: it lacks VK_KHR_external_memory_fd");
-  }
-  const Functions& vk = device->vk();
+Result<Ref<DeviceMemory>> DeviceMemory::allocate(Ref<NativeDevice> device, const Request& request,
+                                                 const void* domain) {
+  HALYARD_RETURN_IF_ERROR(check_sharing(device->physical(), request.sharing));
+  const std::uint64_t alignment = std::max(request.alignment, kDefaultAlignment);
   Native native;
-  native.exportable = sharing == Sharing::kExport;
+  Status status = make(*device, request, request.size, native);
+  // Vulkan promises a buffer no more than its VkMemoryRequirements::alignment, and memory that is
+  // mapped minMemoryMapAlignment. Drivers give whole pages, so this is rare.
+  if (status.ok() && !is_aligned(native.host, native.address, alignment) &&
+      request.sharing == Sharing::kNone) {
+    free_native(*device, native);
+    native = {};
+    status = make(*device, request, request.size + alignment, native);
+    if (status.ok()) align(native, alignment);
+    if (status.ok() && !is_aligned(native.host, native.address, alignment)) {
+      status =
+          error(StatusCode::kUnavailable,
+                "vulkan: the device maps no memory at multiples of {}, as it sees it", alignment);
+    }
+  }
+  if (!status.ok()) {
+    free_native(*device, native);
+    return for_bytes(status, request.size);
+  }
+  return adopt(std::move(device), native, request.size, request.type, domain);
+}
+
+void DeviceMemory::align(Native& native, std::uint64_t alignment) noexcept {
+  const std::uint64_t begin =
+      native.host != nullptr ? reinterpret_cast<std::uintptr_t>(native.host) : native.address;
+  const std::uint64_t skipped = -begin & (alignment - 1);
+  native.offset += skipped;
+  native.address += skipped;
+  if (native.host != nullptr) native.host += skipped;
+}
+
+Status DeviceMemory::make(NativeDevice& device, const Request& request, std::uint64_t size,
+                          Native& native) {
+  const Functions& vk = device.vk();
+  native.exportable = request.sharing == Sharing::kExport;
+  // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
+  HALYARD_RETURN_IF_ERROR(
+      create_buffer(device, (std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3},
+                    request.sharing != Sharing::kNone ? kDescriptor : 0, native));
+  VkMemoryDedicatedAllocateInfo dedicated = {};
+  dedicated.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO;
+  dedicated.pNext = &kWithAddress;
+  dedicated.buffer = native.buffer;
+  const bool is_dedicated =
+      request.sharing != Sharing::kNone &&
+      (device.physical().by_descriptor & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+  const void* const last = is_dedicated ? static_cast<const void*>(&dedicated) : &kWithAddress;
   VkExportMemoryAllocateInfo exported = {};
   exported.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO;
-  exported.pNext = &kWithAddress;
+  exported.pNext = last;
   exported.handleTypes = kDescriptor;
   VkImportMemoryFdInfoKHR imported = {};
   imported.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
-  imported.pNext = &kWithAddress;
+  imported.pNext = last;
   imported.handleType = kDescriptor;
-  imported.fd = descriptor;
-  const auto create = [&]() -> Status {
-    // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
-    HALYARD_RETURN_IF_ERROR(
-        create_buffer(*device, (std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3},
-                      sharing != Sharing::kNone ? kDescriptor : 0, native));
-    VkMemoryRequirements needs;
-    vk.vkGetBufferMemoryRequirements(device->handle(), native.buffer, &needs);
-    const std::uint32_t memory_type = device->memory_type(type, needs.memoryTypeBits);
-    if (memory_type == ~0u) {
-      return error(StatusCode::kUnavailable, "vulkan: no {} memory for buffers", to_string(type));
+  imported.fd = request.descriptor;
+  VkMemoryRequirements needs;
+  vk.vkGetBufferMemoryRequirements(device.handle(), native.buffer, &needs);
+  VkMemoryAllocateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  info.pNext = request.sharing == Sharing::kExport   ? &exported
+               : request.sharing == Sharing::kImport ? static_cast<const void*>(&imported)
+                                                     : last;
+  info.allocationSize = needs.size;
+  HALYARD_RETURN_IF_ERROR(allocate_any(device, request, info, needs.memoryTypeBits, native));
+  return bind(device, native);
+}
+
+Status DeviceMemory::allocate_any(NativeDevice& device, const Request& request,
+                                  VkMemoryAllocateInfo info, std::uint32_t types, Native& native) {
+  const Functions& vk = device.vk();
+  VkResult result = VK_SUCCESS;
+  for (;;) {
+    info.memoryTypeIndex = device.memory_type(request.type, types);
+    if (info.memoryTypeIndex == ~0u) {
+      // None is left: the heaps of all were full.
+      HALYARD_RETURN_IF_ERROR(device.check(result, "vkAllocateMemory"));
+      return error(StatusCode::kUnavailable, "vulkan: no {} memory for buffers",
+                   to_string(request.type));
     }
-    VkMemoryAllocateInfo info = {};
-    info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    info.pNext = sharing == Sharing::kExport   ? static_cast<const void*>(&exported)
-                 : sharing == Sharing::kImport ? &imported
-                                               : static_cast<const void*>(&kWithAddress);
-    info.allocationSize = needs.size;
-    info.memoryTypeIndex = memory_type;
-    HALYARD_RETURN_IF_ERROR(device->check(
-        vk.vkAllocateMemory(device->handle(), &info, nullptr, &native.memory), "vkAllocateMemory"));
-    const VkMemoryPropertyFlags flags =
-        device->physical().memory.memoryTypes[memory_type].propertyFlags;
-    if ((flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0) {
-      void* mapped = nullptr;
-      HALYARD_RETURN_IF_ERROR(device->check(
-          vk.vkMapMemory(device->handle(), native.memory, 0, VK_WHOLE_SIZE, 0, &mapped),
-          "vkMapMemory"));
-      native.host = static_cast<std::byte*>(mapped);
+    result = vk.vkAllocateMemory(device.handle(), &info, nullptr, &native.memory);
+    // What the host sees of the device's own memory may be as little as 256 MB.
+    if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY || request.type != hal::MemoryType::kHostVisible ||
+        request.sharing == Sharing::kImport) {
+      break;
     }
-    return bind(*device, native);
-  };
-  if (const Status status = create(); !status.ok()) {
-    free_native(*device, native);
-    return for_bytes(status, size);
+    types &= ~(1u << info.memoryTypeIndex);
   }
-  return adopt(std::move(device), native, size, type, domain);
+  HALYARD_RETURN_IF_ERROR(device.check(result, "vkAllocateMemory"));
+  const VkMemoryPropertyFlags flags =
+      device.physical().memory.memoryTypes[info.memoryTypeIndex].propertyFlags;
+  if ((flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) == 0) return {};
+  void* mapped = nullptr;
+  HALYARD_RETURN_IF_ERROR(device.check(
+      vk.vkMapMemory(device.handle(), native.memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
+  native.host = static_cast<std::byte*>(mapped);
+  return {};
 }
 
 Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::byte* data,
@@ -156,6 +219,10 @@ Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::by
     return Status(
         StatusCode::kUnimplemented,
         "vulkan: the device imports no host memory: it lacks VK_EXT_external_memory_host");
+  }
+  if ((device->physical().of_host & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) == 0) {
+    return Status(StatusCode::kUnimplemented,
+                  "vulkan: the device imports no host memory as buffers");
   }
   const Functions& vk = device->vk();
   Native native;

@@ -4,7 +4,9 @@
 // copies and fills name the buffer and an offset.
 //
 //     kDeviceLocal   DEVICE_LOCAL; mapped if the only such memory is host-visible, as on a CPU
-//     kHostVisible   DEVICE_LOCAL, HOST_VISIBLE and HOST_COHERENT, else as kHostLocal
+//     kHostVisible   DEVICE_LOCAL, HOST_VISIBLE and HOST_COHERENT; without it, or where that heap
+//     is
+//                    full, HOST_VISIBLE and HOST_COHERENT
 //     kHostLocal     HOST_VISIBLE and HOST_COHERENT, HOST_CACHED if there is such a type
 //
 // One vkAllocateMemory for each: devices have as few as 4096 of them, so small buffers come from
@@ -21,17 +23,27 @@
 
 namespace halyard::inline v0::vulkan {
 
+// By file descriptors, VK_KHR_external_memory_fd.
+enum class Sharing : std::uint8_t { kNone, kExport, kImport };
+
 class DeviceMemory final : public hal::Memory {
  public:
-  // By file descriptors, VK_KHR_external_memory_fd.
-  enum class Sharing : std::uint8_t { kNone, kExport, kImport };
+  struct Request {
+    std::uint64_t size = 0;
+    hal::MemoryType type = hal::MemoryType::kDeviceLocal;
+    // Of the address, and of the host's if it is mapped. Memory that is shared begins where Vulkan
+    // has it begin.
+    std::uint64_t alignment = 0;
+    Sharing sharing = Sharing::kNone;
+    int descriptor = -1;  // kImport
+  };
 
-  // `domain`: of the device. kImport takes `descriptor` if it succeeds. Errors: kResourceExhausted
-  // with the size, kUnimplemented without the extension, kInvalidArgument for a descriptor that is
-  // no memory of this device.
-  static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, std::uint64_t size,
-                                            hal::MemoryType type, const void* domain,
-                                            Sharing sharing = Sharing::kNone, int descriptor = -1);
+  // `domain`: of the device. kImport takes the descriptor if it succeeds. Errors:
+  // kResourceExhausted with the size, kUnimplemented if the device does not share such buffers,
+  // kInvalidArgument for a descriptor that is no memory of this device, kUnavailable: no memory of
+  // that type or alignment.
+  static Result<Ref<DeviceMemory>> allocate(Ref<NativeDevice> device, const Request& request,
+                                            const void* domain);
   // The host's pages that hold [data, data + size). kUnimplemented without
   // VK_EXT_external_memory_host, kInvalidArgument for memory that the device cannot use.
   static Result<Ref<DeviceMemory>> import(Ref<NativeDevice> device, std::byte* data,
@@ -58,6 +70,13 @@ class DeviceMemory final : public hal::Memory {
                hal::MemoryType type, const void* domain) noexcept;
   ~DeviceMemory() override;
 
+  // Makes `size` bytes for it; what it made before an error is in `out`.
+  static Status make(NativeDevice& device, const Request& request, std::uint64_t size, Native& out);
+  // Allocates `info` of one of the memory types in `types`.
+  static Status allocate_any(NativeDevice& device, const Request& request,
+                             VkMemoryAllocateInfo info, std::uint32_t types, Native& out);
+  // Moves it up to a multiple of `alignment`.
+  static void align(Native& native, std::uint64_t alignment) noexcept;
   // `external`: of the memory that it will have; 0: none.
   static Status create_buffer(NativeDevice& device, std::uint64_t size,
                               VkExternalMemoryHandleTypeFlags external, Native& out);

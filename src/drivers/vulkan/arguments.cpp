@@ -16,10 +16,11 @@ Result<ArgumentHeap> ArgumentHeap::create(Ref<NativeDevice> device) {
 
 Result<hal::HostBlock> ArgumentHeap::take(std::uint64_t bytes) const {
   if (hal::HostBlock block = blocks_->take(bytes)) return block;
-  HALYARD_ASSIGN_OR_RETURN(
-      Ref<DeviceMemory> chunk,
-      DeviceMemory::allocate(device_, hal::HostBlocks::chunk_size(bytes),
-                             hal::MemoryType::kHostVisible, /*domain=*/nullptr));
+  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> chunk,
+                           DeviceMemory::allocate(device_,
+                                                  {.size = hal::HostBlocks::chunk_size(bytes),
+                                                   .type = hal::MemoryType::kHostVisible},
+                                                  /*domain=*/nullptr));
   return blocks_->add(Ref<hal::Memory>(std::move(chunk)), bytes);
 }
 

@@ -2,7 +2,6 @@
 #include "drivers/vulkan/command_buffer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -13,11 +12,6 @@ namespace {
 
 Status no_memory() {
   return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording");
-}
-
-bool by_address(const hal::Command& command) noexcept {
-  return command.kind == hal::CommandKind::kDispatch &&
-         static_cast<const Executable*>(command.dispatch.executable)->by_address();
 }
 
 // Calls visit(range) for each range that the command buffer names by buffer and offset.
@@ -36,7 +30,7 @@ void for_each_named(const hal::Command& command, F&& visit) {
       break;
     case hal::CommandKind::kDispatch:
       if (command.dispatch.counts != nullptr) visit(*command.dispatch.counts);
-      if (by_address(command)) break;
+      if (is_by_address(command)) break;
       for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
         visit(command.dispatch.bindings[i]);
       }
@@ -59,25 +53,19 @@ Result<std::unique_ptr<hal::NativeCommands>> CommandBuffer::create(
 Status CommandBuffer::open() {
   for (const hal::Command& command : recording_.commands) {
     argument_bytes_ += vulkan::argument_bytes(command);
-    bool enough = true;
-    for_each_named(command, [&](const hal::CommandRange& range) {
-      if (range.memory == nullptr &&
-          std::ranges::find(named_slots_, range.slot) == named_slots_.end()) {
-        enough = enough && named_slots_.push_back(range.slot);
-      }
-    });
-    if (!enough) return no_memory();
+    HALYARD_RETURN_IF_ERROR(note_names(command));
   }
   if (!is_native()) return {};
+  can_be_open_ = heap_.device().has_builtins() &&
+                 !std::ranges::all_of(named_slots_, [](const auto& slot) { return slot.always; });
+  // Now, and not when slots first change: an issuer does not wait for a compiler.
+  if (can_be_open_) HALYARD_RETURN_IF_ERROR(heap_.device().builtins().prepare(heap_.device()));
   const bool shared = recording_.slot_count == 0;
   instance_count_ = shared ? 1 : kInstances;
   instances_.reset(new (std::nothrow) Instance[instance_count_]);
   if (instances_ == nullptr) return no_memory();
   for (Instance& instance : std::span(instances_.get(), instance_count_)) {
     if (!instance.named.grow(named_slots_.size())) return no_memory();
-    for (std::size_t i = 0; i < named_slots_.size(); ++i) {
-      instance.named[i].slot = named_slots_[i];
-    }
     HALYARD_RETURN_IF_ERROR(instance.arguments.reset(heap_, argument_bytes_));
   }
   {
@@ -102,6 +90,21 @@ Status CommandBuffer::open() {
   return {};
 }
 
+Status CommandBuffer::note_names(const hal::Command& command) {
+  const bool always = command.kind == hal::CommandKind::kDispatch && !is_by_address(command);
+  bool enough = true;
+  for_each_named(command, [&](const hal::CommandRange& range) {
+    if (range.memory != nullptr) return;
+    NamedSlot* const known = std::ranges::find(named_slots_, range.slot, &NamedSlot::slot);
+    if (known == named_slots_.end()) {
+      enough = enough && named_slots_.push_back({range.slot, always});
+    } else {
+      known->always |= always;
+    }
+  });
+  return enough ? Status() : no_memory();
+}
+
 CommandBuffer::~CommandBuffer() {
   base::LockGuard lock(heap_.device().recording_mutex());
   for (std::uint32_t i = 0; i < instance_count_ && instances_ != nullptr; ++i) {
@@ -119,7 +122,8 @@ hal::InstanceInfo CommandBuffer::instances() const noexcept {
 Status CommandBuffer::record(Instance& instance, const hal::BoundRange* table) const {
   const Functions& vk = heap_.device().vk();
   instance.recorded = false;
-  instance.slots.shrink(0);
+  instance.open = can_be_open_ && changes_.load(std::memory_order_relaxed);
+  instance.patches.shrink(0);
   HALYARD_RETURN_IF_ERROR(instance.arguments.reset(heap_, argument_bytes_));
   base::LockGuard lock(heap_.device().recording_mutex());
   VkCommandBufferBeginInfo begin = {};
@@ -129,8 +133,13 @@ Status CommandBuffer::record(Instance& instance, const hal::BoundRange* table) c
                                                "vkBeginCommandBuffer"));
   Encoder encoder(heap_.device(), instance.commands, instance.arguments);
   const auto add = [&](const hal::Command& command) {
-    return by_address(command) ? encoder.add_open(command.dispatch, instance.slots, table)
-                               : encoder.add(command, table);
+    if (command.kind == hal::CommandKind::kDispatch && !is_by_address(command)) {
+      return encoder.add(command, table);
+    }
+    if (instance.open) return encoder.add_open(command, instance.patches);
+    return is_by_address(command)
+               ? encoder.add_bindings_open(command.dispatch, instance.patches, table)
+               : encoder.add(command, table);
   };
   HALYARD_RETURN_IF_ERROR(encode(recording_, encoder, add, [](std::uint32_t) {}));
   encoder.end();
@@ -142,10 +151,12 @@ Status CommandBuffer::record(Instance& instance, const hal::BoundRange* table) c
 
 bool CommandBuffer::names(Instance& instance, const hal::BoundRange* table) const noexcept {
   bool same = true;
-  for (Named& named : instance.named) {
-    const hal::BoundRange root = hal::at_root(table[named.slot]);
-    const Named now = {named.slot, static_cast<const DeviceMemory&>(*root.memory).serial(),
-                       root.offset, root.length};
+  for (std::size_t i = 0; i < named_slots_.size(); ++i) {
+    if (instance.open && !named_slots_[i].always) continue;
+    Named& named = instance.named[i];
+    const hal::BoundRange root = hal::at_root(table[named_slots_[i].slot]);
+    const Named now = {static_cast<const DeviceMemory&>(*root.memory).serial(), root.offset,
+                       root.length};
     same = same && now.serial == named.serial && now.offset == named.offset &&
            now.length == named.length;
     named = now;
@@ -156,14 +167,10 @@ bool CommandBuffer::names(Instance& instance, const hal::BoundRange* table) cons
 Result<VkCommandBuffer> CommandBuffer::native(std::uint32_t index,
                                               const hal::BoundRange* table) const {
   Instance& instance = instances_[index];
-  if (!names(instance, table) || !instance.recorded) {
-    HALYARD_RETURN_IF_ERROR(record(instance, table));
-  }
-  for (const SlotAddress& slot : instance.slots) {
-    const hal::BoundRange& bound = table[slot.slot];
-    const VkDeviceAddress address = bound.memory->device_address() + bound.offset + slot.offset;
-    std::memcpy(slot.where, &address, sizeof address);
-  }
+  const bool same = names(instance, table);
+  if (!same && instance.recorded) changes_.store(true, std::memory_order_relaxed);
+  if (!same || !instance.recorded) HALYARD_RETURN_IF_ERROR(record(instance, table));
+  for (const SlotPatch& patch : instance.patches) patch.write(table);
   return instance.commands;
 }
 

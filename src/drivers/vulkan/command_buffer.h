@@ -5,11 +5,15 @@
 //     no slots                   one command buffer, which any number of submissions use at once
 //     slots, of dispatches       instances; each has its argument blocks, in which a submission
 //                                writes the addresses of its slots. Nothing is recorded again.
-//     slots, of other commands   the same, but the command buffer names their buffers and offsets:
-//                                it is recorded again when these differ from its last use
+//     slots, of other commands   the same, but the command buffer names their buffers and offsets.
+//                                Once a replay has others than the one before, it is recorded open:
+//                                kernels of the driver's own read addresses, too
+//                                (builtin_kernels.h)
 //     used once (RecordingUse)   none: the lane records it into a command buffer of its own
 //
-// Foreign kernels (hy-vulkan-1) have their slots in descriptors, as "other commands" have.
+// Foreign kernels (hy-vulkan-1) have their slots in descriptors, and some devices have no builtin
+// kernels: a command buffer that names a slot is recorded again when that differs from its last
+// use.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +21,7 @@
 #include <span>
 
 #include "base/array.h"
+#include "base/atomic.h"
 #include "base/format.h"
 #include "drivers/vulkan/arguments.h"
 #include "drivers/vulkan/encoder.h"
@@ -69,9 +74,13 @@ class CommandBuffer final : public hal::NativeCommands {
   Result<VkCommandBuffer> native(std::uint32_t instance, const hal::BoundRange* table) const;
 
  private:
+  // Who names a slot: commands that can be open, or foreign kernels.
+  struct NamedSlot {
+    std::uint32_t slot = 0;
+    bool always = false;
+  };
   // What a command buffer says of a slot.
   struct Named {
-    std::uint32_t slot = 0;
     std::uint64_t serial = 0;  // of the memory
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
@@ -79,22 +88,26 @@ class CommandBuffer final : public hal::NativeCommands {
   struct Instance {
     VkCommandBuffer commands = VK_NULL_HANDLE;
     bool recorded = false;
+    bool open = false;
     Arguments arguments;
-    base::Array<SlotAddress> slots;
-    base::Array<Named> named;
+    base::Array<SlotPatch> patches;
+    base::Array<Named> named;  // one for each of named_slots_
   };
 
   CommandBuffer(const ArgumentHeap& heap, const hal::RecordedCommands& recording) noexcept
       : heap_(heap), recording_(recording) {}
   Status open();
+  Status note_names(const hal::Command& command);
   Status record(Instance& instance, const hal::BoundRange* table) const;
-  // Whether the command buffer names what the table has; notes what it has.
+  // Whether the command buffer names what the table has, if it names any; notes what it has.
   bool names(Instance& instance, const hal::BoundRange* table) const noexcept;
 
   const ArgumentHeap heap_;
   const hal::RecordedCommands& recording_;
   std::uint64_t argument_bytes_ = 0;
-  base::Array<std::uint32_t> named_slots_;  // of commands other than dispatches by address
+  base::Array<NamedSlot> named_slots_;         // of commands other than dispatches by address
+  bool can_be_open_ = false;                   // some of them, and the device has builtins
+  mutable base::Atomic<bool> changes_{false};  // a replay has had other slots than the one before
   std::uint32_t instance_count_ = 0;
   std::unique_ptr<Instance[]> instances_;
 };

@@ -27,10 +27,12 @@ Device::Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHea
 
 Device::~Device() { close(); }
 
-// A VkBuffer's own memory begins at an address that satisfies every alignment the HAL asks for.
-Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t, hal::MemoryType type) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
-                           DeviceMemory::allocate(heap_.shared_device(), size, type, domain_));
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
+                                          hal::MemoryType type) {
+  HALYARD_ASSIGN_OR_RETURN(
+      Ref<DeviceMemory> memory,
+      DeviceMemory::allocate(heap_.shared_device(),
+                             {.size = size, .type = type, .alignment = alignment}, domain_));
   return Ref<hal::Memory>(std::move(memory));
 }
 
@@ -41,17 +43,21 @@ Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t si
 }
 
 Result<Ref<hal::Memory>> Device::allocate_exportable(std::uint64_t size, hal::MemoryType type) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
-                           DeviceMemory::allocate(heap_.shared_device(), size, type, domain_,
-                                                  DeviceMemory::Sharing::kExport));
+  HALYARD_ASSIGN_OR_RETURN(
+      Ref<DeviceMemory> memory,
+      DeviceMemory::allocate(heap_.shared_device(),
+                             {.size = size, .type = type, .sharing = Sharing::kExport}, domain_));
   return Ref<hal::Memory>(std::move(memory));
 }
 
 Result<Ref<hal::Memory>> Device::import_descriptor(int descriptor, std::uint64_t size,
                                                    hal::MemoryType type) {
-  HALYARD_ASSIGN_OR_RETURN(Ref<DeviceMemory> memory,
-                           DeviceMemory::allocate(heap_.shared_device(), size, type, domain_,
-                                                  DeviceMemory::Sharing::kImport, descriptor));
+  HALYARD_ASSIGN_OR_RETURN(
+      Ref<DeviceMemory> memory,
+      DeviceMemory::allocate(
+          heap_.shared_device(),
+          {.size = size, .type = type, .sharing = Sharing::kImport, .descriptor = descriptor},
+          domain_));
   return Ref<hal::Memory>(std::move(memory));
 }
 
@@ -79,17 +85,9 @@ trace::DeviceClock* Device::clock() noexcept {
 }
 
 Result<trace::ClockPair> Device::read() noexcept {
-  VkCalibratedTimestampInfoEXT clocks[2] = {};
-  clocks[0].sType = clocks[1].sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT;
-  clocks[0].timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
-  clocks[1].timeDomain = VK_TIME_DOMAIN_DEVICE_EXT;
-  std::uint64_t times[2] = {};
-  std::uint64_t deviation = 0;
-  NativeDevice& device = heap_.device();
-  HALYARD_RETURN_IF_ERROR(device.check(
-      device.vk().vkGetCalibratedTimestampsEXT(device.handle(), 2u, clocks, times, &deviation),
-      "vkGetCalibratedTimestampsEXT"));
-  return trace::ClockPair{static_cast<Nanoseconds>(times[0]), static_cast<std::int64_t>(times[1])};
+  std::uint64_t host = 0, device = 0;
+  HALYARD_RETURN_IF_ERROR(heap_.device().read_clocks(host, device));
+  return trace::ClockPair{static_cast<Nanoseconds>(host), static_cast<std::int64_t>(device)};
 }
 
 void Device::close() {

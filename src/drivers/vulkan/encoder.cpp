@@ -2,6 +2,7 @@
 #include "drivers/vulkan/encoder.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "base/format.h"
@@ -26,16 +27,43 @@ VkDeviceAddress address_of(const hal::BoundRange& range) noexcept {
 
 }  // namespace
 
+bool is_by_address(const hal::Command& command) noexcept {
+  return command.kind == hal::CommandKind::kDispatch &&
+         executable_of(command.dispatch).by_address();
+}
+
+// Open or not.
 std::uint64_t argument_bytes(const hal::Command& command) noexcept {
+  constexpr std::uint64_t kOpen = Arguments::aligned(sizeof(BuiltinBlock));
+  static_assert(kOpen >= Arguments::aligned(kPatternBytes));
   switch (command.kind) {
     case hal::CommandKind::kFill:
-      return Arguments::aligned(kPatternBytes);
+    case hal::CommandKind::kUpdate:
+    case hal::CommandKind::kCopy:
+      return kOpen;
     case hal::CommandKind::kDispatch:
-      return executable_of(command.dispatch).by_address()
-                 ? Arguments::aligned(block_bytes(command.dispatch))
-                 : 0;
+      return (is_by_address(command) ? Arguments::aligned(block_bytes(command.dispatch)) : 0) +
+             (command.dispatch.counts != nullptr ? kOpen : 0);
     default:
       return 0;
+  }
+}
+
+void SlotPatch::write(const hal::BoundRange* table) const noexcept {
+  const hal::BoundRange& bound = table[slot];
+  switch (what) {
+    case What::kAddress: {
+      const VkDeviceAddress address = address_of(bound) + offset;
+      std::memcpy(where, &address, sizeof address);
+      break;
+    }
+    case What::kRestSize: {
+      const std::uint64_t size = bound.length - offset;
+      const std::uint32_t groups = builtin_groups(size);
+      std::memcpy(where + offsetof(BuiltinBlock, size), &size, sizeof size);
+      std::memcpy(where + offsetof(BuiltinBlock, groups), &groups, sizeof groups);
+      break;
+    }
   }
 }
 
@@ -64,7 +92,7 @@ Status Encoder::add(const hal::Command& command, const hal::BoundRange* table) {
               address_of(hal::bind(command.dispatch.bindings[i], table));
           std::memcpy(block.host + i * sizeof address, &address, sizeof address);
         }
-        bind_block(command.dispatch, executable, block);
+        bind_address(executable.pipeline(command.dispatch.function), block);
       } else {
         HALYARD_RETURN_IF_ERROR(push_descriptors(command.dispatch, executable, table));
       }
@@ -80,23 +108,118 @@ Status Encoder::add(const hal::Command& command, const hal::BoundRange* table) {
   return {};
 }
 
-Status Encoder::add_open(const hal::DispatchCommand& command, base::Array<SlotAddress>& slots,
-                         const hal::BoundRange* table) {
+Status Encoder::add_open(const hal::Command& command, base::Array<SlotPatch>& patches) {
+  switch (command.kind) {
+    case hal::CommandKind::kFill:
+      if (command.fill.target.memory != nullptr) break;
+      return fill_open(command.fill, patches);
+    case hal::CommandKind::kUpdate: {
+      const hal::UpdateCommand& update = command.update;
+      if (update.target.memory != nullptr) break;
+      hal::CommandRange source;
+      source.memory = update.source_memory;
+      source.offset = update.source_offset;
+      return copy_open(source, update.target, patches);
+    }
+    case hal::CommandKind::kCopy:
+      if (command.copy.source.memory != nullptr && command.copy.target.memory != nullptr) break;
+      return copy_open(command.copy.source, command.copy.target, patches);
+    case hal::CommandKind::kDispatch:
+      return launch_open(command.dispatch, patches);
+    default:
+      break;
+  }
+  return add(command, nullptr);
+}
+
+Status Encoder::add_bindings_open(const hal::DispatchCommand& command,
+                                  base::Array<SlotPatch>& patches, const hal::BoundRange* table) {
+  HALYARD_RETURN_IF_ERROR(bind_open(command, patches));
+  launch(command, table);
+  return {};
+}
+
+Status Encoder::bind_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches) {
   const ArgumentBlock block = begin_block(command);
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
-    std::byte* const where = block.host + i * sizeof(VkDeviceAddress);
-    const hal::CommandRange& binding = command.bindings[i];
-    if (binding.memory == nullptr) {
-      if (!slots.push_back({where, binding.slot, binding.offset})) {
-        return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording's slots");
-      }
-    } else {
-      const VkDeviceAddress address = binding.memory->device_address() + binding.offset;
-      std::memcpy(where, &address, sizeof address);
-    }
+    HALYARD_RETURN_IF_ERROR(
+        put_address(command.bindings[i], block.host + i * sizeof(VkDeviceAddress), patches));
   }
-  bind_block(command, executable_of(command), block);
-  launch(command, table);
+  bind_address(executable_of(command).pipeline(command.function), block);
+  return {};
+}
+
+Status Encoder::put_address(const hal::CommandRange& range, std::byte* where,
+                            base::Array<SlotPatch>& patches) {
+  if (range.memory == nullptr) {
+    if (patches.push_back({SlotPatch::What::kAddress, range.slot, where, range.offset})) return {};
+    return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording's slots");
+  }
+  const VkDeviceAddress address = range.memory->device_address() + range.offset;
+  std::memcpy(where, &address, sizeof address);
+  return {};
+}
+
+Status Encoder::copy_open(const hal::CommandRange& source, const hal::CommandRange& target,
+                          base::Array<SlotPatch>& patches) {
+  if (target.length == 0) return {};  // of copies and updates it is known
+  const ArgumentBlock block = arguments_.take(sizeof(BuiltinBlock));
+  const BuiltinBlock values = {.size = target.length};
+  std::memcpy(block.host, &values, sizeof values);
+  HALYARD_RETURN_IF_ERROR(
+      put_address(source, block.host + offsetof(BuiltinBlock, source), patches));
+  HALYARD_RETURN_IF_ERROR(
+      put_address(target, block.host + offsetof(BuiltinBlock, target), patches));
+  bind_address(device_.builtins().copy(), block);
+  written_ = true;
+  vk_.vkCmdDispatch(commands_, builtin_groups(target.length), 1, 1);
+  return {};
+}
+
+Status Encoder::fill_open(const hal::FillCommand& command, base::Array<SlotPatch>& patches) {
+  const bool is_rest = command.target.length == hal::kWholeSize;
+  if (command.target.length == 0) return {};
+  BuiltinBlock values = {.size = is_rest ? 0 : command.target.length};
+  for (std::uint32_t i = 0; i < sizeof values.pattern; ++i) {
+    const std::uint32_t byte = command.pattern >> 8 * (i % command.pattern_size) & 0xff;
+    values.pattern |= byte << 8 * i;
+  }
+  const ArgumentBlock block = arguments_.take(sizeof(BuiltinBlock));
+  std::memcpy(block.host, &values, sizeof values);
+  HALYARD_RETURN_IF_ERROR(
+      put_address(command.target, block.host + offsetof(BuiltinBlock, target), patches));
+  bind_address(device_.builtins().fill(), block);
+  written_ = true;
+  if (!is_rest) {
+    vk_.vkCmdDispatch(commands_, builtin_groups(values.size), 1, 1);
+    return {};
+  }
+  const hal::CommandRange& target = command.target;
+  if (!patches.push_back({SlotPatch::What::kRestSize, target.slot, block.host, target.offset})) {
+    return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording's slots");
+  }
+  vk_.vkCmdDispatchIndirect(commands_, block.buffer, block.offset + offsetof(BuiltinBlock, groups));
+  return {};
+}
+
+Status Encoder::launch_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches) {
+  if (command.counts == nullptr || command.counts->memory != nullptr) {
+    return add_bindings_open(command, patches, nullptr);
+  }
+  // The counts are copied into the block of that copy, from which the dispatch reads them.
+  const ArgumentBlock block = arguments_.take(sizeof(BuiltinBlock));
+  const BuiltinBlock values = {.target = block.address + offsetof(BuiltinBlock, groups),
+                               .size = sizeof values.groups};
+  std::memcpy(block.host, &values, sizeof values);
+  HALYARD_RETURN_IF_ERROR(
+      put_address(*command.counts, block.host + offsetof(BuiltinBlock, source), patches));
+  bind_address(device_.builtins().copy(), block);
+  vk_.vkCmdDispatch(commands_, 1, 1, 1);
+  written_ = true;
+  barrier();
+  HALYARD_RETURN_IF_ERROR(bind_open(command, patches));
+  written_ = true;
+  vk_.vkCmdDispatchIndirect(commands_, block.buffer, block.offset + offsetof(BuiltinBlock, groups));
   return {};
 }
 
@@ -109,9 +232,8 @@ ArgumentBlock Encoder::begin_block(const hal::DispatchCommand& command) noexcept
   return block;
 }
 
-void Encoder::bind_block(const hal::DispatchCommand& command, const Executable& executable,
-                         const ArgumentBlock& block) noexcept {
-  bind_pipeline(executable.pipeline(command.function));
+void Encoder::bind_address(VkPipeline pipeline, const ArgumentBlock& block) noexcept {
+  bind_pipeline(pipeline);
   vk_.vkCmdPushConstants(commands_, device_.address_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                          sizeof block.address, &block.address);
 }

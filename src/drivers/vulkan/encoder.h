@@ -7,6 +7,11 @@
 //     copy       vkCmdCopyBuffer
 //     dispatch   block, pipeline, push constants, vkCmdDispatch or vkCmdDispatchIndirect
 //
+// Command buffers that are replayed with other slots name none of their buffers (add_open):
+//
+//     fill, update, copy    a kernel of the driver's own; its block has the addresses
+//     counts of a dispatch  such a kernel copies them into a block, from which they are read
+//
 // One full barrier stands for each barrier, event and edge, where something was written since the
 // last one. end() adds one more: what follows on this queue, and the host, sees all of it.
 #pragma once
@@ -23,12 +28,22 @@ namespace halyard::inline v0::vulkan {
 // Bytes of argument blocks that the command takes at most.
 std::uint64_t argument_bytes(const hal::Command& command) noexcept;
 
-// Where the address of a binding stands that is a slot, for command buffers that are replayed.
-struct SlotAddress {
-  std::byte* where;  // 8 bytes of an argument block
+// What a replay writes into an argument block for a slot, once the slot is known.
+struct SlotPatch {
+  enum class What : std::uint8_t {
+    kAddress,   // the slot's address and `offset`, 8 bytes
+    kRestSize,  // into a BuiltinBlock: the size from `offset` to the slot's end, and its groups
+  };
+  What what;
   std::uint32_t slot;
-  std::uint64_t offset;  // added to the slot's address
+  std::byte* where;
+  std::uint64_t offset;
+
+  void write(const hal::BoundRange* table) const noexcept;
 };
+
+// Whether it is a dispatch of a kernel that finds its bindings by address.
+bool is_by_address(const hal::Command& command) noexcept;
 
 class Encoder {
  public:
@@ -39,23 +54,33 @@ class Encoder {
   // Writes one command with its slots from `table`. Errors are of foreign kernels alone:
   //   kInvalidArgument  a binding whose offset or length a descriptor cannot have
   Status add(const hal::Command& command, const hal::BoundRange* table);
-  // A dispatch by address, without its slots' addresses, which are added to `slots`. `table` is for
-  // its counts, if they are a slot.
-  Status add_open(const hal::DispatchCommand& command, base::Array<SlotAddress>& slots,
-                  const hal::BoundRange* table);
+  // Writes one command without the addresses of its slots, which a replay writes: `patches` says
+  // where. Fills, updates, copies and counts need the device's builtins, prepared.
+  // kResourceExhausted. Precondition: no dispatch of a foreign kernel.
+  Status add_open(const hal::Command& command, base::Array<SlotPatch>& patches);
+  // A dispatch by address whose bindings alone are open; its counts are a slot of `table`.
+  Status add_bindings_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches,
+                           const hal::BoundRange* table);
   // What follows runs after, and sees, everything before.
   void barrier() noexcept;
   void end() noexcept;
 
  private:
+  Status bind_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches);
+  Status put_address(const hal::CommandRange& range, std::byte* where,
+                     base::Array<SlotPatch>& patches);
+  // A copy by the builtin kernel; `target` may be a slot or memory, as `source`.
+  Status copy_open(const hal::CommandRange& source, const hal::CommandRange& target,
+                   base::Array<SlotPatch>& patches);
+  Status fill_open(const hal::FillCommand& command, base::Array<SlotPatch>& patches);
+  Status launch_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches);
+  void bind_address(VkPipeline pipeline, const ArgumentBlock& block) noexcept;
   void fill(const hal::FillCommand& command, const hal::BoundRange& target) noexcept;
   void copy(const NativeRange& source, const NativeRange& target) noexcept;
   void launch(const hal::DispatchCommand& command, const hal::BoundRange* table) noexcept;
   Status push_descriptors(const hal::DispatchCommand& command, const Executable& executable,
                           const hal::BoundRange* table) noexcept;
   ArgumentBlock begin_block(const hal::DispatchCommand& command) noexcept;
-  void bind_block(const hal::DispatchCommand& command, const Executable& executable,
-                  const ArgumentBlock& block) noexcept;
   void bind_pipeline(VkPipeline pipeline) noexcept;
 
   NativeDevice& device_;

@@ -56,13 +56,18 @@ namespace halyard::inline v0::vulkan {
   X(vkGetCalibratedTimestampsEXT, VK_ERROR_OUT_OF_HOST_MEMORY) \
   X(vkGetMemoryHostPointerPropertiesEXT, VK_ERROR_INVALID_EXTERNAL_HANDLE)
 
+// Of the instance, for an extension of a device; null without it.
+#define HALYARD_VULKAN_INSTANCE_EXTENSIONS(X) \
+  X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, VK_ERROR_OUT_OF_HOST_MEMORY)
+
 // X(function): they neither fail nor block.
-#define HALYARD_VULKAN_INSTANCE_VOID(X)  \
-  X(vkDestroyInstance)                   \
-  X(vkGetDeviceProcAddr)                 \
-  X(vkGetPhysicalDeviceFeatures2)        \
-  X(vkGetPhysicalDeviceMemoryProperties) \
-  X(vkGetPhysicalDeviceProperties2)      \
+#define HALYARD_VULKAN_INSTANCE_VOID(X)          \
+  X(vkDestroyInstance)                           \
+  X(vkGetDeviceProcAddr)                         \
+  X(vkGetPhysicalDeviceExternalBufferProperties) \
+  X(vkGetPhysicalDeviceFeatures2)                \
+  X(vkGetPhysicalDeviceMemoryProperties)         \
+  X(vkGetPhysicalDeviceProperties2)              \
   X(vkGetPhysicalDeviceQueueFamilyProperties)
 
 #define HALYARD_VULKAN_DEVICE_VOID(X) \
@@ -100,6 +105,7 @@ HALYARD_VULKAN_LOADER(HALYARD_VULKAN_SITE)
 HALYARD_VULKAN_INSTANCE(HALYARD_VULKAN_SITE)
 HALYARD_VULKAN_DEVICE(HALYARD_VULKAN_SITE)
 HALYARD_VULKAN_EXTENSIONS(HALYARD_VULKAN_SITE)
+HALYARD_VULKAN_INSTANCE_EXTENSIONS(HALYARD_VULKAN_SITE)
 #undef HALYARD_VULKAN_SITE
 }  // namespace call_site
 
@@ -124,6 +130,7 @@ struct Functions {
   HALYARD_VULKAN_INSTANCE(HALYARD_VULKAN_MEMBER)
   HALYARD_VULKAN_DEVICE(HALYARD_VULKAN_MEMBER)
   HALYARD_VULKAN_EXTENSIONS(HALYARD_VULKAN_MEMBER)
+  HALYARD_VULKAN_INSTANCE_EXTENSIONS(HALYARD_VULKAN_MEMBER)
   HALYARD_VULKAN_INSTANCE_VOID(HALYARD_VULKAN_MEMBER_VOID)
   HALYARD_VULKAN_DEVICE_VOID(HALYARD_VULKAN_MEMBER_VOID)
   HALYARD_VULKAN_EXTENSIONS_VOID(HALYARD_VULKAN_MEMBER_VOID)

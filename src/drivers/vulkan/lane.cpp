@@ -58,8 +58,10 @@ Status Lane::open(hal::QueueKind kind, hal::QueuePriority priority) {
   queue_ = &device_.take_queue(kind, priority);
   const PhysicalDevice& physical = device_.physical();
   computes_ = queue_->family == physical.compute.index;
-  stamps_ = physical.calibrated_timestamps &&
-            (computes_ ? physical.compute : physical.copy).timestamp_bits != 0;
+  if (physical.calibrated_timestamps) {
+    const QueueFamily& family = computes_ ? physical.compute : physical.copy;
+    stamped_by_ = family.timestamp_bits != 0 ? StampedBy::kDevice : StampedBy::kHostInTicks;
+  }
   VkCommandPoolCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
@@ -205,7 +207,7 @@ Result<VkCommandBuffer> Lane::record(const timeline::Issue& issue) {
       device_.check(vk.vkBeginCommandBuffer(slot.commands, &begin), "vkBeginCommandBuffer"));
   if (issue.stamps != nullptr) {
     HALYARD_RETURN_IF_ERROR(slot.stamping.begin(device_, slot.commands, *issue.stamps,
-                                                command_count(operation), stamps_));
+                                                command_count(operation), stamped_by_));
   }
   Encoder encoder(device_, slot.commands, slot.arguments);
   if (recorded != nullptr) {

@@ -74,7 +74,7 @@ class Lane final : public timeline::NativeQueue {
   NativeDevice& device_;  // the heap's
   SharedQueue* queue_ = nullptr;
   bool computes_ = false;  // the queue is of the compute family
-  bool stamps_ = false;    // the device stamps
+  StampedBy stamped_by_ = StampedBy::kHost;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   Notifier::Lane notified_;  // with the semaphore
   Slot slots_[kMaxInFlight];

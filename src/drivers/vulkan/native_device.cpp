@@ -70,6 +70,7 @@ NativeDevice::~NativeDevice() {
   if (handle_ == VK_NULL_HANDLE) return;
   if (!retired_.empty()) (void)vk_.vkDeviceWaitIdle(handle_);
   for (const VkSemaphore semaphore : retired_) vk_.vkDestroySemaphore(handle_, semaphore, nullptr);
+  builtins_.destroy(vk_, handle_);
   vk_.vkDestroyCommandPool(handle_, recording_pool_, nullptr);
   vk_.vkDestroyPipelineLayout(handle_, address_layout_, nullptr);
   vk_.vkDestroyDevice(handle_, nullptr);
@@ -96,7 +97,7 @@ Status NativeDevice::create() {
   if (physical_.max_push_descriptors != 0) {
     extensions[extension_count++] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
   }
-  if (physical_.shares_memory) {
+  if (physical_.by_descriptor != 0) {
     extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
   }
   if (physical_.calibrated_timestamps) {
@@ -108,6 +109,7 @@ Status NativeDevice::create() {
   VkPhysicalDeviceVulkan12Features f12 = {};
   f12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   f12.pNext = &f13;
+  f12.storageBuffer8BitAccess = physical_.copies_by_kernel ? VK_TRUE : VK_FALSE;
   f12.timelineSemaphore = VK_TRUE;
   f12.hostQueryReset = VK_TRUE;
   f12.bufferDeviceAddress = VK_TRUE;
@@ -200,13 +202,35 @@ void NativeDevice::destroy_timeline(VkSemaphore semaphore) noexcept {
 }
 
 Status NativeDevice::check(VkResult result, const char* call) noexcept {
-  if (result == VK_ERROR_DEVICE_LOST) lost_.store(true, std::memory_order_release);
+  if (result == VK_ERROR_DEVICE_LOST) lose(result);
   return to_status(result, call);
 }
 
+void NativeDevice::lose(VkResult result) noexcept {
+  std::int32_t none = VK_SUCCESS;
+  lost_.compare_exchange_strong(none, result, std::memory_order_acq_rel);
+}
+
 Status NativeDevice::loss() const {
-  if (!lost()) return {};
-  return Status(StatusCode::kDeviceLost, "vulkan: the device is lost", "VK_ERROR_DEVICE_LOST");
+  const auto result = static_cast<VkResult>(lost_.load(std::memory_order_acquire));
+  if (result == VK_SUCCESS) return {};
+  return Status(StatusCode::kDeviceLost, "vulkan: the device is lost",
+                to_status(result, "").native_error());
+}
+
+Status NativeDevice::read_clocks(std::uint64_t& host, std::uint64_t& device) noexcept {
+  VkCalibratedTimestampInfoEXT clocks[2] = {};
+  clocks[0].sType = clocks[1].sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT;
+  clocks[0].timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+  clocks[1].timeDomain = VK_TIME_DOMAIN_DEVICE_EXT;
+  std::uint64_t times[2] = {};
+  std::uint64_t deviation = 0;
+  HALYARD_RETURN_IF_ERROR(
+      check(vk_.vkGetCalibratedTimestampsEXT(handle_, 2u, clocks, times, &deviation),
+            "vkGetCalibratedTimestampsEXT"));
+  host = times[0];
+  device = times[1];
+  return {};
 }
 
 std::uint32_t NativeDevice::memory_type(hal::MemoryType type, std::uint32_t types) const noexcept {

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/atomic.h"
 #include "base/mutex.h"
+#include "drivers/vulkan/builtin_kernels.h"
 #include "drivers/vulkan/functions.h"
 #include "drivers/vulkan/library.h"
 #include "drivers/vulkan/notifier.h"
@@ -43,6 +44,11 @@ class NativeDevice final : public RefCounted {
   Notifier& notifier() noexcept { return notifier_; }
   // Of kernels by address: 8 bytes of push constants, no descriptors.
   VkPipelineLayout address_layout() const noexcept { return address_layout_; }
+  // Whether builtins() may be prepared.
+  bool has_builtins() const noexcept {
+    return physical_.copies_by_kernel && BuiltinKernels::in_this_build();
+  }
+  BuiltinKernels& builtins() noexcept { return builtins_; }
   // Serializes command pools that recordings of all threads are made from.
   base::Mutex& recording_mutex() noexcept { return recording_mutex_; }
   VkCommandPool recording_pool() const noexcept { return recording_pool_; }
@@ -53,9 +59,15 @@ class NativeDevice final : public RefCounted {
 
   // to_status(), noting a loss. Every call of a driver's object on this device passes it.
   Status check(VkResult result, const char* call) noexcept;
-  bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+  // Notes a loss, with the result of the call that found it.
+  void lose(VkResult result) noexcept;
+  bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != VK_SUCCESS; }
   // Ok, or the loss that some call has reported. The others may go on to succeed (section 5.2.3).
   Status loss() const;
+
+  // Nanoseconds of the host's steady clock, and ticks of the device's, at the same time.
+  // Precondition: physical().calibrated_timestamps.
+  Status read_clocks(std::uint64_t& host, std::uint64_t& device) noexcept;
 
   // Destroys a semaphore of a lane. No batch that waits for it or signals it is pending.
   void destroy_timeline(VkSemaphore semaphore) noexcept;
@@ -85,8 +97,9 @@ class NativeDevice final : public RefCounted {
   VkDevice handle_ = VK_NULL_HANDLE;
   VkPipelineLayout address_layout_ = VK_NULL_HANDLE;
   VkCommandPool recording_pool_ = VK_NULL_HANDLE;
+  BuiltinKernels builtins_;
   base::Mutex recording_mutex_;
-  base::Atomic<bool> lost_{false};
+  base::Atomic<std::int32_t> lost_{VK_SUCCESS};  // the VkResult that was the loss
   Notifier notifier_{*this};
 
   base::Mutex mutex_;  // guards the queues' lane counts, and retired_

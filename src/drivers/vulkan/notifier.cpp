@@ -17,6 +17,7 @@ namespace {
 constexpr int kPolls = 32;
 // In nanoseconds. A call that fails for want of memory is noticed after that.
 constexpr std::uint64_t kLongestSleep = 250'000'000;
+constexpr std::uint64_t kRest = 1'000'000;
 
 }  // namespace
 
@@ -140,18 +141,32 @@ bool Notifier::wait_once(std::uint64_t next_call) noexcept {
                values_.push_back(least);
     }
   }
-  const VkResult result = wait_for_semaphores();
-  Status status = device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
+  VkResult failed = VK_SUCCESS;
+  const auto note = [&](VkResult result) {
+    if (result != VK_SUCCESS && result != VK_TIMEOUT) failed = result;
+    return result == VK_SUCCESS;
+  };
+  (void)note(wait_for_semaphores());
+  // Also after a wait that failed: then this is a poll.
   const std::size_t count = std::min({watched_.size(), semaphores_.size(), values_.size()});
-  for (std::size_t i = 1; i < count && status.ok(); ++i) {
+  for (std::size_t i = 1; i < count; ++i) {
     std::uint64_t value = 0;
-    status = device_.check(
-        device_.vk().vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value),
-        "vkGetSemaphoreCounterValue");
     // A lane that remove() waits for is still there.
-    if (status.ok()) watched_[i]->list.advance(value);
+    if (note(device_.vk().vkGetSemaphoreCounterValue(device_.handle(), semaphores_[i], &value))) {
+      watched_[i]->list.advance(value);
+    }
   }
+  if (failed != VK_SUCCESS) rest_or_lose(failed);
   return !device_.lost();
+}
+
+void Notifier::rest_or_lose(VkResult result) noexcept {
+  if (result != VK_ERROR_OUT_OF_HOST_MEMORY && result != VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+    device_.lose(result);
+    return;
+  }
+  const std::uint32_t round = rounds_.load(std::memory_order_relaxed);  // this thread's alone
+  base::futex_wait(rounds_, round, Clock::steady().now() + kRest);
 }
 
 VkResult Notifier::wait_for_semaphores() noexcept {

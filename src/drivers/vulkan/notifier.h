@@ -73,6 +73,9 @@ class Notifier {
   // Ends with the call of that number, or when a lane has reached what is armed. False: the device
   // is lost.
   bool wait_once(std::uint64_t next_call) noexcept;
+  // What follows a call that failed: memory may come back, and the thread rests before it tries
+  // again; any other error is a loss, since nothing says that waits will ever succeed.
+  void rest_or_lose(VkResult result) noexcept;
   // Waits for one of semaphores_ to reach its value: of all, or of one lane for a while.
   VkResult wait_for_semaphores() noexcept;
   // The lanes of the round before are used no more.

@@ -59,6 +59,36 @@ void find_memory(const Functions& vk, PhysicalDevice& device) {
   }
 }
 
+// Its own clock, and the one of base::Clock::steady, can be read together.
+Status find_clocks(const Functions& vk, PhysicalDevice& device) {
+  if (vk.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT.pointer == nullptr) return {};
+  HALYARD_ASSIGN_OR_RETURN(
+      const std::vector<VkTimeDomainEXT> domains,
+      list<VkTimeDomainEXT>("vkGetPhysicalDeviceCalibrateableTimeDomainsEXT",
+                            [&](std::uint32_t* count, VkTimeDomainEXT* out) {
+                              return vk.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT(
+                                  device.handle, count, out);
+                            }));
+  const auto has = [&](VkTimeDomainEXT domain) {
+    return std::ranges::find(domains, domain) != domains.end();
+  };
+  device.calibrated_timestamps =
+      has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
+  return {};
+}
+
+VkExternalMemoryFeatureFlags external_features(const Functions& vk, VkPhysicalDevice device,
+                                               VkExternalMemoryHandleTypeFlagBits type) {
+  VkPhysicalDeviceExternalBufferInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
+  info.usage = kBufferUsage;
+  info.handleType = type;
+  VkExternalBufferProperties found = {};
+  found.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
+  vk.vkGetPhysicalDeviceExternalBufferProperties(device, &info, &found);
+  return found.externalMemoryProperties.externalMemoryFeatures;
+}
+
 Status describe(const Functions& vk, PhysicalDevice& device) {
   const auto lacks = [&](bool has, std::string_view what) {
     if (!has) base::append(device.lacks, "{}{}", device.lacks.empty() ? "" : ", ", what);
@@ -88,10 +118,17 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
     return std::ranges::any_of(extensions,
                                [&](const auto& each) { return name == each.extensionName; });
   };
-  device.calibrated_timestamps =
-      has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && device.compute.timestamp_bits != 0;
-
-  device.shares_memory = has(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  if (has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && device.compute.timestamp_bits != 0) {
+    HALYARD_RETURN_IF_ERROR(find_clocks(vk, device));
+  }
+  if (has(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) {
+    device.by_descriptor =
+        external_features(vk, device.handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+  }
+  if (has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
+    device.of_host = external_features(vk, device.handle,
+                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT);
+  }
 
   // A structure of an extension that the device lacks may not be in the chain.
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {};
@@ -132,6 +169,8 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   features.pNext = &f12;
   vk.vkGetPhysicalDeviceFeatures2(device.handle, &features);
+  device.copies_by_kernel = f12.storageBuffer8BitAccess == VK_TRUE &&
+                            properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU;
   lacks(device.compute.queues != 0, "a queue for compute");
   lacks(f12.timelineSemaphore == VK_TRUE, "timelineSemaphore");
   lacks(f12.bufferDeviceAddress == VK_TRUE, "bufferDeviceAddress");

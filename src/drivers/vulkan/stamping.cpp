@@ -8,7 +8,7 @@
 namespace halyard::inline v0::vulkan {
 
 Status Stamping::begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stamps& stamps,
-                       std::uint32_t commands, bool by_device) {
+                       std::uint32_t commands, StampedBy by) {
   stamps_ = nullptr;
   const std::uint32_t needed = commands + 2;
   labels_.shrink(0);
@@ -16,7 +16,7 @@ Status Stamping::begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stam
     return error(StatusCode::kResourceExhausted, "vulkan: no memory to trace {} commands",
                  commands);
   }
-  if (by_device && capacity_ < needed) {
+  if (by == StampedBy::kDevice && capacity_ < needed) {
     close(device);
     VkQueryPoolCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
@@ -28,20 +28,31 @@ Status Stamping::begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stam
     capacity_ = info.queryCount;
   }
   stamps_ = &stamps;
-  by_device_ = by_device;
+  by_ = by;
   stamped_ = 0;
-  if (by_device) {
+  if (by == StampedBy::kDevice) {
     // By the host: a queue that only copies has no vkCmdResetQueryPool.
     device.vk().vkResetQueryPool(device.handle(), queries_, 0, needed);
-  } else {
-    stamps.begin = stamps.tracer->now();
+  } else if (Status status = now(device, stamps, ticks_[0]); !status.ok()) {
+    stamps_ = nullptr;
+    return status;
   }
   stamp(device, buffer);
   return {};
 }
 
+Status Stamping::now(NativeDevice& device, const trace::Stamps& stamps,
+                     std::uint64_t& ticks) noexcept {
+  if (by_ == StampedBy::kHost) {
+    ticks = static_cast<std::uint64_t>(stamps.tracer->now());
+    return {};
+  }
+  std::uint64_t host = 0;
+  return device.read_clocks(host, ticks);
+}
+
 void Stamping::stamp(NativeDevice& device, VkCommandBuffer buffer) noexcept {
-  if (by_device_) {
+  if (by_ == StampedBy::kDevice) {
     device.vk().vkCmdWriteTimestamp2(buffer, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_,
                                      stamped_);
   }
@@ -63,7 +74,7 @@ Status Stamping::collect(NativeDevice& device) noexcept {
   if (stamps_ == nullptr) return {};
   trace::Stamps& stamps = *stamps_;
   stamps_ = nullptr;
-  if (by_device_) {
+  if (by_ == StampedBy::kDevice) {
     HALYARD_RETURN_IF_ERROR(device.check(
         device.vk().vkGetQueryPoolResults(device.handle(), queries_, 0u, stamped_,
                                           stamped_ * sizeof(std::uint64_t), ticks_.data(),
@@ -71,9 +82,10 @@ Status Stamping::collect(NativeDevice& device) noexcept {
                                           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
         "vkGetQueryPoolResults"));
   } else {
-    const auto now = static_cast<std::uint64_t>(stamps.tracer->now());
-    for (std::uint32_t i = 0; i < stamped_; ++i) ticks_[i] = now;
-    ticks_[0] = static_cast<std::uint64_t>(stamps.begin);
+    std::uint64_t end = ticks_[0];  // stays if the clock cannot be read now
+    (void)now(device, stamps, end);
+    HALYARD_RETURN_IF_ERROR(device.loss());
+    for (std::uint32_t i = 1; i < stamped_; ++i) ticks_[i] = end;
   }
   for (std::uint32_t i = 0; i < labels_.size(); ++i) {
     trace::Record record;

@@ -7,7 +7,8 @@
 //     noted            submission 0 .. n; command i from stamp i to stamp i + 1
 //
 // In the device's ticks where its clock can be read beside the host's
-// (VK_EXT_calibrated_timestamps). Without it the host stamps: from the issue until it sees the end.
+// (VK_EXT_calibrated_timestamps). Where the queue writes no stamps the host does, in the same
+// clock: from the issue until it sees the end.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,12 @@
 #include "trace/tracer.h"
 
 namespace halyard::inline v0::vulkan {
+
+enum class StampedBy : std::uint8_t {
+  kDevice,       // the queue, in the device's ticks
+  kHostInTicks,  // the host, which reads the device's clock
+  kHost,         // the host, in its own time: the device's clock cannot be read
+};
 
 // Of one slot of a lane. begin(), command() and end() by the issuer; collect() by the poller, when
 // the lane has passed the submission and before it says so.
@@ -28,7 +35,7 @@ class Stamping {
 
   // For a submission of up to `commands` commands. kResourceExhausted: then nothing is stamped.
   Status begin(NativeDevice& device, VkCommandBuffer buffer, trace::Stamps& stamps,
-               std::uint32_t commands, bool by_device);
+               std::uint32_t commands, StampedBy by);
   void command(NativeDevice& device, VkCommandBuffer buffer, const trace::Label& label) noexcept;
   void end(NativeDevice& device, VkCommandBuffer buffer) noexcept;
 
@@ -41,9 +48,11 @@ class Stamping {
 
  private:
   void stamp(NativeDevice& device, VkCommandBuffer buffer) noexcept;
+  // By the host.
+  Status now(NativeDevice& device, const trace::Stamps& stamps, std::uint64_t& ticks) noexcept;
 
   trace::Stamps* stamps_ = nullptr;
-  bool by_device_ = false;
+  StampedBy by_ = StampedBy::kHost;
   VkQueryPool queries_ = VK_NULL_HANDLE;
   std::uint32_t capacity_ = 0;
   std::uint32_t stamped_ = 0;
