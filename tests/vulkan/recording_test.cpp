@@ -223,7 +223,7 @@ TEST_F(VulkanRecording, AnOpenReplayCopiesAndFillsAtAnyAddress) {
         hal::Command(hal::CopyCommand{source, target}),
         hal::Command(hal::FillCommand{rest, 0x4030'2010, 4}),
     };
-    const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 3};
+    const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 3};
     const auto prepared = CommandBuffer::create(native().heap(), recording).value();
     const Calls begins("vulkan.vkBeginCommandBuffer");
     for (std::uint64_t i = 0; i < 17 * 17; ++i) {
@@ -260,7 +260,7 @@ TEST_F(VulkanRecording, AnOpenReplayCopiesMoreThanItsGrid) {
   hal::CommandRange source = slot(0), target = slot(1);
   source.length = target.length = kBytes;
   const hal::Command commands[] = {hal::Command(hal::CopyCommand{source, target})};
-  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 2};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   for (std::uint64_t i = 1; i <= 3; ++i) {
     const hal::BoundRange table[] = {{x.get(), i, kBytes}, {y.get(), 4, kBytes}};
@@ -285,7 +285,7 @@ TEST_F(VulkanRecording, AnOpenReplayReadsTheGroupsOfItsSlot) {
   dispatch.dispatch.counts = &counts;
   const hal::Command commands[] = {hal::Command(hal::CopyCommand{given, counts}), hal::Command(),
                                    dispatch};
-  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 3};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 3};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   const auto written = native().memory(sizeof rows);
   std::memcpy(written->host_pointer(), rows, sizeof rows);
@@ -311,7 +311,7 @@ TEST_F(VulkanRecording, ReplaysWithTheSameSlotsCopyWithoutKernels) {
   const auto lane = native().lane();
   const auto x = words(5), y = words(0);
   const hal::Command commands[] = {hal::Command(hal::CopyCommand{slot(0), slot(1)})};
-  const hal::Recording recording{.commands = commands, .edges = {}, .slot_count = 2};
+  const hal::RecordedCommands recording{.commands = commands, .edges = {}, .slot_count = 2};
   const auto prepared = CommandBuffer::create(native().heap(), recording).value();
   const std::uint64_t before = fake().dispatches;
   for (std::uint64_t i = 1; i <= 3; ++i) {

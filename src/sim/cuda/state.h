@@ -84,11 +84,6 @@ inline bool is_device(DeviceId device) {
   return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
 }
 
-// The State is locked.
-inline bool is_device(DeviceId device) {
-  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
-}
-
 struct ThreadState {
   std::vector<ContextState*> contexts;  // the stack; back() is current, null where one was popped
   bool is_in_host_function = false;
