@@ -22,4 +22,5 @@
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
+#include "halyard/hal/shared_timeline.h"
 #include "halyard/hal/submission.h"

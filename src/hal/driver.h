@@ -19,6 +19,7 @@
 #include "hal/memory.h"
 #include "hal/memory/reclaim.h"
 #include "hal/uri.h"
+#include "halyard/base/clock.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
@@ -56,6 +57,19 @@ class ExecutableImpl : public Reclaimed {
  private:
   kernel::Hyx file_;
   std::vector<trace::Name> names_;
+};
+
+// A timeline of the device's own that a file descriptor names; the host uses it, no lane does.
+// Retained by handles; it may outlive its device. Any thread.
+class SharedTimelineImpl : public Reclaimed {
+ public:
+  virtual Result<std::uint64_t> query() = 0;
+  // kInvalidArgument: `value` is not greater than the current one.
+  virtual Status signal(std::uint64_t value) = 0;
+  // Blocks, until the steady clock shows `deadline`: kDeadlineExceeded.
+  virtual Status wait(std::uint64_t value, Nanoseconds deadline) = 0;
+  // A new descriptor. kFailedPrecondition: it was imported.
+  virtual Result<int> export_descriptor() = 0;
 };
 
 // A slow step from a file to code for one device, whose result can be kept: a driver's compiler.
@@ -122,6 +136,13 @@ class DeviceImpl {
   }
   virtual Result<Ref<Memory>> import_descriptor(int, std::uint64_t, MemoryType) {
     return Status(StatusCode::kUnimplemented, "the device imports no descriptors");
+  }
+  // import_timeline() takes the descriptor if it succeeds. kUnimplemented: the device shares none.
+  virtual Result<Ref<SharedTimelineImpl>> create_shared_timeline(std::uint64_t) {
+    return Status(StatusCode::kUnimplemented, "the device has no timelines that can be exported");
+  }
+  virtual Result<Ref<SharedTimelineImpl>> import_timeline(int) {
+    return Status(StatusCode::kUnimplemented, "the device imports no timelines");
   }
   virtual Result<Ref<ExecutableImpl>> load(kernel::Hyx file) = 0;
   // Null: the files have the code as it runs, and load() is all there is. Else load() does both of

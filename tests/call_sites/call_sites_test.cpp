@@ -149,6 +149,8 @@ constexpr Outcome kOutcomes[] = {
      "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT", kExhausted},
     {"vulkan.vkGetQueryPoolResults", true, "vulkan: ", StatusCode::kDeviceLost},
     {"vulkan.vkGetSemaphoreCounterValue", true, "vulkan: ", StatusCode::kDeviceLost},
+    {"vulkan.vkGetSemaphoreFdKHR", true, "vkGetSemaphoreFdKHR", kExhausted},
+    {"vulkan.vkImportSemaphoreFdKHR", true, "vkImportSemaphoreFdKHR", StatusCode::kInvalidArgument},
     {"vulkan.vkMapMemory", true, "vkMapMemory", kExhausted},
     {"vulkan.vkQueueSubmit2", true, "vulkan: ", StatusCode::kDeviceLost},
     {"vulkan.vkSignalSemaphore", false, "the waiter checks again"},

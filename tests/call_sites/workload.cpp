@@ -168,6 +168,18 @@ Status share_memory(const Workplace&, bool) {
   return holds(shared, kPattern);
 }
 
+Status share_timeline(const Workplace&, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open("vulkan://0"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::SharedTimeline shared, device.create_shared_timeline(1));
+  HALYARD_ASSIGN_OR_RETURN(const int number, shared.export_descriptor());
+  const Result<hal::SharedTimeline> same = device.import_timeline(number);
+  if (!same.ok()) ::close(number);
+  HALYARD_RETURN_IF_ERROR(same.status());
+  return same->wait(1, kPatience);
+}
+
 // Foreign kernels, whose bindings are descriptors; commands of all kinds, and a trace of them.
 Status trace_vulkan(const Workplace& workplace, bool) {
   HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<trace::FileTrace> trace,
@@ -470,6 +482,7 @@ constexpr Section kSections[] = {
     {"memory of the user, of a vulkan device",
      [](const Workplace&, bool) { return lend_memory("vulkan://0"); }, true},
     {"memory that vulkan devices share", share_memory, true},
+    {"a timeline that vulkan devices share", share_timeline, true},
     {"a kernel on a vulkan device",
      [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, true},
     {"a trace of a vulkan device", trace_vulkan, true},
@@ -508,7 +521,7 @@ Workplace::Workplace()
   {
     // Memory is freed once a call reports a loss, so lavapipe, which knows of none, has ended by
     // then.
-    setenv("HALYARD_FAKE_VULKAN", "synchronous", 1);
+    setenv("HALYARD_FAKE_VULKAN", "synchronous,shares", 1);
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
     hal::DriverRegistry registry;
     check(register_all_drivers(registry));

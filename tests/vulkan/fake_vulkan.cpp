@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vulkan/fake_shared.h"
+
 namespace halyard::vulkan::testing {
 namespace {
 
@@ -76,6 +78,7 @@ struct Next {
   X(vkCreateBuffer)                                 \
   X(vkGetBufferMemoryRequirements)                  \
   X(vkAllocateMemory)                               \
+  X(vkGetPhysicalDeviceExternalSemaphoreProperties) \
   X(vkBindBufferMemory)                             \
   X(vkMapMemory)                                    \
   X(vkGetCalibratedTimestampsEXT)                   \
@@ -154,6 +157,7 @@ std::multiset<VkSemaphore> waited_for;
 std::map<VkSemaphore, VkDevice> waited_by_batches;  // since their device was idle
 std::map<VkSemaphore, std::uint64_t> seen;          // by the driver
 std::set<VkSemaphore> timelines;
+std::set<VkSemaphore> exportable;
 std::set<VkSemaphore> by_host;  // signalled by the host
 std::map<VkCommandBuffer, std::vector<Point>> pending;
 std::map<VkCommandBuffer, VkCommandPool> pool_of;
@@ -201,11 +205,17 @@ VkResult enumerate_devices(VkInstance instance, std::uint32_t* count, VkPhysical
 
 VkResult enumerate_extensions(VkPhysicalDevice device, const char* layer, std::uint32_t* count,
                               VkExtensionProperties* out) {
+  if (out != nullptr && fake.timelines_by_descriptor != 0) --*count;
   const VkResult result = next.vkEnumerateDeviceExtensionProperties(device, layer, count, out);
+  if (out == nullptr && fake.timelines_by_descriptor != 0) ++*count;
   if (out == nullptr || result != VK_SUCCESS) return result;
   const auto end =
       std::remove_if(out, out + *count, [](const auto& each) { return lacks(each.extensionName); });
   *count = static_cast<std::uint32_t>(end - out);
+  if (fake.timelines_by_descriptor != 0) {
+    std::strcpy(out[*count].extensionName, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
+    ++*count;
+  }
   return result;
 }
 
@@ -288,6 +298,16 @@ void get_families(VkPhysicalDevice device, std::uint32_t* count, VkQueueFamilyPr
 VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
                        const VkAllocationCallbacks* allocator, VkDevice* device) {
   VkDeviceCreateInfo real = *info;
+  std::vector<const char*> extensions(info->ppEnabledExtensionNames,
+                                      info->ppEnabledExtensionNames + info->enabledExtensionCount);
+  // Of this library, and not of the device.
+  if (fake.timelines_by_descriptor != 0) {
+    std::erase_if(extensions, [](const char* name) {
+      return std::string_view(name) == VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
+    });
+  }
+  real.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  real.ppEnabledExtensionNames = extensions.data();
   VkDeviceQueueCreateInfo queue = info->pQueueCreateInfos[0];
   if (fake.discrete) {
     queue.queueFamilyIndex = 0;
@@ -593,15 +613,16 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
   return result;
 }
 
-VkResult read(VkDevice device, VkSemaphore semaphore, std::uint64_t* value) {
+VkResult read(VkDevice device, VkSemaphore handle, std::uint64_t* value) {
   const Foreign foreign;
+  const VkSemaphore semaphore = payload_of(handle);
   if (fake.lost) return VK_ERROR_DEVICE_LOST;
   if (fake.slow) {
     for (int i = 0; i < 20; ++i) rest();
   }
   const auto lock_all = serialize();
   const std::lock_guard lock(mutex);
-  if (!timelines.contains(semaphore)) {
+  if (!timelines.contains(handle)) {
     violate("a semaphore read that is destroyed");
     *value = 0;
     return VK_SUCCESS;
@@ -630,8 +651,17 @@ bool is_reached(const VkSemaphoreWaitInfo& info, VkDevice device) {
                                                        : reached == info.semaphoreCount;
 }
 
-VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* info, std::uint64_t timeout) {
+VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* given, std::uint64_t timeout) {
   const Foreign foreign;
+  // A timeline that is shared is waited for alone.
+  if (given->semaphoreCount == 0) {
+    violate("a wait for no semaphore");
+    return VK_SUCCESS;
+  }
+  VkSemaphoreWaitInfo payload = *given;
+  const VkSemaphore first = payload_of(given->pSemaphores[0]);
+  if (given->semaphoreCount == 1) payload.pSemaphores = &first;
+  const VkSemaphoreWaitInfo* const info = &payload;
   {
     const std::lock_guard lock(mutex);
     for (std::uint32_t i = 0; i < info->semaphoreCount; ++i) {
@@ -672,19 +702,51 @@ VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* info, std::uint64_t ti
 
 VkResult signal(VkDevice device, const VkSemaphoreSignalInfo* info) {
   const Foreign foreign;
+  VkSemaphoreSignalInfo payload = *info;
+  payload.semaphore = payload_of(info->semaphore);
   const auto lock_all = serialize();
   {
     const std::lock_guard lock(mutex);
-    by_host.insert(info->semaphore);
+    by_host.insert(payload.semaphore);
   }
-  return next.vkSignalSemaphore(device, info);
+  return next.vkSignalSemaphore(device, &payload);
+}
+
+VkResult get_semaphore_descriptor(VkDevice, const VkSemaphoreGetFdInfoKHR* info, int* descriptor) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!exportable.contains(info->semaphore)) violate("a semaphore exported that was not made so");
+  }
+  *descriptor = export_payload(info->semaphore);
+  return *descriptor >= 0 ? VK_SUCCESS : VK_ERROR_TOO_MANY_OBJECTS;
+}
+
+VkResult import_semaphore(VkDevice, const VkImportSemaphoreFdInfoKHR* info) {
+  if (info->flags != 0) violate("a timeline imported for a while");
+  return import_payload(info->semaphore, info->fd) ? VK_SUCCESS : VK_ERROR_INVALID_EXTERNAL_HANDLE;
+}
+
+void get_external_semaphore(VkPhysicalDevice device,
+                            const VkPhysicalDeviceExternalSemaphoreInfo* info,
+                            VkExternalSemaphoreProperties* out) {
+  next.vkGetPhysicalDeviceExternalSemaphoreProperties(device, info, out);
+  const auto* const type = static_cast<const VkSemaphoreTypeCreateInfo*>(info->pNext);
+  // Binary semaphores are shared in other ways.
+  const bool is_timeline = type != nullptr && type->semaphoreType == VK_SEMAPHORE_TYPE_TIMELINE;
+  out->externalSemaphoreFeatures = is_timeline ? fake.timelines_by_descriptor.load() : 0;
 }
 
 VkResult create_semaphore(VkDevice device, const VkSemaphoreCreateInfo* info,
                           const VkAllocationCallbacks* allocator, VkSemaphore* semaphore) {
-  const VkResult result = next.vkCreateSemaphore(device, info, allocator, semaphore);
+  VkSemaphoreCreateInfo real = *info;
+  VkSemaphoreTypeCreateInfo type = *static_cast<const VkSemaphoreTypeCreateInfo*>(info->pNext);
+  const bool is_exportable = type.pNext != nullptr;
+  type.pNext = nullptr;
+  real.pNext = &type;
+  const VkResult result = next.vkCreateSemaphore(device, &real, allocator, semaphore);
   if (result == VK_SUCCESS) {
     const std::lock_guard lock(mutex);
+    if (is_exportable) exportable.insert(*semaphore);
     timelines.insert(*semaphore);
     seen.erase(*semaphore);
     by_host.erase(*semaphore);
@@ -707,6 +769,7 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
       waited_by_batches.erase(waited);
     }
     timelines.erase(semaphore);
+    exportable.erase(semaphore);
     seen.erase(semaphore);
     by_host.erase(semaphore);
     // What signals it later was pending for it.
@@ -714,7 +777,9 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
       std::erase_if(points, [&](const Point& point) { return point.semaphore == semaphore; });
     }
   }
-  next.vkDestroySemaphore(device, semaphore, allocator);
+  for (const VkSemaphore each : forget_semaphore(semaphore)) {
+    next.vkDestroySemaphore(device, each, allocator);
+  }
 }
 
 VkResult wait_idle(VkDevice device) {
@@ -782,6 +847,9 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkGetBufferMemoryRequirements, get_requirements),
     HALYARD_FAKE_ROW(vkAllocateMemory, allocate_memory),
     HALYARD_FAKE_ROW(vkBindBufferMemory, bind_memory),
+    HALYARD_FAKE_ROW(vkGetPhysicalDeviceExternalSemaphoreProperties, get_external_semaphore),
+    HALYARD_FAKE_ROW(vkGetSemaphoreFdKHR, get_semaphore_descriptor),
+    HALYARD_FAKE_ROW(vkImportSemaphoreFdKHR, import_semaphore),
     HALYARD_FAKE_ROW(vkMapMemory, map_memory),
     HALYARD_FAKE_ROW(vkGetPhysicalDeviceExternalBufferProperties, get_external),
     HALYARD_FAKE_ROW(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, get_domains),
@@ -792,7 +860,10 @@ const Row kRows[] = {
 PFN_vkVoidFunction own(const char* name, PFN_vkVoidFunction real) {
   const auto* const row = std::ranges::find_if(
       kRows, [&](const Row& each) { return std::strcmp(each.name, name) == 0; });
-  return row != std::end(kRows) && real != nullptr ? row->function : real;
+  const bool is_own =
+      fake.timelines_by_descriptor != 0 && (std::strcmp(name, "vkGetSemaphoreFdKHR") == 0 ||
+                                            std::strcmp(name, "vkImportSemaphoreFdKHR") == 0);
+  return row != std::end(kRows) && (real != nullptr || is_own) ? row->function : real;
 }
 
 PFN_vkVoidFunction get_device_address(VkDevice device, const char* name) {
@@ -820,6 +891,10 @@ VkResult signal_as_device(VkDevice device, VkSemaphore semaphore, std::uint64_t 
   fake.discrete = std::strstr(modes, "discrete") != nullptr;
   fake.sleeps_for_any = fake.discrete.load();
   fake.gpu = fake.discrete || std::strstr(modes, "gpu") != nullptr;
+  if (std::strstr(modes, "shares") != nullptr) {
+    fake.timelines_by_descriptor =
+        VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
+  }
   fake.serialized = std::strstr(modes, "serialized") != nullptr;
   fake.synchronous = std::strstr(modes, "synchronous") != nullptr;
 }

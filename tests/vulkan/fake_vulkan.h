@@ -8,6 +8,7 @@
 //     a VkCommandBuffer begun or freed while it is pending
 //     a VkQueue or a VkCommandPool used by two threads at a time
 //     memory of a shared buffer that is not dedicated to it, where that is needed
+//     a wait for no semaphore
 //     queries reset on a queue that only copies
 //     a VkCommandBuffer submitted while it is pending, without SIMULTANEOUS_USE
 //
@@ -20,6 +21,7 @@
 //     discrete    memory of the device's own that the host does not see, three queues for compute,
 //                 and a family of queues that only copies
 //     gpu         no CPU, but a GPU
+//     shares      VK_KHR_external_semaphore_fd, for timelines
 //     program     ends the program at the first of these
 //     serialized  submits and reads one at a time: layer 1.3.239 waits 10 s for nothing when a
 //                 counter is read before vkQueueSubmit2 has returned
@@ -52,6 +54,8 @@ struct FakeVulkan {
   // Features of buffers whose memory a file descriptor names; kReal: those there are.
   static constexpr VkExternalMemoryFeatureFlags kReal = ~0u;
   std::atomic<VkExternalMemoryFeatureFlags> by_descriptor{kReal};
+  // The same for timelines: VkExternalSemaphoreFeatureFlagBits. 0: the extension is not there.
+  std::atomic<VkExternalSemaphoreFeatureFlags> timelines_by_descriptor{0};
   // Of a discrete device: it has memory of its own that the host sees, type kBar.
   static constexpr std::uint32_t kBar = 3;
   std::atomic<bool> has_bar{false};

@@ -65,6 +65,7 @@ class VulkanTest : public ::testing::Test {
     fake().discrete = fake().frozen = fake().lost = fake().impatient = fake().was_lost = false;
     fake().slow = fake().has_bar = fake().bar_is_full = false;
     fake().by_descriptor = testing::FakeVulkan::kReal;
+    fake().timelines_by_descriptor = 0;
     fake().skew = fake().ticks_ahead = 0;
     fake().violations = 0;
   }

@@ -25,6 +25,7 @@
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/semaphore.h"
+#include "halyard/hal/shared_timeline.h"
 #include "halyard/hal/types.h"
 
 namespace halyard::inline v0::hal {
@@ -138,6 +139,13 @@ class HALYARD_EXPORT Device {
   // descriptor if it succeeds; the caller keeps it otherwise. Errors: kInvalidArgument, also for a
   // descriptor that is no such memory; kResourceExhausted; kUnimplemented if the device cannot.
   Result<Buffer> import_descriptor(int descriptor, const BufferInfo& info) const;
+
+  // Creates a timeline that can be exported, of the device's own kind, or one of what another
+  // device, process or API has exported. import_timeline() takes the descriptor if it succeeds; the
+  // caller keeps it otherwise. Errors: kInvalidArgument, also for a descriptor that is no timeline;
+  // kResourceExhausted; kUnimplemented if the device cannot.
+  Result<SharedTimeline> create_shared_timeline(std::uint64_t initial = 0) const;
+  Result<SharedTimeline> import_timeline(int descriptor) const;
 
   // Each number is right at some moment of the call; several may be of different moments.
   MemoryStatistics memory_statistics() const;

@@ -8,6 +8,7 @@
 #include "drivers/vulkan/allocator.h"
 #include "drivers/vulkan/command_buffer.h"
 #include "drivers/vulkan/executable.h"
+#include "drivers/vulkan/shared_timeline.h"
 
 namespace halyard::inline v0::vulkan {
 
@@ -59,6 +60,14 @@ Result<Ref<hal::Memory>> Device::import_descriptor(int descriptor, std::uint64_t
           {.size = size, .type = type, .sharing = Sharing::kImport, .descriptor = descriptor},
           domain_));
   return Ref<hal::Memory>(std::move(memory));
+}
+
+Result<Ref<hal::SharedTimelineImpl>> Device::create_shared_timeline(std::uint64_t initial) {
+  return SharedTimeline::create(heap_.shared_device(), initial);
+}
+
+Result<Ref<hal::SharedTimelineImpl>> Device::import_timeline(int descriptor) {
+  return SharedTimeline::import(heap_.shared_device(), descriptor);
 }
 
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {

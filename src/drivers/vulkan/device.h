@@ -35,6 +35,8 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
   Result<Ref<hal::Memory>> allocate_exportable(std::uint64_t size, hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_descriptor(int descriptor, std::uint64_t size,
                                              hal::MemoryType type) override;
+  Result<Ref<hal::SharedTimelineImpl>> create_shared_timeline(std::uint64_t initial) override;
+  Result<Ref<hal::SharedTimelineImpl>> import_timeline(int descriptor) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   Result<std::unique_ptr<hal::NativeCommands>> prepare(
       const hal::RecordedCommands& recording) override;

@@ -53,6 +53,8 @@ namespace halyard::inline v0::vulkan {
 // Of extensions; null without them.
 #define HALYARD_VULKAN_EXTENSIONS(X)                           \
   X(vkGetMemoryFdKHR, VK_ERROR_TOO_MANY_OBJECTS)               \
+  X(vkGetSemaphoreFdKHR, VK_ERROR_TOO_MANY_OBJECTS)            \
+  X(vkImportSemaphoreFdKHR, VK_ERROR_INVALID_EXTERNAL_HANDLE)  \
   X(vkGetCalibratedTimestampsEXT, VK_ERROR_OUT_OF_HOST_MEMORY) \
   X(vkGetMemoryHostPointerPropertiesEXT, VK_ERROR_INVALID_EXTERNAL_HANDLE)
 
@@ -61,13 +63,14 @@ namespace halyard::inline v0::vulkan {
   X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, VK_ERROR_OUT_OF_HOST_MEMORY)
 
 // X(function): they neither fail nor block.
-#define HALYARD_VULKAN_INSTANCE_VOID(X)          \
-  X(vkDestroyInstance)                           \
-  X(vkGetDeviceProcAddr)                         \
-  X(vkGetPhysicalDeviceExternalBufferProperties) \
-  X(vkGetPhysicalDeviceFeatures2)                \
-  X(vkGetPhysicalDeviceMemoryProperties)         \
-  X(vkGetPhysicalDeviceProperties2)              \
+#define HALYARD_VULKAN_INSTANCE_VOID(X)             \
+  X(vkDestroyInstance)                              \
+  X(vkGetDeviceProcAddr)                            \
+  X(vkGetPhysicalDeviceExternalSemaphoreProperties) \
+  X(vkGetPhysicalDeviceExternalBufferProperties)    \
+  X(vkGetPhysicalDeviceFeatures2)                   \
+  X(vkGetPhysicalDeviceMemoryProperties)            \
+  X(vkGetPhysicalDeviceProperties2)                 \
   X(vkGetPhysicalDeviceQueueFamilyProperties)
 
 #define HALYARD_VULKAN_DEVICE_VOID(X) \

@@ -89,7 +89,7 @@ Status NativeDevice::create() {
     queues[i].queueCount = families[i].queues;
     queues[i].pQueuePriorities = priorities[i];
   }
-  const char* extensions[4];
+  const char* extensions[5];
   std::uint32_t extension_count = 0;
   if (physical_.import_alignment != 0) {
     extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
@@ -99,6 +99,9 @@ Status NativeDevice::create() {
   }
   if (physical_.by_descriptor != 0) {
     extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+  }
+  if (physical_.timelines_by_descriptor != 0) {
+    extensions[extension_count++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
   }
   if (physical_.calibrated_timestamps) {
     extensions[extension_count++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;

@@ -126,8 +126,7 @@ bool Notifier::wait_once(std::uint64_t next_call) noexcept {
   {
     base::LockGuard lock(mutex_);
     begin_round();
-    // Without memory for all lanes the wait below ends at once, or a waiter checks again by itself
-    // after 10 ms (rule 23).
+    // Without memory for all lanes a waiter checks again by itself after 10 ms (rule 23).
     bool enough = semaphores_.push_back(calling_) && values_.push_back(next_call) &&
                   watched_.push_back(nullptr);
     for (Lane* const lane : lanes_) {
@@ -175,6 +174,7 @@ VkResult Notifier::wait_for_semaphores() noexcept {
   info.flags = VK_SEMAPHORE_WAIT_ANY_BIT;
   info.semaphoreCount =
       static_cast<std::uint32_t>(std::min({watched_.size(), semaphores_.size(), values_.size()}));
+  if (info.semaphoreCount == 0) return VK_ERROR_OUT_OF_HOST_MEMORY;  // not even for calling_
   info.pSemaphores = semaphores_.data();
   info.pValues = values_.data();
   std::uint64_t timeout = kLongestSleep;

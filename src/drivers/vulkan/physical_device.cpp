@@ -89,6 +89,21 @@ VkExternalMemoryFeatureFlags external_features(const Functions& vk, VkPhysicalDe
   return found.externalMemoryProperties.externalMemoryFeatures;
 }
 
+// What it can do with timelines as opaque file descriptors.
+VkExternalSemaphoreFeatureFlags timeline_features(const Functions& vk, VkPhysicalDevice device) {
+  VkSemaphoreTypeCreateInfo type = {};
+  type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+  type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+  VkPhysicalDeviceExternalSemaphoreInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO;
+  info.pNext = &type;
+  info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+  VkExternalSemaphoreProperties found = {};
+  found.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES;
+  vk.vkGetPhysicalDeviceExternalSemaphoreProperties(device, &info, &found);
+  return found.externalSemaphoreFeatures;
+}
+
 Status describe(const Functions& vk, PhysicalDevice& device) {
   const auto lacks = [&](bool has, std::string_view what) {
     if (!has) base::append(device.lacks, "{}{}", device.lacks.empty() ? "" : ", ", what);
@@ -124,6 +139,9 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   if (has(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) {
     device.by_descriptor =
         external_features(vk, device.handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+  }
+  if (has(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME)) {
+    device.timelines_by_descriptor = timeline_features(vk, device.handle);
   }
   if (has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) {
     device.of_host = external_features(vk, device.handle,

@@ -43,7 +43,8 @@ struct PhysicalDevice {
   bool calibrated_timestamps = false;      // of its own clock and the host's
   // What it can do with buffers of that kind of memory: VkExternalMemoryFeatureFlagBits.
   VkExternalMemoryFeatureFlags by_descriptor = 0;  // an opaque file descriptor
-  VkExternalMemoryFeatureFlags of_host = 0;        // memory of the host
+  VkExternalSemaphoreFeatureFlags timelines_by_descriptor = 0;
+  VkExternalMemoryFeatureFlags of_host = 0;  // memory of the host
   // Kernels store single bytes (storageBuffer8BitAccess), and are worth more than recording again.
   // Not on a CPU: lavapipe records a copy in 0.3 us, and its kernel takes 100 times memcpy's time.
   bool copies_by_kernel = false;

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// SharedTimelineObject: a timeline of a driver behind its handle, which keeps the device open.
+#pragma once
+
+#include <utility>
+
+#include "hal/device.h"
+#include "hal/driver.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+#include "halyard/hal/shared_timeline.h"
+
+namespace halyard::inline v0::hal {
+
+class SharedTimelineObject final : public RefCounted {
+ public:
+  // `made` by the device's driver, or its error.
+  static Result<SharedTimeline> create(DeviceObject& device, Result<Ref<SharedTimelineImpl>> made);
+
+  DeviceObject& device() const noexcept { return *device_; }
+  timeline::Entered<SharedTimelineImpl> driver() const noexcept {
+    return {*impl_, device_->entry_guard()};
+  }
+
+ private:
+  SharedTimelineObject(DeviceObject& device, Ref<SharedTimelineImpl> impl) noexcept
+      : device_(&device), keeps_open_(&device), impl_(std::move(impl)) {}
+  void on_last_handle() noexcept override { keeps_open_ = {}; }
+
+  const Ref<DeviceObject> device_;
+  HandleRef<DeviceObject> keeps_open_;
+  const Ref<SharedTimelineImpl> impl_;
+};
+
+}  // namespace halyard::inline v0::hal
