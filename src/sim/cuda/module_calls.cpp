@@ -449,6 +449,14 @@ HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, un
   return add_to_link(link, bytes.data(), bytes.size());
 }
 
+HALYARD_CUDA_EXPORT Result cuLinkAddFile(Link link, int, const char* path, unsigned, const int*,
+                                         void**) {
+  HALYARD_CUDA_CALL(cuLinkAddFile, kCurrent);
+  std::string bytes;
+  if (const Result result = read_file(path, bytes); result != kSuccess) return result;
+  return add_to_link(link, bytes.data(), bytes.size());
+}
+
 HALYARD_CUDA_EXPORT Result cuLinkCreate(unsigned count, const int* options, void** values,
                                         Link* link) {
   HALYARD_CUDA_CALL(cuLinkCreate, kCurrent);
@@ -461,16 +469,15 @@ HALYARD_CUDA_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::
   return add_to_link(link, data, size);
 }
 
-// The "cubin" is the PTX, which cuModuleLoadData takes as well.
+// The "cubin" is the PTX, or all PTX in a container, which cuModuleLoadData takes as well.
 HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t* size) {
   HALYARD_CUDA_CALL(cuLinkComplete, kCurrent);
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);
-  HALYARD_CUDA_REQUIRE(link->texts.size() == 1, kNotSupported);
-  link->result = link->texts.front();
+  link->result = pack_texts(link->texts);
   std::shared_ptr<const ptx::Module> code;
-  const Result result = parse_image(link->result.c_str(), link->options, code);
+  const Result result = parse_image(link->result.data(), link->options, code);
   if (result != kSuccess) return result;
   *cubin = link->result.data();
   if (size != nullptr) *size = link->result.size() + 1;

@@ -98,6 +98,8 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
     auto node = std::make_shared<GraphMemory>();
     node->address = *address;
     node->id = memory().find(*address)->id;
+    node->pool.type = kPinned;
+    node->pool.location = {kLocationDevice, pool->device};
     return submit(*stream, AllocNodeWork{std::move(node), size});
   }
   pool->used += size;
