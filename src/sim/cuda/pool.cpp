@@ -104,7 +104,7 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
   }
   pool->used += size;
   pool->used_high = std::max(pool->used_high, pool->used);
-  return submit(*stream, EmptyWork{});
+  return takes_nothing(*stream) ? check_stream(*stream) : submit(*stream, EmptyWork{});
 }
 
 }  // namespace
