@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Modules, launches and libraries. Source: cuda.h of CUDA 13.0 at the function that a case names.
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -126,6 +128,61 @@ TEST_F(SimCudaModule, Linker_MakesAnImageThatLoads) {
   ASSERT_EQ(cuLinkComplete(link, &image, &size), kSuccess);
   EXPECT_EQ(cuModuleLoadData(&module, image), kSuccess);
   EXPECT_EQ(cuLinkDestroy(link), kSuccess);
+}
+
+extern "C" int cuLinkAddFile_v2(Handle, int, const char*, unsigned, int*, void**);
+
+TEST_F(SimCudaModule, Linker_JoinsItsInputs) {
+  constexpr const char* kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  std::string caller = std::string(kHead) + R"(
+.extern .func (.param .b32 result) twice(.param .b32 value);
+.visible .entry run(.param .u64 a)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd1;
+  ld.param.u64 %rd1, [a];
+  mov.u32 %r1, 21;
+  {
+    .param .b32 value;
+    st.param.b32 [value], %r1;
+    .param .b32 result;
+    call.uni (result), twice, (value);
+    ld.param.b32 %r2, [result];
+  }
+  st.global.u32 [%rd1], %r2;
+  ret;
+}
+)";
+  const std::string callee = std::string(kHead) + R"(
+.visible .func (.param .b32 result) twice(.param .b32 value)
+{
+  .reg .b32 %r<3>;
+  ld.param.b32 %r1, [value];
+  add.u32 %r2, %r1, %r1;
+  st.param.b32 [result], %r2;
+  ret;
+}
+)";
+  const std::string path = ::testing::TempDir() + "sim_cuda_callee.ptx";
+  std::ofstream(path) << callee;
+  Handle link = nullptr, module = nullptr, function = nullptr;
+  void* image = nullptr;
+  std::size_t size = 0;
+  ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), kSuccess);
+  ASSERT_EQ(cuLinkAddData_v2(link, 1, caller.data(), caller.size(), "caller", 0, nullptr, nullptr),
+            kSuccess);
+  EXPECT_NE(cuLinkComplete(link, &image, &size), kSuccess);  // twice is nowhere
+  ASSERT_EQ(cuLinkAddFile_v2(link, 1, path.c_str(), 0, nullptr, nullptr), kSuccess);
+  std::remove(path.c_str());
+  ASSERT_EQ(cuLinkComplete(link, &image, &size), kSuccess);
+  const std::vector<char> copy(static_cast<char*>(image), static_cast<char*>(image) + size);
+  ASSERT_EQ(cuLinkDestroy(link), kSuccess);
+  ASSERT_EQ(cuModuleLoadData(&module, copy.data()), kSuccess);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "run"), kSuccess);
+  Address a = words(1);
+  void* parameters[] = {&a};
+  ASSERT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), kSuccess);
+  EXPECT_EQ(read(a), 42U);
 }
 
 TEST_F(SimCudaModule, Occupancy_FollowsThreadsAndSharedMemory) {

@@ -5,6 +5,7 @@
 // a toolkit is installed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -226,10 +227,27 @@ struct InstantiateParams {
   GraphNode error_node;
   int result;
 };
+// CUlaunchAttributeID
+enum LaunchAttributeId : int {
+  kAccessPolicyWindow = 1,
+  kCooperative = 2,
+  kSynchronizationPolicy = 3,
+  kClusterDimension = 4,
+  kClusterPolicy = 5,
+  kProgrammaticEvent = 7,
+  kPriorityAttribute = 8,
+  kMemSyncDomainMap = 9,
+  kMemSyncDomain = 10,
+  kPreferredCluster = 11,
+  kCompletionEvent = 12,
+  kDeviceUpdatable = 13,
+  kSharedCarveout = 14,
+};
+using AttributeValue = std::array<std::uint64_t, 8>;
 struct LaunchAttribute {
   int id;
   char padding[4];
-  std::uint64_t value[8];
+  AttributeValue value;
 };
 struct LaunchConfig {
   unsigned grid[3];

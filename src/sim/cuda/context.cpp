@@ -226,6 +226,11 @@ HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxGetState(DeviceId device, unsigned*
   return kSuccess;
 }
 
+HALYARD_CUDA_EXPORT Result cuCtxCreate(Context* context, unsigned flags, DeviceId device) {
+  HALYARD_CUDA_CALL(cuCtxCreate, kInitialized);
+  return create_context(context, flags, device);
+}
+
 HALYARD_CUDA_EXPORT Result cuCtxCreate_v2(Context* context, unsigned flags, DeviceId device) {
   HALYARD_CUDA_CALL(cuCtxCreate_v2, kInitialized);
   return create_context(context, flags, device);

@@ -55,6 +55,7 @@ const std::map<int, int>& attributes() {
       {92, 1},         // CAN_USE_STREAM_MEM_OPS
       {93, 1},         // CAN_USE_64_BIT_STREAM_MEM_OPS of version 1
       {94, 1},         // CAN_USE_STREAM_WAIT_VALUE_NOR of version 1
+      {95, 1},         // COOPERATIVE_LAUNCH
       {97, 101376},    // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
       {99, 1},         // HOST_REGISTER_SUPPORTED
       {102, 1},        // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED

@@ -23,7 +23,7 @@ NodeType type_of(const Work& work) {
 NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work) {
   auto node = std::make_shared<NodeState>();
   node->graph = &graph;
-  node->id = state().next_id++;
+  node->id = node->serial = state().next_id++;
   node->work = std::move(work);
   node->dependencies = std::move(dependencies);
   node->handle = make_handle(node);
@@ -141,12 +141,19 @@ UpdateResult may_replace(const Work& old, const Work& now) {
 
 }  // namespace
 
+void keep_attributes(Work& from, Work& to) {
+  auto* const old = std::get_if<KernelWork>(&from);
+  auto* const now = std::get_if<KernelWork>(&to);
+  if (old != nullptr && now != nullptr) now->attributes = std::move(old->attributes);
+}
+
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work) {
   const auto at = exec.index.find(node.id);
   HALYARD_CUDA_REQUIRE(at != exec.index.end(), kInvalidValue);
   auto plan = std::make_shared<Plan>(*exec.plan);
   PlanNode& planned = plan->nodes[at->second];
   HALYARD_CUDA_REQUIRE(may_replace(planned.work, work) == kUpdateSuccess, kInvalidValue);
+  keep_attributes(planned.work, work);
   planned.work = std::move(work);
   exec.plan = std::move(plan);
   return kSuccess;

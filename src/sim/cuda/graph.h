@@ -17,7 +17,8 @@ struct NodeState {
   static constexpr const char* kName = "graph node";
 
   GraphState* graph = nullptr;
-  std::uint64_t id = 0;  // also that of the node in clones and instantiated graphs
+  std::uint64_t id = 0;      // also that of the node in clones and instantiated graphs
+  std::uint64_t serial = 0;  // of this node alone
   Work work;
   std::vector<NodeState*> dependencies;
   GraphNode handle = nullptr;
@@ -61,6 +62,8 @@ Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags
                    std::shared_ptr<ExecState>& exec);
 // Replaces the parameters of one node of an exec by those of `work`, if it may.
 Result set_exec_node(ExecState& exec, const NodeState& node, Work work);
+// New parameters of a kernel node leave its attributes as they are.
+void keep_attributes(Work& from, Work& to);
 UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit);
 
 Result launch_graph(ExecState& exec, StreamState& stream);

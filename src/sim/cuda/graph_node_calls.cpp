@@ -20,6 +20,7 @@ Result set(GraphNode handle, Result made, Work work) {
   HALYARD_CUDA_REQUIRE(made == kSuccess, made);
   NodeState* const node = resolve(handle);
   HALYARD_CUDA_REQUIRE(node != nullptr && type_of(node->work) == type_of(work), kInvalidValue);
+  keep_attributes(node->work, work);
   node->work = std::move(work);
   return kSuccess;
 }
@@ -328,6 +329,8 @@ HALYARD_CUDA_EXPORT Result cuGraphAddMemAllocNode(GraphNode* node, Graph graph,
   auto owned = std::make_shared<GraphMemory>();
   owned->address = params->address;
   owned->id = memory().find(params->address)->id;
+  owned->pool = params->pool;
+  owned->access.assign(params->access, params->access + params->access_count);
   return add(graph, dependencies, count, made, AllocNodeWork{std::move(owned), params->size}, node);
 }
 
@@ -339,6 +342,31 @@ HALYARD_CUDA_EXPORT Result cuGraphAddMemFreeNode(GraphNode* node, Graph graph,
   HALYARD_CUDA_REQUIRE(found && found->begin == address && found->kind == MemoryKind::kPool,
                        kInvalidValue);
   return add(graph, dependencies, count, kSuccess, FreeNodeWork{address}, node);
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphMemAllocNodeGetParams(GraphNode node, AllocNodeParams* params) {
+  HALYARD_CUDA_CALL(cuGraphMemAllocNodeGetParams, kInitialized);
+  const auto* const work = work_of_node<AllocNodeWork>(node);
+  HALYARD_CUDA_REQUIRE(work != nullptr && params != nullptr, kInvalidValue);
+  const GraphMemory& owned = *work->memory;
+  *params = {owned.pool, owned.access.data(), owned.access.size(), work->size, owned.address};
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphEventRecordNodeGetEvent(GraphNode node, Event* event) {
+  HALYARD_CUDA_CALL(cuGraphEventRecordNodeGetEvent, kInitialized);
+  const auto* const work = work_of_node<RecordWork>(node);
+  HALYARD_CUDA_REQUIRE(work != nullptr && event != nullptr, kInvalidValue);
+  *event = work->event->handle;
+  return kSuccess;
+}
+
+HALYARD_CUDA_EXPORT Result cuGraphEventWaitNodeGetEvent(GraphNode node, Event* event) {
+  HALYARD_CUDA_CALL(cuGraphEventWaitNodeGetEvent, kInitialized);
+  const auto* const work = work_of_node<WaitWork>(node);
+  HALYARD_CUDA_REQUIRE(work != nullptr && event != nullptr, kInvalidValue);
+  *event = work->event->handle;
+  return kSuccess;
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphMemFreeNodeGetParams(GraphNode node, DevicePointer* address) {

@@ -149,10 +149,22 @@ Result check_shape(ContextState& context, Function handle, const LaunchShape& sh
     report_beyond_limits(*info, shape);
     return kInvalidValue;
   }
-  return kSuccess;
+  return shape.is_cooperative
+             ? check_cooperative(*function, shape.grid, shape.block, shape.shared_bytes)
+             : kSuccess;
 }
 
 }  // namespace
+
+Result check_cooperative(const FunctionState& function, const unsigned* grid, const unsigned* block,
+                         unsigned shared_bytes) {
+  const std::uint64_t blocks = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  const int resident =
+      blocks_per_multiprocessor(function, static_cast<int>(block[0] * block[1] * block[2]),
+                                shared_bytes) *
+      kMultiprocessors;
+  return blocks <= static_cast<unsigned>(resident) ? kSuccess : kCooperativeLaunchTooLarge;
+}
 
 Result check_kernel(ContextState& context, Function handle, const LaunchShape& shape,
                     FunctionState*& function) {
@@ -191,21 +203,31 @@ HALYARD_CUDA_EXPORT Result cuLaunchKernelEx(const LaunchConfig* config, Function
   HALYARD_CUDA_REQUIRE(config != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(config->attribute_count == 0 || config->attributes != nullptr,
                        kInvalidValue);
-  constexpr int kCooperative = 2, kClusterDimension = 4, kCompletionEvent = 12, kProgrammatic = 7;
+  LaunchShape shape{config->grid, config->block, config->shared_bytes, parameters, extra};
   for (unsigned i = 0; i < config->attribute_count; ++i) {
     const LaunchAttribute& attribute = config->attributes[i];
-    if (attribute.id == kCooperative && static_cast<int>(attribute.value[0]) != 0) {
+    if (attribute.id == kCooperative) {
+      shape.is_cooperative = static_cast<int>(attribute.value[0]) != 0;
+    }
+    if (attribute.id == kCompletionEvent || attribute.id == kProgrammaticEvent) {
       return kNotSupported;
     }
-    if (attribute.id == kCompletionEvent || attribute.id == kProgrammatic) return kNotSupported;
     if (attribute.id == kClusterDimension) {
-      const auto* const size = reinterpret_cast<const unsigned*>(attribute.value);
+      const auto* const size = reinterpret_cast<const unsigned*>(attribute.value.data());
       HALYARD_CUDA_REQUIRE(size[0] <= 1 && size[1] <= 1 && size[2] <= 1, kNotSupported);
     }
   }
-  return launch(call, function,
-                {config->grid, config->block, config->shared_bytes, parameters, extra},
-                config->stream);
+  return launch(call, function, shape, config->stream);
+}
+
+HALYARD_CUDA_EXPORT Result cuLaunchCooperativeKernel(Function function, unsigned grid_x,
+                                                     unsigned grid_y, unsigned grid_z,
+                                                     unsigned block_x, unsigned block_y,
+                                                     unsigned block_z, unsigned shared_bytes,
+                                                     Stream stream, void** parameters) {
+  HALYARD_CUDA_CALL(cuLaunchCooperativeKernel, kCurrent);
+  const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+  return launch(call, function, {grid, block, shared_bytes, parameters, nullptr, true}, stream);
 }
 
 namespace {
@@ -291,6 +313,7 @@ HALYARD_CUDA_EXPORT Result cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* 
   return kSuccess;
 }
 
+HALYARD_CUDA_PER_THREAD(cuLaunchCooperativeKernel, _ptsz, 10)
 HALYARD_CUDA_PER_THREAD(cuLaunchKernelEx, _ptsz, 4)
 HALYARD_CUDA_PER_THREAD(cuLaunchKernel, _ptsz, 11)
 

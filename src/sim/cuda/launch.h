@@ -16,6 +16,7 @@ struct LaunchShape {
   unsigned shared_bytes;
   void** parameters;
   void** extra;
+  bool is_cooperative = false;
 };
 
 // Checks a launch against the function's and the device's limits.
@@ -24,6 +25,10 @@ Result check_kernel(ContextState& context, Function handle, const LaunchShape& s
 // The same, and packs its parameters.
 Result make_kernel_work(ContextState& context, Function handle, const LaunchShape& shape,
                         KernelWork& work);
+
+// cuda.h, cuLaunchCooperativeKernel: all blocks have to be resident at once.
+Result check_cooperative(const FunctionState& function, const unsigned* grid, const unsigned* block,
+                         unsigned shared_bytes);
 
 // Checks the parameters of a copy, and fills in pitches that were left out.
 Result check_copy(Copy3D& copy);

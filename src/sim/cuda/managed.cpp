@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "sim/cuda/options.h"
 
@@ -31,13 +32,26 @@ void open_all() {
   guarded().clear();
 }
 
-// A program's thread touched memory. It holds no lock of the library, which uses other addresses.
+// The lock; not owned if the library itself faulted while it held it.
+Lock lock_in_handler() {
+  constexpr int kMostTries = 100'000;
+  Lock lock(state().mutex, std::try_to_lock);
+  for (int tries = 0; !lock.owns_lock() && tries < kMostTries; ++tries) {
+    std::this_thread::yield();
+    (void)lock.try_lock();
+  }
+  return lock;
+}
+
+// A program's thread touched memory: the fault is that of one of the program's instructions, so
+// that what the library does here interrupts none of its own work.
 void on_fault(int, siginfo_t* info, void*) {
   const auto address = reinterpret_cast<DevicePointer>(info->si_addr);
-  const Lock lock(state().mutex);
-  const bool is_guarded = std::ranges::any_of(guarded(), [&](const Range& range) {
-    return address >= range.begin && address < range.begin + range.size;
-  });
+  const Lock lock = lock_in_handler();
+  const bool is_guarded =
+      lock.owns_lock() && std::ranges::any_of(guarded(), [&](const Range& range) {
+        return address >= range.begin && address < range.begin + range.size;
+      });
   if (is_guarded) {
     report_misuse(
         "managed-memory-touched",

@@ -171,16 +171,29 @@ void MemoryTable::reuse(Allocation& entry, Allocation& allocation) {
   remember(entry);
 }
 
-// The thread that changes an entry is likely to ask for it next.
+// The thread that changes an entry is likely to ask for it next, and what it knows of others stays.
 void MemoryTable::remember(Allocation& entry) const {
-  PlaceCache& cache = this_thread().places;
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
-  Place* slot = &cache.places[0];
+  PlaceCache& cache = this_thread().places;
+  Place* slot = nullptr;
   for (Place& known : cache.places) {
-    if (known.version == version - 1 && known.entry != &entry) known.version = version;
-    if (known.entry == &entry) slot = &known;
+    if (known.entry == &entry) {
+      slot = &known;
+    } else if (known.version == version - 1) {
+      known.version = version;
+    }
   }
-  *slot = {version, entry.begin, entry.end(), true, entry.is_freed, entry, &entry};
+  if (slot == nullptr) {
+    slot = &cache.places[cache.next];
+    cache.next = (cache.next + 1) % cache.places.size();
+  }
+  slot->version = version;
+  slot->begin = entry.begin;
+  slot->end = entry.end();
+  slot->is_allocated = true;
+  slot->is_freed = entry.is_freed;
+  slot->allocation = entry;
+  slot->entry = &entry;
 }
 
 std::uint64_t MemoryTable::used(DeviceId device) const {

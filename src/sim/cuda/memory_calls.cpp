@@ -276,52 +276,6 @@ HALYARD_CUDA_EXPORT Result cuMemGetAddressRange_v2(DevicePointer* base, std::siz
   return kSuccess;
 }
 
-// Hints: they are checked, and have no effect here.
-
-HALYARD_CUDA_EXPORT Result cuMemAdvise(DevicePointer address, std::size_t size, int advice,
-                                       DeviceId) {
-  HALYARD_CUDA_CALL(cuMemAdvise, kCurrent);
-  HALYARD_CUDA_REQUIRE(advice >= 1 && advice <= 6 && size != 0, kInvalidValue);
-  const std::optional<Allocation> found = memory().find(address);
-  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
-  return kSuccess;
-}
-
-HALYARD_CUDA_EXPORT Result cuMemAdvise_v2(DevicePointer address, std::size_t size, int advice,
-                                          Location) {
-  HALYARD_CUDA_CALL(cuMemAdvise_v2, kCurrent);
-  HALYARD_CUDA_REQUIRE(advice >= 1 && advice <= 6 && size != 0, kInvalidValue);
-  const std::optional<Allocation> found = memory().find(address);
-  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
-  return kSuccess;
-}
-
-namespace {
-
-Result prefetch(DevicePointer address, std::size_t size, Stream handle) {
-  const std::optional<Allocation> found = memory().find(address);
-  HALYARD_CUDA_REQUIRE(found && found->kind == MemoryKind::kManaged, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(size != 0 && size <= found->end() - address, kInvalidValue);
-  StreamState* const stream = find_stream(handle);
-  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  return submit(*stream, EmptyWork{});
-}
-
-}  // namespace
-
-HALYARD_CUDA_EXPORT Result cuMemPrefetchAsync(DevicePointer address, std::size_t size, DeviceId,
-                                              Stream stream) {
-  HALYARD_CUDA_CALL(cuMemPrefetchAsync, kCurrent);
-  return prefetch(address, size, stream);
-}
-
-HALYARD_CUDA_EXPORT Result cuMemPrefetchAsync_v2(DevicePointer address, std::size_t size, Location,
-                                                 unsigned flags, Stream stream) {
-  HALYARD_CUDA_CALL(cuMemPrefetchAsync_v2, kCurrent);
-  HALYARD_CUDA_REQUIRE(flags == 0, kInvalidValue);
-  return prefetch(address, size, stream);
-}
-
 HALYARD_CUDA_EXPORT Result cuStreamAttachMemAsync(Stream handle, DevicePointer address, std::size_t,
                                                   unsigned flags) {
   HALYARD_CUDA_CALL(cuStreamAttachMemAsync, kCurrent);
@@ -334,8 +288,6 @@ HALYARD_CUDA_EXPORT Result cuStreamAttachMemAsync(Stream handle, DevicePointer a
   return submit(*stream, EmptyWork{});
 }
 
-HALYARD_CUDA_PER_THREAD(cuMemPrefetchAsync, _ptsz, 4)
-HALYARD_CUDA_PER_THREAD(cuMemPrefetchAsync_v2, _ptsz, 5)
 HALYARD_CUDA_PER_THREAD(cuStreamAttachMemAsync, _ptsz, 4)
 
 }  // namespace halyard::inline v0::sim::cuda

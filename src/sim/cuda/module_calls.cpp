@@ -449,6 +449,14 @@ HALYARD_CUDA_EXPORT Result cuLinkAddFile_v2(Link link, int, const char* path, un
   return add_to_link(link, bytes.data(), bytes.size());
 }
 
+HALYARD_CUDA_EXPORT Result cuLinkAddFile(Link link, int, const char* path, unsigned, const int*,
+                                         void**) {
+  HALYARD_CUDA_CALL(cuLinkAddFile, kCurrent);
+  std::string bytes;
+  if (const Result result = read_file(path, bytes); result != kSuccess) return result;
+  return add_to_link(link, bytes.data(), bytes.size());
+}
+
 HALYARD_CUDA_EXPORT Result cuLinkCreate(unsigned count, const int* options, void** values,
                                         Link* link) {
   HALYARD_CUDA_CALL(cuLinkCreate, kCurrent);
@@ -469,7 +477,7 @@ HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);
   link->result = join_texts(link->texts);
   std::shared_ptr<const ptx::Module> code;
-  const Result result = parse_image(link->result.c_str(), link->options, code);
+  const Result result = parse_image(link->result.data(), link->options, code);
   if (result != kSuccess) return result;
   *cubin = link->result.data();
   if (size != nullptr) *size = link->result.size() + 1;

@@ -17,11 +17,13 @@ class Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   void lock() {
-    unsigned seen = kFree;
-    if (!word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) [[unlikely]] {
+    if (!try_lock()) [[unlikely]]
       lock_slow();
-    }
+  }
+  bool try_lock() {
+    unsigned seen = kFree;
+    return word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
   void unlock() {
     if (word_.exchange(kFree, std::memory_order_release) == kContended) [[unlikely]] {

@@ -37,9 +37,9 @@ using ParameterOf = typename Parameters<decltype(kFunction)>::template At<kIndex
 #define HALYARD_CUDA_P5(name) HALYARD_CUDA_P4(name), HALYARD_CUDA_P(name, 4)
 #define HALYARD_CUDA_P6(name) HALYARD_CUDA_P5(name), HALYARD_CUDA_P(name, 5)
 #define HALYARD_CUDA_P7(name) HALYARD_CUDA_P6(name), HALYARD_CUDA_P(name, 6)
-#define HALYARD_CUDA_P11(name)                                             \
-  HALYARD_CUDA_P7(name), HALYARD_CUDA_P(name, 7), HALYARD_CUDA_P(name, 8), \
-      HALYARD_CUDA_P(name, 9), HALYARD_CUDA_P(name, 10)
+#define HALYARD_CUDA_P10(name) \
+  HALYARD_CUDA_P7(name), HALYARD_CUDA_P(name, 7), HALYARD_CUDA_P(name, 8), HALYARD_CUDA_P(name, 9)
+#define HALYARD_CUDA_P11(name) HALYARD_CUDA_P10(name), HALYARD_CUDA_P(name, 10)
 #define HALYARD_CUDA_A1 p0
 #define HALYARD_CUDA_A2 HALYARD_CUDA_A1, p1
 #define HALYARD_CUDA_A3 HALYARD_CUDA_A2, p2
@@ -47,7 +47,8 @@ using ParameterOf = typename Parameters<decltype(kFunction)>::template At<kIndex
 #define HALYARD_CUDA_A5 HALYARD_CUDA_A4, p4
 #define HALYARD_CUDA_A6 HALYARD_CUDA_A5, p5
 #define HALYARD_CUDA_A7 HALYARD_CUDA_A6, p6
-#define HALYARD_CUDA_A11 HALYARD_CUDA_A7, p7, p8, p9, p10
+#define HALYARD_CUDA_A10 HALYARD_CUDA_A7, p7, p8, p9
+#define HALYARD_CUDA_A11 HALYARD_CUDA_A10, p10
 
 // Exports name with the suffix _ptsz or _ptds.
 #define HALYARD_CUDA_PER_THREAD(name, suffix, arity)                     \

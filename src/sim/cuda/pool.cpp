@@ -98,11 +98,13 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
     auto node = std::make_shared<GraphMemory>();
     node->address = *address;
     node->id = memory().find(*address)->id;
+    node->pool.type = kPinned;
+    node->pool.location = {kLocationDevice, pool->device};
     return submit(*stream, AllocNodeWork{std::move(node), size});
   }
   pool->used += size;
   pool->used_high = std::max(pool->used_high, pool->used);
-  return submit(*stream, EmptyWork{});
+  return takes_nothing(*stream) ? check_stream(*stream) : submit(*stream, EmptyWork{});
 }
 
 }  // namespace

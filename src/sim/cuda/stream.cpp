@@ -63,6 +63,11 @@ bool has_passed(const Wait& wait) {
   return wait.stream->completed >= wait.sequence;
 }
 
+int clamp_priority(int priority) {
+  constexpr int kHighest = -5;
+  return std::clamp(priority, kHighest, 0);
+}
+
 std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, int priority) {
   auto stream = std::make_shared<StreamState>();
   stream->context = &context;

@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::deque<StreamItem> items;
   std::vector<Wait> waits;  // of the next item
   std::condition_variable_any arrived;
+  std::map<int, AttributeValue> attributes;  // that were set
   std::shared_ptr<CaptureState> capture;
   std::vector<NodeState*> frontier;  // of the capture: what the next node depends on
 
@@ -52,6 +54,7 @@ struct EventState {
 
   ContextState* context = nullptr;
   unsigned flags = 0;
+  Event handle = nullptr;
   std::shared_ptr<Recording> recording;   // of the latest record; null: never recorded
   std::shared_ptr<CaptureState> capture;  // if the latest record was captured
   std::vector<NodeState*> frontier;
@@ -61,6 +64,8 @@ struct EventState {
 // The State is locked and a context is current; the stream lives while the State stays locked.
 StreamState* find_stream(Stream stream);
 
+// cuda.h, cuStreamCreateWithPriority: a priority outside of the range is clamped.
+int clamp_priority(int priority);
 // Makes a stream of the current context.
 std::shared_ptr<StreamState> make_stream(ContextState& context, unsigned flags, int priority);
 

@@ -13,13 +13,9 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-constexpr int kHighestPriority = -5;
-
 Result create_stream(Call& call, Stream* stream, unsigned flags, int priority) {
   HALYARD_CUDA_REQUIRE(stream != nullptr && flags <= kNonBlocking, kInvalidValue);
-  // cuda.h, cuStreamCreateWithPriority: a priority outside of the range is clamped.
-  priority = priority > 0 ? 0 : priority < kHighestPriority ? kHighestPriority : priority;
-  *stream = make_handle(make_stream(call.context(), flags, priority));
+  *stream = make_handle(make_stream(call.context(), flags, clamp_priority(priority)));
   ++call.context().live_streams;
   return kSuccess;
 }
@@ -217,6 +213,18 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCtx(Stream handle, Context* context) {
   return kSuccess;
 }
 
+// cuda.h: a stream of a green context has that; others have none.
+HALYARD_CUDA_EXPORT Result cuStreamGetCtx_v2(Stream handle, Context* context, void** green) {
+  HALYARD_CUDA_CALL(cuStreamGetCtx_v2, kCurrent);
+  StreamState* const stream = find_stream(handle);
+  HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(context != nullptr && green != nullptr, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
+  *context = stream->context->handle;
+  *green = nullptr;
+  return kSuccess;
+}
+
 HALYARD_CUDA_EXPORT Result cuStreamGetDevice(Stream handle, DeviceId* device) {
   HALYARD_CUDA_CALL(cuStreamGetDevice, kCurrent);
   StreamState* const stream = find_stream(handle);
@@ -271,7 +279,8 @@ HALYARD_CUDA_EXPORT Result cuEventCreate(Event* event, unsigned flags) {
   auto made = std::make_shared<EventState>();
   made->context = &call.context();
   made->flags = flags;
-  *event = make_handle(std::move(made));
+  EventState& state_of = *made;
+  *event = state_of.handle = make_handle(std::move(made));
   ++call.context().live_events;
   return kSuccess;
 }
@@ -339,6 +348,7 @@ HALYARD_CUDA_PER_THREAD(cuStreamAddCallback, _ptsz, 4)
 HALYARD_CUDA_PER_THREAD(cuStreamBatchMemOp, _ptsz, 4)
 HALYARD_CUDA_PER_THREAD(cuStreamBatchMemOp_v2, _ptsz, 4)
 HALYARD_CUDA_PER_THREAD(cuStreamGetCtx, _ptsz, 2)
+HALYARD_CUDA_PER_THREAD(cuStreamGetCtx_v2, _ptsz, 3)
 HALYARD_CUDA_PER_THREAD(cuStreamGetDevice, _ptsz, 2)
 HALYARD_CUDA_PER_THREAD(cuStreamGetFlags, _ptsz, 2)
 HALYARD_CUDA_PER_THREAD(cuStreamGetId, _ptsz, 2)

@@ -32,6 +32,14 @@ void call_program(Function function) {
   thread.is_in_host_function = false;
 }
 
+// The program's type of the function is cuda.h's, of which this library has its own declaration.
+#ifdef __clang__
+[[clang::no_sanitize("function")]]
+#endif
+void call_back(const CallbackWork& work, Result status) {
+  work.callback(work.stream, status, work.data);
+}
+
 Result result_of(ptx::OutcomeKind kind) {
   switch (kind) {
     case ptx::OutcomeKind::kOk:
@@ -320,7 +328,7 @@ void execute(const Work& work, StreamState& stream) {
   if (const auto* free = std::get_if<FreeWork>(&work)) return finish_free(*free);
   if (const auto* callback = std::get_if<CallbackWork>(&work)) {
     // cuda.h, cuStreamAddCallback: called after an error too, with the error as its status.
-    return call_program([&] { callback->callback(callback->stream, fault, callback->data); });
+    return call_program([&] { call_back(*callback, fault); });
   }
   if (fault != kSuccess) return;  // cuda.h, cuLaunchHostFunc: not called after an error
   if (const auto* kernel = std::get_if<KernelWork>(&work)) {

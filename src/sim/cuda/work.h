@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -35,7 +36,8 @@ struct KernelWork {
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   unsigned shared_bytes = 0;
   std::vector<std::byte> parameters;
-  std::vector<void*> pointers;  // into parameters, for GetParams of a node
+  std::map<int, AttributeValue> attributes;  // of a node
+  std::vector<void*> pointers;               // into parameters, for GetParams of a node
 };
 struct CopyWork {
   Copy3D copy{};
@@ -74,7 +76,9 @@ struct FreeWork {
 struct GraphMemory {
   ~GraphMemory();
   DevicePointer address = 0;
-  std::uint64_t id = 0;  // of the allocation, so that a reused address is left alone
+  std::uint64_t id = 0;   // of the allocation, so that a reused address is left alone
+  PoolProperties pool{};  // of the node
+  std::vector<AccessDescription> access;
 };
 struct AllocNodeWork {
   std::shared_ptr<GraphMemory> memory;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions to a CUDA driver, of which many programs believe the wrong answer. A probe makes calls
+// and returns the answer as text; beside it stands what the simulated libcuda answers, which comes
+// from cuda.h. Everything is of the driver API, found by name when it is called.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+
+namespace halyard::testing::probe {
+
+using Handle = struct Opaque*;  // of any kind
+using Address = unsigned long long;
+
+// Finds a function of libcuda; null if the driver has none of this name.
+void* find_function(const char* name);
+
+constexpr int kNoFunction = -1;
+
+// Calls a function of libcuda. The arguments' types are those of its parameters.
+template <class... Arguments>
+int call(const char* name, Arguments... arguments) {
+  void* const function = find_function(name);
+  return function != nullptr ? reinterpret_cast<int (*)(Arguments...)>(function)(arguments...)
+                             : kNoFunction;
+}
+
+// "success", or the error's name without CUDA_ERROR_.
+std::string name_of(int result);
+std::string attribute(int which);  // of device 0
+
+// A context of its own on device 0, which is current. Ends with the process of the probe.
+Handle make_context();
+Handle make_stream(unsigned flags = 1);
+Handle make_event(unsigned flags = 0);
+Address make_words(std::size_t count);  // zeros
+std::uint32_t read_word(Address address);
+int fill(Address address, std::uint32_t value, std::size_t count, Handle stream);
+
+// Kernels: store(address, value), and store_and_flag(address, value, flag), which stores the value
+// and then 1 to the flag, for all of the system.
+Handle load_kernel(const char* name, Handle* module = nullptr);
+int launch_store(Handle kernel, Address address, std::uint32_t value, Handle stream);
+int launch_store_and_flag(Handle kernel, Address address, std::uint32_t value, Address flag,
+                          Handle stream);
+
+// Holds a stream at a host function. Only one at a time, because a driver may call host functions
+// one after another. Opens by itself after two seconds, so that a call that waits for the stream is
+// found and ends.
+class Gate {
+ public:
+  explicit Gate(Handle stream);
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void open();
+  // What a call that has returned did, as long as nothing but the time has opened the gate.
+  std::string what_the_call_did();
+
+ private:
+  static void wait(void* gate);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = false;
+  std::thread timer_;
+};
+
+struct Probe {
+  const char* point;  // in the order of the list, with a letter if it has several
+  const char* question;
+  const char* simulated;  // the answer of the simulated libcuda
+  std::string (*ask)();
+};
+
+std::span<const Probe> order_probes();   // streams, events, graphs
+std::span<const Probe> memory_probes();  // and the rest
+
+}  // namespace halyard::testing::probe

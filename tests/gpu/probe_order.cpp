@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Probes of streams, events, host functions, graphs and capture. Each names its place in cuda.h.
+#include <atomic>
+
+#include "gpu/probe.h"
+
+namespace halyard::testing::probe {
+namespace {
+
+constexpr unsigned kNoTiming = 2;
+
+// cuEventQuery: an event that cuEventRecord was never called for
+std::string unrecorded_event() {
+  make_context();
+  const Handle event = make_event(), stream = make_stream();
+  const int query = call("cuEventQuery", event),
+            wait = call("cuStreamWaitEvent", stream, event, 0U);
+  return name_of(query) + ", " + name_of(wait) + ", stream " +
+         name_of(call("cuStreamQuery", stream));
+}
+
+// cuStreamWaitEvent: a wait captures the event's state at its call.
+std::string wait_then_record_again() {
+  make_context();
+  const Handle producer = make_stream(), consumer = make_stream(), event = make_event();
+  const Address a = make_words(1);
+  call("cuEventRecord", event, producer);
+  call("cuStreamWaitEvent", consumer, event, 0U);
+  Gate gate(producer);
+  call("cuEventRecord", event, producer);
+  fill(a, 1, 1, consumer);
+  call("cuStreamSynchronize", consumer);
+  return gate.what_the_call_did();
+}
+
+// cuEventRecord: "hEvent and hStream must be from the same context"
+std::string record_across_contexts() {
+  make_context();
+  const Handle event = make_event();
+  make_context();
+  return name_of(call("cuEventRecord", event, make_stream()));
+}
+
+// cuStreamWaitEvent: the event may be of another context.
+std::string wait_across_contexts() {
+  make_context();
+  const Handle event = make_event();
+  call("cuEventRecord", event, make_stream());
+  make_context();
+  return name_of(call("cuStreamWaitEvent", make_stream(), event, 0U));
+}
+
+// cuEventDestroy and cuStreamDestroy in flight
+std::string destroy_in_flight() {
+  make_context();
+  const Handle stream = make_stream(), event = make_event();
+  const Address a = make_words(1);
+  std::string answer;
+  {
+    Gate gate(stream);
+    fill(a, 7, 1, stream);
+    call("cuEventRecord", event, stream);
+    const int first = call("cuEventDestroy_v2", event), second = call("cuStreamDestroy_v2", stream);
+    answer = name_of(first) + ", " + name_of(second) + ", " + gate.what_the_call_did();
+  }
+  return answer + ", writes " + std::to_string(read_word(a));
+}
+
+// cuLaunchHostFunc: "must not make any CUDA API calls"
+std::string call_in_host_function() {
+  make_context();
+  const Handle stream = make_stream();
+  static std::atomic<int> result = -2;
+  void (*const function)(void*) = [](void*) {
+    int count = 0;
+    result = call("cuDeviceGetCount", &count);
+  };
+  call("cuLaunchHostFunc", stream, function, static_cast<void*>(nullptr));
+  call("cuStreamSynchronize", stream);
+  return name_of(result);
+}
+
+// cuLaunchHostFunc: not called after an error; cuStreamAddCallback: called with it
+std::string callbacks_after_a_fault() {
+  make_context();
+  static std::atomic<int> host = 0, status = -2;
+  const Handle stream = make_stream(), store = load_kernel("store");
+  void (*const function)(void*) = [](void*) { host = 1; };
+  void (*const callback)(Handle, int, void*) = [](Handle, int result, void*) { status = result; };
+  {
+    Gate gate(stream);
+    launch_store(store, 8, 1, stream);
+    call("cuLaunchHostFunc", stream, function, static_cast<void*>(nullptr));
+    call("cuStreamAddCallback", stream, callback, static_cast<void*>(nullptr), 0U);
+  }
+  call("cuStreamSynchronize", stream);
+  return std::string(host != 0 ? "host function called" : "host function not called") +
+         ", callback " + (status == -2 ? "not called" : name_of(status));
+}
+
+// cuEventElapsedTime: CUDA_ERROR_INVALID_HANDLE
+std::string elapsed_without_record() {
+  make_context();
+  float milliseconds = 0;
+  return name_of(call("cuEventElapsedTime", &milliseconds, make_event(), make_event()));
+}
+std::string elapsed_without_timing() {
+  make_context();
+  const Handle stream = make_stream(), from = make_event(), to = make_event(kNoTiming);
+  float milliseconds = 0;
+  call("cuEventRecord", from, stream);
+  call("cuEventRecord", to, stream);
+  call("cuStreamSynchronize", stream);
+  return name_of(call("cuEventElapsedTime", &milliseconds, from, to));
+}
+
+struct MemsetNode {
+  Address destination;
+  std::size_t pitch;
+  unsigned value, element_size;
+  std::size_t width, height;
+};
+
+int add_memset(Handle graph, const MemsetNode& node, Handle context, Handle* made) {
+  return call("cuGraphAddMemsetNode", made, graph, static_cast<const Handle*>(nullptr),
+              std::size_t{0}, &node, context);
+}
+
+Handle make_graph() {
+  Handle graph = nullptr;
+  call("cuGraphCreate", &graph, 0U);
+  return graph;
+}
+
+// cuGraphLaunch: "Only one instance of hGraphExec may be executing at a time"
+std::string one_exec_in_two_streams() {
+  const Handle context = make_context(), first = make_stream(), second = make_stream();
+  const Handle graph = make_graph();
+  Handle node = nullptr, exec = nullptr;
+  add_memset(graph, {make_words(1), 4, 1, 4, 1, 1}, context, &node);
+  call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL);
+  Gate gate(first);
+  call("cuGraphLaunch", exec, first);
+  call("cuGraphLaunch", exec, second);
+  return std::string("the second ") + name_of(call("cuStreamQuery", second));
+}
+
+// cuGraphExecDestroy: "will not cause executions in-flight to be terminated"
+std::string destroy_exec_in_flight() {
+  const Handle context = make_context(), stream = make_stream(), graph = make_graph();
+  Handle node = nullptr, exec = nullptr;
+  const Address a = make_words(1);
+  add_memset(graph, {a, 4, 6, 4, 1, 1}, context, &node);
+  call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL);
+  std::string answer;
+  {
+    Gate gate(stream);
+    call("cuGraphLaunch", exec, stream);
+    const int result = call("cuGraphExecDestroy", exec);
+    answer = name_of(result) + ", " + gate.what_the_call_did();
+  }
+  return answer + ", writes " + std::to_string(read_word(a));
+}
+
+// cuGraphExecMemsetNodeSetParams: only the address and the value of a 2-D memset may change.
+std::string update_two_dimensions() {
+  const Handle context = make_context(), graph = make_graph();
+  Handle node = nullptr, exec = nullptr;
+  const Address a = make_words(64);
+  add_memset(graph, {a, 64, 1, 4, 4, 2}, context, &node);
+  call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL);
+  const MemsetNode taller{a, 64, 1, 4, 4, 3};
+  return name_of(call("cuGraphExecMemsetNodeSetParams", exec, node, &taller, context));
+}
+
+// CUDA_MEMSET_NODE_PARAMS: "Must be 1, 2, or 4."
+std::string memset_of_eight_bytes() {
+  const Handle context = make_context();
+  Handle node = nullptr;
+  return name_of(add_memset(make_graph(), {make_words(2), 8, 0, 8, 1, 1}, context, &node));
+}
+std::string memset_unaligned() {
+  const Handle context = make_context();
+  Handle node = nullptr;
+  return name_of(add_memset(make_graph(), {make_words(2) + 2, 8, 0, 4, 1, 1}, context, &node));
+}
+
+// cuThreadExchangeStreamCaptureMode: a global capture prohibits unsafe calls of other threads.
+std::string allocate_during_a_capture(int capture_mode, int thread_mode) {
+  const Handle context = make_context(), stream = make_stream();
+  call("cuStreamBeginCapture_v2", stream, capture_mode);
+  int result = 0;
+  std::thread([&] {
+    Address a = 0;
+    int mode = thread_mode;
+    call("cuCtxSetCurrent", context);
+    call("cuThreadExchangeStreamCaptureMode", &mode);
+    result = call("cuMemAlloc_v2", &a, std::size_t{4});
+  }).join();
+  Handle graph = nullptr;
+  return name_of(result) + ", the capture " + name_of(call("cuStreamEndCapture", stream, &graph));
+}
+std::string allocate_during_anothers_capture() { return allocate_during_a_capture(0, 0); }
+std::string allocate_relaxed_during_a_capture() { return allocate_during_a_capture(0, 2); }
+
+// "Stream synchronization behavior": the legacy stream and blocking streams
+std::string null_stream_behind(unsigned flags) {
+  make_context();
+  const Address a = make_words(1);
+  Gate gate(make_stream(flags));
+  fill(a, 1, 1, nullptr);
+  call("cuStreamSynchronize", static_cast<Handle>(nullptr));
+  return gate.what_the_call_did();
+}
+std::string null_stream_behind_blocking() { return null_stream_behind(0); }
+std::string null_stream_behind_other() { return null_stream_behind(1); }
+
+// cuEventRecord may be called again while the event is being recorded.
+std::string record_again_in_flight() {
+  make_context();
+  const Handle stream = make_stream(), event = make_event();
+  Gate gate(stream);
+  call("cuEventRecord", event, stream);
+  const int again = call("cuEventRecord", event, stream);
+  return name_of(again) + ", " + gate.what_the_call_did();
+}
+
+constexpr Probe kOrderProbes[] = {
+    {"1", "query and wait for an event without a record", "success, success, stream success",
+     &unrecorded_event},
+    {"2", "record again after a wait, held: the waiting stream", "does not wait",
+     &wait_then_record_again},
+    {"3", "record in a stream of another context", "INVALID_HANDLE", &record_across_contexts},
+    {"3b", "wait for an event of another context", "success", &wait_across_contexts},
+    {"4", "destroy an event and a stream in flight", "success, success, does not wait, writes 7",
+     &destroy_in_flight},
+    {"5", "call the driver from a host function", "NOT_PERMITTED", &call_in_host_function},
+    {"6", "host function and callback after a fault",
+     "host function not called, callback ILLEGAL_ADDRESS", &callbacks_after_a_fault},
+    {"7", "time between events without records", "INVALID_HANDLE", &elapsed_without_record},
+    {"7b", "time to an event without timing", "INVALID_HANDLE", &elapsed_without_timing},
+    {"10", "launch a graph in two streams, the first held", "the second NOT_READY",
+     &one_exec_in_two_streams},
+    {"10b", "destroy an executable graph in flight", "success, does not wait, writes 6",
+     &destroy_exec_in_flight},
+    {"11", "change the height of a 2-D memset of an executable graph", "INVALID_VALUE",
+     &update_two_dimensions},
+    {"12", "memset node with elements of 8 bytes", "INVALID_VALUE", &memset_of_eight_bytes},
+    {"12b", "memset node at half an element", "INVALID_VALUE", &memset_unaligned},
+    {"21", "cuMemAlloc while another thread captures globally",
+     "STREAM_CAPTURE_UNSUPPORTED, the capture success", &allocate_during_anothers_capture},
+    {"21b", "the same in a relaxed thread", "success, the capture success",
+     &allocate_relaxed_during_a_capture},
+    {"22", "NULL stream behind a blocking stream", "waits for the work",
+     &null_stream_behind_blocking},
+    {"22b", "NULL stream behind a non-blocking stream", "does not wait", &null_stream_behind_other},
+    {"25", "record an event again in flight", "success, does not wait", &record_again_in_flight},
+};
+
+}  // namespace
+
+std::span<const Probe> order_probes() { return kOrderProbes; }
+
+}  // namespace halyard::testing::probe
