@@ -50,8 +50,6 @@ constexpr std::uint16_t kPtxEntry = 1;
 constexpr std::uint64_t kIsLz4 = 0x2000, kIsZstd = 0x8000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
-constexpr std::string_view kTextSeparator = "\n//halyard: the next linked text\n";
-
 // The text of an entry; `tail` is zero if the entry has none.
 Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const char* data,
                   std::string& text) {
@@ -203,21 +201,8 @@ Result find_texts(const void* image, std::vector<std::string>& texts) {
     return kNoBinaryForGpu;
   const std::string_view text(bytes);
   HALYARD_CUDA_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
-  for (std::size_t at = 0; at != text.npos;) {
-    const std::size_t end = text.find(kTextSeparator, at);
-    texts.emplace_back(text.substr(at, end - at));
-    at = end == text.npos ? end : end + kTextSeparator.size();
-  }
+  texts.emplace_back(text);
   return kSuccess;
-}
-
-std::string join_texts(std::span<const std::string> texts) {
-  std::string result;
-  for (const std::string& each : texts) {
-    if (!result.empty()) result += kTextSeparator;
-    result += std::string_view(each).substr(0, each.find('\0'));
-  }
-  return result;
 }
 
 Result parse_image(const void* image, const JitOptions& jit,
