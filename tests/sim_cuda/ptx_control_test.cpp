@@ -242,10 +242,10 @@ TEST(PtxControl, EndsWithWhatHappened) {
 TEST(PtxControl, Prints) {
   PtxModule module(ptx::Module::parse(ptx_text(R"(
 .extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);
-.global .align 1 .b8 format[24] = {37, 100, 32, 37, 53, 46, 50, 102, 124, 37, 115, 124, 37, 108, 108, 120, 10};
+.global .align 1 .b8 format[24] = {37, 100, 32, 37, 53, 46, 50, 102, 124, 37, 115, 124, 37, 108, 108, 120, 32, 37, 112, 10};
 .global .align 1 .b8 word[4] = {97, 98, 99};
-.visible .entry k() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .local .align 8 .b8 l[32];
-mov.u32 %r1, %tid.x; st.local.u32 [l], %r1; st.local.u64 [l+8], 0d3FF8000000000000;
+.visible .entry k() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .local .align 8 .b8 l[40];
+st.local.u64 [l+32], 0; mov.u32 %r1, %tid.x; st.local.u32 [l], %r1; st.local.u64 [l+8], 0d3FF8000000000000;
 mov.u64 %rd1, word; st.local.u64 [l+16], %rd1; st.local.u64 [l+24], 0x123456789a;
 mov.u64 %rd2, l; cvta.local.u64 %rd2, %rd2; mov.u64 %rd3, format; cvta.global.u64 %rd3, %rd3;
 { .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %rd3; st.param.b64 [b], %rd2;
@@ -256,7 +256,7 @@ call.uni (c), vprintf, (a, b); } ret; })")));
   options.print = [&](std::string_view text) { printed += text; };
   const auto outcome = module.run("k", {1, 1, 1}, {2, 1, 1}, {}, options);
   EXPECT_EQ(outcome.kind, ptx::OutcomeKind::kOk) << outcome.message;
-  EXPECT_EQ(printed, "0  1.50|abc|123456789a\n1  1.50|abc|123456789a\n");
+  EXPECT_EQ(printed, "0  1.50|abc|123456789a (nil)\n1  1.50|abc|123456789a (nil)\n");
 }
 
 // The order in which threads take tickets, as a number for each thread.

@@ -87,6 +87,11 @@ TEST(PtxInteger, CarriesFromWordToWord) {
                [](U a, U b, U) { return a * b; });
   expect_lanes("add.cc.u64 %rd0, %l0, %l1; addc.u32 %x, 0, 0;",
                [](U a, U b, U) -> U { return a + b < a ? 1 : 0; });
+  // The carry of a subtraction is 1 where nothing is borrowed.
+  expect_lanes("sub.cc.u32 %r0, %a0, %a1; addc.u32 %x, 0, 0;",
+               [](U a, U b, U) -> U { return u32(a) >= u32(b) ? 1 : 0; });
+  expect_lanes("add.cc.u32 %r0, %a0, %a1; subc.u32 %x, %a2, 0;",
+               [](U a, U b, U c) -> U { return u32(c - (u32(a + b) < u32(a) ? 0 : 1)); });
   expect_lanes("mad.hi.cc.u32 %r0, %a0, %a1, %a2; addc.u32 %x, 0, 0;",
                [](U a, U b, U c) -> U { return ((U{u32(a)} * u32(b) >> 32) + u32(c)) >> 32; });
 }
@@ -207,6 +212,38 @@ TEST(PtxInteger, BytesOfVideoInstructions) {
     };
     return half(a, b) | U{half(a >> 16, b >> 16)} << 16;
   });
+}
+
+TEST(PtxInteger, ScalarVideoInstructions) {
+  const auto s8 = [](U a, int byte) { return I{static_cast<std::int8_t>(a >> 8 * byte)}; };
+  const auto clamp = [](I value, I low, I high) {
+    return u32(static_cast<U>(std::clamp(value, low, high)));
+  };
+  expect_lanes("vadd.u32.u32.u32.sat %x, %a0, %a1;",
+               [&](U a, U b, U) -> U { return clamp(I{u32(a)} + I{u32(b)}, 0, UINT32_MAX); });
+  expect_lanes("vsub.s32.s32.u32.sat.min %x, %a0.h1, %a1.b2, %a2;", [&](U a, U b, U c) -> U {
+    const I difference =
+        I{static_cast<std::int16_t>(a >> 16)} - I{static_cast<std::uint8_t>(b >> 16)};
+    return u32(static_cast<U>(std::min<I>(difference, s32(c))));
+  });
+  expect_lanes("vabsdiff.u32.s32.s32.add %x, %a0.b3, %a1.b0, %a2;", [&](U a, U b, U c) -> U {
+    return u32(static_cast<U>(std::abs(s8(a, 3) - s8(b, 0))) + c);
+  });
+  expect_lanes("vmax.s32.s32.s32.sat %x.b1, %a0, %a1, %a2;", [&](U a, U b, U c) -> U {
+    const U byte = clamp(std::max(s32(a), s32(b)), -128, 127) & 0xff;
+    return (u32(c) & 0xffff00ff) | byte << 8;
+  });
+  expect_lanes("vshr.s32.s32.u32.clamp %x, %a0, %a1;", [](U a, U b, U) -> U {
+    return u32(static_cast<U>(I{s32(a)} >> std::min(u32(b), 32u)));
+  });
+  expect_lanes("vshl.u32.u32.u32.wrap %x, %a0.h0, %a1;",
+               [](U a, U b, U) -> U { return u32((a & 0xffff) << (b & 31)); });
+  expect_lanes("vmad.s32.s32.u32.shr7 %x, %a0.h0, %a1.b1, %a2;", [](U a, U b, U c) -> U {
+    const I product = I{static_cast<std::int16_t>(a)} * I{static_cast<std::uint8_t>(b >> 8)};
+    return u32(static_cast<U>((product + s32(c)) >> 7));
+  });
+  expect_lanes("vset.s32.u32.lt.add %x, %a0, %a1, %a2;",
+               [](U a, U b, U c) -> U { return u32(c + (I{s32(a)} < I{u32(b)} ? 1 : 0)); });
 }
 
 TEST(PtxInteger, ComparesAndSelects) {

@@ -36,6 +36,8 @@ class PtxMemory : public ptx::Memory {
     return address;
   }
   void add_mapping(const ptx::Mapping& mapping) { mappings_.push_back(mapping); }
+  std::uint64_t allocate(std::uint64_t bytes) override { return add(bytes); }
+  bool release(std::uint64_t) override { return true; }  // freed with the memory
   std::optional<ptx::Mapping> find(std::uint64_t address) override {
     for (const ptx::Mapping& each : mappings_) {
       if (address >= each.begin && address < each.end) return each;

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Tests of the PTX executor, and of shipped kernels on it: those of test_kernel, on another device.
 halyard_test(test_sim_ptx ptx_control_test.cpp ptx_float_test.cpp ptx_integer_test.cpp ptx_memory_test.cpp
-             ptx_parse_test.cpp ptx_warp_test.cpp LIBRARY halyard_sim_ptx PREFIX sim_cuda.)
+             ptx_nvcc_test.cpp ptx_parse_test.cpp ptx_warp_test.cpp LIBRARY halyard_sim_ptx PREFIX sim_cuda.)
 set_target_properties(test_sim_ptx PROPERTIES UNITY_BUILD OFF)
+target_compile_definitions(test_sim_ptx PRIVATE
+  HALYARD_PTX_NVCC="${CMAKE_CURRENT_SOURCE_DIR}/nvcc/kernels.ptx")
 # Expectations compute in the host's rounding modes.
 target_compile_options(test_sim_ptx PRIVATE -ffp-contract=off -frounding-math)
 

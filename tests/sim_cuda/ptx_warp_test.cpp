@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Instructions by which lanes exchange values, and matrix instructions.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -66,6 +67,33 @@ TEST(PtxWarp, VotesAndMatches) {
               std::uint32_t mask = 0;
               for (std::uint32_t i = 0; i < 32; ++i) mask |= (i % 5 > 2 ? 1u : 0u) << i;
               return lane % 5 > 2 ? mask : 0;
+            }));
+}
+
+// The tiles of a warp execute one instruction together, each with a mask of its own.
+TEST(PtxWarp, TilesVoteAndReduceForThemselves) {
+  const auto in = lanes([](std::uint32_t lane) { return lane * 7 % 11; });
+  const std::string mask = "mov.u32 %r9, %laneid; and.b32 %r8, %r9, 24; shl.b32 %r7, 255, %r8; ";
+  EXPECT_EQ(run_warp(mask + "redux.sync.max.u32 %x, %a0, %r7;", in), lanes([&](auto lane) {
+              return *std::max_element(in.begin() + lane / 8 * 8, in.begin() + lane / 8 * 8 + 8);
+            }));
+  EXPECT_EQ(run_warp(mask + "setp.lt.u32 %p0, %a0, 4; vote.sync.ballot.b32 %x, %p0, %r7;", in),
+            lanes([&](auto lane) {
+              std::uint32_t ballot = 0;
+              for (std::uint32_t i = lane / 8 * 8; i < lane / 8 * 8 + 8; ++i) {
+                ballot |= (in[i] < 4 ? 1u : 0u) << i;
+              }
+              return ballot;
+            }));
+  // Tile 0 waits for its odd lanes, which take a longer path; the others do not.
+  EXPECT_EQ(run_warp(mask + R"(mov.u32 %r1, 0; and.b32 %r2, %r9, 25; setp.eq.u32 %p0, %r2, 1;
+@!%p0 bra JOIN; mov.u32 %r1, 50; LOOP: sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra LOOP;
+add.u32 %a0, %a0, 100; JOIN: redux.sync.add.u32 %x, %a0, %r7;)",
+                     in),
+            lanes([&](auto lane) {
+              std::uint32_t sum = lane < 8 ? 400 : 0;
+              for (std::uint32_t i = lane / 8 * 8; i < lane / 8 * 8 + 8; ++i) sum += in[i];
+              return sum;
             }));
 }
 

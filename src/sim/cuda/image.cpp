@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <utility>
 
+#include "sim/cuda/decompress.h"
 #include "sim/cuda/module.h"
 #include "sim/cuda/options.h"
 
@@ -36,18 +39,51 @@ struct FatbinEntry {
   std::uint32_t unknown2[2];
   std::uint32_t capability;
 };
+// Behind it, as nvcc 11 to 13 write it with each -compress-mode.
+struct FatbinEntryTail {
+  std::uint32_t name_offset, name_size;
+  std::uint64_t flags;
+  std::uint64_t unknown;
+  std::uint64_t uncompressed_size;
+};
 constexpr std::uint16_t kPtxEntry = 1;
+constexpr std::uint64_t kIsLz4 = 0x2000, kIsZstd = 0x8000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
-constexpr std::string_view kTextSeparator = "\n//halyard: the next linked text\n";
+// The text of an entry; `tail` is zero if the entry has none.
+Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const char* data,
+                  std::string& text) {
+  if ((tail.flags & (kIsLz4 | kIsZstd)) == 0) {
+    text.assign(data, entry.size);
+    return kSuccess;
+  }
+  HALYARD_CUDA_REQUIRE(entry.compressed_size <= entry.size && tail.uncompressed_size <= kMostBytes,
+                       kInvalidImage);
+  const bool is_zstd = (tail.flags & kIsZstd) != 0;
+  if (is_zstd && !has_zstd()) {
+    std::fprintf(stderr, "simulated CUDA: no libzstd.so.1, which this fatbin needs\n");
+    return kNoBinaryForGpu;
+  }
+  const std::string_view bytes(data, entry.compressed_size);
+  std::optional<std::string> plain = is_zstd ? decompress_zstd(bytes, tail.uncompressed_size)
+                                             : decompress_lz4(bytes, tail.uncompressed_size);
+  HALYARD_CUDA_REQUIRE(plain.has_value(), kInvalidImage);
+  text = *std::move(plain);
+  return kSuccess;
+}
 
+// The PTX of the highest capability that the device has.
 Result read_fatbin(const void* image, std::vector<std::string>& texts) {
   FatbinHeader header;
   std::memcpy(&header, image, sizeof header);
   HALYARD_CUDA_REQUIRE(header.size <= kMostBytes && header.header_size >= sizeof header,
                        kInvalidImage);
   const auto* const first = static_cast<const char*>(image) + header.header_size;
-  std::uint32_t best = 0;
+  const auto most =
+      static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);
+  FatbinEntry best{};
+  FatbinEntryTail best_tail{};
+  const char* best_data = nullptr;
   bool has_entry = false;
   for (std::uint64_t at = 0; at + sizeof(FatbinEntry) <= header.size;) {
     FatbinEntry entry;
@@ -57,18 +93,25 @@ Result read_fatbin(const void* image, std::vector<std::string>& texts) {
                              entry.size <= header.size - at - entry.header_size,
                          kInvalidImage);
     has_entry = true;
-    const std::uint32_t most =
-        static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);
-    // The PTX of the highest capability that the device has. A compressed one cannot be read.
-    if (entry.kind == kPtxEntry && entry.compressed_size == 0 && entry.capability <= most &&
-        entry.capability >= best) {
-      best = entry.capability;
-      texts.assign(1, std::string(first + at + entry.header_size, entry.size));
+    if (entry.kind == kPtxEntry && entry.capability <= most &&
+        entry.capability >= best.capability) {
+      best = entry;
+      best_tail = {};
+      if (entry.header_size >= sizeof entry + sizeof best_tail) {
+        std::memcpy(&best_tail, first + at + sizeof entry, sizeof best_tail);
+      }
+      best_data = first + at + entry.header_size;
     }
     at += entry.header_size + entry.size;
   }
   HALYARD_CUDA_REQUIRE(has_entry, kInvalidImage);
-  return texts.empty() ? kNoBinaryForGpu : kSuccess;
+  if (best_data == nullptr) return kNoBinaryForGpu;
+  std::string text;
+  if (const Result result = read_entry(best, best_tail, best_data, text); result != kSuccess) {
+    return result;
+  }
+  texts.push_back(std::move(text));
+  return kSuccess;
 }
 
 constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
@@ -158,21 +201,8 @@ Result find_texts(const void* image, std::vector<std::string>& texts) {
     return kNoBinaryForGpu;
   const std::string_view text(bytes);
   HALYARD_CUDA_REQUIRE(text.find(".version") != std::string_view::npos, kInvalidImage);
-  for (std::size_t at = 0; at != text.npos;) {
-    const std::size_t end = text.find(kTextSeparator, at);
-    texts.emplace_back(text.substr(at, end - at));
-    at = end == text.npos ? end : end + kTextSeparator.size();
-  }
+  texts.emplace_back(text);
   return kSuccess;
-}
-
-std::string join_texts(std::span<const std::string> texts) {
-  std::string result;
-  for (const std::string& each : texts) {
-    if (!result.empty()) result += kTextSeparator;
-    result += std::string_view(each).substr(0, each.find('\0'));
-  }
-  return result;
 }
 
 Result parse_image(const void* image, const JitOptions& jit,

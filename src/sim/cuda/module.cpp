@@ -22,7 +22,8 @@ Result make_module(ContextState& context, std::shared_ptr<const ptx::Module> cod
   for (const ptx::Variable& variable : module->code->variables()) {
     Allocation allocation;
     allocation.size = variable.size != 0 ? variable.size : 1;
-    allocation.kind = MemoryKind::kVariable;
+    // The host reads and writes __managed__ variables where they are.
+    allocation.kind = variable.is_managed ? MemoryKind::kManaged : MemoryKind::kVariable;
     allocation.device = context.device;
     allocation.context = &context;
     DevicePointer address = 0;

@@ -81,8 +81,6 @@ Result find_texts(const void* image, std::vector<std::string>& texts);
 // Parses an image.
 Result parse_image(const void* image, const JitOptions& options,
                    std::shared_ptr<const ptx::Module>& code);
-// What cuLinkComplete returns in place of a cubin: the texts, which find_texts() takes apart again.
-std::string join_texts(std::span<const std::string> texts);
 // The whole file, with a zero behind it.
 Result read_file(const char* path, std::string& bytes);
 

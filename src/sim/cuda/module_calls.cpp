@@ -469,13 +469,14 @@ HALYARD_CUDA_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::
   return add_to_link(link, data, size);
 }
 
-// The "cubin" is the PTX of all inputs, which cuModuleLoadData takes as well.
+// The "cubin" is the PTX, which cuModuleLoadData takes as well.
 HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t* size) {
   HALYARD_CUDA_CALL(cuLinkComplete, kCurrent);
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);
-  link->result = join_texts(link->texts);
+  HALYARD_CUDA_REQUIRE(link->texts.size() == 1, kNotSupported);
+  link->result = link->texts.front();
   std::shared_ptr<const ptx::Module> code;
   const Result result = parse_image(link->result.data(), link->options, code);
   if (result != kSuccess) return result;

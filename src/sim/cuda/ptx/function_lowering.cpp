@@ -317,7 +317,8 @@ class FunctionLowering::Impl final : public Lowering {
     }
     const bool is_known = lower_lanes(*this) || lower_memory(*this) || lower_control(*this) ||
                           lower_move(*this) || lower_warp(*this) || lower_atomic(*this) ||
-                          lower_matrix(*this) || lower_async(*this) || lower_video(*this);
+                          lower_matrix(*this) || lower_async(*this) || lower_video(*this) ||
+                          lower_scalar_video(*this);
     if (!is_known) fail("Not a name of any known instruction: '" + std::string(opcode()) + "'");
     check_modifiers();
     instruction_ = nullptr;

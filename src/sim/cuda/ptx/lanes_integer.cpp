@@ -209,7 +209,9 @@ void mad_wide(Warp& warp, const Ins& ins) {
   });
 }
 
-// add.cc, addc, sub.cc, subc and mad.cc, madc with products of either half. Of Ins::flags:
+// add.cc, addc, sub.cc, subc and mad.cc, madc with products of either half. A subtraction adds the
+// complement, so that its carry is 1 where nothing is borrowed: nvcc's division of 128 bits reads
+// the carry of sub.cc with addc, and ptxas compiles it to this. Of Ins::flags:
 enum CarryFlags : std::uint8_t {
   kReadsCarry = 1,
   kWritesCarry = 2,
@@ -232,16 +234,11 @@ void carry(Warp& warp, const Ins& ins) {
                                        : static_cast<T>(x * y);
       y = c[lane];
     }
-    const T in = (ins.flags & kReadsCarry) != 0 ? warp.carries >> lane & 1 : 0;
-    T sum = 0;
-    bool out = false;
-    if ((ins.flags & kSubtracts) != 0) {
-      sum = x - y - in;
-      out = x < y || (x == y && in != 0);
-    } else {
-      sum = x + y + in;
-      out = sum < x || (sum == x && in != 0);
-    }
+    T in = (ins.flags & kSubtracts) != 0 ? 1 : 0;
+    if ((ins.flags & kReadsCarry) != 0) in = warp.carries >> lane & 1;
+    if ((ins.flags & kSubtracts) != 0) y = static_cast<T>(~y);
+    const T sum = x + y + in;
+    const bool out = sum < x || (sum == x && in != 0);
     d[lane] = sum;
     if ((ins.flags & kWritesCarry) == 0) return;
     const LaneMask bit = LaneMask{1} << lane;

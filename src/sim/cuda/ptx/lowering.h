@@ -129,6 +129,7 @@ bool lower_control(Lowering& lowering);
 bool lower_warp(Lowering& lowering);
 bool lower_matrix(Lowering& lowering);
 bool lower_video(Lowering& lowering);
+bool lower_scalar_video(Lowering& lowering);
 bool lower_async(Lowering& lowering);
 bool lower_move(Lowering& lowering);
 bool lower_lanes(Lowering& lowering);

@@ -114,10 +114,16 @@ std::string format_print(
         append(out, head + "s", width, 1,
                std::string(1, static_cast<char>(arguments.take<std::int32_t>())).c_str());
         break;
-      case 'p':
-        append(out, flags + "#*.*llx", width, precision,
-               static_cast<unsigned long long>(arguments.take<std::uint64_t>()));
+      case 'p': {
+        // As the host's printf writes it.
+        const auto address = static_cast<unsigned long long>(arguments.take<std::uint64_t>());
+        if (address == 0) {
+          append(out, head + "s", width, precision, "(nil)");
+        } else {
+          append(out, flags + "#*.*llx", width, precision, address);
+        }
         break;
+      }
       case 's': {
         const auto text = read_string(arguments.take<std::uint64_t>());
         // The buffer bounds what a conversion writes, so long strings go past it.

@@ -11,11 +11,72 @@
 namespace halyard::inline v0::sim::ptx {
 namespace {
 
-// Waits for the lanes that the mask in Ins::e names. An instruction without .sync has none.
+bool has_one_mask(const Ins& ins) {
+  return ins.e == kNoSlot || (ins.e & 3) == static_cast<Slot>(Base::kConstants);
+}
+
+// f(mask, lanes) for the executing lanes that name the same mask in Ins::e: the tiles of a warp
+// execute one instruction, each for itself.
+template <class F>
+void each_mask(Warp& warp, const Ins& ins, F f) {
+  const auto* const masks = warp.in<std::uint32_t>(ins.e);
+  for (LaneMask rest = warp.exec; rest != 0;) {
+    const LaneMask mask = masks[std::countr_zero(rest)];
+    LaneMask lanes = 0;
+    each_active(rest, [&](unsigned lane) {
+      if (masks[lane] == mask) lanes |= LaneMask{1} << lane;
+    });
+    f(mask, lanes);
+    rest &= ~lanes;
+  }
+}
+
+LaneMask all_masks(Warp& warp, const Ins& ins) {
+  LaneMask result = 0;
+  each_mask(warp, ins, [&](LaneMask mask, LaneMask) { result |= mask; });
+  return result;
+}
+
+// Waits for the lanes that the masks in Ins::e name. An instruction without .sync has none.
 bool gather(Warp& warp, const Ins& ins) {
   if (ins.e == kNoSlot) return true;
-  const auto lane = static_cast<unsigned>(std::countr_zero(warp.exec));
-  return warp.gather(ins, warp.in<std::uint32_t>(ins.e)[lane]);
+  if (has_one_mask(ins)) return warp.gather(ins, warp.in<std::uint32_t>(ins.e)[0]);
+  const LaneMask wanted = all_masks(warp, ins);
+  if ((wanted & warp.alive & ~warp.exec) != 0 && !warp.is_forced) {
+    // Tiles that are complete do not wait for the others.
+    LaneMask complete = 0;
+    each_mask(warp, ins, [&](LaneMask mask, LaneMask lanes) {
+      if ((mask & warp.alive & ~warp.exec) == 0) complete |= lanes;
+    });
+    if (complete != 0) {
+      warp.split_off(warp.exec & ~complete, warp.pc - 1);
+      warp.exec = complete;
+      return true;
+    }
+  }
+  return warp.gather(ins, wanted);
+}
+
+// f() with the lanes of each mask as those that execute.
+template <class F>
+void each_tile(Warp& warp, const Ins& ins, F f) {
+  if (has_one_mask(ins)) {
+    f();
+    return;
+  }
+  const LaneMask all = warp.exec;
+  each_mask(warp, ins, [&](LaneMask, LaneMask lanes) {
+    warp.exec = lanes;
+    f();
+    warp.exec = all;
+  });
+}
+
+// Of an instruction whose result is that of all lanes of a tile.
+template <Handler Run>
+void in_tiles(Warp& warp, const Ins& ins) {
+  if (!gather(warp, ins)) return;
+  each_tile(warp, ins, [&] { Run(warp, ins); });
 }
 
 enum class Shuffle : std::uint8_t { kUp, kDown, kButterfly, kIndex };
@@ -66,7 +127,6 @@ enum class Vote : std::uint8_t { kAll, kAny, kUniform, kBallot };
 
 // a: the predicate, negated if flags is 1.
 void vote(Warp& warp, const Ins& ins) {
-  if (!gather(warp, ins)) return;
   const LaneMask value = (warp.predicate(ins.a) ^ (ins.flags != 0 ? kAllLanes : 0)) & warp.exec;
   switch (static_cast<Vote>(ins.count)) {
     case Vote::kAll:
@@ -87,7 +147,6 @@ void vote(Warp& warp, const Ins& ins) {
 // extra: the predicate of match.all, or kNoSlot; count: 1 for .all
 template <class T>
 void match(Warp& warp, const Ins& ins) {
-  if (!gather(warp, ins)) return;
   const T* const a = warp.in<T>(ins.a);
   std::array<LaneMask, kLanes> masks{};
   each_active(warp.exec, [&](unsigned lane) {
@@ -109,7 +168,6 @@ enum class Reduction : std::uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor };
 
 template <class T>
 void reduce(Warp& warp, const Ins& ins) {
-  if (!gather(warp, ins)) return;
   const T* const a = warp.in<T>(ins.a);
   T result = a[static_cast<unsigned>(std::countr_zero(warp.exec))];
   each_active(warp.exec & (warp.exec - 1), [&](unsigned lane) {
@@ -144,16 +202,12 @@ void active_mask(Warp& warp, const Ins& ins) {
 }
 
 void elect(Warp& warp, const Ins& ins) {
-  if (!gather(warp, ins)) return;
   const auto leader = static_cast<std::uint32_t>(std::countr_zero(warp.exec));
   each_lane(warp, warp.at<std::uint32_t>(ins.d), [&](unsigned) { return leader; });
   warp.set_predicate(ins.extra, LaneMask{1} << leader);
 }
 
-void meet(Warp& warp, const Ins& ins) {
-  const auto lane = static_cast<unsigned>(std::countr_zero(warp.exec));
-  warp.meet(ins, warp.in<std::uint32_t>(ins.e)[lane]);
-}
+void meet(Warp& warp, const Ins& ins) { warp.meet(ins, all_masks(warp, ins)); }
 
 // d or d|p
 void take_pair(Lowering& lowering, Ins& ins) {
@@ -191,7 +245,7 @@ void lower_vote(Lowering& lowering) {
   const bool is_sync = lowering.take("sync");
   constexpr std::string_view kModes[] = {"all", "any", "uni", "ballot"};
   Ins ins;
-  ins.run = vote;
+  ins.run = in_tiles<vote>;
   ins.count = 4;
   for (std::uint8_t i = 0; i < 4; ++i) {
     if (lowering.take(kModes[i])) ins.count = i;
@@ -217,7 +271,7 @@ void lower_match(Lowering& lowering) {
   if (type.bytes != 4 && type.bytes != 8) lowering.fail_modifier();
   lowering.expect_operands(3, 3);
   Ins ins;
-  ins.run = type.bytes == 4 ? match<std::uint32_t> : match<std::uint64_t>;
+  ins.run = type.bytes == 4 ? in_tiles<match<std::uint32_t>> : in_tiles<match<std::uint64_t>>;
   ins.count = is_all ? 1 : 0;
   take_pair(lowering, ins);
   ins.a = lowering.source(lowering.operand(1), type);
@@ -236,7 +290,7 @@ void lower_reduce(Lowering& lowering) {
   const Type type = lowering.take_type();
   if (ins.count == 6 || !type.is_integer() || type.bytes != 4) lowering.fail_modifier();
   lowering.expect_operands(3, 3);
-  ins.run = type.is_signed() ? reduce<std::int32_t> : reduce<std::uint32_t>;
+  ins.run = type.is_signed() ? in_tiles<reduce<std::int32_t>> : in_tiles<reduce<std::uint32_t>>;
   ins.d = lowering.target(lowering.operand(0), type);
   ins.a = lowering.source(lowering.operand(1), type);
   ins.e = lowering.source(lowering.operand(2), kU32);
@@ -263,7 +317,7 @@ bool lower_warp(Lowering& lowering) {
     if (!lowering.take("sync")) lowering.fail_modifier();
     lowering.expect_operands(2, 2);
     Ins ins;
-    ins.run = elect;
+    ins.run = in_tiles<elect>;
     take_pair(lowering, ins);
     if (ins.extra == kNoSlot) lowering.fail_modifier();
     ins.e = lowering.source(lowering.operand(1), kU32);
