@@ -522,6 +522,7 @@ Workplace::Workplace()
     // Memory is freed once a call reports a loss, so lavapipe, which knows of none, has ended by
     // then.
     setenv("HALYARD_FAKE_VULKAN", "synchronous,shares", 1);
+    setenv("HALYARD_CACHE_DIR", (folder + "/pipelines").c_str(), 1);
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
     hal::DriverRegistry registry;
     check(register_all_drivers(registry));

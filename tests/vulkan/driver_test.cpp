@@ -58,12 +58,14 @@ TEST_F(VulkanDriver, OpensAllDevicesOrOne) {
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[2].info().uri, "vulkan://2?devices=3");
   EXPECT_EQ(open("vulkan://1?devices=2").info().uri, "vulkan://1?devices=2");
+  EXPECT_EQ(open("vulkan://?devices=2&cache=0").info().uri, "vulkan://0?devices=2&cache=0");
+  EXPECT_EQ(open("vulkan://?cache=0").info().uri, "vulkan://0?cache=0");
   EXPECT_EQ(open().info().uri, "vulkan://0");
 }
 
 TEST_F(VulkanDriver, NamesTheErrorOfAUri) {
   for (const char* uri : {"vulkan://?devices=0", "vulkan://?devices=65", "vulkan://?devices=x",
-                          "vulkan://?workers=1"}) {
+                          "vulkan://?workers=1", "vulkan://?cache=2"}) {
     const Status status = registry_->open(uri).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
     EXPECT_EQ(status.message().find("vulkan: "), 0u) << status.message();

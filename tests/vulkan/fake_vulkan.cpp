@@ -79,6 +79,7 @@ struct Next {
   X(vkGetBufferMemoryRequirements)                  \
   X(vkAllocateMemory)                               \
   X(vkGetPhysicalDeviceExternalSemaphoreProperties) \
+  X(vkCreatePipelineCache)                          \
   X(vkBindBufferMemory)                             \
   X(vkMapMemory)                                    \
   X(vkGetCalibratedTimestampsEXT)                   \
@@ -245,6 +246,7 @@ void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) 
 void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* properties) {
   next.vkGetPhysicalDeviceProperties2(device, properties);
   if (fake.gpu) properties->properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+  if (fake.another_driver) properties->properties.pipelineCacheUUID[0] ^= 1;
   if (lacks("Vulkan 1.3")) properties->properties.apiVersion = VK_API_VERSION_1_2;
   auto* const v12 = in_chain<VkPhysicalDeviceVulkan12Properties>(
       properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);
@@ -367,6 +369,12 @@ VkResult allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
     violate("memory of a shared buffer that is not dedicated to it");
   }
   return next.vkAllocateMemory(device, &real, allocator, memory);
+}
+
+VkResult create_cache(VkDevice device, const VkPipelineCacheCreateInfo* info,
+                      const VkAllocationCallbacks* allocator, VkPipelineCache* cache) {
+  fake.cached = info->initialDataSize;
+  return next.vkCreatePipelineCache(device, info, allocator, cache);
 }
 
 VkResult bind_memory(VkDevice device, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset) {
@@ -847,6 +855,7 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkGetBufferMemoryRequirements, get_requirements),
     HALYARD_FAKE_ROW(vkAllocateMemory, allocate_memory),
     HALYARD_FAKE_ROW(vkBindBufferMemory, bind_memory),
+    HALYARD_FAKE_ROW(vkCreatePipelineCache, create_cache),
     HALYARD_FAKE_ROW(vkGetPhysicalDeviceExternalSemaphoreProperties, get_external_semaphore),
     HALYARD_FAKE_ROW(vkGetSemaphoreFdKHR, get_semaphore_descriptor),
     HALYARD_FAKE_ROW(vkImportSemaphoreFdKHR, import_semaphore),

@@ -66,6 +66,10 @@ struct FakeVulkan {
   // Ticks of the device's clock, beyond the host's nanoseconds.
   std::atomic<std::uint64_t> ticks_ahead{0};
 
+  // The driver has another version, in the name of its caches.
+  std::atomic<bool> another_driver{false};
+  std::atomic<std::uint64_t> cached{0};  // bytes that the last VkPipelineCache was made from
+
   // The counters that the device signals stand still. Work goes on unseen.
   std::atomic<bool> frozen{false};
   // Calls that may report it, and waits, return VK_ERROR_DEVICE_LOST.

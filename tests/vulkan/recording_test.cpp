@@ -64,7 +64,8 @@ class VulkanRecording : public VulkanTest {
                                     std::istreambuf_iterator<char>());
       executable_ =
           Executable::load(Ref<NativeDevice>(&native().device()),
-                           kernel::Hyx::parse(std::as_bytes(std::span(bytes)), "kernels").value())
+                           kernel::Hyx::parse(std::as_bytes(std::span(bytes)), "kernels").value(),
+                           false)
               .value();
       check(executable_->prepare(0));
     }

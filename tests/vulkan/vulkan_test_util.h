@@ -45,6 +45,7 @@ class VulkanTest : public ::testing::Test {
  protected:
   void SetUp() override {
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
+    setenv("HALYARD_CACHE_DIR", "/proc/no folder", 1);  // the user's own stays as it is
     fake().sleeps_for_any = sleeps_for_any_;
     fake().gpu = true;
     const auto library = Library::open();
@@ -66,6 +67,7 @@ class VulkanTest : public ::testing::Test {
     fake().slow = fake().has_bar = fake().bar_is_full = false;
     fake().by_descriptor = testing::FakeVulkan::kReal;
     fake().timelines_by_descriptor = 0;
+    fake().another_driver = false;
     fake().skew = fake().ticks_ahead = 0;
     fake().violations = 0;
   }

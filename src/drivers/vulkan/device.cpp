@@ -13,18 +13,22 @@
 namespace halyard::inline v0::vulkan {
 
 Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, HandleRef<NativeDevice> native,
-                                               const void* domain) {
+                                               const void* domain, bool caches_pipelines) {
   HALYARD_ASSIGN_OR_RETURN(ArgumentHeap heap,
                            ArgumentHeap::create(Ref<NativeDevice>(native.get())));
-  std::unique_ptr<Device> device(
-      new (std::nothrow) Device(std::move(info), std::move(native), std::move(heap), domain));
+  std::unique_ptr<Device> device(new (std::nothrow) Device(
+      std::move(info), std::move(native), std::move(heap), domain, caches_pipelines));
   if (device != nullptr) return device;
   return error(StatusCode::kResourceExhausted, "vulkan: no memory for a device");
 }
 
 Device::Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHeap heap,
-               const void* domain)
-    : info_(std::move(info)), native_(std::move(native)), heap_(std::move(heap)), domain_(domain) {}
+               const void* domain, bool caches_pipelines)
+    : info_(std::move(info)),
+      native_(std::move(native)),
+      heap_(std::move(heap)),
+      domain_(domain),
+      caches_pipelines_(caches_pipelines) {}
 
 Device::~Device() { close(); }
 
@@ -71,7 +75,7 @@ Result<Ref<hal::SharedTimelineImpl>> Device::import_timeline(int descriptor) {
 }
 
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
-  return Executable::load(heap_.shared_device(), std::move(file));
+  return Executable::load(heap_.shared_device(), std::move(file), caches_pipelines_);
 }
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(

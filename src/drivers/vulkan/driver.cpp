@@ -19,22 +19,40 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
-// 0: as many as there are.
-Result<unsigned> read_devices(const hal::Uri& uri) {
-  unsigned devices = 0;
+struct Options {
+  unsigned devices = 0;  // 0: as many as there are
+  bool cache = true;
+};
+
+Result<Options> read_options(const hal::Uri& uri) {
+  Options options;
   for (const auto& [name, value] : uri.options) {
-    if (name != "devices") {
-      return error(StatusCode::kInvalidArgument, "vulkan: unknown option '{}'; there is devices",
-                   name);
+    const bool is_devices = name == "devices";
+    if (!is_devices && name != "cache") {
+      return error(StatusCode::kInvalidArgument,
+                   "vulkan: unknown option '{}'; there are devices and cache", name);
     }
-    const auto number = base::parse_number(value, 1, kMaxDevices);
+    const unsigned least = is_devices ? 1 : 0, most = is_devices ? kMaxDevices : 1;
+    const auto number = base::parse_number(value, least, most);
     if (!number) {
-      return error(StatusCode::kInvalidArgument, "vulkan: option devices is '{}', not 1 to {}",
-                   value, kMaxDevices);
+      return error(StatusCode::kInvalidArgument, "vulkan: option {} is '{}', not {} to {}", name,
+                   value, least, most);
     }
-    devices = *number;
+    if (is_devices) {
+      options.devices = static_cast<unsigned>(*number);
+    } else {
+      options.cache = *number != 0;
+    }
   }
-  return devices;
+  return options;
+}
+
+// The part of a device's URI that says what differs from the defaults.
+std::string query_of(const Options& options) {
+  std::string query;
+  if (options.devices != 0) base::append(query, "?devices={}", options.devices);
+  if (!options.cache) base::append(query, "{}cache=0", query.empty() ? "?" : "&");
+  return query;
 }
 
 hal::DeviceInfo describe(unsigned ordinal, const PhysicalDevice& physical, std::string_view query) {
@@ -73,21 +91,22 @@ class VulkanDriver final : public hal::Driver {
   }
 
   Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
-    HALYARD_ASSIGN_OR_RETURN(const unsigned wanted, read_devices(uri));
+    HALYARD_ASSIGN_OR_RETURN(const Options options, read_options(uri));
+    const unsigned wanted = options.devices;
     base::LockGuard lock(mutex_);
     HALYARD_RETURN_IF_ERROR(load());
     const auto present = static_cast<unsigned>(library_->devices().size());
     if (present == 0) return error(StatusCode::kNotFound, "vulkan: there is no device");
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals,
                              hal::ordinals_of(uri, wanted != 0 ? wanted : present));
-    const std::string query = wanted != 0 ? base::format("?devices={}", wanted) : "";
+    const std::string query = query_of(options);
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       const unsigned physical = ordinal % present;
       HALYARD_ASSIGN_OR_RETURN(HandleRef<NativeDevice> native, open_.get(library_, physical));
       HALYARD_ASSIGN_OR_RETURN(
           auto device, Device::create(describe(ordinal, library_->devices()[physical], query),
-                                      std::move(native), domain_of(physical)));
+                                      std::move(native), domain_of(physical), options.cache));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -7,6 +7,7 @@
 //
 //   devices=N   how many devices there are: 1 to 64, by default as many as Vulkan has. Beyond that
 //               ordinals begin again with the first one: two devices on one GPU
+//   cache=0     what Vulkan's driver compiles is not kept on disk; 1 by default
 //
 // The loader is the file that HALYARD_VULKAN_LIBRARY names, else libvulkan.so.1.
 #pragma once

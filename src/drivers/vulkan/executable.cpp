@@ -40,9 +40,10 @@ Status no_executable_memory() {
 
 }  // namespace
 
-Result<Ref<hal::ExecutableImpl>> Executable::load(Ref<NativeDevice> device, kernel::Hyx file) {
-  auto executable =
-      Ref<Executable>::adopt(new (std::nothrow) Executable(std::move(device), std::move(file)));
+Result<Ref<hal::ExecutableImpl>> Executable::load(Ref<NativeDevice> device, kernel::Hyx file,
+                                                  bool caches) {
+  auto executable = Ref<Executable>::adopt(
+      new (std::nothrow) Executable(std::move(device), std::move(file), caches));
   if (!executable) return no_executable_memory();
   HALYARD_RETURN_IF_ERROR(executable->create());
   return Ref<hal::ExecutableImpl>(std::move(executable));
@@ -170,10 +171,10 @@ Status Executable::create_pipeline(const kernel::KernelInfo& kernel, Entry& entr
   info.stage.module = module_;
   info.stage.pName = name;
   info.layout = by_address_ ? device_->address_layout() : entry.layout;
-  return device_->check(
-      device_->vk().vkCreateComputePipelines(device_->handle(), VkPipelineCache{VK_NULL_HANDLE}, 1u,
-                                             &info, nullptr, &entry.pipeline),
-      "vkCreateComputePipelines");
+  const VkPipelineCache cache = caches_ ? device_->pipeline_cache() : VK_NULL_HANDLE;
+  return device_->check(device_->vk().vkCreateComputePipelines(device_->handle(), cache, 1u, &info,
+                                                               nullptr, &entry.pipeline),
+                        "vkCreateComputePipelines");
 }
 
 }  // namespace halyard::inline v0::vulkan

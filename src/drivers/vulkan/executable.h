@@ -25,7 +25,9 @@ class Executable final : public hal::ExecutableImpl {
  public:
   // kUnavailable: no image for the device; kDataLoss: a kernel that is not in the module;
   // kResourceExhausted.
-  static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file);
+  // `caches`: pipelines are kept on disk.
+  static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file,
+                                               bool caches);
 
   Status prepare(std::uint32_t function) override;
 
@@ -44,8 +46,8 @@ class Executable final : public hal::ExecutableImpl {
     VkPipeline pipeline = VK_NULL_HANDLE;
   };
 
-  Executable(Ref<NativeDevice> device, kernel::Hyx file) noexcept
-      : ExecutableImpl(std::move(file)), device_(std::move(device)) {}
+  Executable(Ref<NativeDevice> device, kernel::Hyx file, bool caches) noexcept
+      : ExecutableImpl(std::move(file)), device_(std::move(device)), caches_(caches) {}
   ~Executable() override;
 
   Status create();
@@ -54,6 +56,7 @@ class Executable final : public hal::ExecutableImpl {
   Status create_pipeline(const kernel::KernelInfo& kernel, Entry& entry);
 
   const Ref<NativeDevice> device_;
+  const bool caches_;
   bool by_address_ = false;
   VkShaderModule module_ = VK_NULL_HANDLE;
   base::Mutex mutex_;           // held by prepare(), which writes an entry once

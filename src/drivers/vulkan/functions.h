@@ -37,12 +37,14 @@ namespace halyard::inline v0::vulkan {
   X(vkCreateCommandPool, VK_ERROR_OUT_OF_DEVICE_MEMORY)       \
   X(vkCreateComputePipelines, VK_ERROR_OUT_OF_DEVICE_MEMORY)  \
   X(vkCreateDescriptorSetLayout, VK_ERROR_OUT_OF_HOST_MEMORY) \
+  X(vkCreatePipelineCache, VK_ERROR_OUT_OF_HOST_MEMORY)       \
   X(vkCreatePipelineLayout, VK_ERROR_OUT_OF_HOST_MEMORY)      \
   X(vkCreateQueryPool, VK_ERROR_OUT_OF_DEVICE_MEMORY)         \
   X(vkCreateSemaphore, VK_ERROR_OUT_OF_DEVICE_MEMORY)         \
   X(vkCreateShaderModule, VK_ERROR_OUT_OF_HOST_MEMORY)        \
   X(vkDeviceWaitIdle, VK_ERROR_DEVICE_LOST)                   \
   X(vkEndCommandBuffer, VK_ERROR_OUT_OF_DEVICE_MEMORY)        \
+  X(vkGetPipelineCacheData, VK_ERROR_OUT_OF_HOST_MEMORY)      \
   X(vkGetQueryPoolResults, VK_ERROR_DEVICE_LOST)              \
   X(vkGetSemaphoreCounterValue, VK_ERROR_DEVICE_LOST)         \
   X(vkMapMemory, VK_ERROR_MEMORY_MAP_FAILED)                  \
@@ -87,6 +89,7 @@ namespace halyard::inline v0::vulkan {
   X(vkDestroyDescriptorSetLayout)     \
   X(vkDestroyDevice)                  \
   X(vkDestroyPipeline)                \
+  X(vkDestroyPipelineCache)           \
   X(vkDestroyPipelineLayout)          \
   X(vkDestroyQueryPool)               \
   X(vkDestroySemaphore)               \

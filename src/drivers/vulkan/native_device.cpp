@@ -70,6 +70,7 @@ NativeDevice::~NativeDevice() {
   if (handle_ == VK_NULL_HANDLE) return;
   if (!retired_.empty()) (void)vk_.vkDeviceWaitIdle(handle_);
   for (const VkSemaphore semaphore : retired_) vk_.vkDestroySemaphore(handle_, semaphore, nullptr);
+  pipeline_cache_.close(*this);
   builtins_.destroy(vk_, handle_);
   vk_.vkDestroyCommandPool(handle_, recording_pool_, nullptr);
   vk_.vkDestroyPipelineLayout(handle_, address_layout_, nullptr);

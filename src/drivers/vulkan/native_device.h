@@ -19,6 +19,7 @@
 #include "drivers/vulkan/functions.h"
 #include "drivers/vulkan/library.h"
 #include "drivers/vulkan/notifier.h"
+#include "drivers/vulkan/pipeline_cache.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/types.h"
@@ -49,6 +50,8 @@ class NativeDevice final : public RefCounted {
     return physical_.copies_by_kernel && BuiltinKernels::in_this_build();
   }
   BuiltinKernels& builtins() noexcept { return builtins_; }
+  // VK_NULL_HANDLE: there is none.
+  VkPipelineCache pipeline_cache() { return pipeline_cache_.get(*this); }
   // Serializes command pools that recordings of all threads are made from.
   base::Mutex& recording_mutex() noexcept { return recording_mutex_; }
   VkCommandPool recording_pool() const noexcept { return recording_pool_; }
@@ -98,6 +101,7 @@ class NativeDevice final : public RefCounted {
   VkPipelineLayout address_layout_ = VK_NULL_HANDLE;
   VkCommandPool recording_pool_ = VK_NULL_HANDLE;
   BuiltinKernels builtins_;
+  PipelineCache pipeline_cache_;
   base::Mutex recording_mutex_;
   base::Atomic<std::int32_t> lost_{VK_SUCCESS};  // the VkResult that was the loss
   Notifier notifier_{*this};

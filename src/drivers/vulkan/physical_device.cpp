@@ -113,6 +113,10 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   vk.vkGetPhysicalDeviceProperties2(device.handle, &properties);
   device.name = properties.properties.deviceName;
   device.limits = properties.properties.limits;
+  device.vendor = properties.properties.vendorID;
+  device.device = properties.properties.deviceID;
+  device.driver_version = properties.properties.driverVersion;
+  std::ranges::copy(properties.properties.pipelineCacheUUID, device.cache_uuid);
   find_queues(vk, device);
   find_memory(vk, device);
   const std::uint32_t version = properties.properties.apiVersion;

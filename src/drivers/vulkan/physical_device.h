@@ -31,6 +31,9 @@ struct PhysicalDevice {
 
   VkPhysicalDevice handle = VK_NULL_HANDLE;
   std::string name;
+  // Of the device and its driver, as caches of pipelines have them.
+  std::uint32_t vendor = 0, device = 0, driver_version = 0;
+  std::uint8_t cache_uuid[VK_UUID_SIZE] = {};
   // What it lacks, in words: "timelineSemaphore, bufferDeviceAddress". Empty: it can be opened.
   std::string lacks;
 
