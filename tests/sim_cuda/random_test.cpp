@@ -317,12 +317,18 @@ TEST_F(SimCudaRandom, HandlesThatNameNothing_AreNeverASuccess) {
   ASSERT_EQ(cuGraphCreate(&graph, 0), kSuccess);
   ASSERT_EQ(cuGraphInstantiateWithFlags(&exec, graph, 0), kSuccess);
   const Handle function = fill_function();
+  // The stream is a blocking one: calls write the same word in it and in the NULL stream.
   const struct {
     Handle handle;
     char kind;
-  } handles[] = {
-      {stream(), 's'}, {event(), 'e'},          {graph, 'g'},          {exec, 'x'}, {function, 'f'},
-      {context_, 'c'}, {destroyed_stream, '-'}, {destroyed_event, '-'}};
+  } handles[] = {{stream(0), 's'},
+                 {event(), 'e'},
+                 {graph, 'g'},
+                 {exec, 'x'},
+                 {function, 'f'},
+                 {context_, 'c'},
+                 {destroyed_stream, '-'},
+                 {destroyed_event, '-'}};
   const Address a = words(1);
   std::uint32_t value = 1, count = 1;
   void* parameters[] = {const_cast<Address*>(&a), &value, &count};

@@ -78,6 +78,7 @@ using Graph = Shell<struct GraphState>*;
 using GraphNode = Shell<struct NodeState>*;
 using GraphExec = Shell<struct ExecState>*;
 using Pool = Shell<struct PoolState>*;
+using Array = Shell<struct ArrayState>*;
 using StreamCallback = void (*)(Stream, Result, void*);
 
 inline constexpr std::size_t kMostDevices = 64;
@@ -128,6 +129,18 @@ struct Copy3D {
   Context dst_context;
   std::size_t dst_pitch, dst_height;
   std::size_t width, height, depth;
+};
+
+// CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR
+struct Array2D {
+  std::size_t width, height;
+  int format;
+  unsigned channels;
+};
+struct Array3D {
+  std::size_t width, height, depth;
+  int format;
+  unsigned channels, flags;
 };
 
 struct KernelParamsV1 {

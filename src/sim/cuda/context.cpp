@@ -43,7 +43,7 @@ void report_leaks(const ContextState& context, const char* where) {
   constexpr const char* kNames[] = {"cuMemAlloc memory",        "cuMemAllocAsync memory",
                                     "variables of modules",     "cuMemHostAlloc memory",
                                     "cuMemHostRegister ranges", "cuMemAllocManaged memory",
-                                    "cuMemMap mappings"};
+                                    "cuMemMap mappings",        "arrays"};
   for (const auto& [kind, counts] : leaked) {
     if (kind == MemoryKind::kVariable) continue;  // counted with their modules
     report_leak(where, kNames[static_cast<int>(kind)], counts.first, counts.second);

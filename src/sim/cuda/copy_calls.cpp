@@ -3,6 +3,7 @@
 // cuMemcpy and cuMemset in all their forms.
 #include <cstring>
 
+#include "sim/cuda/array.h"
 #include "sim/cuda/launch.h"
 #include "sim/cuda/memory.h"
 #include "sim/cuda/options.h"
@@ -14,7 +15,7 @@ namespace halyard::inline v0::sim::cuda {
 Result check_copy(Copy3D& copy) {
   HALYARD_CUDA_REQUIRE(copy.src_type >= kHost && copy.src_type <= kUnified, kInvalidValue);
   HALYARD_CUDA_REQUIRE(copy.dst_type >= kHost && copy.dst_type <= kUnified, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(copy.src_type != kArray && copy.dst_type != kArray, kNotSupported);
+  if (const Result result = resolve_arrays(copy); result != kSuccess) return result;
   if (copy.src_pitch == 0) copy.src_pitch = copy.src_x + copy.width;
   if (copy.dst_pitch == 0) copy.dst_pitch = copy.dst_x + copy.width;
   if (copy.src_height == 0) copy.src_height = copy.src_y + copy.height;
@@ -68,14 +69,13 @@ Result check_side(const Side& side, bool& is_pageable) {
   return kSuccess;
 }
 
-// Whether the call returns before the copy has ended.
-enum class Waits : std::uint8_t { kNever, kAlways };
-
 // In null mode: the checks that remain, and the wait for the stream that the call promises.
 Result copy_nothing(Call& call, StreamState& stream, bool is_to_pageable, Waits waits) {
   if (const Result result = check_stream(stream); result != kSuccess) return result;
   return is_to_pageable || waits == Waits::kAlways ? wait_for(call.lock(), stream) : kSuccess;
 }
+
+}  // namespace
 
 Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   if (const Result result = check_copy(copy); result != kSuccess) return result;
@@ -122,6 +122,8 @@ Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits) {
   }
   return kSuccess;
 }
+
+namespace {
 
 // A copy of consecutive bytes.
 struct Linear {

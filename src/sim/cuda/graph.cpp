@@ -203,10 +203,10 @@ Result launch_graph(ExecState& exec, StreamState& stream) {
   if (stream.capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
     stream.waits.push_back(exec.latest);
   }
-  if (stream.capture == nullptr) guard_managed_memory();
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
   if (result == kSuccess && stream.capture == nullptr) {
     exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
+    guard_managed_memory();
   }
   return result;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Nodes of graphs: adding them, and reading and replacing their parameters.
+#include "sim/cuda/array.h"
 #include "sim/cuda/graph.h"
 #include "sim/cuda/module.h"
 #include "sim/cuda/pool.h"
@@ -289,7 +290,7 @@ HALYARD_CUDA_EXPORT Result cuGraphMemcpyNodeGetParams(GraphNode node, Copy3D* co
   HALYARD_CUDA_CALL(cuGraphMemcpyNodeGetParams, kInitialized);
   const auto* const work = work_of_node<CopyWork>(node);
   HALYARD_CUDA_REQUIRE(work != nullptr && copy != nullptr, kInvalidValue);
-  *copy = work->copy;
+  *copy = with_arrays(work->copy);
   return kSuccess;
 }
 

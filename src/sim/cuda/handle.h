@@ -29,6 +29,7 @@ enum class Kind : std::uint32_t {
   kNode,
   kExec,
   kPool,
+  kArray,
 };
 
 template <class T>

@@ -125,11 +125,13 @@ Result launch(Call& call, Function handle, const LaunchShape& shape, Stream stre
     return check_stream(*stream);
   }
   KernelWork work;
-  const Result result = make_kernel_work(*stream->context, handle, shape, work);
+  Result result = make_kernel_work(*stream->context, handle, shape, work);
   if (result != kSuccess) return result;
   if (is_elsewhere) report_misuse("launch-in-another-context", kElsewhere);
-  if (stream->capture == nullptr) guard_managed_memory();
-  return submit(*stream, std::move(work));
+  const bool is_executed = stream->capture == nullptr;
+  result = submit(*stream, std::move(work));
+  if (result == kSuccess && is_executed) guard_managed_memory();
+  return result;
 }
 
 // Everything but the parameters themselves.

@@ -30,7 +30,12 @@ Result make_kernel_work(ContextState& context, Function handle, const LaunchShap
 Result check_cooperative(const FunctionState& function, const unsigned* grid, const unsigned* block,
                          unsigned shared_bytes);
 
-// Checks the parameters of a copy, and fills in pitches that were left out.
+// Checks the parameters of a copy, and fills in pitches that were left out, and the memory of
+// arrays.
 Result check_copy(Copy3D& copy);
+
+// Whether a call returns before its copy has ended.
+enum class Waits : std::uint8_t { kNever, kAlways };
+Result copy_memory(Call& call, Copy3D copy, Stream handle, Waits waits);
 
 }  // namespace halyard::inline v0::sim::cuda

@@ -86,6 +86,8 @@ void guard_managed_memory() {
   }
 }
 
+void open_managed_memory() { open_all(); }
+
 void forget_managed_memory(DevicePointer begin) {
   std::erase_if(guarded(), [&](const Range& range) { return range.begin == begin; });
 }

@@ -14,6 +14,8 @@ void guard_managed_memory();
 // other way, so that a flag which a kernel sets in pinned memory is none. The State is locked.
 void return_managed_memory();
 
+// Gives it back after a fault, because then no call synchronizes any more. The State is locked.
+void open_managed_memory();
 // Memory that is freed now is guarded no more. The State is locked.
 void forget_managed_memory(DevicePointer begin);
 

@@ -287,6 +287,7 @@ bool may_use(const ContextState& context, const Allocation& allocation) {
     case MemoryKind::kMapped:
       return (allocation.access >> context.device & 1) != 0;
     case MemoryKind::kDevice:
+    case MemoryKind::kArray:
     case MemoryKind::kVariable:
       return allocation.device == context.device || context.peers.contains(allocation.context);
   }
@@ -298,7 +299,7 @@ std::optional<ptx::Mapping> ContextMemory::find(std::uint64_t address) {
   if (!found) return {};
   {
     const std::lock_guard lock(state().mutex);
-    if (!may_use(context_, *found)) return {};
+    if (!may_use(context_, *found) || found->kind == MemoryKind::kArray) return {};
   }
   return ptx::Mapping{found->begin, found->end(), found->host, !found->is_read_only};
 }

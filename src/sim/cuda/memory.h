@@ -29,6 +29,7 @@ enum class MemoryKind : std::uint8_t {
   kRegistered,  // cuMemHostRegister
   kManaged,     // cuMemAllocManaged
   kMapped,      // cuMemMap
+  kArray,       // cuArrayCreate
 };
 
 struct Allocation {

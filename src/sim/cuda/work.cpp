@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "sim/cuda/managed.h"
 #include "sim/cuda/memory.h"
 #include "sim/cuda/module.h"
 #include "sim/cuda/options.h"
@@ -71,6 +72,7 @@ Result result_of(ptx::OutcomeKind kind) {
 void set_fault(ContextState& context, Result fault) {
   const std::lock_guard lock(state().mutex);
   if (context.sticky == kSuccess) context.sticky = fault;
+  open_managed_memory();
   // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". A program
   // that goes on in another context has luck, which adversarial mode takes away.
   if (options().adversarial) state().lost = fault;
