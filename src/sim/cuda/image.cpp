@@ -57,7 +57,8 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
     text.assign(data, entry.size);
     return kSuccess;
   }
-  HALYARD_CUDA_REQUIRE(entry.compressed_size <= entry.size && tail.uncompressed_size <= kMostBytes,
+  HALYARD_CUDA_REQUIRE(entry.compressed_size <= entry.size &&
+                           tail.uncompressed_size <= ptx::ParseOptions{}.max_text_bytes,
                        kInvalidImage);
   const bool is_zstd = (tail.flags & kIsZstd) != 0;
   if (is_zstd && !has_zstd()) {

@@ -11,8 +11,16 @@
 namespace halyard::inline v0::sim::ptx {
 namespace {
 
-bool has_one_mask(const Ins& ins) {
-  return ins.e == kNoSlot || (ins.e & 3) == static_cast<Slot>(Base::kConstants);
+// Whether all lanes that execute name the same mask in Ins::e, or the instruction has none.
+bool has_one_mask(Warp& warp, const Ins& ins) {
+  if (ins.e == kNoSlot || (ins.e & 3) == static_cast<Slot>(Base::kConstants)) return true;
+  const auto* const masks = warp.in<std::uint32_t>(ins.e);
+  const std::uint32_t first = masks[std::countr_zero(warp.exec)];
+  std::uint32_t differences = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    differences |= (masks[lane] ^ first) & (0 - (warp.exec >> lane & 1));
+  }
+  return differences == 0;
 }
 
 // f(mask, lanes) for the executing lanes that name the same mask in Ins::e: the tiles of a warp
@@ -40,7 +48,9 @@ LaneMask all_masks(Warp& warp, const Ins& ins) {
 // Waits for the lanes that the masks in Ins::e name. An instruction without .sync has none.
 bool gather(Warp& warp, const Ins& ins) {
   if (ins.e == kNoSlot) return true;
-  if (has_one_mask(ins)) return warp.gather(ins, warp.in<std::uint32_t>(ins.e)[0]);
+  if (has_one_mask(warp, ins)) {
+    return warp.gather(ins, warp.in<std::uint32_t>(ins.e)[std::countr_zero(warp.exec)]);
+  }
   const LaneMask wanted = all_masks(warp, ins);
   if ((wanted & warp.alive & ~warp.exec) != 0 && !warp.is_forced) {
     // Tiles that are complete do not wait for the others.
@@ -60,7 +70,7 @@ bool gather(Warp& warp, const Ins& ins) {
 // f() with the lanes of each mask as those that execute.
 template <class F>
 void each_tile(Warp& warp, const Ins& ins, F f) {
-  if (has_one_mask(ins)) {
+  if (has_one_mask(warp, ins)) {
     f();
     return;
   }
