@@ -3,10 +3,24 @@
 // The driver's own declarations of the CUDA driver API against the toolkit's cuda.h.
 #include <gtest/gtest.h>
 
-#include <string>
+#include <cstdint>
 #include <type_traits>
 
 #include "drivers/cuda/functions.h"
+
+namespace {
+
+// Those that are macros in cuda.h, read before it hides them.
+namespace before {
+constexpr unsigned kAllocPortable = halyard::cuda::CU_MEMHOSTALLOC_PORTABLE;
+constexpr unsigned kAllocMapped = halyard::cuda::CU_MEMHOSTALLOC_DEVICEMAP;
+constexpr unsigned kRegisterPortable = halyard::cuda::CU_MEMHOSTREGISTER_PORTABLE;
+constexpr unsigned kRegisterMapped = halyard::cuda::CU_MEMHOSTREGISTER_DEVICEMAP;
+constexpr std::uintptr_t kBufferPointer = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT;
+constexpr std::uintptr_t kBufferSize = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT;
+}  // namespace before
+
+}  // namespace
 
 // Behind the driver's header: this one's macros rename functions to their versions.
 #include <cuda.h>
@@ -52,7 +66,6 @@ struct Signature<R (*)(A...)> {
 };
 
 #define HALYARD_PASTE(a, b, c) a##b##c
-#define HALYARD_TYPEDEF(name, version) HALYARD_PASTE(PFN_, name##_v, version)
 
 TEST(CudaHeader, HasTheResultsOfCudaH) {
 #define HALYARD_RESULT(name, number, code) EXPECT_EQ(number, static_cast<int>(::name)) << #name;
@@ -60,12 +73,11 @@ TEST(CudaHeader, HasTheResultsOfCudaH) {
 #undef HALYARD_RESULT
 }
 
+// Expanded in the driver's namespace, whose types the parameters name.
 #define HALYARD_SIGNATURE(function, suffix, version, error, parameters)                \
-  static_assert(Signature<own::CUresult(*) HALYARD_IN_OWN(parameters)>::matches(       \
+  static_assert(Signature<own::CUresult(*) parameters>::matches(                       \
                     static_cast<HALYARD_PASTE(PFN_, function##_v, version)>(nullptr)), \
                 #function);
-// The parameters name types of the driver, which hide those of cuda.h there.
-#define HALYARD_IN_OWN(parameters) parameters
 }  // namespace
 
 namespace halyard::inline v0::cuda {
@@ -97,7 +109,12 @@ TEST(CudaHeader, HasTheValuesOfCudaH) {
   HALYARD_SAME(CU_EVENT_DISABLE_TIMING);
   HALYARD_SAME(CU_GET_PROC_ADDRESS_LEGACY_STREAM);
 #undef HALYARD_SAME
-  // Macros of cuda.h, hidden here by the constants of the driver in its namespace.
+  static_assert(before::kAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
+  static_assert(before::kAllocMapped == CU_MEMHOSTALLOC_DEVICEMAP);
+  static_assert(before::kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE);
+  static_assert(before::kRegisterMapped == CU_MEMHOSTREGISTER_DEVICEMAP);
+  static_assert(before::kBufferPointer == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
+  static_assert(before::kBufferSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
   static_assert(sizeof(own::CUuuid) == sizeof(::CUuuid));
 }
 

@@ -182,7 +182,7 @@ Result<Ref<hal::Memory>> Allocator::import_memory(std::byte* data, std::uint64_t
   ImportedMemory* memory = nullptr;
   Status status;
   if (result != CUDA_SUCCESS || last - first != bytes - 1) {
-    status = error(StatusCode::kUnavailable,
+    status = error(StatusCode::kUnimplemented,
                    "cuda: {} bytes of the host cannot be pinned: a part of their pages is already",
                    size);
   } else {

@@ -30,7 +30,8 @@ struct Allocator {
   // Both within the guard. kResourceExhausted with the size.
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) const;
-  // The host's [data, data + size) as it is. kUnavailable: a part of its pages is pinned already.
+  // The host's [data, data + size) as it is. kUnimplemented: a part of its pages, not all, is
+  // pinned already.
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) const;
 };
 
