@@ -10,15 +10,18 @@
 namespace halyard::inline v0::cuda {
 namespace {
 
-// The PTX that the kernel compiler makes (compiler/target.cpp). PTX runs on its architecture and on
-// later ones, and needs a driver that knows the version of the language in which it is written.
+// PTX runs on its architecture and on later ones, and needs a driver that knows the version of the
+// language in which it is written: at least the one that brought the architecture.
 struct Target {
   std::string_view name;
   int capability;
-  int driver;  // of PTX 7.8: CUDA 11.8; of 7.0: 11.0
+  int driver;
 };
 constexpr Target kTargets[] = {
-    {"ptx-sm_90", 90, 11080}, {"ptx-sm_80", 80, 11000}, {"ptx-sm_75", 75, 11000}};
+    {"ptx-sm_120", 120, 12080}, {"ptx-sm_100", 100, 12080}, {"ptx-sm_90", 90, 11080},
+    {"ptx-sm_89", 89, 11080},   {"ptx-sm_87", 87, 11040},   {"ptx-sm_86", 86, 11010},
+    {"ptx-sm_80", 80, 11000},   {"ptx-sm_75", 75, 11000},
+};
 
 std::string to_string(const CUuuid& uuid) {
   std::string text = "GPU-";
