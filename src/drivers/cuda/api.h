@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "drivers/cuda/functions.h"
 #include "drivers/cuda/physical_device.h"
@@ -26,6 +27,7 @@ struct CudaApi {
     std::uint32_t workgroup_size[3] = {};
     std::uint32_t dynamic_shared_bytes = 0;
   };
+  static constexpr std::string_view kDriver = "cuda";
   static constexpr CaptureMode kRelaxedCapture = CU_STREAM_CAPTURE_MODE_RELAXED;
 
   // Work that has been submitted cannot be stopped: stop() is true of a stream that is idle. Of one

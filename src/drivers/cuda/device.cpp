@@ -65,7 +65,7 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     const hal::RecordedCommands& recording) {
-  return stream::CommandBuffer::create(recording);
+  return stream::CommandBuffer::create(recording, CudaApi::kDriver);
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {

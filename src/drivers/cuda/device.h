@@ -47,7 +47,7 @@ class Device final : public hal::DeviceImpl {
   const PhysicalDevice& physical_;
   const void* const domain_;
   const Ref<timeline::EntryGuard> guard_;
-  stream::LaneSet<CudaApi> lanes_{"cuda"};
+  stream::LaneSet<CudaApi> lanes_;
 };
 
 }  // namespace halyard::inline v0::cuda

@@ -45,7 +45,7 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     const hal::RecordedCommands& recording) {
-  return CommandBuffer::create(recording);
+  return CommandBuffer::create(recording, FakeApi::kDriver);
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority) {

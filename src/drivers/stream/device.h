@@ -47,7 +47,7 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo info_;
   const FakeApi api_;
   const Ref<timeline::EntryGuard> guard_;
-  LaneSet<FakeApi> lanes_{"stream"};
+  LaneSet<FakeApi> lanes_;
 };
 
 }  // namespace halyard::inline v0::stream

@@ -5,7 +5,7 @@
 
 #include <memory>
 #include <new>
-#include <string_view>
+#include <utility>
 
 #include "base/format.h"
 #include "base/mutex.h"
@@ -20,20 +20,17 @@ inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two stream
 template <CommandApi Api>
 class LaneSet {
  public:
-  // `driver`: the name that begins messages.
-  explicit LaneSet(std::string_view driver) noexcept : driver_(driver) {}
-
   // A lane on a fresh stream of `api`, within `guard`. kResourceExhausted, or as the library fails.
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
                                       std::uint32_t max_in_flight) {
     base::LockGuard lock(mutex_);
     if (count_ == kMaxLanes) {
-      return error(StatusCode::kResourceExhausted, "{}: a device has at most {} lanes", driver_,
-                   kMaxLanes);
+      return error(StatusCode::kResourceExhausted, "{}: a device has at most {} lanes",
+                   Api::kDriver, kMaxLanes);
     }
     std::unique_ptr<ItsLane> lane(new (std::nothrow) ItsLane(api, {}, guard, max_in_flight));
     if (lane == nullptr) {
-      return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", driver_);
+      return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }
     if (Status status = lane->open(); !status.ok()) {
       (void)lane->abandon(status);
@@ -48,7 +45,7 @@ class LaneSet {
     base::LockGuard lock(mutex_);
     for (std::unique_ptr<ItsLane>& lane : lanes_) {
       if (lane == nullptr) continue;
-      const Status closed = error(StatusCode::kCancelled, "{}: the lane is closed", driver_);
+      const Status closed = error(StatusCode::kCancelled, "{}: the lane is closed", Api::kDriver);
       if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
         ItsLane::keep_for_good(std::move(lane));
       }
@@ -59,7 +56,6 @@ class LaneSet {
  private:
   using ItsLane = Lane<Api, StreamCommands<Api>>;
 
-  const std::string_view driver_;
   base::Mutex mutex_;  // guards the rest
   std::unique_ptr<ItsLane> lanes_[kMaxLanes];
   unsigned count_ = 0;
