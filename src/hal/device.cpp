@@ -76,8 +76,8 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
   // From here on the handle's end closes the device, also if a later step fails.
   Device device(object);
   if (const bool may_block = object->impl_->frees_may_block(); may_block || object->guard_) {
-    object->reclaimer_ = Ref<Reclaimer>::adopt(
-        new (std::nothrow) Reclaimer(registry.engine(), object->guard_, may_block));
+    object->reclaimer_ = Ref<Reclaimer>::adopt(new (std::nothrow) Reclaimer(
+        registry.engine(), registry.pending_frees_, object->guard_, may_block));
     if (!object->reclaimer_) {
       return error(StatusCode::kResourceExhausted, "device {}: no memory", object->name());
     }
@@ -130,6 +130,8 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
   lease->release();  // the initial reference: the handles hold it now
   return queue;
 }
+
+bool DeviceObject::wait_for_frees() noexcept { return registry_.pending_frees_.wait(); }
 
 void DeviceObject::adopt(Memory& memory) noexcept {
   memory.count_in(memory_counters_);
@@ -307,9 +309,15 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
   if (Status status = check_buffer_info(object()->limits(), info); !status.ok()) {
     return at(status, "device {}: allocate", self.name());
   }
-  Result<Ref<Memory>> memory =
-      info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
-                      : self.driver()->allocate(info.size, info.alignment, info.memory);
+  const auto allocate = [&] {
+    return info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
+                           : self.driver()->allocate(info.size, info.alignment, info.memory);
+  };
+  Result<Ref<Memory>> memory = allocate();
+  // Memory whose last handle was dropped before may still be waiting for the reclaim thread.
+  if (memory.status().code() == StatusCode::kResourceExhausted && self.wait_for_frees()) {
+    memory = allocate();
+  }
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);

@@ -110,6 +110,7 @@ class DriverRegistry final : private threads::Work {
   timeline::Engine engine_;
   Peers peers_{engine_};
   FileTransfers files_;
+  PendingFrees pending_frees_;
 
   base::Mutex paths_mutex_;  // guards copy_paths_
   base::Array<Ref<CopyPath>> copy_paths_;

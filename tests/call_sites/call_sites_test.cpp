@@ -345,6 +345,8 @@ TEST_F(CallSites, EachMayFail) {
     const CallSite& site = *sites[i];
     if (!uring && site.area() == "uring") continue;  // this kernel has no io_uring for us
     if (!workplace_.has_vulkan && site.area() == "vulkan") continue;
+    // Not covered: its work cannot be stopped, so what a failure leaves in flight is kept for good.
+    if (site.area() == "cuda") continue;
     ++expected;
     EXPECT_NE(calls[i], 0u) << site.name << " is never reached";
     if (calls[i] == 0) continue;

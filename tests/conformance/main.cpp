@@ -34,6 +34,11 @@ constexpr Target kTargets[] = {
     {"stream", "stream://?devices=2"},
     {"stream_and_cpu", "stream://,cpu://?workers=1"},
 #endif
+#ifdef HALYARD_SIM_CUDA_LIBRARY
+    {"cuda", "cuda://0"},
+    {"cuda_two", "cuda://?devices=2"},
+    {"cpu_and_cuda", "cpu://?workers=1,cuda://0"},
+#endif
 #if HALYARD_DRIVER_VULKAN
     {"vulkan", "vulkan://0", true},
     {"vulkan_two", "vulkan://?devices=2", true},
@@ -64,6 +69,10 @@ class ConformanceTest : public testing::Test {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+#ifdef HALYARD_SIM_CUDA_LIBRARY
+  // The simulated library of this build, unless another one is chosen.
+  setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, 0);
+#endif
   for (const Target& target : kTargets) {
     for (const Case& it : halyard::conformance::cases()) {
       const std::string suite = std::string(target.prefix) + "_" + std::string(it.suite);

@@ -111,7 +111,8 @@ TEST(Reclaimer, ClosesBehindWhatItHasPostedAndThenFreesAtOnce) {
   };
   testing::StepSource source;
   timeline::Engine engine(source, {});
-  const auto reclaimer = Ref<Reclaimer>::adopt(new Reclaimer(engine, {}, true));
+  PendingFrees pending;
+  const auto reclaimer = Ref<Reclaimer>::adopt(new Reclaimer(engine, pending, {}, true));
   int live = 0;
   const auto drop_one = [&] {
     const auto object = Ref<Object>::adopt(new Object(live));
@@ -125,6 +126,24 @@ TEST(Reclaimer, ClosesBehindWhatItHasPostedAndThenFreesAtOnce) {
   EXPECT_TRUE(reclaimer->close());
   drop_one();
   EXPECT_EQ(live, 0);
+}
+
+TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
+  PendingFrees pending;
+  EXPECT_FALSE(pending.wait()) << "nothing was posted";
+  pending.posted();
+  pending.posted();
+  std::atomic<int> freed = 0;
+  std::thread reclaim([&] {
+    for (int i = 0; i < 2; ++i) {
+      ++freed;
+      pending.freed();
+    }
+  });
+  const bool waited = pending.wait();
+  EXPECT_TRUE(!waited || freed == 2) << freed;
+  reclaim.join();
+  EXPECT_FALSE(pending.wait());
 }
 
 TEST_F(Seam, ARecordingSaysHowOftenItWillBeUsed) {

@@ -242,10 +242,10 @@ TEST(StreamLane, IssuesTheNativeCommandsOfAPartAlone) {
 TEST(StreamLane, CountsNoCommandThatOnlyOrdersOthersAndAtLeastOne) {
   const hal::Command barriers[2];
   const hal::RecordedCommands recording{.commands = barriers, .edges = {}};
-  EXPECT_EQ(CommandBuffer::create(recording).value()->depth(), 1u);
+  EXPECT_EQ(CommandBuffer::create(recording, FakeApi::kDriver).value()->depth(), 1u);
   OpenedContext context;
   OpenedLane<> lane(context);
-  const auto native = CommandBuffer::create(recording).value();
+  const auto native = CommandBuffer::create(recording, FakeApi::kDriver).value();
   hal::Operation operation;
   operation.kind = hal::OperationKind::kExecute;
   operation.native = native.get();
@@ -271,7 +271,7 @@ TEST(StreamLane, NotesTheCommandsOfATracedSubmission) {
   const hal::Command commands[] = {single.command, hal::Command(), single.command};
   const trace::Label labels[] = {{.name = 70}, {.name = 71}, {.name = 72, .group = 73}};
   const hal::RecordedCommands recording{.commands = commands, .edges = {}, .labels = labels};
-  const auto native = CommandBuffer::create(recording).value();
+  const auto native = CommandBuffer::create(recording, FakeApi::kDriver).value();
   hal::Operation execute;
   execute.kind = hal::OperationKind::kExecute;
   execute.native = native.get();

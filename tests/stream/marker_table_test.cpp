@@ -13,6 +13,7 @@ namespace {
 struct NumberedEvents {
   enum class Stream : int {};
   using Event = int;
+  static constexpr std::string_view kDriver = "numbered";
 
   Status create_stream(Stream&) const noexcept { return {}; }
   void finish(Stream) const noexcept {}

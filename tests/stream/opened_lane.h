@@ -155,7 +155,7 @@ struct Fills {
       commands.emplace_back(hal::FillCommand{range(memory, i, 1), i + 1, 1});
     }
     recording.commands = commands;
-    native = CommandBuffer::create(recording).value();
+    native = CommandBuffer::create(recording, FakeApi::kDriver).value();
     operation.kind = hal::OperationKind::kExecute;
     operation.native = native.get();
   }

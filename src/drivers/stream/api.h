@@ -11,14 +11,16 @@
 //   kDeviceLost          sticky: the device, or its context, is gone
 //   any other            this call is wrong or unsupported
 //
-// Functions that destroy answer nothing. Unless said otherwise a call needs the context of its
-// stream to be current on the calling thread (context.h), and none may be made in a host function.
+// kDriver is the name that begins messages. Functions that destroy answer nothing. Unless said
+// otherwise a call needs the context of its stream to be current on the calling thread (context.h),
+// and none may be made in a host function.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
@@ -51,6 +53,7 @@ concept StreamApi =
     requires(const A& api, typename A::Stream stream, typename A::Stream& new_stream,
              typename A::Event event, typename A::Event& new_event, HostFunction function,
              void* argument) {
+      { A::kDriver } -> std::convertible_to<std::string_view>;
       { api.create_stream(new_stream) } noexcept -> std::same_as<Status>;
       { api.finish(stream) } noexcept;
       { api.stop(stream) } noexcept -> std::same_as<bool>;
@@ -77,6 +80,7 @@ concept ContextApi =
     std::copyable<typename A::Context> && std::equality_comparable<typename A::Context> &&
     requires(const A& api, unsigned ordinal, typename A::Context context,
              typename A::Context& found, typename A::CaptureMode& mode) {
+      { A::kDriver } -> std::convertible_to<std::string_view>;
       { A::kRelaxedCapture } -> std::convertible_to<typename A::CaptureMode>;
       { api.retain_context(ordinal, found) } noexcept -> std::same_as<Status>;
       { api.release_context(ordinal) } noexcept;

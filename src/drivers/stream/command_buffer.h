@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string_view>
 
 #include "base/array.h"
 #include "base/format.h"
@@ -27,16 +28,17 @@ namespace halyard::inline v0::stream {
 // Which commands of a recording are native commands, in their order.
 class CommandBuffer final : public hal::NativeCommands {
  public:
-  // `recording` outlives the result. kResourceExhausted.
-  static Result<std::unique_ptr<hal::NativeCommands>> create(
-      const hal::RecordedCommands& recording) {
+  // `recording` outlives the result; `driver` is the name that begins a message.
+  // kResourceExhausted.
+  static Result<std::unique_ptr<hal::NativeCommands>> create(const hal::RecordedCommands& recording,
+                                                             std::string_view driver) {
     std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(recording));
     bool enough = commands != nullptr;
     for (std::uint32_t i = 0; enough && i < recording.commands.size(); ++i) {
       if (hal::does_work(recording.commands[i].kind)) enough = commands->native_.push_back(i);
     }
     if (enough) return std::unique_ptr<hal::NativeCommands>(std::move(commands));
-    return error(StatusCode::kResourceExhausted, "stream: no memory for a recording");
+    return error(StatusCode::kResourceExhausted, "{}: no memory for a recording", driver);
   }
 
   std::uint32_t depth() const noexcept override {

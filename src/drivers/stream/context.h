@@ -23,7 +23,8 @@ class ContextGuard final : public timeline::EntryGuard {
  public:
   static Result<Ref<ContextGuard>> create(const Api& api, unsigned ordinal) {
     auto guard = Ref<ContextGuard>::adopt(new (std::nothrow) ContextGuard(api, ordinal));
-    if (!guard) return error(StatusCode::kResourceExhausted, "stream: no memory for a context");
+    if (!guard)
+      return error(StatusCode::kResourceExhausted, "{}: no memory for a context", Api::kDriver);
     HALYARD_RETURN_IF_ERROR(api.retain_context(ordinal, guard->context_));
     guard->retained_ = true;
     return guard;

@@ -45,40 +45,17 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     const hal::RecordedCommands& recording) {
-  return CommandBuffer::create(recording);
+  return CommandBuffer::create(recording, FakeApi::kDriver);
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority) {
   const Inside inside(*guard_);
-  base::LockGuard lock(mutex_);
-  if (lane_count_ == kMaxLanes) {
-    return error(StatusCode::kResourceExhausted, "stream: a device has at most {} lanes",
-                 kMaxLanes);
-  }
-  std::unique_ptr<StreamLane> lane(new (std::nothrow)
-                                       StreamLane(api_, {}, guard_.get(), kMaxInFlight));
-  if (lane == nullptr) {
-    return error(StatusCode::kResourceExhausted, "stream: no memory for a lane");
-  }
-  if (Status status = lane->open(); !status.ok()) {
-    (void)lane->abandon(status);
-    return status;
-  }
-  lanes_[lane_count_] = std::move(lane);
-  return static_cast<timeline::NativeQueue*>(lanes_[lane_count_++].get());
+  return lanes_.open(api_, guard_.get(), kMaxInFlight);
 }
 
 void Device::close() {
   const Inside inside(*guard_);
-  base::LockGuard lock(mutex_);
-  for (std::unique_ptr<StreamLane>& lane : lanes_) {
-    if (lane == nullptr) continue;
-    const Status closed(StatusCode::kCancelled, "stream: the lane is closed");
-    if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
-      StreamLane::keep_for_good(std::move(lane));
-    }
-    lane.reset();
-  }
+  lanes_.close();
 }
 
 }  // namespace halyard::inline v0::stream

@@ -6,16 +6,14 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/mutex.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
 #include "drivers/stream/fake_api.h"
-#include "drivers/stream/lane.h"
+#include "drivers/stream/lane_set.h"
 #include "hal/driver.h"
 
 namespace halyard::inline v0::stream {
 
-inline constexpr unsigned kMaxLanes = 64;          // of a device; each costs two streams
 inline constexpr std::uint32_t kMaxInFlight = 64;  // native commands in a lane
 
 using StreamLane = Lane<FakeApi, StreamCommands<FakeApi>>;
@@ -49,9 +47,7 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo info_;
   const FakeApi api_;
   const Ref<timeline::EntryGuard> guard_;
-  base::Mutex mutex_;  // guards the rest
-  std::unique_ptr<StreamLane> lanes_[kMaxLanes];
-  unsigned lane_count_ = 0;
+  LaneSet<FakeApi> lanes_;
 };
 
 }  // namespace halyard::inline v0::stream

@@ -53,7 +53,7 @@ class Executable final : public hal::ExecutableImpl {
     return {};
   }
   static Status no_memory() {
-    return Status(StatusCode::kResourceExhausted, "stream: no memory for an executable");
+    return error(StatusCode::kResourceExhausted, "{}: no memory for an executable", Api::kDriver);
   }
 
   const Api api_;

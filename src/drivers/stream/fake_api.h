@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "drivers/stream/api.h"
 #include "drivers/stream/fake_library.h"
@@ -20,6 +21,7 @@ struct FakeApi {
   using CaptureMode = fake::CaptureMode;
   using Module = fake::Module*;
   using Function = fake::Function;
+  static constexpr std::string_view kDriver = "stream";
   static constexpr CaptureMode kRelaxedCapture = CaptureMode::kRelaxed;
 
   Status create_stream(Stream& stream) const noexcept;

@@ -79,8 +79,8 @@ class MarkerTable {
     {
       base::LockGuard lock(mutex_);
       if (count_ == capacity_) {
-        return error(StatusCode::kResourceExhausted, "stream: all {} markers of the lane are live",
-                     capacity_);
+        return error(StatusCode::kResourceExhausted, "{}: all {} markers of the lane are live",
+                     Api::kDriver, capacity_);
       }
       if (Marker* const marker = free_) {
         free_ = marker->next_free_;
@@ -177,7 +177,7 @@ class MarkerTable {
     free_ = &marker;
   }
   static Status no_memory() {
-    return Status(StatusCode::kResourceExhausted, "stream: no memory for markers");
+    return error(StatusCode::kResourceExhausted, "{}: no memory for markers", Api::kDriver);
   }
 
   const Api api_;

@@ -38,7 +38,8 @@ class Stamping {
     if (stamps == nullptr) return {};
     Run* const run = take();
     if (run == nullptr || !run->labels.make_room(count)) {
-      return error(StatusCode::kResourceExhausted, "stream: no memory to trace {} commands", count);
+      return error(StatusCode::kResourceExhausted, "{}: no memory to trace {} commands",
+                   Api::kDriver, count);
     }
     run->stamps = stamps;
     const auto stamp = [](void* argument) {

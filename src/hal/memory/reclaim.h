@@ -9,7 +9,12 @@
 //     device closed          ──> freed here, in either case
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
 #include "base/mutex.h"
+#include "base/parker.h"
 #include "halyard/base/ref.h"
 #include "timeline/effects.h"
 #include "timeline/engine.h"
@@ -19,13 +24,31 @@ namespace halyard::inline v0::hal {
 
 class Reclaimed;
 
+// What the reclaim thread of a runtime is still to free, of all its devices: memory of a device
+// that closes is memory of the same hardware.
+class PendingFrees {
+ public:
+  void posted() noexcept;
+  void freed() noexcept;
+  // Waits until all that was posted before the call is freed, at most a second: a free may block,
+  // and the caller may be what the reclaim thread waits for. False: there was nothing.
+  bool wait() noexcept;
+
+ private:
+  base::Mutex mutex_;  // guards the counts
+  std::uint64_t posted_ = 0;
+  std::uint64_t freed_ = 0;
+  base::Parker one_freed_;
+};
+
 // One for each device whose frees may block or that has an entry guard. Lives as long as the last
 // of its objects, so it may outlive its device.
 class Reclaimer final : public RefCounted {
  public:
-  Reclaimer(timeline::Engine& engine, Ref<timeline::EntryGuard> guard,
+  // `pending` lives as long as the engine.
+  Reclaimer(timeline::Engine& engine, PendingFrees& pending, Ref<timeline::EntryGuard> guard,
             bool frees_may_block) noexcept
-      : guard_(std::move(guard)), engine_(frees_may_block ? &engine : nullptr) {}
+      : guard_(std::move(guard)), pending_(pending), engine_(frees_may_block ? &engine : nullptr) {}
 
   // By the reclaim thread, before the device is closed. False: posted objects are not freed yet.
   bool close() noexcept;
@@ -37,6 +60,7 @@ class Reclaimer final : public RefCounted {
   void posted_one_is_freed() noexcept;
 
   const Ref<timeline::EntryGuard> guard_;
+  PendingFrees& pending_;
   base::Mutex mutex_;         // guards the rest
   timeline::Engine* engine_;  // null: objects are freed where they are dropped
   std::size_t posted_ = 0;

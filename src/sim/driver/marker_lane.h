@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "drivers/stream/lane.h"
 #include "halyard/base/result.h"
@@ -18,6 +19,7 @@ namespace halyard::inline v0::sim {
 struct StreamApi {
   using Stream = NativeStream*;
   using Event = std::shared_ptr<NativeEvent>;
+  static constexpr std::string_view kDriver = "sim";
 
   Status create_stream(Stream& stream) const noexcept;
   void finish(Stream) const noexcept {}  // all of them stop

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cuda/allocator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "base/mutex.h"
+#include "drivers/cuda/error.h"
+#include "drivers/stream/context.h"
+
+namespace halyard::inline v0::cuda {
+namespace {
+
+// What cuMemAlloc and cuMemHostAlloc give without being asked: "suitably aligned for any kind of
+// variable", of which the programming guide says 256 bytes at least.
+constexpr std::uint64_t kNativeAlignment = 256;
+
+Status no_memory(std::uint64_t size) {
+  return error(StatusCode::kResourceExhausted, "cuda: no memory for {} bytes", size);
+}
+
+std::uintptr_t address_of(const void* pointer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+void* pointer_to(std::uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
+
+class CudaMemory final : public hal::Memory {
+ public:
+  CudaMemory(const Functions& cuda, Ref<timeline::EntryGuard> guard, std::uint64_t base,
+             std::uint64_t address, std::uint64_t size, hal::MemoryType type,
+             const void* domain) noexcept
+      : Memory(size, type,
+               type == hal::MemoryType::kDeviceLocal
+                   ? nullptr
+                   : static_cast<std::byte*>(pointer_to(static_cast<std::uintptr_t>(address))),
+               address, domain),
+        cuda_(cuda),
+        guard_(std::move(guard)),
+        base_(base) {}
+
+  static void free(const Functions& cuda, std::uint64_t base, hal::MemoryType type) noexcept {
+    if (type == hal::MemoryType::kDeviceLocal) {
+      (void)cuda.cuMemFree(base);
+    } else {
+      (void)cuda.cuMemFreeHost(pointer_to(static_cast<std::uintptr_t>(base)));
+    }
+  }
+
+ private:
+  ~CudaMemory() override {
+    const stream::Inside inside(*guard_);
+    free(cuda_, base_, type());
+  }
+
+  const Functions& cuda_;
+  const Ref<timeline::EntryGuard> guard_;
+  const std::uint64_t base_;  // as it was allocated
+};
+
+// Pages of the host that this driver has pinned, for all libraries and devices of the process.
+struct Registration {
+  const Functions* cuda;
+  std::uintptr_t begin, end;
+  Ref<timeline::EntryGuard> guard;  // of the context in which they were registered
+  unsigned users = 1;
+  Registration* next = nullptr;
+};
+constinit base::Mutex registrations_mutex;
+constinit Registration* registrations = nullptr;  // guarded by it
+
+// Those that contain [begin, end), with a user more; null if they are not known.
+Registration* share(const Functions& cuda, std::uintptr_t begin, std::uintptr_t end) noexcept {
+  for (Registration* known = registrations; known != nullptr; known = known->next) {
+    if (known->cuda == &cuda && known->begin <= begin && end <= known->end) {
+      ++known->users;
+      return known;
+    }
+  }
+  return nullptr;
+}
+
+void unpin(Registration* registration) noexcept {
+  base::LockGuard lock(registrations_mutex);
+  if (--registration->users != 0) return;
+  Registration** link = &registrations;
+  while (*link != registration) link = &(*link)->next;
+  *link = registration->next;
+  {
+    const stream::Inside inside(*registration->guard);
+    (void)registration->cuda->cuMemHostUnregister(pointer_to(registration->begin));
+  }
+  delete registration;
+}
+
+class ImportedMemory final : public hal::Memory {
+ public:
+  // `registration`: null of memory that its owner pinned.
+  ImportedMemory(Registration* registration, std::byte* data, std::uint64_t address,
+                 std::uint64_t size, const void* domain) noexcept
+      : Memory(size, hal::MemoryType::kHostLocal, data, address, domain),
+        registration_(registration) {}
+
+ private:
+  ~ImportedMemory() override {
+    if (registration_ != nullptr) unpin(registration_);
+  }
+
+  Registration* const registration_;
+};
+
+// Pins the pages of [data, data + size); null if all of it was pinned by its owner, as memory of
+// cuMemHostAlloc is.
+Result<Registration*> pin(const Functions& cuda, const Ref<timeline::EntryGuard>& guard,
+                          std::uintptr_t begin, std::uintptr_t end) {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  begin = begin / page * page;
+  end = (end + page - 1) / page * page;
+  base::LockGuard lock(registrations_mutex);
+  if (Registration* const known = share(cuda, begin, end)) return known;
+  std::unique_ptr<Registration> fresh(new (std::nothrow) Registration{&cuda, begin, end, guard});
+  if (fresh == nullptr) return no_memory(sizeof *fresh);
+  const CUresult result =
+      cuda.cuMemHostRegister(pointer_to(begin), std::size_t{end - begin},
+                             CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+    return static_cast<Registration*>(nullptr);
+  HALYARD_RETURN_IF_ERROR(to_status(result, "cuMemHostRegister"));
+  fresh->next = registrations;
+  return registrations = fresh.release();
+}
+
+}  // namespace
+
+Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t alignment,
+                                             hal::MemoryType type) const {
+  // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
+  const std::uint64_t slack = alignment > kNativeAlignment ? alignment - kNativeAlignment : 0;
+  const std::uint64_t bytes = ((std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3}) + slack;
+  std::uint64_t base = 0;
+  if (type == hal::MemoryType::kDeviceLocal) {
+    CUdeviceptr address = 0;
+    const CUresult result = cuda.cuMemAlloc(&address, std::size_t{bytes});
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+      return Status(StatusCode::kResourceExhausted, no_memory(size).message(), native_name(result));
+    }
+    HALYARD_RETURN_IF_ERROR(to_status(result, "cuMemAlloc"));
+    base = address;
+  } else {
+    void* pointer = nullptr;
+    const CUresult result = cuda.cuMemHostAlloc(
+        &pointer, std::size_t{bytes}, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+      return Status(StatusCode::kResourceExhausted, no_memory(size).message(), native_name(result));
+    }
+    HALYARD_RETURN_IF_ERROR(to_status(result, "cuMemHostAlloc"));
+    base = address_of(pointer);
+  }
+  const std::uint64_t round = std::max<std::uint64_t>(alignment, 1) - 1;
+  const std::uint64_t address = slack != 0 ? (base + round) & ~round : base;
+  auto* const memory =
+      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, domain);
+  if (memory != nullptr) return Ref<hal::Memory>(Ref<CudaMemory>::adopt(memory));
+  CudaMemory::free(cuda, base, type);
+  return no_memory(size);
+}
+
+Result<Ref<hal::Memory>> Allocator::import_memory(std::byte* data, std::uint64_t size) const {
+  const std::uintptr_t begin = address_of(data);
+  const std::uint64_t bytes = std::max<std::uint64_t>(size, 1);
+  HALYARD_ASSIGN_OR_RETURN(Registration* const registration,
+                           pin(cuda, guard, begin, begin + bytes));
+  CUdeviceptr first = 0, last = 0;
+  const CUresult result =
+      cuda.cuMemHostGetDevicePointer(&first, static_cast<void*>(data), 0u) == CUDA_SUCCESS
+          ? cuda.cuMemHostGetDevicePointer(&last, pointer_to(begin + bytes - 1), 0u)
+          : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  ImportedMemory* memory = nullptr;
+  Status status;
+  if (result != CUDA_SUCCESS || last - first != bytes - 1) {
+    status = error(StatusCode::kUnimplemented,
+                   "cuda: {} bytes of the host cannot be pinned: a part of their pages is already",
+                   size);
+  } else {
+    memory = new (std::nothrow) ImportedMemory(registration, data, first, size, domain);
+    if (memory == nullptr) status = no_memory(size);
+  }
+  if (memory != nullptr) return Ref<hal::Memory>(Ref<ImportedMemory>::adopt(memory));
+  if (registration != nullptr) unpin(registration);
+  return status;
+}
+
+}  // namespace halyard::inline v0::cuda

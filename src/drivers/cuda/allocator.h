@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of CUDA devices, reached by its address, which is the same for all devices and, of pinned
+// memory, for the host:
+//
+//   kDeviceLocal                cuMemAlloc
+//   kHostVisible, kHostLocal    cuMemHostAlloc: pinned, of all devices
+//   imported                    cuMemHostRegister: pages are pinned once, and shared by the imports
+//                               that lie in them
+//
+// Freed by the last reference, within the guard of its device, which keeps the context.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "drivers/cuda/functions.h"
+#include "hal/memory.h"
+#include "halyard/base/result.h"
+#include "timeline/entry_guard.h"
+
+namespace halyard::inline v0::cuda {
+
+// What a device allocates with. `cuda` lives until the process ends.
+struct Allocator {
+  const Functions& cuda;
+  const Ref<timeline::EntryGuard>& guard;
+  const void* domain;
+
+  // Both within the guard. kResourceExhausted with the size.
+  Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                    hal::MemoryType type) const;
+  // The host's [data, data + size) as it is. kUnimplemented: a part of its pages, not all, is
+  // pinned already.
+  Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) const;
+};
+
+}  // namespace halyard::inline v0::cuda

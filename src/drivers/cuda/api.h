@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CudaApi: the CUDA driver API as an Api of the stream driver (drivers/stream/api.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "drivers/cuda/functions.h"
+#include "drivers/cuda/physical_device.h"
+#include "drivers/stream/api.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::cuda {
+
+struct CudaApi {
+  using Stream = CUstream;
+  using Event = CUevent;
+  using Context = CUcontext;
+  using CaptureMode = CUstreamCaptureMode;
+  using Module = CUmodule;
+  // With what each launch of it repeats.
+  struct Function {
+    CUfunction handle = nullptr;
+    std::uint32_t workgroup_size[3] = {};
+    std::uint32_t dynamic_shared_bytes = 0;
+  };
+  static constexpr std::string_view kDriver = "cuda";
+  static constexpr CaptureMode kRelaxedCapture = CU_STREAM_CAPTURE_MODE_RELAXED;
+
+  // Work that has been submitted cannot be stopped: stop() is true of a stream that is idle. Of one
+  // whose context has faulted nothing says that its work has ended, so it is false.
+  Status create_stream(Stream& stream) const noexcept;
+  void finish(Stream stream) const noexcept;
+  bool stop(Stream stream) const noexcept;
+  void destroy(Stream stream) const noexcept;
+  Status query(Stream stream) const noexcept;
+  Status create_event(Event& event) const noexcept;
+  void destroy(Event event) const noexcept;
+  Status record(Event event, Stream stream) const noexcept;
+  Result<bool> query(Event event) const noexcept;
+  Status wait(Stream stream, Event event) const noexcept;
+  Status call_host(Stream stream, stream::HostFunction function, void* argument) const noexcept;
+
+  // `ordinal` is a CUdevice.
+  Status retain_context(unsigned ordinal, Context& context) const noexcept;
+  void release_context(unsigned ordinal) const noexcept;
+  Status current_context(Context& context) const noexcept;
+  Status set_current_context(Context context) const noexcept;
+  Status exchange_capture_mode(CaptureMode& mode) const noexcept;
+
+  Status fill(Stream stream, std::uint64_t target, std::uint32_t pattern,
+              std::uint32_t pattern_size, std::uint64_t size) const noexcept;
+  Status copy(Stream stream, std::uint64_t target, std::uint64_t source,
+              std::uint64_t size) const noexcept;
+  Status copy_in(Stream stream, std::uint64_t target, const std::byte* source,
+                 std::uint64_t size) const noexcept;
+  // kUnavailable: no PTX for the device, or the driver's compiler refuses it; kDataLoss: the image
+  // is not valid. The message has the compiler's log.
+  Status load(const kernel::Hyx& file, Module& module) const noexcept;
+  void unload(Module module) const noexcept;
+  Status find_function(Module module, const kernel::KernelInfo& kernel,
+                       Function& function) const noexcept;
+  Status launch(Stream stream, const Function& function, const std::uint32_t (&groups)[3],
+                std::span<const std::byte> arguments) const noexcept;
+  Status launch_indirect(Stream stream, const Function& function, std::uint64_t counts,
+                         std::span<const std::byte> arguments) const noexcept;
+
+  // Both live until the process ends.
+  const Functions* cuda = nullptr;
+  const PhysicalDevice* device = nullptr;
+  int priority = 0;  // of streams that are created: CUDA's, lower numbers first
+};
+
+static_assert(stream::ContextApi<CudaApi> && stream::CommandApi<CudaApi>);
+
+}  // namespace halyard::inline v0::cuda

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "drivers/cuda/device.h"
+
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "drivers/cuda/allocator.h"
+#include "drivers/cuda/error.h"
+#include "drivers/stream/context.h"
+#include "drivers/stream/executable.h"
+
+namespace halyard::inline v0::cuda {
+namespace {
+
+CudaApi api_of(const Library& library, const PhysicalDevice& physical) noexcept {
+  return {.cuda = &library.functions(), .device = &physical};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Library& library,
+                                               unsigned physical) {
+  const PhysicalDevice& its = library.devices()[physical];
+  if (!its.lacks.empty()) {
+    return error(StatusCode::kUnavailable, "cuda: {} ({}) lacks {}", info.uri, its.name, its.lacks);
+  }
+  HALYARD_ASSIGN_OR_RETURN(Ref<stream::ContextGuard<CudaApi>> guard,
+                           stream::ContextGuard<CudaApi>::create(
+                               api_of(library, its), static_cast<unsigned>(its.handle)));
+  std::unique_ptr<Device> device(new (std::nothrow)
+                                     Device(std::move(info), library, physical, std::move(guard)));
+  if (device != nullptr) return device;
+  return error(StatusCode::kResourceExhausted, "cuda: no memory for a device");
+}
+
+Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical,
+               Ref<timeline::EntryGuard> guard)
+    : info_(std::move(info)),
+      library_(library),
+      physical_(library.devices()[physical]),
+      domain_(library.memory_domain(physical)),
+      guard_(std::move(guard)) {}
+
+Device::~Device() { close(); }
+
+Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
+                                          hal::MemoryType type) {
+  const stream::Inside inside(*guard_);
+  return Allocator{library_.functions(), guard_, domain_}.allocate(size, alignment, type);
+}
+
+Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
+  if (!physical_.registers_memory) {
+    return Status(StatusCode::kUnimplemented, "cuda: the device imports no memory of the host");
+  }
+  const stream::Inside inside(*guard_);
+  return Allocator{library_.functions(), guard_, domain_}.import_memory(data, size);
+}
+
+Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
+  const stream::Inside inside(*guard_);
+  return stream::Executable<CudaApi>::load(api_of(library_, physical_), guard_, std::move(file));
+}
+
+Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
+    const hal::RecordedCommands& recording) {
+  return stream::CommandBuffer::create(recording, CudaApi::kDriver);
+}
+
+Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {
+  const stream::Inside inside(*guard_);
+  CudaApi api = api_of(library_, physical_);
+  // Both are 0 where there are no priorities. Lower numbers go first.
+  int least = 0, greatest = 0;
+  HALYARD_RETURN_IF_ERROR(to_status(api.cuda->cuCtxGetStreamPriorityRange(&least, &greatest),
+                                    "cuCtxGetStreamPriorityRange"));
+  switch (priority) {
+    case hal::QueuePriority::kLow:
+      api.priority = least;
+      break;
+    case hal::QueuePriority::kNormal:
+      api.priority = (least + greatest) / 2;
+      break;
+    case hal::QueuePriority::kHigh:
+      api.priority = greatest;
+      break;
+  }
+  return lanes_.open(api, guard_.get(), kMaxInFlight);
+}
+
+void Device::close() {
+  const stream::Inside inside(*guard_);
+  lanes_.close();
+}
+
+}  // namespace halyard::inline v0::cuda

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device: the primary context of one device of CUDA, and lanes in it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "drivers/cuda/api.h"
+#include "drivers/cuda/library.h"
+#include "drivers/stream/lane_set.h"
+#include "hal/driver.h"
+
+namespace halyard::inline v0::cuda {
+
+class Device final : public hal::DeviceImpl {
+ public:
+  // On the device of that number of `library`. kUnavailable: it lacks something;
+  // kResourceExhausted; as CUDA refuses its context.
+  static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, const Library& library,
+                                                unsigned physical);
+  ~Device() override;
+
+  const hal::DeviceInfo& info() const noexcept override { return info_; }
+  timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
+  bool frees_may_block() const noexcept override { return true; }
+  bool needs_host_blocks() const noexcept override { return true; }
+  const void* wait_domain() const noexcept override { return library_.wait_domain(); }
+  const void* memory_domain() const noexcept override { return domain_; }
+  Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
+                                    hal::MemoryType type) override;
+  Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
+  Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
+  Result<std::unique_ptr<hal::NativeCommands>> prepare(
+      const hal::RecordedCommands& recording) override;
+  // A non-blocking stream of that priority. Every lane runs every operation.
+  Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
+                                           hal::QueuePriority priority) override;
+  void close() override;
+
+ private:
+  Device(hal::DeviceInfo info, const Library& library, unsigned physical,
+         Ref<timeline::EntryGuard> guard);
+
+  const hal::DeviceInfo info_;
+  const Library& library_;
+  const PhysicalDevice& physical_;
+  const void* const domain_;
+  const Ref<timeline::EntryGuard> guard_;
+  stream::LaneSet<CudaApi> lanes_;
+};
+
+}  // namespace halyard::inline v0::cuda

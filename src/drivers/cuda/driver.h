@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cuda driver: NVIDIA GPUs, through the driver API of libcuda (docs/drivers/cuda.md).
+//
+// "cuda://" names all devices, "cuda://K" the one of ordinal K, in CUDA's order, and
+// "cuda://GPU-<uuid>" the one that nvidia-smi -L lists so. Options:
+//
+//   devices=N            how many devices there are: 1 to 64, by default as many as CUDA has.
+//                        Beyond that ordinals begin again with the first: two devices on one GPU
+//   library_path=FILE    the library; by default the file that HALYARD_CUDA_LIBRARY names, else
+//                        libcuda.so.1
+#pragma once
+
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0 {
+
+namespace hal {
+class DriverRegistry;
+}
+
+namespace cuda {
+
+Status register_cuda_driver(hal::DriverRegistry& registry);
+
+}  // namespace cuda
+}  // namespace halyard::inline v0

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// CUresult as a Status.
+#pragma once
+
+#include <string>
+
+#include "drivers/cuda/results.h"
+#include "halyard/base/status.h"
+
+namespace halyard::inline v0::cuda {
+
+// Ok for CUDA_SUCCESS. Else the code that results.h gives, "cuda: <call> failed", and as the native
+// error the name and number of the result.
+[[nodiscard]] Status to_status(CUresult result, const char* call);
+
+// "CUDA_ERROR_OUT_OF_MEMORY (2)"; "CUresult (77)" for a number that CUDA 13.0 does not have.
+std::string native_name(CUresult result);
+
+StatusCode status_code(CUresult result) noexcept;
+
+}  // namespace halyard::inline v0::cuda

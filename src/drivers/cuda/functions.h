@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of the CUDA driver API that this driver calls, loaded when it starts, and one seam
+// around each: base::native_call, with a call site named after the function.
+//
+//     if (CUresult result = cuda.cuMemAlloc(&address, size); ...)
+//
+// Names, parameters, values and results are those of cuda.h, which the build does not need:
+// https://docs.nvidia.com/cuda/cuda-driver-api. tests/cuda/header_test.cpp compares them with it
+// where a toolkit is installed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/native_call.h"
+#include "drivers/cuda/results.h"
+
+namespace halyard::inline v0::cuda {
+
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st*;
+using CUmodule = struct CUmod_st*;
+using CUfunction = struct CUfunc_st*;
+using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUhostFn = void (*)(void*);
+struct CUuuid {
+  char bytes[16];
+};
+
+enum CUdevice_attribute : int {
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X = 5,
+  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y = 6,
+  CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z = 7,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
+  CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+};
+enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+enum CUjit_option : int {
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+};
+inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
+inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
+inline constexpr unsigned CU_MEMHOSTREGISTER_PORTABLE = 1;
+inline constexpr unsigned CU_MEMHOSTREGISTER_DEVICEMAP = 2;
+inline constexpr std::uintptr_t CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT = 1;
+inline constexpr std::uintptr_t CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT = 2;
+inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
+
+// X(function, suffix of the symbol, CUDA version since when it has these parameters, the error that
+// it may return, parameters)
+#define HALYARD_CUDA_FUNCTIONS(X)                                                                \
+  X(cuInit, "", 2000, CUDA_ERROR_NO_DEVICE, (unsigned))                                          \
+  X(cuDriverGetVersion, "", 2020, CUDA_ERROR_INVALID_VALUE, (int*))                              \
+  X(cuDeviceGetCount, "", 2000, CUDA_ERROR_NOT_INITIALIZED, (int*))                              \
+  X(cuDeviceGet, "", 2000, CUDA_ERROR_INVALID_DEVICE, (CUdevice*, int))                          \
+  X(cuDeviceGetName, "", 2000, CUDA_ERROR_INVALID_DEVICE, (char*, int, CUdevice))                \
+  X(cuDeviceGetUuid, "_v2", 11040, CUDA_ERROR_INVALID_DEVICE, (CUuuid*, CUdevice))               \
+  X(cuDeviceGetAttribute, "", 2000, CUDA_ERROR_INVALID_DEVICE,                                   \
+    (int*, CUdevice_attribute, CUdevice))                                                        \
+  X(cuDeviceTotalMem, "_v2", 3020, CUDA_ERROR_INVALID_DEVICE, (std::size_t*, CUdevice))          \
+  X(cuDevicePrimaryCtxRetain, "", 7000, CUDA_ERROR_OUT_OF_MEMORY, (CUcontext*, CUdevice))        \
+  X(cuCtxGetCurrent, "", 4000, CUDA_ERROR_DEINITIALIZED, (CUcontext*))                           \
+  X(cuCtxSetCurrent, "", 4000, CUDA_ERROR_INVALID_CONTEXT, (CUcontext))                          \
+  X(cuCtxGetStreamPriorityRange, "", 5050, CUDA_ERROR_INVALID_VALUE, (int*, int*))               \
+  X(cuThreadExchangeStreamCaptureMode, "", 10010, CUDA_ERROR_INVALID_VALUE,                      \
+    (CUstreamCaptureMode*))                                                                      \
+  X(cuStreamCreateWithPriority, "", 5050, CUDA_ERROR_OUT_OF_MEMORY, (CUstream*, unsigned, int))  \
+  X(cuStreamQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                               \
+  X(cuStreamSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                         \
+  X(cuStreamWaitEvent, "", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUstream, CUevent, unsigned))        \
+  X(cuLaunchHostFunc, "", 10000, CUDA_ERROR_OUT_OF_MEMORY, (CUstream, CUhostFn, void*))          \
+  X(cuEventCreate, "", 2000, CUDA_ERROR_OUT_OF_MEMORY, (CUevent*, unsigned))                     \
+  X(cuEventRecord, "", 2000, CUDA_ERROR_OUT_OF_MEMORY, (CUevent, CUstream))                      \
+  X(cuEventQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                                 \
+  X(cuMemAlloc, "_v2", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUdeviceptr*, std::size_t))              \
+  X(cuMemHostAlloc, "", 2020, CUDA_ERROR_OUT_OF_MEMORY, (void**, std::size_t, unsigned))         \
+  X(cuMemHostRegister, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY, (void*, std::size_t, unsigned))    \
+  X(cuMemHostGetDevicePointer, "_v2", 3020, CUDA_ERROR_INVALID_VALUE,                            \
+    (CUdeviceptr*, void*, unsigned))                                                             \
+  X(cuMemsetD8Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                         \
+    (CUdeviceptr, unsigned char, std::size_t, CUstream))                                         \
+  X(cuMemsetD16Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                        \
+    (CUdeviceptr, unsigned short, std::size_t, CUstream))                                        \
+  X(cuMemsetD32Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                        \
+    (CUdeviceptr, unsigned, std::size_t, CUstream))                                              \
+  X(cuMemcpyAsync, "", 4000, CUDA_ERROR_OUT_OF_MEMORY,                                           \
+    (CUdeviceptr, CUdeviceptr, std::size_t, CUstream))                                           \
+  X(cuModuleLoadDataEx, "", 2010, CUDA_ERROR_OUT_OF_MEMORY,                                      \
+    (CUmodule*, const void*, unsigned, CUjit_option*, void**))                                   \
+  X(cuModuleGetFunction, "", 2000, CUDA_ERROR_NOT_FOUND, (CUfunction*, CUmodule, const char*))   \
+  X(cuLaunchKernel, "", 4000, CUDA_ERROR_OUT_OF_MEMORY,                                          \
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
+     void**, void**))
+
+// X(function, suffix, version, why its failure is of no consequence, parameters)
+#define HALYARD_CUDA_ENDING(X)                                                            \
+  X(cuDevicePrimaryCtxRelease, "_v2", 11000, "the context was retained", (CUdevice))      \
+  X(cuStreamDestroy, "_v2", 4000, "the stream is idle and is not used again", (CUstream)) \
+  X(cuEventDestroy, "_v2", 4000, "no call with the event is under way", (CUevent))        \
+  X(cuMemFree, "_v2", 3020, "the memory was allocated", (CUdeviceptr))                    \
+  X(cuMemFreeHost, "", 2000, "the memory was allocated", (void*))                         \
+  X(cuMemHostUnregister, "", 4000, "the memory was registered", (void*))                  \
+  X(cuModuleUnload, "", 2000, "the module was loaded", (CUmodule))
+
+// The call site of each; functions.cpp lists them.
+namespace call_site {
+#define HALYARD_CUDA_SITE(function, suffix, version, error, parameters) \
+  inline constexpr base::CallSite function{"cuda." #function, error, base::Failing::kCode};
+#define HALYARD_CUDA_SITE_ENDING(function, suffix, version, reason, parameters) \
+  inline constexpr base::CallSite function{"cuda." #function, 0, base::Failing::kCode, reason};
+HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_SITE)
+HALYARD_CUDA_ENDING(HALYARD_CUDA_SITE_ENDING)
+#undef HALYARD_CUDA_SITE
+#undef HALYARD_CUDA_SITE_ENDING
+}  // namespace call_site
+
+// A function behind the seam.
+template <class Pointer, const base::CallSite& kSite>
+struct Function {
+  Pointer pointer = nullptr;
+
+  template <class... Arguments>
+  CUresult operator()(Arguments... arguments) const noexcept {
+    return base::native_call(kSite, [&]() noexcept { return pointer(arguments...); });
+  }
+};
+
+// All of them. Loaded once, constant afterwards.
+struct Functions {
+#define HALYARD_CUDA_MEMBER(function, suffix, version, error, parameters) \
+  Function<CUresult(*) parameters, call_site::function> function;
+  HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_MEMBER)
+  HALYARD_CUDA_ENDING(HALYARD_CUDA_MEMBER)
+#undef HALYARD_CUDA_MEMBER
+
+  // Loads them from `library`, a handle of dlopen(3): by cuGetProcAddress, each in the version
+  // named above, or by dlsym(3) where the driver has none. Returns the symbol that is missing, such
+  // as "cuDeviceGetUuid_v2", or null.
+  const char* load(void* library) noexcept;
+};
+
+}  // namespace halyard::inline v0::cuda

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LaneSet: the lanes of one device.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/format.h"
+#include "base/mutex.h"
+#include "drivers/stream/command_buffer.h"
+#include "drivers/stream/lane.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::stream {
+
+inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two streams
+
+template <CommandApi Api>
+class LaneSet {
+ public:
+  // A lane on a fresh stream of `api`, within `guard`. kResourceExhausted, or as the library fails.
+  Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
+                                      std::uint32_t max_in_flight) {
+    base::LockGuard lock(mutex_);
+    if (count_ == kMaxLanes) {
+      return error(StatusCode::kResourceExhausted, "{}: a device has at most {} lanes",
+                   Api::kDriver, kMaxLanes);
+    }
+    std::unique_ptr<ItsLane> lane(new (std::nothrow) ItsLane(api, {}, guard, max_in_flight));
+    if (lane == nullptr) {
+      return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
+    }
+    if (Status status = lane->open(); !status.ok()) {
+      (void)lane->abandon(status);
+      return status;
+    }
+    lanes_[count_] = std::move(lane);
+    return static_cast<timeline::NativeQueue*>(lanes_[count_++].get());
+  }
+
+  // Within the guard. May be called again. What does not stop is kept for good.
+  void close() {
+    base::LockGuard lock(mutex_);
+    for (std::unique_ptr<ItsLane>& lane : lanes_) {
+      if (lane == nullptr) continue;
+      const Status closed = error(StatusCode::kCancelled, "{}: the lane is closed", Api::kDriver);
+      if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
+        ItsLane::keep_for_good(std::move(lane));
+      }
+      lane.reset();
+    }
+  }
+
+ private:
+  using ItsLane = Lane<Api, StreamCommands<Api>>;
+
+  base::Mutex mutex_;  // guards the rest
+  std::unique_ptr<ItsLane> lanes_[kMaxLanes];
+  unsigned count_ = 0;
+};
+
+}  // namespace halyard::inline v0::stream

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What cuda:// names, and what its devices say of themselves.
+#include "drivers/cuda/driver.h"
+
+#include <gmock/gmock.h>
+
+#include "cuda/cuda_test_util.h"
+#include "drivers/cuda/error.h"
+
+namespace halyard::cuda {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class CudaDriver : public CudaTest {};
+
+StatusCode code_of(hal::DriverRegistry& registry, const char* uri) {
+  return registry.open(uri).status().code();
+}
+
+TEST_F(CudaDriver, ListsTheDevicesOfTheLibrary) {
+  const auto all = registry.enumerate().value();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].uri, "cuda://0");
+  EXPECT_EQ(all[1].uri, "cuda://1");
+  EXPECT_THAT(all[0].targets, ElementsAre("ptx-sm_80", "ptx-sm_75"));
+  EXPECT_EQ(all[0].memory_size, std::uint64_t{4} << 30);
+  EXPECT_EQ(all[0].limits.max_workgroup_items, 1024u);
+  EXPECT_EQ(all[0].limits.max_bindings * 8 + all[0].limits.max_constants_bytes, 4096u);
+  EXPECT_FALSE(all[0].limits.indirect_dispatch);
+}
+
+TEST_F(CudaDriver, AMissingLibraryIsAnEmptyListAndNotFound) {
+  setenv("HALYARD_CUDA_LIBRARY", "/nonexistent/libcuda.so.1", 1);
+  EXPECT_THAT(registry.enumerate().value(), SizeIs(0));
+  const Status status = registry.open("cuda://0").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/libcuda.so.1"));
+}
+
+TEST_F(CudaDriver, ALibraryWithoutTheFunctionsOfCudaIsUnavailableAndNamesTheFirst) {
+  const Status status = registry.open("cuda://0?library_path=libdl.so.2").status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("libdl.so.2 has no cuInit"));
+}
+
+TEST_F(CudaDriver, OpensDevicesByOrdinalAndByUuid) {
+  const std::string uuid = library().devices()[1].uuid;
+  EXPECT_THAT(uuid, ::testing::MatchesRegex("GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"));
+  EXPECT_EQ(registry.open("cuda://" + uuid).value().info().uri, "cuda://1");
+  EXPECT_EQ(code_of(registry, "cuda://GPU-00000000-0000-0000-0000-000000000000"),
+            StatusCode::kNotFound);
+  EXPECT_EQ(code_of(registry, "cuda://2"), StatusCode::kNotFound);
+  EXPECT_EQ(code_of(registry, "cuda://?devices=0"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(registry, "cuda://?devices=65"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(registry, "cuda://?device=2"), StatusCode::kInvalidArgument);
+}
+
+TEST_F(CudaDriver, BeyondTheLastDeviceOrdinalsBeginAgain) {
+  const auto devices = registry.open_all("cuda://?devices=4").value();
+  ASSERT_THAT(devices, SizeIs(4));
+  EXPECT_EQ(devices[3].info().uri, "cuda://3?devices=4");
+  EXPECT_EQ(devices[2].info().name, devices[0].info().name);
+  EXPECT_TRUE(devices[0].can_access(devices[2]));
+  EXPECT_FALSE(devices[0].can_access(devices[1])) << "peer access is not built";
+}
+
+TEST_F(CudaDriver, AStatusHasTheNameAndNumberOfTheResult) {
+  const auto is = [](CUresult result, StatusCode code, const char* native) {
+    const Status status = to_status(result, "cuCall");
+    EXPECT_EQ(status.code(), code) << native;
+    EXPECT_EQ(status.native_error(), native);
+    EXPECT_EQ(status.message(), "cuda: cuCall failed");
+  };
+  EXPECT_TRUE(to_status(CUDA_SUCCESS, "cuCall").ok());
+  is(CUDA_ERROR_OUT_OF_MEMORY, StatusCode::kResourceExhausted, "CUDA_ERROR_OUT_OF_MEMORY (2)");
+  is(CUDA_ERROR_ILLEGAL_ADDRESS, StatusCode::kDeviceLost, "CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+  is(CUDA_ERROR_ECC_UNCORRECTABLE, StatusCode::kDeviceLost, "CUDA_ERROR_ECC_UNCORRECTABLE (214)");
+  is(CUDA_ERROR_NO_DEVICE, StatusCode::kNotFound, "CUDA_ERROR_NO_DEVICE (100)");
+  is(CUDA_ERROR_NOT_SUPPORTED, StatusCode::kUnimplemented, "CUDA_ERROR_NOT_SUPPORTED (801)");
+  is(static_cast<CUresult>(12345), StatusCode::kInternal, "CUresult (12345)");
+}
+
+}  // namespace
+}  // namespace halyard::cuda

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A library that is too old, has no device, or fails: CMakeLists.txt runs each case in a process of
+// its own with the variables of the simulated library that it needs.
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <thread>
+
+#include "cuda/cuda_test_util.h"
+
+namespace halyard::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class CudaFault : public CudaTest {
+ protected:
+  void SetUp() override {
+    for (const char* const name :
+         {"HALYARD_SIM_CUDA_FAIL", "HALYARD_SIM_CUDA_VERSION", "HALYARD_SIM_CUDA_DEVICES"}) {
+      if (std::getenv(name) != nullptr) return;
+    }
+    GTEST_SKIP() << "run by ctest";
+  }
+};
+
+TEST_F(CudaFault, ADriverThatIsTooOldNamesTheSymbol) {
+  EXPECT_THAT(registry.enumerate().value(), SizeIs(0));
+  const Status status = registry.open("cuda://0").status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has no cuDeviceGetUuid_v2"));
+}
+
+TEST_F(CudaFault, NoDeviceIsAnEmptyList) {
+  EXPECT_THAT(registry.enumerate().value(), SizeIs(0));
+  EXPECT_EQ(registry.open("cuda://0").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(CudaFault, AllocationWithoutMemoryIsExhaustedOnce) {
+  const hal::Device device = registry.open("cuda://0").value();
+  const Status status = device.allocate({.size = 12345}).status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.native_error(), "CUDA_ERROR_OUT_OF_MEMORY (2)");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("12345"));
+  EXPECT_TRUE(device.allocate({.size = 12345}).ok());
+  EXPECT_TRUE(device.status().ok());
+}
+
+TEST_F(CudaFault, AnImageThatIsRefusedIsReported) {
+  const hal::Device device = registry.open("cuda://0").value();
+  const Status status = device.load(kernels()).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.native_error(), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ptx-sm_80"));
+  EXPECT_TRUE(device.load(kernels()).ok());
+}
+
+TEST_F(CudaFault, AFaultOfAKernelLosesTheDeviceAndWakesItsWaiters) {
+  {
+    const hal::Device device = registry.open("cuda://0").value();
+    const hal::Buffer x = device.allocate({.size = 256}).value();
+    const hal::Semaphore gate = device.create_semaphore().value();
+    const hal::Semaphore done = device.create_semaphore().value();
+    const hal::Executable executable = device.load(kernels()).value();
+    check(device.queue().dispatch(executable.function("add").value(), {.items = {64}}, {x, x},
+                                  {std::uint32_t{1}, std::uint32_t{64}},
+                                  {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
+    check(device.queue().fill(x, 0, 4, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+    const auto waits = [&](std::uint64_t value) {
+      const Status lost = done.wait(value, kForever);
+      EXPECT_EQ(lost.code(), StatusCode::kDeviceLost);
+      EXPECT_EQ(lost.native_error(), "CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+    };
+    std::thread one(waits, 1), two(waits, 2);
+    check(gate.signal(1));
+    one.join();
+    two.join();
+    EXPECT_EQ(device.status().code(), StatusCode::kDeviceLost);
+    // The other GPU goes on.
+    const hal::Device other = registry.open("cuda://1").value();
+    EXPECT_TRUE(other.status().ok());
+    const hal::Semaphore filled = other.create_semaphore().value();
+    const hal::Buffer y = other.allocate({.size = 256}).value();
+    check(other.queue().fill(y, 0, 4, {.signal = {{filled, 1}}}));
+    EXPECT_TRUE(filled.wait(1, kForever).ok());
+  }
+}
+
+}  // namespace
+}  // namespace halyard::cuda

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver's own declarations of the CUDA driver API against the toolkit's cuda.h.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "drivers/cuda/functions.h"
+
+namespace {
+
+// Those that are macros in cuda.h, read before it hides them.
+namespace before {
+constexpr unsigned kAllocPortable = halyard::cuda::CU_MEMHOSTALLOC_PORTABLE;
+constexpr unsigned kAllocMapped = halyard::cuda::CU_MEMHOSTALLOC_DEVICEMAP;
+constexpr unsigned kRegisterPortable = halyard::cuda::CU_MEMHOSTREGISTER_PORTABLE;
+constexpr unsigned kRegisterMapped = halyard::cuda::CU_MEMHOSTREGISTER_DEVICEMAP;
+constexpr std::uintptr_t kBufferPointer = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT;
+constexpr std::uintptr_t kBufferSize = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT;
+}  // namespace before
+
+}  // namespace
+
+// Behind the driver's header: this one's macros rename functions to their versions.
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+namespace {
+
+namespace own = halyard::cuda;
+
+// Parameter by parameter: the same type, pointers to differently named types, or enumerations.
+template <class A, class B>
+constexpr bool same() {
+  using C = std::remove_cv_t<A>;
+  using D = std::remove_cv_t<B>;
+  if constexpr (std::is_same_v<C, D>) {
+    return true;
+  } else if constexpr (std::is_function_v<std::remove_pointer_t<C>> ||
+                       std::is_function_v<std::remove_pointer_t<D>>) {
+    return std::is_same_v<C, D>;
+  } else if constexpr (std::is_pointer_v<C> && std::is_pointer_v<D>) {
+    using E = std::remove_pointer_t<C>;
+    using F = std::remove_pointer_t<D>;
+    if constexpr (std::is_class_v<E> && std::is_class_v<F>) return true;
+    return same<E, F>();
+  } else if constexpr (std::is_enum_v<C> && std::is_enum_v<D>) {
+    return sizeof(C) == sizeof(D);
+  } else {
+    return std::is_class_v<C> && std::is_class_v<D>;
+  }
+}
+template <class>
+struct Signature;
+template <class R, class... A>
+struct Signature<R (*)(A...)> {
+  template <class S, class... B>
+  static constexpr bool matches(S (*)(B...)) {
+    if constexpr (sizeof...(A) != sizeof...(B)) {
+      return false;
+    } else {
+      return (same<A, B>() && ...);
+    }
+  }
+};
+
+#define HALYARD_PASTE(a, b, c) a##b##c
+
+TEST(CudaHeader, HasTheResultsOfCudaH) {
+#define HALYARD_RESULT(name, number, code) EXPECT_EQ(number, static_cast<int>(::name)) << #name;
+  HALYARD_CUDA_RESULTS(HALYARD_RESULT)
+#undef HALYARD_RESULT
+}
+
+// Expanded in the driver's namespace, whose types the parameters name.
+#define HALYARD_SIGNATURE(function, suffix, version, error, parameters)                \
+  static_assert(Signature<own::CUresult(*) parameters>::matches(                       \
+                    static_cast<HALYARD_PASTE(PFN_, function##_v, version)>(nullptr)), \
+                #function);
+}  // namespace
+
+namespace halyard::inline v0::cuda {
+namespace {
+HALYARD_CUDA_FUNCTIONS(HALYARD_SIGNATURE)
+HALYARD_CUDA_ENDING(HALYARD_SIGNATURE)
+}  // namespace
+}  // namespace halyard::inline v0::cuda
+
+namespace {
+
+TEST(CudaHeader, HasTheValuesOfCudaH) {
+#define HALYARD_SAME(name) EXPECT_EQ(static_cast<int>(own::name), static_cast<int>(::name))
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  HALYARD_SAME(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+  HALYARD_SAME(CU_STREAM_CAPTURE_MODE_RELAXED);
+  HALYARD_SAME(CU_JIT_ERROR_LOG_BUFFER);
+  HALYARD_SAME(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+  HALYARD_SAME(CU_STREAM_NON_BLOCKING);
+  HALYARD_SAME(CU_EVENT_DISABLE_TIMING);
+  HALYARD_SAME(CU_GET_PROC_ADDRESS_LEGACY_STREAM);
+#undef HALYARD_SAME
+  static_assert(before::kAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
+  static_assert(before::kAllocMapped == CU_MEMHOSTALLOC_DEVICEMAP);
+  static_assert(before::kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE);
+  static_assert(before::kRegisterMapped == CU_MEMHOSTREGISTER_DEVICEMAP);
+  static_assert(before::kBufferPointer == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
+  static_assert(before::kBufferSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
+  static_assert(sizeof(own::CUuuid) == sizeof(::CUuuid));
+}
+
+}  // namespace

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Runs a program on the simulated libcuda and fails if it fails, or if the library's report has a misuse, a leak or a
+# function that is not built.
+#
+#   cmake -DLIBRARY=<simulated libcuda> -DMODE=<HALYARD_SIM_CUDA_MODE> -DREPORT=<file> -P report.cmake -- \
+#     <program> [arguments]
+set(command "")
+set(found OFF)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(found)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(found ON)
+  endif()
+endforeach()
+file(REMOVE ${REPORT})
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env HALYARD_SIM_CUDA_MODE=${MODE} HALYARD_CUDA_LIBRARY=${LIBRARY}
+          HALYARD_SIM_CUDA_REPORT=${REPORT} ${command}
+  RESULT_VARIABLE result OUTPUT_VARIABLE output)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "failed (${result}):\n${output}")
+endif()
+file(STRINGS ${REPORT} lines)
+set(found "")
+foreach(line IN LISTS lines)
+  # Counts unloads while anything of the context runs. The documentation of cuModuleUnload forbids them only of what
+  # uses the module, and no user of a shared context can know of the others' work.
+  if(line MATCHES "^(misuse|leak|unsupported) " AND NOT line MATCHES
+     "^misuse unload-in-flight .*: a module was unloaded while work of its context was in flight")
+    string(APPEND found "${line}\n")
+  endif()
+endforeach()
+if(found)
+  message(FATAL_ERROR "the report of the simulated libcuda:\n${found}")
+endif()
