@@ -37,6 +37,7 @@ constexpr Target kTargets[] = {
 #ifdef HALYARD_SIM_CUDA_LIBRARY
     {"cuda", "cuda://0"},
     {"cuda_two", "cuda://?devices=2"},
+    {"cuda_apart", "cuda://?devices=2&peers=0"},
     {"cpu_and_cuda", "cpu://?workers=1,cuda://0"},
 #endif
 #if HALYARD_DRIVER_VULKAN

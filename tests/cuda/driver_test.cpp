@@ -65,7 +65,20 @@ TEST_F(CudaDriver, BeyondTheLastDeviceOrdinalsBeginAgain) {
   EXPECT_EQ(devices[3].info().uri, "cuda://3?devices=4");
   EXPECT_EQ(devices[2].info().name, devices[0].info().name);
   EXPECT_TRUE(devices[0].can_access(devices[2]));
-  EXPECT_FALSE(devices[0].can_access(devices[1])) << "peer access is not built";
+  EXPECT_TRUE(devices[0].can_access(devices[1])) << "the simulated GPUs are peers";
+}
+
+TEST_F(CudaDriver, WithoutPeersGpusDoNotUseEachOthersMemory) {
+  for (int i = 0; i < 2; ++i) {
+    const auto devices = registry.open_all("cuda://?devices=3&peers=0").value();
+    EXPECT_FALSE(devices[0].can_access(devices[1]));
+    EXPECT_TRUE(devices[0].can_access(devices[2]));
+    const auto peers = registry.open_all("cuda://").value();
+    EXPECT_TRUE(peers[0].can_access(peers[1]));
+    EXPECT_FALSE(peers[0].can_access(devices[1]));
+    EXPECT_FALSE(devices[0].can_access(peers[1]));
+  }
+  EXPECT_EQ(code_of(registry, "cuda://?peers=2"), StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaDriver, AStatusHasTheNameAndNumberOfTheResult) {

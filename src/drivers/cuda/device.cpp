@@ -20,7 +20,7 @@ CudaApi api_of(const Library& library, const PhysicalDevice& physical) noexcept 
 }  // namespace
 
 Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Library& library,
-                                               unsigned physical) {
+                                               unsigned physical, bool with_peers) {
   const PhysicalDevice& its = library.devices()[physical];
   if (!its.lacks.empty()) {
     return error(StatusCode::kUnavailable, "cuda: {} ({}) lacks {}", info.uri, its.name, its.lacks);
@@ -28,21 +28,38 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Libra
   HALYARD_ASSIGN_OR_RETURN(Ref<stream::ContextGuard<CudaApi>> guard,
                            stream::ContextGuard<CudaApi>::create(
                                api_of(library, its), static_cast<unsigned>(its.handle)));
-  std::unique_ptr<Device> device(new (std::nothrow)
-                                     Device(std::move(info), library, physical, std::move(guard)));
-  if (device != nullptr) return device;
-  return error(StatusCode::kResourceExhausted, "cuda: no memory for a device");
+  std::unique_ptr<Device> device(
+      new (std::nothrow) Device(std::move(info), library, physical, with_peers, std::move(guard)));
+  if (device == nullptr) {
+    return error(StatusCode::kResourceExhausted, "cuda: no memory for a device");
+  }
+  if (with_peers) {
+    const stream::Inside inside(*device->guard_);
+    HALYARD_RETURN_IF_ERROR(library.peers().open(library.functions(), physical, its.handle));
+    device->open_ = true;
+  }
+  return device;
 }
 
-Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical,
+Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical, bool with_peers,
                Ref<timeline::EntryGuard> guard)
     : info_(std::move(info)),
       library_(library),
       physical_(library.devices()[physical]),
-      domain_(library.memory_domain(physical)),
+      number_(physical),
+      with_peers_(with_peers),
+      domain_(library.memory_domain(physical, with_peers)),
       guard_(std::move(guard)) {}
 
 Device::~Device() { close(); }
+
+// Only devices of one library are in its wait domain, and they are all of this class.
+bool Device::can_access(const hal::DeviceImpl& owner) const noexcept {
+  if (owner.memory_domain() == domain_) return true;
+  if (owner.wait_domain() != wait_domain()) return false;
+  const auto& other = static_cast<const Device&>(owner);
+  return with_peers_ && other.with_peers_ && library_.peers().enabled(number_, other.number_);
+}
 
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {
@@ -92,6 +109,7 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
 void Device::close() {
   const stream::Inside inside(*guard_);
   lanes_.close();
+  if (std::exchange(open_, false)) library_.peers().close(number_);
 }
 
 }  // namespace halyard::inline v0::cuda

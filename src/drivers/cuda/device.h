@@ -15,10 +15,10 @@ namespace halyard::inline v0::cuda {
 
 class Device final : public hal::DeviceImpl {
  public:
-  // On the device of that number of `library`. kUnavailable: it lacks something;
-  // kResourceExhausted; as CUDA refuses its context.
+  // On the device of that number of `library`; `with_peers`: it uses the memory of the other GPUs
+  // that let it. kUnavailable: it lacks something; kResourceExhausted; as CUDA refuses its context.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, const Library& library,
-                                                unsigned physical);
+                                                unsigned physical, bool with_peers);
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
@@ -27,6 +27,7 @@ class Device final : public hal::DeviceImpl {
   bool needs_host_blocks() const noexcept override { return true; }
   const void* wait_domain() const noexcept override { return library_.wait_domain(); }
   const void* memory_domain() const noexcept override { return domain_; }
+  bool can_access(const hal::DeviceImpl& owner) const noexcept override;
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
@@ -39,15 +40,18 @@ class Device final : public hal::DeviceImpl {
   void close() override;
 
  private:
-  Device(hal::DeviceInfo info, const Library& library, unsigned physical,
+  Device(hal::DeviceInfo info, const Library& library, unsigned physical, bool with_peers,
          Ref<timeline::EntryGuard> guard);
 
   const hal::DeviceInfo info_;
   const Library& library_;
   const PhysicalDevice& physical_;
+  const unsigned number_;  // of it
+  const bool with_peers_;
   const void* const domain_;
   const Ref<timeline::EntryGuard> guard_;
   stream::LaneSet<CudaApi> lanes_;
+  bool open_ = false;  // counted by the peers of its GPU
 };
 
 }  // namespace halyard::inline v0::cuda

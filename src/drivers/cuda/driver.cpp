@@ -19,8 +19,9 @@ namespace {
 
 struct Choice {
   unsigned devices = 0;  // 0: as many as there are
-  std::string library;   // empty: the default
-  std::string options;   // as they were given: "?devices=2"
+  bool peers = true;
+  std::string library;  // empty: the default
+  std::string options;  // as they were given: "?devices=2"
 };
 
 Result<Choice> read_options(const hal::Uri& uri) {
@@ -35,9 +36,15 @@ Result<Choice> read_options(const hal::Uri& uri) {
                      value, kMaxDevices);
       }
       choice.devices = *number;
+    } else if (name == "peers") {
+      const auto number = base::parse_number(value, 0, 1);
+      if (!number) {
+        return error(StatusCode::kInvalidArgument, "cuda: option peers is '{}', not 0 or 1", value);
+      }
+      choice.peers = *number == 1;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cuda: unknown option '{}'; there are devices and library_path", name);
+                   "cuda: unknown option '{}'; there are devices, library_path and peers", name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);
   }
@@ -101,7 +108,7 @@ class CudaDriver final : public hal::Driver {
       HALYARD_ASSIGN_OR_RETURN(
           auto device,
           Device::create(describe(ordinal, library->devices()[physical], choice.options), *library,
-                         physical));
+                         physical, choice.peers));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -9,6 +9,8 @@
 //                        Beyond that ordinals begin again with the first: two devices on one GPU
 //   library_path=FILE    the library; by default the file that HALYARD_CUDA_LIBRARY names, else
 //                        libcuda.so.1
+//   peers=0              devices do not use the memory of other GPUs, also where CUDA lets them;
+//                        copies between them go through the host. Default 1
 #pragma once
 
 #include "halyard/base/status.h"

@@ -70,6 +70,8 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuDeviceGetAttribute, "", 2000, CUDA_ERROR_INVALID_DEVICE,                                   \
     (int*, CUdevice_attribute, CUdevice))                                                        \
   X(cuDeviceTotalMem, "_v2", 3020, CUDA_ERROR_INVALID_DEVICE, (std::size_t*, CUdevice))          \
+  X(cuDeviceCanAccessPeer, "", 4000, CUDA_ERROR_INVALID_DEVICE, (int*, CUdevice, CUdevice))      \
+  X(cuCtxEnablePeerAccess, "", 4000, CUDA_ERROR_TOO_MANY_PEERS, (CUcontext, unsigned))           \
   X(cuDevicePrimaryCtxRetain, "", 7000, CUDA_ERROR_OUT_OF_MEMORY, (CUcontext*, CUdevice))        \
   X(cuCtxGetCurrent, "", 4000, CUDA_ERROR_DEINITIALIZED, (CUcontext*))                           \
   X(cuCtxSetCurrent, "", 4000, CUDA_ERROR_INVALID_CONTEXT, (CUcontext))                          \

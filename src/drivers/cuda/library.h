@@ -9,12 +9,11 @@
 #include <vector>
 
 #include "drivers/cuda/functions.h"
+#include "drivers/cuda/peers.h"
 #include "drivers/cuda/physical_device.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::cuda {
-
-inline constexpr unsigned kMaxDevices = 64;
 
 class Library {
  public:
@@ -31,8 +30,11 @@ class Library {
 
   // Streams of all devices wait for each other's events.
   const void* wait_domain() const noexcept { return this; }
-  // Memory belongs to one device; peer access is not built.
-  const void* memory_domain(unsigned physical) const noexcept { return &domains_[physical]; }
+  // Memory belongs to one GPU. Devices that leave its peers alone have domains of their own.
+  const void* memory_domain(unsigned physical, bool with_peers) const noexcept {
+    return &domains_[with_peers ? 1 : 0][physical];
+  }
+  PeerAccess& peers() const noexcept { return peers_; }
 
  private:
   explicit Library(std::string file) noexcept : file_(std::move(file)) {}
@@ -41,7 +43,8 @@ class Library {
   const std::string file_;
   Functions functions_;
   std::vector<PhysicalDevice> devices_;
-  const char domains_[kMaxDevices] = {};
+  const char domains_[2][kMaxDevices] = {};
+  mutable PeerAccess peers_;
   std::unique_ptr<Library> next_;  // in the list of all
 };
 
