@@ -348,7 +348,13 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                    "device {}: import_memory: address {} is no multiple of {}", object()->name(),
                    static_cast<const void*>(data), kImportAlignment);
     }
+    // An earlier import of the same pages may still be waiting for the reclaim thread.
+    const std::uint64_t freed = object()->pending_frees().count();
     Result<Ref<Memory>> memory = object()->driver()->import_memory(data, size);
+    if (memory.status().code() == StatusCode::kResourceExhausted &&
+        object()->pending_frees().wait(freed)) {
+      memory = object()->driver()->import_memory(data, size);
+    }
     if (!memory.ok()) return at(memory.status(), "device {}: import_memory", object()->name());
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };
