@@ -131,7 +131,7 @@ Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
   return queue;
 }
 
-bool DeviceObject::wait_for_frees() noexcept { return registry_.pending_frees_.wait(); }
+PendingFrees& DeviceObject::pending_frees() noexcept { return registry_.pending_frees_; }
 
 void DeviceObject::adopt(Memory& memory) noexcept {
   memory.count_in(memory_counters_);
@@ -313,9 +313,11 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
     return info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
                            : self.driver()->allocate(info.size, info.alignment, info.memory);
   };
+  const std::uint64_t freed = self.pending_frees().count();
   Result<Ref<Memory>> memory = allocate();
   // Memory whose last handle was dropped before may still be waiting for the reclaim thread.
-  if (memory.status().code() == StatusCode::kResourceExhausted && self.wait_for_frees()) {
+  if (memory.status().code() == StatusCode::kResourceExhausted &&
+      self.pending_frees().wait(freed)) {
     memory = allocate();
   }
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
@@ -346,7 +348,13 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                    "device {}: import_memory: address {} is no multiple of {}", object()->name(),
                    static_cast<const void*>(data), kImportAlignment);
     }
+    // An earlier import of the same pages may still be waiting for the reclaim thread.
+    const std::uint64_t freed = object()->pending_frees().count();
     Result<Ref<Memory>> memory = object()->driver()->import_memory(data, size);
+    if (memory.status().code() == StatusCode::kResourceExhausted &&
+        object()->pending_frees().wait(freed)) {
+      memory = object()->driver()->import_memory(data, size);
+    }
     if (!memory.ok()) return at(memory.status(), "device {}: import_memory", object()->name());
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };

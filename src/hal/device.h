@@ -50,8 +50,7 @@ class DeviceObject final : public RefCounted {
   const DeviceInfo& info() const noexcept { return impl_->info(); }
   // Null where native objects are freed by whichever thread drops them.
   const Ref<Reclaimer>& reclaimer() const noexcept { return reclaimer_; }
-  // PendingFrees::wait of the runtime.
-  bool wait_for_frees() noexcept;
+  PendingFrees& pending_frees() noexcept;  // of the runtime
   // Counts memory that the driver has made, and lets the reclaimer free it if there is one.
   void adopt(Memory& memory) noexcept;
   const void* memory_domain() const noexcept { return memory_domain_; }

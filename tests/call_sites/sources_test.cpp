@@ -108,7 +108,6 @@ constexpr Exception kExceptions[] = {
     {"base/file.cpp", "close", "what it answers passes the seam: the descriptor is gone anyway"},
     {"base/machine.cpp", "sysconf", "the size of a page, which is no call"},
     {"base/thread.cpp", "pthread_attr_init", "allocates nothing and cannot fail in this C library"},
-    {"drivers/cuda/allocator.cpp", "sysconf", "the size of a page, which is no call"},
     {"drivers/stream/fake_library.cpp", "aligned_alloc",
      "the native library itself: calls to it pass the seam"},
     {"drivers/stream/fake_library.cpp", "mmap", "the same"},

@@ -38,6 +38,13 @@ TEST_F(CudaFault, NoDeviceIsAnEmptyList) {
   EXPECT_EQ(registry.open("cuda://0").status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(CudaFault, ALibraryThatCannotStartIsAnEmptyListAndUnavailable) {
+  EXPECT_THAT(registry.enumerate().value(), SizeIs(0));
+  const Status status = registry.open("cuda://0").status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.native_error(), "CUDA_ERROR_UNKNOWN (999)");
+}
+
 TEST_F(CudaFault, AllocationWithoutMemoryIsExhaustedOnce) {
   const hal::Device device = registry.open("cuda://0").value();
   const Status status = device.allocate({.size = 12345}).status();

@@ -130,7 +130,7 @@ TEST(Reclaimer, ClosesBehindWhatItHasPostedAndThenFreesAtOnce) {
 
 TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
   PendingFrees pending;
-  EXPECT_FALSE(pending.wait()) << "nothing was posted";
+  EXPECT_FALSE(pending.wait(0)) << "nothing was posted";
   pending.posted();
   pending.posted();
   std::atomic<int> freed = 0;
@@ -140,10 +140,11 @@ TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
       pending.freed();
     }
   });
-  const bool waited = pending.wait();
-  EXPECT_TRUE(!waited || freed == 2) << freed;
+  EXPECT_TRUE(pending.wait(0)) << "it waits, or they were freed since";
+  EXPECT_EQ(freed, 2);
   reclaim.join();
-  EXPECT_FALSE(pending.wait());
+  EXPECT_TRUE(pending.wait(1));
+  EXPECT_FALSE(pending.wait(2)) << "nothing was freed since, and nothing is pending";
 }
 
 TEST_F(Seam, ARecordingSaysHowOftenItWillBeUsed) {

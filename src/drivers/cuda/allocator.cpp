@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cuda/allocator.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -62,7 +60,7 @@ class CudaMemory final : public hal::Memory {
   const std::uint64_t base_;  // as it was allocated
 };
 
-// Pages of the host that this driver has pinned, for all libraries and devices of the process.
+// Ranges of the host that this driver has pinned, for all libraries and devices of the process.
 struct Registration {
   const Functions* cuda;
   std::uintptr_t begin, end;
@@ -113,13 +111,10 @@ class ImportedMemory final : public hal::Memory {
   Registration* const registration_;
 };
 
-// Pins the pages of [data, data + size); null if all of it was pinned by its owner, as memory of
-// cuMemHostAlloc is.
+// Pins [begin, end), exactly: cuMemHostRegister asks for no alignment, and two ranges may lie in
+// one page. Null if all of it was pinned by its owner, as memory of cuMemHostAlloc is.
 Result<Registration*> pin(const Functions& cuda, const Ref<timeline::EntryGuard>& guard,
                           std::uintptr_t begin, std::uintptr_t end) {
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  begin = begin / page * page;
-  end = (end + page - 1) / page * page;
   base::LockGuard lock(registrations_mutex);
   if (Registration* const known = share(cuda, begin, end)) return known;
   std::unique_ptr<Registration> fresh(new (std::nothrow) Registration{&cuda, begin, end, guard});
@@ -182,9 +177,8 @@ Result<Ref<hal::Memory>> Allocator::import_memory(std::byte* data, std::uint64_t
   ImportedMemory* memory = nullptr;
   Status status;
   if (result != CUDA_SUCCESS || last - first != bytes - 1) {
-    status = error(StatusCode::kUnimplemented,
-                   "cuda: {} bytes of the host cannot be pinned: a part of their pages is already",
-                   size);
+    status = error(StatusCode::kResourceExhausted,
+                   "cuda: {} bytes of the host cannot be pinned: a part of them is already", size);
   } else {
     memory = new (std::nothrow) ImportedMemory(registration, data, first, size, domain);
     if (memory == nullptr) status = no_memory(size);

@@ -5,8 +5,7 @@
 //
 //   kDeviceLocal                cuMemAlloc
 //   kHostVisible, kHostLocal    cuMemHostAlloc: pinned, of all devices
-//   imported                    cuMemHostRegister: pages are pinned once, and shared by the imports
-//                               that lie in them
+//   imported                    cuMemHostRegister; an import within another shares its registration
 //
 // Freed by the last reference, within the guard of its device, which keeps the context.
 #pragma once
@@ -30,7 +29,7 @@ struct Allocator {
   // Both within the guard. kResourceExhausted with the size.
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) const;
-  // The host's [data, data + size) as it is. kUnimplemented: a part of its pages, not all, is
+  // The host's [data, data + size) as it is. kResourceExhausted: a part of its pages, not all, is
   // pinned already.
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) const;
 };

@@ -56,7 +56,12 @@ Status Library::load() {
     return error(StatusCode::kUnavailable, "cuda: {} has no {}; a driver of CUDA 11.4 is needed",
                  file_, missing);
   }
-  HALYARD_RETURN_IF_ERROR(to_status(functions_.cuInit(0u), "cuInit"));
+  if (const CUresult result = functions_.cuInit(0u); result != CUDA_SUCCESS) {
+    const Status status = to_status(result, "cuInit");
+    if (status.code() == StatusCode::kNotFound) return status;
+    // A kernel module of another version, a container without devices ...: also CUDA_ERROR_UNKNOWN.
+    return Status(StatusCode::kUnavailable, status.message(), status.native_error());
+  }
   int version = 0;
   HALYARD_RETURN_IF_ERROR(to_status(functions_.cuDriverGetVersion(&version), "cuDriverGetVersion"));
   HALYARD_ASSIGN_OR_RETURN(devices_, find_physical_devices(functions_, version));

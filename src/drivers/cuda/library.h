@@ -20,8 +20,8 @@ class Library {
   // The library of `file`; if that is empty, of HALYARD_CUDA_LIBRARY; else libcuda.so.1. Loaded by
   // the first call for its name and kept until the process ends, as CUDA itself is. Errors:
   //   kNotFound     the file cannot be opened, or CUDA_ERROR_NO_DEVICE
-  //   kUnavailable  a driver that lacks a symbol, which the message names; a stub; a system that is
-  //                 not ready
+  //   kUnavailable  a driver that lacks a symbol, which the message names; another failure of
+  //   cuInit
   static Result<const Library*> open(std::string_view file);
 
   const Functions& functions() const noexcept { return functions_; }

@@ -20,14 +20,20 @@ void PendingFrees::freed() noexcept {
   one_freed_.wake();
 }
 
-bool PendingFrees::wait() noexcept {
+std::uint64_t PendingFrees::count() noexcept {
+  base::LockGuard lock(mutex_);
+  return freed_;
+}
+
+bool PendingFrees::wait(std::uint64_t before) noexcept {
   const auto counts = [&](std::uint64_t& posted) {
     base::LockGuard lock(mutex_);
     posted = posted_;
     return freed_;
   };
   std::uint64_t target = 0, latest = 0;
-  if (counts(target) == target) return false;
+  latest = counts(target);
+  if (latest == target) return latest != before;
   const Nanoseconds deadline = Deadline(std::chrono::seconds(1)).resolve(Clock::steady());
   for (bool in_time = true; in_time;) {
     const std::uint32_t epoch = one_freed_.prepare();

@@ -30,9 +30,12 @@ class PendingFrees {
  public:
   void posted() noexcept;
   void freed() noexcept;
+  // How many have been freed so far.
+  std::uint64_t count() noexcept;
   // Waits until all that was posted before the call is freed, at most a second: a free may block,
-  // and the caller may be what the reclaim thread waits for. False: there was nothing.
-  bool wait() noexcept;
+  // and the caller may be what the reclaim thread waits for. False: nothing was freed since count()
+  // returned `before`, and nothing is pending.
+  bool wait(std::uint64_t before) noexcept;
 
  private:
   base::Mutex mutex_;  // guards the counts
