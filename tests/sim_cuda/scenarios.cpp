@@ -78,13 +78,21 @@ void misuse() {
   cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
 }
 
+// One module is unloaded before its kernel runs, another while only the first one's is in flight.
 void unload_in_flight() {
   context();
-  Handle in = nullptr, module = nullptr;
+  Handle in = nullptr, module = nullptr, other = nullptr, function = nullptr;
   cuStreamCreate(&in, 0);
   cuModuleLoadData(&module, kFillPtx);
+  cuModuleLoadData(&other, kFillPtx);
+  cuModuleGetFunction(&function, module, "fill");
   Gate gate;
   cuLaunchHostFunc(in, &Gate::wait, &gate);
+  Address a = 0;
+  std::uint32_t value = 3, count = 0;
+  void* parameters[] = {&a, &value, &count};
+  cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, in, parameters, nullptr);
+  cuModuleUnload(other);
   cuModuleUnload(module);
   gate.open();
   cuStreamSynchronize(in);

@@ -115,6 +115,24 @@ Result read_fatbin(const void* image, std::vector<std::string>& texts) {
   return kSuccess;
 }
 
+// The linker's container: this, then each text behind its size.
+struct LinkedHeader {
+  std::uint32_t magic, count;
+};
+constexpr std::uint32_t kLinkedMagic = 0x4b4c5948;  // "HYLK"
+
+void read_linked(const char* at, std::vector<std::string>& texts) {
+  LinkedHeader header;
+  std::memcpy(&header, at, sizeof header);
+  at += sizeof header;
+  for (std::uint32_t i = 0; i < header.count; ++i) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, at, sizeof size);
+    texts.emplace_back(at + sizeof size, size);
+    at += sizeof size + size;
+  }
+}
+
 constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
 
 Result result_of(ptx::ParseStatus status) {
@@ -178,6 +196,20 @@ void write_error_log(const JitOptions& options, std::string_view text) {
   }
 }
 
+std::string pack_texts(const std::vector<std::string>& texts) {
+  if (texts.size() == 1) return texts.front();
+  std::string packed;
+  const auto add = [&](const auto& value) {
+    packed.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  add(LinkedHeader{kLinkedMagic, static_cast<std::uint32_t>(texts.size())});
+  for (const std::string& text : texts) {
+    add(std::uint64_t{text.size()});
+    packed += text;
+  }
+  return packed;
+}
+
 Result find_texts(const void* image, std::vector<std::string>& texts) {
   std::uint32_t magic = 0;
   // Text may be shorter than four bytes, with its zero.
@@ -195,6 +227,10 @@ Result find_texts(const void* image, std::vector<std::string>& texts) {
     return read_fatbin(wrapper.data, texts);
   }
   if (magic == kFatbinMagic) return read_fatbin(image, texts);
+  if (magic == kLinkedMagic) {
+    read_linked(bytes, texts);
+    return kSuccess;
+  }
   if (std::memcmp(&magic,
                   "\x7f"
                   "ELF",

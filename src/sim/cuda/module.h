@@ -76,6 +76,8 @@ struct JitOptions {
 JitOptions read_jit_options(unsigned count, const int* options, void** values);
 void write_error_log(const JitOptions& options, std::string_view text);
 
+// What the linker makes of texts: the text if there is one, else a container that find_texts reads.
+std::string pack_texts(const std::vector<std::string>& texts);
 // The PTX texts of an image: PTX, or those in a fatbin. kNoBinaryForGpu for a cubin.
 Result find_texts(const void* image, std::vector<std::string>& texts);
 // Parses an image.

@@ -137,10 +137,6 @@ HALYARD_CUDA_EXPORT Result cuModuleUnload(Module handle) {
     report_misuse("library-module-unloaded", "cuModuleUnload was called for a library's module");
     return kNotPermitted;
   }
-  if (!is_idle(*module->context)) {
-    report_misuse("unload-in-flight",
-                  "a module was unloaded while work of its context was in flight");
-  }
   --module->context->live_modules;
   unload_module(handle);
   return kSuccess;
@@ -469,14 +465,13 @@ HALYARD_CUDA_EXPORT Result cuLinkAddData(Link link, int, const void* data, std::
   return add_to_link(link, data, size);
 }
 
-// The "cubin" is the PTX, which cuModuleLoadData takes as well.
+// The "cubin" is the PTX, or all PTX in a container, which cuModuleLoadData takes as well.
 HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t* size) {
   HALYARD_CUDA_CALL(cuLinkComplete, kCurrent);
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);
-  HALYARD_CUDA_REQUIRE(link->texts.size() == 1, kNotSupported);
-  link->result = link->texts.front();
+  link->result = pack_texts(link->texts);
   std::shared_ptr<const ptx::Module> code;
   const Result result = parse_image(link->result.data(), link->options, code);
   if (result != kSuccess) return result;

@@ -282,6 +282,14 @@ bool run_fill(const FillWork& work, ContextState& context) {
   return true;
 }
 
+// cuda.h, cuModuleUnload does not say what becomes of its kernels in flight. What else is in flight
+// in the context is no matter: it may be another user's.
+bool is_unloaded(const FunctionState& function, const char* what) {
+  const std::lock_guard lock(state().mutex);
+  if (function.module->is_unloaded) report_misuse("unload-in-flight", what);
+  return function.module->is_unloaded;
+}
+
 Result run_kernel(const KernelWork& work, StreamState& stream) {
   static Entry kernels("kernel", true);  // so that "kernel@3=ILLEGAL_ADDRESS" is a fault
   const std::uint64_t number = kernels.count();
@@ -289,13 +297,7 @@ Result run_kernel(const KernelWork& work, StreamState& stream) {
     return static_cast<Result>(fault);
   }
   const FunctionState& function = *work.function;
-  {
-    const std::lock_guard lock(state().mutex);
-    if (function.module->is_unloaded) {
-      // cuda.h, cuModuleUnload does not say what becomes of work in flight.
-      report_misuse("unload-in-flight", "a kernel ran after its module had been unloaded");
-    }
-  }
+  const bool is_late = is_unloaded(function, "a kernel ran after its module had been unloaded");
   ptx::Launch launch;
   launch.entry = function.entry;
   for (int i = 0; i < 3; ++i) {
@@ -313,6 +315,7 @@ Result run_kernel(const KernelWork& work, StreamState& stream) {
   how.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
   ContextMemory view(work.context != nullptr ? *work.context : *stream.context);
   const ptx::Outcome outcome = ptx::run(*function.module->code, launch, view, how);
+  if (!is_late) is_unloaded(function, "a module was unloaded while a kernel of it ran");
   for (const ptx::Finding& finding : outcome.findings) {
     report_misuse(std::string("kernel-").append(ptx::to_string(finding.kind)).c_str(),
                   finding.message);
