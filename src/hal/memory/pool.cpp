@@ -108,6 +108,11 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
     must_post = !std::exchange(posted_, true);
     return Answer::kLater;
   }
+  // Lost after the queue has looked for that, and before this.
+  if (request.growth_failed && growth_failure_.code() == StatusCode::kDeviceLost) {
+    cause = growth_failure_;
+    return Answer::kFail;
+  }
   cause = error(StatusCode::kResourceExhausted,
                 "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}", name_,
                 request.size, now.used_bytes, now.reserved_bytes, info_.max_size,
