@@ -313,13 +313,7 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
     return info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
                            : self.driver()->allocate(info.size, info.alignment, info.memory);
   };
-  const std::uint64_t freed = self.pending_frees().count();
-  Result<Ref<Memory>> memory = allocate();
-  // Memory whose last handle was dropped before may still be waiting for the reclaim thread.
-  if (memory.status().code() == StatusCode::kResourceExhausted &&
-      self.pending_frees().wait(freed)) {
-    memory = allocate();
-  }
+  Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
@@ -348,13 +342,8 @@ Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
                    "device {}: import_memory: address {} is no multiple of {}", object()->name(),
                    static_cast<const void*>(data), kImportAlignment);
     }
-    // An earlier import of the same pages may still be waiting for the reclaim thread.
-    const std::uint64_t freed = object()->pending_frees().count();
-    Result<Ref<Memory>> memory = object()->driver()->import_memory(data, size);
-    if (memory.status().code() == StatusCode::kResourceExhausted &&
-        object()->pending_frees().wait(freed)) {
-      memory = object()->driver()->import_memory(data, size);
-    }
+    Result<Ref<Memory>> memory = object()->pending_frees().retry_once(
+        [&] { return object()->driver()->import_memory(data, size); });
     if (!memory.ok()) return at(memory.status(), "device {}: import_memory", object()->name());
     return BufferObject::create(*object(), std::move(*memory), 0, size);
   };

@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/parker.h"
 #include "halyard/base/ref.h"
+#include "halyard/base/status.h"
 #include "timeline/effects.h"
 #include "timeline/engine.h"
 #include "timeline/entry_guard.h"
@@ -30,6 +31,15 @@ class PendingFrees {
  public:
   void posted() noexcept;
   void freed() noexcept;
+  // Calls `get`, and once more if it finds no memory although some was dropped before: that may
+  // still be waiting for the reclaim thread, or was freed meanwhile. Not on that thread.
+  template <class Get>
+  auto retry_once(Get&& get) {
+    const std::uint64_t before = count();
+    auto result = get();
+    if (result.status().code() == StatusCode::kResourceExhausted && wait(before)) result = get();
+    return result;
+  }
   // How many have been freed so far.
   std::uint64_t count() noexcept;
   // Waits until all that was posted before the call is freed, at most a second: a free may block,
