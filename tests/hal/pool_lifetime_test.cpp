@@ -66,6 +66,47 @@ TEST_F(PoolTest, AFaultWhileASlabIsAllocatedIsALossOfTheDevice) {
   EXPECT_ERROR(device.status(), StatusCode::kDeviceLost, "fell off the bus");
 }
 
+// Calls a function the first time that a thread enters the driver from then on.
+class OnEntry final : public timeline::EntryGuard {
+ public:
+  void enter(Saved&) noexcept override {
+    if (const auto run = std::exchange(next, nullptr)) run();
+  }
+  void leave(const Saved&) noexcept override {}
+  std::function<void()> next;
+};
+
+// The queue looks for a loss, then asks the pool, which looks at the lane: there the slab fails.
+TEST_F(PoolTest, AFaultBetweenTheQueuesLookAndThePoolsIsALossToo) {
+  const auto guard = Ref<OnEntry>::adopt(new OnEntry);
+  control->guard = guard;
+  Device guarded = registry.open("fake://").value();
+  testing::FakeLane& lane = *control->lanes.at(2);
+  const Queue its = guarded.queue();
+  const Pool pool =
+      guarded.create_pool({.memory = MemoryType::kHostVisible, .slab_size = kSlab}).value();
+  const Semaphore s = guarded.create_semaphore().value();
+  const Buffer x = allocate(its, pool, kSlab);
+  run_all();
+  ASSERT_TRUE(its.deallocate(x, {}).ok());
+  const Buffer y = allocate(its, pool, 2 * kSlab, {.signal = {{s, 1}}});
+  control->fail_allocate = Status(StatusCode::kDeviceLost, "fell off the bus");
+  bool between = false;
+  guard->next = [&] {
+    between = !guarded.object()->timeline().lost();
+    lane.run();
+    (void)registry.step(base::Shell::kReclaim);
+  };
+  {
+    timeline::EffectScope scope(registry.engine(), timeline::EffectScope::Mode::kRun);
+    guarded.object()->retry_queues();
+  }
+  step();
+  EXPECT_TRUE(between);
+  EXPECT_ERROR(s.query().status(), StatusCode::kDeviceLost, "fell off the bus");
+  control->guard = {};
+}
+
 // ---- Lifetimes
 
 TEST_F(PoolTest, ADroppedBufferReturnsItsBlockWithItsLastSubmission) {
