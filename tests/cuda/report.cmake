@@ -4,16 +4,7 @@
 #
 #   cmake -DLIBRARY=<simulated libcuda> -DMODE=<HALYARD_SIM_CUDA_MODE> -DREPORT=<file> -P report.cmake -- \
 #     <program> [arguments]
-set(command "")
-set(found OFF)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  if(found)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} STREQUAL "--")
-    set(found ON)
-  endif()
-endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/../command_line.cmake)  # sets `command`
 file(REMOVE ${REPORT})
 execute_process(
   COMMAND ${CMAKE_COMMAND} -E env HALYARD_SIM_CUDA_MODE=${MODE} HALYARD_CUDA_LIBRARY=${LIBRARY}

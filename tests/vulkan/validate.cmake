@@ -5,16 +5,7 @@
 #     <program> [arguments]
 #
 # The layer writes no file where it is not installed: "skipped: ..." is printed then, which the test skips on.
-set(command "")
-set(found OFF)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  if(found)
-    list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} STREQUAL "--")
-    set(found ON)
-  endif()
-endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/../command_line.cmake)  # sets `command`
 
 set(messages ${FOLDER}/messages.txt)
 file(REMOVE_RECURSE ${FOLDER})
