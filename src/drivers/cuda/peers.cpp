@@ -32,21 +32,17 @@ Status PeerAccess::open(const Functions& cuda, unsigned physical, CUdevice devic
   HALYARD_RETURN_IF_ERROR(to_status(cuda.cuCtxGetCurrent(&context), "cuCtxGetCurrent"));
   gpu.device = device;
   gpu.context = context;
-  Status status;
-  for (unsigned other = 0; other < kMaxDevices && status.ok(); ++other) {
+  for (unsigned other = 0; other < kMaxDevices; ++other) {
     Gpu& its = gpus_[other];
     if (other == physical || its.devices == 0) continue;
-    status = enable(cuda, gpu, other);
-    if (!status.ok()) break;
-    status = to_status(cuda.cuCtxSetCurrent(its.context), "cuCtxSetCurrent");
-    if (!status.ok()) break;
-    status = enable(cuda, its, physical);
-    if (Status back = to_status(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent"); status.ok()) {
-      status = back;
-    }
+    HALYARD_RETURN_IF_ERROR(enable(cuda, gpu, other));
+    HALYARD_RETURN_IF_ERROR(to_status(cuda.cuCtxSetCurrent(its.context), "cuCtxSetCurrent"));
+    const Status status = enable(cuda, its, physical);
+    HALYARD_RETURN_IF_ERROR(to_status(cuda.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
+    HALYARD_RETURN_IF_ERROR(status);
   }
-  if (status.ok()) ++gpu.devices;
-  return status;
+  ++gpu.devices;
+  return {};
 }
 
 void PeerAccess::close(unsigned physical) noexcept {

@@ -74,7 +74,8 @@ class CommandBuffer final : public hal::NativeCommands {
   Result<VkCommandBuffer> native(std::uint32_t instance, const hal::BoundRange* table) const;
 
  private:
-  // Who names a slot: commands that can be open, or foreign kernels.
+  // A slot that some command buffer names; `always`: by foreign kernels, not by commands that can
+  // be open alone.
   struct NamedSlot {
     std::uint32_t slot = 0;
     bool always = false;

@@ -477,7 +477,7 @@ void idle_and_parked_work(Program& program) {
   program.shell("signaller", [&w] { w.signal(*w.s.get()), w.work.run_shell(w.engine); });
 }
 
-// Its former user has let go of it, so that nobody submits; but the loss kicks it.
+// Without a user the queue gets no submission; the loss schedules it all the same.
 void loss_and_reopening(Program& program) {
   auto& w = program.keep<World>();
   auto& queue = w.queue();
