@@ -17,6 +17,8 @@ using ::testing::SizeIs;
 
 class CudaFault : public CudaTest {
  protected:
+  // A kernel that has a fault on the device of `uri`.
+  void lose(const char* uri);
   void SetUp() override {
     for (const char* const name :
          {"HALYARD_SIM_CUDA_FAIL", "HALYARD_SIM_CUDA_VERSION", "HALYARD_SIM_CUDA_DEVICES"}) {
@@ -64,35 +66,45 @@ TEST_F(CudaFault, AnImageThatIsRefusedIsReported) {
   EXPECT_TRUE(device.load(kernels()).ok());
 }
 
-TEST_F(CudaFault, AFaultOfAKernelLosesTheDeviceAndWakesItsWaiters) {
-  {
-    const hal::Device device = registry.open("cuda://0").value();
-    const hal::Buffer x = device.allocate({.size = 256}).value();
-    const hal::Semaphore gate = device.create_semaphore().value();
-    const hal::Semaphore done = device.create_semaphore().value();
-    const hal::Executable executable = device.load(kernels()).value();
-    check(device.queue().dispatch(executable.function("add").value(), {.items = {64}}, {x, x},
-                                  {std::uint32_t{1}, std::uint32_t{64}},
-                                  {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
-    check(device.queue().fill(x, 0, 4, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
-    const auto waits = [&](std::uint64_t value) {
-      const Status lost = done.wait(value, kForever);
-      EXPECT_EQ(lost.code(), StatusCode::kDeviceLost);
-      EXPECT_EQ(lost.native_error(), "CUDA_ERROR_ILLEGAL_ADDRESS (700)");
-    };
-    std::thread one(waits, 1), two(waits, 2);
-    check(gate.signal(1));
-    one.join();
-    two.join();
-    EXPECT_EQ(device.status().code(), StatusCode::kDeviceLost);
-    // The other GPU goes on.
-    const hal::Device other = registry.open("cuda://1").value();
-    EXPECT_TRUE(other.status().ok());
-    const hal::Semaphore filled = other.create_semaphore().value();
-    const hal::Buffer y = other.allocate({.size = 256}).value();
-    check(other.queue().fill(y, 0, 4, {.signal = {{filled, 1}}}));
-    EXPECT_TRUE(filled.wait(1, kForever).ok());
-  }
+// One waiter for each of them, asleep before the fault.
+void CudaFault::lose(const char* uri) {
+  const hal::Device device = registry.open(uri).value();
+  const hal::Buffer x = device.allocate({.size = 256}).value();
+  const hal::Semaphore gate = device.create_semaphore().value();
+  const hal::Semaphore done = device.create_semaphore().value();
+  const hal::Executable executable = device.load(kernels()).value();
+  check(device.queue().dispatch(executable.function("add").value(), {.items = {64}}, {x, x},
+                                {std::uint32_t{1}, std::uint32_t{64}},
+                                {.wait = {{gate, 1}}, .signal = {{done, 1}}}));
+  check(device.queue().fill(x, 0, 4, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  const auto waits = [&](std::uint64_t value) {
+    const Status lost = done.wait(value, kForever);
+    EXPECT_EQ(lost.code(), StatusCode::kDeviceLost);
+    EXPECT_EQ(lost.native_error(), "CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+  };
+  std::thread one(waits, 1), two(waits, 2);
+  check(gate.signal(1));
+  one.join();
+  two.join();
+  EXPECT_EQ(device.status().code(), StatusCode::kDeviceLost);
+  // The other GPU goes on.
+  const hal::Device other = registry.open("cuda://1").value();
+  EXPECT_TRUE(other.status().ok());
+  const hal::Semaphore filled = other.create_semaphore().value();
+  const hal::Buffer y = other.allocate({.size = 256}).value();
+  check(other.queue().fill(y, 0, 4, {.signal = {{filled, 1}}}));
+  EXPECT_TRUE(filled.wait(1, kForever).ok());
+}
+
+TEST_F(CudaFault, OfAKernelLosesTheDeviceAndWakesItsWaiters) { lose("cuda://0"); }
+TEST_F(CudaFault, OfAKernelWakesThoseThatSleepOnEvents) { lose("cuda://0?completion_mode=event"); }
+TEST_F(CudaFault, OfAKernelWakesThoseThatSleepOnAFlag) { lose("cuda://0?completion_mode=flag"); }
+
+TEST_F(CudaFault, ADriverWhoseStreamsWriteNothingHasNoFlags) {
+  const Status status = registry.open("cuda://0?completion_mode=flag").status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("completion_mode=flag"));
+  EXPECT_TRUE(registry.open("cuda://0?completion_mode=event").ok());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST_F(CudaMemory, HasTheAlignmentThatIsAskedFor) {
   for (const hal::MemoryType type :
        {hal::MemoryType::kDeviceLocal, hal::MemoryType::kHostVisible}) {
     for (const std::uint64_t alignment : {256, 512, 4096}) {
-      const auto driver_device = Device::create({.uri = "cuda://0"}, library(), 0, true).value();
+      const auto driver_device = Device::create({.uri = "cuda://0"}, library(), 0, {}).value();
       const Ref<hal::Memory> memory = driver_device->allocate(100, alignment, type).value();
       EXPECT_EQ(memory->device_address() % alignment, 0u);
     }

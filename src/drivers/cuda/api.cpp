@@ -2,6 +2,7 @@
 #include "drivers/cuda/api.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -43,7 +44,10 @@ Status CudaApi::query(Stream stream) const noexcept {
   return result == CUDA_ERROR_NOT_READY ? Status() : to_status(result, "cuStreamQuery");
 }
 Status CudaApi::create_event(Event& event) const noexcept {
-  return HALYARD_CUDA_CALL(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  // Without sleeping, waits and queries are fastest, says cudaEventCreateWithFlags.
+  return HALYARD_CUDA_CALL(
+      cuEventCreate, &event,
+      sleeps_on_events ? CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC : CU_EVENT_DISABLE_TIMING);
 }
 void CudaApi::destroy(Event event) const noexcept { (void)cuda->cuEventDestroy(event); }
 Status CudaApi::record(Event event, Stream stream) const noexcept {
@@ -60,6 +64,28 @@ Status CudaApi::wait(Stream stream, Event event) const noexcept {
 Status CudaApi::call_host(Stream stream, stream::HostFunction function,
                           void* argument) const noexcept {
   return HALYARD_CUDA_CALL(cuLaunchHostFunc, stream, function, argument);
+}
+
+Status CudaApi::synchronize(Event event) const noexcept {
+  return HALYARD_CUDA_CALL(cuEventSynchronize, event);
+}
+Status CudaApi::create_flag(Flag& flag) const noexcept {
+  void* pointer = nullptr;
+  HALYARD_RETURN_IF_ERROR(HALYARD_CUDA_CALL(cuMemHostAlloc, &pointer, sizeof *flag,
+                                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+  flag = new (pointer) std::uint64_t{0};
+  return {};
+}
+void CudaApi::destroy(Flag flag) const noexcept { (void)cuda->cuMemFreeHost(static_cast<void*>(flag)); }
+// By default a write has a barrier before it, for what the host reads behind the value
+// (CU_STREAM_WRITE_VALUE_DEFAULT).
+Status CudaApi::write(Stream stream, Flag flag, std::uint64_t value) const noexcept {
+  return HALYARD_CUDA_CALL(cuStreamWriteValue64, stream,
+                           CUdeviceptr{reinterpret_cast<std::uintptr_t>(flag)}, value,
+                           CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+std::uint64_t CudaApi::read(Flag flag) const noexcept {
+  return std::atomic_ref(*flag).load(std::memory_order_acquire);
 }
 
 Status CudaApi::retain_context(unsigned ordinal, Context& context) const noexcept {

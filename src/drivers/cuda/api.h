@@ -11,6 +11,7 @@
 #include "drivers/cuda/functions.h"
 #include "drivers/cuda/physical_device.h"
 #include "drivers/stream/api.h"
+#include "drivers/stream/completion.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::cuda {
@@ -21,6 +22,7 @@ struct CudaApi {
   using Context = CUcontext;
   using CaptureMode = CUstreamCaptureMode;
   using Module = CUmodule;
+  using Flag = std::uint64_t*;  // pinned; its address is the device's as well
   // With what each launch of it repeats.
   struct Function {
     CUfunction handle = nullptr;
@@ -43,6 +45,12 @@ struct CudaApi {
   Result<bool> query(Event event) const noexcept;
   Status wait(Stream stream, Event event) const noexcept;
   Status call_host(Stream stream, stream::HostFunction function, void* argument) const noexcept;
+
+  Status synchronize(Event event) const noexcept;
+  Status create_flag(Flag& flag) const noexcept;
+  void destroy(Flag flag) const noexcept;
+  Status write(Stream stream, Flag flag, std::uint64_t value) const noexcept;
+  std::uint64_t read(Flag flag) const noexcept;
 
   // `ordinal` is a CUdevice.
   Status retain_context(unsigned ordinal, Context& context) const noexcept;
@@ -71,9 +79,11 @@ struct CudaApi {
   // Both live until the process ends.
   const Functions* cuda = nullptr;
   const PhysicalDevice* device = nullptr;
-  int priority = 0;  // of streams that are created: CUDA's, lower numbers first
+  int priority = 0;               // of streams that are created: CUDA's, lower numbers first
+  bool sleeps_on_events = false;  // synchronize() is called: it gives its processor away
 };
 
-static_assert(stream::ContextApi<CudaApi> && stream::CommandApi<CudaApi>);
+static_assert(stream::ContextApi<CudaApi> && stream::CommandApi<CudaApi> &&
+              stream::CompletionApi<CudaApi>);
 
 }  // namespace halyard::inline v0::cuda

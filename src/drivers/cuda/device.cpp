@@ -20,20 +20,25 @@ CudaApi api_of(const Library& library, const PhysicalDevice& physical) noexcept 
 }  // namespace
 
 Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Library& library,
-                                               unsigned physical, bool with_peers) {
+                                               unsigned physical, const DeviceOptions& options) {
   const PhysicalDevice& its = library.devices()[physical];
   if (!its.lacks.empty()) {
     return error(StatusCode::kUnavailable, "cuda: {} ({}) lacks {}", info.uri, its.name, its.lacks);
+  }
+  if (options.completion == stream::CompletionMode::kFlag && !its.writes_values) {
+    return error(StatusCode::kUnavailable,
+                 "cuda: {} ({}) lacks what completion_mode=flag needs: streams that write 64 bits",
+                 info.uri, its.name);
   }
   HALYARD_ASSIGN_OR_RETURN(Ref<stream::ContextGuard<CudaApi>> guard,
                            stream::ContextGuard<CudaApi>::create(
                                api_of(library, its), static_cast<unsigned>(its.handle)));
   std::unique_ptr<Device> device(
-      new (std::nothrow) Device(std::move(info), library, physical, with_peers, std::move(guard)));
+      new (std::nothrow) Device(std::move(info), library, physical, options, std::move(guard)));
   if (device == nullptr) {
     return error(StatusCode::kResourceExhausted, "cuda: no memory for a device");
   }
-  if (with_peers) {
+  if (options.peers) {
     const stream::Inside inside(*device->guard_);
     HALYARD_RETURN_IF_ERROR(library.peers().open(library.functions(), physical, its.handle));
     device->open_ = true;
@@ -41,14 +46,14 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Libra
   return device;
 }
 
-Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical, bool with_peers,
-               Ref<timeline::EntryGuard> guard)
+Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical,
+               const DeviceOptions& options, Ref<timeline::EntryGuard> guard)
     : info_(std::move(info)),
       library_(library),
       physical_(library.devices()[physical]),
       number_(physical),
-      with_peers_(with_peers),
-      domain_(library.memory_domain(physical, with_peers)),
+      options_(options),
+      domain_(library.memory_domain(physical, options.peers)),
       guard_(std::move(guard)) {}
 
 Device::~Device() { close(); }
@@ -58,7 +63,7 @@ bool Device::can_access(const hal::DeviceImpl& owner) const noexcept {
   if (owner.memory_domain() == domain_) return true;
   if (owner.wait_domain() != wait_domain()) return false;
   const auto& other = static_cast<const Device&>(owner);
-  return with_peers_ && other.with_peers_ && library_.peers().enabled(number_, other.number_);
+  return options_.peers && other.options_.peers && library_.peers().enabled(number_, other.number_);
 }
 
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
@@ -103,7 +108,8 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
       api.priority = greatest;
       break;
   }
-  return lanes_.open(api, guard_.get(), kMaxInFlight);
+  api.sleeps_on_events = options_.completion != stream::CompletionMode::kHostCallback;
+  return lanes_.open(api, guard_.get(), kMaxInFlight, options_.completion);
 }
 
 void Device::close() {

@@ -13,12 +13,18 @@
 
 namespace halyard::inline v0::cuda {
 
+// What a URI chooses of a device.
+struct DeviceOptions {
+  bool peers = true;  // it uses the memory of the other GPUs that let it
+  stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
+};
+
 class Device final : public hal::DeviceImpl {
  public:
-  // On the device of that number of `library`; `with_peers`: it uses the memory of the other GPUs
-  // that let it. kUnavailable: it lacks something; kResourceExhausted; as CUDA refuses its context.
+  // On the device of that number of `library`. kUnavailable: it lacks something;
+  // kResourceExhausted; as CUDA refuses its context.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, const Library& library,
-                                                unsigned physical, bool with_peers);
+                                                unsigned physical, const DeviceOptions& options);
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
@@ -40,14 +46,14 @@ class Device final : public hal::DeviceImpl {
   void close() override;
 
  private:
-  Device(hal::DeviceInfo info, const Library& library, unsigned physical, bool with_peers,
-         Ref<timeline::EntryGuard> guard);
+  Device(hal::DeviceInfo info, const Library& library, unsigned physical,
+         const DeviceOptions& options, Ref<timeline::EntryGuard> guard);
 
   const hal::DeviceInfo info_;
   const Library& library_;
   const PhysicalDevice& physical_;
   const unsigned number_;  // of it
-  const bool with_peers_;
+  const DeviceOptions options_;
   const void* const domain_;
   const Ref<timeline::EntryGuard> guard_;
   stream::LaneSet<CudaApi> lanes_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cuda/driver.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,9 +21,19 @@ namespace {
 
 struct Choice {
   unsigned devices = 0;  // 0: as many as there are
-  bool peers = true;
+  DeviceOptions device;
   std::string library;  // empty: the default
   std::string options;  // as they were given: "?devices=2"
+};
+
+struct ModeName {
+  std::string_view name;
+  stream::CompletionMode mode;
+};
+constexpr ModeName kCompletionModes[] = {
+    {"event", stream::CompletionMode::kEvent},
+    {"flag", stream::CompletionMode::kFlag},
+    {"host_callback", stream::CompletionMode::kHostCallback},
 };
 
 Result<Choice> read_options(const hal::Uri& uri) {
@@ -41,10 +53,20 @@ Result<Choice> read_options(const hal::Uri& uri) {
       if (!number) {
         return error(StatusCode::kInvalidArgument, "cuda: option peers is '{}', not 0 or 1", value);
       }
-      choice.peers = *number == 1;
+      choice.device.peers = *number == 1;
+    } else if (name == "completion_mode") {
+      const auto* const mode = std::ranges::find(kCompletionModes, value, &ModeName::name);
+      if (mode == std::end(kCompletionModes)) {
+        return error(StatusCode::kInvalidArgument,
+                     "cuda: option completion_mode is '{}', not event, flag or host_callback",
+                     value);
+      }
+      choice.device.completion = mode->mode;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cuda: unknown option '{}'; there are devices, library_path and peers", name);
+                   "cuda: unknown option '{}'; there are completion_mode, devices, library_path and "
+                   "peers",
+                   name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);
   }
@@ -108,7 +130,7 @@ class CudaDriver final : public hal::Driver {
       HALYARD_ASSIGN_OR_RETURN(
           auto device,
           Device::create(describe(ordinal, library->devices()[physical], choice.options), *library,
-                         physical, choice.peers));
+                         physical, choice.device));
       devices.push_back(std::move(device));
     }
     return devices;

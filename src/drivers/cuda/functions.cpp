@@ -14,6 +14,7 @@ HALYARD_CALL_SITE(kGetAddress, "cuda.cuGetProcAddress", CUDA_ERROR_INVALID_VALUE
   [[gnu::section("halyard_call_sites"),                                 \
     gnu::used]] constexpr const base::CallSite* function##_listed = &call_site::function;
 HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_LIST)
+HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_LIST)
 HALYARD_CUDA_ENDING(HALYARD_CUDA_LIST)
 #undef HALYARD_CUDA_LIST
 
@@ -56,13 +57,17 @@ class Finder {
 
 const char* Functions::load(void* library) noexcept {
   const Finder finder(library);
-#define HALYARD_CUDA_NEED(function, suffix, version, error, parameters)                            \
-  function.pointer =                                                                               \
-      reinterpret_cast<CUresult(*) parameters>(finder.find(#function, #function suffix, version)); \
+#define HALYARD_CUDA_FIND(function, suffix, version, error, parameters) \
+  function.pointer =                                                    \
+      reinterpret_cast<CUresult(*) parameters>(finder.find(#function, #function suffix, version));
+#define HALYARD_CUDA_NEED(function, suffix, version, error, parameters)  \
+  HALYARD_CUDA_FIND(function, suffix, version, error, parameters)        \
   if (function.pointer == nullptr) return #function suffix;
+  HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_FIND)
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_NEED)
   HALYARD_CUDA_ENDING(HALYARD_CUDA_NEED)
 #undef HALYARD_CUDA_NEED
+#undef HALYARD_CUDA_FIND
   return nullptr;
 }
 

@@ -42,6 +42,7 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+  CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 122,
 };
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum CUjit_option : int {
@@ -49,6 +50,8 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_STREAM_WRITE_VALUE_DEFAULT = 0;
+inline constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
@@ -86,6 +89,7 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuEventCreate, "", 2000, CUDA_ERROR_OUT_OF_MEMORY, (CUevent*, unsigned))                     \
   X(cuEventRecord, "", 2000, CUDA_ERROR_OUT_OF_MEMORY, (CUevent, CUstream))                      \
   X(cuEventQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                                 \
+  X(cuEventSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                           \
   X(cuMemAlloc, "_v2", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUdeviceptr*, std::size_t))              \
   X(cuMemHostAlloc, "", 2020, CUDA_ERROR_OUT_OF_MEMORY, (void**, std::size_t, unsigned))         \
   X(cuMemHostRegister, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY, (void*, std::size_t, unsigned))    \
@@ -106,6 +110,11 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
      void**, void**))
 
+// The same, of functions that a driver may lack.
+#define HALYARD_CUDA_OPTIONAL(X)                                  \
+  X(cuStreamWriteValue64, "_v2", 11070, CUDA_ERROR_OUT_OF_MEMORY, \
+    (CUstream, CUdeviceptr, std::uint64_t, unsigned))
+
 // X(function, suffix, version, why its failure is of no consequence, parameters)
 #define HALYARD_CUDA_ENDING(X)                                                            \
   X(cuDevicePrimaryCtxRelease, "_v2", 11000, "the context was retained", (CUdevice))      \
@@ -123,6 +132,7 @@ namespace call_site {
 #define HALYARD_CUDA_SITE_ENDING(function, suffix, version, reason, parameters) \
   inline constexpr base::CallSite function{"cuda." #function, 0, base::Failing::kCode, reason};
 HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_SITE)
+HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_SITE)
 HALYARD_CUDA_ENDING(HALYARD_CUDA_SITE_ENDING)
 #undef HALYARD_CUDA_SITE
 #undef HALYARD_CUDA_SITE_ENDING
@@ -131,7 +141,7 @@ HALYARD_CUDA_ENDING(HALYARD_CUDA_SITE_ENDING)
 // A function behind the seam.
 template <class Pointer, const base::CallSite& kSite>
 struct Function {
-  Pointer pointer = nullptr;
+  Pointer pointer = nullptr;  // null: an optional one that the driver lacks
 
   template <class... Arguments>
   CUresult operator()(Arguments... arguments) const noexcept {
@@ -144,6 +154,7 @@ struct Functions {
 #define HALYARD_CUDA_MEMBER(function, suffix, version, error, parameters) \
   Function<CUresult(*) parameters, call_site::function> function;
   HALYARD_CUDA_FUNCTIONS(HALYARD_CUDA_MEMBER)
+  HALYARD_CUDA_OPTIONAL(HALYARD_CUDA_MEMBER)
   HALYARD_CUDA_ENDING(HALYARD_CUDA_MEMBER)
 #undef HALYARD_CUDA_MEMBER
 

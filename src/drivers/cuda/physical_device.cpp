@@ -74,6 +74,9 @@ Status describe(const Functions& cuda, int version, PhysicalDevice& device) {
                       read(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   device.multiprocessors = read.count(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device.registers_memory = read(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED) != 0;
+  // An attribute that an older driver does not know fails, so the function comes first.
+  device.writes_values = cuda.cuStreamWriteValue64.pointer != nullptr &&
+                         read(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0;
 
   hal::DeviceLimits& limits = device.limits;
   limits.max_buffer_size = device.memory_size;

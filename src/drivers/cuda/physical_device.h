@@ -28,6 +28,7 @@ struct PhysicalDevice {
   std::uint64_t memory_size = 0;
   std::uint32_t multiprocessors = 0;
   bool registers_memory = false;  // of the host
+  bool writes_values = false;     // of 64 bits, by its streams
   hal::DeviceLimits limits;
 };
 

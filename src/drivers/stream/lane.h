@@ -23,6 +23,7 @@
 #include "base/format.h"
 #include "base/mutex.h"
 #include "drivers/stream/api.h"
+#include "drivers/stream/completion.h"
 #include "drivers/stream/marker_table.h"
 #include "drivers/stream/notification.h"
 #include "timeline/native_queue.h"
@@ -32,17 +33,20 @@ namespace halyard::inline v0::stream {
 template <StreamApi Api, class Commands>
 class Lane : public timeline::NativeQueue {
  public:
-  // `guard` sets the context of the stream; may be null.
-  Lane(const Api& api, Commands commands, timeline::EntryGuard* guard, std::uint32_t max_in_flight)
+  // `guard` sets the context of the stream; may be null. Modes but the first need a CompletionApi.
+  Lane(const Api& api, Commands commands, timeline::EntryGuard* guard, std::uint32_t max_in_flight,
+       CompletionMode mode = CompletionMode::kHostCallback)
       : capabilities_{.marks_every_submission = false, .max_in_flight = max_in_flight},
         api_(api),
         commands_(std::move(commands)),
         guard_(guard),
+        mode_(mode),
         markers_(api, max_in_flight),
-        notifier_(api, markers_) {}
+        notifier_(api, markers_, mode, guard) {}
   // Within the guard. Precondition: stopped().
   ~Lane() override {
     if (open_) api_.destroy(stream_);
+    flag_.close(api_);
   }
 
   // Once, within the guard; what was made is undone by abandon() and the destructor.
@@ -50,6 +54,7 @@ class Lane : public timeline::NativeQueue {
     HALYARD_RETURN_IF_ERROR(markers_.open());
     HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_));
     open_ = true;
+    if (mode_ == CompletionMode::kFlag) HALYARD_RETURN_IF_ERROR(flag_.open(api_));
     return notifier_.open();
   }
 
@@ -84,7 +89,7 @@ class Lane : public timeline::NativeQueue {
     while (fault.ok()) {
       auto* const oldest = markers_.oldest();
       if (oldest == nullptr) break;
-      const Result<bool> reached = api_.query(oldest->event());
+      const Result<bool> reached = is_reached(*oldest);
       fault = as_fault(reached.status());
       if (!reached.ok() || !*reached) break;
       markers_.pass(*oldest);
@@ -148,12 +153,21 @@ class Lane : public timeline::NativeQueue {
     return status;
   }
 
+  // A fault stops a flag where it is. Where one is likely, the event is asked, which says so.
+  Result<bool> is_reached(const typename MarkerTable<Api>::Marker& marker) const noexcept {
+    if (flag_.used() && !notifier_.failed()) return flag_.read(api_) >= marker.sequence();
+    return api_.query(marker.event());
+  }
+
   // A marker at the tail, if there is none. kResourceExhausted: no event can be had now. One that
   // cannot be recorded is loss: nothing would be seen of the lane any more.
   Status record() noexcept {
     if (markers_.newest() == issued_) return {};
     HALYARD_ASSIGN_OR_RETURN(auto* const marker, markers_.take());
-    if (Status status = api_.record(marker->event(), stream_); !status.ok()) {
+    // The flag first: whom the event wakes finds it written.
+    Status status = flag_.used() ? flag_.write(api_, stream_, issued_) : Status();
+    if (status.ok()) status = api_.record(marker->event(), stream_);
+    if (!status.ok()) {
       markers_.give_back(*marker);
       return as_loss(status);
     }
@@ -175,8 +189,10 @@ class Lane : public timeline::NativeQueue {
   const Api api_;
   Commands commands_;
   const Ref<timeline::EntryGuard> guard_;
+  const CompletionMode mode_;
   typename Api::Stream stream_{};
   bool open_ = false;
+  LaneFlag<Api> flag_;  // in kFlag
   std::uint64_t issued_ = 0;       // the issuer's
   bool wait_left_behind_ = false;  // the issuer's: perhaps, by a failure at the tail
   MarkerTable<Api> markers_;

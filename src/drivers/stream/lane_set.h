@@ -15,20 +15,21 @@
 
 namespace halyard::inline v0::stream {
 
-inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two streams
+inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two streams, or one and a thread
 
 template <CommandApi Api>
 class LaneSet {
  public:
   // A lane on a fresh stream of `api`, within `guard`. kResourceExhausted, or as the library fails.
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
-                                      std::uint32_t max_in_flight) {
+                                      std::uint32_t max_in_flight,
+                                      CompletionMode mode = CompletionMode::kHostCallback) {
     base::LockGuard lock(mutex_);
     if (count_ == kMaxLanes) {
       return error(StatusCode::kResourceExhausted, "{}: a device has at most {} lanes",
                    Api::kDriver, kMaxLanes);
     }
-    std::unique_ptr<ItsLane> lane(new (std::nothrow) ItsLane(api, {}, guard, max_in_flight));
+    std::unique_ptr<ItsLane> lane(new (std::nothrow) ItsLane(api, {}, guard, max_in_flight, mode));
     if (lane == nullptr) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }

@@ -9,16 +9,23 @@
 //
 // The host function only notifies: it may not call the native library. Its argument is the marker
 // that it follows, which is held for it.
+//
+// In the other modes (completion.h) a thread takes the place of the second stream. It starts with
+// the first arming, follows the same markers, and sleeps on the event of each.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "base/atomic.h"
+#include "base/format.h"
 #include "base/mutex.h"
 #include "base/parker.h"
+#include "base/thread.h"
 #include "drivers/stream/api.h"
+#include "drivers/stream/completion.h"
 #include "drivers/stream/marker_table.h"
+#include "timeline/entry_guard.h"
 #include "timeline/notify_list.h"
 
 namespace halyard::inline v0::stream {
@@ -26,17 +33,22 @@ namespace halyard::inline v0::stream {
 template <StreamApi Api>
 class Notifier {
  public:
-  Notifier(const Api& api, MarkerTable<Api>& markers) noexcept : api_(api), markers_(markers) {}
-  // Its stream has stopped, if it was opened.
+  // `guard` sets the context of the markers; may be null. It outlives the notifier.
+  Notifier(const Api& api, MarkerTable<Api>& markers, CompletionMode mode,
+           timeline::EntryGuard* guard) noexcept
+      : api_(api), markers_(markers), guard_(guard), mode_(mode) {}
+  // Stopped, if it was opened.
   ~Notifier() {
-    if (open_) api_.destroy(stream_);
+    if (open_ && !has_thread()) api_.destroy(stream_);
+    if (parker_ != nullptr) base::ParkerPool::release(*parker_);
   }
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
   // Once.
   Status open() {
-    Status status = api_.create_stream(stream_);
+    if (has_thread()) parker_ = &base::ParkerPool::acquire();
+    Status status = has_thread() ? Status() : api_.create_stream(stream_);
     open_ = status.ok();
     return status;
   }
@@ -67,19 +79,30 @@ class Notifier {
     if (!follow().ok()) list_.advance(markers_.newest());  // early
   }
 
-  // Issues nothing any more. True: no host function runs or will run. The issuer has ended.
+  // Issues nothing any more. True: no host function runs or will run. The issuer has ended, and the
+  // stream of the markers has stopped, so that no thread sleeps on one for ever.
   bool stop() noexcept {
     {
       base::LockGuard lock(follow_mutex_);
-      stopped_ = true;
+      stopped_.store(true, std::memory_order_seq_cst);
     }
     if (!open_) return true;
+    if (has_thread()) {
+      parker_->wake();
+      if (thread_.started()) thread_.join();
+      return true;
+    }
     if (markers_.passed() == markers_.newest()) api_.finish(stream_);
     return api_.stop(stream_);
   }
 
+  // True: a sleep on an event has failed, and notified early. Perhaps the device has a fault.
+  bool failed() const noexcept { return failed_.load(std::memory_order_seq_cst); }
+
  private:
   using Marker = typename MarkerTable<Api>::Marker;
+
+  bool has_thread() const noexcept { return mode_ != CompletionMode::kHostCallback; }
 
   void raise(std::uint64_t sequence) noexcept {
     std::uint64_t known = wanted_.load(std::memory_order_relaxed);
@@ -92,9 +115,10 @@ class Notifier {
   // marker must not precede that for an earlier one.
   Status follow() noexcept {
     base::LockGuard lock(follow_mutex_);
+    if (has_thread()) return wake_thread();
     for (;;) {
       const std::uint64_t followed = followed_.load(std::memory_order_relaxed);
-      if (stopped_ || followed >= wanted_.load(std::memory_order_seq_cst)) return {};
+      if (stopped_.load(std::memory_order_relaxed) || followed >= wanted_.load(std::memory_order_seq_cst)) return {};
       Marker* const marker = markers_.hold_from(followed + 1);
       if (marker == nullptr) return {};  // marker_added() goes on
       marker->user = this;
@@ -103,6 +127,45 @@ class Notifier {
       if (!status.ok()) return markers_.release(*marker), status;
       followed_.store(marker->sequence(), std::memory_order_relaxed);
     }
+  }
+
+  // Under follow_mutex_.
+  Status wake_thread() noexcept {
+    if (stopped_.load(std::memory_order_relaxed)) return {};
+    if (!thread_.started()) {
+      const auto body = [](void* self) { static_cast<Notifier*>(self)->serve(); };
+      if (thread_.start("hy-stream-wait", body, this) != 0) {
+        return error(StatusCode::kResourceExhausted, "{}: no thread to wait with", Api::kDriver);
+      }
+    }
+    parker_->wake();
+    return {};
+  }
+  void serve() noexcept {
+    timeline::EntryGuard::Saved saved;
+    if (guard_ != nullptr) guard_->enter(saved);
+    for (;;) {
+      const std::uint32_t epoch = parker_->prepare();
+      if (stopped_.load(std::memory_order_seq_cst)) break;
+      const std::uint64_t followed = followed_.load(std::memory_order_relaxed);
+      Marker* const marker = followed < wanted_.load(std::memory_order_seq_cst)
+                                 ? markers_.hold_from(followed + 1)
+                                 : nullptr;
+      // The poller may have passed markers before they were searched for.
+      list_.advance(markers_.passed());
+      if (marker == nullptr) {
+        (void)parker_->park(epoch, Deadline::kForeverTime);
+        continue;
+      }
+      const std::uint64_t sequence = marker->sequence();
+      if constexpr (CompletionApi<Api>) {
+        if (!api_.synchronize(marker->event()).ok()) failed_.store(true, std::memory_order_seq_cst);
+      }
+      markers_.release(*marker);
+      followed_.store(sequence, std::memory_order_relaxed);
+      list_.advance(sequence);
+    }
+    if (guard_ != nullptr) guard_->leave(saved);
   }
 
   // The host function. What the library does not call after a fault stays held, until the lane
@@ -117,6 +180,8 @@ class Notifier {
 
   const Api api_;
   MarkerTable<Api>& markers_;
+  timeline::EntryGuard* const guard_;
+  const CompletionMode mode_;
   timeline::NotifyList list_;
   typename Api::Stream stream_{};
   bool open_ = false;
@@ -124,8 +189,12 @@ class Notifier {
 
   // Held over native calls, so the host function does not take it.
   base::Mutex follow_mutex_;
-  base::Atomic<std::uint64_t> followed_{0};  // written under it: the last marker that is followed
-  bool stopped_ = false;                     // under it
+  // The last marker that is followed. Written under it, or by the thread.
+  base::Atomic<std::uint64_t> followed_{0};
+  base::Atomic<bool> stopped_{false};  // written under it
+  base::Atomic<bool> failed_{false};
+  base::Parker* parker_ = nullptr;  // the thread's
+  base::Thread thread_;             // started under it
 };
 
 }  // namespace halyard::inline v0::stream
