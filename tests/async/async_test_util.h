@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Fixture of the async tests: a runtime of cpu devices.
+// Fixture of the async tests: a runtime of two devices.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,11 @@ inline constexpr Kernel<void(float, const Tensor<float>&, Tensor<float>&)> saxpy
 
 class AsyncTest : public ::testing::Test {
  protected:
+  // HALYARD_TEST_DEVICES: two that share memory, instead of the CPU's.
+  static const char* devices() {
+    const char* const chosen = std::getenv("HALYARD_TEST_DEVICES");
+    return chosen != nullptr ? chosen : "cpu://?devices=2&workers=1";
+  }
   template <class Awaitable>
   auto run(Awaitable&& awaitable) {
     return sync_wait(std::move(awaitable), runtime);
@@ -33,7 +39,7 @@ class AsyncTest : public ::testing::Test {
     return run(as_result(std::move(operation))).status();
   }
 
-  Runtime runtime = Runtime::open("cpu://?devices=2&workers=1").value();
+  Runtime runtime = Runtime::open(devices()).value();
 };
 
 inline auto refused_with(StatusCode code, const std::string& text) {

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Trains the digits on cpu:// and on cuda://, and fails if the weights differ in a bit.
+#
+#   cmake -DPROGRAM=<digits> -DDEVICES=<what follows cuda://> -DFOLDER=<for the weights> -P same_digits.cmake
+string(MAKE_C_IDENTIFIER "${PROGRAM} ${DEVICES}" name)
+get_filename_component(name ${name} NAME)
+set(on_cpu cpu://)
+if(DEVICES MATCHES "devices=")
+  set(on_cpu cpu://${DEVICES})
+endif()
+foreach(uri ${on_cpu} cuda://${DEVICES})
+  string(REGEX MATCH "^[a-z]+" driver ${uri})
+  set(weights_${driver} ${FOLDER}/${name}_${driver}.npy)
+  execute_process(COMMAND ${PROGRAM} --devices ${uri} --epochs 3 --quiet --save-weights ${weights_${driver}}
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "on ${uri} (${result}):\n${output}")
+  endif()
+endforeach()
+file(SHA256 ${weights_cpu} of_cpu)
+file(SHA256 ${weights_cuda} of_cuda)
+if(NOT of_cpu STREQUAL of_cuda)
+  message(FATAL_ERROR "other weights: ${weights_cpu} and ${weights_cuda}")
+endif()
