@@ -408,7 +408,7 @@ void Queue::issue(std::size_t count) noexcept {
       want_marker = sequence - lane.marked_.load(std::memory_order_relaxed) >= kMarkEvery;
       for (std::uint32_t k = 0; k < submission.signal_count_; ++k) {
         const SignalNode& signal = submission.signals_[k];
-        want_marker |= signal.semaphore->has_waiter_for(signal.key);
+        want_marker |= signal.semaphore->has_waiter_for(signal.key, *this);
       }
     }
     LaneTracker::Entry& entry = lane.entry(sequence);

@@ -210,6 +210,18 @@ bool Semaphore::unpark(WaitNode& node) noexcept {
   return true;
 }
 
+bool Semaphore::has_foreign_waiter(std::uint64_t value, const Queue& queue) noexcept {
+  base::LockGuard lock(mutex_);
+  for (const Domain domain : waiters_.used()) {
+    const auto& first = static_cast<const WaitNode&>(*waiters_[domain].min());
+    if (first.key <= value && (first.kind != WaitNode::Kind::kSubmission ||
+                               &static_cast<const Submission*>(first.owner)->queue() != &queue)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 SignalNode* Semaphore::best_promise(std::uint64_t value, Domain domain) const noexcept {
   base::TreapNode* best = nullptr;
   for (const Domain producer : promises_.used()) {

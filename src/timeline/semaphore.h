@@ -43,6 +43,7 @@ namespace halyard::inline v0::timeline {
 
 class Engine;
 class LaneTracker;
+class Queue;
 class Registration;
 class Semaphore;
 class Submission;
@@ -165,6 +166,11 @@ class Semaphore final : public RefCounted {
   bool has_waiter_for(std::uint64_t value) const noexcept {
     return least_.load(std::memory_order_relaxed) <= value;
   }
+  // The same, but false where the first of each domain is of `queue`, whose lane orders it behind
+  // the signal without a marker.
+  bool has_waiter_for(std::uint64_t value, const Queue& queue) noexcept {
+    return has_waiter_for(value) && has_foreign_waiter(value, queue);
+  }
 
   // Counts an unfinished submission among what can still signal (rule 5).
   void add_signaller() noexcept { signallers_.fetch_add(1, std::memory_order_relaxed); }
@@ -216,6 +222,7 @@ class Semaphore final : public RefCounted {
   void watch_signallers() noexcept;
   void deliver(WaitNode* popped) noexcept;
   [[gnu::cold]] bool make_room(DomainTreaps& treaps) noexcept;
+  bool has_foreign_waiter(std::uint64_t value, const Queue& queue) noexcept;
   SignalNode* best_promise(std::uint64_t value, Domain domain) const noexcept;
 
   // A cache line of its own: threads that poll the word do not contend with handles and locks.
