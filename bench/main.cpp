@@ -26,6 +26,9 @@ std::vector<Row> all_rows() {
                            replay_rows(), allocation_rows(), cold_rows(), matmul_rows()}) {
     rows.insert(rows.end(), part.begin(), part.end());
   }
+#if defined(HALYARD_BENCH_CUDA)
+  for (const Row& row : cuda_rows()) rows.push_back(row);
+#endif
 #if defined(HALYARD_BENCH_VULKAN)
   for (const Row& row : vulkan_rows()) rows.push_back(row);
 #endif
