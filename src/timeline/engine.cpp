@@ -163,7 +163,7 @@ bool Engine::look_at(LaneTracker& lane) noexcept {
   // Wake at the first completion that has a waiter, not at every one.
   std::uint64_t next = retired + 1;
   while (next < target && !lane.entry(next).wanted.load(std::memory_order_relaxed)) ++next;
-  lane.make_visible(next);
+  lane.make_visible_to_shell(next);
   Status status;
   if (lane.armed_ != next && lane.visible(next)) {
     status = lane.native()->arm(next, completion_notify_);
@@ -221,8 +221,8 @@ void Engine::keep_for_good(Queue& queue, std::uint32_t count) noexcept {
 }
 
 void Engine::kick_marked(std::uint64_t bits) noexcept {
-  if ((bits & Queue::kHostMark) != 0) work_source_.wake(base::Shell::kCompletion);
-  if ((bits & ~Queue::kHostMark) == 0) return;
+  if ((bits & Queue::kShellMark) != 0) work_source_.wake(base::Shell::kCompletion);
+  if ((bits & ~(Queue::kShellMark | Queue::kQuietMark)) == 0) return;
   for_each_queue([&](Queue& queue) {
     // Not schedule() alone: its role's holder may have just put work back for lack of this marker,
     // and would not check again.

@@ -199,7 +199,11 @@ bool LaneTracker::waited_for(const LaneTracker& other, std::uint64_t sequence) c
 }
 
 void LaneTracker::make_visible(std::uint64_t sequence) noexcept {
-  if (!visible(sequence)) queue_.request_mark(Queue::kHostMark);
+  if (!visible(sequence)) queue_.request_mark(Queue::kQuietMark);
+}
+
+void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {
+  if (!visible(sequence)) queue_.request_mark(Queue::kShellMark);
 }
 
 bool LaneTracker::help(std::uint64_t sequence) noexcept {
@@ -213,7 +217,7 @@ void LaneTracker::watch(std::uint64_t sequence) noexcept {
   while (target < sequence &&
          !watch_target_.compare_exchange_weak(target, sequence, std::memory_order_seq_cst)) {
   }
-  make_visible(sequence);
+  make_visible_to_shell(sequence);
   if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
   // Also if it was watched before: the completion shell may be armed for a later sequence.
   queue_.engine().work_source().wake(base::Shell::kCompletion);

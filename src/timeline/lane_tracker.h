@@ -36,8 +36,10 @@ class LaneTracker {
   // Waits until no other thread retires this lane, then retires.
   void retire() noexcept;
 
-  // On a lane that does not mark every submission: has a marker recorded behind `sequence`.
+  // On a lane that does not mark every submission: has a marker recorded behind `sequence`, at once
+  // or by who issues now. The caller looks again. The other wakes the completion shell then.
   void make_visible(std::uint64_t sequence) noexcept;
+  void make_visible_to_shell(std::uint64_t sequence) noexcept;
 
   bool visible(std::uint64_t sequence) const noexcept {
     return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;

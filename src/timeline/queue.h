@@ -205,10 +205,11 @@ class Queue final : public RefCounted, public WorkItem {
   void serve_marks() noexcept;
   bool mark() noexcept;
   // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
-  // bit it is (kHostMark: the completion shell).
-  static constexpr std::uint64_t kHostMark = std::uint64_t{1} << 63;
+  // bit it is (kShellMark: the completion shell; kQuietMark: nobody, the caller looks again).
+  static constexpr std::uint64_t kShellMark = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t kQuietMark = std::uint64_t{1} << 62;
   void request_mark(std::uint64_t bit) noexcept;
-  std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 63; }
+  std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 62; }
 
   // Loss, under the role: queue_loss.cpp.
   void look_for_loss() noexcept;

@@ -12,7 +12,7 @@
 namespace halyard::inline v0::timeline {
 void Queue::flush() noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kRun);
-  request_mark(kHostMark);
+  request_mark(kQuietMark);
   if (take_role()) {
     // Also retires work that no thread waits for, which releases what that kept alive.
     if (lane_ != nullptr) (void)lane_->try_retire();
