@@ -2,7 +2,8 @@
 #include "sim/cuda/stream.h"
 
 #include <algorithm>
-#include <thread>
+#include <cstdio>
+#include <cstdlib>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/managed.h"
@@ -12,8 +13,8 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-// In adversarial mode operations start up to this much late, by the seed.
-constexpr std::uint64_t kMostDelayMicroseconds = 300;
+// In adversarial mode operations start up to this much late, in nanoseconds, by the seed.
+constexpr std::uint64_t kMostDelay = 300'000;
 
 void run_stream(std::shared_ptr<StreamState> stream) {
   Lock lock(state().mutex);
@@ -21,14 +22,15 @@ void run_stream(std::shared_ptr<StreamState> stream) {
     stream->arrived.wait(lock, [&] { return !stream->items.empty() || stream->is_destroyed; });
     if (stream->items.empty()) {
       stream->has_thread = false;
+      --state().stream_threads;
+      state().progress.notify_all();
       return;
     }
     StreamItem& item = stream->items.front();  // stays in place until it is popped below
     state().progress.wait(lock, [&] { return std::ranges::all_of(item.waits, has_passed); });
     lock.unlock();
     if (options().adversarial) {
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(choose(stream->number, item.sequence, kMostDelayMicroseconds)));
+      sleep_for(static_cast<Nanoseconds>(choose(stream->number, item.sequence, kMostDelay)));
     }
     execute(item.work, *stream);
     lock.lock();
@@ -43,6 +45,21 @@ void run_stream(std::shared_ptr<StreamState> stream) {
     ended = {};  // may free memory and modules
     lock.lock();
   }
+}
+
+void start_thread(StreamState& stream) {
+  const auto body = [](void* argument) {
+    std::unique_ptr<std::shared_ptr<StreamState>> of(
+        static_cast<std::shared_ptr<StreamState>*>(argument));
+    run_stream(std::move(*of));
+  };
+  auto* const kept = new std::shared_ptr<StreamState>(stream.shared_from_this());
+  ++state().stream_threads;
+  if (stream.thread.start("cuda stream", body, kept) != 0) {
+    std::fputs("simulated CUDA: the system gives no thread for a stream\n", stderr);
+    std::abort();
+  }
+  stream.thread.detach();
 }
 
 Wait end_of(StreamState& stream) { return {stream.shared_from_this(), stream.submitted, nullptr}; }
@@ -114,16 +131,16 @@ std::uint64_t enqueue(StreamState& stream, Work work) {
   stream.items.push_back(std::move(item));
   if (!stream.has_thread) {
     stream.has_thread = true;
-    std::thread(run_stream, stream.shared_from_this()).detach();
+    start_thread(stream);
   }
-  stream.arrived.notify_one();
+  stream.arrived.notify_all();
   return stream.submitted;
 }
 
 Result check_stream(StreamState& stream) {
   ContextState& context = *stream.context;
-  if (context.is_destroyed) return kContextIsDestroyed;
-  if (const Result fault = context.sticky; fault != kSuccess) return fault;
+  if (context.is_destroyed.load()) return kContextIsDestroyed;
+  if (const Result fault = context.sticky.load(); fault != kSuccess) return fault;
   if (stream.is_legacy && state().captures != 0 && is_captured(context)) [[unlikely]] {
     invalidate_captures(context);
     return kCaptureImplicit;
@@ -156,7 +173,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
     }
     recording->is_done = true;
     if ((event->flags & kEventDisableTiming) == 0) {
-      recording->time = std::chrono::steady_clock::now();
+      recording->time = now();
     }
     return kSuccess;
   }
@@ -180,7 +197,7 @@ Result wait_for(Lock& lock, StreamState& stream) {
   ContextState& context = *stream.context;
   if (is_complete(stream)) {
     return_managed_memory();
-    return context.sticky;
+    return context.sticky.load();
   }
   std::vector<Wait> waits{end_of(stream)};
   if (stream.is_legacy) {
@@ -190,14 +207,23 @@ Result wait_for(Lock& lock, StreamState& stream) {
   }
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
   return_managed_memory();
-  return context.sticky;
+  return context.sticky.load();
 }
 
 void destroy_stream(Stream handle) {
   const std::shared_ptr<StreamState> stream = end_handle(handle);
   stream->is_destroyed = true;
-  stream->arrived.notify_one();
+  stream->arrived.notify_all();
   --stream->context->live_streams;
+}
+
+void end_streams(ContextState& context) {
+  for_each_stream(context, [](const std::shared_ptr<StreamState>& stream) {
+    stream->is_destroyed = true;
+    stream->arrived.notify_all();
+  });
+  context.legacy->is_destroyed = true;
+  context.legacy->arrived.notify_all();
 }
 
 bool is_idle(const ContextState& context) {
@@ -216,7 +242,7 @@ Result drain(Lock& lock, ContextState& context) {
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
   return_freed(context);
   return_managed_memory();
-  return context.sticky;
+  return context.sticky.load();
 }
 
 }  // namespace halyard::inline v0::sim::cuda
