@@ -25,16 +25,21 @@ void reset_process();
 // Before the first call of the API.
 void begin_process(const Options& options);
 
+// The device of the context that is current in this thread; -1: there is none.
+DeviceId current_device();
+
 // A fault of a kernel on `device`, from outside: every later call in its primary context answers
 // it, and what the context has in flight does not run.
 void fail_device(DeviceId device, Result fault);
+
+// Waits until nothing is in flight.
+void drain_process();
 
 struct EndOfProcess {
   std::string misuse;  // one line for each rule that the program broke
   std::string leaks;   // one line for each kind of object that was never released
 };
-// Waits for all work, ends the threads of streams, and frees everything. No thread of the program
-// is in a call.
+// Ends the threads of streams, and frees everything. No thread of the program is in a call.
 EndOfProcess end_process();
 
 }  // namespace halyard::inline v0::sim::cuda

@@ -36,6 +36,11 @@ void begin_process(const Options& options) {
   reset_report();
 }
 
+DeviceId current_device() {
+  const ContextState* const context = this_thread().current();
+  return context != nullptr ? context->device : -1;
+}
+
 void fail_device(DeviceId device, Result fault) {
   const Lock lock(state().mutex);
   if (!is_device(device)) return;
@@ -43,23 +48,26 @@ void fail_device(DeviceId device, Result fault) {
   if (primary != nullptr) fail_context(*primary->object, fault);
 }
 
+void drain_process() {
+  Lock lock(state().mutex);
+  const std::vector<std::shared_ptr<ContextState>> contexts = state().contexts;
+  for (const auto& context : contexts) drain(lock, *context);
+}
+
 EndOfProcess end_process() {
+  drain_process();
   EndOfProcess end;
   {
     Lock lock(state().mutex);
     report_unreleased();
-    const std::vector<std::shared_ptr<ContextState>> contexts = state().contexts;
-    for (const auto& context : contexts) {
-      drain(lock, *context);
-      end_streams(*context);
-    }
+    for (const auto& context : state().contexts) end_streams(*context);
     state().progress.wait(lock, [] { return state().stream_threads == 0; });
   }
   for_each_misuse([&](const std::string& rule, const std::string& first) {
     end.misuse.append(rule).append(": ").append(first).append("\n");
   });
   for_each_leak([&](const std::string& line) { end.leaks.append(line).append("\n"); });
-  threads() = {};
+  threads().clear();
   reset_process();
   delete std::exchange(state_of_process(), new State);
   delete std::exchange(memory_of_process(), new MemoryTable);
