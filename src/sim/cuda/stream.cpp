@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/managed.h"
@@ -73,7 +74,47 @@ void for_each_stream(ContextState& context, Visit visit) {
   });
 }
 
+bool names(const Work& work, const Allocation& memory) {
+  const auto holds = [&](DevicePointer address) {
+    return address >= memory.begin && address < memory.end();
+  };
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    // Pointers among the parameters have their natural alignment.
+    for (std::size_t at = 0; at + sizeof(DevicePointer) <= kernel->parameters.size(); at += 8) {
+      DevicePointer value = 0;
+      std::memcpy(&value, kernel->parameters.data() + at, sizeof value);
+      if (holds(value)) return true;
+    }
+  } else if (const auto* of = std::get_if<CopyWork>(&work)) {
+    const auto address = [](const void* host) { return reinterpret_cast<DevicePointer>(host); };
+    const Copy3D& copy = of->copy;
+    return holds(copy.src_device) || holds(copy.dst_device) || holds(address(copy.src_host)) ||
+           holds(address(copy.dst_host));
+  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+    return holds(fill->fill.dst);
+  } else if (const auto* operations = std::get_if<MemOpWork>(&work)) {
+    return std::ranges::any_of(operations->operations,
+                               [&](const MemOp& each) { return holds(each.address); });
+  } else if (const auto* graph = std::get_if<GraphWork>(&work)) {
+    return std::ranges::any_of(graph->plan->nodes,
+                               [&](const PlanNode& node) { return names(node.work, memory); });
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_named_in_flight(const ContextState& context, const Allocation& allocation) {
+  const auto in = [&](const StreamState& stream) {
+    return std::ranges::any_of(stream.items,
+                               [&](const StreamItem& item) { return names(item.work, allocation); });
+  };
+  return in(*context.legacy) ||
+         std::ranges::any_of(context.streams, [&](const std::weak_ptr<StreamState>& weak) {
+           const std::shared_ptr<StreamState> stream = weak.lock();
+           return stream != nullptr && in(*stream);
+         });
+}
 
 bool has_passed(const Wait& wait) {
   if (wait.recording != nullptr) return wait.recording->is_done;

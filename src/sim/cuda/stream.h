@@ -91,6 +91,9 @@ inline bool is_complete(const StreamState& stream) {
   return stream.completed >= stream.submitted &&
          (!stream.is_legacy || stream.context->busy_blocking_streams == 0);
 }
+// True if work in flight in the context names memory of the allocation: as a side of a copy or
+// memset, or in a parameter of a kernel.
+bool is_named_in_flight(const ContextState& context, const Allocation& allocation);
 // Blocks until is_complete for what was submitted before the call. Returns the context's error.
 Result wait_for(Lock& lock, StreamState& stream);
 
