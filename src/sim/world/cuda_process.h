@@ -14,6 +14,7 @@ namespace halyard::inline v0::sim {
 // Of a plan over cuda://.
 struct CudaOptions {
   std::uint32_t devices = 1;
+  const char* completion_mode = "host_callback";  // docs/drivers/cuda.md
   // Whatever CUDA permits and few programs expect, by the seed (docs/simulated-cuda.md).
   bool adversarial = false;
   std::uint64_t host_delay = 0;     // nanoseconds that host functions may be late

@@ -160,7 +160,11 @@ void Plan::draw_cuda() {
   cuda.devices = beside == Driver::kCuda ? devices : devices - 1;
   cuda.adversarial = random.one_in(2);
   cuda.host_delay = random.one_in(2) ? 20'000 : 0;
-  if (!faulty) return;
+  if (!faulty) {
+    constexpr const char* kModes[] = {"host_callback", "event", "flag"};
+    cuda.completion_mode = kModes[random.below(3)];
+    return;
+  }
   cuda.faulty_device = static_cast<std::uint32_t>(random.below(cuda.devices));
   switch (random.below(5)) {
     case 0:
@@ -189,7 +193,8 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
     check(registry.add(make_sim_driver(with_devices)));
     natives.resize(cuda.devices);
     HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> opened,
-                             registry.open_all(fmt::format("cuda://?devices={}", cuda.devices)));
+                             registry.open_all(fmt::format("cuda://?devices={}&completion_mode={}",
+                                                           cuda.devices, cuda.completion_mode)));
     if (beside == Driver::kCuda) return opened;
     const std::string other =
         beside == Driver::kCpu ? fmt::format("cpu://?workers={}", workers) : "sim://";
@@ -221,7 +226,7 @@ std::string Plan::describe() const {
           : "");
   if (driver == Driver::kCuda) {
     text += fmt::format(
-        "  {} device(s) of cuda{}{}{}\n", cuda.devices,
+        "  {} device(s) of cuda, {}{}{}{}\n", cuda.devices, cuda.completion_mode,
         beside == Driver::kCuda ? ""
                                 : fmt::format(", one of {}", kDrivers[static_cast<int>(beside)]),
         cuda.adversarial ? ", adversarial" : "",
