@@ -78,4 +78,9 @@ bool Thread::try_join() noexcept {
   return true;
 }
 
+void Thread::detach() noexcept {
+  pthread_detach(handle_);  // fails only as pthread_join(3) does
+  started_ = false;
+}
+
 }  // namespace halyard::inline v0::base

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Thread: a joinable thread of the system, or, in a simulation build, a simulated one (src/sim).
+// Thread: a thread of the system, or, in a simulation build, a simulated one (src/sim).
 #pragma once
 
 #include <pthread.h>
@@ -30,6 +30,9 @@ class Thread {
   void join() noexcept;
   // Joins the thread if it has ended; false if it still runs.
   bool try_join() noexcept;
+  // Leaves the thread to itself: it is not joined. Precondition: started; this object outlives the
+  // start of `body`.
+  void detach() noexcept;
 
  private:
   static void* run(void* self);

@@ -2,7 +2,9 @@
 #include "hal/device.h"
 
 #include <new>
+#include <utility>
 
+#include "base/mutex.h"
 #include "hal/executable.h"
 #include "hal/memory/buffer.h"
 #include "hal/object.h"
@@ -177,6 +179,14 @@ Result<Ref<CopyPath>> DeviceObject::copy_path(DeviceObject& other) {
 
 FileTransfers& DeviceObject::files() const noexcept { return registry_.files(); }
 
+// Where leak checkers can reach it.
+void DeviceObject::keep_for_good() noexcept {
+  static constinit base::Mutex mutex;
+  static constinit DeviceObject* kept = nullptr;
+  base::LockGuard lock(mutex);
+  next_retiring_ = std::exchange(kept, this);
+}
+
 void DeviceObject::on_last_handle() noexcept { registry_.retire(*this); }
 
 void DeviceObject::destroy() noexcept {
@@ -252,6 +262,12 @@ bool DeviceObject::step_retire() noexcept {
     const auto entered = driver();
     entered->close();
     impl_.reset();
+  }
+  if (timeline_.keeps_for_good()) {
+    // What is kept may refer to this object, by the events of a recording: so it is never destroyed.
+    keep_for_good();
+    registry_.device_closed();
+    return true;
   }
   release();  // the reference a new object starts with
   return true;

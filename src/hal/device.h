@@ -126,6 +126,7 @@ class DeviceObject final : public RefCounted {
   }
   void on_last_handle() noexcept override;
   void destroy() noexcept override;
+  void keep_for_good() noexcept;
   Status create_default_pools();
   bool in_flight() noexcept;
   bool close_pools() noexcept;

@@ -115,5 +115,7 @@ bool Thread::try_join() noexcept {
   return true;
 }
 
+void Thread::detach() noexcept { started_ = false; }
+
 }  // namespace base
 }  // namespace halyard::inline v0

@@ -21,15 +21,26 @@
 #include "sim/explore/explorer.h"
 #include "sim/poison.h"
 #include "sim/simulate.h"
+#include "sim/world/plan.h"
 
 namespace {
 
 namespace sim = halyard::sim;
 
+// Every `step`th seed from the first to the last.
 struct Range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
+  std::uint64_t step = 1;
+
+  std::uint64_t count() const { return first > last ? 0 : (last - first) / step + 1; }
 };
+
+Range over_cuda(Range range) {
+  while (!sim::Plan::is_over_cuda(range.first)) ++range.first;
+  range.step = sim::Plan::kCudaEvery;
+  return range;
+}
 
 std::optional<Range> parse_range(const std::string& text) {
   Range range;
@@ -55,7 +66,7 @@ sim::SeedResult simulate(std::uint64_t seed, bool trace) {
     result = sim::simulate(seed, trace && turn == 0);
     const std::int64_t left = sim::live_blocks() - before;
     if (!sim::release_freed()) fail(seed, "freed memory was written to");
-    if (left <= 0) return result;
+    if (left <= 0 || result.may_keep) return result;
     if (turn == 2) fail(seed, "memory leaks");
   }
 }
@@ -80,7 +91,7 @@ T* share(std::size_t count) {
 }
 
 int run_range(const Range& range) {
-  const std::uint64_t count = range.last - range.first + 1;
+  const std::uint64_t count = range.count();
   Progress& progress = *share<Progress>(1);
   auto* const schedules = share<std::uint64_t>(count);
   std::vector<std::uint64_t> failed;
@@ -94,7 +105,7 @@ int run_range(const Range& range) {
     }
     if (child == 0) {
       for (; progress.done < count; ++progress.done) {
-        const sim::SeedResult result = simulate(range.first + progress.done, false);
+        const sim::SeedResult result = simulate(range.first + progress.done * range.step, false);
         schedules[progress.done] = result.schedule;
         progress.submissions += result.submissions;
         progress.faults += result.faults;
@@ -105,7 +116,7 @@ int run_range(const Range& range) {
     int status = 0;
     ::waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
-    const std::uint64_t seed = range.first + progress.done++;
+    const std::uint64_t seed = range.first + progress.done++ * range.step;
     failed.push_back(seed);
     if (WIFSIGNALED(status)) {
       fmt::print(stderr, "seed {}: ended by signal {}\n", seed, WTERMSIG(status));
@@ -136,6 +147,8 @@ int main(int argc, char** argv) {
   std::optional<std::uint64_t> seed;
   app.add_option("--seeds", seeds, "These seeds, A..B")->capture_default_str();
   app.add_option("--seed", seed, "This one, with a trace of what happens");
+  bool cuda = false;
+  app.add_flag("--cuda", cuda, "Of the seeds, those over cuda:// only: every 32nd");
   bool exhaustive = false;
   sim::ExhaustiveOptions all{.after_run = &look_for_writes_after_free};
   auto* const flag = app.add_flag("--exhaustive", exhaustive, "Small programs, in every order");
@@ -154,5 +167,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "halyard-sim: --seeds {}: not A..B\n", seeds);
     return 2;
   }
-  return run_range(*range);
+  return run_range(cuda ? over_cuda(*range) : *range);
 }

@@ -209,6 +209,7 @@ void Engine::rename(Queue& queue, std::string name) {
 
 void Engine::keep_for_good(Queue& queue, std::uint32_t count) noexcept {
   kept_.fetch_add(count, std::memory_order_relaxed);
+  queue.device().note_kept();
   // Reachable for leak checkers. Not a member of this engine: the device may outlive it.
   static base::SpinLock lock;
   static Queue* kept = nullptr;

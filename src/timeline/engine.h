@@ -46,6 +46,10 @@ class Device {
   void set_hang_timeout(Nanoseconds timeout) noexcept { hang_timeout_ = timeout; }
   Nanoseconds hang_timeout() const noexcept { return hang_timeout_; }
 
+  // Submissions of a queue of it are kept for good (rule 26), with all that they refer to.
+  void note_kept() noexcept { keeps_.store(true, std::memory_order_release); }
+  bool keeps_for_good() const noexcept { return keeps_.load(std::memory_order_acquire); }
+
   Engine& engine() const noexcept { return engine_; }
   const std::string& name() const noexcept { return name_; }
 
@@ -53,6 +57,7 @@ class Device {
   Engine& engine_;
   const std::string name_;
   base::Atomic<detail::StatusRecord*> lost_{nullptr};
+  base::Atomic<bool> keeps_{false};
   Nanoseconds hang_timeout_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace halyard::sim {
 namespace {
 
 TEST(Simulate, ReplaysASeedBitForBitAfterAnyOther) {
-  for (const std::uint64_t seed : {3, 19, 44, 1548}) {
+  for (const std::uint64_t seed : {3, 19, 44, 1548, 5, 101, 133, 37189}) {
     const SeedResult first = simulate(seed);
     (void)simulate(seed + 1);
     const SeedResult again = simulate(seed);
@@ -25,7 +25,7 @@ TEST(Simulate, ReplaysASeedBitForBitAfterAnyOther) {
 
 TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
   bool kinds[static_cast<int>(NodeKind::kLoseDevice) + 1] = {};
-  bool drivers[3] = {}, markers = false, failing_calls = false, backlogs = false, queues = false,
+  bool drivers[4] = {}, markers = false, failing_calls = false, backlogs = false, queues = false,
        spurious = false, small_pools = false;
   int async = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -41,9 +41,32 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
     for (const Node& node : plan.nodes) kinds[static_cast<int>(node.kind)] = true;
   }
   EXPECT_EQ(async, 125) << "one in four is a program of async";
-  EXPECT_TRUE(drivers[0] && drivers[1] && drivers[2]);
+  EXPECT_TRUE(drivers[0] && drivers[1] && drivers[2] && drivers[3]);
   EXPECT_TRUE(markers && failing_calls && backlogs && queues && spurious && small_pools);
   for (std::size_t kind = 0; kind < std::size(kinds); ++kind) EXPECT_TRUE(kinds[kind]) << kind;
+}
+
+TEST(Simulate, PlansOverCudaHaveEveryFaultAndNeighbour) {
+  bool beside[4] = {}, adversarial = false, late = false, calls = false, for_good = false,
+       kernels = false, memory = false, two = false;
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const Plan plan(k * Plan::kCudaEvery + Plan::kCudaFirst);
+    ASSERT_EQ(plan.driver, Plan::Driver::kCuda);
+    ASSERT_FALSE(plan.async);
+    beside[static_cast<int>(plan.beside)] = true;
+    adversarial |= plan.cuda.adversarial;
+    late |= plan.cuda.host_delay != 0;
+    calls |= plan.cuda.failing_call != 0 && !plan.cuda.fails_for_good;
+    for_good |= plan.cuda.failing_call != 0 && plan.cuda.fails_for_good;
+    kernels |= plan.cuda.failing_kernel != 0;
+    memory |= plan.cuda.device_memory != 0;
+    two |= plan.cuda.devices == 2;
+    EXPECT_TRUE(plan.faulty || !plan.cuda.fails());
+  }
+  constexpr auto at = [](Plan::Driver driver) { return static_cast<int>(driver); };
+  EXPECT_TRUE(beside[at(Plan::Driver::kSim)] && beside[at(Plan::Driver::kCpu)] &&
+              beside[at(Plan::Driver::kCuda)]);
+  EXPECT_TRUE(adversarial && late && calls && for_good && kernels && memory && two);
 }
 
 // Simulates devices that report their work done without doing it.

@@ -147,6 +147,7 @@ int cuEventRecord(Handle, Handle);
 int cuEventQuery(Handle);
 int cuEventSynchronize(Handle);
 int cuEventElapsedTime(float*, Handle, Handle);
+int cuModuleLoad(Handle*, const char*);
 int cuModuleLoadData(Handle*, const void*);
 int cuModuleLoadDataEx(Handle*, const void*, unsigned, int*, void**);
 int cuModuleUnload(Handle);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Modules, launches and libraries. Source: cuda.h of CUDA 13.0 at the function that a case names.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim_cuda/driver.h"
@@ -100,6 +103,23 @@ TEST_F(SimCudaModule, Fatbin_IsLoadedFromItsPtx) {
   EXPECT_EQ(cuModuleUnload(module), kSuccess);
   EXPECT_EQ(cuModuleUnload(module), kInvalidHandle);
   EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 90).data()), kNoBinary);
+}
+
+// Every length is one that a full disk may leave.
+TEST_F(SimCudaModule, FatbinFile_CutOffAnywhere_IsAnInvalidImage) {
+  const std::vector<char> whole = fatbin_of(kFillPtx, 80);
+  const std::string path =
+      ::testing::TempDir() + "sim_cuda_cut." + std::to_string(::getpid()) + ".fatbin";
+  const auto load = [&](std::size_t size) {
+    std::ofstream(path, std::ios::binary) << std::string_view(whole.data(), size);
+    Handle module = nullptr;
+    return cuModuleLoad(&module, path.c_str());
+  };
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(load(size), 200) << size;
+  }
+  EXPECT_EQ(load(whole.size()), kSuccess);
+  std::remove(path.c_str());
 }
 
 TEST_F(SimCudaModule, Library_GivesAFunctionToEachContext) {

@@ -136,6 +136,13 @@ TEST(SimCudaModes, MemFree_OfPoolMemory_DoesNotWait) {
   EXPECT_THAT(ran.output, HasSubstr("free 0\nquery 600\nsynchronize 0\n"));
   EXPECT_THAT(ran.report, HasSubstr("misuse free-of-pool-memory-in-use 1: "));
 }
+// cuMemFree: "Callers must ensure that all accesses to these pointer have completed": of other work
+// it says nothing.
+TEST(SimCudaModes, MemFree_OfPoolMemoryThatNoWorkUses_IsNoMisuse) {
+  const Ran ran = run("free_pooled_beside");
+  EXPECT_THAT(ran.output, HasSubstr("free 0\nquery 600\nsynchronize 0\n"));
+  EXPECT_THAT(ran.report, Not(HasSubstr("misuse")));
+}
 TEST(SimCudaModes, Adversarial_MemFree_NeverWaits) {
   EXPECT_THAT(run("free_plain", "HALYARD_SIM_CUDA_MODE=adversarial").output,
               HasSubstr("free 0\nquery 600\nsynchronize 0\n"));

@@ -157,22 +157,24 @@ void managed() {
 }
 
 // Memory that is freed by cuMemFree while a stream is held; prints whether the call waited.
-void free_in_flight(bool is_pooled) {
+void free_in_flight(bool is_pooled, bool is_used = true) {
   context();
   Handle in = nullptr;
-  Address a = 0;
+  Address a = 0, other = 0;
   cuStreamCreate(&in, kNonBlocking);
   is_pooled ? cuMemAllocAsync(&a, 64, in) : cuMemAlloc_v2(&a, 64);
+  cuMemAlloc_v2(&other, 64);
   cuStreamSynchronize(in);
   Gate gate;
   cuLaunchHostFunc(in, &Gate::wait, &gate);
-  cuMemsetD32Async(a, 1, 16, in);
+  cuMemsetD32Async(is_used ? a : other, 1, 16, in);
   print("free", cuMemFree_v2(a));
   print("query", cuStreamQuery(in));
   gate.open();
   print("synchronize", cuCtxSynchronize());
 }
 void free_pooled() { free_in_flight(true); }
+void free_pooled_beside() { free_in_flight(true, false); }
 void free_plain() { free_in_flight(false); }
 
 // A wait for a value that another stream writes, submitted before the write or after it.
@@ -270,6 +272,7 @@ constexpr struct {
                   {"fresh", fresh},
                   {"managed", managed},
                   {"free_pooled", free_pooled},
+                  {"free_pooled_beside", free_pooled_beside},
                   {"free_plain", free_plain},
                   {"wait_first", wait_first},
                   {"write_first", write_first},

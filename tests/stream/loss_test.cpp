@@ -83,6 +83,30 @@ TEST_F(StreamLoss, WorkThatCannotBeStoppedKeepsAllThatItTouches) {
   state->wait_for(2);
 }
 
+// An event refers to its device.
+TEST_F(StreamLoss, AKeptRecordingWithAnEventDoesNotKeepItsDeviceOpen) {
+  std::optional<State> state;
+  {
+    const hal::Device device = registry.open("stream://45?devices=46&unstoppable=1").value();
+    const hal::Buffer buffer =
+        device.allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
+    state.emplace(buffer);
+    const hal::Semaphore done = device.create_semaphore().value();
+    const hal::Executable executable = device.load(kernels()).value();
+    hal::Recorder recorder{device};
+    recorder.dispatch(executable.function("run_until_told").value(), {.groups = {1}}, {buffer})
+        .set_event(device.create_event().value());
+    check(device.queue().execute(recorder.finish().value(), {.signal = {{done, 1}}}));
+    state->wait_for(0);
+    fake::fault(45);
+    EXPECT_EQ(done.wait(1, kForever).code(), StatusCode::kDeviceLost);
+    EXPECT_THAT(device.dump_timelines(), HasSubstr("1 submissions are kept for good"));
+  }
+  check(registry.shutdown(60s));
+  state->store(1, 1);
+  state->wait_for(2);
+}
+
 TEST_F(StreamLoss, WorkThatEndsWhenItIsStoppedKeepsNothing) {
   {
     const hal::Device device = registry.open("stream://43?devices=44").value();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cuda/functions.h"
 
-#include <dlfcn.h>
+#include "drivers/cuda/loader.h"
 
 namespace halyard::inline v0::cuda {
 namespace {
 
-HALYARD_CALL_SITE(kFind, "cuda.dlsym", ENOENT);
 HALYARD_CALL_SITE(kGetAddress, "cuda.cuGetProcAddress", CUDA_ERROR_INVALID_VALUE,
                   base::Failing::kCode);
 
@@ -45,7 +44,7 @@ class Finder {
 
  private:
   void* symbol(const char* name) const noexcept {
-    return base::native_call(kFind, [&] { return dlsym(library_, name); });
+    return find_symbol(library_, name);
   }
 
   void* const library_;

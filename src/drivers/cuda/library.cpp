@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cuda/library.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -10,15 +8,10 @@
 #include "base/format.h"
 #include "base/mutex.h"
 #include "drivers/cuda/error.h"
+#include "drivers/cuda/loader.h"
 
 namespace halyard::inline v0::cuda {
 namespace {
-
-HALYARD_CALL_SITE(kOpen, "cuda.dlopen", ENOENT);
-
-constinit base::Mutex mutex;
-// Guarded by it; never destroyed, since devices may outlive main().
-constinit Library* libraries = nullptr;
 
 std::string file_of(std::string_view chosen) {
   if (!chosen.empty()) return std::string(chosen);
@@ -30,6 +23,7 @@ std::string file_of(std::string_view chosen) {
 
 Result<const Library*> Library::open(std::string_view chosen) {
   std::string file = file_of(chosen);
+  auto& [mutex, libraries] = loaded_libraries();
   base::LockGuard lock(mutex);
   for (const Library* known = libraries; known != nullptr; known = known->next_.get()) {
     if (known->file_ == file) return known;
@@ -45,12 +39,10 @@ Result<const Library*> Library::open(std::string_view chosen) {
 }
 
 Status Library::load() {
-  void* const handle = base::native_call(
-      kOpen, [&] { return dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); });
+  std::string reason;
+  void* const handle = open_library(file_.c_str(), reason);
   if (handle == nullptr) {
-    const char* const why = dlerror();
-    return error(StatusCode::kNotFound, "cuda: {} cannot be opened: {}", file_,
-                 why != nullptr ? why : "no reason given");
+    return error(StatusCode::kNotFound, "cuda: {} cannot be opened: {}", file_, reason);
   }
   if (const char* const missing = functions_.load(handle); missing != nullptr) {
     return error(StatusCode::kUnavailable, "cuda: {} has no {}; a driver of CUDA 11.4 is needed",

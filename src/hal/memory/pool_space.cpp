@@ -17,16 +17,23 @@ using Order = timeline::IssueSite::Order;
 namespace {
 
 #ifdef HALYARD_SIMULATION
+// The host cannot look into the memory of a real device.
+bool is_visible(const PoolBlock& block) noexcept {
+  return block.slab->memory->host_pointer() != nullptr;
+}
+
 std::byte* block_bytes(const PoolBlock& block) noexcept {
   return block.slab->memory->host_pointer() + block.offset;
 }
 
 void fill_given_back(const PoolBlock& block) noexcept {
+  if (!is_visible(block)) return;
   std::memset(block_bytes(block), static_cast<int>(kGivenBack), block.size);
 }
 
 // Precondition: it is free, and what it waited for has passed.
 void check_given_back(const PoolBlock& block) noexcept {
+  if (!is_visible(block)) return;
   // The deallocation ended with its device, before the device reached it.
   if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
     return fill_given_back(block);
@@ -41,6 +48,7 @@ void check_given_back(const PoolBlock& block) noexcept {
 }
 
 void begin_block_use(const PoolBlock& block) noexcept {
+  if (!is_visible(block)) return;
   const Frontier& frontier = block.frontier;
   if (frontier.lane == nullptr || frontier.lane->retired() >= frontier.sequence)
     check_given_back(block);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "sim/cuda/memory.h"
 #include "sim/cuda/per_thread.h"
@@ -31,7 +32,11 @@ struct AdvisedRange {
 
 // Ranges that do not overlap, by their begin. Guarded by the State's lock.
 std::map<DevicePointer, AdvisedRange>& ranges() {
-  static auto* const all = new std::map<DevicePointer, AdvisedRange>;
+  static std::map<DevicePointer, AdvisedRange>* all = nullptr;
+  if (all == nullptr) {
+    all = new std::map<DevicePointer, AdvisedRange>;
+    at_end_of_process([] { delete std::exchange(all, nullptr); });
+  }
   return *all;
 }
 

@@ -171,7 +171,7 @@ HALYARD_CUDA_EXPORT Result cuArrayDestroy(Array handle) {
   const ArrayState* const array = resolve(handle);
   HALYARD_CUDA_REQUIRE(array != nullptr, kInvalidHandle);
   const std::shared_ptr<ArrayState> ended = end_handle(handle);
-  if (ended->context->is_destroyed) return kSuccess;  // which freed the memory
+  if (ended->context->is_destroyed.load()) return kSuccess;  // which freed the memory
   drain(call.lock(), *ended->context);
   memory().remove(ended->address);
   return kSuccess;

@@ -49,8 +49,10 @@ class Call {
     context_ = thread.current();
     if ((needs & (kCurrent | kCurrentFaulty)) != kInitialized) {
       if (context_ == nullptr) return kInvalidContext;
-      if (context_->is_destroyed) return kContextIsDestroyed;
-      if ((needs & kCurrent) == kCurrent && context_->sticky != kSuccess) return context_->sticky;
+      if (context_->is_destroyed.load()) return kContextIsDestroyed;
+      if ((needs & kCurrent) == kCurrent) {
+        if (const Result fault = context_->sticky.load(); fault != kSuccess) return fault;
+      }
     }
     return (needs & kUnsafeInCapture) != 0 ? check_captures(thread) : kSuccess;
   }

@@ -96,7 +96,7 @@ Result begin_capture(Stream handle, CaptureMode mode, std::shared_ptr<GraphState
   auto capture = std::make_shared<CaptureState>();
   capture->mode = mode;
   capture->id = state().next_id++;
-  capture->thread = std::this_thread::get_id();
+  capture->thread = base::this_thread();
   capture->owns_graph = graph == nullptr;
   capture->graph = graph != nullptr ? std::move(graph) : std::make_shared<GraphState>();
   capture->graph_handle = graph_handle;
@@ -195,7 +195,7 @@ HALYARD_CUDA_EXPORT Result cuStreamEndCapture(Stream handle, Graph* graph) {
   // cuda.h, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED: "not initiated in this stream"
   if (capture->origin != stream) return break_capture(*capture, kCaptureUnmatched);
   // cuda.h, cuStreamEndCapture: other modes than relaxed are ended by the thread that began.
-  if (capture->mode != kCaptureRelaxed && capture->thread != std::this_thread::get_id()) {
+  if (capture->mode != kCaptureRelaxed && capture->thread != base::this_thread()) {
     return break_capture(*capture, kCaptureWrongThread);
   }
   // Every node must be one that the origin's frontier follows.

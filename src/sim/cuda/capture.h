@@ -3,8 +3,8 @@
 // Capture of streams into graphs.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "sim/cuda/stream.h"
@@ -14,7 +14,7 @@ namespace halyard::inline v0::sim::cuda {
 struct CaptureState {
   CaptureMode mode = kCaptureGlobal;
   std::uint64_t id = 0;
-  std::thread::id thread;  // that began it
+  std::uint64_t thread = 0;  // that began it
   std::shared_ptr<GraphState> graph;
   Graph graph_handle = nullptr;  // cuStreamBeginCaptureToGraph's, or made for queries
   bool is_broken = false;

@@ -9,17 +9,6 @@ namespace halyard::inline v0::sim::cuda {
 
 namespace {
 
-// Ends the streams that only a thread could name, so that their threads end too.
-struct ThreadEnd : ThreadState {
-  ~ThreadEnd() {
-    const std::lock_guard lock(state().mutex);
-    for (auto& [context, stream] : per_thread_streams) {
-      stream->is_destroyed = true;
-      stream->arrived.notify_one();
-    }
-  }
-};
-
 std::string at_device(const char* what, DeviceId device) {
   return std::string(what) + " of device " + std::to_string(device);
 }
@@ -30,27 +19,6 @@ constexpr unsigned kScheduleMask = 7;
 bool are_context_flags(unsigned flags) {
   const unsigned schedule = flags & kScheduleMask;
   return (flags & ~kFlagsMask) == 0 && (schedule & (schedule - 1)) == 0;
-}
-
-void report_leaks(const ContextState& context, const char* where) {
-  std::map<MemoryKind, std::pair<std::uint64_t, std::uint64_t>> leaked;
-  for (const Allocation& allocation : memory().of(&context)) {
-    if (allocation.is_freed) continue;
-    auto& [count, bytes] = leaked[allocation.kind];
-    ++count;
-    bytes += allocation.size;
-  }
-  constexpr const char* kNames[] = {"cuMemAlloc memory",        "cuMemAllocAsync memory",
-                                    "variables of modules",     "cuMemHostAlloc memory",
-                                    "cuMemHostRegister ranges", "cuMemAllocManaged memory",
-                                    "cuMemMap mappings",        "arrays"};
-  for (const auto& [kind, counts] : leaked) {
-    if (kind == MemoryKind::kVariable) continue;  // counted with their modules
-    report_leak(where, kNames[static_cast<int>(kind)], counts.first, counts.second);
-  }
-  report_leak(where, "streams", context.live_streams, 0);
-  report_leak(where, "events", context.live_events, 0);
-  report_leak(where, "modules", context.live_modules, 0);
 }
 
 Result create_context(Context* context, unsigned flags, DeviceId device) {
@@ -131,10 +99,25 @@ Result pop_context(Context* handle) {
 
 }  // namespace
 
-ThreadState& make_thread() {
-  thread_local ThreadEnd thread;
-  made_thread = &thread;
-  return thread;
+void report_leaks(const ContextState& context, const char* where) {
+  std::map<MemoryKind, std::pair<std::uint64_t, std::uint64_t>> leaked;
+  for (const Allocation& allocation : memory().of(&context)) {
+    if (allocation.is_freed) continue;
+    auto& [count, bytes] = leaked[allocation.kind];
+    ++count;
+    bytes += allocation.size;
+  }
+  constexpr const char* kNames[] = {"cuMemAlloc memory",        "cuMemAllocAsync memory",
+                                    "variables of modules",     "cuMemHostAlloc memory",
+                                    "cuMemHostRegister ranges", "cuMemAllocManaged memory",
+                                    "cuMemMap mappings",        "arrays"};
+  for (const auto& [kind, counts] : leaked) {
+    if (kind == MemoryKind::kVariable) continue;  // counted with their modules
+    report_leak(where, kNames[static_cast<int>(kind)], counts.first, counts.second);
+  }
+  report_leak(where, "streams", context.live_streams, 0);
+  report_leak(where, "events", context.live_events, 0);
+  report_leak(where, "modules", context.live_modules, 0);
 }
 
 ContextState* make_context(DeviceId device, unsigned flags, bool is_primary) {
@@ -159,15 +142,8 @@ void end_context(Lock& lock, ContextState& context, const char* where) {
   drain(lock, context);
   report_leaks(context, where);
   for (const Allocation& allocation : memory().of(&context)) release_allocation(allocation);
-  for (const std::weak_ptr<StreamState>& weak : context.streams) {
-    if (const std::shared_ptr<StreamState> stream = weak.lock()) {
-      stream->is_destroyed = true;
-      stream->arrived.notify_one();
-    }
-  }
-  context.legacy->is_destroyed = true;
-  context.legacy->arrived.notify_one();
-  context.is_destroyed = true;
+  end_streams(context);
+  context.is_destroyed.store(true);
   for (const auto& other : state().contexts) other->peers.erase(&context);
   end_handle(context.handle);
 }
@@ -420,24 +396,6 @@ HALYARD_CUDA_EXPORT Result cuCtxDisablePeerAccess(Context handle) {
   HALYARD_CUDA_REQUIRE(peer != nullptr, kInvalidContext);
   HALYARD_CUDA_REQUIRE(call.context().peers.erase(peer) != 0, kPeerAccessNotEnabled);
   return kSuccess;
-}
-
-// At exit: what was never released. Nothing is freed, because threads of streams may still run.
-__attribute__((destructor)) static void report_at_exit() {
-  State& all = state();
-  {
-    const std::lock_guard lock(all.mutex);
-    for (const auto& context : all.contexts) {
-      if (context->is_destroyed) continue;
-      report_leak("exit", context->is_primary ? "primary contexts" : "contexts", 1, 0);
-      report_leaks(*context, "exit");
-    }
-    report_leak("exit", "graphs", all.live_graphs, 0);
-    report_leak("exit", "executable graphs", all.live_execs, 0);
-    report_leak("exit", "libraries", all.live_libraries, 0);
-    report_leak("exit", "memory pools", all.live_pools, 0);
-  }
-  write_report();
 }
 
 }  // namespace halyard::inline v0::sim::cuda

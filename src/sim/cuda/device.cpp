@@ -115,7 +115,7 @@ HALYARD_CUDA_EXPORT Result cuInit(unsigned flags) {
   HALYARD_CUDA_REQUIRE(options().devices > 0, kNoDevice);
   State& all = state();
   all.devices.resize(static_cast<std::size_t>(options().devices));
-  all.is_initialized = true;
+  all.is_initialized.store(true);
   return kSuccess;
 }
 

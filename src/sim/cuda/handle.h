@@ -4,13 +4,14 @@
 // operating system, so that use after destruction is found instead of undefined.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "base/atomic.h"
 #include "sim/cuda/abi.h"
+#include "sim/cuda/process.h"
 #include "sim/cuda/report.h"
 
 namespace halyard::inline v0::sim::cuda {
@@ -34,9 +35,9 @@ enum class Kind : std::uint32_t {
 
 template <class T>
 struct Shell {
-  std::atomic<std::uint32_t> kind{0};
+  base::Atomic<std::uint32_t> kind{0};
   // `object`, for calls that do not lock the State. Only what is never freed may be used so.
-  std::atomic<T*> permanent{nullptr};
+  base::Atomic<T*> permanent{nullptr};
   std::shared_ptr<T> object;
   Shell* next_free = nullptr;
   Shell* next_made = nullptr;
@@ -56,6 +57,20 @@ struct ShellList {
 template <class T>
 inline ShellList<T> destroyed_shells;  // guarded by the lock of the State
 
+// Frees all handles of one kind.
+template <class T>
+void free_shells() {
+  ShellList<T>& list = destroyed_shells<T>;
+  for (Shell<T>* shell = list.made; shell != nullptr; shell = shell->next_made) {
+    const std::shared_ptr<T> last = std::move(shell->object);
+  }
+  while (Shell<T>* const shell = list.made) {
+    list.made = shell->next_made;
+    delete shell;
+  }
+  list = {};
+}
+
 // Makes a handle for `object`. The State is locked.
 template <class T>
 Shell<T>* make_handle(std::shared_ptr<T> object) {
@@ -67,6 +82,7 @@ Shell<T>* make_handle(std::shared_ptr<T> object) {
     --list.count;
   } else {
     shell = new Shell<T>;
+    if (list.made == nullptr) at_end_of_process(&free_shells<T>);
     shell->next_made = list.made;
     list.made = shell;
   }
@@ -80,7 +96,7 @@ Shell<T>* make_handle(std::shared_ptr<T> object) {
 template <class T>
 std::shared_ptr<T> end_handle(Shell<T>* shell) {
   ShellList<T>& list = destroyed_shells<T>;
-  shell->kind = static_cast<std::uint32_t>(Kind::kDestroyed);
+  shell->kind.store(static_cast<std::uint32_t>(Kind::kDestroyed));
   shell->next_free = nullptr;
   (list.count == 0 ? list.first : list.last->next_free) = shell;
   list.last = shell;
@@ -97,7 +113,7 @@ bool is_handle(const Shell<T>* shell) {
 template <class T>
 void report_dead_handle(const Shell<T>* shell) {
   if (shell != nullptr && reinterpret_cast<std::uintptr_t>(shell) % alignof(Shell<T>) == 0 &&
-      shell->kind == static_cast<std::uint32_t>(Kind::kDestroyed)) {
+      shell->kind.load() == static_cast<std::uint32_t>(Kind::kDestroyed)) {
     report_misuse("use-after-destroy", std::string("a destroyed ") + T::kName + " was used");
   }
 }

@@ -74,10 +74,12 @@ Result read_entry(const FatbinEntry& entry, const FatbinEntryTail& tail, const c
 }
 
 // The PTX of the highest capability that the device has.
-Result read_fatbin(const void* image, std::vector<std::string>& texts) {
+Result read_fatbin(const void* image, std::size_t bytes, std::vector<std::string>& texts) {
   FatbinHeader header;
+  HALYARD_CUDA_REQUIRE(bytes >= sizeof header, kInvalidImage);
   std::memcpy(&header, image, sizeof header);
-  HALYARD_CUDA_REQUIRE(header.size <= kMostBytes && header.header_size >= sizeof header,
+  HALYARD_CUDA_REQUIRE(header.size <= kMostBytes && header.header_size >= sizeof header &&
+                           header.header_size <= bytes && header.size <= bytes - header.header_size,
                        kInvalidImage);
   const auto* const first = static_cast<const char*>(image) + header.header_size;
   const auto most =
@@ -121,16 +123,22 @@ struct LinkedHeader {
 };
 constexpr std::uint32_t kLinkedMagic = 0x4b4c5948;  // "HYLK"
 
-void read_linked(const char* at, std::vector<std::string>& texts) {
+Result read_linked(const char* at, std::size_t left, std::vector<std::string>& texts) {
   LinkedHeader header;
+  HALYARD_CUDA_REQUIRE(left >= sizeof header, kInvalidImage);
   std::memcpy(&header, at, sizeof header);
   at += sizeof header;
+  left -= sizeof header;
   for (std::uint32_t i = 0; i < header.count; ++i) {
     std::uint64_t size = 0;
+    HALYARD_CUDA_REQUIRE(left >= sizeof size, kInvalidImage);
     std::memcpy(&size, at, sizeof size);
+    HALYARD_CUDA_REQUIRE(size <= left - sizeof size, kInvalidImage);
     texts.emplace_back(at + sizeof size, size);
     at += sizeof size + size;
+    left -= sizeof size + size;
   }
+  return kSuccess;
 }
 
 constexpr int kInfoLog = 3, kInfoBytes = 4, kErrorLog = 5, kErrorBytes = 6;
@@ -210,7 +218,7 @@ std::string pack_texts(const std::vector<std::string>& texts) {
   return packed;
 }
 
-Result find_texts(const void* image, std::vector<std::string>& texts) {
+Result find_texts(const void* image, std::size_t size, std::vector<std::string>& texts) {
   std::uint32_t magic = 0;
   // Text may be shorter than four bytes, with its zero.
   const auto* const bytes = static_cast<const char*>(image);
@@ -219,18 +227,17 @@ Result find_texts(const void* image, std::vector<std::string>& texts) {
     if (bytes[i] == '\0') break;
   }
   if (magic == kWrapperMagic) {
+    // It refers to memory, so that no file is one.
+    HALYARD_CUDA_REQUIRE(size == kUnknownSize, kInvalidImage);
     FatbinWrapper wrapper;
     std::memcpy(&wrapper, image, sizeof wrapper);
     HALYARD_CUDA_REQUIRE(wrapper.data != nullptr, kInvalidImage);
     std::memcpy(&magic, wrapper.data, sizeof magic);
     HALYARD_CUDA_REQUIRE(magic == kFatbinMagic, kInvalidImage);
-    return read_fatbin(wrapper.data, texts);
+    return read_fatbin(wrapper.data, kUnknownSize, texts);
   }
-  if (magic == kFatbinMagic) return read_fatbin(image, texts);
-  if (magic == kLinkedMagic) {
-    read_linked(bytes, texts);
-    return kSuccess;
-  }
+  if (magic == kFatbinMagic) return read_fatbin(image, size, texts);
+  if (magic == kLinkedMagic) return read_linked(bytes, size, texts);
   if (std::memcmp(&magic,
                   "\x7f"
                   "ELF",
@@ -242,11 +249,11 @@ Result find_texts(const void* image, std::vector<std::string>& texts) {
   return kSuccess;
 }
 
-Result parse_image(const void* image, const JitOptions& jit,
+Result parse_image(const void* image, std::size_t size, const JitOptions& jit,
                    std::shared_ptr<const ptx::Module>& code) {
   HALYARD_CUDA_REQUIRE(image != nullptr, kInvalidValue);
   std::vector<std::string> texts;
-  if (const Result result = find_texts(image, texts); result != kSuccess) return result;
+  if (const Result result = find_texts(image, size, texts); result != kSuccess) return result;
   ptx::ParseOptions how;
   how.compute_capability =
       static_cast<std::uint32_t>(options().capability_major * 10 + options().capability_minor);

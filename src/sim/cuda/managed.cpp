@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <thread>
+#include <utility>
 
 #include "sim/cuda/options.h"
 
@@ -17,7 +17,11 @@ struct Range {
   std::size_t size;
 };
 std::vector<Range>& guarded() {
-  static auto* const ranges = new std::vector<Range>;  // guarded by the State's lock
+  static std::vector<Range>* ranges = nullptr;  // guarded by the State's lock
+  if (ranges == nullptr) {
+    ranges = new std::vector<Range>;
+    at_end_of_process([] { delete std::exchange(ranges, nullptr); });
+  }
   return *ranges;
 }
 struct sigaction previous_action;
@@ -37,7 +41,7 @@ Lock lock_in_handler() {
   constexpr int kMostTries = 100'000;
   Lock lock(state().mutex, std::try_to_lock);
   for (int tries = 0; !lock.owns_lock() && tries < kMostTries; ++tries) {
-    std::this_thread::yield();
+    base::spin_yield();
     (void)lock.try_lock();
   }
   return lock;
@@ -95,7 +99,7 @@ void forget_managed_memory(DevicePointer begin) {
 void return_managed_memory() {
   if (guarded().empty()) return;
   for (const auto& context : state().contexts) {
-    if (!context->is_destroyed && !is_idle(*context)) return;
+    if (!context->is_destroyed.load() && !is_idle(*context)) return;
   }
   open_all();
 }

@@ -20,6 +20,11 @@ std::size_t round_up(std::size_t size, std::size_t to) { return (size + to - 1) 
 
 }  // namespace
 
+MemoryTable::~MemoryTable() {
+  while (!table_.empty()) remove(table_.begin()->first);
+  for (const auto& [range, size] : reservations_) munmap(range, size);
+}
+
 // Each range ends with a guard page, so that neighbours never touch.
 DevicePointer MemoryTable::reserve(std::size_t size, std::size_t alignment) {
   alignment = std::max(alignment, kPage);
@@ -37,6 +42,7 @@ DevicePointer MemoryTable::reserve(std::size_t size, std::size_t alignment) {
     void* const range =
         mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) return 0;
+    reservations_.emplace_back(range, reserved);
     next_ = reinterpret_cast<DevicePointer>(range);
     end_ = next_ + reserved;
     address = round_up(next_, alignment);

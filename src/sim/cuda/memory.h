@@ -5,12 +5,12 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/cuda/abi.h"
@@ -78,6 +78,12 @@ inline constexpr std::size_t kPage = 4096;
 
 class MemoryTable {
  public:
+  MemoryTable() = default;
+  // Returns all bytes and addresses to the system. For end_process().
+  ~MemoryTable();
+  MemoryTable(const MemoryTable&) = delete;
+  MemoryTable& operator=(const MemoryTable&) = delete;
+
   // Allocates addresses and zeroed bytes behind them. 0 if the operating system has none.
   DevicePointer allocate(Allocation allocation, std::size_t alignment);
   // Adds memory whose addresses the caller owns: host memory, mappings.
@@ -126,25 +132,28 @@ class MemoryTable {
     version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   void count(const Allocation& allocation, bool adds) {
-    std::atomic<std::uint64_t>& used = used_[static_cast<std::size_t>(allocation.device)];
+    base::Atomic<std::uint64_t>& used = used_[static_cast<std::size_t>(allocation.device)];
     const std::uint64_t now = used.load(std::memory_order_relaxed);
     used.store(adds ? now + allocation.size : now - allocation.size, std::memory_order_relaxed);
   }
 
   mutable Mutex mutex_;
-  std::atomic<std::uint64_t> version_ = 1;
+  base::Atomic<std::uint64_t> version_{1};
   mutable std::map<DevicePointer, Allocation> table_;
-  std::array<std::atomic<std::uint64_t>, kMostDevices> used_{};
+  std::array<base::Atomic<std::uint64_t>, kMostDevices> used_{};
   std::map<DevicePointer, DevicePointer> freed_;  // begin and end of ranges that is_freed names
   DevicePointer next_ = 0, end_ = 0;              // of the reserved addresses
+  std::vector<std::pair<void*, std::size_t>> reservations_;
   // Freed address ranges by size, for reuse.
   std::multimap<std::size_t, DevicePointer> free_;
 };
 
-inline MemoryTable& memory() {
-  static MemoryTable* const one = new MemoryTable;  // outlives the threads of streams
-  return *one;
+// Outlives the threads of streams. Replaced by end_process() alone.
+inline MemoryTable*& memory_of_process() {
+  static MemoryTable* one = new MemoryTable;
+  return one;
 }
+inline MemoryTable& memory() { return *memory_of_process(); }
 
 // How a kernel of one context sees memory.
 class ContextMemory : public ptx::Memory {

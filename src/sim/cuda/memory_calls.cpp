@@ -80,12 +80,13 @@ Result free_device(Call& call, DevicePointer address) {
     return kInvalidValue;
   }
   // cuda.h, cuMemFree: "will not perform any implict synchronization when the pointer was allocated
-  // with cuMemAllocAsync ... For all other pointers, this API may perform implicit
-  // synchronization."
-  if (found->kind == MemoryKind::kPool && !is_idle(call.context())) {
-    report_misuse(
-        "free-of-pool-memory-in-use",
-        "cuMemFree of stream-ordered memory does not synchronise, and work was in flight");
+  // with cuMemAllocAsync ... Callers must ensure that all accesses to these pointer have completed
+  // before invoking cuMemFree. ... For all other pointers, this API may perform implicit
+  // synchronization." Work that does not use the memory may be in flight.
+  if (found->kind == MemoryKind::kPool && is_named_in_flight(call.context(), *found)) {
+    report_misuse("free-of-pool-memory-in-use",
+                  "cuMemFree of stream-ordered memory does not synchronise, and work in flight "
+                  "used the memory");
   }
   const bool waits = found->kind != MemoryKind::kPool && !options().adversarial;
   ContextState* const context = found->context;

@@ -11,7 +11,7 @@ namespace halyard::inline v0::sim::cuda {
 
 ModuleState::~ModuleState() {
   // The end of a context frees the variables of its modules.
-  if (context == nullptr || context->is_destroyed) return;
+  if (context == nullptr || context->is_destroyed.load()) return;
   for (const std::uint64_t address : addresses) memory().remove(address);
 }
 

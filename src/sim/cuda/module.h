@@ -78,10 +78,13 @@ void write_error_log(const JitOptions& options, std::string_view text);
 
 // What the linker makes of texts: the text if there is one, else a container that find_texts reads.
 std::string pack_texts(const std::vector<std::string>& texts);
-// The PTX texts of an image: PTX, or those in a fatbin. kNoBinaryForGpu for a cubin.
-Result find_texts(const void* image, std::vector<std::string>& texts);
+// An image ends where its own sizes say, unless it came from a file.
+inline constexpr std::size_t kUnknownSize = ~std::size_t{0};
+// The PTX texts of an image: PTX with a zero behind it, or those in a fatbin. kNoBinaryForGpu for a
+// cubin, kInvalidImage for one that is longer than `size`.
+Result find_texts(const void* image, std::size_t size, std::vector<std::string>& texts);
 // Parses an image.
-Result parse_image(const void* image, const JitOptions& options,
+Result parse_image(const void* image, std::size_t size, const JitOptions& options,
                    std::shared_ptr<const ptx::Module>& code);
 // The whole file, with a zero behind it.
 Result read_file(const char* path, std::string& bytes);

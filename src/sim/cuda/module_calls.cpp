@@ -20,11 +20,11 @@ struct LinkState {
 namespace {
 
 Result load_module(Call& call, Module* module, const void* image, unsigned count,
-                   const int* options, void** values) {
+                   const int* options, void** values, std::size_t size = kUnknownSize) {
   HALYARD_CUDA_REQUIRE(module != nullptr && image != nullptr, kInvalidValue);
   const JitOptions jit = read_jit_options(count, options, values);
   std::shared_ptr<const ptx::Module> code;
-  if (const Result result = parse_image(image, jit, code); result != kSuccess) return result;
+  if (const Result result = parse_image(image, size, jit, code); result != kSuccess) return result;
   const Result result = make_module(call.context(), std::move(code), *module);
   if (result == kSuccess) ++call.context().live_modules;
   return result;
@@ -66,11 +66,12 @@ Result parameter_info(const ptx::Entry& info, std::size_t index, std::size_t* of
 }
 
 Result load_library(Library* library, const void* image, const int* options, void** values,
-                    unsigned count) {
+                    unsigned count, std::size_t size = kUnknownSize) {
   HALYARD_CUDA_REQUIRE(library != nullptr && image != nullptr, kInvalidValue);
   const JitOptions jit = read_jit_options(count, options, values);
   auto made = std::make_shared<LibraryState>();
-  if (const Result result = parse_image(image, jit, made->code); result != kSuccess) return result;
+  const Result result = parse_image(image, size, jit, made->code);
+  if (result != kSuccess) return result;
   made->kernels.resize(made->code->entries().size());
   LibraryState& of = *made;
   *library = of.handle = make_handle(std::move(made));
@@ -125,7 +126,7 @@ HALYARD_CUDA_EXPORT Result cuModuleLoad(Module* module, const char* path) {
   HALYARD_CUDA_CALL(cuModuleLoad, kCurrent | kUnsafeInCapture);
   std::string bytes;
   if (const Result result = read_file(path, bytes); result != kSuccess) return result;
-  return load_module(call, module, bytes.c_str(), 0, nullptr, nullptr);
+  return load_module(call, module, bytes.c_str(), 0, nullptr, nullptr, bytes.size());
 }
 
 HALYARD_CUDA_EXPORT Result cuModuleUnload(Module handle) {
@@ -270,7 +271,7 @@ HALYARD_CUDA_EXPORT Result cuLibraryLoadFromFile(Library* library, const char* p
   HALYARD_CUDA_CALL(cuLibraryLoadFromFile, kInitialized);
   std::string bytes;
   if (const Result result = read_file(path, bytes); result != kSuccess) return result;
-  return load_library(library, bytes.c_str(), options, values, count);
+  return load_library(library, bytes.c_str(), options, values, count, bytes.size());
 }
 
 HALYARD_CUDA_EXPORT Result cuLibraryUnload(Library handle) {
@@ -418,7 +419,7 @@ Result add_to_link(Link handle, const void* data, std::size_t size) {
   HALYARD_CUDA_REQUIRE(data != nullptr && size != 0, kInvalidValue);
   const std::string image(static_cast<const char*>(data), size);  // with a zero behind it
   std::vector<std::string> texts;
-  if (const Result result = find_texts(image.c_str(), texts); result != kSuccess) return result;
+  if (const Result result = find_texts(image.c_str(), size, texts); result != kSuccess) return result;
   link->texts.insert(link->texts.end(), texts.begin(), texts.end());
   return kSuccess;
 }
@@ -473,7 +474,7 @@ HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);
   link->result = pack_texts(link->texts);
   std::shared_ptr<const ptx::Module> code;
-  const Result result = parse_image(link->result.data(), link->options, code);
+  const Result result = parse_image(link->result.data(), link->result.size(), link->options, code);
   if (result != kSuccess) return result;
   *cubin = link->result.data();
   if (size != nullptr) *size = link->result.size() + 1;

@@ -1,48 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The lock of the State and of the memory table. Every call takes it, and two calls of glibc for a
-// std::mutex were almost half of what a call cost that does nothing.
+// How threads of this library wait: for a lock, for a condition, for a time. All of it goes through
+// base/, so that halyard-sim can schedule the same code.
 #pragma once
 
-#include <atomic>
+#include <climits>
+#include <cstdint>
 #include <mutex>
+
+#include "base/atomic.h"
+#include "base/futex.h"
+#include "base/mutex.h"
+#include "halyard/base/clock.h"
 
 namespace halyard::inline v0::sim::cuda {
 
-// The three-state futex lock of Ulrich Drepper, "Futexes Are Tricky" (2011), mutex 2.
-class Mutex {
- public:
-  Mutex() = default;
-  Mutex(const Mutex&) = delete;
-  Mutex& operator=(const Mutex&) = delete;
+// Every call takes one: two calls of glibc for a std::mutex were almost half of what a call cost
+// that does nothing.
+using Mutex = base::Mutex;
+using Lock = std::unique_lock<Mutex>;
 
-  void lock() {
-    if (!try_lock()) [[unlikely]]
-      lock_slow();
-  }
-  bool try_lock() {
-    unsigned seen = kFree;
-    return word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
-  }
-  void unlock() {
-    if (word_.exchange(kFree, std::memory_order_release) == kContended) [[unlikely]] {
-      word_.notify_one();
+// A condition variable. Everything is called with its lock held, so that a notification that no
+// thread waits for costs one load.
+class Condition {
+ public:
+  template <class Holds>
+  void wait(Lock& lock, Holds holds) {
+    while (!holds()) {
+      ++waiters_;
+      const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
+      lock.unlock();
+      base::futex_wait(epoch_, seen, Deadline::kForeverTime);
+      lock.lock();
+      --waiters_;
     }
+  }
+  void notify_all() {
+    if (waiters_ == 0) return;
+    epoch_.fetch_add(1, std::memory_order_relaxed);
+    base::futex_wake(epoch_, INT_MAX);
   }
 
  private:
-  enum : unsigned { kFree, kHeld, kContended };
-
-  [[gnu::noinline]] void lock_slow() {
-    while (word_.exchange(kContended, std::memory_order_acquire) != kFree) {
-      word_.wait(kContended, std::memory_order_relaxed);
-    }
-  }
-
-  std::atomic<unsigned> word_{kFree};
+  base::Atomic<std::uint32_t> epoch_{0};
+  std::uint32_t waiters_ = 0;
 };
 
-using Lock = std::unique_lock<Mutex>;
+inline Nanoseconds now() { return Clock::steady().now(); }
+
+inline void sleep_for(Nanoseconds duration) {
+  const base::Atomic<std::uint32_t> unchanged{0};
+  for (const Nanoseconds until = now() + duration; now() < until;) {
+    base::futex_wait(unchanged, 0, until);
+  }
+}
 
 }  // namespace halyard::inline v0::sim::cuda

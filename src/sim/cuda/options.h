@@ -28,6 +28,7 @@ struct Options {
   bool null = false;         // kernels, copies and fills do nothing
   unsigned threads = 1;      // that share the blocks of one kernel
   int driver_version = 13000;
+  std::uint64_t host_delay = 0;  // nanoseconds that host functions may be late, by the seed
   std::uint64_t max_instructions = 0;  // of one warp; 0: no limit
   std::string report;                  // path; empty: none
   std::multimap<std::string, Fault, std::less<>> faults;
@@ -35,10 +36,11 @@ struct Options {
 
 // Reads the environment at the first call. A malformed variable is named on stderr and ignored.
 Options read_options();
-inline const Options& options() {
-  static const Options* const read_once = new Options(read_options());  // outlives the threads
+inline Options& options_of_process() {
+  static Options* const read_once = new Options(read_options());  // outlives the threads
   return *read_once;
 }
+inline const Options& options() { return options_of_process(); }
 
 // The result that a name stands for, with or without CUDA_ERROR_, or a number; -1 if unknown.
 int result_from_name(std::string_view name);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "sim/cuda/mutex.h"
 #include "sim/cuda/options.h"
 
 namespace halyard::inline v0::sim::cuda {
@@ -18,8 +19,9 @@ struct Misuse {
 };
 
 struct Reports {
-  std::mutex mutex;
-  std::atomic<const Entry*> entries = nullptr;
+  Mutex mutex;
+  // Constructors of static objects add to it, in which a simulation may not switch threads.
+  std::atomic<Entry*> entries = nullptr;
   std::map<std::string, Misuse> misuse;
   std::map<std::string, std::string> leaks;
 };
@@ -39,12 +41,18 @@ std::string_view without_version(std::string_view name) {
 }  // namespace
 
 Entry::Entry(const char* name, bool is_built) : name_(name), is_built_(is_built) {
-  const auto& faults = options().faults;
-  may_fail_ = faults.contains(std::string_view(name)) || faults.contains(without_version(name));
-  std::atomic<const Entry*>& list = reports().entries;
+  reset();
+  std::atomic<Entry*>& list = reports().entries;
   next_ = list.load();
   while (!list.compare_exchange_weak(next_, this)) {
   }
+}
+
+void Entry::reset() {
+  calls_.store(0, std::memory_order_relaxed);
+  const auto& faults = options().faults;
+  may_fail_ =
+      faults.contains(std::string_view(name_)) || faults.contains(without_version(name_));
 }
 
 int Entry::fault(std::uint64_t call) const {
@@ -75,6 +83,25 @@ void report_leak(const char* where, const char* kind, std::uint64_t count, std::
   if (options().strict) {
     std::fprintf(stderr, "simulated CUDA: leak at %s: %s: %s\n", where, kind, line.c_str());
   }
+}
+
+void for_each_misuse(
+    const std::function<void(const std::string& rule, const std::string& first)>& visit) {
+  const std::lock_guard lock(reports().mutex);
+  for (const auto& [rule, misuse] : reports().misuse) visit(rule, misuse.first);
+}
+
+void for_each_leak(const std::function<void(const std::string& line)>& visit) {
+  const std::lock_guard lock(reports().mutex);
+  for (const auto& [what, count] : reports().leaks) visit(what + " " + count);
+}
+
+void reset_report() {
+  Reports& all = reports();
+  const std::lock_guard lock(all.mutex);
+  for (Entry* entry = all.entries.load(); entry != nullptr; entry = entry->next()) entry->reset();
+  all.misuse.clear();
+  all.leaks.clear();
 }
 
 void write_report() {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace halyard::inline v0::sim::cuda {
@@ -27,16 +28,18 @@ class Entry {
   std::uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   // True if HALYARD_SIM_CUDA_FAIL names this function, with or without its version.
   bool may_fail() const { return may_fail_; }
+  // Begins at 0 again, and reads the faults again. For a new process.
+  void reset();
   // The result that the fault for this call asks for, or 0.
   int fault(std::uint64_t call) const;
-  const Entry* next() const { return next_; }
+  Entry* next() const { return next_; }
 
  private:
   const char* const name_;
   const bool is_built_;
   bool may_fail_ = false;
-  std::atomic<std::uint64_t> calls_ = 0;
-  const Entry* next_ = nullptr;
+  std::atomic<std::uint64_t> calls_ = 0;  // orders nothing
+  Entry* next_ = nullptr;
 };
 
 // Records that a program does what the documentation forbids or leaves undefined. `rule` is a short
@@ -45,6 +48,12 @@ void report_misuse(const char* rule, const std::string& text);
 
 // Records that an object was not released; `where` is the end at which this was seen.
 void report_leak(const char* where, const char* kind, std::uint64_t count, std::uint64_t bytes);
+
+// Passes each misuse, or each leak, as a line without its end.
+void for_each_misuse(const std::function<void(const std::string& rule, const std::string& first)>&);
+void for_each_leak(const std::function<void(const std::string& line)>&);
+// Forgets all calls, misuse and leaks.
+void reset_report();
 
 // Writes the file, if one was asked for. Called at exit; a later call writes it again.
 void write_report();

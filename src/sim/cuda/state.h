@@ -4,7 +4,6 @@
 // and host functions run without the lock.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -30,9 +29,9 @@ struct ContextState {
   unsigned flags = 0;
   std::uint64_t id = 0;
   bool is_primary = false;
-  std::atomic<bool> is_destroyed = false;
-  std::atomic<Result> sticky =
-      kSuccess;  // the first fault of a kernel; every later call answers it
+  base::Atomic<bool> is_destroyed{false};
+  // The first fault of a kernel; every later call answers it.
+  base::Atomic<Result> sticky{kSuccess};
   Context handle = nullptr;
   std::shared_ptr<StreamState> legacy;  // the NULL stream
   std::vector<std::weak_ptr<StreamState>>
@@ -56,8 +55,8 @@ struct DeviceState {
 struct State {
   Mutex mutex;
   // Notified when an operation of a stream has ended.
-  std::condition_variable_any progress;
-  std::atomic<bool> is_initialized = false;
+  Condition progress;
+  base::Atomic<bool> is_initialized{false};
   std::vector<DeviceState> devices;
   std::vector<std::shared_ptr<ContextState>> contexts;
   // The latest cuStreamWriteValue to an address: its stream's id, and its order.
@@ -67,17 +66,20 @@ struct State {
   std::map<DevicePointer, Write> writes;
   std::uint64_t next_id = 1;
   std::uint64_t streams_made = 0;
+  std::uint64_t stream_threads = 0;  // that have not ended
   std::uint64_t captures = 0;    // in progress
   unsigned global_captures = 0;  // captures in progress that were begun in the global mode
   std::uint64_t live_graphs = 0, live_execs = 0, live_libraries = 0, live_pools = 0;
-  std::atomic<Result> lost = kSuccess;  // adversarial: a fault that only a new process ends
+  // Adversarial: a fault that only a new process ends.
+  base::Atomic<Result> lost{kSuccess};
 };
 
-// Outlives the threads of streams.
-inline State& state() {
-  static State* const one = new State;
-  return *one;
+// Outlives the threads of streams. Replaced by end_process() alone.
+inline State*& state_of_process() {
+  static State* one = new State;
+  return one;
 }
+inline State& state() { return *state_of_process(); }
 
 // The State is locked.
 inline bool is_device(DeviceId device) {
@@ -98,14 +100,21 @@ struct ThreadState {
   ContextState* current() const { return contexts.empty() ? nullptr : contexts.back(); }
 };
 
+#if defined(HALYARD_SIMULATION)
+// Simulated threads are one thread of the system.
+ThreadState& this_thread();
+#else
 // Null until the thread's first call. Programs open this library at run time, so it may not ask for
 // the initial-exec model: the blocks of the library's threads do not fit in what that leaves.
 inline constinit thread_local ThreadState* made_thread = nullptr;
 ThreadState& make_thread();
 inline ThreadState& this_thread() { return made_thread != nullptr ? *made_thread : make_thread(); }
+#endif
 
 // Makes a context on a device. The State is locked.
 ContextState* make_context(DeviceId device, unsigned flags, bool is_primary);
+// Reports what a context holds that the program was to release. `where` is the end at which it did.
+void report_leaks(const ContextState& context, const char* where);
 // Waits for the context's work, frees its memory, ends its handles. `where` is for the leak report.
 void end_context(Lock& lock, ContextState& context, const char* where);
 // Waits until all that was submitted to the context has ended; returns its sticky error.

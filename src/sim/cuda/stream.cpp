@@ -2,7 +2,9 @@
 #include "sim/cuda/stream.h"
 
 #include <algorithm>
-#include <thread>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/managed.h"
@@ -12,8 +14,8 @@
 namespace halyard::inline v0::sim::cuda {
 namespace {
 
-// In adversarial mode operations start up to this much late, by the seed.
-constexpr std::uint64_t kMostDelayMicroseconds = 300;
+// In adversarial mode operations start up to this much late, in nanoseconds, by the seed.
+constexpr std::uint64_t kMostDelay = 300'000;
 
 void run_stream(std::shared_ptr<StreamState> stream) {
   Lock lock(state().mutex);
@@ -21,14 +23,15 @@ void run_stream(std::shared_ptr<StreamState> stream) {
     stream->arrived.wait(lock, [&] { return !stream->items.empty() || stream->is_destroyed; });
     if (stream->items.empty()) {
       stream->has_thread = false;
+      --state().stream_threads;
+      state().progress.notify_all();
       return;
     }
     StreamItem& item = stream->items.front();  // stays in place until it is popped below
     state().progress.wait(lock, [&] { return std::ranges::all_of(item.waits, has_passed); });
     lock.unlock();
     if (options().adversarial) {
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(choose(stream->number, item.sequence, kMostDelayMicroseconds)));
+      sleep_for(static_cast<Nanoseconds>(choose(stream->number, item.sequence, kMostDelay)));
     }
     execute(item.work, *stream);
     lock.lock();
@@ -45,6 +48,21 @@ void run_stream(std::shared_ptr<StreamState> stream) {
   }
 }
 
+void start_thread(StreamState& stream) {
+  const auto body = [](void* argument) {
+    std::unique_ptr<std::shared_ptr<StreamState>> of(
+        static_cast<std::shared_ptr<StreamState>*>(argument));
+    run_stream(std::move(*of));
+  };
+  auto* const kept = new std::shared_ptr<StreamState>(stream.shared_from_this());
+  ++state().stream_threads;
+  if (stream.thread.start("cuda stream", body, kept) != 0) {
+    std::fputs("simulated CUDA: the system gives no thread for a stream\n", stderr);
+    std::abort();
+  }
+  stream.thread.detach();
+}
+
 Wait end_of(StreamState& stream) { return {stream.shared_from_this(), stream.submitted, nullptr}; }
 
 template <class Visit>
@@ -56,7 +74,47 @@ void for_each_stream(ContextState& context, Visit visit) {
   });
 }
 
+bool names(const Work& work, const Allocation& memory) {
+  const auto holds = [&](DevicePointer address) {
+    return address >= memory.begin && address < memory.end();
+  };
+  if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+    // Pointers among the parameters have their natural alignment.
+    for (std::size_t at = 0; at + sizeof(DevicePointer) <= kernel->parameters.size(); at += 8) {
+      DevicePointer value = 0;
+      std::memcpy(&value, kernel->parameters.data() + at, sizeof value);
+      if (holds(value)) return true;
+    }
+  } else if (const auto* of = std::get_if<CopyWork>(&work)) {
+    const auto address = [](const void* host) { return reinterpret_cast<DevicePointer>(host); };
+    const Copy3D& copy = of->copy;
+    return holds(copy.src_device) || holds(copy.dst_device) || holds(address(copy.src_host)) ||
+           holds(address(copy.dst_host));
+  } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+    return holds(fill->fill.dst);
+  } else if (const auto* operations = std::get_if<MemOpWork>(&work)) {
+    return std::ranges::any_of(operations->operations,
+                               [&](const MemOp& each) { return holds(each.address); });
+  } else if (const auto* graph = std::get_if<GraphWork>(&work)) {
+    return std::ranges::any_of(graph->plan->nodes,
+                               [&](const PlanNode& node) { return names(node.work, memory); });
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_named_in_flight(const ContextState& context, const Allocation& allocation) {
+  const auto in = [&](const StreamState& stream) {
+    return std::ranges::any_of(stream.items,
+                               [&](const StreamItem& item) { return names(item.work, allocation); });
+  };
+  return in(*context.legacy) ||
+         std::ranges::any_of(context.streams, [&](const std::weak_ptr<StreamState>& weak) {
+           const std::shared_ptr<StreamState> stream = weak.lock();
+           return stream != nullptr && in(*stream);
+         });
+}
 
 bool has_passed(const Wait& wait) {
   if (wait.recording != nullptr) return wait.recording->is_done;
@@ -114,16 +172,16 @@ std::uint64_t enqueue(StreamState& stream, Work work) {
   stream.items.push_back(std::move(item));
   if (!stream.has_thread) {
     stream.has_thread = true;
-    std::thread(run_stream, stream.shared_from_this()).detach();
+    start_thread(stream);
   }
-  stream.arrived.notify_one();
+  stream.arrived.notify_all();
   return stream.submitted;
 }
 
 Result check_stream(StreamState& stream) {
   ContextState& context = *stream.context;
-  if (context.is_destroyed) return kContextIsDestroyed;
-  if (const Result fault = context.sticky; fault != kSuccess) return fault;
+  if (context.is_destroyed.load()) return kContextIsDestroyed;
+  if (const Result fault = context.sticky.load(); fault != kSuccess) return fault;
   if (stream.is_legacy && state().captures != 0 && is_captured(context)) [[unlikely]] {
     invalidate_captures(context);
     return kCaptureImplicit;
@@ -156,7 +214,7 @@ Result submit_record(StreamState& stream, const std::shared_ptr<EventState>& eve
     }
     recording->is_done = true;
     if ((event->flags & kEventDisableTiming) == 0) {
-      recording->time = std::chrono::steady_clock::now();
+      recording->time = now();
     }
     return kSuccess;
   }
@@ -180,7 +238,7 @@ Result wait_for(Lock& lock, StreamState& stream) {
   ContextState& context = *stream.context;
   if (is_complete(stream)) {
     return_managed_memory();
-    return context.sticky;
+    return context.sticky.load();
   }
   std::vector<Wait> waits{end_of(stream)};
   if (stream.is_legacy) {
@@ -190,14 +248,23 @@ Result wait_for(Lock& lock, StreamState& stream) {
   }
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
   return_managed_memory();
-  return context.sticky;
+  return context.sticky.load();
 }
 
 void destroy_stream(Stream handle) {
   const std::shared_ptr<StreamState> stream = end_handle(handle);
   stream->is_destroyed = true;
-  stream->arrived.notify_one();
+  stream->arrived.notify_all();
   --stream->context->live_streams;
+}
+
+void end_streams(ContextState& context) {
+  for_each_stream(context, [](const std::shared_ptr<StreamState>& stream) {
+    stream->is_destroyed = true;
+    stream->arrived.notify_all();
+  });
+  context.legacy->is_destroyed = true;
+  context.legacy->arrived.notify_all();
 }
 
 bool is_idle(const ContextState& context) {
@@ -216,7 +283,7 @@ Result drain(Lock& lock, ContextState& context) {
   state().progress.wait(lock, [&] { return std::ranges::all_of(waits, has_passed); });
   return_freed(context);
   return_managed_memory();
-  return context.sticky;
+  return context.sticky.load();
 }
 
 }  // namespace halyard::inline v0::sim::cuda

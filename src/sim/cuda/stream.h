@@ -4,12 +4,12 @@
 // streams run concurrently and out of step.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "base/thread.h"
 #include "sim/cuda/call.h"
 #include "sim/cuda/options.h"
 #include "sim/cuda/work.h"
@@ -40,7 +40,8 @@ struct StreamState : std::enable_shared_from_this<StreamState> {
   std::uint64_t submitted = 0, completed = 0;
   std::deque<StreamItem> items;
   std::vector<Wait> waits;  // of the next item
-  std::condition_variable_any arrived;
+  Condition arrived;
+  base::Thread thread;  // detached: keeps the stream while it runs
   std::map<int, AttributeValue> attributes;  // that were set
   std::shared_ptr<CaptureState> capture;
   std::vector<NodeState*> frontier;  // of the capture: what the next node depends on
@@ -90,9 +91,14 @@ inline bool is_complete(const StreamState& stream) {
   return stream.completed >= stream.submitted &&
          (!stream.is_legacy || stream.context->busy_blocking_streams == 0);
 }
+// True if work in flight in the context names memory of the allocation: as a side of a copy or
+// memset, or in a parameter of a kernel.
+bool is_named_in_flight(const ContextState& context, const Allocation& allocation);
 // Blocks until is_complete for what was submitted before the call. Returns the context's error.
 Result wait_for(Lock& lock, StreamState& stream);
 
+// The threads of a context's streams end when nothing is left to do.
+void end_streams(ContextState& context);
 // Ends a stream's handle; work in flight still runs.
 void destroy_stream(Stream stream);
 

@@ -55,7 +55,7 @@ Result record(Event handle, Stream stream_handle) {
 bool was_captured(const EventState& event) { return event.capture != nullptr; }
 
 float elapsed_milliseconds(const Recording& from, const Recording& to) {
-  return std::chrono::duration<float, std::milli>(to.time - from.time).count();
+  return static_cast<float>(static_cast<double>(to.time - from.time) * 1e-6);
 }
 
 Result elapsed(float* milliseconds, Event from_handle, Event to_handle) {
@@ -181,7 +181,7 @@ HALYARD_CUDA_EXPORT Result cuStreamAddCallback(Stream handle, StreamCallback cal
   HALYARD_CUDA_REQUIRE(callback != nullptr && flags == 0, kInvalidValue);
   StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
-  if (call.context().sticky != kSuccess) return call.context().sticky;
+  if (const Result fault = call.context().sticky.load(); fault != kSuccess) return fault;
   return submit(*stream, CallbackWork{callback, handle, data});
 }
 
@@ -208,7 +208,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCtx(Stream handle, Context* context) {
   StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(context != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
+  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed.load(), kContextIsDestroyed);
   *context = stream->context->handle;
   return kSuccess;
 }
@@ -219,7 +219,7 @@ HALYARD_CUDA_EXPORT Result cuStreamGetCtx_v2(Stream handle, Context* context, vo
   StreamState* const stream = find_stream(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(context != nullptr && green != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed, kContextIsDestroyed);
+  HALYARD_CUDA_REQUIRE(!stream->context->is_destroyed.load(), kContextIsDestroyed);
   *context = stream->context->handle;
   *green = nullptr;
   return kSuccess;
@@ -311,7 +311,7 @@ HALYARD_CUDA_EXPORT Result cuEventQuery(Event handle) {
   EventState* const event = resolve(handle);
   HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
-  if (event->context->sticky != kSuccess) return event->context->sticky;
+  if (const Result fault = event->context->sticky.load(); fault != kSuccess) return fault;
   // cuda.h, cuEventQuery: an event that was never recorded is complete.
   if (event->recording != nullptr && !event->recording->is_done) return kNotReady;
   return_managed_memory();  // cuda.h: "equivalent to having called cuEventSynchronize()"
@@ -328,7 +328,7 @@ HALYARD_CUDA_EXPORT Result cuEventSynchronize(Event handle) {
     state().progress.wait(call.lock(), [&] { return recording->is_done; });
   }
   return_managed_memory();
-  return context.sticky;
+  return context.sticky.load();
 }
 
 HALYARD_CUDA_EXPORT Result cuEventElapsedTime(float* milliseconds, Event from, Event to) {

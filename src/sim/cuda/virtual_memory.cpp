@@ -2,6 +2,7 @@
 //
 // Virtual memory management: cuMemAddressReserve, cuMemCreate, cuMemMap, cuMemSetAccess.
 #include <map>
+#include <utility>
 
 #include "sim/cuda/options.h"
 #include "sim/cuda/pool.h"
@@ -28,7 +29,16 @@ struct Tables {
 };
 
 Tables& tables() {
-  static Tables* const one = new Tables;
+  static Tables* one = nullptr;
+  if (one == nullptr) {
+    one = new Tables;
+    at_end_of_process([] {
+      for (const auto& [handle, physical] : one->physical) {
+        memory().free_bytes(physical.bytes, physical.size);
+      }
+      delete std::exchange(one, nullptr);
+    });
+  }
   return *one;
 }
 

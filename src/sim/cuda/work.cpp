@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 
 #include "sim/cuda/managed.h"
 #include "sim/cuda/memory.h"
@@ -15,6 +14,14 @@
 
 namespace halyard::inline v0::sim::cuda {
 
+void fail_context(ContextState& context, Result fault) {
+  if (context.sticky.load() == kSuccess) context.sticky.store(fault);
+  open_managed_memory();
+  // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". A program
+  // that goes on in another context has luck, which adversarial mode takes away.
+  if (options().adversarial) state().lost.store(fault);
+}
+
 GraphMemory::~GraphMemory() {
   const std::optional<Allocation> found = sim::cuda::memory().find(address);
   if (found && found->id == id) sim::cuda::memory().remove(address);
@@ -22,7 +29,7 @@ GraphMemory::~GraphMemory() {
 
 namespace {
 
-constexpr auto kPollPause = std::chrono::microseconds(20);
+constexpr Nanoseconds kPollPause = 20'000;
 
 // Runs a function of the program, in which calls of the API are misuse.
 template <class Function>
@@ -71,16 +78,12 @@ Result result_of(ptx::OutcomeKind kind) {
 
 void set_fault(ContextState& context, Result fault) {
   const std::lock_guard lock(state().mutex);
-  if (context.sticky == kSuccess) context.sticky = fault;
-  open_managed_memory();
-  // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". A program
-  // that goes on in another context has luck, which adversarial mode takes away.
-  if (options().adversarial) state().lost = fault;
+  fail_context(context, fault);
 }
 
 Result current_fault(const ContextState& context) {
   const std::lock_guard lock(state().mutex);
-  return context.sticky;
+  return context.sticky.load();
 }
 
 // The rows of a strided copy.
@@ -143,7 +146,7 @@ void run_mem_op(std::byte* bytes, const MemOp& op, bool is_wait, const ContextSt
   }
   while (!compare(word.load(std::memory_order_acquire), value, op.flags)) {
     if (current_fault(context) != kSuccess) return;
-    std::this_thread::sleep_for(kPollPause);
+    sleep_for(kPollPause);
   }
 }
 
@@ -215,7 +218,7 @@ void finish_record(const RecordWork& work) {
     recording = work.event->recording = std::make_shared<Recording>();  // of a node
   }
   recording->is_done = true;
-  recording->time = std::chrono::steady_clock::now();
+  recording->time = now();
   state().progress.notify_all();
 }
 
@@ -354,6 +357,10 @@ void execute(const Work& work, StreamState& stream) {
       set_fault(context, kIllegalAddress);
     }
   } else if (const auto* host = std::get_if<HostWork>(&work)) {
+    if (const std::uint64_t most = options().host_delay; most != 0) {
+      sleep_for(static_cast<Nanoseconds>(choose(stream.number, stream.completed, most)));
+      if (current_fault(context) != kSuccess) return;
+    }
     call_program([&] { host->host.function(host->host.data); });
   } else if (const auto* operations = std::get_if<MemOpWork>(&work)) {
     run_mem_ops(*operations, stream);

@@ -3,7 +3,6 @@
 // What a stream executes and what a node of a graph holds: one set of types for both.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -18,7 +17,7 @@ namespace halyard::inline v0::sim::cuda {
 // One recording of an event. Guarded by the State's lock.
 struct Recording {
   bool is_done = false;
-  std::chrono::steady_clock::time_point time{};
+  Nanoseconds time = 0;
 };
 
 // Something that work waits for: a place in a stream, or a recording.
@@ -112,6 +111,9 @@ struct Plan {
 // only what the documentation says still happens: callbacks are called, records and frees take
 // place.
 void execute(const Work& work, StreamState& stream);
+
+// A fault of the context, and in adversarial mode of the process. The State is locked.
+void fail_context(ContextState& context, Result fault);
 
 // Runs a copy whose checks have passed. Returns false if it leaves the memory that it names.
 bool run_copy(const CopyWork& work, ContextState& context);

@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "base/format.h"
+
 namespace halyard::inline v0::sim {
 namespace {
 
@@ -20,9 +22,9 @@ constexpr const char* kHandleNames[] = {"the device", "the pool",   "the cells",
                                         "the tokens", "the look",   "the stage",
                                         "the event",  "the kernel", "the file"};
 static_assert(std::size(kHandleNames) == kHandles);
-constexpr const char* kDrivers[] = {"sim", "cpu", "serial"};
+constexpr const char* kDrivers[] = {"sim", "cpu", "serial", "cuda"};
 
-NodeKind pick_kind(Random& random, bool faulty, bool sim) {
+NodeKind pick_kind(Random& random, bool faulty, bool loses_devices) {
   static constexpr NodeKind kCommon[] = {
       NodeKind::kBarrier, NodeKind::kFill,     NodeKind::kUpdate,   NodeKind::kExecute,
       NodeKind::kExecute, NodeKind::kDispatch, NodeKind::kHostCall, NodeKind::kPool,
@@ -37,7 +39,7 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
                                          NodeKind::kLoseDevice};
   if (random.one_in(10)) return kRare[random.below(std::size(kRare))];
   if (faulty && random.one_in(6)) {
-    return kFaults[random.below(std::size(kFaults) - (sim ? 0 : 1))];
+    return kFaults[random.below(std::size(kFaults) - (loses_devices ? 0 : 1))];
   }
   return kCommon[random.below(std::size(kCommon))];
 }
@@ -47,6 +49,7 @@ NodeKind pick_kind(Random& random, bool faulty, bool sim) {
 Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
   Random random(Random::mix(seed ^ 0x706c616e));
   driver = random.one_in(4) ? Driver::kCpu : random.one_in(8) ? Driver::kSerial : Driver::kSim;
+  if (is_over_cuda(seed)) driver = Driver::kCuda;
   faulty = random.one_in(2);
   devices = static_cast<std::uint32_t>(random.between(1, 3));
   workers = static_cast<std::uint32_t>(random.between(1, 2));
@@ -73,6 +76,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     }
   }
 
+  if (driver == Driver::kCuda) draw_cuda();
   if (async) {
     loses_devices = faulty && driver == Driver::kSim;
     tight = loses_devices && random.one_in(2);
@@ -89,7 +93,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
   const std::uint64_t count = random.between(4, 30);
   for (std::uint32_t k = 0; k < count; ++k) {
     Node node;
-    node.kind = pick_kind(random, faulty, driver == Driver::kSim);
+    node.kind = pick_kind(random, faulty, driver == Driver::kSim || driver == Driver::kCuda);
     node.thread = static_cast<std::uint32_t>(random.below(threads));
     node.queue = static_cast<std::uint32_t>(random.below(queues()));
     node.delay = random.one_in(3) ? static_cast<Nanoseconds>(random.below(4'000)) : 0;
@@ -143,7 +147,40 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
       if (node.kind == NodeKind::kQuery && more.one_in(4)) node.kind = NodeKind::kDropSubmission;
     }
   }
-  loses_devices |= options.native.failing_call != 0;
+  loses_devices |= options.native.failing_call != 0 || cuda.failing_call != 0 ||
+                   cuda.failing_kernel != 0;
+}
+
+// Devices of cuda:// alone, or one of another driver beside them.
+void Plan::draw_cuda() {
+  Random random(Random::mix(seed ^ 0x63756461));
+  constexpr Driver kBeside[] = {Driver::kCuda, Driver::kCuda, Driver::kCpu, Driver::kSim};
+  beside = devices > 1 ? kBeside[random.below(4)] : Driver::kCuda;
+  options.one_way = false;  // between devices of sim:// only
+  cuda.devices = beside == Driver::kCuda ? devices : devices - 1;
+  cuda.adversarial = random.one_in(2);
+  cuda.host_delay = random.one_in(2) ? 20'000 : 0;
+  if (!faulty) {
+    constexpr const char* kModes[] = {"host_callback", "event", "flag"};
+    cuda.completion_mode = kModes[random.below(3)];
+    return;
+  }
+  cuda.faulty_device = static_cast<std::uint32_t>(random.below(cuda.devices));
+  switch (random.below(5)) {
+    case 0:
+    case 1:
+      cuda.failing_call = random.one_in(4) ? random.between(1, 30) : random.between(30, 300);
+      cuda.fails_for_good = random.one_in(2);
+      break;
+    case 2:
+      cuda.failing_kernel = random.between(1, 6);
+      break;
+    case 3:
+      cuda.device_memory = 4096 * random.between(1, 4) + 64;
+      break;
+    default:
+      break;  // by the plan's nodes only
+  }
 }
 
 Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
@@ -151,6 +188,21 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
   SimDriverOptions with_devices = options;
   with_devices.devices = &natives;
   check(hal::register_all_drivers(registry));
+  if (driver == Driver::kCuda) {
+    with_devices.native.failing_call = 0;
+    check(registry.add(make_sim_driver(with_devices)));
+    natives.resize(cuda.devices);
+    HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> opened,
+                             registry.open_all(fmt::format("cuda://?devices={}&completion_mode={}",
+                                                           cuda.devices, cuda.completion_mode)));
+    if (beside == Driver::kCuda) return opened;
+    const std::string other =
+        beside == Driver::kCpu ? fmt::format("cpu://?workers={}", workers) : "sim://";
+    HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> last, registry.open_all(other));
+    opened.push_back(std::move(last.front()));
+    if (natives.size() < opened.size()) natives.push_back(nullptr);
+    return opened;
+  }
   check(registry.add(make_sim_driver(with_devices)));
   constexpr const char* kUris[] = {"sim://?devices={}", "cpu://?devices={}&workers={}",
                                    "serial://?devices={}"};
@@ -172,6 +224,19 @@ std::string Plan::describe() const {
           ? fmt::format(", call {} of device {} fails{}", options.native.failing_call,
                         options.faulty_device, options.native.fails_for_good ? " for good" : "")
           : "");
+  if (driver == Driver::kCuda) {
+    text += fmt::format(
+        "  {} device(s) of cuda, {}{}{}{}\n", cuda.devices, cuda.completion_mode,
+        beside == Driver::kCuda ? ""
+                                : fmt::format(", one of {}", kDrivers[static_cast<int>(beside)]),
+        cuda.adversarial ? ", adversarial" : "",
+        cuda.failing_call != 0 ? fmt::format(", call {} of device {} fails{}", cuda.failing_call,
+                                             cuda.faulty_device,
+                                             cuda.fails_for_good ? " for good" : "")
+        : cuda.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", cuda.failing_kernel)
+        : cuda.device_memory != 0  ? fmt::format(", {} bytes of memory", cuda.device_memory)
+                                   : "");
+  }
   const auto points = [&](const char* what, const std::vector<PlannedPoint>& list) {
     for (const PlannedPoint& point : list) {
       text += fmt::format(" {} s{}:{}", what, point.semaphore, point.value);

@@ -18,6 +18,7 @@
 #include "halyard/hal/device.h"
 #include "sim/driver/driver.h"
 #include "sim/random.h"
+#include "sim/world/cuda_process.h"
 
 namespace halyard::inline v0::sim {
 
@@ -91,12 +92,17 @@ struct Node {
 };
 
 struct Plan {
-  enum class Driver : std::uint8_t { kSim, kCpu, kSerial };
+  // kCuda: the real driver of cuda://, on the simulated libcuda. One seed in 32.
+  enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda };
+  static constexpr std::uint64_t kCudaEvery = 32, kCudaFirst = 5;
+  static constexpr bool is_over_cuda(std::uint64_t seed) noexcept {
+    return seed % kCudaEvery == kCudaFirst;
+  }
 
   explicit Plan(std::uint64_t from);
 
   // Opens its devices. `registry` gets the drivers, `natives` the simulated libraries of
-  // Driver::kSim.
+  // Driver::kSim; null for a device of another driver.
   Result<std::vector<hal::Device>> open(hal::DriverRegistry& registry,
                                         std::vector<NativeDevice*>& natives) const;
 
@@ -107,9 +113,26 @@ struct Plan {
   std::uint32_t device_of(std::uint32_t queue) const noexcept {
     return queue / queues_per_device();
   }
+  bool is_cuda(std::uint32_t device) const noexcept {
+    return driver == Driver::kCuda && device < cuda.devices;
+  }
+  // Whether a native call for the device may fail, or be refused for want of memory.
+  bool may_refuse(std::uint32_t device) const noexcept {
+    return is_cuda(device) ? cuda.may_refuse(device)
+                           : options.native.failing_call != 0 && device == options.faulty_device;
+  }
+  bool may_be_lost(std::uint32_t device) const noexcept {
+    return is_cuda(device) ? cuda.may_be_lost(device) : may_refuse(device);
+  }
+  // Whether devices may not open for a planted failure.
+  bool opening_may_fail() const noexcept {
+    return options.native.failing_call != 0 || cuda.fails();
+  }
   // Whether submissions may be refused without a failure.
   bool small_backlog() const noexcept { return options.max_backlog < 64; }
   std::string describe() const;
+
+  void draw_cuda();
 
   const std::uint64_t seed;
   const bool async;  // without nodes, semaphores and created queues
@@ -127,6 +150,8 @@ struct Plan {
   bool faulty = false;    // something fails, is cancelled, dropped or lost
   bool loses_devices = false;
   SimDriverOptions options;
+  CudaOptions cuda;                 // Driver::kCuda: of the first devices
+  Driver beside = Driver::kCuda;    // of the last device, which may be of another driver
   // A planted bug, to check that the simulation finds it: some work also waits for a semaphore that
   // the world does not know of, and that is never signalled.
   bool forgets = false;

@@ -48,7 +48,7 @@ World::World(const Plan& plan)
       to_run_.push_back(k);
     }
   }
-  if (plan.options.native.failing_call != 0) may_be_lost_[plan.options.faulty_device] = true;
+  for (std::uint32_t d = 0; d < plan.devices; ++d) may_be_lost_[d] = plan.may_be_lost(d);
 }
 
 World::~World() = default;
@@ -88,7 +88,10 @@ bool World::open() {
     registry_->files().set_backend(std::move(files));
     file_ = Files::open();
   }
-  const bool may_fail = plan_.options.native.failing_call != 0;
+  if (plan_.driver == Plan::Driver::kCuda) {
+    cuda_ = std::make_unique<CudaProcess>(plan_.cuda, plan_.seed);
+  }
+  const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
   if (!devices.ok()) {
     check(may_fail, devices.status().to_string());
@@ -112,8 +115,11 @@ bool World::open() {
     };
     Result<hal::Buffer> cells = import(shared_->cells.get(), plan_.nodes.size() * sizeof(Cell));
     Result<hal::Buffer> tokens = import(shared_->tokens.get(), (plan_.nodes.size() + 3) * 4);
-    check(cells.ok() && tokens.ok(), "memory is not imported");
-    cells_imported_ += 2;
+    cells_imported_ += cells.ok() + tokens.ok();
+    if (!cells.ok() || !tokens.ok()) {
+      check(may_fail, "memory is not imported");
+      return false;
+    }
     cells_of_.push_back(std::move(*cells));
     cells_of_.push_back(std::move(*tokens));
     Result<hal::Pool> pool = device.create_pool(
@@ -156,12 +162,19 @@ void World::run() {
   // What was opened before a call failed is dropped like everything else.
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
+  kept_ = may_keep() && registry_->engine().dump_timelines().find("kept for good") !=
+                            std::string::npos;
   check_records();
   observers_.clear();
   submissions_ = records_.size();
   if (files_ != nullptr) faults_ += files_->faults();
   records_.clear();
+  if (cuda_ != nullptr) cuda_->drain();
   registry_.reset();
+  if (cuda_ != nullptr) {
+    cuda_->end(may_keep());
+    faults_ += cuda_->faults();
+  }
 }
 
 void World::live(std::uint32_t thread) {
@@ -267,7 +280,14 @@ void World::perform(std::uint32_t k) {
       close_device(node.other);
       break;
     case NodeKind::kLoseDevice:
-      if (natives_[node.other] == nullptr) break;  // closed
+      if (plan_.is_cuda(node.other)) {
+        for (std::uint32_t d = 0; d < plan_.cuda.devices; ++d) {
+          may_be_lost_[d] = may_be_lost_[d] || d == node.other || plan_.cuda.adversarial;
+        }
+        cuda_->fault(node.other);
+        break;
+      }
+      if (natives_[node.other] == nullptr) break;  // closed, or of a driver that loses none
       ++faults_;
       may_be_lost_[node.other] = true;
       natives_[node.other]->fault("by the plan");

@@ -66,6 +66,8 @@ class World {
   std::uint64_t program() const { return std::hash<std::string>()(plan_.describe()); }
   std::uint64_t submissions() const noexcept { return submissions_; }
   std::uint64_t faults() const noexcept { return faults_; }
+  // Whether memory may be left: lanes of a lost CUDA device cannot be stopped, and stay for good.
+  bool may_keep() const noexcept { return cuda_ != nullptr && plan_.loses_devices; }
   std::string dump();
 
  private:
@@ -164,6 +166,9 @@ class World {
   bool happened(std::uint32_t node) const noexcept;
   // A producer has signalled that value, or a larger one.
   bool justified(const PlannedPoint& point);
+  // It was to come from a CUDA device that may be lost. Work of another one that waits for it in its
+  // stream has failed, but cannot be kept from running.
+  bool lost_at_source(const PlannedPoint& point) const;
   // A producer has signalled that value.
   bool exact(const PlannedPoint& point);
   // Whether it holds once it is known which barriers have happened.
@@ -187,7 +192,7 @@ class World {
   void find_lossy_queues();
   void check_records();
   void check_inputs(std::uint32_t node);
-  bool has_failing_call(const Record& record) const;
+  bool may_refuse(const Record& record) const;
   void check_refusal(const Record& record);
   bool explained(const Record& record, const Status& cause);
   bool caused(std::uint32_t semaphore, std::string_view message);
@@ -201,6 +206,7 @@ class World {
   bool closed_ = false;  // a device was closed by a node
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
+  std::unique_ptr<CudaProcess> cuda_;  // Driver::kCuda
   std::vector<hal::Device> devices_;
   std::vector<hal::Queue> queues_;
   std::vector<hal::Semaphore> semaphores_;
@@ -235,6 +241,7 @@ class World {
   std::vector<Failure> observed_;                  // what waits were told
   std::vector<std::uint32_t> waits_for_callback_;  // nodes whose callback must have been called
   std::size_t cells_imported_ = 0;
+  bool kept_ = false;  // submissions stay for good, as their device may still run them
   std::uint64_t submissions_ = 0;
   std::uint64_t faults_ = 0;
 };

@@ -27,7 +27,8 @@ Status World::dispatch(std::uint32_t k, const Handles& handles, const hal::Submi
   if (node.any && handles.device) return dispatch_by_sets(k, handles, with, info);
   const hal::BufferRange bindings[] = {handles.cells, cell(handles, k)};
   const hal::Constant constants[] = {with[0], with[1], with[2], with[3], with[4]};
-  if (!node.chained)
+  // No call of a stream reads counts from memory.
+  if (!node.chained || plan_.is_cuda(plan_.device_of(node.queue)))
     return queue.dispatch(handles.kernel, {.groups = kLookGroups}, bindings, constants, info);
   const hal::BufferRange groups{handles.tokens, plan_.nodes.size() * 4, 12};
   return queue.dispatch_indirect(handles.kernel, groups, bindings, constants, info);

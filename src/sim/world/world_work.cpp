@@ -163,7 +163,8 @@ bool World::send(std::uint32_t k, const hal::Queue& queue, bool writes,
     check(!status.ok(), "accepted, but there is no handle", k);
     const bool full = status.code() == StatusCode::kResourceExhausted && plan_.small_backlog();
     const Node& node = plan_.nodes[k];
-    if (full) check(!node.waits_for_room || node.and_wait, status.to_string(), k);
+    const bool planted = plan_.may_refuse(plan_.device_of(node.queue));
+    if (full) check(!node.waits_for_room || node.and_wait || planted, status.to_string(), k);
     // Another node has set or reset the event that they have in common.
     const bool unset = status.code() == StatusCode::kFailedPrecondition &&
                        node.kind == NodeKind::kEvent && node.chained && record.after_node;

@@ -62,11 +62,18 @@ struct Block {
   bool is_over() const { return exited == run->threads; }
 };
 
+// What a product of matrices (mma) computes with.
+struct MatrixScratch {
+  double a[16][256], b[256][8];
+  std::int32_t ia[16][256], ib[256][8];
+};
+
 struct Worker {
   Run* run = nullptr;
   std::array<Mapping, 8> mappings{};  // of the last accesses
   std::size_t next_mapping = 0;       // the next to replace
   alignas(64) std::array<std::byte, kLanes * 16> sink{};
+  std::unique_ptr<MatrixScratch> matrices;  // once there was a product
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
 

@@ -96,8 +96,9 @@ void multiply(Warp& warp, const Ins& ins) {
   const bool is_tall = shape.m == 16;
   const bool is_integer = shape.d == Element::kInteger;
 
-  static thread_local double a[16][256], b[256][8];
-  static thread_local std::int32_t ia[16][256], ib[256][8];
+  std::unique_ptr<MatrixScratch>& matrices = warp.worker->matrices;
+  if (matrices == nullptr) matrices = std::make_unique<MatrixScratch>();
+  auto& [a, b, ia, ib] = *matrices;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const unsigned group = lane >> 2, thread = lane & 3;
     for (unsigned r = 0; r < count_a; ++r) {
