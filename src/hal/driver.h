@@ -24,6 +24,7 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 #include "kernel/hyx.h"
 #include "timeline/native_queue.h"
@@ -43,6 +44,12 @@ class ExecutableImpl : public Reclaimed {
   virtual Status prepare(std::uint32_t function) {
     (void)function;
     return {};
+  }
+
+  // What a function occupies; the device's compiler knows.
+  virtual Result<FunctionResources> resources(std::uint32_t function) {
+    (void)function;
+    return Status(StatusCode::kUnimplemented, "the device does not say what a kernel occupies");
   }
 
   // The names of its kernels in a trace, in the file's order; empty without a tracer.

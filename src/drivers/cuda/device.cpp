@@ -7,8 +7,8 @@
 #include "base/format.h"
 #include "drivers/cuda/allocator.h"
 #include "drivers/cuda/error.h"
+#include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
-#include "drivers/stream/executable.h"
 
 namespace halyard::inline v0::cuda {
 namespace {
@@ -54,7 +54,8 @@ Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical,
       number_(physical),
       options_(options),
       domain_(library.memory_domain(physical, options.peers)),
-      guard_(std::move(guard)) {}
+      guard_(std::move(guard)),
+      images_(api_of(library, physical_), guard_) {}
 
 Device::~Device() { close(); }
 
@@ -82,7 +83,7 @@ Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t si
 
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   const stream::Inside inside(*guard_);
-  return stream::Executable<CudaApi>::load(api_of(library_, physical_), guard_, std::move(file));
+  return images_.open(std::move(file), options_.cache);
 }
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(

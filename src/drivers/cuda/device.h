@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "drivers/cuda/api.h"
+#include "drivers/cuda/images.h"
 #include "drivers/cuda/library.h"
 #include "drivers/stream/lane_set.h"
 #include "hal/driver.h"
@@ -17,6 +18,7 @@ namespace halyard::inline v0::cuda {
 struct DeviceOptions {
   bool peers = true;  // it uses the memory of the other GPUs that let it
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
+  bool cache = true;  // what CUDA compiles is kept on disk
 };
 
 class Device final : public hal::DeviceImpl {
@@ -38,6 +40,9 @@ class Device final : public hal::DeviceImpl {
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
+  hal::ImageBuilder* image_builder() noexcept override {
+    return options_.cache ? &images_ : nullptr;
+  }
   Result<std::unique_ptr<hal::NativeCommands>> prepare(
       const hal::RecordedCommands& recording) override;
   // A non-blocking stream of that priority. Every lane runs every operation.
@@ -56,6 +61,7 @@ class Device final : public hal::DeviceImpl {
   const DeviceOptions options_;
   const void* const domain_;
   const Ref<timeline::EntryGuard> guard_;
+  Images images_;
   stream::LaneSet<CudaApi> lanes_;
   bool open_ = false;  // counted by the peers of its GPU
 };

@@ -48,12 +48,13 @@ Result<Choice> read_options(const hal::Uri& uri) {
                      value, kMaxDevices);
       }
       choice.devices = *number;
-    } else if (name == "peers") {
+    } else if (name == "peers" || name == "cache") {
       const auto number = base::parse_number(value, 0, 1);
       if (!number) {
-        return error(StatusCode::kInvalidArgument, "cuda: option peers is '{}', not 0 or 1", value);
+        return error(StatusCode::kInvalidArgument, "cuda: option {} is '{}', not 0 or 1", name,
+                     value);
       }
-      choice.device.peers = *number == 1;
+      (name == "peers" ? choice.device.peers : choice.device.cache) = *number == 1;
     } else if (name == "completion_mode") {
       const auto* const mode = std::ranges::find(kCompletionModes, value, &ModeName::name);
       if (mode == std::end(kCompletionModes)) {
@@ -64,8 +65,8 @@ Result<Choice> read_options(const hal::Uri& uri) {
       choice.device.completion = mode->mode;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cuda: unknown option '{}'; there are completion_mode, devices, library_path and "
-                   "peers",
+                   "cuda: unknown option '{}'; there are cache, completion_mode, devices, "
+                   "library_path and peers",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);

@@ -11,6 +11,7 @@
 //                        libcuda.so.1
 //   peers=0              devices do not use the memory of other GPUs, also where CUDA lets them;
 //                        copies between them go through the host. Default 1
+//   cache=0              what CUDA compiles from PTX is not kept on disk. Default 1
 #pragma once
 
 #include "halyard/base/status.h"
