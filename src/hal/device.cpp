@@ -97,9 +97,11 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
 
 // Skips a queue that still has work of its former user: the next user must not wait for it.
 // Takes no lock: work that ends during the search may drop handles of other queues here.
-DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
+DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
+                                                const void* stream) {
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
+        at->queue.stream() != stream ||
         !at->spare.exchange(false, std::memory_order_acq_rel)) {
       continue;
     }
@@ -109,11 +111,17 @@ DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
   return nullptr;
 }
 
-Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
+Result<Queue> DeviceObject::import_stream(void* stream, std::string_view name) {
   HALYARD_RETURN_IF_ERROR(timeline_.status());
-  Created* created = find_spare(info);
+  HALYARD_RETURN_IF_ERROR(driver()->check_stream(stream));
+  return create_queue({.name = name.empty() ? "imported" : name}, stream);
+}
+
+Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
+  HALYARD_RETURN_IF_ERROR(timeline_.status());
+  Created* created = find_spare(info, stream);
   if (created == nullptr) {
-    std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info));
+    std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info, stream));
     if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "no memory for a queue");
     HALYARD_RETURN_IF_ERROR(fresh->queue.open(domains_.wait, info.name));
     created = fresh.release();

@@ -163,6 +163,17 @@ class DeviceImpl {
   // kResourceExhausted: no more fit.
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind, QueuePriority priority) = 0;
 
+  // A lane on a stream of the native library, which stays its owner's (halyard/hal/native.h), once
+  // check_stream() has found it to be of this device. A lane whose work has ended never uses it.
+  virtual Status check_stream(void*) {
+    return Status(StatusCode::kUnimplemented, "the device imports no streams");
+  }
+  virtual Result<timeline::NativeQueue*> import_lane(void*) {
+    return Status(StatusCode::kUnimplemented, "the device imports no streams");
+  }
+  // Whether its lanes take the operation NativeEvent.
+  virtual bool has_native_events() const noexcept { return false; }
+
   // In which its queues stamp what they run; null: the tracer's own. Valid until close().
   virtual trace::DeviceClock* clock() noexcept { return nullptr; }
 

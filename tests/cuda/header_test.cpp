@@ -17,6 +17,7 @@ constexpr unsigned kAllocMapped = halyard::cuda::CU_MEMHOSTALLOC_DEVICEMAP;
 constexpr unsigned kRegisterPortable = halyard::cuda::CU_MEMHOSTREGISTER_PORTABLE;
 constexpr unsigned kRegisterMapped = halyard::cuda::CU_MEMHOSTREGISTER_DEVICEMAP;
 constexpr std::uintptr_t kBufferPointer = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT;
+constexpr std::uintptr_t kPerThread = halyard::cuda::CU_STREAM_PER_THREAD_AS_INT;
 constexpr std::uintptr_t kBufferSize = halyard::cuda::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT;
 }  // namespace before
 
@@ -124,6 +125,7 @@ TEST(CudaHeader, HasTheValuesOfCudaH) {
   static_assert(before::kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE);
   static_assert(before::kRegisterMapped == CU_MEMHOSTREGISTER_DEVICEMAP);
   static_assert(before::kBufferPointer == CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT);
+  EXPECT_EQ(before::kPerThread, reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD));
   static_assert(before::kBufferSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
   static_assert(sizeof(own::CUuuid) == sizeof(::CUuuid));
 }

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,22 +21,6 @@ namespace halyard::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Counts the calls of a function.
-class Count final : public base::CallObserver {
- public:
-  explicit Count(const base::CallSite& site) : site_(site) { base::observe_calls(this); }
-  ~Count() { base::observe_calls(nullptr); }
-  int before(const base::CallSite& site) noexcept override {
-    if (&site == &site_) ++calls_;
-    return 0;
-  }
-  int take() { return calls_.exchange(0); }
-
- private:
-  const base::CallSite& site_;
-  std::atomic<int> calls_{0};
-};
 
 // *y = value, by way of the last word of the shared memory that a launch adds.
 std::string ptx(unsigned value, unsigned shared_bytes) {

@@ -113,6 +113,29 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
   return lanes_.open(api, guard_.get(), kMaxInFlight, options_.completion);
 }
 
+Status Device::check_stream(void* stream) {
+  const auto handle = static_cast<CUstream>(stream);
+  if (handle == nullptr ||
+      reinterpret_cast<std::uintptr_t>(stream) == CU_STREAM_PER_THREAD_AS_INT) {
+    return Status(StatusCode::kInvalidArgument,
+                  "cuda: null and CU_STREAM_PER_THREAD are no streams of their own; the legacy "
+                  "default stream is CU_STREAM_LEGACY");
+  }
+  const stream::Inside inside(*guard_);
+  const Functions& cuda = library_.functions();
+  CUcontext own = nullptr, its = nullptr;
+  HALYARD_RETURN_IF_ERROR(to_status(cuda.cuCtxGetCurrent(&own), "cuCtxGetCurrent"));
+  HALYARD_RETURN_IF_ERROR(to_status(cuda.cuStreamGetCtx(handle, &its), "cuStreamGetCtx"));
+  if (its == own) return {};
+  return Status(StatusCode::kPermissionDenied, "cuda: the stream is of another context");
+}
+
+Result<timeline::NativeQueue*> Device::import_lane(void* stream) {
+  const stream::Inside inside(*guard_);
+  return lanes_.open(api_of(library_, physical_), guard_.get(), kMaxInFlight, options_.completion,
+                     static_cast<CUstream>(stream));
+}
+
 void Device::close() {
   const stream::Inside inside(*guard_);
   lanes_.close();

@@ -48,6 +48,9 @@ class Device final : public hal::DeviceImpl {
   // A non-blocking stream of that priority. Every lane runs every operation.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;
+  Status check_stream(void* stream) override;
+  Result<timeline::NativeQueue*> import_lane(void* stream) override;
+  bool has_native_events() const noexcept override { return true; }
   void close() override;
 
  private:

@@ -61,6 +61,7 @@ enum CUjit_option : int {
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned CU_STREAM_WRITE_VALUE_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
+inline constexpr std::uintptr_t CU_STREAM_PER_THREAD_AS_INT = 2;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
@@ -91,6 +92,7 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuThreadExchangeStreamCaptureMode, "", 10010, CUDA_ERROR_INVALID_VALUE,                      \
     (CUstreamCaptureMode*))                                                                      \
   X(cuStreamCreateWithPriority, "", 5050, CUDA_ERROR_OUT_OF_MEMORY, (CUstream*, unsigned, int))  \
+  X(cuStreamGetCtx, "", 9020, CUDA_ERROR_INVALID_HANDLE, (CUstream, CUcontext*))                 \
   X(cuStreamQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                               \
   X(cuStreamSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                         \
   X(cuStreamWaitEvent, "", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUstream, CUevent, unsigned))        \
