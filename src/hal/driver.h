@@ -24,6 +24,7 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/dlpack.h"
 #include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 #include "kernel/hyx.h"
@@ -136,6 +137,14 @@ class DeviceImpl {
   // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
   // is gone; what the driver itself did for it is undone in the destructor.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
+  // [address, address + size) of the device's own memory, which another user of the native library
+  // has allocated and keeps, as kDeviceLocal memory. kInvalidArgument: it is no such memory.
+  virtual Result<Ref<Memory>> import_address(std::uint64_t address, std::uint64_t size) {
+    (void)address, (void)size;
+    return Status(StatusCode::kUnimplemented, "the device imports no addresses");
+  }
+  // How DLPack names this device's memory, where it has an address; kCpu: not at all.
+  virtual dlpack::Device dlpack_device() const noexcept { return {dlpack::DeviceType::kCpu, 0}; }
   // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
   // it succeeds. kUnimplemented: the device shares no memory.
   virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t, MemoryType) {

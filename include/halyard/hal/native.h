@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Streams and events of the native library beneath a device, which belong to the program that made
-// them: on cuda:// a CUstream and a CUevent, as void*. Other devices answer kUnimplemented.
+// Streams, events and memory of the native library beneath a device, which belong to the program
+// that made them: on cuda:// a CUstream and a CUevent, as void*, and a CUdeviceptr. Other devices
+// answer kUnimplemented.
 //
 //     Queue theirs = import_stream(device, stream).value();
 //     theirs.barrier({.signal = {{s, 1}}});         s reaches 1 once the stream has done what it has
@@ -21,10 +22,14 @@
 // work of its queue is unfinished. All functions are safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "halyard/base/export.h"
 #include "halyard/base/result.h"
+#include "halyard/hal/buffer.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/queue.h"
 #include "halyard/hal/submission.h"
@@ -68,5 +73,28 @@ HALYARD_EXPORT Status wait_for_event(const Queue& queue, void* event, const Subm
 // before. Errors as make_stream_wait, for any queue of the device; kInvalidArgument of an event of
 // another context.
 HALYARD_EXPORT Status record_event(const Queue& queue, void* event, Points waits);
+
+namespace detail {
+HALYARD_EXPORT Result<Buffer> import_address(const Device& device, std::uint64_t address,
+                                             std::uint64_t size, MemoryRelease release);
+}
+
+// Wraps `size` bytes at `address`, memory of this device that its owner allocated with the native
+// library, as a buffer of MemoryType::kDeviceLocal. It stays valid until `released` is called: as
+// Device::import_memory does. Order its first use behind the owner's work, by the functions above.
+// Errors:
+//   kInvalidArgument  an empty device; an address that is no multiple of Device::kImportAlignment;
+//                     bytes that are not memory of this device
+//   kResourceExhausted
+template <class F>
+  requires std::is_invocable_v<F&>
+Result<Buffer> import_address(const Device& device, std::uint64_t address, std::uint64_t size,
+                              F&& released) {
+  using Fn = std::decay_t<F>;
+  return detail::import_address(
+      device, address, size,
+      {new Fn(std::forward<F>(released)), [](void* state) { (*static_cast<Fn*>(state))(); },
+       [](void* state) { delete static_cast<Fn*>(state); }});
+}
 
 }  // namespace halyard::inline v0::hal

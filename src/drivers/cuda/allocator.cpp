@@ -111,6 +111,16 @@ class ImportedMemory final : public hal::Memory {
   Registration* const registration_;
 };
 
+// Of another user of CUDA.
+class OthersMemory final : public hal::Memory {
+ public:
+  OthersMemory(std::uint64_t address, std::uint64_t size, const void* domain) noexcept
+      : Memory(size, hal::MemoryType::kDeviceLocal, nullptr, address, domain) {}
+
+ private:
+  ~OthersMemory() override = default;
+};
+
 // Pins [begin, end), exactly: cuMemHostRegister asks for no alignment, and two ranges may lie in
 // one page. Null if all of it was pinned by its owner, as memory of cuMemHostAlloc is.
 Result<Registration*> pin(const Functions& cuda, const Ref<timeline::EntryGuard>& guard,
@@ -186,6 +196,31 @@ Result<Ref<hal::Memory>> Allocator::import_memory(std::byte* data, std::uint64_t
   if (memory != nullptr) return Ref<hal::Memory>(Ref<ImportedMemory>::adopt(memory));
   if (registration != nullptr) unpin(registration);
   return status;
+}
+
+// Asked of both ends: an allocation of others may consist of several mappings.
+Result<Ref<hal::Memory>> Allocator::import_address(std::uint64_t address, std::uint64_t size,
+                                                   int ordinal) const {
+  for (const std::uint64_t end : {address, address + std::max<std::uint64_t>(size, 1) - 1}) {
+    unsigned type = 0;
+    int device = -1;
+    CUresult result = cuda.cuPointerGetAttribute(static_cast<void*>(&type),
+                                                 CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end);
+    if (result == CUDA_SUCCESS) {
+      result = cuda.cuPointerGetAttribute(static_cast<void*>(&device),
+                                          CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, end);
+    }
+    // CUDA's answer for addresses that it does not know.
+    if (result != CUDA_ERROR_INVALID_VALUE) {
+      HALYARD_RETURN_IF_ERROR(to_status(result, "cuPointerGetAttribute"));
+      if (type == CU_MEMORYTYPE_DEVICE && device == ordinal) continue;
+    }
+    return error(StatusCode::kInvalidArgument, "cuda: address {:#x} is no memory of device {}", end,
+                 ordinal);
+  }
+  auto* const memory = new (std::nothrow) OthersMemory(address, size, domain);
+  if (memory == nullptr) return no_memory(size);
+  return Ref<hal::Memory>(Ref<OthersMemory>::adopt(memory));
 }
 
 }  // namespace halyard::inline v0::cuda

@@ -5,7 +5,8 @@
 //
 //   kDeviceLocal                cuMemAlloc
 //   kHostVisible, kHostLocal    cuMemHostAlloc: pinned, of all devices
-//   imported                    cuMemHostRegister; an import within another shares its registration
+//   imported                    cuMemHostRegister; an import within another shares its registration;
+//                               an address of the device as it is
 //
 // Freed by the last reference, within the guard of its device, which keeps the context.
 #pragma once
@@ -32,6 +33,9 @@ struct Allocator {
   // The host's [data, data + size) as it is. kResourceExhausted: a part of its pages, not all, is
   // pinned already.
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) const;
+  // Memory of device `ordinal` that its owner keeps. kInvalidArgument: it is not.
+  Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size,
+                                          int ordinal) const;
 };
 
 }  // namespace halyard::inline v0::cuda

@@ -81,6 +81,12 @@ Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t si
   return Allocator{library_.functions(), guard_, domain_}.import_memory(data, size);
 }
 
+Result<Ref<hal::Memory>> Device::import_address(std::uint64_t address, std::uint64_t size) {
+  const stream::Inside inside(*guard_);
+  return Allocator{library_.functions(), guard_, domain_}.import_address(
+      address, size, static_cast<int>(number_));
+}
+
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   const stream::Inside inside(*guard_);
   return images_.open(std::move(file), options_.cache);

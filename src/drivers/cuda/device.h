@@ -39,6 +39,10 @@ class Device final : public hal::DeviceImpl {
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
+  Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size) override;
+  hal::dlpack::Device dlpack_device() const noexcept override {
+    return {hal::dlpack::DeviceType::kCuda, static_cast<int>(number_)};
+  }
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
   hal::ImageBuilder* image_builder() noexcept override {
     return options_.cache ? &images_ : nullptr;

@@ -52,6 +52,11 @@ enum CUfunction_attribute : int {
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
 };
+enum CUpointer_attribute : int {
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+};
+inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;
 enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum CUjit_option : int {
@@ -106,6 +111,8 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuMemHostRegister, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY, (void*, std::size_t, unsigned))    \
   X(cuMemHostGetDevicePointer, "_v2", 3020, CUDA_ERROR_INVALID_VALUE,                            \
     (CUdeviceptr*, void*, unsigned))                                                             \
+  X(cuPointerGetAttribute, "", 4000, CUDA_ERROR_INVALID_VALUE,                                   \
+    (void*, CUpointer_attribute, CUdeviceptr))                                                   \
   X(cuMemsetD8Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                         \
     (CUdeviceptr, unsigned char, std::size_t, CUstream))                                         \
   X(cuMemsetD16Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                        \
