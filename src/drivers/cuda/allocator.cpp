@@ -30,7 +30,7 @@ void* pointer_to(std::uintptr_t address) noexcept { return reinterpret_cast<void
 class CudaMemory final : public hal::Memory {
  public:
   CudaMemory(const Functions& cuda, Ref<timeline::EntryGuard> guard, std::uint64_t base,
-             std::uint64_t address, std::uint64_t size, hal::MemoryType type,
+             std::uint64_t address, std::uint64_t size, hal::MemoryType type, bool pinned,
              const void* domain) noexcept
       : Memory(size, type,
                type == hal::MemoryType::kDeviceLocal
@@ -39,25 +39,27 @@ class CudaMemory final : public hal::Memory {
                address, domain),
         cuda_(cuda),
         guard_(std::move(guard)),
-        base_(base) {}
+        base_(base),
+        pinned_(pinned) {}
 
-  static void free(const Functions& cuda, std::uint64_t base, hal::MemoryType type) noexcept {
-    if (type == hal::MemoryType::kDeviceLocal) {
-      (void)cuda.cuMemFree(base);
-    } else {
+  static void free(const Functions& cuda, std::uint64_t base, bool pinned) noexcept {
+    if (pinned) {
       (void)cuda.cuMemFreeHost(pointer_to(static_cast<std::uintptr_t>(base)));
+    } else {
+      (void)cuda.cuMemFree(base);
     }
   }
 
  private:
   ~CudaMemory() override {
     const stream::Inside inside(*guard_);
-    free(cuda_, base_, type());
+    free(cuda_, base_, pinned_);
   }
 
   const Functions& cuda_;
   const Ref<timeline::EntryGuard> guard_;
   const std::uint64_t base_;  // as it was allocated
+  const bool pinned_;         // of the host
 };
 
 // Ranges of the host that this driver has pinned, for all libraries and devices of the process.
@@ -146,14 +148,18 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
   // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
   const std::uint64_t slack = alignment > kNativeAlignment ? alignment - kNativeAlignment : 0;
   const std::uint64_t bytes = ((std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3}) + slack;
+  const bool is_managed = managed && type == hal::MemoryType::kHostVisible;
+  const bool pinned = type != hal::MemoryType::kDeviceLocal && !is_managed;
   std::uint64_t base = 0;
-  if (type == hal::MemoryType::kDeviceLocal) {
+  if (!pinned) {
     CUdeviceptr address = 0;
-    const CUresult result = cuda.cuMemAlloc(&address, std::size_t{bytes});
+    const CUresult result =
+        is_managed ? cuda.cuMemAllocManaged(&address, std::size_t{bytes}, CU_MEM_ATTACH_GLOBAL)
+                   : cuda.cuMemAlloc(&address, std::size_t{bytes});
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
       return Status(StatusCode::kResourceExhausted, no_memory(size).message(), native_name(result));
     }
-    HALYARD_RETURN_IF_ERROR(to_status(result, "cuMemAlloc"));
+    HALYARD_RETURN_IF_ERROR(to_status(result, is_managed ? "cuMemAllocManaged" : "cuMemAlloc"));
     base = address;
   } else {
     void* pointer = nullptr;
@@ -168,9 +174,9 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
   const std::uint64_t round = std::max<std::uint64_t>(alignment, 1) - 1;
   const std::uint64_t address = slack != 0 ? (base + round) & ~round : base;
   auto* const memory =
-      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, domain);
+      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, pinned, domain);
   if (memory != nullptr) return Ref<hal::Memory>(Ref<CudaMemory>::adopt(memory));
-  CudaMemory::free(cuda, base, type);
+  CudaMemory::free(cuda, base, pinned);
   return no_memory(size);
 }
 

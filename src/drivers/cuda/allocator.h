@@ -5,6 +5,7 @@
 //
 //   kDeviceLocal                cuMemAlloc
 //   kHostVisible, kHostLocal    cuMemHostAlloc: pinned, of all devices
+//   kHostVisible, managed       cuMemAllocManaged, which moves to where it is used
 //   imported                    cuMemHostRegister; an import within another shares its registration;
 //                               an address of the device as it is
 //
@@ -26,6 +27,7 @@ struct Allocator {
   const Functions& cuda;
   const Ref<timeline::EntryGuard>& guard;
   const void* domain;
+  bool managed = false;  // kHostVisible memory is; the host may touch it while the device works
 
   // Both within the guard. kResourceExhausted with the size.
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,

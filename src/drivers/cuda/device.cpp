@@ -70,7 +70,8 @@ bool Device::can_access(const hal::DeviceImpl& owner) const noexcept {
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {
   const stream::Inside inside(*guard_);
-  return Allocator{library_.functions(), guard_, domain_}.allocate(size, alignment, type);
+  const bool managed = options_.managed && physical_.concurrent_managed;
+  return Allocator{library_.functions(), guard_, domain_, managed}.allocate(size, alignment, type);
 }
 
 Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {

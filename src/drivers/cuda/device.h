@@ -18,7 +18,8 @@ namespace halyard::inline v0::cuda {
 struct DeviceOptions {
   bool peers = true;  // it uses the memory of the other GPUs that let it
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
-  bool cache = true;  // what CUDA compiles is kept on disk
+  bool cache = true;     // what CUDA compiles is kept on disk
+  bool managed = false;  // kHostVisible memory, where the host may touch it at any time; else pinned
 };
 
 class Device final : public hal::DeviceImpl {

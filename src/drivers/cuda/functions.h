@@ -42,6 +42,7 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
   CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
   CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 122,
@@ -68,6 +69,7 @@ inline constexpr unsigned CU_STREAM_WRITE_VALUE_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
 inline constexpr std::uintptr_t CU_STREAM_PER_THREAD_AS_INT = 2;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr unsigned CU_MEM_ATTACH_GLOBAL = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 inline constexpr unsigned CU_MEMHOSTREGISTER_PORTABLE = 1;
@@ -107,6 +109,8 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuEventQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                                 \
   X(cuEventSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                           \
   X(cuMemAlloc, "_v2", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUdeviceptr*, std::size_t))              \
+  X(cuMemAllocManaged, "", 6000, CUDA_ERROR_OUT_OF_MEMORY,                                       \
+    (CUdeviceptr*, std::size_t, unsigned))                                                       \
   X(cuMemHostAlloc, "", 2020, CUDA_ERROR_OUT_OF_MEMORY, (void**, std::size_t, unsigned))         \
   X(cuMemHostRegister, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY, (void*, std::size_t, unsigned))    \
   X(cuMemHostGetDevicePointer, "_v2", 3020, CUDA_ERROR_INVALID_VALUE,                            \

@@ -92,6 +92,8 @@ Status describe(const Functions& cuda, int version, PhysicalDevice& device) {
   device.writes_values = cuda.cuStreamWriteValue64.pointer != nullptr &&
                          read(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0;
 
+  device.concurrent_managed = read(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0;
+
   hal::DeviceLimits& limits = device.limits;
   limits.max_buffer_size = device.memory_size;
   limits.max_groups[0] = read.count(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);

@@ -32,6 +32,7 @@ struct PhysicalDevice {
   std::uint64_t memory_size = 0;
   std::uint32_t multiprocessors = 0;
   bool registers_memory = false;           // of the host
+  bool concurrent_managed = false;         // the host may touch managed memory while it works
   bool writes_values = false;              // of 64 bits, by its streams
   std::uint32_t default_shared_bytes = 0;  // of a block that has not asked for more
   hal::DeviceLimits limits;
