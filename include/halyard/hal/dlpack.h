@@ -62,8 +62,9 @@ struct ManagedTensorVersioned {  // DLManagedTensorVersioned
 }  // namespace dlpack
 
 // Exports the view's elements. Memory that the host sees is exported as the host's; other memory of
-// a cuda device, as that device's, by its address there. The tensor keeps the buffer until its deleter is called, on any
-// thread. It orders nothing: wait first for the work that writes the elements. Errors:
+// a cuda device, as that device's, by its address there. The tensor keeps the buffer until its
+// deleter is called, on any thread. It orders nothing: wait first for the work that writes the
+// elements. Errors:
 //   those of Buffer::map   kPermissionDenied if the memory is not host-visible and has no address
 //   kInvalidArgument       an empty view
 //   kResourceExhausted

@@ -19,7 +19,7 @@ struct DeviceOptions {
   bool peers = true;  // it uses the memory of the other GPUs that let it
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
   bool cache = true;     // what CUDA compiles is kept on disk
-  bool managed = false;  // kHostVisible memory, where the host may touch it at any time; else pinned
+  bool managed = false;  // kHostVisible memory, where the host may touch it at any time
 };
 
 class Device final : public hal::DeviceImpl {

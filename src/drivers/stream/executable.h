@@ -35,7 +35,9 @@ class Executable final : public hal::ExecutableImpl {
     if (status.ok()) {
       auto* const executable = new (std::nothrow)
           Executable(api, std::move(guard), std::move(file), module, std::move(functions));
-      if (executable != nullptr) return Ref<hal::ExecutableImpl>(Ref<Executable>::adopt(executable));
+      if (executable != nullptr) {
+        return Ref<hal::ExecutableImpl>(Ref<Executable>::adopt(executable));
+      }
       status = no_memory();
     }
     api.unload(module);

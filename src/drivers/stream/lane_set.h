@@ -20,7 +20,8 @@ inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two stream
 template <CommandApi Api>
 class LaneSet {
  public:
-  // A lane on a fresh stream of `api`, or on `borrowed`, within `guard`. kResourceExhausted, or as the library fails.
+  // A lane on a fresh stream of `api`, or on `borrowed`, within `guard`. kResourceExhausted, or as
+  // the library fails.
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
                                       std::uint32_t max_in_flight,
                                       CompletionMode mode = CompletionMode::kHostCallback,
