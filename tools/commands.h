@@ -47,6 +47,7 @@ Result<int> compile(const CompileOptions& options);
 
 struct InspectOptions {
   std::string file;
+  std::string device;  // a URI: also what the kernels occupy there; empty: the file alone
   bool json = false;
 };
 Result<int> inspect(const InspectOptions& options);

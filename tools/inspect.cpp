@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/format.h"
 #include "commands.h"
+#include "halyard/hal/device.h"
+#include "halyard/hal/executable.h"
 
 namespace halyard::inline v0::tools {
 namespace {
@@ -107,16 +110,49 @@ Json to_json(const kernel::Hyx& hyx) {
           {"sources", std::move(sources)}};
 }
 
+namespace {
+
+// In the file's order; empty without a device.
+Result<std::vector<hal::FunctionResources>> resources_on(const InspectOptions& options) {
+  std::vector<hal::FunctionResources> all;
+  if (options.device.empty()) return all;
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, hal::open(options.device));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(options.file));
+  for (std::size_t i = 0; i < executable.function_count(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const hal::Function function, executable.function(i));
+    HALYARD_ASSIGN_OR_RETURN(all.emplace_back(), function.resources());
+  }
+  return all;
+}
+
+}  // namespace
+
 Result<int> inspect(const InspectOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const kernel::Hyx hyx, kernel::Hyx::read(options.file));
+  HALYARD_ASSIGN_OR_RETURN(const auto resources, resources_on(options));
   if (options.json) {
-    print_json(to_json(hyx));
+    Json shown = to_json(hyx);
+    if (!options.device.empty()) shown["device"] = options.device;
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      shown["kernels"][i]["resources"] = {{"registers", resources[i].registers},
+                                          {"shared_bytes", resources[i].shared_bytes},
+                                          {"local_bytes", resources[i].local_bytes},
+                                          {"groups_per_worker", resources[i].groups_per_worker}};
+    }
+    print_json(shown);
     return kDone;
   }
   fmt::print("{}: {} bytes, verified\n", hyx.name(), hyx.bytes().size());
   for (const kernel::KernelInfo& info : hyx.kernels()) print(info);
   for (const kernel::ImageInfo& image : hyx.images()) {
     fmt::print("image {} ({}): {} bytes\n", image.target, image.convention, image.bytes.size());
+  }
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    fmt::print(
+        "on {}: {}: {} registers, {} shared bytes, {} local bytes, {} workgroups at a time on each "
+        "multiprocessor\n",
+        options.device, hyx.kernels()[i].name, resources[i].registers, resources[i].shared_bytes,
+        resources[i].local_bytes, resources[i].groups_per_worker);
   }
   return kDone;
 }

@@ -101,6 +101,10 @@ void add_inspect(CLI::App& app, Action& action) {
   const auto [command, options] =
       add(app, action, "inspect", "Verify a .hyx file and show its contents", inspect);
   command->add_option("file", options->file, "The .hyx file")->required()->type_name("");
+  command
+      ->add_option("--device", options->device,
+                   "Also what its kernels occupy there: registers, shared memory, occupancy")
+      ->type_name("URI");
 }
 
 void add_pack(CLI::App& app, Action& action) {

@@ -32,6 +32,8 @@ std::string_view convention_for(std::string_view target) {
        {std::pair<std::string_view, std::string_view>("x86-64", kernel::kCpuConvention),
         {"aarch64", kernel::kCpuConvention},
         {"ptx-", kernel::kKernargConvention},
+        {"cubin-", kernel::kKernargConvention},
+        {"fatbin", kernel::kKernargConvention},
         {"hsaco-", kernel::kKernargConvention},
         {"spirv-", kernel::kVulkanConvention},
         {"msl-", kernel::kMetalConvention}}) {
@@ -76,7 +78,8 @@ Result<compiler::Image> read_image(std::string_view argument,
   if (equals == argument.npos || image.target.empty() || image.convention.empty()) {
     return error(StatusCode::kInvalidArgument,
                  "--image {}: TARGET=FILE is expected, or TARGET:CONVENTION=FILE for a target "
-                 "that is not x86-64..., aarch64, ptx-..., hsaco-..., spirv-... or msl-...",
+                 "that is not x86-64..., aarch64, ptx-..., cubin-..., fatbin, hsaco-..., "
+                 "spirv-... or msl-...",
                  argument);
   }
   const std::string file(argument.substr(equals + 1));

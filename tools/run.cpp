@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "commands.h"
 #include "compiler/compile.h"
+#include "compiler/target.h"
 #include "halyard/base/clock.h"
 #include "halyard/halyard.h"
 #include "json.h"
@@ -90,7 +91,11 @@ Result<hal::Executable> load(const RunOptions& options, const hal::Device& devic
   compiler::CompileOptions what;
   what.source = options.file;
   what.include_dirs = options.include_dirs;
-  if (!device.info().targets.empty()) what.targets = {device.info().targets.front()};
+  // A device may run images that only other compilers make.
+  const auto& targets = device.info().targets;
+  const auto best = std::ranges::find_if(
+      targets, [](const std::string& name) { return compiler::find_target(name) != nullptr; });
+  if (best != targets.end()) what.targets = {*best};
   HALYARD_ASSIGN_OR_RETURN(CompiledSource source, compile_source(what, options.cache));
   fmt::print(stderr, "{}", source.warnings);
   cache = std::move(source.cache);

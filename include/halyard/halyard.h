@@ -18,6 +18,7 @@
 #include "halyard/hal/file.h"
 #include "halyard/hal/launch.h"
 #include "halyard/hal/limits.h"
+#include "halyard/hal/native.h"
 #include "halyard/hal/pipeline_layout.h"
 #include "halyard/hal/pool.h"
 #include "halyard/hal/queue.h"

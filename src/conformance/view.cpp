@@ -210,7 +210,8 @@ void tensor_that_is_refused_stays_its_owners(Context& t) {
   using Tensor = dlpack::Tensor;
   refused([](Tensor& x) { x.type.lanes = 4; }, StatusCode::kUnimplemented);
   refused([](Tensor& x) { x.type.bits = 24; }, StatusCode::kUnimplemented);
-  refused([](Tensor& x) { x.device.type = dlpack::DeviceType::kCuda; }, StatusCode::kUnimplemented);
+  constexpr auto kOpenCl = static_cast<dlpack::DeviceType>(4);
+  refused([](Tensor& x) { x.device.type = kOpenCl; }, StatusCode::kUnimplemented);
   refused([](Tensor& x) { x.byte_offset = 4; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.data = nullptr; }, StatusCode::kInvalidArgument);
   refused([](Tensor& x) { x.shape[1] = -1; }, StatusCode::kInvalidArgument);

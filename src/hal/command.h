@@ -182,8 +182,15 @@ class NativeCommands {
   virtual InstanceInfo instances() const noexcept { return {}; }
 };
 
+// An event of the native library that its user has made; the driver knows its type.
+struct NativeEvent {
+  enum class Use : std::uint8_t { kNone, kWait, kRecord };
+  void* handle = nullptr;
+  Use use = Use::kNone;
+};
+
 enum class OperationKind : std::uint8_t {
-  kBarrier,  // nothing
+  kBarrier,  // nothing, or a native event
   kCommand,  // one command without slots
   kExecute,  // a recording with a binding table
 };
@@ -193,6 +200,7 @@ struct Operation : timeline::Operation {
   Operation() noexcept {}  // no aggregate, which would be cleared for each submission
 
   OperationKind kind = OperationKind::kBarrier;
+  NativeEvent event;                       // kBarrier; none where the device has no native events
   Command command;                         // kCommand
   const NativeCommands* native = nullptr;  // kExecute
   const BoundRange* table = nullptr;       // kExecute: slot i is table[i]

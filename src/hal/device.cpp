@@ -12,6 +12,7 @@
 #include "hal/recording/event.h"
 #include "hal/registry.h"
 #include "hal/validate.h"
+#include "halyard/hal/native.h"
 #include "timeline/semaphore.h"
 
 namespace halyard::inline v0::hal {
@@ -99,9 +100,11 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
 
 // Skips a queue that still has work of its former user: the next user must not wait for it.
 // Takes no lock: work that ends during the search may drop handles of other queues here.
-DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
+DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
+                                                const void* stream) {
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
+        at->queue.stream() != stream ||
         !at->spare.exchange(false, std::memory_order_acq_rel)) {
       continue;
     }
@@ -111,11 +114,17 @@ DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info) {
   return nullptr;
 }
 
-Result<Queue> DeviceObject::create_queue(const QueueInfo& info) {
+Result<Queue> DeviceObject::import_stream(void* stream, std::string_view name) {
   HALYARD_RETURN_IF_ERROR(timeline_.status());
-  Created* created = find_spare(info);
+  HALYARD_RETURN_IF_ERROR(driver()->check_stream(stream));
+  return create_queue({.name = name.empty() ? "imported" : name}, stream);
+}
+
+Result<Queue> DeviceObject::create_queue(const QueueInfo& info, void* stream) {
+  HALYARD_RETURN_IF_ERROR(timeline_.status());
+  Created* created = find_spare(info, stream);
   if (created == nullptr) {
-    std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info));
+    std::unique_ptr<Created> fresh(new (std::nothrow) Created(*this, info, stream));
     if (fresh == nullptr) return error(StatusCode::kResourceExhausted, "no memory for a queue");
     HALYARD_RETURN_IF_ERROR(fresh->queue.open(domains_.wait, info.name));
     created = fresh.release();
@@ -349,32 +358,51 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
   return BufferObject::create(self, std::move(*memory), 0, info.size);
 }
 
-Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
-                                     detail::MemoryRelease release) const {
-  const auto import = [&]() -> Result<Buffer> {
-    if (!object_) return empty_handle("device", "import_memory");
-    if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % kImportAlignment != 0) {
+namespace {
+
+// Makes a buffer of what `import` gives; `release` is called when its memory is gone. An error calls
+// nothing.
+template <class F>
+Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t address,
+                         std::uint64_t size, const detail::MemoryRelease& release, F&& import) {
+  const auto make = [&]() -> Result<Buffer> {
+    if (device == nullptr) return empty_handle("device", call);
+    if (address == 0 || address % Device::kImportAlignment != 0) {
       return error(StatusCode::kInvalidArgument,
-                   "device {}: import_memory: address {} is no multiple of {}", object()->name(),
-                   static_cast<const void*>(data), kImportAlignment);
+                   "device {}: {}: address {:#x} is no multiple of {}", device->name(), call,
+                   address, Device::kImportAlignment);
     }
-    Result<Ref<Memory>> memory = object()->pending_frees().retry_once(
-        [&] { return object()->driver()->import_memory(data, size); });
-    if (!memory.ok()) return at(memory.status(), "device {}: import_memory", object()->name());
-    return BufferObject::create(*object(), std::move(*memory), 0, size);
+    Result<Ref<Memory>> memory = device->pending_frees().retry_once(import);
+    if (!memory.ok()) return at(memory.status(), "device {}: {}", device->name(), call);
+    return BufferObject::create(*device, std::move(*memory), 0, size);
   };
-  Result<Buffer> buffer = import();
+  Result<Buffer> buffer = make();
   // Last: a failure before it must not call `release`.
   if (buffer.ok() && !buffer->object()->memory().on_release(release)) {
-    buffer = error(StatusCode::kResourceExhausted, "device {}: import_memory: no memory",
-                   object()->name());
+    buffer = error(StatusCode::kResourceExhausted, "device {}: {}: no memory", device->name(),
+                   call);
   }
   if (buffer.ok()) {
-    object()->adopt(buffer->object()->memory());
+    device->adopt(buffer->object()->memory());
   } else {
     release.destroy(release.state);
   }
   return buffer;
+}
+
+}  // namespace
+
+Result<Buffer> Device::import_erased(std::byte* data, std::size_t size,
+                                     detail::MemoryRelease release) const {
+  return import_by(object_ ? object() : nullptr, "import_memory",
+                   reinterpret_cast<std::uintptr_t>(data), size, release,
+                   [&] { return object()->driver()->import_memory(data, size); });
+}
+
+Result<Buffer> detail::import_address(const Device& device, std::uint64_t address,
+                                      std::uint64_t size, MemoryRelease release) {
+  return import_by(device ? device.object() : nullptr, "import_address", address, size, release,
+                   [&] { return device.object()->driver()->import_address(address, size); });
 }
 
 MemoryStatistics Device::memory_statistics() const {

@@ -77,7 +77,9 @@ class DeviceObject final : public RefCounted {
   const Ref<MemoryCounters>& memory_counters() const noexcept { return memory_counters_; }
   base::Mutex& event_mutex() noexcept { return event_mutex_; }
   QueueObject& queue(QueueKind kind) noexcept { return queues_[static_cast<int>(kind)]; }
-  Result<Queue> create_queue(const QueueInfo& info);
+  // With `stream`, on that stream of the native library's user.
+  Result<Queue> create_queue(const QueueInfo& info, void* stream = nullptr);
+  Result<Queue> import_stream(void* stream, std::string_view name);
 
   PoolObject& default_pool(MemoryType memory) noexcept {
     return *default_pools_[static_cast<int>(memory)];
@@ -106,8 +108,8 @@ class DeviceObject final : public RefCounted {
   // A queue that was created. It stays till the device's end: lanes, promises and pools' frontiers
   // name its lane.
   struct Created {
-    Created(DeviceObject& device, const QueueInfo& info) noexcept
-        : queue(device, info.kind, info.priority) {}
+    Created(DeviceObject& device, const QueueInfo& info, void* stream) noexcept
+        : queue(device, info.kind, info.priority, stream) {}
     QueueObject queue;
     Created* next = nullptr;
     base::Atomic<bool> spare{false};  // no handle is left; the thread that clears it owns the queue
@@ -116,7 +118,7 @@ class DeviceObject final : public RefCounted {
   DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                const Peers::Domains& domains);
   ~DeviceObject() override;
-  Created* find_spare(const QueueInfo& info);
+  Created* find_spare(const QueueInfo& info, const void* stream);
   template <class F>
   void for_each_queue(F&& fn) {
     for (QueueObject& queue : queues_) fn(queue);

@@ -24,6 +24,8 @@
 #include "halyard/base/result.h"
 #include "halyard/hal/buffer.h"
 #include "halyard/hal/device.h"
+#include "halyard/hal/dlpack.h"
+#include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 #include "kernel/hyx.h"
 #include "timeline/native_queue.h"
@@ -43,6 +45,12 @@ class ExecutableImpl : public Reclaimed {
   virtual Status prepare(std::uint32_t function) {
     (void)function;
     return {};
+  }
+
+  // What a function occupies; the device's compiler knows.
+  virtual Result<FunctionResources> resources(std::uint32_t function) {
+    (void)function;
+    return Status(StatusCode::kUnimplemented, "the device does not say what a kernel occupies");
   }
 
   // The names of its kernels in a trace, in the file's order; empty without a tracer.
@@ -129,6 +137,14 @@ class DeviceImpl {
   // [data, data + size) of the host as kHostLocal memory. The HAL has it released when the Memory
   // is gone; what the driver itself did for it is undone in the destructor.
   virtual Result<Ref<Memory>> import_memory(std::byte* data, std::uint64_t size) = 0;
+  // [address, address + size) of the device's own memory, which another user of the native library
+  // has allocated and keeps, as kDeviceLocal memory. kInvalidArgument: it is no such memory.
+  virtual Result<Ref<Memory>> import_address(std::uint64_t address, std::uint64_t size) {
+    (void)address, (void)size;
+    return Status(StatusCode::kUnimplemented, "the device imports no addresses");
+  }
+  // How DLPack names this device's memory, where it has an address; kCpu: not at all.
+  virtual dlpack::Device dlpack_device() const noexcept { return {dlpack::DeviceType::kCpu, 0}; }
   // Memory::export_descriptor of the first, and back. import_descriptor() takes the descriptor if
   // it succeeds. kUnimplemented: the device shares no memory.
   virtual Result<Ref<Memory>> allocate_exportable(std::uint64_t, MemoryType) {
@@ -155,6 +171,17 @@ class DeviceImpl {
   // quarantines one. Valid until close(). A device that has no priorities ignores them.
   // kResourceExhausted: no more fit.
   virtual Result<timeline::NativeQueue*> open_lane(QueueKind kind, QueuePriority priority) = 0;
+
+  // A lane on a stream of the native library, which stays its owner's (halyard/hal/native.h), once
+  // check_stream() has found it to be of this device. A lane whose work has ended never uses it.
+  virtual Status check_stream(void*) {
+    return Status(StatusCode::kUnimplemented, "the device imports no streams");
+  }
+  virtual Result<timeline::NativeQueue*> import_lane(void*) {
+    return Status(StatusCode::kUnimplemented, "the device imports no streams");
+  }
+  // Whether its lanes take the operation NativeEvent.
+  virtual bool has_native_events() const noexcept { return false; }
 
   // In which its queues stamp what they run; null: the tracer's own. Valid until close().
   virtual trace::DeviceClock* clock() noexcept { return nullptr; }

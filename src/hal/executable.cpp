@@ -97,6 +97,16 @@ std::size_t Function::constants_size() const noexcept {
   return executable_ ? info_of(*this).constants_bytes : 0;
 }
 
+Result<FunctionResources> Function::resources() const {
+  if (!executable_) return empty_handle("function", "resources");
+  const DeviceObject& device = executable()->device();
+  ExecutableImpl& impl = executable()->impl();
+  Result<FunctionResources> found =
+      timeline::Entered(impl, device.entry_guard())->resources(index_);
+  if (!found.ok()) return at(found.status(), "{}: {}", device.name(), name());
+  return found;
+}
+
 static_assert(kernel::kMaxRank == kMaxTensorRank);
 
 BindingInfo Function::binding(std::size_t index) const noexcept {

@@ -16,14 +16,18 @@
 #include "base/disk_cache.h"
 #include "base/sanitizers.h"
 #include "compiler/compile.h"
+#include "compiler/hyx_writer.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/topology.h"
+#include "drivers/cuda/api.h"
+#include "drivers/cuda/library.h"
 #include "drivers/stream/device.h"
 #include "hal/files/file.h"
 #include "hal/files/file_backend.h"
 #include "hal/registry.h"
 #include "halyard/hal/buffer_view.h"
 #include "halyard/hal/dlpack.h"
+#include "halyard/hal/native.h"
 #include "halyard/halyard.h"
 #include "halyard/hcq/allocator.h"
 #include "halyard/hcq/cpu.h"
@@ -45,6 +49,16 @@ HY_KERNEL(add, 16, 1, 1, HY_INOUT(uint, x), HY_SCALAR(uint, by), HY_SCALAR(uint,
   HY_ITEMS_BELOW(n) { x[HY_GLOBAL_X] += by; }
 }
 )";
+
+#ifdef HALYARD_SIM_CUDA_LIBRARY
+// Has more shared memory than a launch may add without being allowed to.
+constexpr char kPtx[] = R"(.version 7.0
+.target sm_80
+.address_size 64
+.extern .shared .align 4 .b8 pool[];
+.visible .entry large() { ret; }
+)";
+#endif
 
 #if HALYARD_DRIVER_VULKAN
 constexpr std::string_view kShader = R"(#version 450
@@ -130,15 +144,19 @@ Status use_memory(std::string_view uri) {
 
 // Imports the user's own memory, which is released once, or was refused.
 Status lend_memory(std::string_view uri) {
-  alignas(hal::Device::kImportAlignment) std::byte bytes[64]{};
+  struct Lent {
+    alignas(hal::Device::kImportAlignment) std::byte bytes[64]{};
+    std::atomic<int> released{0};
+  };
+  const auto mine = std::make_shared<Lent>();  // until it is released
+  const std::span<std::byte> bytes(mine->bytes);
   bool taken = false;
-  std::atomic<int> released{0};
   const auto use = [&]() -> Status {
     hal::DriverRegistry registry;
     HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
     HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
     HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-    HALYARD_ASSIGN_OR_RETURN(hal::Buffer lent, device.import_memory(bytes, [&] { ++released; }));
+    HALYARD_ASSIGN_OR_RETURN(hal::Buffer lent, device.import_memory(bytes, [mine] { ++mine->released; }));
     taken = true;
     HALYARD_RETURN_IF_ERROR(
         device.queue().fill(std::move(lent), kPattern, 4, {.signal = {{done, 1}}}));
@@ -146,6 +164,11 @@ Status lend_memory(std::string_view uri) {
     return all_are(bytes, kPattern) ? Status() : wrong("the bytes are others");
   };
   const Status status = use();
+  const int released = mine->released;
+  // What runs on a CUDA device that is lost cannot be stopped, so what it uses is kept.
+  if (uri.starts_with("cuda") && status.code() == StatusCode::kDeviceLost && released == 0) {
+    return status;
+  }
   return released == (taken ? 1 : 0) ? status : wrong("it is not released once");
 }
 
@@ -248,6 +271,132 @@ Status look_after_stream(const Workplace&, bool) {
   (void)lane.abandon(Status(StatusCode::kCancelled, "the workload ends"));
   return status;
 }
+
+#ifdef HALYARD_SIM_CUDA_LIBRARY
+// The same file by a name that was not opened before: it is loaded and initialized anew.
+std::string cuda_library() {
+  static std::atomic<int> count{0};
+  std::string detour;
+  for (int bits = ++count; bits != 0; bits /= 2) detour += bits % 2 != 0 ? "/." : "//.";
+  std::string path = HALYARD_SIM_CUDA_LIBRARY;
+  return path.insert(path.rfind('/'), detour);
+}
+std::string cuda_uri(std::string_view options) {
+  return "cuda://0?" + std::string(options) + "&library_path=" + cuda_library();
+}
+
+// Compiles each time: its folder of compiled images is empty.
+Status run_kernel_on_cuda(const Workplace& workplace, bool) {
+  std::filesystem::remove_all(std::getenv("HALYARD_CACHE_DIR"));
+  HALYARD_RETURN_IF_ERROR(run_kernel(workplace, cuda_uri("cache=1")));
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(cuda_uri("cache=0")));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable large, device.load(workplace.shared_kernels));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Function function, large.function("large"));
+  return function.resources().status();
+}
+
+// Patterns of all sizes, managed memory, and memory of another user.
+Status use_cuda_memory(const Workplace&, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device,
+                           registry.open(cuda_uri("host_visible=managed")));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer own, device.allocate({.size = 4096}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer managed, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer theirs,
+                           hal::import_address(device, own.device_address(), 4096, [] {}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  const hal::Queue queue = device.queue();
+  HALYARD_RETURN_IF_ERROR(queue.fill({theirs, 0, 2048}, 5, 1, {.signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(queue.fill({theirs, 2048, 2048}, 0x0505, 2,
+                                     {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  HALYARD_RETURN_IF_ERROR(
+      queue.copy(own, managed, {.wait = {{done, 2}}, .signal = {{done, 3}}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(3, kPatience));
+  return holds(managed, 0x0505'0505);
+}
+
+Status use_cuda_peers(const Workplace&, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const auto devices,
+                           registry.open_all("cuda://?devices=2&library_path=" + cuda_library()));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, devices[0].allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, devices[0].create_semaphore());
+  HALYARD_RETURN_IF_ERROR(devices[0].queue().fill(x, 6, 4, {.signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(devices[1].queue().fill(
+      {x, 0, 64}, 6, 4, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  HALYARD_RETURN_IF_ERROR(done.wait(2, kPatience));
+  return holds(x, 6);
+}
+
+// A program's own calls do not fail here.
+Status use_cuda_stream(const Workplace&, bool) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  const std::string path = cuda_library();
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device,
+                           registry.open("cuda://0?cache=0&library_path=" + path));
+  HALYARD_ASSIGN_OR_RETURN(const cuda::Library* const library, cuda::Library::open(path));
+  const cuda::Functions& own = library->functions();
+  struct Stream {
+    const cuda::Functions& calls;
+    cuda::CUcontext context = nullptr;
+    cuda::CUstream handle = nullptr;
+    explicit Stream(const cuda::Functions& functions) : calls(functions) {
+      (void)calls.cuDevicePrimaryCtxRetain.pointer(&context, 0);
+      (void)calls.cuCtxSetCurrent.pointer(context);
+      (void)calls.cuStreamCreateWithPriority.pointer(&handle, 1, 0);
+      (void)calls.cuCtxSetCurrent.pointer(nullptr);
+    }
+    ~Stream() {
+      (void)calls.cuStreamSynchronize.pointer(handle);
+      (void)calls.cuStreamDestroy.pointer(handle);
+      (void)calls.cuDevicePrimaryCtxRelease.pointer(0);
+    }
+  } const stream(own);
+  HALYARD_ASSIGN_OR_RETURN(const hal::Queue theirs, hal::import_stream(device, stream.handle));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  HALYARD_RETURN_IF_ERROR(theirs.barrier({.signal = {{done, 1}}}));
+  HALYARD_RETURN_IF_ERROR(hal::make_stream_wait(theirs, {{done, 1}}));
+  return theirs.wait_idle(kPatience);
+}
+
+// As look_after_stream().
+Status look_after_cuda(stream::CompletionMode mode) {
+  using cuda::CudaApi;
+  HALYARD_ASSIGN_OR_RETURN(const cuda::Library* const library, cuda::Library::open(cuda_library()));
+  const CudaApi api{.cuda = &library->functions(), .device = &library->devices()[0]};
+  HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<CudaApi>> guard,
+                           stream::ContextGuard<CudaApi>::create(api, 0));
+  const stream::Inside inside(*guard);
+  auto lane = std::make_unique<stream::Lane<CudaApi, stream::StreamCommands<CudaApi>>>(
+      api, stream::StreamCommands<CudaApi>(), guard.get(), 4, mode);
+  Status status = lane->open();
+  const hal::Operation barrier;
+  base::Parker& parker = base::ParkerPool::acquire();
+  const timeline::Issue issue{.operation = &barrier, .sequence = 1, .want_marker = true};
+  if (status.ok()) {
+    const timeline::IssueResult result = lane->issue({&issue, 1}, timeline::Doorbell::kRing);
+    status = result.unmarked ? lane->mark() : result.status;
+  }
+  if (status.ok()) status = lane->arm(1, parker);
+  if (status.ok()) status = lane->probe();
+  while (status.ok()) {
+    const timeline::Progress progress = lane->poll();
+    status = progress.fault;
+    if (progress.sequence == 1) break;
+  }
+  base::ParkerPool::release(parker);
+  if (lane->abandon(Status(StatusCode::kCancelled, "the workload ends")) ==
+      timeline::Abandoned::kStillRunning) {
+    lane->keep_for_good(std::move(lane));
+  }
+  return status;
+}
+#endif
 
 // Threads of the runtime: host calls of both kinds, callbacks, more released work than one caller
 // issues, and a thread that sleeps until another one signals.
@@ -478,14 +627,31 @@ constexpr Section kSections[] = {
     {"a lane of a stream device that is looked after", look_after_stream},
 #if HALYARD_DRIVER_VULKAN
     {"memory of a vulkan device", [](const Workplace&, bool) { return use_memory("vulkan://0"); },
-     true},
+     Section::Needs::kVulkan},
     {"memory of the user, of a vulkan device",
-     [](const Workplace&, bool) { return lend_memory("vulkan://0"); }, true},
-    {"memory that vulkan devices share", share_memory, true},
-    {"a timeline that vulkan devices share", share_timeline, true},
+     [](const Workplace&, bool) { return lend_memory("vulkan://0"); }, Section::Needs::kVulkan},
+    {"memory that vulkan devices share", share_memory, Section::Needs::kVulkan},
+    {"a timeline that vulkan devices share", share_timeline, Section::Needs::kVulkan},
     {"a kernel on a vulkan device",
-     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, true},
-    {"a trace of a vulkan device", trace_vulkan, true},
+     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, Section::Needs::kVulkan},
+    {"a trace of a vulkan device", trace_vulkan, Section::Needs::kVulkan},
+#endif
+#ifdef HALYARD_SIM_CUDA_LIBRARY
+    {"memory of a cuda device",
+     [](const Workplace&, bool) { return use_memory(cuda_uri("cache=0")); }, Section::Needs::kCuda},
+    {"memory of the user, of a cuda device",
+     [](const Workplace&, bool) { return lend_memory(cuda_uri("cache=0")); },
+     Section::Needs::kCuda},
+    {"a kernel on a cuda device", run_kernel_on_cuda, Section::Needs::kCuda},
+    {"memory of a cuda device's kinds", use_cuda_memory, Section::Needs::kCuda},
+    {"peers of cuda devices", use_cuda_peers, Section::Needs::kCuda},
+    {"a stream of the program", use_cuda_stream, Section::Needs::kCuda},
+    {"a lane of a cuda device that is looked after",
+     [](const Workplace&, bool) { return look_after_cuda(stream::CompletionMode::kHostCallback); },
+     Section::Needs::kCuda},
+    {"a lane of a cuda device with a flag",
+     [](const Workplace&, bool) { return look_after_cuda(stream::CompletionMode::kFlag); },
+     Section::Needs::kCuda},
 #endif
     {"threads", use_threads},
     {"files, one at a time",
@@ -511,6 +677,7 @@ Workplace::Workplace()
                  .string()),
       kernels(folder + "/add.hyx") {
   std::filesystem::create_directories(folder);
+  setenv("HALYARD_CACHE_DIR", (folder + "/pipelines").c_str(), 1);
   const auto write = [](const std::string& path, std::span<const std::byte> bytes) {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()),
@@ -522,23 +689,39 @@ Workplace::Workplace()
     // Memory is freed once a call reports a loss, so lavapipe, which knows of none, has ended by
     // then.
     setenv("HALYARD_FAKE_VULKAN", "synchronous,shares", 1);
-    setenv("HALYARD_CACHE_DIR", (folder + "/pipelines").c_str(), 1);
     setenv("HALYARD_VULKAN_LIBRARY", HALYARD_FAKE_VULKAN_LIBRARY, 1);
     hal::DriverRegistry registry;
     check(register_all_drivers(registry));
     has_vulkan = registry.open("vulkan://0").ok();
   }
 #endif
-  if (!has_vulkan) {
+#ifdef HALYARD_SIM_CUDA_LIBRARY
+  has_cuda = true;
+  shared_kernels = folder + "/large.hyx";
+  write(shared_kernels, compiler::write_hyx({.kernels = {{.name = "large",
+                                                          .workgroup_size = {1, 1, 1},
+                                                          .bindings = {},
+                                                          .constants = {},
+                                                          .dynamic_shared_bytes = 64u << 10}},
+                                             .images = {{"ptx-sm_80", "hy-kernarg-1", kPtx}},
+                                             .sources = {}}));
+#endif
+  if (!has_vulkan && !has_cuda) {
     write(kernels, compile_text_shared(kKernels, "x86-64").value());
     return;
   }
   const std::string source = folder + "/add.hyk", foreign = folder + "/add.comp";
   std::ofstream(source) << kKernels;
+  std::vector<std::string> targets = {"x86-64"};
+  if (has_vulkan) targets.push_back("spirv-1.5");
+  if (has_cuda) targets.push_back("ptx-sm_80");
+  write(kernels, compiler::compile({.source = source, .targets = targets}).value());
+#if HALYARD_DRIVER_VULKAN
+  if (!has_vulkan) return;
   std::ofstream(foreign) << kShader;
-  write(kernels, compiler::compile({.source = source, .targets = {"x86-64", "spirv-1.5"}}).value());
   shader = folder + "/shader.hyx";
   write(shader, compiler::compile({.source = foreign, .targets = {"spirv-1.5"}}).value());
+#endif
 }
 
 Workplace::~Workplace() { std::filesystem::remove_all(folder); }

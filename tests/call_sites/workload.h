@@ -5,6 +5,7 @@
 // fails in one section does not make another fail.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,9 @@ struct Workplace {
   std::string folder;
   std::string kernels;  // a .hyx with `add`
   bool has_vulkan = false;
-  std::string shader;  // where there is Vulkan: a .hyx of another compiler's `add`
+  bool has_cuda = false;
+  std::string shared_kernels;  // where there is CUDA: a .hyx with `large`
+  std::string shader;          // where there is Vulkan: a .hyx of another compiler's `add`
 };
 
 struct Section {
@@ -31,7 +34,8 @@ struct Section {
   // Returns the first error of the section. `whole`: no call fails, so best-effort work must
   // succeed too.
   Status (*run)(const Workplace& workplace, bool whole);
-  bool of_vulkan = false;
+  enum class Needs : std::uint8_t { kNothing, kVulkan, kCuda };
+  Needs needs = Needs::kNothing;
 };
 
 std::span<const Section> sections();

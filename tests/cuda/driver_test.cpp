@@ -26,7 +26,7 @@ TEST_F(CudaDriver, ListsTheDevicesOfTheLibrary) {
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_EQ(all[0].uri, "cuda://0");
   EXPECT_EQ(all[1].uri, "cuda://1");
-  EXPECT_THAT(all[0].targets, ElementsAre("ptx-sm_80", "ptx-sm_75"));
+  EXPECT_THAT(all[0].targets, ElementsAre("cubin-sm_80", "fatbin", "ptx-sm_80", "ptx-sm_75"));
   EXPECT_EQ(all[0].memory_size, std::uint64_t{4} << 30);
   EXPECT_EQ(all[0].limits.max_workgroup_items, 1024u);
   EXPECT_EQ(all[0].limits.max_bindings * 8 + all[0].limits.max_constants_bytes, 4096u);

@@ -3,6 +3,7 @@
 // A library that is too old, has no device, or fails: CMakeLists.txt runs each case in a process of
 // its own with the variables of the simulated library that it needs.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <thread>
@@ -58,7 +59,7 @@ TEST_F(CudaFault, AllocationWithoutMemoryIsExhaustedOnce) {
 }
 
 TEST_F(CudaFault, AnImageThatIsRefusedIsReported) {
-  const hal::Device device = registry.open("cuda://0").value();
+  const hal::Device device = registry.open("cuda://0?cache=0").value();
   const Status status = device.load(kernels()).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_EQ(status.native_error(), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (222)");
@@ -105,6 +106,14 @@ TEST_F(CudaFault, ADriverWhoseStreamsWriteNothingHasNoFlags) {
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("completion_mode=flag"));
   EXPECT_TRUE(registry.open("cuda://0?completion_mode=event").ok());
+}
+
+TEST_F(CudaFault, WithoutALinkerPtxIsLoadedAsItIs) {
+  const std::string folder = ::testing::TempDir() + "hy-no-linker-" + std::to_string(::getpid());
+  setenv("HALYARD_CACHE_DIR", folder.c_str(), 1);
+  const hal::Device device = registry.open("cuda://0").value();
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(device.load(kernels()).ok());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -38,6 +38,37 @@ TEST_F(CudaMemory, HasTheAlignmentThatIsAskedFor) {
   }
 }
 
+TEST_F(CudaMemory, ThatTheHostSeesMayBeManaged) {
+  Count managed(call_site::cuMemAllocManaged);
+  const hal::Device other = registry.open("cuda://0?host_visible=managed").value();
+  const auto make = [&](const hal::Device& by, hal::MemoryType type) {
+    (void)by.allocate({.size = 64, .memory = type}).value();
+    return managed.take();
+  };
+  EXPECT_EQ(make(device, hal::MemoryType::kHostVisible), 0);
+  EXPECT_EQ(make(other, hal::MemoryType::kHostLocal), 0);
+  EXPECT_EQ(make(other, hal::MemoryType::kDeviceLocal), 0);
+  const hal::Buffer x =
+      other.allocate({.size = 4096, .memory = hal::MemoryType::kHostVisible}).value();
+  // Zero in adversarial mode, which has no concurrent managed access: pinned there.
+  EXPECT_EQ(managed.take(), library().devices()[0].concurrent_managed ? 1 : 0);
+  const hal::Mapping mapping = x.map().value();
+  mapping.as<std::uint32_t>()[1] = 7;
+  const hal::Semaphore done = other.create_semaphore().value();
+  check(other.queue().fill({x, 0, 4}, 5, 4, {.signal = {{done, 1}}}));
+  mapping.as<std::uint32_t>()[2] = 8;  // while the device works
+  check(done.wait(1, kForever));
+  EXPECT_EQ(mapping.as<std::uint32_t>()[0], 5u);
+  EXPECT_EQ(mapping.as<std::uint32_t>()[1], 7u);
+  EXPECT_EQ(mapping.as<std::uint32_t>()[2], 8u);
+  const auto code = [&](const char* uri) { return registry.open(uri).status().code(); };
+  EXPECT_EQ(code("cuda://0?host_visible=both"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("cuda://0?host_visible=managed&completion_mode=flag"),
+            StatusCode::kUnimplemented);
+  EXPECT_EQ(code("cuda://0?async_allocations=1"), StatusCode::kUnimplemented);
+  EXPECT_EQ(code("cuda://0?async_allocations=0"), StatusCode::kOk);
+}
+
 TEST_F(CudaMemory, ImportsMayLieInOnePageAndInEachOther) {
   struct Free {
     void operator()(std::byte* data) const { std::free(data); }

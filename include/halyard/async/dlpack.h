@@ -7,7 +7,7 @@
 //
 // Neither side waits for a device. The await of an export completes once the array is written and,
 // for a Tensor, all its reads are done: the consumer may use it at once. An imported tensor must be
-// finished, as DLPack requires of the producers of host memory.
+// finished, as DLPack requires of the producers of host memory; that of a CUDA device, too.
 #pragma once
 
 #include <type_traits>
@@ -28,8 +28,8 @@ using Dlpack = detail::DlpackOwner<Managed>;
 // Exports `array`: a Tensor or Shared, or an operation that returns one. Awaiting returns a Dlpack.
 // It owns the memory, or a share of it. Any thread may drop it or call its deleter, which never
 // blocks. A Shared is exported read-only. Only the versioned form can say so;
-// receivers of the other form must not write. kPermissionDenied if the host cannot access the
-// device's memory; use to_host() instead.
+// receivers of the other form must not write. Memory of a cuda device is exported as such.
+// kPermissionDenied if the host cannot access memory of another device; use to_host() instead.
 template <class Managed = hal::dlpack::ManagedTensorVersioned, class Array>
 auto to_dlpack(Array&& array) {
   constexpr bool kFit = detail::kExportable<typename detail::AsOperation<Array>::Output>;

@@ -61,9 +61,11 @@ struct ManagedTensorVersioned {  // DLManagedTensorVersioned
 
 }  // namespace dlpack
 
-// Exports the view's elements. The tensor keeps the buffer until its deleter is called, on any
-// thread. It orders nothing: wait first for the work that writes the elements. Errors:
-//   those of Buffer::map   kPermissionDenied if the memory is not host-visible
+// Exports the view's elements. Memory that the host sees is exported as the host's; other memory of
+// a cuda device, as that device's, by its address there. The tensor keeps the buffer until its
+// deleter is called, on any thread. It orders nothing: wait first for the work that writes the
+// elements. Errors:
+//   those of Buffer::map   kPermissionDenied if the memory is not host-visible and has no address
 //   kInvalidArgument       an empty view
 //   kResourceExhausted
 // All functions of this header are safe from any thread.
@@ -72,12 +74,15 @@ HALYARD_EXPORT Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const
 
 // Imports a tensor as a buffer of `device`. On success the buffer takes the tensor over: its
 // deleter is called when the last user of the memory is gone (Device::import_memory). On an error
-// the tensor stays the caller's. Errors:
+// the tensor stays the caller's. Memory of a CUDA device is taken by a cuda device of the same
+// ordinal (native.h: import_address, and how to order its first use); memory of the host, pinned or
+// not, by every device that imports memory. Errors:
 //   kInvalidArgument   no tensor, an empty device, a negative or impossible shape, data that is not
-//                      aligned to Device::kImportAlignment
+//                      aligned to Device::kImportAlignment, data that is not where it says
 //   kUnimplemented     an element type that Halyard does not have, strides that are not dense and
-//                      row-major, memory that is not the host's, a major version above 1
-//   kPermissionDenied  a tensor marked read-only
+//                      row-major, memory of a kind of device that this is not, a major version
+//                      above 1
+//   kPermissionDenied  a tensor marked read-only, memory of another CUDA device
 //   kResourceExhausted
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device, dlpack::ManagedTensor* tensor);
 HALYARD_EXPORT Result<BufferView> from_dlpack(const Device& device,

@@ -39,6 +39,14 @@ struct ConstantInfo {
   std::uint32_t offset;  // bytes, in the struct of all constants
 };
 
+// What a kernel occupies on its device, by the device's own compiler.
+struct FunctionResources {
+  std::uint32_t registers = 0;          // of an item, 32 bits each
+  std::uint32_t shared_bytes = 0;       // of a workgroup, static and dynamic
+  std::uint32_t local_bytes = 0;        // of an item, in the device's memory: arrays and spills
+  std::uint32_t groups_per_worker = 0;  // workgroups that a multiprocessor runs at a time
+};
+
 // A handle of a kernel; safe from any thread. Keeps its executable alive.
 class HALYARD_EXPORT Function {
  public:
@@ -55,6 +63,9 @@ class HALYARD_EXPORT Function {
   // Precondition: index < count. Names are valid as long as name().
   BindingInfo binding(std::size_t index) const noexcept;
   ConstantInfo constant(std::size_t index) const noexcept;
+
+  // kUnimplemented: the device does not say. kInvalidArgument: an empty handle. kDeviceLost.
+  Result<FunctionResources> resources() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(executable_); }
   friend bool operator==(const Function& a, const Function& b) noexcept = default;

@@ -30,7 +30,7 @@ void* pointer_to(std::uintptr_t address) noexcept { return reinterpret_cast<void
 class CudaMemory final : public hal::Memory {
  public:
   CudaMemory(const Functions& cuda, Ref<timeline::EntryGuard> guard, std::uint64_t base,
-             std::uint64_t address, std::uint64_t size, hal::MemoryType type,
+             std::uint64_t address, std::uint64_t size, hal::MemoryType type, bool pinned,
              const void* domain) noexcept
       : Memory(size, type,
                type == hal::MemoryType::kDeviceLocal
@@ -39,25 +39,27 @@ class CudaMemory final : public hal::Memory {
                address, domain),
         cuda_(cuda),
         guard_(std::move(guard)),
-        base_(base) {}
+        base_(base),
+        pinned_(pinned) {}
 
-  static void free(const Functions& cuda, std::uint64_t base, hal::MemoryType type) noexcept {
-    if (type == hal::MemoryType::kDeviceLocal) {
-      (void)cuda.cuMemFree(base);
-    } else {
+  static void free(const Functions& cuda, std::uint64_t base, bool pinned) noexcept {
+    if (pinned) {
       (void)cuda.cuMemFreeHost(pointer_to(static_cast<std::uintptr_t>(base)));
+    } else {
+      (void)cuda.cuMemFree(base);
     }
   }
 
  private:
   ~CudaMemory() override {
     const stream::Inside inside(*guard_);
-    free(cuda_, base_, type());
+    free(cuda_, base_, pinned_);
   }
 
   const Functions& cuda_;
   const Ref<timeline::EntryGuard> guard_;
   const std::uint64_t base_;  // as it was allocated
+  const bool pinned_;         // of the host
 };
 
 // Ranges of the host that this driver has pinned, for all libraries and devices of the process.
@@ -111,6 +113,16 @@ class ImportedMemory final : public hal::Memory {
   Registration* const registration_;
 };
 
+// Of another user of CUDA.
+class OthersMemory final : public hal::Memory {
+ public:
+  OthersMemory(std::uint64_t address, std::uint64_t size, const void* domain) noexcept
+      : Memory(size, hal::MemoryType::kDeviceLocal, nullptr, address, domain) {}
+
+ private:
+  ~OthersMemory() override = default;
+};
+
 // Pins [begin, end), exactly: cuMemHostRegister asks for no alignment, and two ranges may lie in
 // one page. Null if all of it was pinned by its owner, as memory of cuMemHostAlloc is.
 Result<Registration*> pin(const Functions& cuda, const Ref<timeline::EntryGuard>& guard,
@@ -136,14 +148,18 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
   // Never empty, and whole words, so that every fill of a multiple of 4 bytes is in range.
   const std::uint64_t slack = alignment > kNativeAlignment ? alignment - kNativeAlignment : 0;
   const std::uint64_t bytes = ((std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3}) + slack;
+  const bool is_managed = managed && type == hal::MemoryType::kHostVisible;
+  const bool pinned = type != hal::MemoryType::kDeviceLocal && !is_managed;
   std::uint64_t base = 0;
-  if (type == hal::MemoryType::kDeviceLocal) {
+  if (!pinned) {
     CUdeviceptr address = 0;
-    const CUresult result = cuda.cuMemAlloc(&address, std::size_t{bytes});
+    const CUresult result =
+        is_managed ? cuda.cuMemAllocManaged(&address, std::size_t{bytes}, CU_MEM_ATTACH_GLOBAL)
+                   : cuda.cuMemAlloc(&address, std::size_t{bytes});
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
       return Status(StatusCode::kResourceExhausted, no_memory(size).message(), native_name(result));
     }
-    HALYARD_RETURN_IF_ERROR(to_status(result, "cuMemAlloc"));
+    HALYARD_RETURN_IF_ERROR(to_status(result, is_managed ? "cuMemAllocManaged" : "cuMemAlloc"));
     base = address;
   } else {
     void* pointer = nullptr;
@@ -158,9 +174,9 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
   const std::uint64_t round = std::max<std::uint64_t>(alignment, 1) - 1;
   const std::uint64_t address = slack != 0 ? (base + round) & ~round : base;
   auto* const memory =
-      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, domain);
+      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, pinned, domain);
   if (memory != nullptr) return Ref<hal::Memory>(Ref<CudaMemory>::adopt(memory));
-  CudaMemory::free(cuda, base, type);
+  CudaMemory::free(cuda, base, pinned);
   return no_memory(size);
 }
 
@@ -186,6 +202,31 @@ Result<Ref<hal::Memory>> Allocator::import_memory(std::byte* data, std::uint64_t
   if (memory != nullptr) return Ref<hal::Memory>(Ref<ImportedMemory>::adopt(memory));
   if (registration != nullptr) unpin(registration);
   return status;
+}
+
+// Asked of both ends: an allocation of others may consist of several mappings.
+Result<Ref<hal::Memory>> Allocator::import_address(std::uint64_t address, std::uint64_t size,
+                                                   int ordinal) const {
+  for (const std::uint64_t end : {address, address + std::max<std::uint64_t>(size, 1) - 1}) {
+    unsigned type = 0;
+    int device = -1;
+    CUresult result = cuda.cuPointerGetAttribute(static_cast<void*>(&type),
+                                                 CU_POINTER_ATTRIBUTE_MEMORY_TYPE, end);
+    if (result == CUDA_SUCCESS) {
+      result = cuda.cuPointerGetAttribute(static_cast<void*>(&device),
+                                          CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, end);
+    }
+    // CUDA's answer for addresses that it does not know.
+    if (result != CUDA_ERROR_INVALID_VALUE) {
+      HALYARD_RETURN_IF_ERROR(to_status(result, "cuPointerGetAttribute"));
+      if (type == CU_MEMORYTYPE_DEVICE && device == ordinal) continue;
+    }
+    return error(StatusCode::kInvalidArgument, "cuda: address {:#x} is no memory of device {}", end,
+                 ordinal);
+  }
+  auto* const memory = new (std::nothrow) OthersMemory(address, size, domain);
+  if (memory == nullptr) return no_memory(size);
+  return Ref<hal::Memory>(Ref<OthersMemory>::adopt(memory));
 }
 
 }  // namespace halyard::inline v0::cuda

@@ -5,7 +5,9 @@
 //
 //   kDeviceLocal                cuMemAlloc
 //   kHostVisible, kHostLocal    cuMemHostAlloc: pinned, of all devices
-//   imported                    cuMemHostRegister; an import within another shares its registration
+//   kHostVisible, managed       cuMemAllocManaged, which moves to where it is used
+//   imported                    cuMemHostRegister; an import within another shares its registration;
+//                               an address of the device as it is
 //
 // Freed by the last reference, within the guard of its device, which keeps the context.
 #pragma once
@@ -25,6 +27,7 @@ struct Allocator {
   const Functions& cuda;
   const Ref<timeline::EntryGuard>& guard;
   const void* domain;
+  bool managed = false;  // kHostVisible memory is; the host may touch it while the device works
 
   // Both within the guard. kResourceExhausted with the size.
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
@@ -32,6 +35,9 @@ struct Allocator {
   // The host's [data, data + size) as it is. kResourceExhausted: a part of its pages, not all, is
   // pinned already.
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) const;
+  // Memory of device `ordinal` that its owner keeps. kInvalidArgument: it is not.
+  Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size,
+                                          int ordinal) const;
 };
 
 }  // namespace halyard::inline v0::cuda

@@ -3,31 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <string>
 
 #include "base/format.h"
 #include "drivers/cuda/error.h"
-#include "kernel/device_abi.h"
 
 namespace halyard::inline v0::cuda {
 namespace {
 
 // to_status(cuda->name(...), "name")
 #define HALYARD_CUDA_CALL(function, ...) to_status(cuda->function(__VA_ARGS__), #function)
-
-constexpr std::size_t kLogBytes = 4096;
-
-// What the compiler wrote, in one line of the message.
-std::string text_of(char (&log)[kLogBytes]) {
-  log[kLogBytes - 1] = '\0';
-  std::string text = log;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  std::ranges::replace(text, '\n', ' ');
-  return text.empty() ? "the driver gives no reason" : text;
-}
 
 }  // namespace
 
@@ -129,27 +114,6 @@ Status CudaApi::copy_in(Stream stream, std::uint64_t target, const std::byte* so
   return copy(stream, target, reinterpret_cast<std::uintptr_t>(source), size);
 }
 
-Status CudaApi::load(const kernel::Hyx& file, Module& module) const noexcept {
-  HALYARD_ASSIGN_OR_RETURN(const kernel::ImageInfo* const image,
-                           file.image_for(device->targets, kernel::kKernargConvention));
-  const std::unique_ptr<char[]> text(new (std::nothrow) char[image->bytes.size() + 1]);
-  if (text == nullptr) {
-    return error(StatusCode::kResourceExhausted, "cuda: {}: no memory for the image {}",
-                 file.name(), image->target);
-  }
-  std::memcpy(text.get(), image->bytes.data(), image->bytes.size());
-  text[image->bytes.size()] = '\0';  // where the driver's compiler stops
-  char log[kLogBytes] = {};
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {log, reinterpret_cast<void*>(std::uintptr_t{kLogBytes})};
-  const CUresult result = cuda->cuModuleLoadDataEx(&module, static_cast<const void*>(text.get()),
-                                                   2u, &options[0], &values[0]);
-  if (result == CUDA_SUCCESS) return {};
-  return Status(status_code(result),
-                base::format("cuda: {}: the image {} cannot be loaded: {}", file.name(),
-                             image->target, text_of(log)),
-                native_name(result));
-}
 void CudaApi::unload(Module module) const noexcept { (void)cuda->cuModuleUnload(module); }
 
 Status CudaApi::find_function(Module module, const kernel::KernelInfo& kernel,
@@ -160,9 +124,40 @@ Status CudaApi::find_function(Module module, const kernel::KernelInfo& kernel,
     return Status(StatusCode::kDataLoss, base::format("cuda: the image has no entry {}", name),
                   native_name(result));
   }
+  HALYARD_RETURN_IF_ERROR(to_status(result, "cuModuleGetFunction"));
   std::ranges::copy(kernel.workgroup_size, function.workgroup_size);
   function.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
-  return to_status(result, "cuModuleGetFunction");
+  // Beyond the default a launch must have been allowed. A kernel beyond the device's limit is never
+  // launched, and those beside it are.
+  const std::uint64_t shared =
+      std::uint64_t{kernel.static_shared_bytes} + kernel.dynamic_shared_bytes;
+  if (shared <= device->default_shared_bytes || shared > device->limits.max_shared_bytes) return {};
+  return HALYARD_CUDA_CALL(cuFuncSetAttribute, function.handle,
+                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                           static_cast<int>(kernel.dynamic_shared_bytes));
+}
+
+Result<hal::FunctionResources> CudaApi::resources(const Function& function) const noexcept {
+  hal::FunctionResources found;
+  Status status;
+  const auto read = [&](CUfunction_attribute attribute) {
+    int value = 0;
+    if (status.ok()) {
+      status = HALYARD_CUDA_CALL(cuFuncGetAttribute, &value, attribute, function.handle);
+    }
+    return static_cast<std::uint32_t>(std::max(0, value));
+  };
+  found.registers = read(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  found.shared_bytes = read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) + function.dynamic_shared_bytes;
+  found.local_bytes = read(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  HALYARD_RETURN_IF_ERROR(status);
+  const auto& items = function.workgroup_size;
+  int groups = 0;
+  HALYARD_RETURN_IF_ERROR(HALYARD_CUDA_CALL(
+      cuOccupancyMaxActiveBlocksPerMultiprocessor, &groups, function.handle,
+      static_cast<int>(items[0] * items[1] * items[2]), std::size_t{function.dynamic_shared_bytes}));
+  found.groups_per_worker = static_cast<std::uint32_t>(std::max(0, groups));
+  return found;
 }
 
 Status CudaApi::launch(Stream stream, const Function& function, const std::uint32_t (&groups)[3],

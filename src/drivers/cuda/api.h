@@ -13,6 +13,7 @@
 #include "drivers/stream/api.h"
 #include "drivers/stream/completion.h"
 #include "halyard/base/result.h"
+#include "halyard/hal/executable.h"
 
 namespace halyard::inline v0::cuda {
 
@@ -65,12 +66,13 @@ struct CudaApi {
               std::uint64_t size) const noexcept;
   Status copy_in(Stream stream, std::uint64_t target, const std::byte* source,
                  std::uint64_t size) const noexcept;
-  // kUnavailable: no PTX for the device, or the driver's compiler refuses it; kDataLoss: the image
-  // is not valid. The message has the compiler's log.
+  // The best image for the device (images.cpp). kUnavailable: there is none, or the driver's
+  // compiler refuses it; kDataLoss: the image is not valid. The message has the compiler's log.
   Status load(const kernel::Hyx& file, Module& module) const noexcept;
   void unload(Module module) const noexcept;
   Status find_function(Module module, const kernel::KernelInfo& kernel,
                        Function& function) const noexcept;
+  Result<hal::FunctionResources> resources(const Function& function) const noexcept;
   Status launch(Stream stream, const Function& function, const std::uint32_t (&groups)[3],
                 std::span<const std::byte> arguments) const noexcept;
   Status launch_indirect(Stream stream, const Function& function, std::uint64_t counts,

@@ -7,8 +7,8 @@
 #include "base/format.h"
 #include "drivers/cuda/allocator.h"
 #include "drivers/cuda/error.h"
+#include "drivers/stream/command_buffer.h"
 #include "drivers/stream/context.h"
-#include "drivers/stream/executable.h"
 
 namespace halyard::inline v0::cuda {
 namespace {
@@ -54,7 +54,8 @@ Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical,
       number_(physical),
       options_(options),
       domain_(library.memory_domain(physical, options.peers)),
-      guard_(std::move(guard)) {}
+      guard_(std::move(guard)),
+      images_(api_of(library, physical_), guard_) {}
 
 Device::~Device() { close(); }
 
@@ -69,7 +70,8 @@ bool Device::can_access(const hal::DeviceImpl& owner) const noexcept {
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {
   const stream::Inside inside(*guard_);
-  return Allocator{library_.functions(), guard_, domain_}.allocate(size, alignment, type);
+  const bool managed = options_.managed && physical_.concurrent_managed;
+  return Allocator{library_.functions(), guard_, domain_, managed}.allocate(size, alignment, type);
 }
 
 Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {
@@ -80,9 +82,15 @@ Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t si
   return Allocator{library_.functions(), guard_, domain_}.import_memory(data, size);
 }
 
+Result<Ref<hal::Memory>> Device::import_address(std::uint64_t address, std::uint64_t size) {
+  const stream::Inside inside(*guard_);
+  return Allocator{library_.functions(), guard_, domain_}.import_address(
+      address, size, static_cast<int>(number_));
+}
+
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
   const stream::Inside inside(*guard_);
-  return stream::Executable<CudaApi>::load(api_of(library_, physical_), guard_, std::move(file));
+  return images_.open(std::move(file), options_.cache);
 }
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
@@ -110,6 +118,29 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
   }
   api.sleeps_on_events = options_.completion != stream::CompletionMode::kHostCallback;
   return lanes_.open(api, guard_.get(), kMaxInFlight, options_.completion);
+}
+
+Status Device::check_stream(void* stream) {
+  const auto handle = static_cast<CUstream>(stream);
+  if (handle == nullptr ||
+      reinterpret_cast<std::uintptr_t>(stream) == CU_STREAM_PER_THREAD_AS_INT) {
+    return Status(StatusCode::kInvalidArgument,
+                  "cuda: null and CU_STREAM_PER_THREAD are no streams of their own; the legacy "
+                  "default stream is CU_STREAM_LEGACY");
+  }
+  const stream::Inside inside(*guard_);
+  const Functions& cuda = library_.functions();
+  CUcontext own = nullptr, its = nullptr;
+  HALYARD_RETURN_IF_ERROR(to_status(cuda.cuCtxGetCurrent(&own), "cuCtxGetCurrent"));
+  HALYARD_RETURN_IF_ERROR(to_status(cuda.cuStreamGetCtx(handle, &its), "cuStreamGetCtx"));
+  if (its == own) return {};
+  return Status(StatusCode::kPermissionDenied, "cuda: the stream is of another context");
+}
+
+Result<timeline::NativeQueue*> Device::import_lane(void* stream) {
+  const stream::Inside inside(*guard_);
+  return lanes_.open(api_of(library_, physical_), guard_.get(), kMaxInFlight, options_.completion,
+                     static_cast<CUstream>(stream));
 }
 
 void Device::close() {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "drivers/cuda/api.h"
+#include "drivers/cuda/images.h"
 #include "drivers/cuda/library.h"
 #include "drivers/stream/lane_set.h"
 #include "hal/driver.h"
@@ -17,6 +18,8 @@ namespace halyard::inline v0::cuda {
 struct DeviceOptions {
   bool peers = true;  // it uses the memory of the other GPUs that let it
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
+  bool cache = true;     // what CUDA compiles is kept on disk
+  bool managed = false;  // kHostVisible memory, where the host may touch it at any time
 };
 
 class Device final : public hal::DeviceImpl {
@@ -37,12 +40,22 @@ class Device final : public hal::DeviceImpl {
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,
                                     hal::MemoryType type) override;
   Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size) override;
+  Result<Ref<hal::Memory>> import_address(std::uint64_t address, std::uint64_t size) override;
+  hal::dlpack::Device dlpack_device() const noexcept override {
+    return {hal::dlpack::DeviceType::kCuda, static_cast<int>(number_)};
+  }
   Result<Ref<hal::ExecutableImpl>> load(kernel::Hyx file) override;
+  hal::ImageBuilder* image_builder() noexcept override {
+    return options_.cache ? &images_ : nullptr;
+  }
   Result<std::unique_ptr<hal::NativeCommands>> prepare(
       const hal::RecordedCommands& recording) override;
   // A non-blocking stream of that priority. Every lane runs every operation.
   Result<timeline::NativeQueue*> open_lane(hal::QueueKind kind,
                                            hal::QueuePriority priority) override;
+  Status check_stream(void* stream) override;
+  Result<timeline::NativeQueue*> import_lane(void* stream) override;
+  bool has_native_events() const noexcept override { return true; }
   void close() override;
 
  private:
@@ -56,6 +69,7 @@ class Device final : public hal::DeviceImpl {
   const DeviceOptions options_;
   const void* const domain_;
   const Ref<timeline::EntryGuard> guard_;
+  Images images_;
   stream::LaneSet<CudaApi> lanes_;
   bool open_ = false;  // counted by the peers of its GPU
 };

@@ -48,12 +48,25 @@ Result<Choice> read_options(const hal::Uri& uri) {
                      value, kMaxDevices);
       }
       choice.devices = *number;
-    } else if (name == "peers") {
+    } else if (name == "peers" || name == "cache" || name == "async_allocations") {
       const auto number = base::parse_number(value, 0, 1);
       if (!number) {
-        return error(StatusCode::kInvalidArgument, "cuda: option peers is '{}', not 0 or 1", value);
+        return error(StatusCode::kInvalidArgument, "cuda: option {} is '{}', not 0 or 1", name,
+                     value);
       }
-      choice.device.peers = *number == 1;
+      if (name == "async_allocations") {
+        if (*number == 0) continue;
+        return Status(StatusCode::kUnimplemented,
+                      "cuda: async_allocations: pools place their memory themselves, in slabs of "
+                      "cuMemAlloc; cuMemAllocAsync gives addresses of its own");
+      }
+      (name == "peers" ? choice.device.peers : choice.device.cache) = *number == 1;
+    } else if (name == "host_visible") {
+      if (value != "managed" && value != "pinned") {
+        return error(StatusCode::kInvalidArgument,
+                     "cuda: option host_visible is '{}', not managed or pinned", value);
+      }
+      choice.device.managed = value == "managed";
     } else if (name == "completion_mode") {
       const auto* const mode = std::ranges::find(kCompletionModes, value, &ModeName::name);
       if (mode == std::end(kCompletionModes)) {
@@ -64,11 +77,16 @@ Result<Choice> read_options(const hal::Uri& uri) {
       choice.device.completion = mode->mode;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cuda: unknown option '{}'; there are completion_mode, devices, library_path and "
-                   "peers",
+                   "cuda: unknown option '{}'; there are async_allocations, cache, "
+                   "completion_mode, devices, host_visible, library_path and peers",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);
+  }
+  if (choice.device.managed && choice.device.completion == stream::CompletionMode::kFlag) {
+    return Status(StatusCode::kUnimplemented,
+                  "cuda: host_visible=managed with completion_mode=flag: a word that a stream has "
+                  "written orders no managed memory for the host");
   }
   return choice;
 }

@@ -11,6 +11,11 @@
 //                        libcuda.so.1
 //   peers=0              devices do not use the memory of other GPUs, also where CUDA lets them;
 //                        copies between them go through the host. Default 1
+//   cache=0              what CUDA compiles from PTX is not kept on disk. Default 1
+//   host_visible=MODE    memory of kHostVisible is pinned memory of the host (pinned, the default),
+//                        or moves between GPU and host (managed), where the host may touch it while
+//                        the GPU works; elsewhere it stays pinned. Not with completion_mode=flag
+//   async_allocations=1  kUnimplemented
 #pragma once
 
 #include "halyard/base/status.h"

@@ -25,6 +25,7 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
+using CUlinkState = struct CUlinkState_st*;
 using CUhostFn = void (*)(void*);
 struct CUuuid {
   char bytes[16];
@@ -41,9 +42,23 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
   CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
   CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 122,
 };
+enum CUfunction_attribute : int {
+  CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+  CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+};
+enum CUpointer_attribute : int {
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+};
+inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;
+enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
@@ -52,7 +67,9 @@ enum CUjit_option : int {
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned CU_STREAM_WRITE_VALUE_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
+inline constexpr std::uintptr_t CU_STREAM_PER_THREAD_AS_INT = 2;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr unsigned CU_MEM_ATTACH_GLOBAL = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 inline constexpr unsigned CU_MEMHOSTREGISTER_PORTABLE = 1;
@@ -82,6 +99,7 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuThreadExchangeStreamCaptureMode, "", 10010, CUDA_ERROR_INVALID_VALUE,                      \
     (CUstreamCaptureMode*))                                                                      \
   X(cuStreamCreateWithPriority, "", 5050, CUDA_ERROR_OUT_OF_MEMORY, (CUstream*, unsigned, int))  \
+  X(cuStreamGetCtx, "", 9020, CUDA_ERROR_INVALID_HANDLE, (CUstream, CUcontext*))                 \
   X(cuStreamQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                               \
   X(cuStreamSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUstream))                         \
   X(cuStreamWaitEvent, "", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUstream, CUevent, unsigned))        \
@@ -91,10 +109,14 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuEventQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                                 \
   X(cuEventSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                           \
   X(cuMemAlloc, "_v2", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUdeviceptr*, std::size_t))              \
+  X(cuMemAllocManaged, "", 6000, CUDA_ERROR_OUT_OF_MEMORY,                                       \
+    (CUdeviceptr*, std::size_t, unsigned))                                                       \
   X(cuMemHostAlloc, "", 2020, CUDA_ERROR_OUT_OF_MEMORY, (void**, std::size_t, unsigned))         \
   X(cuMemHostRegister, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY, (void*, std::size_t, unsigned))    \
   X(cuMemHostGetDevicePointer, "_v2", 3020, CUDA_ERROR_INVALID_VALUE,                            \
     (CUdeviceptr*, void*, unsigned))                                                             \
+  X(cuPointerGetAttribute, "", 4000, CUDA_ERROR_INVALID_VALUE,                                   \
+    (void*, CUpointer_attribute, CUdeviceptr))                                                   \
   X(cuMemsetD8Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                         \
     (CUdeviceptr, unsigned char, std::size_t, CUstream))                                         \
   X(cuMemsetD16Async, "", 3020, CUDA_ERROR_OUT_OF_MEMORY,                                        \
@@ -106,6 +128,18 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuModuleLoadDataEx, "", 2010, CUDA_ERROR_OUT_OF_MEMORY,                                      \
     (CUmodule*, const void*, unsigned, CUjit_option*, void**))                                   \
   X(cuModuleGetFunction, "", 2000, CUDA_ERROR_NOT_FOUND, (CUfunction*, CUmodule, const char*))   \
+  X(cuLinkCreate, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY,                                         \
+    (unsigned, CUjit_option*, void**, CUlinkState*))                                             \
+  X(cuLinkAddData, "_v2", 6050, CUDA_ERROR_OUT_OF_MEMORY,                                        \
+    (CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned, CUjit_option*,      \
+     void**))                                                                                    \
+  X(cuLinkComplete, "", 5050, CUDA_ERROR_OUT_OF_MEMORY, (CUlinkState, void**, std::size_t*))     \
+  X(cuFuncGetAttribute, "", 2020, CUDA_ERROR_INVALID_HANDLE,                                     \
+    (int*, CUfunction_attribute, CUfunction))                                                    \
+  X(cuFuncSetAttribute, "", 9000, CUDA_ERROR_INVALID_VALUE,                                      \
+    (CUfunction, CUfunction_attribute, int))                                                     \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, "", 6050, CUDA_ERROR_INVALID_VALUE,             \
+    (int*, CUfunction, int, std::size_t))                                                        \
   X(cuLaunchKernel, "", 4000, CUDA_ERROR_OUT_OF_MEMORY,                                          \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
      void**, void**))
@@ -123,7 +157,8 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuMemFree, "_v2", 3020, "the memory was allocated", (CUdeviceptr))                    \
   X(cuMemFreeHost, "", 2000, "the memory was allocated", (void*))                         \
   X(cuMemHostUnregister, "", 4000, "the memory was registered", (void*))                  \
-  X(cuModuleUnload, "", 2000, "the module was loaded", (CUmodule))
+  X(cuModuleUnload, "", 2000, "the module was loaded", (CUmodule))                        \
+  X(cuLinkDestroy, "", 5050, "the link was created", (CUlinkState))
 
 // The call site of each; functions.cpp lists them.
 namespace call_site {

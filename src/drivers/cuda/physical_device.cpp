@@ -10,6 +10,19 @@
 namespace halyard::inline v0::cuda {
 namespace {
 
+// A cubin runs on devices of its major version and no lower minor one; a fatbin holds several
+// images, of which the driver picks one, if any:
+// https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
+struct Cubin {
+  std::string_view name;
+  int capability;
+};
+constexpr Cubin kCubins[] = {
+    {"cubin-sm_121", 121}, {"cubin-sm_120", 120}, {"cubin-sm_103", 103}, {"cubin-sm_100", 100},
+    {"cubin-sm_90", 90},   {"cubin-sm_89", 89},   {"cubin-sm_87", 87},   {"cubin-sm_86", 86},
+    {"cubin-sm_80", 80},   {"cubin-sm_75", 75},
+};
+
 // PTX runs on its architecture and on later ones, and needs a driver that knows the version of the
 // language in which it is written: at least the one that brought the architecture.
 struct Target {
@@ -72,11 +85,14 @@ Status describe(const Functions& cuda, int version, PhysicalDevice& device) {
   Attributes read(cuda, device.handle);
   device.capability = read(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                       read(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  device.driver = version;
   device.multiprocessors = read.count(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   device.registers_memory = read(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED) != 0;
   // An attribute that an older driver does not know fails, so the function comes first.
   device.writes_values = cuda.cuStreamWriteValue64.pointer != nullptr &&
                          read(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0;
+
+  device.concurrent_managed = read(CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS) != 0;
 
   hal::DeviceLimits& limits = device.limits;
   limits.max_buffer_size = device.memory_size;
@@ -86,24 +102,35 @@ Status describe(const Functions& cuda, int version, PhysicalDevice& device) {
   limits.max_workgroup_items =
       std::min<std::uint32_t>(read.count(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
                               static_cast<std::uint32_t>(kernel::kMaxWorkgroupItems));
-  limits.max_shared_bytes = read.count(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  device.default_shared_bytes = read.count(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  limits.max_shared_bytes =
+      std::max(device.default_shared_bytes,
+               read.count(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
   limits.max_bindings = static_cast<std::uint32_t>(kernel::kMaxBindings);
   limits.max_constants_bytes =
       kMaxParameterBytes - static_cast<std::uint32_t>(kernel::kMaxBindings * sizeof(CUdeviceptr));
   limits.max_in_flight = kMaxInFlight;
   limits.indirect_dispatch = false;  // no call of a stream reads its counts from memory
 
+  for (const Cubin& cubin : kCubins) {
+    if (cubin.capability / 10 == device.capability / 10 && cubin.capability <= device.capability) {
+      device.targets.push_back(cubin.name);
+    }
+  }
+  device.targets.push_back(kFatbinTarget);
+
   const auto lacks = [&](bool has, std::string_view what) {
     if (!has) base::append(device.lacks, "{}{}", device.lacks.empty() ? "" : ", ", what);
   };
   lacks(read(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) != 0, "unified addressing");
   lacks(read(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) != 0, "mapped host memory");
+  const std::size_t machine_code = device.targets.size();
   for (const Target& target : kTargets) {
     if (device.capability >= target.capability && version >= target.driver) {
       device.targets.push_back(target.name);
     }
   }
-  lacks(!device.targets.empty(), "compute capability 7.5");
+  lacks(device.targets.size() != machine_code, "compute capability 7.5");
   return read.status();
 }
 

@@ -70,6 +70,7 @@ class StreamCommands {
     if (issue.stamps != nullptr) started = true;
     switch (operation.kind) {
       case hal::OperationKind::kBarrier:
+        HALYARD_RETURN_IF_ERROR(put_event(api, stream, operation.event));
         break;
       case hal::OperationKind::kCommand:
         HALYARD_RETURN_IF_ERROR(put_command(api, stream, operation.command, nullptr));
@@ -95,6 +96,20 @@ class StreamCommands {
   }
 
  private:
+  // Nothing of the submission runs before its end, so a failure is no start.
+  static Status put_event(const Api& api, typename Api::Stream stream,
+                          const hal::NativeEvent& event) noexcept {
+    switch (event.use) {
+      case hal::NativeEvent::Use::kNone:
+        break;
+      case hal::NativeEvent::Use::kWait:
+        return api.wait(stream, static_cast<typename Api::Event>(event.handle));
+      case hal::NativeEvent::Use::kRecord:
+        return api.record(static_cast<typename Api::Event>(event.handle), stream);
+    }
+    return {};
+  }
+
   static std::uint64_t address_of(const hal::BoundRange& range) noexcept {
     return range.memory->device_address() + range.offset;
   }

@@ -23,32 +23,59 @@ class Executable final : public hal::ExecutableImpl {
   // Within `guard`. kUnavailable: there is no image for the device; kResourceExhausted.
   static Result<Ref<hal::ExecutableImpl>> load(const Api& api, Ref<timeline::EntryGuard> guard,
                                                kernel::Hyx file) {
-    auto executable = Ref<Executable>::adopt(
-        new (std::nothrow) Executable(api, std::move(guard), std::move(file)));
-    if (!executable) return no_memory();
-    HALYARD_RETURN_IF_ERROR(executable->open());
-    return Ref<hal::ExecutableImpl>(std::move(executable));
+    typename Api::Module module{};
+    HALYARD_RETURN_IF_ERROR(api.load(file, module));
+    return adopt(api, std::move(guard), std::move(file), module);
+  }
+  // Takes `module`, an image of `file`; and `file`, if it succeeds.
+  static Result<Ref<hal::ExecutableImpl>> adopt(const Api& api, Ref<timeline::EntryGuard> guard,
+                                                kernel::Hyx&& file, typename Api::Module module) {
+    Functions functions;
+    Status status = find(api, file, module, functions);
+    if (status.ok()) {
+      auto* const executable = new (std::nothrow)
+          Executable(api, std::move(guard), std::move(file), module, std::move(functions));
+      if (executable != nullptr) {
+        return Ref<hal::ExecutableImpl>(Ref<Executable>::adopt(executable));
+      }
+      status = no_memory();
+    }
+    api.unload(module);
+    return status;
   }
 
   typename Api::Function function(std::uint32_t index) const noexcept { return functions_[index]; }
 
+  Result<hal::FunctionResources> resources(std::uint32_t index) override {
+    if constexpr (requires { api_.resources(functions_[index]); }) {
+      return api_.resources(functions_[index]);
+    } else {
+      return ExecutableImpl::resources(index);
+    }
+  }
+
  private:
-  Executable(const Api& api, Ref<timeline::EntryGuard> guard, kernel::Hyx file) noexcept
-      : ExecutableImpl(std::move(file)), api_(api), guard_(std::move(guard)) {}
+  using Functions = base::Array<typename Api::Function>;
+
+  Executable(const Api& api, Ref<timeline::EntryGuard> guard, kernel::Hyx&& file,
+             typename Api::Module module, Functions&& functions) noexcept
+      : ExecutableImpl(std::move(file)),
+        api_(api),
+        guard_(std::move(guard)),
+        module_(module),
+        functions_(std::move(functions)) {}
   ~Executable() override {
-    if (!loaded_) return;
     const Inside inside(*guard_);
     api_.unload(module_);
   }
 
-  Status open() {
-    HALYARD_RETURN_IF_ERROR(api_.load(file(), module_));
-    loaded_ = true;
-    if (!functions_.make_room(file().kernels().size())) return no_memory();
-    for (const kernel::KernelInfo& kernel : file().kernels()) {
+  static Status find(const Api& api, const kernel::Hyx& file, typename Api::Module module,
+                     Functions& functions) {
+    if (!functions.make_room(file.kernels().size())) return no_memory();
+    for (const kernel::KernelInfo& kernel : file.kernels()) {
       typename Api::Function function{};
-      HALYARD_RETURN_IF_ERROR(api_.find_function(module_, kernel, function));
-      (void)functions_.push_back(function);  // there is room
+      HALYARD_RETURN_IF_ERROR(api.find_function(module, kernel, function));
+      (void)functions.push_back(function);  // there is room
     }
     return {};
   }
@@ -58,9 +85,8 @@ class Executable final : public hal::ExecutableImpl {
 
   const Api api_;
   const Ref<timeline::EntryGuard> guard_;
-  typename Api::Module module_{};
-  bool loaded_ = false;
-  base::Array<typename Api::Function> functions_;  // in the order of file().kernels()
+  const typename Api::Module module_;
+  const Functions functions_;  // in the order of file().kernels()
 };
 
 }  // namespace halyard::inline v0::stream

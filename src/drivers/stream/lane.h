@@ -45,14 +45,17 @@ class Lane : public timeline::NativeQueue {
         notifier_(api, markers_, mode, guard) {}
   // Within the guard. Precondition: stopped().
   ~Lane() override {
-    if (open_) api_.destroy(stream_);
+    if (open_ && !borrowed_) api_.destroy(stream_);
     flag_.close(api_);
   }
 
-  // Once, within the guard; what was made is undone by abandon() and the destructor.
-  Status open() {
+  // Once, within the guard; what was made is undone by abandon() and the destructor. On `borrowed`,
+  // if that is not {}: a stream that its owner keeps while work of this lane is unfinished.
+  Status open(typename Api::Stream borrowed = {}) {
     HALYARD_RETURN_IF_ERROR(markers_.open());
-    HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_));
+    borrowed_ = borrowed != typename Api::Stream{};
+    stream_ = borrowed;
+    if (!borrowed_) HALYARD_RETURN_IF_ERROR(api_.create_stream(stream_));
     open_ = true;
     if (mode_ == CompletionMode::kFlag) HALYARD_RETURN_IF_ERROR(flag_.open(api_));
     return notifier_.open();
@@ -133,6 +136,7 @@ class Lane : public timeline::NativeQueue {
 
   bool stop_stream() noexcept {
     if (!open_) return true;
+    if (borrowed_ && markers_.passed() == issued_) return true;  // it may be gone
     if (markers_.passed() == issued_ && !wait_left_behind_) api_.finish(stream_);
     return api_.stop(stream_);
   }
@@ -192,6 +196,7 @@ class Lane : public timeline::NativeQueue {
   const CompletionMode mode_;
   typename Api::Stream stream_{};
   bool open_ = false;
+  bool borrowed_ = false;  // the stream is its owner's
   LaneFlag<Api> flag_;  // in kFlag
   std::uint64_t issued_ = 0;       // the issuer's
   bool wait_left_behind_ = false;  // the issuer's: perhaps, by a failure at the tail

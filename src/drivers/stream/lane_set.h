@@ -20,10 +20,12 @@ inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two stream
 template <CommandApi Api>
 class LaneSet {
  public:
-  // A lane on a fresh stream of `api`, within `guard`. kResourceExhausted, or as the library fails.
+  // A lane on a fresh stream of `api`, or on `borrowed`, within `guard`. kResourceExhausted, or as
+  // the library fails.
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
                                       std::uint32_t max_in_flight,
-                                      CompletionMode mode = CompletionMode::kHostCallback) {
+                                      CompletionMode mode = CompletionMode::kHostCallback,
+                                      typename Api::Stream borrowed = {}) {
     base::LockGuard lock(mutex_);
     if (count_ == kMaxLanes) {
       return error(StatusCode::kResourceExhausted, "{}: a device has at most {} lanes",
@@ -33,7 +35,7 @@ class LaneSet {
     if (lane == nullptr) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }
-    if (Status status = lane->open(); !status.ok()) {
+    if (Status status = lane->open(borrowed); !status.ok()) {
       (void)lane->abandon(status);
       return status;
     }

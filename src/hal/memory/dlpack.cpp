@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <new>
 
+#include "hal/device.h"
+#include "hal/memory/buffer.h"
 #include "hal/object.h"
+#include "halyard/hal/native.h"
 
 namespace halyard::inline v0::hal {
 namespace {
@@ -39,18 +42,43 @@ struct Exported {
   std::int64_t shape[BufferView::kMaxRank];
 };
 
+struct Place {
+  void* data;
+  dlpack::Device device;
+};
+
+// Memory that the host sees is the host's to all libraries, pinned or not. Other memory is that of
+// its device, by address.
+Result<Place> place_of(const BufferView& view) {
+  const BufferObject& buffer = *view.buffer().object();
+  const dlpack::Device device = buffer.device().driver()->dlpack_device();
+  const bool by_address = device.type != dlpack::DeviceType::kCpu &&
+                          buffer.memory().type() == MemoryType::kDeviceLocal;
+  if (by_address) {
+    if (const std::uint64_t address = view.buffer().device_address(); address != 0) {
+      return Place{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address + view.offset())),
+                   device};
+    }
+    if (buffer.memory().of_pool()) {
+      return Status(StatusCode::kFailedPrecondition, "to_dlpack: the buffer has no memory now");
+    }
+  }
+  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, view.buffer().map(view.offset(), view.size()));
+  return Place{mapping.bytes().data(), {dlpack::DeviceType::kCpu, 0}};
+}
+
 template <class Managed>
 Result<Managed*> give(const BufferView& view) {
   if (!view.buffer()) return empty_handle("buffer view", "to_dlpack");
-  HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, view.buffer().map(view.offset(), view.size()));
+  HALYARD_ASSIGN_OR_RETURN(const Place place, place_of(view));
   auto* exported = new (std::nothrow) Exported<Managed>{.managed = {}, .view = view, .shape = {}};
   if (exported == nullptr) {
     return Status(StatusCode::kResourceExhausted, "to_dlpack: no memory for the tensor");
   }
   std::ranges::copy(view.shape(), exported->shape);
   Managed& managed = exported->managed;
-  managed.tensor = {.data = mapping.bytes().data(),
-                    .device = {dlpack::DeviceType::kCpu, 0},
+  managed.tensor = {.data = place.data,
+                    .device = place.device,
                     .rank = static_cast<std::int32_t>(view.rank()),
                     .type = type_of(view.element()),
                     .shape = exported->shape,
@@ -61,14 +89,28 @@ Result<Managed*> give(const BufferView& view) {
   return &managed;
 }
 
+bool is_of_the_host(const dlpack::Device& device) noexcept {
+  return device.type == dlpack::DeviceType::kCpu || device.type == dlpack::DeviceType::kCudaHost;
+}
+
+// Whether `device` can take memory of `theirs`.
+Status check_place(const Device& device, const dlpack::Device& theirs) {
+  if (is_of_the_host(theirs)) return {};
+  if (!device) return empty_handle("device", "from_dlpack");
+  const dlpack::Device own = device.object()->driver()->dlpack_device();
+  if (theirs.type != own.type) {
+    return error(StatusCode::kUnimplemented, "from_dlpack: memory of device type {}",
+                 static_cast<int>(theirs.type));
+  }
+  if (theirs.ordinal == own.ordinal) return {};
+  return error(StatusCode::kPermissionDenied,
+               "from_dlpack: memory of device {} of its type; {} is device {}", theirs.ordinal,
+               device.info().uri, own.ordinal);
+}
+
 // The shape and element type of `tensor`, or why it cannot be taken.
 Status inspect(const dlpack::Tensor& tensor, ElementType& element,
                std::uint64_t (&shape)[BufferView::kMaxRank], std::uint64_t& bytes) {
-  using dlpack::DeviceType;
-  if (tensor.device.type != DeviceType::kCpu && tensor.device.type != DeviceType::kCudaHost) {
-    return error(StatusCode::kUnimplemented, "from_dlpack: memory of device type {}",
-                 static_cast<int>(tensor.device.type));
-  }
   const auto* const found = std::ranges::find_if(kElements, [&](ElementType candidate) {
     const dlpack::DataType type = type_of(candidate);
     return type.code == tensor.type.code && type.bits == tensor.type.bits && tensor.type.lanes == 1;
@@ -109,6 +151,7 @@ Result<BufferView> take(const Device& device, Managed* managed) {
   ElementType element{};
   std::uint64_t shape[BufferView::kMaxRank]{};
   std::uint64_t bytes = 0;
+  HALYARD_RETURN_IF_ERROR(check_place(device, tensor.device));
   HALYARD_RETURN_IF_ERROR(inspect(tensor, element, shape, bytes));
   const auto release = [managed] {
     if (managed->deleter != nullptr) managed->deleter(managed);
@@ -116,15 +159,21 @@ Result<BufferView> take(const Device& device, Managed* managed) {
   const View<std::uint64_t> extents(shape, static_cast<std::size_t>(tensor.rank));
   if (bytes == 0) {  // there may be no data to import
     HALYARD_ASSIGN_OR_RETURN(const Buffer buffer,
-                             device.allocate({.memory = MemoryType::kHostLocal}));
+                             device.allocate({.memory = is_of_the_host(tensor.device)
+                                                            ? MemoryType::kHostLocal
+                                                            : MemoryType::kDeviceLocal}));
     HALYARD_ASSIGN_OR_RETURN(BufferView view, BufferView::create(buffer, element, extents));
     release();
     return view;
   }
   std::byte* const data =
       tensor.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
-  HALYARD_ASSIGN_OR_RETURN(const Buffer buffer, device.import_memory({data, bytes}, release));
-  return BufferView::create(buffer, element, extents);
+  Result<Buffer> buffer = is_of_the_host(tensor.device)
+                              ? device.import_memory({data, bytes}, release)
+                              : import_address(device, reinterpret_cast<std::uintptr_t>(data),
+                                               bytes, release);
+  if (!buffer.ok()) return buffer.status();
+  return BufferView::create(*buffer, element, extents);
 }
 
 }  // namespace

@@ -36,7 +36,11 @@ std::string QueueObject::full_name(std::string_view name) const {
 }
 
 Result<timeline::NativeQueue*> QueueObject::open_lane() {
-  return device_.driver()->open_lane(kind_, priority_);
+  if (stream_ == nullptr) return device_.driver()->open_lane(kind_, priority_);
+  if (std::exchange(has_lane_, true)) {
+    return error(StatusCode::kUnavailable, "{}: its stream waits for a lost device", name());
+  }
+  return device_.driver()->import_lane(stream_);
 }
 
 void QueueObject::refuse(const Status& cause) noexcept {

@@ -38,8 +38,8 @@ struct DispatchRequest {
 class QueueObject final : public timeline::LaneSource {
  public:
   QueueObject(DeviceObject& device, QueueKind kind,
-              QueuePriority priority = QueuePriority::kNormal) noexcept
-      : device_(device), kind_(kind), priority_(priority) {}
+              QueuePriority priority = QueuePriority::kNormal, void* stream = nullptr) noexcept
+      : device_(device), kind_(kind), priority_(priority), stream_(stream) {}
 
   Status open(timeline::Domain domain, std::string_view name);
   // For the next user of a queue without handles. False: it has work.
@@ -59,6 +59,8 @@ class QueueObject final : public timeline::LaneSource {
 
   QueueKind kind() const noexcept { return kind_; }
   QueuePriority priority() const noexcept { return priority_; }
+  // Of the native library's user, in which the queue runs; null: it has its own.
+  void* stream() const noexcept { return stream_; }
   DeviceObject& device() const noexcept { return device_; }
   std::string_view name() const noexcept { return queue_->name(); }
 
@@ -78,6 +80,9 @@ class QueueObject final : public timeline::LaneSource {
                   const SubmitInfo& info);
   Status host_call(const detail::CallableType& type, void* callable, HostCallMode mode,
                    const SubmitInfo& info);
+
+  // Contracts in halyard/hal/native.h.
+  Status native_event(const NativeEvent& event, const SubmitInfo& info);
 
   Status wait_idle(Deadline deadline) { return queue_->wait_idle(deadline); }
   Status flush();
@@ -129,6 +134,8 @@ class QueueObject final : public timeline::LaneSource {
   DeviceObject& device_;
   const QueueKind kind_;
   const QueuePriority priority_;
+  void* const stream_;
+  bool has_lane_ = false;  // of an imported stream
   Ref<timeline::Queue> queue_;
 
   static constexpr std::size_t kMaxSpare = 8;  // ends that are waited for at one time, usually
