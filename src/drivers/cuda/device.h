@@ -8,6 +8,7 @@
 
 #include "drivers/cuda/api.h"
 #include "drivers/cuda/library.h"
+#include "drivers/stream/graph.h"
 #include "drivers/stream/lane_set.h"
 #include "hal/driver.h"
 
@@ -17,6 +18,7 @@ namespace halyard::inline v0::cuda {
 struct DeviceOptions {
   bool peers = true;  // it uses the memory of the other GPUs that let it
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
+  stream::CommandBufferMode recordings = stream::CommandBufferMode::kAuto;
 };
 
 class Device final : public hal::DeviceImpl {

@@ -62,10 +62,13 @@ Result<Choice> read_options(const hal::Uri& uri) {
                      value);
       }
       choice.device.completion = mode->mode;
+    } else if (name == "command_buffer_mode") {
+      HALYARD_ASSIGN_OR_RETURN(choice.device.recordings,
+                               stream::parse_command_buffer_mode(value, CudaApi::kDriver));
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cuda: unknown option '{}'; there are completion_mode, devices, library_path and "
-                   "peers",
+                   "cuda: unknown option '{}'; there are command_buffer_mode, completion_mode, "
+                   "devices, library_path and peers",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);
