@@ -162,7 +162,7 @@ inline BoundRange at_root(const BoundRange& range) noexcept {
 
 // When the next submission may use the native form of a recording.
 enum class InstanceReuse : std::uint8_t {
-  kInOrder,  // once it is ordered after the previous use on the device: a CUDA graph
+  kInOrder,  // once it is ordered after the previous use on the device: a native graph
   kRetired,  // once the host has seen the previous use end: memory that the issuer writes
 };
 

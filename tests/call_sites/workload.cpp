@@ -251,6 +251,32 @@ Status run_kernel(const Workplace& workplace, std::string_view uri) {
   return holds(x, 12);
 }
 
+// A graph, other slots for it, and a graph that is built again for them.
+Status replay_graphs(const Workplace& workplace, std::string_view uri) {
+  hal::DriverRegistry registry;
+  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(workplace.kernels));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Function add, executable.function("add"));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer y, device.allocate(host_visible(4096)));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  hal::Recorder recorder(device);
+  recorder.fill(hal::slot(0), 5)
+      .barrier()
+      .dispatch(add, {.items = 1024}, {hal::slot(1)}, {3u, 1024u});
+  HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
+  const hal::BufferRange tables[][2] = {{x, x}, {y, y}, {{x, 0, 0}, y}};
+  std::uint64_t value = 0;
+  for (const auto& table : tables) {
+    HALYARD_RETURN_IF_ERROR(
+        device.queue().execute(commands, {.bindings = table, .signal = {{done, ++value}}}));
+    HALYARD_RETURN_IF_ERROR(done.wait(value, kPatience));
+  }
+  HALYARD_RETURN_IF_ERROR(holds(x, 8));
+  return holds(y, 11);
+}
+
 // What the completion thread asks of a lane with a sleeping waiter in which nothing moves.
 Status look_after_stream(const Workplace&, bool) {
   using stream::FakeApi;
@@ -624,6 +650,10 @@ constexpr Section kSections[] = {
      [](const Workplace& at, bool) { return run_kernel(at, "serial://"); }},
     {"a kernel on a stream device",
      [](const Workplace& at, bool) { return run_kernel(at, "stream://"); }},
+    {"graphs of a stream device",
+     [](const Workplace& at, bool) {
+       return replay_graphs(at, "stream://?command_buffer_mode=graph");
+     }},
     {"a lane of a stream device that is looked after", look_after_stream},
 #if HALYARD_DRIVER_VULKAN
     {"memory of a vulkan device", [](const Workplace&, bool) { return use_memory("vulkan://0"); },

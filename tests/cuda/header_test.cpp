@@ -3,6 +3,7 @@
 // The driver's own declarations of the CUDA driver API against the toolkit's cuda.h.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -124,7 +125,6 @@ TEST(CudaHeader, HasTheValuesOfCudaH) {
   HALYARD_SAME(CU_EVENT_BLOCKING_SYNC);
   HALYARD_SAME(CU_EVENT_DISABLE_TIMING);
   HALYARD_SAME(CU_GET_PROC_ADDRESS_LEGACY_STREAM);
-#undef HALYARD_SAME
   static_assert(before::kAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
   static_assert(before::kAllocMapped == CU_MEMHOSTALLOC_DEVICEMAP);
   static_assert(before::kRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE);
@@ -133,6 +133,48 @@ TEST(CudaHeader, HasTheValuesOfCudaH) {
   EXPECT_EQ(before::kPerThread, reinterpret_cast<std::uintptr_t>(CU_STREAM_PER_THREAD));
   static_assert(before::kBufferSize == CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT);
   static_assert(sizeof(own::CUuuid) == sizeof(::CUuuid));
+  HALYARD_SAME(CU_MEMORYTYPE_UNIFIED);
+#undef HALYARD_SAME
+}
+
+TEST(CudaHeader, HasTheNodesOfCudaH) {
+#define HALYARD_PLACED(type, version, member)                                           \
+  static_assert(offsetof(own::type, member) == offsetof(::type##version, member) &&     \
+                    sizeof(own::type::member) == sizeof(::type##version::member) &&     \
+                    sizeof(own::type) == sizeof(::type##version),                       \
+                #member)
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, func);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, gridDimX);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, gridDimY);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, gridDimZ);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, blockDimX);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, blockDimY);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, blockDimZ);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, sharedMemBytes);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, kernelParams);
+  HALYARD_PLACED(CUDA_KERNEL_NODE_PARAMS, _v1, extra);
+  HALYARD_PLACED(CUDA_MEMSET_NODE_PARAMS, _v1, dst);
+  HALYARD_PLACED(CUDA_MEMSET_NODE_PARAMS, _v1, pitch);
+  HALYARD_PLACED(CUDA_MEMSET_NODE_PARAMS, _v1, value);
+  HALYARD_PLACED(CUDA_MEMSET_NODE_PARAMS, _v1, elementSize);
+  HALYARD_PLACED(CUDA_MEMSET_NODE_PARAMS, _v1, width);
+  HALYARD_PLACED(CUDA_MEMSET_NODE_PARAMS, _v1, height);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, srcXInBytes);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, srcLOD);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, srcMemoryType);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, srcDevice);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, srcPitch);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, srcHeight);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, dstXInBytes);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, dstLOD);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, dstMemoryType);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, dstDevice);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, dstPitch);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, dstHeight);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, WidthInBytes);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, Height);
+  HALYARD_PLACED(CUDA_MEMCPY3D, _v2, Depth);
+#undef HALYARD_PLACED
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ TEST_F(StreamDriver, OpensAllDevicesOrOne) {
 }
 
 TEST_F(StreamDriver, NamesWhatIsWrongWithAUri) {
-  for (const char* uri : {"stream://?devices=0", "stream://?devices=65", "stream://?devices=x",
-                          "stream://?unstoppable=2", "stream://?workers=1"}) {
+  for (const char* uri :
+       {"stream://?devices=0", "stream://?devices=65", "stream://?devices=x",
+        "stream://?unstoppable=2", "stream://?command_buffer_mode=1", "stream://?workers=1"}) {
     const Status status = registry_.open(uri).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
     EXPECT_EQ(status.message().find("stream: "), 0u) << status.message();
@@ -74,7 +75,7 @@ TEST_F(StreamDriver, ClosesAfterWorkInFlightWithNothingLeftBehind) {
 // Many times more than a lane takes at once: in parts, with edges to and from it.
 TEST_F(StreamDriver, RunsARecordingOfThousandsOfCommandsInParts) {
   constexpr std::uint32_t kCommands = 5'000, kWords = 100;
-  const auto devices = registry_.open_all("stream://?devices=2").value();
+  const auto devices = registry_.open_all("stream://?devices=2&command_buffer_mode=stream").value();
   ASSERT_LT(devices[0].info().limits.max_in_flight, kCommands / 50);
   const hal::Buffer words =
       devices[0].allocate({.size = kWords * 4, .memory = hal::MemoryType::kHostVisible}).value();

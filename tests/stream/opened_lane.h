@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/native_call.h"
@@ -85,9 +86,11 @@ class OpenedLane {
  public:
   using Lane = stream::Lane<FakeApi, Commands>;
 
-  explicit OpenedLane(OpenedContext& context, std::uint32_t max_in_flight = 64)
+  explicit OpenedLane(OpenedContext& context, std::uint32_t max_in_flight = 64,
+                      Commands commands = {})
       : guard_(context.guard),
-        lane_(std::make_unique<Lane>(context.api, Commands(), guard_.get(), max_in_flight)) {
+        lane_(
+            std::make_unique<Lane>(context.api, std::move(commands), guard_.get(), max_in_flight)) {
     const Inside inside(*guard_);
     check(lane_->open());
   }

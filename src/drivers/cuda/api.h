@@ -23,6 +23,9 @@ struct CudaApi {
   using Context = CUcontext;
   using CaptureMode = CUstreamCaptureMode;
   using Module = CUmodule;
+  using Graph = CUgraph;
+  using GraphNode = CUgraphNode;
+  using ExecutableGraph = CUgraphExec;
   using Flag = std::uint64_t*;  // pinned; its address is the device's as well
   // With what each launch of it repeats.
   struct Function {
@@ -78,14 +81,39 @@ struct CudaApi {
   Status launch_indirect(Stream stream, const Function& function, std::uint64_t counts,
                          std::span<const std::byte> arguments) const noexcept;
 
+  // Copies and fills of a graph run in graph_context.
+  Status create_graph(Graph& graph) const noexcept;
+  void destroy(Graph graph) const noexcept;
+  Status add_empty(Graph graph, std::span<const GraphNode> behind, GraphNode& node) const noexcept;
+  Status add_fill(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                  std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                  std::uint64_t size) const noexcept;
+  Status add_copy(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                  std::uint64_t target, std::uint64_t source, std::uint64_t size) const noexcept;
+  Status add_launch(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                    const Function& function, const std::uint32_t (&groups)[3],
+                    std::span<const std::byte> arguments) const noexcept;
+  Status instantiate(Graph graph, ExecutableGraph& executable) const noexcept;
+  Status set_fill(ExecutableGraph executable, GraphNode node, std::uint64_t target,
+                  std::uint32_t pattern, std::uint32_t pattern_size,
+                  std::uint64_t size) const noexcept;
+  Status set_copy(ExecutableGraph executable, GraphNode node, std::uint64_t target,
+                  std::uint64_t source, std::uint64_t size) const noexcept;
+  Status set_launch(ExecutableGraph executable, GraphNode node, const Function& function,
+                    const std::uint32_t (&groups)[3],
+                    std::span<const std::byte> arguments) const noexcept;
+  Status launch(Stream stream, ExecutableGraph executable) const noexcept;
+  void destroy(ExecutableGraph executable) const noexcept;
+
   // Both live until the process ends.
   const Functions* cuda = nullptr;
   const PhysicalDevice* device = nullptr;
   int priority = 0;               // of streams that are created: CUDA's, lower numbers first
   bool sleeps_on_events = false;  // synchronize() is called: it gives its processor away
+  CUcontext graph_context = nullptr;
 };
 
-static_assert(stream::ContextApi<CudaApi> && stream::CommandApi<CudaApi> &&
+static_assert(stream::ContextApi<CudaApi> && stream::GraphApi<CudaApi> &&
               stream::CompletionApi<CudaApi>);
 
 }  // namespace halyard::inline v0::cuda

@@ -95,7 +95,14 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     const hal::RecordedCommands& recording) {
-  return stream::CommandBuffer::create(recording, CudaApi::kDriver);
+  using Graphs = stream::GraphCommandBuffer<CudaApi>;
+  if (!Graphs::suits(recording, options_.recordings)) {
+    return stream::CommandBuffer::create(recording, CudaApi::kDriver);
+  }
+  const stream::Inside inside(*guard_);
+  CudaApi api = api_of(library_, physical_);
+  HALYARD_RETURN_IF_ERROR(api.current_context(api.graph_context));
+  return Graphs::create(api, recording, options_.recordings, kMaxInFlight);
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {

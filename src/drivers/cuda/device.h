@@ -9,6 +9,7 @@
 #include "drivers/cuda/api.h"
 #include "drivers/cuda/images.h"
 #include "drivers/cuda/library.h"
+#include "drivers/stream/graph.h"
 #include "drivers/stream/lane_set.h"
 #include "hal/driver.h"
 
@@ -20,6 +21,7 @@ struct DeviceOptions {
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
   bool cache = true;     // what CUDA compiles is kept on disk
   bool managed = false;  // kHostVisible memory, where the host may touch it at any time
+  stream::CommandBufferMode recordings = stream::CommandBufferMode::kAuto;
 };
 
 class Device final : public hal::DeviceImpl {

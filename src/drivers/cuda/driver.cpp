@@ -75,10 +75,14 @@ Result<Choice> read_options(const hal::Uri& uri) {
                      value);
       }
       choice.device.completion = mode->mode;
+    } else if (name == "command_buffer_mode") {
+      HALYARD_ASSIGN_OR_RETURN(choice.device.recordings,
+                               stream::parse_command_buffer_mode(value, CudaApi::kDriver));
     } else {
       return error(StatusCode::kInvalidArgument,
                    "cuda: unknown option '{}'; there are async_allocations, cache, "
-                   "completion_mode, devices, host_visible, library_path and peers",
+                   "command_buffer_mode, completion_mode, devices, host_visible, library_path and "
+                   "peers",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);

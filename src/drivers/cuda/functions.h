@@ -27,6 +27,10 @@ using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUlinkState = struct CUlinkState_st*;
 using CUhostFn = void (*)(void*);
+using CUarray = struct CUarray_st*;
+using CUgraph = struct CUgraph_st*;
+using CUgraphNode = struct CUgraphNode_st*;
+using CUgraphExec = struct CUgraphExec_st*;
 struct CUuuid {
   char bytes[16];
 };
@@ -59,6 +63,41 @@ enum CUpointer_attribute : int {
 };
 inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;
 enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
+enum CUmemorytype : int { CU_MEMORYTYPE_UNIFIED = 4 };  // as the address says
+// The first version of each, which cuGetProcAddress gives for the versions of the functions below.
+struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  std::size_t pitch;  // unused if height is 1
+  unsigned value;
+  unsigned elementSize;  // 1, 2 or 4 bytes
+  std::size_t width;     // in elements
+  std::size_t height;
+};
+struct CUDA_MEMCPY3D {
+  std::size_t srcXInBytes, srcY, srcZ, srcLOD;
+  CUmemorytype srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void* reserved0;
+  std::size_t srcPitch, srcHeight;
+  std::size_t dstXInBytes, dstY, dstZ, dstLOD;
+  CUmemorytype dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void* reserved1;
+  std::size_t dstPitch, dstHeight;
+  std::size_t WidthInBytes, Height, Depth;
+};
 enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
@@ -142,7 +181,26 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
     (int*, CUfunction, int, std::size_t))                                                        \
   X(cuLaunchKernel, "", 4000, CUDA_ERROR_OUT_OF_MEMORY,                                          \
     (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, \
-     void**, void**))
+     void**, void**))                                                                            \
+  X(cuGraphCreate, "", 10000, CUDA_ERROR_OUT_OF_MEMORY, (CUgraph*, unsigned))                    \
+  X(cuGraphAddEmptyNode, "", 10000, CUDA_ERROR_OUT_OF_MEMORY,                                    \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t))                                    \
+  X(cuGraphAddKernelNode, "", 10000, CUDA_ERROR_OUT_OF_MEMORY,                                   \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_KERNEL_NODE_PARAMS*))    \
+  X(cuGraphAddMemcpyNode, "", 10000, CUDA_ERROR_OUT_OF_MEMORY,                                   \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_MEMCPY3D*, CUcontext))   \
+  X(cuGraphAddMemsetNode, "", 10000, CUDA_ERROR_OUT_OF_MEMORY,                                   \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_MEMSET_NODE_PARAMS*,     \
+     CUcontext))                                                                                 \
+  X(cuGraphInstantiateWithFlags, "", 11040, CUDA_ERROR_OUT_OF_MEMORY,                            \
+    (CUgraphExec*, CUgraph, unsigned long long))                                                 \
+  X(cuGraphExecKernelNodeSetParams, "", 10010, CUDA_ERROR_INVALID_VALUE,                         \
+    (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*))                                  \
+  X(cuGraphExecMemcpyNodeSetParams, "", 10020, CUDA_ERROR_INVALID_VALUE,                         \
+    (CUgraphExec, CUgraphNode, const CUDA_MEMCPY3D*, CUcontext))                                 \
+  X(cuGraphExecMemsetNodeSetParams, "", 10020, CUDA_ERROR_INVALID_VALUE,                         \
+    (CUgraphExec, CUgraphNode, const CUDA_MEMSET_NODE_PARAMS*, CUcontext))                       \
+  X(cuGraphLaunch, "", 10000, CUDA_ERROR_OUT_OF_MEMORY, (CUgraphExec, CUstream))
 
 // The same, of functions that a driver may lack.
 #define HALYARD_CUDA_OPTIONAL(X)                                  \
@@ -158,7 +216,9 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuMemFreeHost, "", 2000, "the memory was allocated", (void*))                         \
   X(cuMemHostUnregister, "", 4000, "the memory was registered", (void*))                  \
   X(cuModuleUnload, "", 2000, "the module was loaded", (CUmodule))                        \
-  X(cuLinkDestroy, "", 5050, "the link was created", (CUlinkState))
+  X(cuLinkDestroy, "", 5050, "the link was created", (CUlinkState))                       \
+  X(cuGraphExecDestroy, "", 10000, "the graph was instantiated", (CUgraphExec))           \
+  X(cuGraphDestroy, "", 10000, "the graph was created", (CUgraph))
 
 // The call site of each; functions.cpp lists them.
 namespace call_site {

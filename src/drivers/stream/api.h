@@ -122,4 +122,52 @@ concept CommandApi =
       { api.find_function(module, kernel, found) } noexcept -> std::same_as<Status>;
     };
 
+// Graphs: commands with the order between them, made ready once and launched often.
+//
+//   create_graph(g), destroy(g)            `g` without nodes; destroyed with them
+//   add_empty(g, d, n)                     a node that only orders others, behind the nodes `d`
+//   add_fill, add_copy, add_launch         as the commands above. The host's memory is an address
+//                                          here: the same for host and device
+//   instantiate(g, x)                      `g` as it is now
+//   set_fill, set_copy, set_launch(x, n)   new parameters of a node, for launches that follow. Any
+//                                          error but kDeviceLost: this node takes them only anew
+//   launch(s, x)                           after its earlier launches, and what `s` has
+//   destroy(x)                             launches that run go on
+//
+// A graph and its executables are used by one thread at a time.
+template <class A>
+concept GraphApi =
+    CommandApi<A> && std::copyable<typename A::Graph> && std::copyable<typename A::GraphNode> &&
+    std::copyable<typename A::ExecutableGraph> &&
+    requires(const A& api, typename A::Stream stream, typename A::Graph graph,
+             typename A::Graph& new_graph, typename A::GraphNode node,
+             typename A::GraphNode& new_node, std::span<const typename A::GraphNode> behind,
+             typename A::ExecutableGraph executable, typename A::ExecutableGraph& instantiated,
+             std::uint64_t address, std::uint64_t size, std::uint32_t pattern,
+             typename A::Function function, const std::uint32_t (&groups)[3],
+             std::span<const std::byte> arguments) {
+      { api.create_graph(new_graph) } noexcept -> std::same_as<Status>;
+      { api.destroy(graph) } noexcept;
+      { api.add_empty(graph, behind, new_node) } noexcept -> std::same_as<Status>;
+      {
+        api.add_fill(graph, behind, new_node, address, pattern, pattern, size)
+      } noexcept -> std::same_as<Status>;
+      {
+        api.add_copy(graph, behind, new_node, address, address, size)
+      } noexcept -> std::same_as<Status>;
+      {
+        api.add_launch(graph, behind, new_node, function, groups, arguments)
+      } noexcept -> std::same_as<Status>;
+      { api.instantiate(graph, instantiated) } noexcept -> std::same_as<Status>;
+      {
+        api.set_fill(executable, node, address, pattern, pattern, size)
+      } noexcept -> std::same_as<Status>;
+      { api.set_copy(executable, node, address, address, size) } noexcept -> std::same_as<Status>;
+      {
+        api.set_launch(executable, node, function, groups, arguments)
+      } noexcept -> std::same_as<Status>;
+      { api.launch(stream, executable) } noexcept -> std::same_as<Status>;
+      { api.destroy(executable) } noexcept;
+    };
+
 }  // namespace halyard::inline v0::stream

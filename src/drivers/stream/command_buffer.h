@@ -1,68 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Recordings and single commands as native calls, one for each command that does work. A stream
-// runs them in the order of the recording, in which every barrier, event and edge holds by itself.
+// StreamCommands: operations as native calls of a stream.
+//
+//     barrier      none
+//     command      one, or none if it has no work
+//     recording    one launch of its graph (graph.h), or one call for each command that does work
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <span>
-#include <string_view>
 
-#include "base/array.h"
-#include "base/format.h"
 #include "drivers/stream/api.h"
-#include "drivers/stream/executable.h"
+#include "drivers/stream/graph.h"
+#include "drivers/stream/native_command.h"
+#include "drivers/stream/recording.h"
 #include "drivers/stream/stamping.h"
 #include "hal/command.h"
 #include "halyard/base/result.h"
-#include "kernel/hyx.h"
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::stream {
-
-// Which commands of a recording are native commands, in their order.
-class CommandBuffer final : public hal::NativeCommands {
- public:
-  // `recording` outlives the result; `driver` is the name that begins a message.
-  // kResourceExhausted.
-  static Result<std::unique_ptr<hal::NativeCommands>> create(const hal::RecordedCommands& recording,
-                                                             std::string_view driver) {
-    std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(recording));
-    bool enough = commands != nullptr;
-    for (std::uint32_t i = 0; enough && i < recording.commands.size(); ++i) {
-      if (hal::does_work(recording.commands[i].kind)) enough = commands->native_.push_back(i);
-    }
-    if (enough) return std::unique_ptr<hal::NativeCommands>(std::move(commands));
-    return error(StatusCode::kResourceExhausted, "{}: no memory for a recording", driver);
-  }
-
-  std::uint32_t depth() const noexcept override {
-    return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(native_.size()));
-  }
-
-  const hal::RecordedCommands& recording() const noexcept { return recording_; }
-  // Indices into recording().commands, of the native commands in `span`.
-  std::span<const std::uint32_t> native(timeline::CommandSpan span) const noexcept {
-    const std::span<const std::uint32_t> all(native_.data(), native_.size());
-    return all.empty() ? all : all.subspan(span.first, span.count);
-  }
-
- private:
-  explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : recording_(recording) {}
-
-  const hal::RecordedCommands& recording_;
-  base::Array<std::uint32_t> native_;
-};
 
 // What a lane does with an operation. By its issuer.
 template <CommandApi Api>
 class StreamCommands {
  public:
+  StreamCommands() noexcept = default;
+  // `lane`: which of its device, below kMaxLanes; no two that live at once have the same.
+  explicit StreamCommands(std::uint32_t lane) noexcept : lane_(lane) {}
+
   Status put(const Api& api, typename Api::Stream stream, const timeline::Issue& issue,
              bool& started) noexcept {
     const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
@@ -79,18 +46,9 @@ class StreamCommands {
         HALYARD_RETURN_IF_ERROR(
             stamping_.note(api, stream, {.name = hal::name_of(operation.command)}));
         break;
-      case hal::OperationKind::kExecute: {
-        const auto& commands = *static_cast<const CommandBuffer*>(operation.native);
-        const hal::RecordedCommands& recording = commands.recording();
-        for (const std::uint32_t index : commands.native(issue.commands)) {
-          HALYARD_RETURN_IF_ERROR(
-              put_command(api, stream, recording.commands[index], operation.table));
-          started = true;
-          if (issue.stamps == nullptr) continue;
-          HALYARD_RETURN_IF_ERROR(stamping_.note(api, stream, recording.labels[index]));
-        }
+      case hal::OperationKind::kExecute:
+        HALYARD_RETURN_IF_ERROR(execute(api, stream, operation, issue, started));
         break;
-      }
     }
     return stamping_.end(api, stream);
   }
@@ -110,67 +68,64 @@ class StreamCommands {
     return {};
   }
 
-  static std::uint64_t address_of(const hal::BoundRange& range) noexcept {
-    return range.memory->device_address() + range.offset;
-  }
-
-  // One native call at most.
-  Status put_command(const Api& api, typename Api::Stream stream, const hal::Command& command,
-                     const hal::BoundRange* table) noexcept {
-    switch (command.kind) {
-      case hal::CommandKind::kFill: {
-        const hal::BoundRange target = hal::bind(command.fill.target, table);
-        if (target.length == 0) break;
-        return api.fill(stream, address_of(target), command.fill.pattern, command.fill.pattern_size,
-                        target.length);
+  Status execute(const Api& api, typename Api::Stream stream, const hal::Operation& operation,
+                 const timeline::Issue& issue, bool& started) noexcept {
+    const auto& commands = *static_cast<const CommandBuffer*>(operation.native);
+    std::span<const std::uint32_t> native;
+    if constexpr (GraphApi<Api>) {
+      if (commands.has_graphs()) {
+        const auto& graphs = static_cast<const GraphCommandBuffer<Api>&>(commands);
+        HALYARD_ASSIGN_OR_RETURN(const bool launched,
+                                 graphs.launch(stream, lane_, operation.table, arguments_));
+        if (launched) return started = true, Status();
+        native = commands.native();  // it is never issued in parts
       }
-      case hal::CommandKind::kUpdate: {
-        const hal::BoundRange target = hal::bind(command.update.target, table);
-        if (target.length == 0) break;
-        return api.copy_in(stream, address_of(target), command.update.source, target.length);
-      }
-      case hal::CommandKind::kCopy: {
-        const hal::BoundRange target = hal::bind(command.copy.target, table);
-        if (target.length == 0) break;
-        return api.copy(stream, address_of(target),
-                        address_of(hal::bind(command.copy.source, table)), target.length);
-      }
-      case hal::CommandKind::kDispatch:
-        return dispatch(api, stream, command.dispatch, table);
-      case hal::CommandKind::kBarrier:
-      case hal::CommandKind::kSetEvent:
-      case hal::CommandKind::kResetEvent:
-      case hal::CommandKind::kWaitEvent:
-        break;
+    }
+    if (!commands.has_graphs()) native = commands.native(issue.commands);
+    const hal::RecordedCommands& recording = commands.recording();
+    for (const std::uint32_t index : native) {
+      HALYARD_RETURN_IF_ERROR(put_command(api, stream, recording.commands[index], operation.table));
+      started = true;
+      if (issue.stamps == nullptr) continue;
+      HALYARD_RETURN_IF_ERROR(stamping_.note(api, stream, recording.labels[index]));
     }
     return {};
   }
 
-  Status dispatch(const Api& api, typename Api::Stream stream, const hal::DispatchCommand& command,
-                  const hal::BoundRange* table) noexcept {
-    const std::size_t addresses = command.binding_count * sizeof(std::uint64_t);
-    for (std::uint32_t i = 0; i < command.binding_count; ++i) {
-      const std::uint64_t address = address_of(hal::bind(command.bindings[i], table));
-      std::memcpy(arguments_ + i * sizeof address, &address, sizeof address);
+  struct Calls {
+    const Api& api;
+    typename Api::Stream stream;
+
+    Status nothing() noexcept { return {}; }
+    Status fill(std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                std::uint64_t size) noexcept {
+      return api.fill(stream, target, pattern, pattern_size, size);
     }
-    if (command.constants_size != 0) {
-      std::memcpy(arguments_ + addresses, command.constants, command.constants_size);
+    Status copy(std::uint64_t target, std::uint64_t source, std::uint64_t size) noexcept {
+      return api.copy(stream, target, source, size);
     }
-    const std::span<const std::byte> arguments(arguments_, addresses + command.constants_size);
-    const auto function =
-        static_cast<const Executable<Api>*>(command.executable)->function(command.function);
-    if (command.counts != nullptr) {
-      return api.launch_indirect(stream, function, address_of(hal::bind(*command.counts, table)),
-                                 arguments);
+    Status copy_in(std::uint64_t target, const std::byte* source, std::uint64_t size) noexcept {
+      return api.copy_in(stream, target, source, size);
     }
-    // A native library takes no empty grid.
-    if (command.groups[0] == 0 || command.groups[1] == 0 || command.groups[2] == 0) return {};
-    return api.launch(stream, function, command.groups, arguments);
+    Status launch(const typename Api::Function& function, const std::uint32_t (&groups)[3],
+                  std::span<const std::byte> arguments) noexcept {
+      return api.launch(stream, function, groups, arguments);
+    }
+    Status launch_indirect(const typename Api::Function& function, std::uint64_t counts,
+                           std::span<const std::byte> arguments) noexcept {
+      return api.launch_indirect(stream, function, counts, arguments);
+    }
+  };
+
+  // One native call at most.
+  Status put_command(const Api& api, typename Api::Stream stream, const hal::Command& command,
+                     const hal::BoundRange* table) noexcept {
+    return put_native<Api>(command, table, arguments_, Calls{api, stream});
   }
 
+  std::uint32_t lane_ = 0;
   Stamping<Api> stamping_;
-  alignas(8) std::byte
-      arguments_[kernel::kMaxBindings * sizeof(std::uint64_t) + kernel::kMaxConstantsBytes];
+  Arguments arguments_;
 };
 
 }  // namespace halyard::inline v0::stream

@@ -11,18 +11,20 @@
 namespace halyard::inline v0::stream {
 
 Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, unsigned ordinal,
-                                               const FakeApi& api) {
+                                               const FakeApi& api, CommandBufferMode mode) {
   HALYARD_ASSIGN_OR_RETURN(Ref<ContextGuard<FakeApi>> guard,
                            ContextGuard<FakeApi>::create(api, ordinal));
-  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info), api, std::move(guard)));
+  std::unique_ptr<Device> device(new (std::nothrow)
+                                     Device(std::move(info), api, mode, std::move(guard)));
   if (device == nullptr) {
     return error(StatusCode::kResourceExhausted, "stream: no memory for a device");
   }
   return device;
 }
 
-Device::Device(hal::DeviceInfo info, const FakeApi& api, Ref<timeline::EntryGuard> guard)
-    : info_(std::move(info)), api_(api), guard_(std::move(guard)) {}
+Device::Device(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
+               Ref<timeline::EntryGuard> guard)
+    : info_(std::move(info)), api_(api), mode_(mode), guard_(std::move(guard)) {}
 
 Device::~Device() { close(); }
 
@@ -45,6 +47,10 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     const hal::RecordedCommands& recording) {
+  using Graphs = GraphCommandBuffer<FakeApi>;
+  if (Graphs::suits(recording, mode_)) {
+    return Graphs::create(api_, recording, mode_, kMaxInFlight);
+  }
   return CommandBuffer::create(recording, FakeApi::kDriver);
 }
 

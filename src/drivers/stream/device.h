@@ -22,7 +22,7 @@ class Device final : public hal::DeviceImpl {
  public:
   // kResourceExhausted.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info, unsigned ordinal,
-                                                const FakeApi& api);
+                                                const FakeApi& api, CommandBufferMode mode);
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
@@ -42,10 +42,12 @@ class Device final : public hal::DeviceImpl {
   void close() override;
 
  private:
-  Device(hal::DeviceInfo info, const FakeApi& api, Ref<timeline::EntryGuard> guard);
+  Device(hal::DeviceInfo info, const FakeApi& api, CommandBufferMode mode,
+         Ref<timeline::EntryGuard> guard);
 
   const hal::DeviceInfo info_;
   const FakeApi api_;
+  const CommandBufferMode mode_;
   const Ref<timeline::EntryGuard> guard_;
   LaneSet<FakeApi> lanes_;
 };

@@ -19,12 +19,18 @@ namespace {
 struct Layout {
   unsigned devices = 1;
   FakeApi api;
+  CommandBufferMode mode = CommandBufferMode::kAuto;
   std::string options;  // as they were given: "?devices=2"
 };
 
 Result<Layout> read_options(const hal::Uri& uri) {
   Layout layout;
   for (const auto& [name, value] : uri.options) {
+    if (name == "command_buffer_mode") {
+      HALYARD_ASSIGN_OR_RETURN(layout.mode, parse_command_buffer_mode(value, FakeApi::kDriver));
+      base::append(layout.options, "{}{}={}", layout.options.empty() ? "?" : "&", name, value);
+      continue;
+    }
     std::optional<unsigned> number;
     if (name == "devices") {
       number = base::parse_number(value, 1, fake::kMaxDevices);
@@ -34,7 +40,9 @@ Result<Layout> read_options(const hal::Uri& uri) {
       layout.api.unstoppable = number.value_or(0) == 1;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "stream: unknown option '{}'; there are devices and unstoppable", name);
+                   "stream: unknown option '{}'; there are command_buffer_mode, devices and "
+                   "unstoppable",
+                   name);
     }
     if (!number) {
       return error(StatusCode::kInvalidArgument, "stream: option {} is '{}', not {}", name, value,
@@ -66,8 +74,8 @@ class StreamDriver final : public hal::Driver {
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals, hal::ordinals_of(uri, layout.devices));
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
-      HALYARD_ASSIGN_OR_RETURN(
-          auto device, Device::create(describe(ordinal, layout.options), ordinal, layout.api));
+      HALYARD_ASSIGN_OR_RETURN(auto device, Device::create(describe(ordinal, layout.options),
+                                                           ordinal, layout.api, layout.mode));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -41,6 +41,16 @@ HALYARD_CALL_SITE(kLoad, "stream.load", kExhausted, Failing::kCode);
 HALYARD_CALL_SITE(kUnload, "stream.unload", 0, Failing::kCode, "the module was loaded");
 HALYARD_CALL_SITE(kFindFunction, "stream.find_function", kExhausted, Failing::kCode);
 HALYARD_CALL_SITE(kLaunch, "stream.launch", kExhausted, Failing::kCode);
+HALYARD_CALL_SITE(kCreateGraph, "stream.create_graph", kExhausted, Failing::kCode);
+HALYARD_CALL_SITE(kDestroyGraph, "stream.destroy_graph", 0, Failing::kCode,
+                  "the graph was created");
+HALYARD_CALL_SITE(kAddNode, "stream.add_node", kExhausted, Failing::kCode);
+HALYARD_CALL_SITE(kInstantiate, "stream.instantiate", kExhausted, Failing::kCode);
+HALYARD_CALL_SITE(kSetNode, "stream.set_node", static_cast<int>(Code::kInvalidValue),
+                  Failing::kCode);
+HALYARD_CALL_SITE(kLaunchGraph, "stream.launch_graph", kExhausted, Failing::kCode);
+HALYARD_CALL_SITE(kDestroyExecutable, "stream.destroy_executable_graph", 0, Failing::kCode,
+                  "the graph was instantiated");
 
 StatusCode status_code(Code code) noexcept {
   switch (code) {
@@ -77,6 +87,33 @@ template <class F>
 Status call(const CallSite& site, F&& function) noexcept {
   const Code code = base::native_call(site, function);
   return code == Code::kSuccess ? Status() : failed(site, code);
+}
+
+fake::NodeWork fill_work(std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                         std::uint64_t size) noexcept {
+  return {.kind = fake::NodeWork::Kind::kFill,
+          .target = target,
+          .size = size,
+          .pattern = pattern,
+          .pattern_size = pattern_size};
+}
+fake::NodeWork copy_work(std::uint64_t target, std::uint64_t source, std::uint64_t size) noexcept {
+  return {.kind = fake::NodeWork::Kind::kCopy, .target = target, .source = source, .size = size};
+}
+fake::NodeWork launch_work(const fake::Function& function, const std::uint32_t (&groups)[3],
+                           std::span<const std::byte> arguments) noexcept {
+  return {.kind = fake::NodeWork::Kind::kLaunch,
+          .function = function,
+          .groups = {groups[0], groups[1], groups[2]},
+          .arguments = arguments};
+}
+Status add(fake::Graph* graph, std::span<const fake::GraphNode> behind, fake::GraphNode& node,
+           const fake::NodeWork& work) noexcept {
+  return call(kAddNode, [&] { return fake::add_node(graph, behind, node, work); });
+}
+Status set(fake::ExecutableGraph* executable, fake::GraphNode node,
+           const fake::NodeWork& work) noexcept {
+  return call(kSetNode, [&] { return fake::set_node(executable, node, work); });
 }
 
 }  // namespace
@@ -181,6 +218,55 @@ Status FakeApi::launch_indirect(Stream stream, const Function& function, std::ui
     return fake::launch_kernel_indirect(function, counts, arguments.data(), arguments.size(),
                                         stream);
   });
+}
+
+Status FakeApi::create_graph(Graph& graph) const noexcept {
+  return call(kCreateGraph, [&] { return fake::create_graph(graph); });
+}
+void FakeApi::destroy(Graph graph) const noexcept {
+  base::native_call(kDestroyGraph, [&] { return fake::destroy(graph); });
+}
+Status FakeApi::add_empty(Graph graph, std::span<const GraphNode> behind,
+                          GraphNode& node) const noexcept {
+  return add(graph, behind, node, {});
+}
+Status FakeApi::add_fill(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                         std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                         std::uint64_t size) const noexcept {
+  return add(graph, behind, node, fill_work(target, pattern, pattern_size, size));
+}
+Status FakeApi::add_copy(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                         std::uint64_t target, std::uint64_t source,
+                         std::uint64_t size) const noexcept {
+  return add(graph, behind, node, copy_work(target, source, size));
+}
+Status FakeApi::add_launch(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                           const Function& function, const std::uint32_t (&groups)[3],
+                           std::span<const std::byte> arguments) const noexcept {
+  return add(graph, behind, node, launch_work(function, groups, arguments));
+}
+Status FakeApi::instantiate(Graph graph, ExecutableGraph& executable) const noexcept {
+  return call(kInstantiate, [&] { return fake::instantiate(graph, executable); });
+}
+Status FakeApi::set_fill(ExecutableGraph executable, GraphNode node, std::uint64_t target,
+                         std::uint32_t pattern, std::uint32_t pattern_size,
+                         std::uint64_t size) const noexcept {
+  return set(executable, node, fill_work(target, pattern, pattern_size, size));
+}
+Status FakeApi::set_copy(ExecutableGraph executable, GraphNode node, std::uint64_t target,
+                         std::uint64_t source, std::uint64_t size) const noexcept {
+  return set(executable, node, copy_work(target, source, size));
+}
+Status FakeApi::set_launch(ExecutableGraph executable, GraphNode node, const Function& function,
+                           const std::uint32_t (&groups)[3],
+                           std::span<const std::byte> arguments) const noexcept {
+  return set(executable, node, launch_work(function, groups, arguments));
+}
+Status FakeApi::launch(Stream stream, ExecutableGraph executable) const noexcept {
+  return call(kLaunchGraph, [&] { return fake::launch_graph(executable, stream); });
+}
+void FakeApi::destroy(ExecutableGraph executable) const noexcept {
+  base::native_call(kDestroyExecutable, [&] { return fake::destroy(executable); });
 }
 
 }  // namespace halyard::inline v0::stream

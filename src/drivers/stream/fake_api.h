@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "drivers/stream/api.h"
+#include "drivers/stream/fake_graph.h"
 #include "drivers/stream/fake_library.h"
 #include "halyard/base/result.h"
 
@@ -21,6 +22,9 @@ struct FakeApi {
   using CaptureMode = fake::CaptureMode;
   using Module = fake::Module*;
   using Function = fake::Function;
+  using Graph = fake::Graph*;
+  using GraphNode = fake::GraphNode;
+  using ExecutableGraph = fake::ExecutableGraph*;
   static constexpr std::string_view kDriver = "stream";
   static constexpr CaptureMode kRelaxedCapture = CaptureMode::kRelaxed;
 
@@ -59,9 +63,32 @@ struct FakeApi {
   Status launch_indirect(Stream stream, const Function& function, std::uint64_t counts,
                          std::span<const std::byte> arguments) const noexcept;
 
+  Status create_graph(Graph& graph) const noexcept;
+  void destroy(Graph graph) const noexcept;
+  Status add_empty(Graph graph, std::span<const GraphNode> behind, GraphNode& node) const noexcept;
+  Status add_fill(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                  std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                  std::uint64_t size) const noexcept;
+  Status add_copy(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                  std::uint64_t target, std::uint64_t source, std::uint64_t size) const noexcept;
+  Status add_launch(Graph graph, std::span<const GraphNode> behind, GraphNode& node,
+                    const Function& function, const std::uint32_t (&groups)[3],
+                    std::span<const std::byte> arguments) const noexcept;
+  Status instantiate(Graph graph, ExecutableGraph& executable) const noexcept;
+  Status set_fill(ExecutableGraph executable, GraphNode node, std::uint64_t target,
+                  std::uint32_t pattern, std::uint32_t pattern_size,
+                  std::uint64_t size) const noexcept;
+  Status set_copy(ExecutableGraph executable, GraphNode node, std::uint64_t target,
+                  std::uint64_t source, std::uint64_t size) const noexcept;
+  Status set_launch(ExecutableGraph executable, GraphNode node, const Function& function,
+                    const std::uint32_t (&groups)[3],
+                    std::span<const std::byte> arguments) const noexcept;
+  Status launch(Stream stream, ExecutableGraph executable) const noexcept;
+  void destroy(ExecutableGraph executable) const noexcept;
+
   bool unstoppable = false;  // its streams: stop() does not stop what runs
 };
 
-static_assert(ContextApi<FakeApi> && CommandApi<FakeApi>);
+static_assert(ContextApi<FakeApi> && GraphApi<FakeApi>);
 
 }  // namespace halyard::inline v0::stream

@@ -15,8 +15,6 @@
 
 namespace halyard::inline v0::stream {
 
-inline constexpr unsigned kMaxLanes = 64;  // of a device; each costs two streams, or one and a thread
-
 template <CommandApi Api>
 class LaneSet {
  public:
@@ -31,7 +29,8 @@ class LaneSet {
       return error(StatusCode::kResourceExhausted, "{}: a device has at most {} lanes",
                    Api::kDriver, kMaxLanes);
     }
-    std::unique_ptr<ItsLane> lane(new (std::nothrow) ItsLane(api, {}, guard, max_in_flight, mode));
+    std::unique_ptr<ItsLane> lane(
+        new (std::nothrow) ItsLane(api, StreamCommands<Api>(count_), guard, max_in_flight, mode));
     if (lane == nullptr) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// GraphInstance: one executable graph of a recording, of one lane. It runs once at a time, and so
+// do the launches of a lane: none waits for another that it would not have to wait for anyhow. By
+// the lane's issuer, so two threads never use it at once.
+//
+//     first replay     build: nodes, dependencies, instantiate, with the slots' addresses
+//     next replays     update: new parameters for the nodes of slots that differ from its last
+//                      replay; launches in flight keep theirs
+//     what no update   build again: the length of a fill that the library does not take, a slot
+//     can express      that becomes or stops being empty, memory of another kind
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/array.h"
+#include "base/format.h"
+#include "drivers/stream/api.h"
+#include "drivers/stream/graph_plan.h"
+#include "drivers/stream/native_command.h"
+#include "drivers/stream/slot_uses.h"
+#include "hal/command.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::stream {
+
+// What the instances of a recording share.
+struct GraphShape {
+  const hal::RecordedCommands& recording;
+  GraphPlan plan;
+  SlotUses uses;
+};
+
+template <GraphApi Api>
+class GraphInstance {
+ public:
+  enum class Update : std::uint8_t { kDone, kMustBuild };
+
+  GraphInstance() noexcept = default;
+  GraphInstance(const GraphInstance&) = delete;
+  GraphInstance& operator=(const GraphInstance&) = delete;
+
+  bool is_built() const noexcept { return is_built_; }
+  typename Api::ExecutableGraph executable() const noexcept { return executable_; }
+
+  // Errors as the library fails, and kResourceExhausted; nothing is built then.
+  Status build(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
+               Arguments& arguments) noexcept {
+    destroy(api);
+    const Status status = try_build(api, shape, table, arguments);
+    if (!status.ok()) destroy(api);
+    return status;
+  }
+
+  // Gives the executable graph what `table` has, and counts the nodes that this changes. After
+  // kMustBuild some nodes are changed and some are not. kDeviceLost. Precondition: is_built().
+  Result<Update> update(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
+                        Arguments& arguments, std::uint32_t& updated) noexcept {
+    ++replay_;
+    for (const std::uint32_t slot : shape.uses.slots()) {
+      const Bound now = bound(table[slot]);
+      Bound& known = bounds_[slot];
+      if (now == known) continue;
+      const bool moved = now.address != known.address;
+      known = now;
+      for (const std::uint32_t index : shape.uses.nodes_of(slot)) {
+        Node& node = nodes_[index];
+        const hal::Command& command = shape.recording.commands[shape.plan.nodes()[index].command];
+        // A kernel gets the address alone.
+        if (!moved && command.kind == hal::CommandKind::kDispatch) continue;
+        if (node.updated_in == replay_) continue;
+        node.updated_in = replay_;
+        bool does_work = true;
+        const Status status =
+            put_native<Api>(command, table, arguments,
+                            Setter{api, executable_, node.handle, node.is_empty, does_work});
+        if (status.code() == StatusCode::kDeviceLost) return status;
+        if (!status.ok() || does_work == node.is_empty) return Update::kMustBuild;
+        updated += does_work ? 1 : 0;
+      }
+    }
+    return Update::kDone;
+  }
+
+  void destroy(const Api& api) noexcept {
+    is_built_ = false;
+    if (has_executable_) api.destroy(executable_);
+    if (has_graph_) api.destroy(graph_);
+    has_executable_ = has_graph_ = false;
+  }
+
+ private:
+  struct Node {
+    typename Api::GraphNode handle{};
+    bool is_empty = false;  // the command had no work when it was built
+    std::uint64_t updated_in = 0;
+  };
+  // What the executable graph has of a slot. Memory that took the place of other memory, with the
+  // same address and of the same type, is the same to a graph.
+  struct Bound {
+    const hal::Memory* memory = nullptr;
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+    hal::MemoryType type{};
+    friend bool operator==(const Bound&, const Bound&) noexcept = default;
+  };
+  using Nodes = std::span<const typename Api::GraphNode>;
+
+  // Adds the native command as a node.
+  struct Adder {
+    const Api& api;
+    typename Api::Graph graph;
+    Nodes behind;
+    Node& node;
+
+    Status nothing() noexcept {
+      node.is_empty = true;
+      return api.add_empty(graph, behind, node.handle);
+    }
+    Status fill(std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                std::uint64_t size) noexcept {
+      return api.add_fill(graph, behind, node.handle, target, pattern, pattern_size, size);
+    }
+    Status copy(std::uint64_t target, std::uint64_t source, std::uint64_t size) noexcept {
+      return api.add_copy(graph, behind, node.handle, target, source, size);
+    }
+    Status copy_in(std::uint64_t target, const std::byte* source, std::uint64_t size) noexcept {
+      return copy(target, reinterpret_cast<std::uintptr_t>(source), size);
+    }
+    Status launch(const typename Api::Function& function, const std::uint32_t (&groups)[3],
+                  std::span<const std::byte> arguments) noexcept {
+      return api.add_launch(graph, behind, node.handle, function, groups, arguments);
+    }
+    Status launch_indirect(const typename Api::Function&, std::uint64_t,
+                           std::span<const std::byte>) noexcept {
+      return no_indirect();
+    }
+  };
+
+  // Gives a node other parameters, unless it has to become another kind of node.
+  struct Setter {
+    const Api& api;
+    typename Api::ExecutableGraph executable;
+    typename Api::GraphNode node;
+    bool is_empty;
+    bool& does_work;
+
+    Status nothing() noexcept { return does_work = false, Status(); }
+    Status fill(std::uint64_t target, std::uint32_t pattern, std::uint32_t pattern_size,
+                std::uint64_t size) noexcept {
+      if (is_empty) return {};
+      return api.set_fill(executable, node, target, pattern, pattern_size, size);
+    }
+    Status copy(std::uint64_t target, std::uint64_t source, std::uint64_t size) noexcept {
+      return is_empty ? Status() : api.set_copy(executable, node, target, source, size);
+    }
+    Status copy_in(std::uint64_t target, const std::byte* source, std::uint64_t size) noexcept {
+      return copy(target, reinterpret_cast<std::uintptr_t>(source), size);
+    }
+    Status launch(const typename Api::Function& function, const std::uint32_t (&groups)[3],
+                  std::span<const std::byte> arguments) noexcept {
+      if (is_empty) return {};
+      return api.set_launch(executable, node, function, groups, arguments);
+    }
+    Status launch_indirect(const typename Api::Function&, std::uint64_t,
+                           std::span<const std::byte>) noexcept {
+      return no_indirect();
+    }
+  };
+
+  static Status no_indirect() {
+    return Status(StatusCode::kUnimplemented, "no node of a graph reads its groups from memory");
+  }
+
+  static Bound bound(const hal::BoundRange& range) noexcept {
+    const hal::Memory& root = range.memory->root();
+    return {&root, address_of(range), range.length, root.type()};
+  }
+
+  Status try_build(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
+                   Arguments& arguments) noexcept {
+    const std::span<const GraphPlan::Node> nodes = shape.plan.nodes();
+    nodes_.shrink(0);
+    if (!nodes_.grow(nodes.size()) || !bounds_.grow(shape.recording.slot_count) ||
+        !behind_.grow(shape.plan.most_dependencies())) {
+      return error(StatusCode::kResourceExhausted, "{}: no memory for a graph", Api::kDriver);
+    }
+    for (const std::uint32_t slot : shape.uses.slots()) bounds_[slot] = bound(table[slot]);
+    HALYARD_RETURN_IF_ERROR(api.create_graph(graph_));
+    has_graph_ = true;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+      const std::span<const std::uint32_t> dependencies = shape.plan.dependencies(nodes[i]);
+      for (std::uint32_t k = 0; k < dependencies.size(); ++k) {
+        behind_[k] = nodes_[dependencies[k]].handle;
+      }
+      Adder adder{api, graph_, Nodes(behind_.data(), dependencies.size()), nodes_[i]};
+      HALYARD_RETURN_IF_ERROR(nodes[i].command == GraphPlan::kJoin
+                                  ? adder.nothing()
+                                  : put_native<Api>(shape.recording.commands[nodes[i].command],
+                                                    table, arguments, adder));
+    }
+    HALYARD_RETURN_IF_ERROR(api.instantiate(graph_, executable_));
+    has_executable_ = is_built_ = true;
+    return {};
+  }
+
+  typename Api::Graph graph_{};
+  typename Api::ExecutableGraph executable_{};
+  bool has_graph_ = false;
+  bool has_executable_ = false;
+  bool is_built_ = false;
+  std::uint64_t replay_ = 0;
+  base::Array<Node> nodes_;                      // by node of the plan
+  base::Array<Bound> bounds_;                    // by slot
+  base::Array<typename Api::GraphNode> behind_;  // scratch
+};
+
+}  // namespace halyard::inline v0::stream

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Recordings as native calls, one for each command that does work. A stream runs them in the order
+// of the recording, in which every barrier, event and edge holds by itself.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+
+#include "base/array.h"
+#include "base/format.h"
+#include "hal/command.h"
+#include "halyard/base/result.h"
+#include "timeline/native_queue.h"
+
+namespace halyard::inline v0::stream {
+
+inline constexpr unsigned kMaxLanes =
+    64;  // of a device; each costs two streams, or one and a thread
+
+// How recordings are replayed (graph.h).
+enum class CommandBufferMode : std::uint8_t { kAuto, kGraph, kStream };
+
+// "auto", "graph" or "stream"; else kInvalidArgument.
+inline Result<CommandBufferMode> parse_command_buffer_mode(std::string_view value,
+                                                           std::string_view driver) {
+  if (value == "auto") return CommandBufferMode::kAuto;
+  if (value == "graph") return CommandBufferMode::kGraph;
+  if (value == "stream") return CommandBufferMode::kStream;
+  return error(StatusCode::kInvalidArgument,
+               "{}: option command_buffer_mode is '{}', not auto, graph or stream", driver, value);
+}
+
+// Which commands of a recording are native commands, in their order.
+class CommandBuffer : public hal::NativeCommands {
+ public:
+  // `recording` outlives the result; `driver` is the name that begins a message.
+  // kResourceExhausted.
+  static Result<std::unique_ptr<hal::NativeCommands>> create(const hal::RecordedCommands& recording,
+                                                             std::string_view driver) {
+    std::unique_ptr<CommandBuffer> commands(new (std::nothrow) CommandBuffer(recording, false));
+    if (commands != nullptr && commands->open()) {
+      return std::unique_ptr<hal::NativeCommands>(std::move(commands));
+    }
+    return no_memory(driver);
+  }
+
+  std::uint32_t depth() const noexcept override { return command_count(); }
+
+  const hal::RecordedCommands& recording() const noexcept { return recording_; }
+  // Indices into recording().commands, of the native commands.
+  std::span<const std::uint32_t> native() const noexcept {
+    return {native_.data(), native_.size()};
+  }
+  std::span<const std::uint32_t> native(timeline::CommandSpan span) const noexcept {
+    return native_.empty() ? native() : native().subspan(span.first, span.count);
+  }
+  // Whether this is a GraphCommandBuffer of its lane's Api (graph.h).
+  bool has_graphs() const noexcept { return has_graphs_; }
+
+ protected:
+  CommandBuffer(const hal::RecordedCommands& recording, bool has_graphs) noexcept
+      : recording_(recording), has_graphs_(has_graphs) {}
+  // Once. False: no memory.
+  [[nodiscard]] bool open() noexcept {
+    for (std::uint32_t i = 0; i < recording_.commands.size(); ++i) {
+      if (hal::does_work(recording_.commands[i].kind) && !native_.push_back(i)) return false;
+    }
+    return true;
+  }
+  std::uint32_t command_count() const noexcept {
+    return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(native_.size()));
+  }
+  static Status no_memory(std::string_view driver) {
+    return error(StatusCode::kResourceExhausted, "{}: no memory for a recording", driver);
+  }
+
+ private:
+  const hal::RecordedCommands& recording_;
+  const bool has_graphs_;
+  base::Array<std::uint32_t> native_;
+};
+
+}  // namespace halyard::inline v0::stream

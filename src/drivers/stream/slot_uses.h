@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// SlotUses: which nodes of a graph use a slot of its recording.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/array.h"
+#include "drivers/stream/graph_plan.h"
+#include "hal/command.h"
+
+namespace halyard::inline v0::stream {
+
+// Of one recording.
+class SlotUses {
+ public:
+  // Once. False: no memory.
+  [[nodiscard]] bool build(const hal::RecordedCommands& recording, const GraphPlan& plan) noexcept {
+    base::Array<std::uint32_t> counts;
+    if (!counts.grow(recording.slot_count + 1)) return false;
+    for_each(recording, plan, [&](std::uint32_t slot, std::uint32_t) { ++counts[slot]; });
+    if (!firsts_.grow(recording.slot_count + 1)) return false;
+    std::uint32_t total = 0;
+    for (std::uint32_t slot = 0; slot < recording.slot_count; ++slot) {
+      firsts_[slot] = total;
+      total += counts[slot];
+      counts[slot] = firsts_[slot];
+      if (total != firsts_[slot] && !slots_.push_back(slot)) return false;
+    }
+    firsts_[recording.slot_count] = total;
+    if (!nodes_.grow(total)) return false;
+    for_each(recording, plan,
+             [&](std::uint32_t slot, std::uint32_t node) { nodes_[counts[slot]++] = node; });
+    return true;
+  }
+
+  // The slots that some node uses.
+  std::span<const std::uint32_t> slots() const noexcept { return {slots_.data(), slots_.size()}; }
+  std::span<const std::uint32_t> nodes_of(std::uint32_t slot) const noexcept {
+    return {nodes_.data() + firsts_[slot], firsts_[slot + 1] - firsts_[slot]};
+  }
+
+ private:
+  template <class F>
+  static void for_each(const hal::RecordedCommands& recording, const GraphPlan& plan, F&& visit) {
+    for (std::uint32_t node = 0; node < plan.nodes().size(); ++node) {
+      const std::uint32_t index = plan.nodes()[node].command;
+      if (index == GraphPlan::kJoin) continue;
+      const auto use = [&](const hal::CommandRange& range) {
+        if (range.memory == nullptr) visit(range.slot, node);
+      };
+      const hal::Command& command = recording.commands[index];
+      switch (command.kind) {
+        case hal::CommandKind::kFill:
+          use(command.fill.target);
+          break;
+        case hal::CommandKind::kUpdate:
+          use(command.update.target);
+          break;
+        case hal::CommandKind::kCopy:
+          use(command.copy.source);
+          use(command.copy.target);
+          break;
+        case hal::CommandKind::kDispatch:
+          for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
+            use(command.dispatch.bindings[i]);
+          }
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  base::Array<std::uint32_t> slots_;
+  base::Array<std::uint32_t> firsts_;  // by slot, and one more
+  base::Array<std::uint32_t> nodes_;
+};
+
+}  // namespace halyard::inline v0::stream
