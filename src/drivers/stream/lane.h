@@ -111,7 +111,7 @@ class Lane : public timeline::NativeQueue {
       cause_ = cause;
       abandoned_.store(true, std::memory_order_seq_cst);
       // The notifier's after the lane's, whose markers it waits for.
-      stopped_ = stop_stream() && notifier_.stop();
+      stopped_ = notifier_.stop(stop_stream());
     }
     return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
   }
