@@ -390,7 +390,17 @@ Status use_cuda_stream(const Workplace&, bool) {
   return theirs.wait_idle(kPatience);
 }
 
-// As look_after_stream().
+// Never ends, as a lane that is kept may notify it late.
+struct CountedNotify final : base::Notify {
+  void notify() noexcept override {
+    ++count;
+    count.notify_all();
+  }
+  std::atomic<int> count{0};
+};
+
+// As look_after_stream(), and polled once it has notified: before that no thread knows how far the
+// lane is, so what wakes a sleeper is called.
 Status look_after_cuda(stream::CompletionMode mode) {
   using cuda::CudaApi;
   HALYARD_ASSIGN_OR_RETURN(const cuda::Library* const library, cuda::Library::open(cuda_library()));
@@ -402,20 +412,21 @@ Status look_after_cuda(stream::CompletionMode mode) {
       api, stream::StreamCommands<CudaApi>(), guard.get(), 4, mode);
   Status status = lane->open();
   const hal::Operation barrier;
-  base::Parker& parker = base::ParkerPool::acquire();
+  static CountedNotify notified;
+  const int before = notified.count;
   const timeline::Issue issue{.operation = &barrier, .sequence = 1, .want_marker = true};
   if (status.ok()) {
     const timeline::IssueResult result = lane->issue({&issue, 1}, timeline::Doorbell::kRing);
     status = result.unmarked ? lane->mark() : result.status;
   }
-  if (status.ok()) status = lane->arm(1, parker);
+  if (status.ok()) status = lane->arm(1, notified);
+  if (status.ok()) notified.count.wait(before);
   if (status.ok()) status = lane->probe();
   while (status.ok()) {
     const timeline::Progress progress = lane->poll();
     status = progress.fault;
     if (progress.sequence == 1) break;
   }
-  base::ParkerPool::release(parker);
   if (lane->abandon(Status(StatusCode::kCancelled, "the workload ends")) ==
       timeline::Abandoned::kStillRunning) {
     lane->keep_for_good(std::move(lane));
