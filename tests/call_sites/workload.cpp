@@ -261,10 +261,16 @@ Status replay_graphs(const Workplace& workplace, std::string_view uri) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
   HALYARD_ASSIGN_OR_RETURN(const hal::Buffer y, device.allocate(host_visible(4096)));
   HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
+  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer z, device.allocate(host_visible(4096)));
   hal::Recorder recorder(device);
-  recorder.fill(hal::slot(0), 5)
+  // So many before one command have a node without work between.
+  for (std::uint64_t i = 0; i < 20; ++i) recorder.fill(hal::BufferRange{z, 4 * i, 4}, 5);
+  recorder.barrier()
+      .fill(hal::slot(0), 5)
       .barrier()
-      .dispatch(add, {.items = 1024}, {hal::slot(1)}, {3u, 1024u});
+      .dispatch(add, {.items = 1024}, {hal::slot(1)}, {3u, 1024u})
+      .barrier()
+      .copy(hal::slot(1, 0, 4), hal::BufferRange{z, 0, 4});
   HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
   const hal::BufferRange tables[][2] = {{x, x}, {y, y}, {{x, 0, 0}, y}};
   std::uint64_t value = 0;
@@ -684,6 +690,11 @@ constexpr Section kSections[] = {
      [](const Workplace&, bool) { return lend_memory(cuda_uri("cache=0")); },
      Section::Needs::kCuda},
     {"a kernel on a cuda device", run_kernel_on_cuda, Section::Needs::kCuda},
+    {"graphs of a cuda device",
+     [](const Workplace& at, bool) {
+       return replay_graphs(at, cuda_uri("cache=0&command_buffer_mode=graph"));
+     },
+     Section::Needs::kCuda},
     {"memory of a cuda device's kinds", use_cuda_memory, Section::Needs::kCuda},
     {"peers of cuda devices", use_cuda_peers, Section::Needs::kCuda},
     {"a stream of the program", use_cuda_stream, Section::Needs::kCuda},
