@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -102,7 +103,7 @@ TEST_F(StreamLoss, AKeptRecordingWithAnEventDoesNotKeepItsDeviceOpen) {
     EXPECT_EQ(done.wait(1, kForever).code(), StatusCode::kDeviceLost);
     EXPECT_THAT(device.dump_timelines(), HasSubstr("1 submissions are kept for good"));
   }
-  check(registry.shutdown(60s));
+  check(registry.shutdown(std::chrono::seconds(60)));
   state->store(1, 1);
   state->wait_for(2);
 }

@@ -105,6 +105,7 @@ struct PlanNode {
 };
 struct Plan {
   std::vector<PlanNode> nodes;
+  bool only_computes = false;  // kernels, copies and memsets: what does nothing in null mode
 };
 
 // Executes work of a stream, on the stream's thread, without the lock. After a fault of the context
