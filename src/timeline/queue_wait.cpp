@@ -79,6 +79,10 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
       turns = 0;
     } else if (turns++ < spin_turns || (step == NextStep::kSpin && !running)) {
       engine_.work_source().pause(turns);
+    } else if (parker.prepare() != epoch) {
+      // Woken before it slept: the lane is there already, and another thread is retiring it. That
+      // one must run.
+      engine_.work_source().pause(turns);
     } else {
       look_at = now + Engine::kLookInterval;  // rule 23
       engine_.work_source().park(parker, epoch, until < look_at ? until : look_at);
