@@ -207,8 +207,10 @@ void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {
 }
 
 bool LaneTracker::help(std::uint64_t sequence) noexcept {
+  if (visible(sequence)) return native()->help(sequence);
   make_visible(sequence);
-  return native()->help(sequence);
+  // The marker may show that the lane is there.
+  return native()->help(sequence) || visible(sequence);
 }
 
 void LaneTracker::watch(std::uint64_t sequence) noexcept {

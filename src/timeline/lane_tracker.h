@@ -45,7 +45,8 @@ class LaneTracker {
     return marks_all_ || marked_.load(std::memory_order_acquire) >= sequence;
   }
 
-  // Offers the calling thread's time to the device (NativeQueue::help). False: nothing to run now.
+  // Offers the calling thread's time to the device (NativeQueue::help), and has the lane marked.
+  // False: there is nothing to run now, and nothing new to see.
   // The caller keeps the lane pinned, or its queue alive.
   bool help(std::uint64_t sequence) noexcept;
 
