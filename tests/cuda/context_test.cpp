@@ -56,6 +56,20 @@ TEST_F(CudaContext, TheUsersContextAndCaptureModeAreRestored) {
   EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease(library().devices()[1].handle), CUDA_SUCCESS);
 }
 
+TEST_F(CudaContext, TheCaptureModeIsRestoredWhereTheContextIsTheDevices) {
+  const hal::Device device = registry.open("cuda://0").value();
+  const Functions& cuda = library().functions();
+  CUcontext its = nullptr;
+  ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&its, library().devices()[0].handle), CUDA_SUCCESS);
+  ASSERT_EQ(cuda.cuCtxSetCurrent(its), CUDA_SUCCESS);
+  const CUstreamCaptureMode before = exchange(kThreadLocalCapture);
+  use(device);
+  EXPECT_EQ(current(), its);
+  EXPECT_EQ(exchange(before), kThreadLocalCapture);
+  EXPECT_EQ(cuda.cuCtxSetCurrent(CUcontext{}), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease(library().devices()[0].handle), CUDA_SUCCESS);
+}
+
 TEST_F(CudaContext, DevicesOnOneGpuShareItsPrimaryContext) {
   const auto devices = registry.open_all("cuda://?devices=3").value();
   const hal::Buffer x =

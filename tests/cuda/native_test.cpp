@@ -74,6 +74,16 @@ class CudaNative : public CudaTest {
                                   {.wait = {wait}, .signal = {signal}}));
   }
 
+  // Long enough for work that nothing holds to run: that of a queue of its own does, many times.
+  void give_time() const {
+    const hal::Queue other = device.create_queue({}).value();
+    const hal::Semaphore done = device.create_semaphore().value();
+    for (std::uint64_t i = 1; i <= 100; ++i) {
+      check(other.fill(y_, 1, 4, {.signal = {{done, i}}}));
+      check(done.wait(i, kForever));
+    }
+  }
+
   const Functions& cuda = library().functions();
   CUcontext context = nullptr;
   CUstream stream = nullptr;
@@ -84,6 +94,7 @@ class CudaNative : public CudaTest {
   hal::Semaphore t = device.create_semaphore().value();
 
  private:
+  hal::Buffer y_ = device.allocate({.size = 256}).value();
   hal::Function add_ = device.load(kernels()).value().function("add").value();
 };
 
@@ -96,6 +107,7 @@ TEST_F(CudaNative, WorkOfAStreamPrecedesWhatWaitsForItsQueue) {
     Count launches(call_site::cuLaunchKernel);
     add(2, {s, 1}, {t, 1});
     EXPECT_EQ(launches.take(), 1) << "the order is the device's";
+    give_time();
     EXPECT_EQ(s.query().value(), 0u);
     EXPECT_EQ(t.query().value(), 0u);
     EXPECT_EQ(device.queue().wait_idle(kNow).code(), StatusCode::kDeadlineExceeded);
@@ -157,6 +169,8 @@ TEST_F(CudaNative, AnEventGivesAValueOnceItIsReached) {
     Count launches(call_site::cuLaunchKernel);
     add(2, {s, 1}, {t, 1});
     EXPECT_EQ(launches.take(), 1);
+    give_time();
+    EXPECT_EQ(s.query().value(), 0u);
     EXPECT_EQ(t.query().value(), 0u);
   }
   check(t.wait(1, kForever));
