@@ -38,6 +38,24 @@ TEST_F(CudaMemory, HasTheAlignmentThatIsAskedFor) {
   }
 }
 
+TEST_F(CudaMemory, AFillEndsWithItsRangeWhateverThePattern) {
+  const hal::Buffer x =
+      device.allocate({.size = 256, .memory = hal::MemoryType::kHostVisible}).value();
+  const hal::Semaphore done = device.create_semaphore().value();
+  std::uint64_t value = 0;
+  for (const std::uint32_t size : {1u, 2u, 4u}) {
+    check(device.queue().fill(x, 0, 4, {.wait = {{done, value}}, .signal = {{done, value + 1}}}));
+    check(device.queue().fill({x, 8, 16}, 0x01010101, size,
+                              {.wait = {{done, value + 1}}, .signal = {{done, value + 2}}}));
+    check(done.wait(value += 2, kForever));
+    const auto mapping = x.map().value();
+    const auto bytes = mapping.as<std::uint8_t>();
+    for (std::size_t i = 0; i < 256; ++i) {
+      ASSERT_EQ(bytes[i], i >= 8 && i < 24 ? 1 : 0) << i << ", patterns of " << size;
+    }
+  }
+}
+
 TEST_F(CudaMemory, ThatTheHostSeesMayBeManaged) {
   Count managed(call_site::cuMemAllocManaged);
   const hal::Device other = registry.open("cuda://0?host_visible=managed").value();
