@@ -3,55 +3,15 @@
 // How many calls of CUDA's, and on which threads, common patterns of submissions cost.
 #include <gmock/gmock.h>
 
-#include <array>
-#include <atomic>
 #include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/atomic.h"
-#include "base/native_call.h"
-#include "base/thread.h"
 #include "cuda/cuda_test_util.h"
+#include "cuda/native_calls.h"
 
 namespace halyard::cuda {
 namespace {
-
-// Counts calls of sites of this driver while it lives.
-class Calls final : public base::CallObserver {
- public:
-  Calls() : sites_(base::call_sites()), counts_(sites_.size()), thread_(base::this_thread()) {
-    base::observe_calls(this);
-  }
-  ~Calls() { base::observe_calls(nullptr); }
-
-  int before(const base::CallSite& site) noexcept override {
-    for (std::size_t i = 0; i < sites_.size(); ++i) {
-      if (sites_[i] != &site) continue;
-      counts_[i].fetch_add(1, std::memory_order_relaxed);
-      if (site.area() == "cuda" && base::this_thread() != thread_) ++elsewhere_;
-    }
-    return 0;
-  }
-
-  int of(std::string_view function) const {
-    for (std::size_t i = 0; i < sites_.size(); ++i) {
-      if (sites_[i]->name == "cuda." + std::string(function)) return counts_[i];
-    }
-    ADD_FAILURE() << "no site cuda." << function;
-    return -1;
-  }
-  // On threads other than the one that counts.
-  int elsewhere() const { return elsewhere_; }
-
- private:
-  const std::span<const base::CallSite* const> sites_;
-  std::vector<std::atomic<int>> counts_;
-  const std::uint64_t thread_;
-  std::atomic<int> elsewhere_{0};
-};
 
 class CudaCounts : public CudaTest {
  protected:
@@ -72,58 +32,58 @@ class CudaCounts : public CudaTest {
 
 TEST_F(CudaCounts, ADispatchIsALaunchAndAMarker) {
   for (std::uint64_t i = 1; i <= 3; ++i) {
-    const Calls calls;
+    const NativeCalls calls;
     dispatch(first, {.signal = {{done, i}}});
     check(done.wait(i, kForever));
-    EXPECT_EQ(calls.of("cuLaunchKernel"), 1);
-    EXPECT_EQ(calls.of("cuEventRecord"), 1);
-    EXPECT_EQ(calls.of("cuStreamWaitEvent"), calls.of("cuLaunchHostFunc")) << "the notification";
+    EXPECT_EQ(calls.count("cuLaunchKernel"), 1);
+    EXPECT_EQ(calls.count("cuEventRecord"), 1);
+    EXPECT_EQ(calls.count("cuStreamWaitEvent"), calls.count("cuLaunchHostFunc")) << "the notification";
   }
 }
 
 // As many as a lane holds.
 TEST_F(CudaCounts, AChainOnALaneIsALaunchEachAndAMarkerForEach32) {
   constexpr int kChain = kMaxInFlight;
-  const Calls calls;
+  const NativeCalls calls;
   for (std::uint64_t i = 0; i < std::uint64_t{kChain}; ++i) {
     dispatch(first, {.wait = {{done, i}}, .signal = {{done, i + 1}}});
   }
-  EXPECT_EQ(calls.of("cuLaunchKernel"), kChain);
-  EXPECT_LE(calls.of("cuEventRecord"), kChain / 32);
-  EXPECT_EQ(calls.of("cuStreamWaitEvent"), 0);
-  EXPECT_EQ(calls.of("cuLaunchHostFunc"), 0);
+  EXPECT_EQ(calls.count("cuLaunchKernel"), kChain);
+  EXPECT_LE(calls.count("cuEventRecord"), kChain / 32);
+  EXPECT_EQ(calls.count("cuStreamWaitEvent"), 0);
+  EXPECT_EQ(calls.count("cuLaunchHostFunc"), 0);
   EXPECT_EQ(calls.elsewhere(), 0);
   check(done.wait(kChain, kForever));
 }
 
 TEST_F(CudaCounts, AParkedChainIsALaunchEachAndAMarkerForEach32) {
   constexpr int kChain = kMaxInFlight;
-  const Calls calls;
+  const NativeCalls calls;
   for (std::uint64_t i = 0; i < std::uint64_t{kChain}; ++i) {
     dispatch(first, {.wait = {{done, i + 1}}, .signal = {{done, i + 2}}});
   }
-  EXPECT_EQ(calls.of("cuLaunchKernel"), 0);
+  EXPECT_EQ(calls.count("cuLaunchKernel"), 0);
   check(done.signal(1));
   // What a signal issues itself is bounded. The rest is issued by a thread of Halyard's.
-  while (calls.of("cuLaunchKernel") < kChain) base::spin_pause();
-  EXPECT_LE(calls.of("cuEventRecord"), kChain / 32);
-  EXPECT_EQ(calls.of("cuStreamWaitEvent"), 0);
-  EXPECT_EQ(calls.of("cuLaunchHostFunc"), 0);
+  while (calls.count("cuLaunchKernel") < kChain) base::spin_pause();
+  EXPECT_LE(calls.count("cuEventRecord"), kChain / 32);
+  EXPECT_EQ(calls.count("cuStreamWaitEvent"), 0);
+  EXPECT_EQ(calls.count("cuLaunchHostFunc"), 0);
   check(done.wait(kChain + 1, kForever));
-  EXPECT_EQ(calls.of("cuLaunchKernel"), kChain);
+  EXPECT_EQ(calls.count("cuLaunchKernel"), kChain);
 }
 
 TEST_F(CudaCounts, AnEdgeToAnotherLaneIsARecordAndAWait) {
   constexpr int kTurns = 64;
   hal::Queue second = device.create_queue({}).value();
-  const Calls calls;
+  const NativeCalls calls;
   for (std::uint64_t i = 0; i < std::uint64_t{kTurns}; ++i) {
     dispatch(i % 2 == 0 ? first : second, {.wait = {{done, i}}, .signal = {{done, i + 1}}});
   }
   check(done.wait(kTurns, kForever));
-  EXPECT_EQ(calls.of("cuLaunchKernel"), kTurns);
-  EXPECT_LE(calls.of("cuEventRecord"), kTurns);
-  EXPECT_LE(calls.of("cuStreamWaitEvent") - calls.of("cuLaunchHostFunc"), kTurns);
+  EXPECT_EQ(calls.count("cuLaunchKernel"), kTurns);
+  EXPECT_LE(calls.count("cuEventRecord"), kTurns);
+  EXPECT_LE(calls.count("cuStreamWaitEvent") - calls.count("cuLaunchHostFunc"), kTurns);
 }
 
 TEST_F(CudaCounts, AForkAndJoinOfEightHasOneMarkerForTheForkAndOneForEachBranch) {
@@ -137,16 +97,16 @@ TEST_F(CudaCounts, AForkAndJoinOfEightHasOneMarkerForTheForkAndOneForEachBranch)
     each.push_back(device.create_semaphore().value());
     all.emplace_back(each.back(), 1);
   }
-  const Calls calls;
+  const NativeCalls calls;
   dispatch(first, {.signal = {{done, 1}}});
   for (std::uint64_t i = 0; i < kBranches; ++i) {
     dispatch(queues[i], {.wait = {{done, 1}}, .signal = {{each[i], 1}}});
   }
   dispatch(first, {.wait = all, .signal = {{ended, 1}}});
-  EXPECT_EQ(calls.of("cuLaunchKernel"), 10);
-  EXPECT_LE(calls.of("cuEventRecord"), 9);
-  EXPECT_LE(calls.of("cuStreamWaitEvent"), 16);
-  EXPECT_EQ(calls.of("cuLaunchHostFunc"), 0);
+  EXPECT_EQ(calls.count("cuLaunchKernel"), 10);
+  EXPECT_LE(calls.count("cuEventRecord"), 9);
+  EXPECT_LE(calls.count("cuStreamWaitEvent"), 16);
+  EXPECT_EQ(calls.count("cuLaunchHostFunc"), 0);
   EXPECT_EQ(calls.elsewhere(), 0);
   check(ended.wait(1, kForever));
 }

@@ -5,15 +5,15 @@
 #include <gmock/gmock.h>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/native_call.h"
+#include "base/atomic.h"
 #include "cuda/cuda_test_util.h"
+#include "cuda/native_calls.h"
 #include "drivers/cuda/api.h"
 #include "drivers/stream/graph.h"
 #include "hal/recording/command_buffer.h"
@@ -28,56 +28,11 @@ using Graphs = stream::GraphCommandBuffer<CudaApi>;
 
 constexpr std::uint32_t kItems = 64;
 
-// Counts native calls, and makes those of one function fail.
-class GraphCalls final : public base::CallObserver {
- public:
-  GraphCalls() {
-    for (std::size_t i = 0; i < base::call_sites().size(); ++i) sites_[i] = base::call_sites()[i];
-    base::observe_calls(this);
-  }
-  ~GraphCalls() { base::observe_calls(nullptr); }
-
-  void reset() {
-    for (auto& count : counts_) count = 0;
-  }
-  // Of all functions whose names begin so.
-  int count(std::string_view prefix) const {
-    int sum = 0;
-    for (std::size_t i = 0; i < kMost && sites_[i] != nullptr; ++i) {
-      if (sites_[i]->name.starts_with(prefix)) sum += counts_[i];
-    }
-    return sum;
-  }
-  // Those that put a command into a stream or a graph, or make, change or launch a graph.
-  int work() const {
-    return count("cuda.cuGraph") + count("cuda.cuLaunchKernel") + count("cuda.cuMemset") +
-           count("cuda.cuMemcpy");
-  }
-  // The next `times` calls of `site` fail with `error`.
-  void fail(std::string_view site, CUresult error, int times) {
-    failing_ = site;
-    error_ = error;
-    left_ = times;
-  }
-
- private:
-  static constexpr std::size_t kMost = 512;
-
-  int before(const base::CallSite& site) noexcept override {
-    for (std::size_t i = 0; i < kMost && sites_[i] != nullptr; ++i) {
-      if (sites_[i] == &site) ++counts_[i];
-    }
-    if (left_ == 0 || site.name != failing_) return 0;
-    --left_;
-    return error_;
-  }
-
-  std::array<const base::CallSite*, kMost> sites_{};
-  std::array<std::atomic<int>, kMost> counts_{};
-  std::string_view failing_;
-  int error_ = 0;
-  std::atomic<int> left_{0};
-};
+// Calls that put a command into a stream or a graph, or make, change or launch a graph.
+int work_of(const NativeCalls& calls) {
+  return calls.count("cuGraph") + calls.count("cuLaunchKernel") + calls.count("cuMemset") +
+         calls.count("cuMemcpy");
+}
 
 class CudaGraph : public CudaTest {
  protected:
@@ -126,7 +81,7 @@ class CudaGraph : public CudaTest {
 };
 
 TEST_F(CudaGraph, ReplayOfHundredCommands_IsOneLaunch) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device());
   const hal::Buffer x = words(), y = words(), z = words();
   recorder.fill(x, 1).barrier();
@@ -136,18 +91,18 @@ TEST_F(CudaGraph, ReplayOfHundredCommands_IsOneLaunch) {
   }
   const hal::CommandBuffer commands = recorder.finish().value();
   replay(commands);
-  EXPECT_EQ(calls.count("cuda.cuGraphInstantiate"), 1);
+  EXPECT_EQ(calls.count("cuGraphInstantiate"), 1);
   calls.reset();
   constexpr int kReplays = 7;
   for (int i = 0; i < kReplays; ++i) replay(commands);
-  EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), kReplays);
-  EXPECT_EQ(calls.work(), kReplays);
+  EXPECT_EQ(calls.count("cuGraphLaunch"), kReplays);
+  EXPECT_EQ(work_of(calls), kReplays);
   EXPECT_EQ(word(x), 34u);
   EXPECT_EQ(word(x, kItems - 1), 34u);
 }
 
 TEST_F(CudaGraph, ReplayWithThreeOtherSlots_IsThreeUpdatesAndOneLaunch) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device());
   constexpr std::uint32_t kSlots = 100;
   const hal::Buffer x = words(), y = words(kSlots * kItems), other = words(3 * kItems);
@@ -160,16 +115,16 @@ TEST_F(CudaGraph, ReplayWithThreeOtherSlots_IsThreeUpdatesAndOneLaunch) {
   replay(commands, bindings);
   calls.reset();
   replay(commands, bindings);
-  EXPECT_EQ(calls.work(), 1);
+  EXPECT_EQ(work_of(calls), 1);
   for (std::uint32_t i = 0; i < 3; ++i) {
     bindings[10 * i] = {other, std::uint64_t{i} * kItems * 4, kItems * 4};
   }
   for (const int updates : {3, 0}) {
     calls.reset();
     replay(commands, bindings);
-    EXPECT_EQ(calls.count("cuda.cuGraphExecKernelNodeSetParams"), updates);
-    EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), 1);
-    EXPECT_EQ(calls.work(), updates + 1);
+    EXPECT_EQ(calls.count("cuGraphExecKernelNodeSetParams"), updates);
+    EXPECT_EQ(calls.count("cuGraphLaunch"), 1);
+    EXPECT_EQ(work_of(calls), updates + 1);
   }
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(word(other, i * kItems), 10 * i);
   EXPECT_EQ(word(y, 99 * kItems), 99u);
@@ -177,7 +132,7 @@ TEST_F(CudaGraph, ReplayWithThreeOtherSlots_IsThreeUpdatesAndOneLaunch) {
 
 // One node that uses two slots that changed is updated once, with both.
 TEST_F(CudaGraph, NodeWithTwoOtherSlots_IsUpdatedOnce) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device());
   const hal::Buffer a = words(), b = words(), c = words(), d = words();
   recorder.copy(slot(0, 0, 16), slot(1, 0, 16));
@@ -187,8 +142,8 @@ TEST_F(CudaGraph, NodeWithTwoOtherSlots_IsUpdatedOnce) {
   replay(commands, {a, b});
   calls.reset();
   replay(commands, {c, d});
-  EXPECT_EQ(calls.work(), 2);
-  EXPECT_EQ(calls.count("cuda.cuGraphExecMemcpyNodeSetParams"), 1);
+  EXPECT_EQ(work_of(calls), 2);
+  EXPECT_EQ(calls.count("cuGraphExecMemcpyNodeSetParams"), 1);
   EXPECT_EQ(word(b), 5u);
   EXPECT_EQ(word(d), 7u);
 }
@@ -236,7 +191,7 @@ TEST_F(CudaGraph, FillsOfEveryAlignment_WriteTheirBytesOnly) {
 }
 
 TEST_F(CudaGraph, FillToTheEndOfASlot_HasEveryLength) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device());
   recorder.fill(slot(0), 0x7f, 1).barrier();
   add(recorder, slot(1), slot(1), 1);
@@ -251,7 +206,7 @@ TEST_F(CudaGraph, FillToTheEndOfASlot_HasEveryLength) {
     EXPECT_THAT(mapping.as<std::uint8_t>().first(length), Each(0x7f));
     EXPECT_THAT(mapping.as<std::uint8_t>().subspan(length), Each(0));
   }
-  EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), 7);
+  EXPECT_EQ(calls.count("cuGraphLaunch"), 7);
 }
 
 TEST_F(CudaGraph, EmptyGrid_OrdersButRunsNothing) {
@@ -286,7 +241,7 @@ TEST_F(CudaGraph, MemoryOfAnotherKind_IsTakenAsItIs) {
 }
 
 TEST_F(CudaGraph, UpdateThatIsRefused_BuildsTheInstanceAgain) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device());
   add(recorder, slot(0), slot(1), 1);
   const hal::CommandBuffer commands = recorder.finish().value();
@@ -294,22 +249,22 @@ TEST_F(CudaGraph, UpdateThatIsRefused_BuildsTheInstanceAgain) {
   of(x.map().value())[0] = 1;
   replay(commands, {x, y});
   calls.reset();
-  calls.fail("cuda.cuGraphExecKernelNodeSetParams", CUDA_ERROR_INVALID_VALUE, 1);
+  calls.fail("cuGraphExecKernelNodeSetParams", CUDA_ERROR_INVALID_VALUE, 1);
   replay(commands, {x, z});
-  EXPECT_EQ(calls.count("cuda.cuGraphInstantiate"), 1);
-  EXPECT_EQ(calls.count("cuda.cuGraphExecDestroy"), 1);
-  EXPECT_EQ(calls.count("cuda.cuGraphDestroy"), 1);
-  EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), 1);
+  EXPECT_EQ(calls.count("cuGraphInstantiate"), 1);
+  EXPECT_EQ(calls.count("cuGraphExecDestroy"), 1);
+  EXPECT_EQ(calls.count("cuGraphDestroy"), 1);
+  EXPECT_EQ(calls.count("cuGraphLaunch"), 1);
   EXPECT_EQ(word(z), 2u);
   calls.reset();
   replay(commands, {x, y});
-  EXPECT_EQ(calls.work(), 2) << "updated as before";
+  EXPECT_EQ(work_of(calls), 2) << "updated as before";
 }
 
 TEST_F(CudaGraph, WithoutMemoryForAGraph_CommandsAreReplayedAndItIsTriedAgain) {
-  for (const char* const site : {"cuda.cuGraphCreate", "cuda.cuGraphAddKernelNode",
-                                 "cuda.cuGraphInstantiateWithFlags", "cuda.cuGraphLaunch"}) {
-    GraphCalls calls;
+  for (const char* const site : {"cuGraphCreate", "cuGraphAddKernelNode",
+                                 "cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
+    NativeCalls calls;
     hal::Recorder recorder(device());
     const hal::Buffer x = words();
     recorder.fill(x, 0).barrier();
@@ -325,7 +280,7 @@ TEST_F(CudaGraph, WithoutMemoryForAGraph_CommandsAreReplayedAndItIsTriedAgain) {
       replay(commands);
       EXPECT_EQ(word(x), 4u) << site;
     }
-    EXPECT_EQ(calls.count("cuda.cuLaunchKernel"), 8) << site;
+    EXPECT_EQ(calls.count("cuLaunchKernel"), 8) << site;
     EXPECT_EQ(native.counts().refused, 2u) << site;
     replay(commands);
     EXPECT_EQ(native.counts().launches, 1u) << site;
@@ -335,7 +290,7 @@ TEST_F(CudaGraph, WithoutMemoryForAGraph_CommandsAreReplayedAndItIsTriedAgain) {
 }
 
 TEST_F(CudaGraph, Automatically_TheThirdReplayIsAGraph) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device("auto"));
   const hal::Buffer x = words(), y = words();
   add(recorder, x, y, 1);
@@ -346,30 +301,30 @@ TEST_F(CudaGraph, Automatically_TheThirdReplayIsAGraph) {
     EXPECT_EQ(native.depth(), 2u);
     replay(commands);
   }
-  EXPECT_EQ(calls.count("cuda.cuGraph"), 0);
+  EXPECT_EQ(calls.count("cuGraph"), 0);
   EXPECT_EQ(native.depth(), 1u);
   calls.reset();
   replay(commands);
   replay(commands);
-  EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), 2);
-  EXPECT_EQ(calls.count("cuda.cuLaunchKernel"), 0);
+  EXPECT_EQ(calls.count("cuGraphLaunch"), 2);
+  EXPECT_EQ(calls.count("cuLaunchKernel"), 0);
   EXPECT_EQ(word(x), 4u);
 }
 
 TEST_F(CudaGraph, Automatically_RefusedGraphsPauseAndComeBack) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device("auto"));
   const hal::Buffer x = words();
   recorder.fill(x, 1).barrier().fill(hal::BufferRange{x, 0, 4}, 2);
   const hal::CommandBuffer commands = recorder.finish().value();
   const auto& native = static_cast<const Graphs&>(commands.object()->native());
   for (std::uint32_t i = 0; i < Graphs::kStreamReplays; ++i) replay(commands);
-  calls.fail("cuda.cuGraphInstantiateWithFlags", CUDA_ERROR_OUT_OF_MEMORY, 1);
+  calls.fail("cuGraphInstantiateWithFlags", CUDA_ERROR_OUT_OF_MEMORY, 1);
   replay(commands);
   EXPECT_EQ(native.counts().refused, 1u);
   calls.reset();
   for (std::uint32_t i = 0; i < Graphs::kPause; ++i) replay(commands);
-  EXPECT_EQ(calls.count("cuda.cuGraph"), 0);
+  EXPECT_EQ(calls.count("cuGraph"), 0);
   replay(commands);
   EXPECT_EQ(native.counts().launches, 1u);
 }
@@ -387,7 +342,7 @@ TEST_F(CudaGraph, Automatically_GraphsThatAreBuiltEachTimePause) {
 }
 
 TEST_F(CudaGraph, Automatically_OnceOrOneCommandIsNoGraph) {
-  GraphCalls calls;
+  NativeCalls calls;
   device("auto");
   const hal::Buffer x = words(), y = words();
   for (const bool once : {true, false}) {
@@ -397,24 +352,24 @@ TEST_F(CudaGraph, Automatically_OnceOrOneCommandIsNoGraph) {
     const hal::CommandBuffer commands = recorder.finish().value();
     for (int i = 0; i < 5; ++i) replay(commands);
   }
-  EXPECT_EQ(calls.count("cuda.cuGraph"), 0);
+  EXPECT_EQ(calls.count("cuGraph"), 0);
 }
 
 TEST_F(CudaGraph, ModeStream_HasNoGraphs) {
-  GraphCalls calls;
+  NativeCalls calls;
   hal::Recorder recorder(device("stream"));
   const hal::Buffer x = words();
   recorder.fill(x, 1).barrier().fill(x, 2);
   const hal::CommandBuffer commands = recorder.finish().value();
   for (int i = 0; i < 5; ++i) replay(commands);
-  EXPECT_EQ(calls.count("cuda.cuGraph"), 0);
+  EXPECT_EQ(calls.count("cuGraph"), 0);
   EXPECT_EQ(commands.object()->native().depth(), 2u);
   EXPECT_EQ(commands.object()->native().instances().count, 0u);
 }
 
 // More than an empty lane takes: one launch instead of parts.
 TEST_F(CudaGraph, Automatically_ADeepRecordingIsOneLaunchAtOnce) {
-  GraphCalls calls;
+  NativeCalls calls;
   constexpr std::uint32_t kCommands = 5000;
   hal::Recorder recorder(device("auto"));
   ASSERT_LT(device().info().limits.max_in_flight, kCommands);
@@ -425,15 +380,15 @@ TEST_F(CudaGraph, Automatically_ADeepRecordingIsOneLaunchAtOnce) {
   const hal::CommandBuffer commands = recorder.finish().value();
   calls.reset();
   replay(commands);
-  EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), 1);
-  EXPECT_EQ(calls.count("cuda.cuMemsetD32Async"), 0);
+  EXPECT_EQ(calls.count("cuGraphLaunch"), 1);
+  EXPECT_EQ(calls.count("cuMemsetD32Async"), 0);
   const hal::Mapping mapping = x.map().value();
   for (std::uint32_t i = 0; i < kCommands; ++i) ASSERT_EQ(of(mapping)[i], i);
 }
 
 // Slots of queues that replay one recording at once do not mix.
 TEST_F(CudaGraph, QueuesThatReplayARecording_HaveTheirOwnGraphs) {
-  GraphCalls calls;
+  NativeCalls calls;
   device();
   constexpr std::uint32_t kQueues = 3, kRounds = 50;
   hal::Recorder recorder(device());
@@ -459,12 +414,12 @@ TEST_F(CudaGraph, QueuesThatReplayARecording_HaveTheirOwnGraphs) {
     check(ends[i].wait(kRounds, kForever));
     EXPECT_EQ(word(buffers[2 * i]), 1000 * i + kRounds);
   }
-  EXPECT_EQ(calls.count("cuda.cuGraphLaunch"), static_cast<int>(kQueues * kRounds));
-  EXPECT_EQ(calls.count("cuda.cuGraphInstantiate"), static_cast<int>(kQueues));
+  EXPECT_EQ(calls.count("cuGraphLaunch"), static_cast<int>(kQueues * kRounds));
+  EXPECT_EQ(calls.count("cuGraphInstantiate"), static_cast<int>(kQueues));
 }
 
 TEST_F(CudaGraph, DroppedRecording_DestroysItsGraphs) {
-  GraphCalls calls;
+  NativeCalls calls;
   const hal::Buffer x = words();
   {
     hal::Recorder recorder(device());
@@ -476,8 +431,8 @@ TEST_F(CudaGraph, DroppedRecording_DestroysItsGraphs) {
   check(device().queue().barrier({.signal = {{end, 1}}}));
   check(end.wait(1, kForever));
   EXPECT_EQ(word(x), 1u);
-  while (calls.count("cuda.cuGraphDestroy") == 0) base::spin_pause();  // by the reclaim thread
-  EXPECT_EQ(calls.count("cuda.cuGraphExecDestroy"), 1);
+  while (calls.count("cuGraphDestroy") == 0) base::spin_pause();  // by the reclaim thread
+  EXPECT_EQ(calls.count("cuGraphExecDestroy"), 1);
 }
 
 TEST_F(CudaGraph, UnknownMode_IsRefused) {

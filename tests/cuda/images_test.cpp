@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "compiler/hyx_writer.h"
 #include "cuda/cuda_test_util.h"
+#include "cuda/native_calls.h"
 #include "drivers/cuda/device.h"
 
 namespace halyard::cuda {
@@ -152,29 +153,29 @@ TEST_F(CudaImages, SayWhatAKernelOccupies) {
 }
 
 TEST_F(CudaImages, ADeviceKeepsWhatWasCompiled) {
-  Count links(call_site::cuLinkComplete);
+  NativeCalls calls;
   const auto bytes = file({{"ptx-sm_80", "", ptx(6, 1024)}});
   EXPECT_EQ(run(bytes), 6u);
-  EXPECT_EQ(links.take(), 1);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 1);
   EXPECT_EQ(entries(), 1u);
   EXPECT_EQ(run(bytes), 6u);
   EXPECT_EQ(run(bytes, "cuda://1"), 6u) << "another GPU of the same kind";
-  EXPECT_EQ(links.take(), 0);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 0);
   EXPECT_EQ(run(bytes, "cuda://0?cache=0"), 6u);
   EXPECT_EQ(run(file({{"ptx-sm_80", "", ptx(7, 1024)}})), 7u);
-  EXPECT_EQ(links.take(), 1);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 1);
   EXPECT_EQ(entries(), 2u);
   EXPECT_EQ(registry.open("cuda://0?cache=2").status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaImages, AnEntryThatIsDamagedOrRefusedIsCompiledAgain) {
-  Count links(call_site::cuLinkComplete);
+  NativeCalls calls;
   const std::string text = ptx(8, 1024);
   const auto bytes = file({{"ptx-sm_80", "", text}});
   EXPECT_EQ(run(bytes), 8u);
   for (const auto& entry : fs::directory_iterator(folder_)) fs::resize_file(entry.path(), 100);
   EXPECT_EQ(run(bytes), 8u);
-  EXPECT_EQ(links.take(), 2);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 2);
 
   const auto device = Device::create({.uri = "cuda://0"}, library(), 0, {}).value();
   const base::ContentHash key =
@@ -186,9 +187,9 @@ TEST_F(CudaImages, AnEntryThatIsDamagedOrRefusedIsCompiledAgain) {
     check(disk.put(key, std::as_bytes(std::span(nonsense))));
   }
   EXPECT_EQ(run(bytes), 8u);
-  EXPECT_EQ(links.take(), 1);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 1);
   EXPECT_EQ(run(bytes), 8u);
-  EXPECT_EQ(links.take(), 0);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 0);
 }
 
 TEST_F(CudaImages, AnExecutableCacheKeepsThemInItsFolder) {
@@ -205,9 +206,9 @@ TEST_F(CudaImages, AnExecutableCacheKeepsThemInItsFolder) {
 
 TEST_F(CudaImages, WithoutAFolderTheDriverCompilesAsItLoads) {
   setenv("HALYARD_CACHE_DIR", "/proc/no folder", 1);
-  Count links(call_site::cuLinkComplete);
+  NativeCalls calls;
   EXPECT_EQ(run(file({{"ptx-sm_80", "", ptx(10, 1024)}})), 10u);
-  EXPECT_EQ(links.take(), 0);
+  EXPECT_EQ(calls.take("cuLinkComplete"), 0);
 }
 
 }  // namespace

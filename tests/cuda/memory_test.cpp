@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cuda/cuda_test_util.h"
+#include "cuda/native_calls.h"
 #include "drivers/cuda/device.h"
 
 namespace halyard::cuda {
@@ -57,11 +58,11 @@ TEST_F(CudaMemory, AFillEndsWithItsRangeWhateverThePattern) {
 }
 
 TEST_F(CudaMemory, ThatTheHostSeesMayBeManaged) {
-  Count managed(call_site::cuMemAllocManaged);
+  NativeCalls calls;
   const hal::Device other = registry.open("cuda://0?host_visible=managed").value();
   const auto make = [&](const hal::Device& by, hal::MemoryType type) {
     (void)by.allocate({.size = 64, .memory = type}).value();
-    return managed.take();
+    return calls.take("cuMemAllocManaged");
   };
   EXPECT_EQ(make(device, hal::MemoryType::kHostVisible), 0);
   EXPECT_EQ(make(other, hal::MemoryType::kHostLocal), 0);
@@ -69,7 +70,7 @@ TEST_F(CudaMemory, ThatTheHostSeesMayBeManaged) {
   const hal::Buffer x =
       other.allocate({.size = 4096, .memory = hal::MemoryType::kHostVisible}).value();
   // Zero in adversarial mode, which has no concurrent managed access: pinned there.
-  EXPECT_EQ(managed.take(), library().devices()[0].concurrent_managed ? 1 : 0);
+  EXPECT_EQ(calls.take("cuMemAllocManaged"), library().devices()[0].concurrent_managed ? 1 : 0);
   const hal::Mapping mapping = x.map().value();
   mapping.as<std::uint32_t>()[1] = 7;
   const hal::Semaphore done = other.create_semaphore().value();

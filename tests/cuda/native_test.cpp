@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "cuda/cuda_test_util.h"
+#include "cuda/native_calls.h"
 #include "drivers/cuda/device.h"
 
 namespace halyard::cuda {
@@ -104,9 +105,9 @@ TEST_F(CudaNative, WorkOfAStreamPrecedesWhatWaitsForItsQueue) {
     Gate gate(cuda, stream);
     give_fill(40);
     check(theirs.barrier({.signal = {{s, 1}}}));
-    Count launches(call_site::cuLaunchKernel);
+    NativeCalls calls;
     add(2, {s, 1}, {t, 1});
-    EXPECT_EQ(launches.take(), 1) << "the order is the device's";
+    EXPECT_EQ(calls.take("cuLaunchKernel"), 1) << "the order is the device's";
     give_time();
     EXPECT_EQ(s.query().value(), 0u);
     EXPECT_EQ(t.query().value(), 0u);
@@ -166,9 +167,9 @@ TEST_F(CudaNative, AnEventGivesAValueOnceItIsReached) {
     EXPECT_EQ(cuda.cuEventRecord(event, stream), CUDA_SUCCESS);
     const hal::Queue waits = device.create_queue({}).value();
     check(hal::wait_for_event(waits, event, {.signal = {{s, 1}}}));
-    Count launches(call_site::cuLaunchKernel);
+    NativeCalls calls;
     add(2, {s, 1}, {t, 1});
-    EXPECT_EQ(launches.take(), 1);
+    EXPECT_EQ(calls.take("cuLaunchKernel"), 1);
     give_time();
     EXPECT_EQ(s.query().value(), 0u);
     EXPECT_EQ(t.query().value(), 0u);
