@@ -6,9 +6,12 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -114,11 +117,10 @@ class RawCuda {
 
 // ---- Halyard's side
 
-// Counts Halyard's calls of functions that hand work to the device, while it lives.
+// Counts Halyard's calls of functions that hand work to the device. Threads of the runtime may ask
+// for longer than it is installed, so it stays.
 class Calls final : public base::CallObserver {
  public:
-  Calls() { base::observe_calls(this); }
-  ~Calls() { base::observe_calls(nullptr); }
   int before(const base::CallSite& site) noexcept override {
     constexpr std::string_view kWork[] = {
         "cuda.cuLaunchKernel", "cuda.cuEventRecord",  "cuda.cuStreamWaitEvent",
@@ -126,10 +128,19 @@ class Calls final : public base::CallObserver {
     for (const std::string_view name : kWork) count_ += site.name == name;
     return 0;
   }
-  std::uint64_t count() const { return count_; }
+  // While `turn` runs.
+  template <class F>
+  static std::uint64_t during(F&& turn) {
+    static Calls calls;
+    calls.count_ = 0;
+    base::observe_calls(&calls);
+    turn();
+    base::observe_calls(nullptr);
+    return calls.count_;
+  }
 
  private:
-  std::uint64_t count_ = 0;
+  std::atomic<std::uint64_t> count_{0};
 };
 
 // Of all rows; on the library of RawCuda.
@@ -159,10 +170,10 @@ struct CudaDevice {
   }
 };
 
-// A pattern of `size` submissions: both sides do it, and the third metric is what Halyard adds.
+// A pattern of submissions, which both sides do.
 struct Pattern {
   const char* name;
-  std::uint64_t size;   // operations of one turn
+  std::uint64_t size;  // operations of one turn
   std::function<void()> halyard, raw;
 };
 
@@ -178,10 +189,8 @@ Arms arms_of(Pattern pattern, int loops) {
     Sample sample = turns(pattern.halyard);
     sample.metrics["ns beyond CUDA's calls"] =
         median(sample.times) - median(turns(pattern.raw).times);
-    const Calls calls;
-    pattern.halyard();
     sample.metrics["calls that hand over work"] =
-        static_cast<double>(calls.count()) / static_cast<double>(pattern.size);
+        static_cast<double>(Calls::during(pattern.halyard)) / static_cast<double>(pattern.size);
     return sample;
   };
   return {{std::string("halyard: ") + pattern.name, halyard},
@@ -338,8 +347,8 @@ Arms replay(World& world, std::size_t changed) {
   for (std::size_t i = 0; i < kNodes; ++i) {
     if (i != 0) recorder.barrier();
     if (i < changed) {
-      recorder.dispatch(state->add, {.groups = {1}}, {hal::slot(static_cast<std::uint32_t>(i), 0, 4)},
-                        {std::uint32_t{1}});
+      const hal::Slot slot = hal::slot(static_cast<std::uint32_t>(i), 0, 4);
+      recorder.dispatch(state->add, {.groups = {1}}, {slot}, {std::uint32_t{1}});
     } else {
       recorder.dispatch(state->add, {.groups = {1}}, {state->x}, {std::uint32_t{1}});
     }

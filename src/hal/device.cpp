@@ -273,7 +273,7 @@ bool DeviceObject::step_retire() noexcept {
     impl_.reset();
   }
   if (timeline_.keeps_for_good()) {
-    // What is kept may refer to this object, by the events of a recording: so it is never destroyed.
+    // What is kept may refer to this object, by the events of a recording. It is never destroyed.
     keep_for_good();
     registry_.device_closed();
     return true;
@@ -360,8 +360,8 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
 
 namespace {
 
-// Makes a buffer of what `import` gives; `release` is called when its memory is gone. An error calls
-// nothing.
+// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error it
+// is not called.
 template <class F>
 Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t address,
                          std::uint64_t size, const detail::MemoryRelease& release, F&& import) {

@@ -36,8 +36,9 @@ class LaneTracker {
   // Waits until no other thread retires this lane, then retires.
   void retire() noexcept;
 
-  // On a lane that does not mark every submission: has a marker recorded behind `sequence`, at once
-  // or by who issues now. The caller looks again. The other wakes the completion shell then.
+  // On a lane that does not mark every submission: has a marker recorded behind `sequence`, by this
+  // thread, or by the one that issues now. The caller asks visible() again later. The second
+  // function also wakes the completion shell once there is a marker.
   void make_visible(std::uint64_t sequence) noexcept;
   void make_visible_to_shell(std::uint64_t sequence) noexcept;
 

@@ -205,7 +205,8 @@ class Queue final : public RefCounted, public WorkItem {
   void serve_marks() noexcept;
   bool mark() noexcept;
   // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
-  // bit it is (kShellMark: the completion shell; kQuietMark: nobody, the caller looks again).
+  // bit it is. With kShellMark it wakes the completion shell; with kQuietMark it wakes no thread,
+  // as the caller will look again.
   static constexpr std::uint64_t kShellMark = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kQuietMark = std::uint64_t{1} << 62;
   void request_mark(std::uint64_t bit) noexcept;

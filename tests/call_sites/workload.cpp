@@ -15,19 +15,18 @@
 
 #include "base/disk_cache.h"
 #include "base/sanitizers.h"
+#include "call_sites/workload_cuda.h"
+#include "call_sites/workload_device.h"
 #include "compiler/compile.h"
 #include "compiler/hyx_writer.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/topology.h"
-#include "drivers/cuda/api.h"
-#include "drivers/cuda/library.h"
 #include "drivers/stream/device.h"
 #include "hal/files/file.h"
 #include "hal/files/file_backend.h"
 #include "hal/registry.h"
 #include "halyard/hal/buffer_view.h"
 #include "halyard/hal/dlpack.h"
-#include "halyard/hal/native.h"
 #include "halyard/halyard.h"
 #include "halyard/hcq/allocator.h"
 #include "halyard/hcq/cpu.h"
@@ -40,8 +39,6 @@ namespace {
 using namespace std::chrono_literals;
 using hal::MemoryType;
 
-constexpr auto kPatience = 20s;  // a longer wait hangs
-constexpr std::uint32_t kPattern = 0x5aa5'0ff0;
 
 constexpr std::string_view kKernels = R"(
 #include <halyard/kernel.h>
@@ -68,109 +65,6 @@ layout(push_constant) uniform P { uint by; };
 void main() { x[gl_GlobalInvocationID.x] += by; }
 )";
 #endif
-
-Status wrong(std::string_view what) { return Status(StatusCode::kInternal, what); }
-
-bool all_are(std::span<const std::byte> bytes, std::uint32_t word) {
-  for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-    if (std::memcmp(&bytes[at], &word, 4) != 0) return false;
-  }
-  return true;
-}
-
-Status holds(const hal::Buffer& buffer, std::uint32_t word) {
-  HALYARD_ASSIGN_OR_RETURN(hal::Mapping mapping, buffer.map());
-  return all_are(mapping.bytes(), word) ? Status() : wrong("the bytes are others");
-}
-
-hal::BufferInfo host_visible(std::uint64_t size) {
-  return {.size = size, .memory = MemoryType::kHostVisible};
-}
-
-// Uses whole slabs, staging, transfers, pools and further queues of a device.
-Status use_memory(std::string_view uri) {
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_RETURN_IF_ERROR(registry.enumerate().status());
-  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer small, device.allocate(host_visible(1024)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer large, device.allocate(host_visible(3u << 20)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-  const hal::Queue queue = device.queue();
-  HALYARD_RETURN_IF_ERROR(queue.fill(large, kPattern, 4, {.signal = {{done, 1}}}));
-  HALYARD_RETURN_IF_ERROR(
-      device.queue(hal::QueueKind::kCopy)
-          .copy({large, 1u << 20, 1024}, small, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
-  const std::vector<std::byte> zeroes(512);
-  HALYARD_RETURN_IF_ERROR(
-      queue.update(small, 512, zeroes, {.wait = {{done, 2}}, .signal = {{done, 3}}}));
-  HALYARD_RETURN_IF_ERROR(done.wait(3, kPatience));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping, small.map());
-  if (!all_are(mapping.bytes().first(512), kPattern) || !all_are(mapping.bytes().last(512), 0)) {
-    return wrong("the bytes are others");
-  }
-
-  HALYARD_ASSIGN_OR_RETURN(
-      const hal::Pool pool,
-      device.create_pool({.memory = MemoryType::kHostVisible, .slab_size = 8192}));
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore own, device.create_semaphore());
-    HALYARD_ASSIGN_OR_RETURN(const hal::Buffer block,
-                             queue.allocate(pool, host_visible(4096), {.signal = {{own, 1}}}));
-    HALYARD_RETURN_IF_ERROR(
-        queue.fill(block, kPattern, 4, {.wait = {{own, 1}}, .signal = {{own, 2}}}));
-    HALYARD_RETURN_IF_ERROR(own.wait(2, kPatience));
-    HALYARD_RETURN_IF_ERROR(holds(block, kPattern));
-    HALYARD_RETURN_IF_ERROR(queue.deallocate(block, {.signal = {{own, 3}}}));
-    HALYARD_RETURN_IF_ERROR(own.wait(3, kPatience));
-  }
-  HALYARD_RETURN_IF_ERROR(pool.trim());
-
-  HALYARD_ASSIGN_OR_RETURN(const hal::Queue urgent,
-                           device.create_queue({.priority = hal::QueuePriority::kHigh}));
-  std::vector<hal::Semaphore> many;
-  for (int i = 0; i < 8; ++i) {  // more than a submission or a wait has inline space for
-    HALYARD_ASSIGN_OR_RETURN(many.emplace_back(), device.create_semaphore());
-  }
-  std::vector<hal::Point> points;
-  for (const hal::Semaphore& semaphore : many) points.emplace_back(semaphore, 1);
-  HALYARD_RETURN_IF_ERROR(urgent.barrier({.wait = points, .signal = {{done, 4}}}));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Fence fence, hal::Fence::create(points));
-  HALYARD_RETURN_IF_ERROR(urgent.barrier({.signal = points}));
-  HALYARD_RETURN_IF_ERROR(fence.wait(kPatience));
-  HALYARD_RETURN_IF_ERROR(done.wait(4, kPatience));
-  return urgent.wait_idle(kPatience);
-}
-
-// Imports the user's own memory, which is released once, or was refused.
-Status lend_memory(std::string_view uri) {
-  struct Lent {
-    alignas(hal::Device::kImportAlignment) std::byte bytes[64]{};
-    std::atomic<int> released{0};
-  };
-  const auto mine = std::make_shared<Lent>();  // until it is released
-  const std::span<std::byte> bytes(mine->bytes);
-  bool taken = false;
-  const auto use = [&]() -> Status {
-    hal::DriverRegistry registry;
-    HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-    HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
-    HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-    HALYARD_ASSIGN_OR_RETURN(hal::Buffer lent, device.import_memory(bytes, [mine] { ++mine->released; }));
-    taken = true;
-    HALYARD_RETURN_IF_ERROR(
-        device.queue().fill(std::move(lent), kPattern, 4, {.signal = {{done, 1}}}));
-    HALYARD_RETURN_IF_ERROR(done.wait(1, kPatience));
-    return all_are(bytes, kPattern) ? Status() : wrong("the bytes are others");
-  };
-  const Status status = use();
-  const int released = mine->released;
-  // What runs on a CUDA device that is lost cannot be stopped, so what it uses is kept.
-  if (uri.starts_with("cuda") && status.code() == StatusCode::kDeviceLost && released == 0) {
-    return status;
-  }
-  return released == (taken ? 1 : 0) ? status : wrong("it is not released once");
-}
 
 #if HALYARD_DRIVER_VULKAN
 // Shares memory with itself through a descriptor.
@@ -230,59 +124,6 @@ Status trace_vulkan(const Workplace& workplace, bool) {
 
 #endif
 
-Status run_kernel(const Workplace& workplace, std::string_view uri) {
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(workplace.kernels));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Function add, executable.function("add"));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-  const hal::Queue queue = device.queue();
-  hal::Recorder recorder(device);
-  recorder.fill(hal::slot(0), 5)
-      .barrier()
-      .dispatch(add, {.items = 1024}, {hal::slot(0)}, {3u, 1024u});
-  HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
-  HALYARD_RETURN_IF_ERROR(queue.execute(commands, {.bindings = {x}, .signal = {{done, 1}}}));
-  HALYARD_RETURN_IF_ERROR(queue.dispatch(add, {.items = 1024}, {x}, {4u, 1024u},
-                                         {.wait = {{done, 1}}, .signal = {{done, 2}}}));
-  HALYARD_RETURN_IF_ERROR(done.wait(2, kPatience));
-  return holds(x, 12);
-}
-
-// A graph, other slots for it, and a graph that is built again for them.
-Status replay_graphs(const Workplace& workplace, std::string_view uri) {
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(uri));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Executable executable, device.load(workplace.kernels));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Function add, executable.function("add"));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, device.allocate(host_visible(4096)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer y, device.allocate(host_visible(4096)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer z, device.allocate(host_visible(4096)));
-  hal::Recorder recorder(device);
-  // So many before one command have a node without work between.
-  for (std::uint64_t i = 0; i < 20; ++i) recorder.fill(hal::BufferRange{z, 4 * i, 4}, 5);
-  recorder.barrier()
-      .fill(hal::slot(0), 5)
-      .barrier()
-      .dispatch(add, {.items = 1024}, {hal::slot(1)}, {3u, 1024u})
-      .barrier()
-      .copy(hal::slot(1, 0, 4), hal::BufferRange{z, 0, 4});
-  HALYARD_ASSIGN_OR_RETURN(const hal::CommandBuffer commands, recorder.finish());
-  const hal::BufferRange tables[][2] = {{x, x}, {y, y}, {{x, 0, 0}, y}};
-  std::uint64_t value = 0;
-  for (const auto& table : tables) {
-    HALYARD_RETURN_IF_ERROR(
-        device.queue().execute(commands, {.bindings = table, .signal = {{done, ++value}}}));
-    HALYARD_RETURN_IF_ERROR(done.wait(value, kPatience));
-  }
-  HALYARD_RETURN_IF_ERROR(holds(x, 8));
-  return holds(y, 11);
-}
-
 // What the completion thread asks of a lane with a sleeping waiter in which nothing moves.
 Status look_after_stream(const Workplace&, bool) {
   using stream::FakeApi;
@@ -303,143 +144,6 @@ Status look_after_stream(const Workplace&, bool) {
   (void)lane.abandon(Status(StatusCode::kCancelled, "the workload ends"));
   return status;
 }
-
-#ifdef HALYARD_SIM_CUDA_LIBRARY
-// The same file by a name that was not opened before: it is loaded and initialized anew.
-std::string cuda_library() {
-  static std::atomic<int> count{0};
-  std::string detour;
-  for (int bits = ++count; bits != 0; bits /= 2) detour += bits % 2 != 0 ? "/." : "//.";
-  std::string path = HALYARD_SIM_CUDA_LIBRARY;
-  return path.insert(path.rfind('/'), detour);
-}
-std::string cuda_uri(std::string_view options) {
-  return "cuda://0?" + std::string(options) + "&library_path=" + cuda_library();
-}
-
-// Compiles each time: its folder of compiled images is empty.
-Status run_kernel_on_cuda(const Workplace& workplace, bool) {
-  std::filesystem::remove_all(std::getenv("HALYARD_CACHE_DIR"));
-  HALYARD_RETURN_IF_ERROR(run_kernel(workplace, cuda_uri("cache=1")));
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Device device, registry.open(cuda_uri("cache=0")));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Executable large, device.load(workplace.shared_kernels));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Function function, large.function("large"));
-  return function.resources().status();
-}
-
-// Patterns of all sizes, managed memory, and memory of another user.
-Status use_cuda_memory(const Workplace&, bool) {
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Device device,
-                           registry.open(cuda_uri("host_visible=managed")));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer own, device.allocate({.size = 4096}));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer managed, device.allocate(host_visible(4096)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer theirs,
-                           hal::import_address(device, own.device_address(), 4096, [] {}));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-  const hal::Queue queue = device.queue();
-  HALYARD_RETURN_IF_ERROR(queue.fill({theirs, 0, 2048}, 5, 1, {.signal = {{done, 1}}}));
-  HALYARD_RETURN_IF_ERROR(queue.fill({theirs, 2048, 2048}, 0x0505, 2,
-                                     {.wait = {{done, 1}}, .signal = {{done, 2}}}));
-  HALYARD_RETURN_IF_ERROR(
-      queue.copy(own, managed, {.wait = {{done, 2}}, .signal = {{done, 3}}}));
-  HALYARD_RETURN_IF_ERROR(done.wait(3, kPatience));
-  return holds(managed, 0x0505'0505);
-}
-
-Status use_cuda_peers(const Workplace&, bool) {
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  HALYARD_ASSIGN_OR_RETURN(const auto devices,
-                           registry.open_all("cuda://?devices=2&library_path=" + cuda_library()));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Buffer x, devices[0].allocate(host_visible(4096)));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, devices[0].create_semaphore());
-  HALYARD_RETURN_IF_ERROR(devices[0].queue().fill(x, 6, 4, {.signal = {{done, 1}}}));
-  HALYARD_RETURN_IF_ERROR(devices[1].queue().fill(
-      {x, 0, 64}, 6, 4, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
-  HALYARD_RETURN_IF_ERROR(done.wait(2, kPatience));
-  return holds(x, 6);
-}
-
-// A program's own calls do not fail here.
-Status use_cuda_stream(const Workplace&, bool) {
-  hal::DriverRegistry registry;
-  HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
-  const std::string path = cuda_library();
-  HALYARD_ASSIGN_OR_RETURN(const hal::Device device,
-                           registry.open("cuda://0?cache=0&library_path=" + path));
-  HALYARD_ASSIGN_OR_RETURN(const cuda::Library* const library, cuda::Library::open(path));
-  const cuda::Functions& own = library->functions();
-  struct Stream {
-    const cuda::Functions& calls;
-    cuda::CUcontext context = nullptr;
-    cuda::CUstream handle = nullptr;
-    explicit Stream(const cuda::Functions& functions) : calls(functions) {
-      (void)calls.cuDevicePrimaryCtxRetain.pointer(&context, 0);
-      (void)calls.cuCtxSetCurrent.pointer(context);
-      (void)calls.cuStreamCreateWithPriority.pointer(&handle, 1, 0);
-      (void)calls.cuCtxSetCurrent.pointer(nullptr);
-    }
-    ~Stream() {
-      (void)calls.cuStreamSynchronize.pointer(handle);
-      (void)calls.cuStreamDestroy.pointer(handle);
-      (void)calls.cuDevicePrimaryCtxRelease.pointer(0);
-    }
-  } const stream(own);
-  HALYARD_ASSIGN_OR_RETURN(const hal::Queue theirs, hal::import_stream(device, stream.handle));
-  HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
-  HALYARD_RETURN_IF_ERROR(theirs.barrier({.signal = {{done, 1}}}));
-  HALYARD_RETURN_IF_ERROR(hal::make_stream_wait(theirs, {{done, 1}}));
-  return theirs.wait_idle(kPatience);
-}
-
-// Never ends, as a lane that is kept may notify it late.
-struct CountedNotify final : base::Notify {
-  void notify() noexcept override {
-    ++count;
-    count.notify_all();
-  }
-  std::atomic<int> count{0};
-};
-
-// As look_after_stream(), and polled once it has notified: before that no thread knows how far the
-// lane is, so what wakes a sleeper is called.
-Status look_after_cuda(stream::CompletionMode mode) {
-  using cuda::CudaApi;
-  HALYARD_ASSIGN_OR_RETURN(const cuda::Library* const library, cuda::Library::open(cuda_library()));
-  const CudaApi api{.cuda = &library->functions(), .device = &library->devices()[0]};
-  HALYARD_ASSIGN_OR_RETURN(const Ref<stream::ContextGuard<CudaApi>> guard,
-                           stream::ContextGuard<CudaApi>::create(api, 0));
-  const stream::Inside inside(*guard);
-  auto lane = std::make_unique<stream::Lane<CudaApi, stream::StreamCommands<CudaApi>>>(
-      api, stream::StreamCommands<CudaApi>(), guard.get(), 4, mode);
-  Status status = lane->open();
-  const hal::Operation barrier;
-  static CountedNotify notified;
-  const int before = notified.count;
-  const timeline::Issue issue{.operation = &barrier, .sequence = 1, .want_marker = true};
-  if (status.ok()) {
-    const timeline::IssueResult result = lane->issue({&issue, 1}, timeline::Doorbell::kRing);
-    status = result.unmarked ? lane->mark() : result.status;
-  }
-  if (status.ok()) status = lane->arm(1, notified);
-  if (status.ok()) notified.count.wait(before);
-  if (status.ok()) status = lane->probe();
-  while (status.ok()) {
-    const timeline::Progress progress = lane->poll();
-    status = progress.fault;
-    if (progress.sequence == 1) break;
-  }
-  if (lane->abandon(Status(StatusCode::kCancelled, "the workload ends")) ==
-      timeline::Abandoned::kStillRunning) {
-    lane->keep_for_good(std::move(lane));
-  }
-  return status;
-}
-#endif
 
 // Threads of the runtime: host calls of both kinds, callbacks, more released work than one caller
 // issues, and a thread that sleeps until another one signals.

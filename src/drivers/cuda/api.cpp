@@ -29,10 +29,9 @@ Status CudaApi::query(Stream stream) const noexcept {
   return result == CUDA_ERROR_NOT_READY ? Status() : to_status(result, "cuStreamQuery");
 }
 Status CudaApi::create_event(Event& event) const noexcept {
-  // Without sleeping, waits and queries are fastest, says cudaEventCreateWithFlags.
-  return HALYARD_CUDA_CALL(
-      cuEventCreate, &event,
-      sleeps_on_events ? CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC : CU_EVENT_DISABLE_TIMING);
+  // cudaEventCreateWithFlags: waits and queries are fastest without CU_EVENT_BLOCKING_SYNC.
+  const unsigned sleeping = sleeps_on_events ? CU_EVENT_BLOCKING_SYNC : 0u;
+  return HALYARD_CUDA_CALL(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING | sleeping);
 }
 void CudaApi::destroy(Event event) const noexcept { (void)cuda->cuEventDestroy(event); }
 Status CudaApi::record(Event event, Stream stream) const noexcept {
@@ -61,7 +60,9 @@ Status CudaApi::create_flag(Flag& flag) const noexcept {
   flag = new (pointer) std::uint64_t{0};
   return {};
 }
-void CudaApi::destroy(Flag flag) const noexcept { (void)cuda->cuMemFreeHost(static_cast<void*>(flag)); }
+void CudaApi::destroy(Flag flag) const noexcept {
+  (void)cuda->cuMemFreeHost(static_cast<void*>(flag));
+}
 // By default a write has a barrier before it, for what the host reads behind the value
 // (CU_STREAM_WRITE_VALUE_DEFAULT).
 Status CudaApi::write(Stream stream, Flag flag, std::uint64_t value) const noexcept {
@@ -155,7 +156,8 @@ Result<hal::FunctionResources> CudaApi::resources(const Function& function) cons
   int groups = 0;
   HALYARD_RETURN_IF_ERROR(HALYARD_CUDA_CALL(
       cuOccupancyMaxActiveBlocksPerMultiprocessor, &groups, function.handle,
-      static_cast<int>(items[0] * items[1] * items[2]), std::size_t{function.dynamic_shared_bytes}));
+      static_cast<int>(items[0] * items[1] * items[2]),
+      std::size_t{function.dynamic_shared_bytes}));
   found.groups_per_worker = static_cast<std::uint32_t>(std::max(0, groups));
   return found;
 }

@@ -13,8 +13,11 @@
 namespace halyard::inline v0::cuda {
 namespace {
 
-CudaApi api_of(const Library& library, const PhysicalDevice& physical) noexcept {
-  return {.cuda = &library.functions(), .device = &physical};
+CudaApi api_of(const Library& library, const PhysicalDevice& physical,
+               const DeviceOptions& options) noexcept {
+  return {.cuda = &library.functions(),
+          .device = &physical,
+          .sleeps_on_events = options.completion != stream::CompletionMode::kHostCallback};
 }
 
 }  // namespace
@@ -32,7 +35,7 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Libra
   }
   HALYARD_ASSIGN_OR_RETURN(Ref<stream::ContextGuard<CudaApi>> guard,
                            stream::ContextGuard<CudaApi>::create(
-                               api_of(library, its), static_cast<unsigned>(its.handle)));
+                               api_of(library, its, options), static_cast<unsigned>(its.handle)));
   std::unique_ptr<Device> device(
       new (std::nothrow) Device(std::move(info), library, physical, options, std::move(guard)));
   if (device == nullptr) {
@@ -55,7 +58,7 @@ Device::Device(hal::DeviceInfo info, const Library& library, unsigned physical,
       options_(options),
       domain_(library.memory_domain(physical, options.peers)),
       guard_(std::move(guard)),
-      images_(api_of(library, physical_), guard_) {}
+      images_(api_of(library, physical_, options), guard_) {}
 
 Device::~Device() { close(); }
 
@@ -100,14 +103,14 @@ Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     return stream::CommandBuffer::create(recording, CudaApi::kDriver);
   }
   const stream::Inside inside(*guard_);
-  CudaApi api = api_of(library_, physical_);
+  CudaApi api = api_of(library_, physical_, options_);
   HALYARD_RETURN_IF_ERROR(api.current_context(api.graph_context));
   return Graphs::create(api, recording, options_.recordings, kMaxInFlight);
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {
   const stream::Inside inside(*guard_);
-  CudaApi api = api_of(library_, physical_);
+  CudaApi api = api_of(library_, physical_, options_);
   // Both are 0 where there are no priorities. Lower numbers go first.
   int least = 0, greatest = 0;
   HALYARD_RETURN_IF_ERROR(to_status(api.cuda->cuCtxGetStreamPriorityRange(&least, &greatest),
@@ -123,7 +126,6 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
       api.priority = greatest;
       break;
   }
-  api.sleeps_on_events = options_.completion != stream::CompletionMode::kHostCallback;
   return lanes_.open(api, guard_.get(), kMaxInFlight, options_.completion);
 }
 
@@ -146,7 +148,7 @@ Status Device::check_stream(void* stream) {
 
 Result<timeline::NativeQueue*> Device::import_lane(void* stream) {
   const stream::Inside inside(*guard_);
-  return lanes_.open(api_of(library_, physical_), guard_.get(), kMaxInFlight, options_.completion,
+  return lanes_.open(api_of(library_, physical_, options_), guard_.get(), kMaxInFlight, options_.completion,
                      static_cast<CUstream>(stream));
 }
 

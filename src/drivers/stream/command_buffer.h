@@ -71,17 +71,17 @@ class StreamCommands {
   Status execute(const Api& api, typename Api::Stream stream, const hal::Operation& operation,
                  const timeline::Issue& issue, bool& started) noexcept {
     const auto& commands = *static_cast<const CommandBuffer*>(operation.native);
-    std::span<const std::uint32_t> native;
     if constexpr (GraphApi<Api>) {
       if (commands.has_graphs()) {
         const auto& graphs = static_cast<const GraphCommandBuffer<Api>&>(commands);
         HALYARD_ASSIGN_OR_RETURN(const bool launched,
                                  graphs.launch(stream, lane_, operation.table, arguments_));
         if (launched) return started = true, Status();
-        native = commands.native();  // it is never issued in parts
       }
     }
-    if (!commands.has_graphs()) native = commands.native(issue.commands);
+    // One with graphs is never issued in parts.
+    const std::span<const std::uint32_t> native =
+        commands.has_graphs() ? commands.native() : commands.native(issue.commands);
     const hal::RecordedCommands& recording = commands.recording();
     for (const std::uint32_t index : native) {
       HALYARD_RETURN_IF_ERROR(put_command(api, stream, recording.commands[index], operation.table));

@@ -25,8 +25,8 @@ enum class CompletionMode : std::uint8_t { kHostCallback, kEvent, kFlag };
 //   synchronize(e)    blocks until the latest record of `e` is reached, or its device has a fault
 //   create_flag(f)    a word that streams write and the host reads; 0. kResourceExhausted
 //   destroy(f)        no stream writes it any more
-//   write(s, f, v)    `f` becomes `v` when everything issued to `s` before is done. Who reads `v`
-//                     sees what that work wrote
+//   write(s, f, v)    `f` becomes `v` when everything issued to `s` before is done. A thread that
+//                     reads `v` sees what that work wrote
 //   read(f)           no native call
 template <class A>
 concept CompletionApi =

@@ -168,7 +168,7 @@ class Lane : public timeline::NativeQueue {
   Status record() noexcept {
     if (markers_.newest() == issued_) return {};
     HALYARD_ASSIGN_OR_RETURN(auto* const marker, markers_.take());
-    // The flag first: whom the event wakes finds it written.
+    // The flag is written first: a thread that the event wakes reads it.
     Status status = flag_.used() ? flag_.write(api_, stream_, issued_) : Status();
     if (status.ok()) status = api_.record(marker->event(), stream_);
     if (!status.ok()) {

@@ -120,7 +120,8 @@ class Notifier {
     if (has_thread()) return wake_thread();
     for (;;) {
       const std::uint64_t followed = followed_.load(std::memory_order_relaxed);
-      if (stopped_.load(std::memory_order_relaxed) || followed >= wanted_.load(std::memory_order_seq_cst)) return {};
+      if (stopped_.load(std::memory_order_relaxed)) return {};
+      if (followed >= wanted_.load(std::memory_order_seq_cst)) return {};
       Marker* const marker = markers_.hold_from(followed + 1);
       if (marker == nullptr) return {};  // marker_added() goes on
       marker->user = this;

@@ -20,8 +20,8 @@
 
 namespace halyard::inline v0::stream {
 
-inline constexpr unsigned kMaxLanes =
-    64;  // of a device; each costs two streams, or one and a thread
+// Of a device. Each costs two streams, or one and a thread.
+inline constexpr unsigned kMaxLanes = 64;
 
 // How recordings are replayed (graph.h).
 enum class CommandBufferMode : std::uint8_t { kAuto, kGraph, kStream };
