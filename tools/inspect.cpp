@@ -1,66 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "inspect.h"
-
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "base/format.h"
 #include "commands.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/executable.h"
+#include "hyx_json.h"
 
 namespace halyard::inline v0::tools {
 namespace {
-
-bool has_static_tile(const kernel::BindingInfo& binding) { return binding.tile[0] != 0; }
-
-std::span<const std::uint32_t> static_tile(const kernel::BindingInfo& binding) {
-  return {binding.tile.data(), binding.rank};
-}
-
-// The sizes by the names of their constants.
-std::array<std::string, 2> names_of(const kernel::KernelInfo& info,
-                                    const kernel::EqualSizes& sizes) {
-  return {fmt::format("{}.size{}", info.bindings[sizes.binding].name, sizes.dimension),
-          fmt::format("{}.size{}", info.bindings[sizes.other_binding].name, sizes.other_dimension)};
-}
-
-Json to_json(const kernel::KernelInfo& info) {
-  Json bindings = Json::array();
-  for (const kernel::BindingInfo& binding : info.bindings) {
-    Json& shown = bindings.emplace_back(Json{{"name", binding.name},
-                                             {"access", to_string(binding.access)},
-                                             {"type", to_string(binding.type)}});
-    if (binding.rank != 0) shown["rank"] = binding.rank;
-    if (has_static_tile(binding)) shown["tile"] = static_tile(binding);
-  }
-  Json constants = Json::array();
-  for (const kernel::ConstantInfo& constant : info.constants) {
-    constants.push_back({{"name", constant.name},
-                         {"type", to_string(constant.type)},
-                         {"offset", constant.offset},
-                         {"size", constant.size}});
-  }
-  Json equal_sizes = Json::array();
-  for (const kernel::EqualSizes& each : info.equal_sizes) {
-    equal_sizes.push_back(names_of(info, each));
-  }
-  return {{"name", info.name},
-          {"workgroup_size", info.workgroup_size},
-          {"bindings", std::move(bindings)},
-          {"constants", std::move(constants)},
-          {"equal_sizes", std::move(equal_sizes)},
-          {"constants_bytes", info.constants_bytes},
-          {"static_shared_bytes", info.static_shared_bytes},
-          {"dynamic_shared_bytes", info.dynamic_shared_bytes},
-          {"source", info.source},
-          {"line", info.line}};
-}
 
 void print(const kernel::KernelInfo& info) {
   const auto [x, y, z] = info.workgroup_size;
@@ -75,8 +25,8 @@ void print(const kernel::KernelInfo& info) {
     fmt::print("  binding  {:<3} {} {} {}", i, binding.name, to_string(binding.type),
                to_string(binding.access));
     if (binding.rank != 0) fmt::print(", tensor of rank {}", binding.rank);
-    if (has_static_tile(binding)) {
-      fmt::print(", tile {}", fmt::join(static_tile(binding), " x "));
+    if (const auto tile = static_tile(binding); !tile.empty()) {
+      fmt::print(", tile {}", fmt::join(tile, " x "));
     }
     fmt::print("\n");
   }
@@ -89,28 +39,6 @@ void print(const kernel::KernelInfo& info) {
     fmt::print("  equal        {} = {}\n", size, other);
   }
 }
-
-}  // namespace
-
-Json to_json(const kernel::Hyx& hyx) {
-  Json kernels = Json::array();
-  for (const kernel::KernelInfo& info : hyx.kernels()) kernels.push_back(to_json(info));
-  Json images = Json::array();
-  for (const kernel::ImageInfo& image : hyx.images()) {
-    images.push_back({{"target", image.target},
-                      {"convention", image.convention},
-                      {"bytes", image.bytes.size()}});
-  }
-  Json sources = Json::array();
-  for (const kernel::SourceInfo& source : hyx.sources()) sources.push_back(source.name);
-  return {{"file", hyx.name()},
-          {"bytes", hyx.bytes().size()},
-          {"kernels", std::move(kernels)},
-          {"images", std::move(images)},
-          {"sources", std::move(sources)}};
-}
-
-namespace {
 
 // In the file's order; empty without a device.
 Result<std::vector<hal::FunctionResources>> resources_on(const InspectOptions& options) {

@@ -9,31 +9,48 @@
 
 namespace halyard::testing {
 
-// While it exists, and `on` is true, the native calls of one site fail. Also counts the sleeps.
-class FailingCalls final : public base::CallObserver {
+struct FailingCallsObserver final : base::CallObserver {
+  int before(const base::CallSite& its) noexcept override {
+    if (its.name == "futex.wait") ++sleeps;
+    if (!on || &its != site || (++calls != only && only != 0)) return 0;
+    ++failed;
+    return its.error;
+  }
+  std::atomic<const base::CallSite*> site{nullptr};
+  std::atomic<bool> on{true};
+  std::atomic<int> only{0}, calls{0}, failed{0}, sleeps{0};
+};
+
+// While it exists, and is on, the native calls of one site fail: all, or the n-th. Also counts the
+// sleeps. One at a time. Threads may ask for longer than one exists, so what they ask stays.
+class FailingCalls final {
  public:
-  explicit FailingCalls(std::string_view site = {}) : site_(site) { base::observe_calls(this); }
-  ~FailingCalls() { base::observe_calls(nullptr); }
+  explicit FailingCalls(std::string_view site = {}, int only = 0) {
+    observer.site = nullptr;
+    observer.calls = observer.failed = observer.sleeps = 0;
+    observer.only = only;
+    observer.on = true;
+    for (const base::CallSite* it : base::call_sites()) {
+      if (it->name == site) observer.site = it;
+    }
+    base::observe_calls(&observer);
+  }
+  ~FailingCalls() {
+    base::observe_calls(nullptr);
+    observer.site = nullptr;
+  }
   FailingCalls(const FailingCalls&) = delete;
   FailingCalls& operator=(const FailingCalls&) = delete;
 
-  int before(const base::CallSite& site) noexcept override {
-    if (site.name == "futex.wait") ++sleeps;
-    if (!on || site.name != site_) return 0;
-    ++failed;
-    return site.error;
-  }
-
-  std::atomic<bool> on{true};
-  std::atomic<int> failed{0};
-
+  void turn(bool on) { observer.on = on; }
+  int failed() const { return observer.failed; }
+  int sleeps() const { return observer.sleeps; }
   void wait_for_sleeps(int count) const {
-    while (sleeps < count) std::this_thread::yield();
+    while (observer.sleeps < count) std::this_thread::yield();
   }
-  std::atomic<int> sleeps{0};
 
  private:
-  const std::string_view site_;
+  static inline FailingCallsObserver observer;
 };
 
 }  // namespace halyard::testing

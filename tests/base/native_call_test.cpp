@@ -62,7 +62,7 @@ TEST(NativeCall, ThatFailsIsNotMadeAndReturnsTheErrorOfItsKind) {
 TEST(NativeCall, OfASiteThatDoesNotFailIsSeenAndMade) {
   const FailingCalls failing("test.never");
   EXPECT_EQ(native_call(kNever, [] { return 3; }), 3);
-  EXPECT_EQ(failing.failed, 1) << "asked";
+  EXPECT_EQ(failing.failed(), 1) << "asked";
 }
 
 TEST(NativeCall, SitesHaveNamesOfTheirOwnAndAnErrorOrAReason) {
@@ -82,7 +82,7 @@ TEST(Futex, WaitsNoLongerThanItsDeadlineIfTheKernelRefusesToSleep) {
   const Nanoseconds soon = Clock::steady().now() + 1'000'000;
   while (futex_wait(word, 0, soon)) EXPECT_LT(Clock::steady().now(), soon + 20'000'000'000);
   EXPECT_GE(Clock::steady().now(), soon);
-  EXPECT_GT(failing.failed, 0);
+  EXPECT_GT(failing.failed(), 0);
   Parker parker;
   EXPECT_FALSE(parker.park(parker.prepare(), soon));
 }

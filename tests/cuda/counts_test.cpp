@@ -25,8 +25,12 @@ class CudaCounts : public CudaTest {
   hal::Semaphore done = device.create_semaphore().value();
 
   void dispatch(hal::Queue& queue, const hal::SubmitInfo& options) {
-    check(queue.dispatch(add, {.items = {64}}, {x, x}, {std::uint32_t{1}, std::uint32_t{64}},
-                         options));
+    dispatch(queue, x, options);
+  }
+
+  void dispatch(hal::Queue& queue, const hal::Buffer& buffer, const hal::SubmitInfo& options) {
+    check(queue.dispatch(add, {.items = {64}}, {buffer, buffer},
+                         {std::uint32_t{1}, std::uint32_t{64}}, options));
   }
 };
 
@@ -92,15 +96,17 @@ TEST_F(CudaCounts, AForkAndJoinOfEightHasOneMarkerForTheForkAndOneForEachBranch)
   for (std::uint64_t i = 0; i < kBranches; ++i) queues.push_back(device.create_queue({}).value());
   const hal::Semaphore ended = device.create_semaphore().value();
   std::vector<hal::Semaphore> each;
+  std::vector<hal::Buffer> buffers;  // branches run at the same time
   std::vector<hal::Point> all;
   for (std::uint64_t i = 0; i < kBranches; ++i) {
     each.push_back(device.create_semaphore().value());
+    buffers.push_back(device.allocate({.size = 256}).value());
     all.emplace_back(each.back(), 1);
   }
   const NativeCalls calls;
   dispatch(first, {.signal = {{done, 1}}});
   for (std::uint64_t i = 0; i < kBranches; ++i) {
-    dispatch(queues[i], {.wait = {{done, 1}}, .signal = {{each[i], 1}}});
+    dispatch(queues[i], buffers[i], {.wait = {{done, 1}}, .signal = {{each[i], 1}}});
   }
   dispatch(first, {.wait = all, .signal = {{ended, 1}}});
   EXPECT_EQ(calls.count("cuLaunchKernel"), 10);

@@ -10,7 +10,7 @@
 #include "compiler/hyx_writer.h"
 #include "compiler/manifest.h"
 #include "hyx_contents.h"
-#include "inspect.h"
+#include "hyx_json.h"
 #include "kernel/hyx.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -67,9 +67,9 @@ TEST_F(Registry, OpensNoDeviceWithoutTheThreadsThatRunWhatDevicesLeave) {
   EXPECT_ERROR(other.open("fake://").status(), StatusCode::kResourceExhausted,
                "fake://: the runtime's threads: the system starts no further thread");
   EXPECT_EQ(control->open_devices, 0);
-  refused.on = false;
+  refused.turn(false);
   Device device = other.open("fake://").value();
-  refused.on = true;
+  refused.turn(true);
   device = {};
   EXPECT_TRUE(other.shutdown(20s).ok()) << "a device that is open needs no further thread";
 }
@@ -87,7 +87,7 @@ TEST_F(Registry, AHostCallOrTransferThatFindsNoThreadIsRefused) {
                "host_call: the system starts no further thread");
   EXPECT_ERROR(device.queue().read(file, 0, x, info), StatusCode::kResourceExhausted,
                "read: the system starts no further thread");
-  refused.on = false;
+  refused.turn(false);
   ASSERT_TRUE(device.queue().host_call([&] { ++ran; }, info).ok()) << "nothing was queued";
   EXPECT_TRUE(done.wait(1, 20s).ok());
   EXPECT_EQ(ran, 1);

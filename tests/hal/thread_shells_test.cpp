@@ -52,7 +52,7 @@ TEST(ThreadShells, WhoWaitsSleepsOnceUntilItsDeadline) {
   base::Parker& parker = base::ParkerPool::acquire();
   const testing::FailingCalls none;
   EXPECT_FALSE(shells.park(parker, parker.prepare(), Deadline(50ms).resolve(shells.clock())));
-  EXPECT_EQ(none.sleeps, 1);
+  EXPECT_EQ(none.sleeps(), 1);
   base::ParkerPool::release(parker);
 }
 
@@ -167,13 +167,13 @@ TEST_P(EachShell, IsRefusedWhereTheSystemRefusesAThreadAndStartsOnceItAllowsOne)
     EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
     EXPECT_EQ(status.native_error(), "EAGAIN");
   }
-  EXPECT_EQ(refused.failed, 3);
-  refused.on = false;
+  EXPECT_EQ(refused.failed(), 3);
+  refused.turn(false);
   ASSERT_TRUE(shells.ensure(GetParam()).ok());
   work.todo = 1;
   shells.wake(GetParam());
   work.wait_until_done(shells);
-  refused.on = true;
+  refused.turn(true);
   EXPECT_TRUE(shells.ensure(GetParam()).ok()) << "its thread runs";
   shells.shutdown();
 }

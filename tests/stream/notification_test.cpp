@@ -4,12 +4,42 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <utility>
 
+#include "drivers/stream/marker_table.h"
+#include "drivers/stream/notification.h"
 #include "stream/opened_lane.h"
 
 namespace halyard::stream {
 namespace {
+
+// A library that runs a host function, and whatever then happens, before call_host() returns.
+struct AtOnceApi {
+  enum class Stream : int {};
+  enum class Event : int {};
+  static constexpr std::string_view kDriver = "at once";
+
+  Status create_stream(Stream&) const noexcept { return {}; }
+  void finish(Stream) const noexcept {}
+  bool stop(Stream) const noexcept { return true; }
+  Status query(Stream) const noexcept { return {}; }
+  Status create_event(Event&) const noexcept { return {}; }
+  void destroy(Stream) const noexcept {}
+  void destroy(Event) const noexcept {}
+  Status record(Event, Stream) const noexcept { return {}; }
+  Result<bool> query(Event) const noexcept { return true; }
+  Status wait(Stream, Event) const noexcept { return {}; }
+  Status call_host(Stream, HostFunction function, void* argument) const noexcept {
+    function(argument);
+    if (*then) std::exchange(*then, nullptr)();
+    return {};
+  }
+
+  std::function<void()>* then;
+};
 
 void wait_for(const CountingNotify& notify, int count) {
   while (notify.count < count) base::spin_pause();
@@ -97,6 +127,27 @@ TEST_F(StreamNotification, OfWhatHasPassedHidesNoLaterOne) {
   while (gates.entered == 1) base::spin_pause();
   gates.open = true;
   wait_for(first, early + 1);
+}
+
+TEST(StreamNotifier, FollowsAMarkerThatIsRecordedAgainBeforeCallHostReturns) {
+  std::function<void()> then;
+  const AtOnceApi api{&then};
+  MarkerTable<AtOnceApi> markers(api, 4);
+  Notifier<AtOnceApi> notifier(api, markers, CompletionMode::kHostCallback, nullptr);
+  ASSERT_TRUE(markers.open().ok() && notifier.open().ok());
+  CountingNotify first, second;
+  auto* const marker = markers.take().value();
+  markers.add(*marker, 1);
+  then = [&] {
+    markers.pass(*marker);
+    ASSERT_EQ(markers.take().value(), marker);
+    markers.add(*marker, 5);
+  };
+  EXPECT_TRUE(notifier.arm(1, first).ok());
+  EXPECT_EQ(first.count, 1);
+  EXPECT_TRUE(notifier.arm(5, second).ok());
+  EXPECT_EQ(second.count, 1);
+  EXPECT_TRUE(notifier.stop(true));
 }
 
 TEST_F(StreamNotification, ComesAtOnceWhereItCannotBeIssued) {

@@ -5,16 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/native_call.h"
+#include "base/failing_calls.h"
 #include "base/parker.h"
 #include "drivers/stream/allocator.h"
 #include "drivers/stream/command_buffer.h"
@@ -34,39 +32,7 @@ class CountingNotify final : public base::Notify {
   std::atomic<int> count{0};
 };
 
-struct FailingCallsObserver final : base::CallObserver {
-  int before(const base::CallSite& its) noexcept override {
-    if (&its != site || (++calls != only && only != 0)) return 0;
-    ++failed;
-    return its.error;
-  }
-  std::atomic<const base::CallSite*> site{nullptr};
-  std::atomic<int> only{0}, calls{0}, failed{0};
-};
-
-// While one lives, calls of a site fail: all, or the n-th. One at a time. The threads of streams
-// may ask for longer, so what they ask stays.
-class FailingCalls {
- public:
-  explicit FailingCalls(std::string_view site) : FailingCalls(site, 0) {}
-  FailingCalls(std::string_view site, int only) {
-    observer.failed = observer.calls = 0;
-    observer.only = only;
-    const auto sites = base::call_sites();
-    const auto at = std::find_if(sites.begin(), sites.end(),
-                                 [&](const base::CallSite* it) { return it->name == site; });
-    observer.site = *at;
-    base::observe_calls(&observer);
-  }
-  ~FailingCalls() { observer.site = nullptr; }
-  FailingCalls(const FailingCalls&) = delete;
-  FailingCalls& operator=(const FailingCalls&) = delete;
-
-  int failed() const { return observer.failed; }
-
- private:
-  static inline FailingCallsObserver observer;
-};
+using halyard::testing::FailingCalls;
 
 // A device's context, without the device.
 struct OpenedContext {
