@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cuda/cuda_test_util.h"
+#include "drivers/cpu/driver.h"
 #include "drivers/cuda/device.h"
 #include "halyard/async.h"
 #include "halyard/async/dlpack.h"
@@ -120,7 +121,9 @@ TEST_F(CudaDlpack, MemoryThatIsNotOfTheDeviceIsRefusedAndStaysItsOwners) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));
   };
   refused(registry.open("cuda://1").value(), StatusCode::kPermissionDenied, "is device 1");
-  refused(hal::open("cpu://?workers=1").value(), StatusCode::kUnimplemented, "device type 2");
+  hal::DriverRegistry others;
+  check(cpu::register_cpu_driver(others));
+  refused(others.open("cpu://?workers=1").value(), StatusCode::kUnimplemented, "device type 2");
   refused({}, StatusCode::kInvalidArgument, "");
   theirs.shape[0] = 2048;  // beyond the end
   refused(device, StatusCode::kInvalidArgument, "no memory of device 0");

@@ -10,6 +10,7 @@
 
 #include "cuda/cuda_test_util.h"
 #include "cuda/native_calls.h"
+#include "drivers/cpu/driver.h"
 #include "drivers/cuda/device.h"
 
 namespace halyard::cuda {
@@ -225,7 +226,9 @@ TEST_F(CudaNative, RefusesWhatIsNotOfTheDevice) {
   EXPECT_EQ(hal::record_event(device.queue(), nullptr, {}).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(hal::wait_for_event(device.queue(), nullptr, {}).code(),
             StatusCode::kInvalidArgument);
-  const hal::Device cpu = hal::open("cpu://?workers=1").value();
+  hal::DriverRegistry others;
+  check(cpu::register_cpu_driver(others));
+  const hal::Device cpu = others.open("cpu://?workers=1").value();
   EXPECT_EQ(code(cpu, stream), StatusCode::kUnimplemented);
   EXPECT_EQ(hal::wait_for_event(cpu.queue(), event, {}).code(), StatusCode::kUnimplemented);
 }
