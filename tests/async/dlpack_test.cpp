@@ -146,6 +146,7 @@ TEST_F(AsyncDlpack, ARefusedTensorIsGivenBackWithAnError) {
   refused([](Theirs& x) { x.managed.tensor.type.code = dlpack::TypeCode::kInt; }, kInvalid,
           "from_dlpack: elements of int32 for a tensor of float32");
   refused([](Theirs& x) { x.strides = {1, 2}; }, kNot, "stride 2 of dimension 1");
+  refused([](Theirs& x) { x.strides = {4, 1}; }, kNot, "stride 4 of dimension 0, dense would be 3");
   refused([](Theirs& x) { x.managed.tensor.byte_offset = 4; }, kInvalid, "");
   refused(
       [](Theirs& x) {
@@ -157,6 +158,16 @@ TEST_F(AsyncDlpack, ARefusedTensorIsGivenBackWithAnError) {
           "read-only");
   EXPECT_THAT(failure(from_dlpack<float>(Dlpack<>())),
               refused_with(kInvalid, "from_dlpack: no tensor"));
+}
+
+TEST_F(AsyncDlpack, AScalarOfNoDimensionIsATensorOfRankZero) {
+  Theirs theirs;
+  theirs.values[0] = 3;
+  theirs.managed.tensor.rank = 0;
+  theirs.managed.tensor.shape = theirs.managed.tensor.strides = nullptr;
+  const Tensor<float> x = run(theirs.import());
+  EXPECT_EQ(x.shape().rank(), 0u);
+  EXPECT_EQ(x.size(), 1u);
 }
 
 TEST_F(AsyncDlpack, ATensorThatWasMovedFromIsRefused) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pools: which allocation gets which memory, when, and what it waits for.
+// Pools: which allocation gets which memory, when.
 #include "halyard/hal/pool.h"
 
 #include "hal/command.h"
@@ -437,168 +437,20 @@ TEST_F(PoolTest, BlocksHaveTheRequestedAlignment) {
   }
 }
 
-// ---- Rule 30: waiting allocations
-
-TEST_F(PoolTest, AnAllocationWaitsForASubmittedDeallocation) {
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore();
-  const Buffer x = allocate(pool, kSlab);
-  step();
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
-  const Semaphore t = semaphore();
-  const Buffer y = allocate(pool, 300, {.signal = {{t, 1}}});
-  step();
-  EXPECT_FALSE(has_memory(y));
-  EXPECT_THAT(device.dump_timelines(),
-              HasSubstr("waits for 512 bytes of pool 'small' of fake://0 (4096 of 4096 bytes"));
-  ASSERT_TRUE(s.signal(1).ok());
-  EXPECT_TRUE(has_memory(y));
-  run_all();
-  EXPECT_EQ(t.query().value(), 1u);
-  EXPECT_THAT(device.dump_timelines(), ::testing::Not(HasSubstr("pool")));
-}
-
-TEST_F(PoolTest, AnAllocationWaitsUntilTheHolderDropsItsBuffer) {
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore();
-  Buffer x = allocate(pool, 1024);
-  const Buffer y = allocate(pool, kSlab, {.signal = {{s, 1}}});
-  run_all();
-  EXPECT_EQ(s.query().value(), 0u);
-  x = {};
-  source.clock().ahead += timeline::Engine::kLookInterval;
-  run_all();
-  EXPECT_EQ(s.query().value(), 1u);
-  EXPECT_ERROR(
-      queue.allocate(pool, {.size = kSlab + 1, .memory = MemoryType::kHostVisible}, {}).status(),
-      StatusCode::kResourceExhausted, "which has at most 4096");
-}
-
-TEST_F(PoolTest, AWaitThatIsOverSaysWhatThePoolHolds) {
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore(), gate = semaphore();
-  const Buffer x = allocate(pool, 1024), z = allocate(pool, 256);
-  run_all();
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{gate, 1}}}).ok());
-  const Buffer y = allocate(pool, kSlab, {.signal = {{s, 1}}});
-  run_all();
-  const auto held =
-      "waits for 4096 bytes of pool 'small' of fake://0 (1280 of 4096 bytes are used, in 2 "
-      "blocks; 1 deallocations outstanding)";
-  EXPECT_THAT(device.dump_timelines(), HasSubstr(held));
-  const Status status = s.wait(1, kNow);
-  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(std::string("that is not issued, ") + held));
-  ASSERT_TRUE(gate.signal(1).ok());
-}
-
-TEST_F(PoolTest, AnAllocationGoesOnWaitingWhenADeallocationHasFailed) {
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore();
-  Buffer x = allocate(pool, kSlab);
-  step();
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
-  const Buffer y = allocate(pool, kSlab);
-  s.fail(Status(StatusCode::kInternal, "no"));
-  step();
-  EXPECT_FALSE(has_memory(y));
-  x = {};
-  run_all();
-  source.clock().ahead += timeline::Engine::kLookInterval;
-  step();
-  EXPECT_TRUE(has_memory(y));
-}
-
-TEST_F(PoolTest, ALaterSmallAllocationWaitsBehindALargeOne) {
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore();
-  const Buffer x = allocate(pool, kSlab / 2);
-  step();
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
-  const Buffer large = allocate(pool, kSlab);
-  const Buffer small = allocate(pool, 16);
-  run_all();
-  EXPECT_FALSE(has_memory(small)) << "there is room, but the large one is first";
-  ASSERT_TRUE(s.signal(1).ok());
-  step();
-  EXPECT_TRUE(has_memory(large));
-  ASSERT_TRUE(queue.deallocate(large, {}).ok());
-  EXPECT_TRUE(has_memory(small));
-}
-
-// Its lane stands behind a wait for a device that is lost: neither it nor its end will come.
-TEST_F(PoolTest, AnAllocationDoesNotWaitForADeallocationInAQuarantinedLane) {
-  Device other = registry.open("fake://").value();
-  const Pool pool = one_slab(/*hidden_waits=*/false);
-  const Semaphore s = semaphore(), t = semaphore();
-  const Buffer x = allocate(pool, kSlab);
-  run_all();
-  ASSERT_TRUE(other.queue().barrier({.signal = {{s, 1}}}).ok());
-  ASSERT_TRUE(queue.barrier({.wait = {{s, 1}}}).ok());
-  ASSERT_TRUE(queue.deallocate(x, {}).ok());
-  ASSERT_EQ(compute_lane.pending(), 2u);
-  const Buffer y = allocate(copy, pool, kSlab, {.signal = {{t, 1}}});
-  step();
-  EXPECT_EQ(t.query().value(), 0u);
-  other.object()->timeline().lose(Status(StatusCode::kInternal, "fell off the bus"));
-  source.clock().ahead += timeline::Engine::kLookInterval;
-  run_all();
-  EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted, "4096 bytes");
-  EXPECT_FALSE(has_memory(y));
-}
-
-TEST_F(PoolTest, AnAllocationFailsWithTheDriversReason) {
-  const Pool pool = make_pool();
-  control->fail_allocate = Status(StatusCode::kResourceExhausted, "the card is full");
-  const Semaphore s = semaphore();
-  const Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
-  step();
-  EXPECT_ERROR(s.query().status(), StatusCode::kResourceExhausted, "the card is full");
-  control->fail_allocate = {};
-  const Buffer y = allocate(pool, 16);
-  step();
-  EXPECT_TRUE(has_memory(y)) << "the next allocation requests a slab again";
-}
-
-// The holder of the rest may wait for this very allocation.
-TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly) {
-  const Pool pool = make_pool({.max_size = 3 * kSlab, .hidden_waits = false});
-  const Semaphore s = semaphore(), t = semaphore(), gate = semaphore();
-  const Buffer x = allocate(pool, 1024), z = allocate(pool, kSlab);
-  run_all();
-  control->fail_allocate = Status(StatusCode::kResourceExhausted, "the card is full");
-  ASSERT_TRUE(queue.deallocate(z, {}).ok());
-  const Buffer y = allocate(copy, pool, kSlab, {.signal = {{s, 1}}});
-  step();
-  EXPECT_EQ(s.query().value(), 0u) << "the deallocation is issued";
-  run_all();
-  EXPECT_EQ(s.query().value(), 1u);
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{gate, 1}}}).ok());
-  const Buffer none = allocate(pool, kSlab, {.signal = {{t, 1}}});
-  run_all();
-  EXPECT_ERROR(t.query().status(), StatusCode::kResourceExhausted,
-               "pool 'small' of fake://0: no block of 4096 bytes: 5120 of 8192 bytes are used, "
-               "12288 allowed; the card is full");
-  ASSERT_TRUE(gate.signal(1).ok());
-}
-
-TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {
-  const Pool pool = one_slab();
-  const Semaphore s = semaphore();
-  const Buffer x = allocate(pool, kSlab / 4);
-  step();
-  ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}}).ok());
-  Submission submission;
-  const Buffer large = allocate(pool, kSlab, {.submission = &submission});
-  std::vector<Buffer> small;
-  for (int i = 0; i < 8; ++i) small.push_back(allocate(pool, 16));
-  const Buffer next = allocate(copy, pool, 16);
-  EXPECT_FALSE(has_memory(next));
-  EXPECT_TRUE(submission.cancel());
-  step();
-  EXPECT_TRUE(has_memory(next));
-  EXPECT_FALSE(has_memory(large));
-  s.fail(Status(StatusCode::kInternal, "over"));
+TEST_F(PoolTest, BlocksOfAnyAlignmentLieApart) {
+  const Pool pool = make_pool({.slab_size = 1 << 20});
+  std::vector<Buffer> buffers;
+  std::vector<std::pair<std::byte*, std::byte*>> ranges;
+  for (const std::uint64_t alignment : {0u, 512u, 0u, 1024u, 0u, 4096u, 512u, 0u}) {
+    buffers.push_back(queue.allocate(pool, {768, MemoryType::kHostVisible, alignment}, {}).value());
+    step();
+    const auto bytes = buffers.back().map().value().bytes();
+    ranges.emplace_back(bytes.data(), bytes.data() + bytes.size());
+  }
+  std::ranges::sort(ranges);
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    EXPECT_LE(ranges[i - 1].second, ranges[i].first) << i;
+  }
 }
 
 }  // namespace

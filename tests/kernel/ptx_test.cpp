@@ -132,6 +132,17 @@ TEST(Ptx, AStructHoldsSeveralConstantsAndItsPadding) {
               HasSubstr("parameter 1 is .b8[10] at byte 0; constant b is uint32 at byte 8"));
 }
 
+TEST(Ptx, AConstantBehindAFullStructIsTheNextParameter) {
+  const Kernel kernel = {.name = "k",
+                         .workgroup_size = {1, 1, 1},
+                         .bindings = {{"x", Access::kRead, ElementType::kFloat32}},
+                         .constants = {{"a", ElementType::kFloat64, 0},
+                                       {"b", ElementType::kUint32, 8},
+                                       {"n", ElementType::kUint32, 12}},
+                         .constants_bytes = 16};
+  EXPECT_EQ(fault(entry(".param .u64 x, .param .align 8 .b8 p[12], .param .u32 n"), kernel), "");
+}
+
 TEST(Ptx, AWorkgroupThatTheEntryExcludesIsRefused) {
   Kernel kernel = saxpy();
   kernel.workgroup_size = {256, 2, 1};
