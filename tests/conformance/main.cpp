@@ -25,6 +25,7 @@ struct Target {
 constexpr Target kTargets[] = {
     {"two_devices", "cpu://?devices=2&workers=2"},
     {"one_worker", "cpu://?workers=1"},
+    {"strict", "cpu://?strict=1&workers=2"},
 #if HALYARD_DRIVER_SERIAL
     {"serial", "serial://?devices=2"},
     {"serial_apart", "serial://?devices=2&peers=0"},

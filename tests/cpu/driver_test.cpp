@@ -38,10 +38,26 @@ TEST(CpuDriver, BadOptionsAreInvalidArgumentsThatNameThem) {
   for (const auto& [name, value] :
        {std::pair{"devices", "0"}, std::pair{"devices", "65"}, std::pair{"workers", "257"},
         std::pair{"workers", "-1"}, std::pair{"workers", ""}, std::pair{"devices", "2x"},
-        std::pair{"cores", "2"}}) {
+        std::pair{"strict", "2"}, std::pair{"strict", "yes"}, std::pair{"cores", "2"}}) {
     const Status status = driver->open(uri("", {{name, value}})).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << name << value;
     EXPECT_NE(status.message().find(name), std::string_view::npos) << status.message();
+  }
+}
+
+TEST(CpuDriver, AStrictDeviceHidesItsOwnMemoryFromTheHost) {
+  const auto driver = make_cpu_driver();
+  for (const char* strict : {"0", "1"}) {
+    const auto devices = driver->open(uri("0", {{"strict", strict}, {"workers", "1"}})).value();
+    EXPECT_EQ(devices[0]->info().uri, "cpu://0?strict=" + std::string(strict) + "&workers=1");
+    for (const std::uint64_t size : {64u, 4u << 20}) {
+      const auto sees = [&](hal::MemoryType type) {
+        return devices[0]->allocate(size, 0, type).value()->host_pointer() != nullptr;
+      };
+      EXPECT_EQ(sees(hal::MemoryType::kDeviceLocal), strict[0] == '0');
+      EXPECT_TRUE(sees(hal::MemoryType::kHostVisible));
+      EXPECT_TRUE(sees(hal::MemoryType::kHostLocal));
+    }
   }
 }
 

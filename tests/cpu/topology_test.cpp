@@ -167,7 +167,8 @@ TEST(Placement, MemoryOfANodeIsBoundToIt) {
   EXPECT_EQ(device.info().uri, "cpu://0?affinity=node&workers=1");
   const auto mode_of = [](const hal::Memory& memory) {
     int mode = -1;
-    EXPECT_EQ(syscall(SYS_get_mempolicy, &mode, nullptr, 0, memory.host_pointer(), MPOL_F_ADDR), 0);
+    EXPECT_EQ(syscall(SYS_get_mempolicy, &mode, nullptr, 0, memory.device_address(), MPOL_F_ADDR),
+              0);
     return mode;
   };
   const auto allocate = [&](hal::MemoryType type) {

@@ -43,15 +43,17 @@ void unmap(void* pointer, std::uint64_t size) noexcept {
 class HostMemory final : public hal::Memory {
  public:
   enum class Origin : std::uint8_t { kHeap, kMapped, kImported };
-  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, Origin origin) noexcept
-      : Memory(size, type, static_cast<std::byte*>(pointer),
+  HostMemory(std::uint64_t size, hal::MemoryType type, void* pointer, Origin origin,
+             bool hidden = false) noexcept
+      : Memory(size, type, hidden ? nullptr : static_cast<std::byte*>(pointer),
                reinterpret_cast<std::uintptr_t>(pointer), cpu::domain()),
         origin_(origin) {}
 
  private:
   ~HostMemory() override {
-    if (origin_ == Origin::kMapped) unmap(host_pointer(), size());
-    if (origin_ == Origin::kHeap) std::free(host_pointer());
+    auto* const pointer = reinterpret_cast<void*>(device_address());
+    if (origin_ == Origin::kMapped) unmap(pointer, size());
+    if (origin_ == Origin::kHeap) std::free(pointer);
   }
 
   const Origin origin_;
@@ -82,7 +84,7 @@ const void* domain() noexcept {
 }
 
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, hal::MemoryType type,
-                                  std::optional<unsigned> node) {
+                                  std::optional<unsigned> node, bool hidden) {
   assert(alignment <= kMaxAlignment);
   const auto exhausted = [&] {
     return error(StatusCode::kResourceExhausted, "cpu: no memory for {} bytes", size);
@@ -109,8 +111,8 @@ Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, h
     pointer = native_call(kAllocate, [&] { return std::aligned_alloc(alignment, rounded); });
     if (pointer == nullptr) return exhausted();
   }
-  auto* memory = new (std::nothrow) HostMemory(
-      size, type, pointer, mapped ? HostMemory::Origin::kMapped : HostMemory::Origin::kHeap);
+  const auto origin = mapped ? HostMemory::Origin::kMapped : HostMemory::Origin::kHeap;
+  auto* memory = new (std::nothrow) HostMemory(size, type, pointer, origin, hidden);
   if (memory == nullptr) {
     mapped ? unmap(pointer, size) : std::free(pointer);
     return exhausted();

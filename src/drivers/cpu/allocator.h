@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of the cpu driver: plain host memory, the same for every memory type. Needs no device to
+// Memory of the cpu driver: plain host memory, the same for every memory type. Commands use its
+// device_address(): the host_pointer() of hidden memory is null. Needs no device to
 // be freed.
 #pragma once
 
@@ -18,10 +19,10 @@ namespace halyard::inline v0::cpu {
 const void* domain() noexcept;
 
 // `alignment`: a power of two up to 4096, or 0 for 64. `node`: the NUMA node of memory of a page or
-// more; less comes from the heap. kResourceExhausted with the size; kUnimplemented: the system
-// binds no memory.
+// more; less comes from the heap. `hidden`: from the host. kResourceExhausted with the size;
+// kUnimplemented: the system binds no memory.
 Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment, hal::MemoryType type,
-                                  std::optional<unsigned> node = {});
+                                  std::optional<unsigned> node = {}, bool hidden = false);
 
 // The host's [data, data + size) as it is.
 Result<Ref<hal::Memory>> import_memory(std::byte* data, std::uint64_t size);

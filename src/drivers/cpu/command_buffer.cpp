@@ -32,7 +32,7 @@ struct Binding {
 static_assert(sizeof(Binding) == 2 * sizeof(std::uint64_t));
 
 std::byte* address_of(const hal::BoundRange& bound) noexcept {
-  return bound.memory->host_pointer() + bound.offset;
+  return reinterpret_cast<std::byte*>(bound.memory->device_address()) + bound.offset;
 }
 
 std::byte* resolve(const Binding& binding, const hal::BoundRange* table) noexcept {

@@ -68,7 +68,7 @@ hcq::Outcome run_dispatch(hcq::Ring& ring, const std::uint64_t* words, hcq::Slic
 
 // Where a range without slot is.
 inline std::byte* address_of(const hal::CommandRange& range) noexcept {
-  return range.memory->host_pointer() + range.offset;
+  return reinterpret_cast<std::byte*>(range.memory->device_address()) + range.offset;
 }
 
 }  // namespace halyard::inline v0::cpu

@@ -11,13 +11,19 @@
 
 namespace halyard::inline v0::cpu {
 
-Device::Device(hal::DeviceInfo info, std::optional<unsigned> node)
-    : info_(std::move(info)), node_(node), group_(info_.workers), workers_(group_) {}
+Device::Device(hal::DeviceInfo info, std::optional<unsigned> node, bool strict)
+    : info_(std::move(info)),
+      node_(node),
+      strict_(strict),
+      group_(info_.workers),
+      workers_(group_) {}
 
 Device::~Device() { close(); }
 
-Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Placement& placement) {
-  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info), placement.node));
+Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Placement& placement,
+                                               bool strict) {
+  std::unique_ptr<Device> device(new (std::nothrow)
+                                     Device(std::move(info), placement.node, strict));
   if (device == nullptr)
     return error(StatusCode::kResourceExhausted, "cpu: no memory for a device");
   if (placement.node) {  // whether the system binds memory at all
@@ -34,7 +40,8 @@ const void* Device::memory_domain() const noexcept { return cpu::domain(); }
 Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alignment,
                                           hal::MemoryType type) {
   return cpu::allocate(size, alignment, type,
-                       type == hal::MemoryType::kHostLocal ? std::nullopt : node_);
+                       type == hal::MemoryType::kHostLocal ? std::nullopt : node_,
+                       strict_ && type == hal::MemoryType::kDeviceLocal);
 }
 
 Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {

@@ -21,7 +21,8 @@ class Device final : public hal::DeviceImpl {
   // `info.workers` threads are started, where `placement` says; with 0 the device is stepped by
   // hand, through help(). kResourceExhausted; kUnimplemented: memory cannot be bound to a node.
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info,
-                                                const Placement& placement = {});
+                                                const Placement& placement = {},
+                                                bool strict = false);
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
@@ -42,10 +43,11 @@ class Device final : public hal::DeviceImpl {
   hcq::RingGroup& group() noexcept { return group_; }
 
  private:
-  Device(hal::DeviceInfo info, std::optional<unsigned> node);
+  Device(hal::DeviceInfo info, std::optional<unsigned> node, bool strict);
 
   const hal::DeviceInfo info_;
   const std::optional<unsigned> node_;
+  const bool strict_;
   hcq::RingGroup group_;
   Workers workers_;
   bool closed_ = false;

@@ -19,10 +19,17 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
+#ifdef NDEBUG
+constexpr bool kStrictByDefault = false;
+#else
+constexpr bool kStrictByDefault = true;
+#endif
+
 struct Layout {
   unsigned devices = 1;
   unsigned workers = 0;  // 0: by default
   Affinity affinity = Affinity::kNone;
+  bool strict = kStrictByDefault;
   std::string options;  // as they were given: "?devices=2"
 };
 
@@ -30,7 +37,7 @@ Result<Layout> read_options(const hal::Uri& uri) {
   Layout layout;
   for (const auto& [name, value] : uri.options) {
     std::optional<unsigned> number;
-    unsigned most = 0;
+    unsigned least = 1, most = 0;
     if (name == "affinity") {
       constexpr std::string_view kNames[] = {"none", "core", "node"};
       const auto* const known = std::ranges::find(kNames, value);
@@ -50,13 +57,17 @@ Result<Layout> read_options(const hal::Uri& uri) {
       most = kMaxWorkers;
       number = base::parse_number(value, 1, most);
       layout.workers = number.value_or(1);
+    } else if (name == "strict") {
+      least = 0, most = 1;
+      number = base::parse_number(value, least, most);
+      layout.strict = number == 1u;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cpu: unknown option '{}'; there are affinity, devices and workers", name);
+                   "cpu: unknown option '{}'; there are affinity, devices, strict and workers", name);
     }
     if (!number) {
-      return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not 1 to {}", name, value,
-                   most);
+      return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not {} to {}", name, value,
+                   least, most);
     }
     layout.options += base::format("{}{}={}", layout.options.empty() ? "?" : "&", name, *number);
   }
@@ -93,7 +104,8 @@ class CpuDriver final : public hal::Driver {
                                                   layout.devices, layout.workers));
         info.workers = std::min(placement.workers, kMaxWorkers);
       }
-      HALYARD_ASSIGN_OR_RETURN(auto device, Device::create(std::move(info), placement));
+      HALYARD_ASSIGN_OR_RETURN(auto device,
+                               Device::create(std::move(info), placement, layout.strict));
       devices.push_back(std::move(device));
     }
     return devices;

@@ -9,6 +9,9 @@
 //               node   device i is on NUMA node i modulo their number: its workers run on the
 //                      node's processors, and its memory of a page or more, but kHostLocal, is the
 //                      node's; default workers: the node's processors / its devices
+//   strict=S    1   kDeviceLocal memory is hidden from the host, as on most GPUs; the default where
+//                   Halyard was built without NDEBUG
+//               0   it can be mapped
 //
 // Processors that the opening thread's affinity excludes are never used. Devices of different opens
 // do not know of each other's cores.

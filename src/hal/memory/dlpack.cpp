@@ -47,13 +47,15 @@ struct Place {
   dlpack::Device device;
 };
 
-// Memory that the host sees is the host's to all libraries, pinned or not. Other memory is that of
-// its device, by address.
+// Memory that the host sees is the host's to all libraries, pinned or not, and so is that of a device
+// that works in host memory, whether or not it may be mapped. Other memory is that of its device, by
+// address.
 Result<Place> place_of(const BufferView& view) {
   const BufferObject& buffer = *view.buffer().object();
   const dlpack::Device device = buffer.device().driver()->dlpack_device();
-  const bool by_address = device.type != dlpack::DeviceType::kCpu &&
-                          buffer.memory().type() == MemoryType::kDeviceLocal;
+  const bool by_address = buffer.memory().type() == MemoryType::kDeviceLocal &&
+                          (device.type != dlpack::DeviceType::kCpu ||
+                           buffer.device().works_in_host_memory());
   if (by_address) {
     if (const std::uint64_t address = view.buffer().device_address(); address != 0) {
       return Place{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address + view.offset())),
