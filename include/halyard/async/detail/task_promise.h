@@ -102,6 +102,7 @@ class TaskPromiseBase {
     return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), *runner_);
   }
   template <TaskAwaitable T>
+    requires(!std::is_lvalue_reference_v<T>)  // it is awaited once
   auto await_transform(T&& awaitable) {
     return std::move(awaitable).awaiter(*runner_);
   }
