@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The files that `cmake --install` places under a prefix: the library, its headers, the halyard command, compiled
-# kernels, and the packages for CMake and pkg-config. All paths inside are relative, so the prefix can be moved.
+# kernels, documents, examples, and the packages for CMake and pkg-config. All paths inside are relative, so the prefix
+# can be moved.
 
 option(HALYARD_INSTALL "Install rules" ${PROJECT_IS_TOP_LEVEL})
 if(NOT HALYARD_INSTALL)
@@ -8,6 +9,7 @@ if(NOT HALYARD_INSTALL)
 endif()
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/halyard)
+set(kernels_dir ${CMAKE_INSTALL_DATADIR}/halyard/kernels)
 
 install(TARGETS halyard EXPORT halyard
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -19,20 +21,22 @@ if(NOT HALYARD_DRIVER_CPU)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN *.h ${absent})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# As in the repository, so that the links between documents and examples hold.
+install(FILES CONTRIBUTING.md LICENSE README.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET halyard_tool)
   file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
   set_target_properties(halyard_tool PROPERTIES EXPORT_NAME tool INSTALL_RPATH $ORIGIN/${bin_to_lib})
   install(TARGETS halyard_tool EXPORT halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES $<TARGET_PROPERTY:halyard_kernels,HALYARD_KERNELS>
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/kernels)
+          DESTINATION ${kernels_dir})
 endif()
 
 install(EXPORT halyard NAMESPACE halyard:: FILE halyard-targets.cmake DESTINATION ${package_dir})
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/halyard-config.cmake.in ${PROJECT_BINARY_DIR}/halyard-config.cmake
-  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS kernels_dir NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a new minor version may change the interface.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/halyard-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
