@@ -174,6 +174,17 @@ TEST_F(CudaAsyncAllocations, WhatTheAllocationsStreamRefusesIsFreed) {
   EXPECT_EQ(calls.count("cuMemFreeAsync"), 1);
 }
 
+TEST_F(CudaAsyncAllocations, WaitForFreesWhereMemoryIsMissing) {
+  const auto device = create().value();
+  NativeCalls calls;
+  calls.fail("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, 1);
+  check(device->allocate(100, 256, hal::MemoryType::kDeviceLocal).status());
+  EXPECT_EQ(calls.count("cuStreamSynchronize"), 2);
+  calls.fail("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, 2);
+  EXPECT_EQ(device->allocate(100, 256, hal::MemoryType::kDeviceLocal).status().code(),
+            StatusCode::kResourceExhausted);
+}
+
 TEST_F(CudaAsyncAllocations, AreChosenByTheUri) {
   NativeCalls calls;
   const auto pools = [&](const char* uri) {

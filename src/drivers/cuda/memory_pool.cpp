@@ -70,9 +70,13 @@ Status MemoryPool::let_peers_in(const PhysicalDevice& device,
 }
 
 // Other streams may use the memory once the allocation has ended in its own: that holds nothing but
-// allocations and frees.
+// allocations and frees. Memory whose free has not ended there yet may be what is missing.
 CUresult MemoryPool::allocate(CUdeviceptr& address, std::size_t size) const noexcept {
-  CUresult result = cuda_.cuMemAllocFromPoolAsync(&address, size, pool_, stream_);
+  const auto once = [&] { return cuda_.cuMemAllocFromPoolAsync(&address, size, pool_, stream_); };
+  CUresult result = once();
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && cuda_.cuStreamSynchronize(stream_) == CUDA_SUCCESS) {
+    result = once();
+  }
   if (result != CUDA_SUCCESS) return result;
   result = cuda_.cuStreamSynchronize(stream_);
   if (result != CUDA_SUCCESS) free(address);
