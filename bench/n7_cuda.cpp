@@ -23,8 +23,9 @@ namespace {
 
 constexpr int kTimes = 100;  // of a repetition
 
-// Kernels, copies and fills that do nothing have no results.
-bool has_results() {
+// False of the simulated library in its mode that does nothing, which CudaDevice asks for.
+bool has_results(const hal::Device& device) {
+  if (!device.info().name.starts_with("Halyard simulated")) return true;
   const char* const mode = std::getenv("HALYARD_SIM_CUDA_MODE");
   return mode == nullptr || std::string_view(mode).find("null") == std::string_view::npos;
 }
@@ -34,7 +35,7 @@ struct Sides : CudaDevice {
   RawCuda& cuda = RawCuda::get();
   RawCuda::Stream stream = cuda.stream();
   RawCuda::Event event = cuda.event();
-  bool verified = has_results();
+  bool verified = has_results(device);
 
   hal::SubmitInfo& next() {
     points[0] = {done, value};
