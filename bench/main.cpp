@@ -28,6 +28,7 @@ std::vector<Row> all_rows() {
   }
 #if defined(HALYARD_BENCH_CUDA)
   for (const Row& row : cuda_rows()) rows.push_back(row);
+  for (const Row& row : gpu_rows()) rows.push_back(row);
 #endif
 #if defined(HALYARD_BENCH_VULKAN)
   for (const Row& row : vulkan_rows()) rows.push_back(row);

@@ -3,119 +3,22 @@
 // N1 to N6: the host side of cuda://, on the simulated libcuda whose calls do nothing, beside the
 // fewest calls of the same library that do the work. What is measured is neither a GPU nor CUDA:
 // the difference of the two is what Halyard adds to CUDA's calls.
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/native_call.h"
+#include "cuda_arms.h"
 #include "world.h"
 
 namespace halyard::bench {
 namespace {
-
-// ---- CUDA's calls
-
-using Stream = void*;
-using Event = void*;
-
-class RawCuda {
- public:
-  static RawCuda& get() {
-    static RawCuda cuda;
-    return cuda;
-  }
-
-  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
-                void**, void**) = nullptr;
-  int (*create_stream)(Stream*, unsigned) = nullptr;
-  int (*create_event)(Event*, unsigned) = nullptr;
-  int (*record)(Event, Stream) = nullptr;
-  int (*query)(Event) = nullptr;
-  int (*wait)(Stream, Event, unsigned) = nullptr;
-  int (*create_graph)(void**, unsigned) = nullptr;
-  int (*add_kernel)(void**, void*, const void* const*, std::size_t, const void*) = nullptr;
-  int (*instantiate)(void**, void*, std::uint64_t) = nullptr;
-  int (*set_kernel)(void*, void*, const void*) = nullptr;
-  int (*launch_graph)(void*, Stream) = nullptr;
-  void* kernel = nullptr;
-
-  Stream stream() const {
-    Stream made = nullptr;
-    expect(create_stream(&made, 1 /* CU_STREAM_NON_BLOCKING */));
-    return made;
-  }
-  Event event() const {
-    Event made = nullptr;
-    expect(create_event(&made, 2 /* CU_EVENT_DISABLE_TIMING */));
-    return made;
-  }
-  static void expect(int result) {
-    if (result != 0) throw std::runtime_error("libcuda: error " + std::to_string(result));
-  }
-
-  // A kernel that takes one buffer and a word.
-  void put(Stream stream) const {
-    std::uint64_t address = 0;
-    std::uint32_t amount = 1;
-    void* parameters[] = {&address, &amount};
-    expect(launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
-  }
-
- private:
-  RawCuda() {
-    library_ = dlopen(std::getenv("HALYARD_CUDA_LIBRARY"), RTLD_NOW);
-    if (library_ == nullptr) throw Unavailable(dlerror());
-    find(launch, "cuLaunchKernel");
-    find(create_stream, "cuStreamCreate");
-    find(create_event, "cuEventCreate");
-    find(record, "cuEventRecord");
-    find(query, "cuEventQuery");
-    find(wait, "cuStreamWaitEvent");
-    find(create_graph, "cuGraphCreate");
-    find(add_kernel, "cuGraphAddKernelNode");  // with the parameters of CUDA 10
-    find(instantiate, "cuGraphInstantiateWithFlags");
-    find(set_kernel, "cuGraphExecKernelNodeSetParams");
-    find(launch_graph, "cuGraphLaunch");
-    int (*init)(unsigned) = nullptr;
-    int (*retain)(void**, int) = nullptr;
-    int (*set_current)(void*) = nullptr;
-    int (*load)(void**, const char*) = nullptr;
-    int (*get_function)(void**, void*, const char*) = nullptr;
-    find(init, "cuInit");
-    find(retain, "cuDevicePrimaryCtxRetain");
-    find(set_current, "cuCtxSetCurrent");
-    find(load, "cuModuleLoadData");
-    find(get_function, "cuModuleGetFunction");
-    void* context = nullptr;
-    expect(init(0));
-    expect(retain(&context, 0));
-    expect(set_current(context));
-    void* module = nullptr;
-    expect(load(&module,
-                ".version 7.0\n.target sm_75\n.address_size 64\n"
-                ".visible .entry nothing(.param .u64 p0, .param .u32 p1) { ret; }\n"));
-    expect(get_function(&kernel, module, "nothing"));
-  }
-  template <class F>
-  void find(F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(library_, name));
-    if (function == nullptr) throw Unavailable(std::string("libcuda has no ") + name);
-  }
-
-  void* library_ = nullptr;
-};
-
-// ---- Halyard's side
 
 // Counts Halyard's calls of functions that hand work to the device. Threads of the runtime may ask
 // for longer than it is installed, so it stays.
@@ -141,33 +44,6 @@ class Calls final : public base::CallObserver {
 
  private:
   std::atomic<std::uint64_t> count_{0};
-};
-
-// Of all rows; on the library of RawCuda.
-struct CudaDevice {
-  hal::Device device;
-  hal::Queue queue;
-  hal::Function add;
-  hal::Buffer x;
-  hal::Semaphore done;
-  std::uint64_t value = 0;
-
-  CudaDevice() {
-    (void)setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, /*overwrite=*/0);
-    (void)setenv("HALYARD_SIM_CUDA_MODE", "null", /*overwrite=*/0);
-    auto opened = hal::open("cuda://0");
-    if (!opened.ok()) throw Unavailable(opened.status().to_string());
-    device = *std::move(opened);
-    queue = device.queue();
-    add = World::load(device, "bench").function("add").value();
-    x = device.allocate({.size = 4}).value();
-    done = device.create_semaphore().value();
-    (void)RawCuda::get();
-  }
-
-  void dispatch(const hal::Queue& where, const hal::SubmitInfo& info) const {
-    check(where.dispatch(add, {.groups = {1}}, {x}, {std::uint32_t{1}}, info));
-  }
 };
 
 // A pattern of submissions, which both sides do.
@@ -196,11 +72,6 @@ Arms arms_of(Pattern pattern, int loops) {
   return {{std::string("halyard: ") + pattern.name, halyard},
           Arm{std::string("raw: ") + pattern.name, [=] { return turns(pattern.raw); }},
           {}};
-}
-
-void wait_raw(Event event) {
-  while (RawCuda::get().query(event) != 0) {
-  }
 }
 
 Arms dispatch_and_wait(World& world) {
@@ -299,8 +170,8 @@ Arms fork_and_join(World& world) {
       check(state->done.wait(state->value));
     }
   };
-  std::vector<Stream> streams;
-  std::vector<Event> events;
+  std::vector<RawCuda::Stream> streams;
+  std::vector<RawCuda::Event> events;
   for (std::size_t i = 0; i <= kBranches; ++i) {
     streams.push_back(cuda.stream());
     events.push_back(cuda.event());
@@ -324,14 +195,6 @@ Arms fork_and_join(World& world) {
   };
   return arms_of({"fork and join of 8", 50 * (kBranches + 2), halyard, raw}, world.turns(20));
 }
-
-// CUDA_KERNEL_NODE_PARAMS of CUDA 10.
-struct KernelNode {
-  void* function;
-  unsigned grid[3], block[3], shared;
-  void** parameters;
-  void** extra;
-};
 
 // A recording of 100 dispatches in a chain, of which `changed` get another buffer each time.
 Arms replay(World& world, std::size_t changed) {

@@ -191,6 +191,7 @@ Status check(std::span<const Exclusion> excluded) {
 }
 
 bool matches(std::string_view glob, const Case& it) {
+  if (glob.starts_with('!')) return !matches(glob.substr(1), it);
   return glob.empty() || glob_matches(glob, fmt::format("{}.{}", it.suite, it.name));
 }
 

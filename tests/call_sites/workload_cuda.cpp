@@ -54,7 +54,7 @@ Status run_kernel_on_cuda(const Workplace& workplace, bool) {
   return function.resources().status();
 }
 
-// Patterns of all sizes, managed memory, and memory of another user.
+// Patterns of all sizes, managed memory, memory of CUDA's pools, and memory of another user.
 Status use_cuda_memory(const Workplace&, bool) {
   hal::DriverRegistry registry;
   HALYARD_RETURN_IF_ERROR(register_all_drivers(registry));
@@ -64,6 +64,9 @@ Status use_cuda_memory(const Workplace&, bool) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Buffer managed, device.allocate(host_visible(4096)));
   HALYARD_ASSIGN_OR_RETURN(const hal::Buffer theirs,
                            hal::import_address(device, own.device_address(), 4096, [] {}));
+  HALYARD_ASSIGN_OR_RETURN(const hal::Device pooled,
+                           registry.open(cuda_uri("async_allocations=1")));
+  HALYARD_RETURN_IF_ERROR(pooled.allocate({.size = 4096}).status());
   HALYARD_ASSIGN_OR_RETURN(const hal::Semaphore done, device.create_semaphore());
   const hal::Queue queue = device.queue();
   HALYARD_RETURN_IF_ERROR(queue.fill({theirs, 0, 2048}, 5, 1, {.signal = {{done, 1}}}));

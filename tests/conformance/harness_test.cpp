@@ -172,10 +172,11 @@ TEST(Harness, OpensTwoDevicesForAnyUri) {
 TEST(Harness, MatchesGlobs) {
   const Case it{"semaphore", "values_never_go_back", nullptr};
   for (const char* glob : {"", "*", "semaphore.*", "*.values*", "*never*", "sem?phore.*back",
-                           "semaphore.values_never_go_back", "*e*e*e*"}) {
+                           "semaphore.values_never_go_back", "*e*e*e*", "!stress.*"}) {
     EXPECT_TRUE(matches(glob, it)) << glob;
   }
-  for (const char* glob : {"semaphore", "values", "*.value", "semaphore.?", "x*", "*x"}) {
+  for (const char* glob :
+       {"semaphore", "values", "*.value", "semaphore.?", "x*", "*x", "!*.values*"}) {
     EXPECT_FALSE(matches(glob, it)) << glob;
   }
 }

@@ -117,6 +117,10 @@ TEST(CudaHeader, HasTheValuesOfCudaH) {
   HALYARD_SAME(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
   HALYARD_SAME(CU_MEMORYTYPE_DEVICE);
   HALYARD_SAME(CU_JIT_INPUT_PTX);
+  HALYARD_SAME(CU_MEM_ALLOCATION_TYPE_PINNED);
+  HALYARD_SAME(CU_MEM_LOCATION_TYPE_DEVICE);
+  HALYARD_SAME(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  HALYARD_SAME(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
   HALYARD_SAME(CU_STREAM_CAPTURE_MODE_RELAXED);
   HALYARD_SAME(CU_JIT_ERROR_LOG_BUFFER);
   HALYARD_SAME(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
@@ -137,7 +141,7 @@ TEST(CudaHeader, HasTheValuesOfCudaH) {
 #undef HALYARD_SAME
 }
 
-TEST(CudaHeader, HasTheNodesOfCudaH) {
+TEST(CudaHeader, HasTheStructuresOfCudaH) {
 #define HALYARD_PLACED(type, version, member)                                           \
   static_assert(offsetof(own::type, member) == offsetof(::type##version, member) &&     \
                     sizeof(own::type::member) == sizeof(::type##version::member) &&     \
@@ -174,6 +178,13 @@ TEST(CudaHeader, HasTheNodesOfCudaH) {
   HALYARD_PLACED(CUDA_MEMCPY3D, _v2, WidthInBytes);
   HALYARD_PLACED(CUDA_MEMCPY3D, _v2, Height);
   HALYARD_PLACED(CUDA_MEMCPY3D, _v2, Depth);
+  HALYARD_PLACED(CUmemPoolProps, , allocType);
+  HALYARD_PLACED(CUmemPoolProps, , handleTypes);
+  HALYARD_PLACED(CUmemPoolProps, , location);
+  HALYARD_PLACED(CUmemPoolProps, , win32SecurityAttributes);
+  HALYARD_PLACED(CUmemLocation, , type);
+  HALYARD_PLACED(CUmemAccessDesc, , location);
+  HALYARD_PLACED(CUmemAccessDesc, , flags);
 #undef HALYARD_PLACED
 }
 

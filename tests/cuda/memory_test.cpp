@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Alignment, and host memory that several imports share.
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include "cuda/cuda_test_util.h"
 #include "cuda/native_calls.h"
 #include "drivers/cuda/device.h"
+#include "drivers/stream/context.h"
 
 namespace halyard::cuda {
 namespace {
@@ -84,8 +87,116 @@ TEST_F(CudaMemory, ThatTheHostSeesMayBeManaged) {
   EXPECT_EQ(code("cuda://0?host_visible=both"), StatusCode::kInvalidArgument);
   EXPECT_EQ(code("cuda://0?host_visible=managed&completion_mode=flag"),
             StatusCode::kUnimplemented);
-  EXPECT_EQ(code("cuda://0?async_allocations=1"), StatusCode::kUnimplemented);
-  EXPECT_EQ(code("cuda://0?async_allocations=0"), StatusCode::kOk);
+}
+
+class CudaAsyncAllocations : public CudaTest {
+ protected:
+  static Result<std::unique_ptr<Device>> create(std::uint64_t release_threshold = 0) {
+    return Device::create({.uri = "cuda://0"}, library(), 0,
+                          {.async_allocations = true, .release_threshold = release_threshold});
+  }
+};
+
+TEST_F(CudaAsyncAllocations, MemoryOfTheDeviceIsOfACudaPool) {
+  NativeCalls calls;
+  const auto device = create().value();
+  Ref<hal::Memory> memory = device->allocate(100, 4096, hal::MemoryType::kDeviceLocal).value();
+  EXPECT_EQ(memory->device_address() % 4096, 0u);
+  EXPECT_EQ(calls.count("cuMemAllocFromPoolAsync"), 1);
+  EXPECT_EQ(calls.count("cuStreamSynchronize"), 1);
+  EXPECT_EQ(calls.count("cuMemAlloc"), 1) << "cuMemAllocFromPoolAsync only";
+  memory = {};
+  EXPECT_EQ(calls.count("cuMemFreeAsync"), 1);
+  EXPECT_EQ(calls.count("cuMemFree"), 1) << "cuMemFreeAsync only";
+  memory = device->allocate(100, 256, hal::MemoryType::kHostVisible).value();
+  EXPECT_EQ(calls.count("cuMemHostAlloc"), 1);
+  EXPECT_EQ(calls.count("cuMemAllocFromPoolAsync"), 1);
+}
+
+TEST_F(CudaAsyncAllocations, ThePoolLivesAsLongAsItsMemory) {
+  auto device = create().value();
+  Ref<hal::Memory> memory = device->allocate(100, 256, hal::MemoryType::kDeviceLocal).value();
+  NativeCalls calls;
+  device = {};
+  EXPECT_EQ(calls.count("cuMemPoolDestroy"), 0);
+  memory = {};
+  EXPECT_EQ(calls.count("cuMemFreeAsync"), 1);
+  EXPECT_EQ(calls.count("cuMemPoolDestroy"), 1);
+}
+
+TEST_F(CudaAsyncAllocations, ThePoolKeepsWhatTheReleaseThresholdSays) {
+  const auto device = create(std::uint64_t{64} << 20).value();
+  const Ref<hal::Memory> memory =
+      device->allocate(100, 256, hal::MemoryType::kDeviceLocal).value();
+  void* const cuda = dlopen(HALYARD_SIM_CUDA_LIBRARY, RTLD_NOW);
+  const auto pool_of = reinterpret_cast<CUresult (*)(void*, int, CUdeviceptr)>(
+      dlsym(cuda, "cuPointerGetAttribute"));
+  const auto attribute_of = reinterpret_cast<CUresult (*)(CUmemoryPool, int, void*)>(
+      dlsym(cuda, "cuMemPoolGetAttribute"));
+  constexpr int kPoolHandle = 17;  // CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
+  const stream::Inside inside(*device->entry_guard());
+  CUmemoryPool pool = nullptr;
+  ASSERT_EQ(pool_of(static_cast<void*>(&pool), kPoolHandle, memory->device_address()),
+            CUDA_SUCCESS);
+  std::uint64_t threshold = 0;
+  ASSERT_EQ(attribute_of(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold), CUDA_SUCCESS);
+  EXPECT_EQ(threshold, std::uint64_t{64} << 20);
+  dlclose(cuda);
+}
+
+TEST_F(CudaAsyncAllocations, PeersUseThePool) {
+  const auto devices = registry.open_all("cuda://?devices=2&async_allocations=1").value();
+  const hal::Buffer memory = devices[0].allocate({.size = 64}).value();
+  const hal::Buffer seen =
+      devices[0].allocate({.size = 64, .memory = hal::MemoryType::kHostVisible}).value();
+  ASSERT_TRUE(devices[1].can_access(devices[0]));
+  const hal::Semaphore done = devices[1].create_semaphore().value();
+  check(devices[1].queue().fill(memory, 5, 1, {.signal = {{done, 1}}}));
+  check(devices[1].queue().copy(memory, seen, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+  check(done.wait(2, kForever));
+  EXPECT_EQ(seen.map().value().as<std::uint8_t>()[63], 5u);
+}
+
+TEST_F(CudaAsyncAllocations, WithoutPoolsTheDeviceIsUnavailable) {
+  NativeCalls calls;
+  calls.fail("cuMemPoolCreate", CUDA_ERROR_NOT_SUPPORTED, 1);
+  const Status status = create().status();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(status.native_error(), "CUDA_ERROR_NOT_SUPPORTED (801)");
+}
+
+TEST_F(CudaAsyncAllocations, WhatTheAllocationsStreamRefusesIsFreed) {
+  const auto device = create().value();
+  NativeCalls calls;
+  calls.fail("cuStreamSynchronize", CUDA_ERROR_LAUNCH_FAILED, 1);
+  EXPECT_EQ(device->allocate(100, 256, hal::MemoryType::kDeviceLocal).status().code(),
+            StatusCode::kDeviceLost);
+  EXPECT_EQ(calls.count("cuMemFreeAsync"), 1);
+}
+
+TEST_F(CudaAsyncAllocations, WaitForFreesWhereMemoryIsMissing) {
+  const auto device = create().value();
+  NativeCalls calls;
+  calls.fail("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, 1);
+  check(device->allocate(100, 256, hal::MemoryType::kDeviceLocal).status());
+  EXPECT_EQ(calls.count("cuStreamSynchronize"), 2);
+  calls.fail("cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY, 2);
+  EXPECT_EQ(device->allocate(100, 256, hal::MemoryType::kDeviceLocal).status().code(),
+            StatusCode::kResourceExhausted);
+}
+
+TEST_F(CudaAsyncAllocations, AreChosenByTheUri) {
+  NativeCalls calls;
+  const auto pools = [&](const char* uri) {
+    check(registry.open(uri).status());
+    return calls.take("cuMemPoolCreate");
+  };
+  EXPECT_EQ(pools("cuda://0"), 0);
+  EXPECT_EQ(pools("cuda://0?async_allocations=0"), 0);
+  EXPECT_EQ(pools("cuda://0?async_allocations=1&release_threshold=64"), 1);
+  const auto code = [&](const char* uri) { return registry.open(uri).status().code(); };
+  EXPECT_EQ(code("cuda://0?async_allocations=2"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("cuda://0?release_threshold=-1"), StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaMemory, ImportsMayLieInOnePageAndInEachOther) {

@@ -91,3 +91,10 @@ func.func @steps(%a: tensor<256xf32>, %n: tensor<i32>) -> tensor<256xf32> {
   }
   return %r : tensor<256xf32>
 }
+
+func.func @step(%a: tensor<256xf32>) -> tensor<256xf32> {
+  %half = arith.constant dense<0.5> : tensor<256xf32>
+  %y = arith.mulf %a, %half : tensor<256xf32>
+  %z = math.sqrt %y : tensor<256xf32>
+  return %z : tensor<256xf32>
+}

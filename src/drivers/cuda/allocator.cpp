@@ -31,7 +31,7 @@ class CudaMemory final : public hal::Memory {
  public:
   CudaMemory(const Functions& cuda, Ref<timeline::EntryGuard> guard, std::uint64_t base,
              std::uint64_t address, std::uint64_t size, hal::MemoryType type, bool pinned,
-             const void* domain) noexcept
+             Ref<MemoryPool> pool, const void* domain) noexcept
       : Memory(size, type,
                type == hal::MemoryType::kDeviceLocal
                    ? nullptr
@@ -40,10 +40,14 @@ class CudaMemory final : public hal::Memory {
         cuda_(cuda),
         guard_(std::move(guard)),
         base_(base),
-        pinned_(pinned) {}
+        pinned_(pinned),
+        pool_(std::move(pool)) {}
 
-  static void free(const Functions& cuda, std::uint64_t base, bool pinned) noexcept {
-    if (pinned) {
+  static void free(const Functions& cuda, std::uint64_t base, bool pinned,
+                   const MemoryPool* pool) noexcept {
+    if (pool != nullptr) {
+      pool->free(base);
+    } else if (pinned) {
       (void)cuda.cuMemFreeHost(pointer_to(static_cast<std::uintptr_t>(base)));
     } else {
       (void)cuda.cuMemFree(base);
@@ -53,13 +57,14 @@ class CudaMemory final : public hal::Memory {
  private:
   ~CudaMemory() override {
     const stream::Inside inside(*guard_);
-    free(cuda_, base_, pinned_);
+    free(cuda_, base_, pinned_, pool_.get());
   }
 
   const Functions& cuda_;
   const Ref<timeline::EntryGuard> guard_;
   const std::uint64_t base_;  // as it was allocated
   const bool pinned_;         // of the host
+  const Ref<MemoryPool> pool_;
 };
 
 // Ranges of the host that this driver has pinned, for all libraries and devices of the process.
@@ -150,16 +155,20 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
   const std::uint64_t bytes = ((std::max<std::uint64_t>(size, 4) + 3) & ~std::uint64_t{3}) + slack;
   const bool is_managed = managed && type == hal::MemoryType::kHostVisible;
   const bool pinned = type != hal::MemoryType::kDeviceLocal && !is_managed;
+  MemoryPool* const its_pool = type == hal::MemoryType::kDeviceLocal ? pool : nullptr;
   std::uint64_t base = 0;
   if (!pinned) {
     CUdeviceptr address = 0;
     const CUresult result =
         is_managed ? cuda.cuMemAllocManaged(&address, std::size_t{bytes}, CU_MEM_ATTACH_GLOBAL)
-                   : cuda.cuMemAlloc(&address, std::size_t{bytes});
+        : its_pool != nullptr ? its_pool->allocate(address, std::size_t{bytes})
+                              : cuda.cuMemAlloc(&address, std::size_t{bytes});
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
       return Status(StatusCode::kResourceExhausted, no_memory(size).message(), native_name(result));
     }
-    HALYARD_RETURN_IF_ERROR(to_status(result, is_managed ? "cuMemAllocManaged" : "cuMemAlloc"));
+    HALYARD_RETURN_IF_ERROR(to_status(result, is_managed            ? "cuMemAllocManaged"
+                                              : its_pool != nullptr ? "cuMemAllocFromPoolAsync"
+                                                                    : "cuMemAlloc"));
     base = address;
   } else {
     void* pointer = nullptr;
@@ -174,9 +183,10 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
   const std::uint64_t round = std::max<std::uint64_t>(alignment, 1) - 1;
   const std::uint64_t address = slack != 0 ? (base + round) & ~round : base;
   auto* const memory =
-      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, pinned, domain);
+      new (std::nothrow) CudaMemory(cuda, guard, base, address, size, type, pinned,
+                                    Ref<MemoryPool>(its_pool), domain);
   if (memory != nullptr) return Ref<hal::Memory>(Ref<CudaMemory>::adopt(memory));
-  CudaMemory::free(cuda, base, pinned);
+  CudaMemory::free(cuda, base, pinned, its_pool);
   return no_memory(size);
 }
 

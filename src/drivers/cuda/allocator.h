@@ -3,7 +3,7 @@
 // Memory of CUDA devices, reached by its address, which is the same for all devices and, of pinned
 // memory, for the host:
 //
-//   kDeviceLocal                cuMemAlloc
+//   kDeviceLocal                cuMemAlloc, or a memory pool of CUDA
 //   kHostVisible, kHostLocal    cuMemHostAlloc: pinned, of all devices
 //   kHostVisible, managed       cuMemAllocManaged, which moves to where it is used
 //   imported                    cuMemHostRegister; an import within another shares its registration;
@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "drivers/cuda/functions.h"
+#include "drivers/cuda/memory_pool.h"
 #include "hal/memory.h"
 #include "halyard/base/result.h"
 #include "timeline/entry_guard.h"
@@ -28,6 +29,7 @@ struct Allocator {
   const Ref<timeline::EntryGuard>& guard;
   const void* domain;
   bool managed = false;  // kHostVisible memory is; the host may touch it while the device works
+  MemoryPool* pool = nullptr;  // of kDeviceLocal memory; null: cuMemAlloc
 
   // Both within the guard. kResourceExhausted with the size.
   Result<Ref<hal::Memory>> allocate(std::uint64_t size, std::uint64_t alignment,

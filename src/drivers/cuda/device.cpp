@@ -46,6 +46,12 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Libra
     HALYARD_RETURN_IF_ERROR(library.peers().open(library.functions(), physical, its.handle));
     device->open_ = true;
   }
+  if (options.async_allocations) {
+    HALYARD_ASSIGN_OR_RETURN(device->pool_,
+                             MemoryPool::create(library.functions(), device->guard_, its,
+                                                library.devices(), options.peers,
+                                                options.release_threshold));
+  }
   return device;
 }
 
@@ -74,7 +80,8 @@ Result<Ref<hal::Memory>> Device::allocate(std::uint64_t size, std::uint64_t alig
                                           hal::MemoryType type) {
   const stream::Inside inside(*guard_);
   const bool managed = options_.managed && physical_.concurrent_managed;
-  return Allocator{library_.functions(), guard_, domain_, managed}.allocate(size, alignment, type);
+  return Allocator{library_.functions(), guard_, domain_, managed, pool_.get()}.allocate(
+      size, alignment, type);
 }
 
 Result<Ref<hal::Memory>> Device::import_memory(std::byte* data, std::uint64_t size) {

@@ -9,6 +9,7 @@
 #include "drivers/cuda/api.h"
 #include "drivers/cuda/images.h"
 #include "drivers/cuda/library.h"
+#include "drivers/cuda/memory_pool.h"
 #include "drivers/stream/graph.h"
 #include "drivers/stream/lane_set.h"
 #include "hal/driver.h"
@@ -21,6 +22,8 @@ struct DeviceOptions {
   stream::CompletionMode completion = stream::CompletionMode::kHostCallback;
   bool cache = true;     // what CUDA compiles is kept on disk
   bool managed = false;  // kHostVisible memory, where the host may touch it at any time
+  bool async_allocations = false;  // kDeviceLocal memory is of a MemoryPool
+  std::uint64_t release_threshold = ~std::uint64_t{0};  // of it
   stream::CommandBufferMode recordings = stream::CommandBufferMode::kAuto;
 };
 
@@ -71,6 +74,7 @@ class Device final : public hal::DeviceImpl {
   const DeviceOptions options_;
   const void* const domain_;
   const Ref<timeline::EntryGuard> guard_;
+  Ref<MemoryPool> pool_;  // null without async_allocations
   Images images_;
   stream::LaneSet<CudaApi> lanes_;
   bool open_ = false;  // counted by the peers of its GPU

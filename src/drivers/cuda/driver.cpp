@@ -36,6 +36,8 @@ constexpr ModeName kCompletionModes[] = {
     {"host_callback", stream::CompletionMode::kHostCallback},
 };
 
+constexpr unsigned kMostMebibytes = 1u << 20;
+
 Result<Choice> read_options(const hal::Uri& uri) {
   Choice choice;
   for (const auto& [name, value] : uri.options) {
@@ -54,13 +56,17 @@ Result<Choice> read_options(const hal::Uri& uri) {
         return error(StatusCode::kInvalidArgument, "cuda: option {} is '{}', not 0 or 1", name,
                      value);
       }
-      if (name == "async_allocations") {
-        if (*number == 0) continue;
-        return Status(StatusCode::kUnimplemented,
-                      "cuda: async_allocations: pools place their memory themselves, in slabs of "
-                      "cuMemAlloc; cuMemAllocAsync gives addresses of its own");
+      (name == "peers"   ? choice.device.peers
+       : name == "cache" ? choice.device.cache
+                         : choice.device.async_allocations) = *number == 1;
+    } else if (name == "release_threshold") {
+      const auto mebibytes = base::parse_number(value, 0, kMostMebibytes);
+      if (!mebibytes) {
+        return error(StatusCode::kInvalidArgument,
+                     "cuda: option release_threshold is '{}', not 0 to {} MiB", value,
+                     kMostMebibytes);
       }
-      (name == "peers" ? choice.device.peers : choice.device.cache) = *number == 1;
+      choice.device.release_threshold = std::uint64_t{*mebibytes} << 20;
     } else if (name == "host_visible") {
       if (value != "managed" && value != "pinned") {
         return error(StatusCode::kInvalidArgument,
@@ -81,8 +87,8 @@ Result<Choice> read_options(const hal::Uri& uri) {
     } else {
       return error(StatusCode::kInvalidArgument,
                    "cuda: unknown option '{}'; there are async_allocations, cache, "
-                   "command_buffer_mode, completion_mode, devices, host_visible, library_path and "
-                   "peers",
+                   "command_buffer_mode, completion_mode, devices, host_visible, library_path, "
+                   "peers and release_threshold",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);

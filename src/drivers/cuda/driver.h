@@ -15,7 +15,9 @@
 //   host_visible=MODE    memory of kHostVisible is pinned memory of the host (pinned, the default),
 //                        or moves between GPU and host (managed), where the host may touch it while
 //                        the GPU works; elsewhere it stays pinned. Not with completion_mode=flag
-//   async_allocations=1  kUnimplemented
+//   async_allocations=1  memory of kDeviceLocal is of a memory pool of CUDA, and freeing it never
+//                        waits for the GPU. kUnavailable where CUDA has no pools. Default 0
+//   release_threshold=N  MiB that this pool keeps when they are free. Default: all
 #pragma once
 
 #include "halyard/base/status.h"

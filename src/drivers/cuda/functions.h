@@ -31,6 +31,7 @@ using CUarray = struct CUarray_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
+using CUmemoryPool = struct CUmemPoolHandle_st*;
 struct CUuuid {
   char bytes[16];
 };
@@ -64,6 +65,26 @@ enum CUpointer_attribute : int {
 inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;
 enum CUjitInputType : int { CU_JIT_INPUT_PTX = 1 };
 enum CUmemorytype : int { CU_MEMORYTYPE_UNIFIED = 4 };  // as the address says
+enum CUmemAllocationType : int { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
+enum CUmemAllocationHandleType : int {};
+enum CUmemLocationType : int { CU_MEM_LOCATION_TYPE_DEVICE = 1 };
+enum CUmemAccess_flags : int { CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3 };
+enum CUmemPool_attribute : int { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4 };
+struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
+};
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  CUmemAccess_flags flags;
+};
+struct CUmemPoolProps {
+  CUmemAllocationType allocType;
+  CUmemAllocationHandleType handleTypes;
+  CUmemLocation location;
+  void* win32SecurityAttributes;
+  unsigned char reserved[64];  // a part of it has names since CUDA 12
+};
 // The first version of each, which cuGetProcAddress gives for the versions of the functions below.
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func;
@@ -148,6 +169,13 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuEventQuery, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                                 \
   X(cuEventSynchronize, "", 2000, CUDA_ERROR_LAUNCH_FAILED, (CUevent))                           \
   X(cuMemAlloc, "_v2", 3020, CUDA_ERROR_OUT_OF_MEMORY, (CUdeviceptr*, std::size_t))              \
+  X(cuMemAllocFromPoolAsync, "", 11020, CUDA_ERROR_OUT_OF_MEMORY,                                \
+    (CUdeviceptr*, std::size_t, CUmemoryPool, CUstream))                                         \
+  X(cuMemPoolCreate, "", 11020, CUDA_ERROR_OUT_OF_MEMORY, (CUmemoryPool*, const CUmemPoolProps*)) \
+  X(cuMemPoolSetAttribute, "", 11020, CUDA_ERROR_INVALID_VALUE,                                  \
+    (CUmemoryPool, CUmemPool_attribute, void*))                                                  \
+  X(cuMemPoolSetAccess, "", 11020, CUDA_ERROR_INVALID_DEVICE,                                    \
+    (CUmemoryPool, const CUmemAccessDesc*, std::size_t))                                         \
   X(cuMemAllocManaged, "", 6000, CUDA_ERROR_OUT_OF_MEMORY,                                       \
     (CUdeviceptr*, std::size_t, unsigned))                                                       \
   X(cuMemHostAlloc, "", 2020, CUDA_ERROR_OUT_OF_MEMORY, (void**, std::size_t, unsigned))         \
@@ -213,6 +241,8 @@ inline constexpr std::uint64_t CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
   X(cuStreamDestroy, "_v2", 4000, "the stream is idle and is not used again", (CUstream)) \
   X(cuEventDestroy, "_v2", 4000, "no call with the event is under way", (CUevent))        \
   X(cuMemFree, "_v2", 3020, "the memory was allocated", (CUdeviceptr))                    \
+  X(cuMemFreeAsync, "", 11020, "the memory was allocated", (CUdeviceptr, CUstream))       \
+  X(cuMemPoolDestroy, "", 11020, "the pool was created", (CUmemoryPool))                  \
   X(cuMemFreeHost, "", 2000, "the memory was allocated", (void*))                         \
   X(cuMemHostUnregister, "", 4000, "the memory was registered", (void*))                  \
   X(cuModuleUnload, "", 2000, "the module was loaded", (CUmodule))                        \

@@ -320,7 +320,10 @@ void PoolObject::grow(std::uint64_t wanted, std::uint64_t size) noexcept {
   if (status.ok() && !space_.add(std::move(*memory))) {
     status = Status(StatusCode::kResourceExhausted, "no memory for the bookkeeping of a slab");
   }
-  if (status.ok()) return;
+  if (status.ok()) {
+    wants_slab_ = false;  // set meanwhile by requests that kick() makes ask again
+    return;
+  }
   growth_failure_ = status;
   waiting_.for_each([&](PoolRequest& request) { request.growth_failed |= request.size >= wanted; });
 }

@@ -16,6 +16,8 @@ namespace {
 
 // In adversarial mode operations start up to this much late, in nanoseconds, by the seed.
 constexpr std::uint64_t kMostDelay = 300'000;
+// All of the first operations of a stream, then one in eight: programs with many end in time.
+constexpr std::uint64_t kAllLate = 1024, kLateOneIn = 8;
 
 void run_stream(std::shared_ptr<StreamState> stream) {
   Lock lock(state().mutex);
@@ -31,7 +33,10 @@ void run_stream(std::shared_ptr<StreamState> stream) {
     state().progress.wait(lock, [&] { return std::ranges::all_of(item.waits, has_passed); });
     lock.unlock();
     if (options().adversarial) {
-      sleep_for(static_cast<Nanoseconds>(choose(stream->number, item.sequence, kMostDelay)));
+      const std::uint64_t chosen = choose(stream->number, item.sequence, kMostDelay * kLateOneIn);
+      if (item.sequence <= kAllLate || chosen % kLateOneIn == 0) {
+        sleep_for(static_cast<Nanoseconds>(chosen / kLateOneIn));
+      }
     }
     execute(item.work, *stream);
     lock.lock();

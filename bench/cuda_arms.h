@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the arms of N1 to N10 have in common: raw calls of libcuda, and a device of Halyard on the
+// same library and context.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "world.h"
+
+namespace halyard::bench {
+
+class RawCuda {
+ public:
+  using Stream = void*;
+  using Event = void*;
+  using Address = std::uint64_t;
+
+  static RawCuda& get() {
+    static RawCuda cuda;
+    return cuda;
+  }
+
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream,
+                void**, void**) = nullptr;
+  int (*create_stream)(Stream*, unsigned) = nullptr;
+  int (*create_event)(Event*, unsigned) = nullptr;
+  int (*record)(Event, Stream) = nullptr;
+  int (*query)(Event) = nullptr;
+  int (*wait)(Stream, Event, unsigned) = nullptr;
+  int (*create_graph)(void**, unsigned) = nullptr;
+  int (*add_kernel)(void**, void*, const void* const*, std::size_t, const void*) = nullptr;
+  int (*instantiate)(void**, void*, std::uint64_t) = nullptr;
+  int (*set_kernel)(void*, void*, const void*) = nullptr;
+  int (*launch_graph)(void*, Stream) = nullptr;
+  int (*synchronize)(Stream) = nullptr;
+  int (*synchronize_event)(Event) = nullptr;
+  int (*call_host)(Stream, void (*)(void*), void*) = nullptr;
+  int (*wait_value)(Stream, Address, std::uint64_t, unsigned) = nullptr;
+  int (*write_value)(Stream, Address, std::uint64_t, unsigned) = nullptr;
+  int (*allocate)(Address*, std::size_t) = nullptr;
+  int (*free)(Address) = nullptr;
+  int (*allocate_async)(Address*, std::size_t, Stream) = nullptr;
+  int (*free_async)(Address, Stream) = nullptr;
+  int (*default_pool)(void**, int) = nullptr;
+  int (*set_pool)(void*, int, void*) = nullptr;
+  int (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
+  int (*copy)(Address, Address, std::size_t, Stream) = nullptr;
+  int (*fill)(Address, unsigned, std::size_t, Stream) = nullptr;
+  void* kernel = nullptr;
+  void* triad = nullptr;  // of the parameters of bench.hyk's
+
+  Stream stream() const {
+    Stream made = nullptr;
+    expect(create_stream(&made, 1 /* CU_STREAM_NON_BLOCKING */));
+    return made;
+  }
+  Event event() const {
+    Event made = nullptr;
+    expect(create_event(&made, 2 /* CU_EVENT_DISABLE_TIMING */));
+    return made;
+  }
+  static void expect(int result) {
+    if (result != 0) throw std::runtime_error("libcuda: error " + std::to_string(result));
+  }
+
+  // A kernel that takes one buffer and a word.
+  void put(Stream stream) const {
+    std::uint64_t address = 0;
+    std::uint32_t amount = 1;
+    void* parameters[] = {&address, &amount};
+    expect(launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+  }
+
+ private:
+  RawCuda() {
+    library_ = dlopen(std::getenv("HALYARD_CUDA_LIBRARY"), RTLD_NOW);
+    if (library_ == nullptr) throw Unavailable(dlerror());
+    find(launch, "cuLaunchKernel");
+    find(create_stream, "cuStreamCreate");
+    find(create_event, "cuEventCreate");
+    find(record, "cuEventRecord");
+    find(query, "cuEventQuery");
+    find(wait, "cuStreamWaitEvent");
+    find(create_graph, "cuGraphCreate");
+    find(add_kernel, "cuGraphAddKernelNode");  // with the parameters of CUDA 10
+    find(instantiate, "cuGraphInstantiateWithFlags");
+    find(set_kernel, "cuGraphExecKernelNodeSetParams");
+    find(launch_graph, "cuGraphLaunch");
+    find(synchronize, "cuStreamSynchronize");
+    find(synchronize_event, "cuEventSynchronize");
+    find(call_host, "cuLaunchHostFunc");
+    find(wait_value, "cuStreamWaitValue64_v2");
+    find(write_value, "cuStreamWriteValue64_v2");
+    find(allocate, "cuMemAlloc_v2");
+    find(free, "cuMemFree_v2");
+    find(allocate_async, "cuMemAllocAsync");
+    find(free_async, "cuMemFreeAsync");
+    find(default_pool, "cuDeviceGetDefaultMemPool");
+    find(set_pool, "cuMemPoolSetAttribute");
+    find(allocate_host, "cuMemHostAlloc");
+    find(copy, "cuMemcpyAsync");
+    find(fill, "cuMemsetD32Async");
+    int (*init)(unsigned) = nullptr;
+    int (*retain)(void**, int) = nullptr;
+    int (*set_current)(void*) = nullptr;
+    int (*load)(void**, const char*) = nullptr;
+    int (*get_function)(void**, void*, const char*) = nullptr;
+    find(init, "cuInit");
+    find(retain, "cuDevicePrimaryCtxRetain");
+    find(set_current, "cuCtxSetCurrent");
+    find(load, "cuModuleLoadData");
+    find(get_function, "cuModuleGetFunction");
+    void* context = nullptr;
+    expect(init(0));
+    expect(retain(&context, 0));
+    expect(set_current(context));
+    void* module = nullptr;
+    expect(load(&module, kKernels));
+    expect(get_function(&kernel, module, "nothing"));
+    expect(get_function(&triad, module, "triad"));
+  }
+  template <class F>
+  void find(F& function, const char* name) {
+    function = reinterpret_cast<F>(dlsym(library_, name));
+    if (function == nullptr) throw Unavailable(std::string("libcuda has no ") + name);
+  }
+
+  static constexpr const char* kKernels = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry nothing(.param .u64 p0, .param .u32 p1) { ret; }
+.visible .entry triad(.param .u64 a, .param .u64 b, .param .u64 c, .param .f32 scale,
+                      .param .u32 n) {
+  .reg .pred %p;
+  .reg .u32 %r<5>;
+  .reg .u64 %d<5>;
+  .reg .f32 %f<4>;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ntid.x;
+  mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r1, %r1, %r2, %r3;
+  ld.param.u32 %r4, [n];
+  setp.ge.u32 %p, %r1, %r4;
+  @%p ret;
+  mul.wide.u32 %d4, %r1, 4;
+  ld.param.u64 %d1, [a];
+  ld.param.u64 %d2, [b];
+  ld.param.u64 %d3, [c];
+  add.u64 %d1, %d1, %d4;
+  add.u64 %d2, %d2, %d4;
+  add.u64 %d3, %d3, %d4;
+  ld.global.f32 %f1, [%d2];
+  ld.global.f32 %f2, [%d3];
+  ld.param.f32 %f3, [scale];
+  mul.rn.f32 %f2, %f2, %f3;
+  add.rn.f32 %f1, %f1, %f2;
+  st.global.f32 [%d1], %f1;
+  ret;
+}
+)";
+  void* library_ = nullptr;
+};
+
+// Of all rows; on the library of RawCuda.
+struct CudaDevice {
+  hal::Device device;
+  hal::Queue queue;
+  hal::Function add;
+  hal::Buffer x;
+  hal::Semaphore done;
+  std::uint64_t value = 0;
+
+  CudaDevice() {
+    (void)setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, /*overwrite=*/0);
+    (void)setenv("HALYARD_SIM_CUDA_MODE", "null", /*overwrite=*/0);
+    auto opened = hal::open("cuda://0");
+    if (!opened.ok()) throw Unavailable(opened.status().to_string());
+    device = *std::move(opened);
+    queue = device.queue();
+    add = World::load(device, "bench").function("add").value();
+    x = device.allocate({.size = 4}).value();
+    done = device.create_semaphore().value();
+    (void)RawCuda::get();
+  }
+
+  void dispatch(const hal::Queue& where, const hal::SubmitInfo& info) const {
+    check(where.dispatch(add, {.groups = {1}}, {x}, {std::uint32_t{1}}, info));
+  }
+};
+
+inline void wait_raw(RawCuda::Event event) {
+  while (RawCuda::get().query(event) != 0) {
+  }
+}
+
+
+// CUDA_KERNEL_NODE_PARAMS of CUDA 10.
+struct KernelNode {
+  void* function;
+  unsigned grid[3], block[3], shared;
+  void** parameters;
+  void** extra;
+};
+
+}  // namespace halyard::bench
