@@ -87,6 +87,9 @@ void FileTrace::run() noexcept {
     const std::uint32_t epoch = parker_.prepare();
     const bool last = ending_.load(std::memory_order_acquire);
     const std::uint32_t asked = asked_.load(std::memory_order_acquire);
+    if (Source* const source = source_.load(std::memory_order_acquire)) {
+      source->note_ended(last || asked != served_.load(std::memory_order_relaxed));
+    }
     tracer_.drain(events_, last);
     if (last) events_.close();
     write();

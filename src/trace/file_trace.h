@@ -34,7 +34,10 @@ class FileTrace {
   FileTrace& operator=(const FileTrace&) = delete;
 
   Tracer& tracer() noexcept { return tracer_; }
-  // On return everything recorded before the call is in the file. Any thread.
+  // From now on `source` is asked before each write, until close() or another call; null: none is.
+  void set_source(Source* source) noexcept { source_.store(source, std::memory_order_release); }
+  // On return everything recorded before the call is in the file, and what the source has found.
+  // Any thread.
   void flush() noexcept;
   // Writes the remaining records and the end of the file; later records are lost. May be called
   // again. Does nothing in a child of fork(), which shares the file but has no thread.
@@ -54,6 +57,7 @@ class FileTrace {
   ChromeTrace events_;
   bool failed_ = false;  // and reported
 
+  base::Atomic<Source*> source_{nullptr};
   base::Parker parker_;
   base::Atomic<bool> ending_{false};
   base::Atomic<std::uint32_t> asked_{0};   // flushes requested
