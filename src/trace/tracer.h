@@ -44,8 +44,8 @@ class Sink {
 // Knows of work that has ended and is not recorded yet.
 class Source {
  public:
-  // Records it, by a thread of the trace before it drains. `patient`: a thread waits for that drain,
-  // or it is the last. Does not block on a device.
+  // Records it. Called by a thread of the trace before it drains. `patient`: a thread waits for
+  // that drain, or it is the last. Does not block on a device.
   virtual void note_ended(bool patient) noexcept = 0;
 
  protected:
