@@ -79,6 +79,7 @@ Result<int> run(const RunOptions& options);
 
 struct TraceOptions {
   std::string output = "trace.json";
+  unsigned limit = 0;                // MiB; 0: HALYARD_PROFILE_LIMIT, or its default
   std::vector<std::string> program;  // with its arguments; at least one
   bool json = false;
 };

@@ -161,6 +161,9 @@ void add_trace(CLI::App& app, Action& action) {
       add(app, action, "trace", "Run a program and write its timeline, for ui.perfetto.dev", trace);
   command->add_option("-o,--output", options->output, "The timeline; default trace.json")
       ->type_name("FILE");
+  command->add_option("--limit", options->limit, "The file's largest size; default 512")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("MIB");
   command->add_option("program", options->program, "The program and its arguments, after --")
       ->required()
       ->type_name("");

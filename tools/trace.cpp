@@ -26,6 +26,7 @@ namespace halyard::inline v0::tools {
 namespace {
 
 constexpr std::string_view kVariable = "HALYARD_PROFILE=";
+constexpr std::string_view kLimit = "HALYARD_PROFILE_LIMIT=";
 
 // Empties the file, so that afterwards its contents are the program's.
 Status make_empty(const std::string& path) {
@@ -42,16 +43,22 @@ Status make_empty(const std::string& path) {
 }
 
 // Returns the status of waitpid(). An interrupt ends only the program, whose trace is then shown.
-Result<int> run_traced(const std::string& program, const std::vector<std::string>& words,
+Result<int> run_traced(const std::string& program, const TraceOptions& options,
                        const std::string& output) {
   std::string variable = fmt::format("{}{}", kVariable, output);
+  std::string limit = fmt::format("{}{}", kLimit, options.limit);
   std::vector<char*> environment;
   for (char** at = environ; *at != nullptr; ++at) {
-    if (!std::string_view(*at).starts_with(kVariable)) environment.push_back(*at);
+    const std::string_view entry = *at;
+    const bool replaced =
+        entry.starts_with(kVariable) || (options.limit != 0 && entry.starts_with(kLimit));
+    if (!replaced) environment.push_back(*at);
   }
   environment.push_back(variable.data());
+  if (options.limit != 0) environment.push_back(limit.data());
   environment.push_back(nullptr);
   std::vector<char*> argv;
+  const std::vector<std::string>& words = options.program;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
 
@@ -89,7 +96,7 @@ Result<int> trace(const TraceOptions& options) {
   }
   const std::string output = std::filesystem::absolute(options.output).string();
   HALYARD_RETURN_IF_ERROR(make_empty(output));
-  HALYARD_ASSIGN_OR_RETURN(const int state, run_traced(program, options.program, output));
+  HALYARD_ASSIGN_OR_RETURN(const int state, run_traced(program, options, output));
 
   if (std::filesystem::file_size(output) == 0) {
     std::filesystem::remove(output);

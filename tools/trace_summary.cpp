@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <string_view>
@@ -15,12 +16,18 @@
 namespace halyard::inline v0::tools {
 namespace {
 
+// Files have microseconds with three decimals.
+Nanoseconds nanoseconds(const Json& time) { return std::llround(time.get<double>() * 1000); }
+
+// As few digits as the nanoseconds have.
+double micros(Nanoseconds time) { return static_cast<double>(time) / 1000; }
+
 // A summary in progress.
 struct Adding {
   TraceSummary summary;
   std::map<int, std::string> rows;  // thread names by row
-  double first = std::numeric_limits<double>::max();
-  double last = 0;
+  Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds last = 0;
 
   void add(const Json& event);
   void add_row(const Json& event);
@@ -35,8 +42,8 @@ void Adding::add_row(const Json& event) {
 }
 
 void Adding::add_slice(const Json& event, int row) {
-  const double duration = event.at("dur");
-  last = std::max(last, event.at("ts").get<double>() + duration);
+  const Nanoseconds duration = nanoseconds(event.at("dur"));
+  last = std::max(last, nanoseconds(event.at("ts")) + duration);
   const std::string category = event.at("cat");
   const auto queue = summary.queues.find(row);
   if (queue != summary.queues.end()) {
@@ -69,23 +76,26 @@ void Adding::add(const Json& event) {
     return;
   }
   ++summary.events;
-  const double time = event.at("ts");
+  const Nanoseconds time = nanoseconds(event.at("ts"));
   const int row = event.at("tid");
   first = std::min(first, time);
   last = std::max(last, time);
   if (phase == "X") add_slice(event, row);
   if (phase == "b" && event.contains("args")) ++summary.queues[row].submissions;
-  if (phase == "i") summary.dropped += event.at("args").at("dropped").get<std::uint64_t>();
+  if (phase == "i") {
+    summary.dropped += event.at("args").at("dropped").get<std::uint64_t>();
+    summary.limit = event.at("args").value("limit", summary.limit);
+  }
   if (phase == "C") {
     std::uint64_t& peak = summary.peak_memory[name.substr(name.find(' ') + 1)];
     peak = std::max(peak, event.at("args").at("bytes").get<std::uint64_t>());
   }
 }
 
-std::string to_text(double micros) {
-  if (micros < 1000) return fmt::format("{:.1f} us", micros);
-  if (micros < 1'000'000) return fmt::format("{:.2f} ms", micros / 1000);
-  return fmt::format("{:.2f} s", micros / 1'000'000);
+std::string to_text(Nanoseconds time) {
+  if (time < 1'000'000) return fmt::format("{:.1f} us", micros(time));
+  if (time < 1'000'000'000) return fmt::format("{:.2f} ms", micros(time) / 1000);
+  return fmt::format("{:.2f} s", micros(time) / 1'000'000);
 }
 
 }  // namespace
@@ -114,7 +124,7 @@ Result<TraceSummary> summarize_trace(const std::string& path) {
     return error(StatusCode::kDataLoss, "{}:{}: not an event", path, number);
   }
   TraceSummary& summary = adding.summary;
-  summary.duration = std::max(0.0, adding.last - adding.first);
+  summary.duration = std::max<Nanoseconds>(0, adding.last - adding.first);
   return std::move(summary);
 }
 
@@ -124,7 +134,9 @@ std::string to_text(const TraceSummary& summary, const std::string& path) {
   for (const auto& [row, queue] : summary.queues) {
     text += fmt::format("  {}: {} submissions, {} commands, busy {} ({:.1f} %)\n", queue.name,
                         queue.submissions, queue.commands, to_text(queue.busy),
-                        summary.duration > 0 ? 100 * queue.busy / summary.duration : 0.0);
+                        summary.duration > 0
+                            ? 100 * micros(queue.busy) / micros(summary.duration)
+                            : 0.0);
   }
   for (const auto& [device, bytes] : summary.peak_memory) {
     text += fmt::format("  {}: at most {} bytes in use\n", device, bytes);
@@ -136,6 +148,10 @@ std::string to_text(const TraceSummary& summary, const std::string& path) {
   if (summary.dropped != 0) {
     text += fmt::format("  {} events are missing: the buffers were full\n", summary.dropped);
   }
+  if (summary.limit != 0) {
+    text += fmt::format("  the file has reached its limit of {} MiB: later events are missing\n",
+                        summary.limit >> 20);
+  }
   if (!summary.whole) text += "  the program was killed: its last moments are missing\n";
   return text;
 }
@@ -146,20 +162,21 @@ Json to_json(const TraceSummary& summary, const std::string& path) {
     queues.push_back({{"name", queue.name},
                       {"submissions", queue.submissions},
                       {"commands", queue.commands},
-                      {"busy_microseconds", queue.busy}});
+                      {"busy_microseconds", micros(queue.busy)}});
   }
   Json waits = Json::array();
   for (const auto& wait : summary.longest_waits) {
     waits.push_back(
-        {{"microseconds", wait.duration}, {"thread", wait.thread}, {"waits", wait.what}});
+        {{"microseconds", micros(wait.duration)}, {"thread", wait.thread}, {"waits", wait.what}});
   }
   Json memory = Json::object();
   for (const auto& [device, bytes] : summary.peak_memory) memory[device] = bytes;
   return {{"file", path},
           {"events", summary.events},
           {"dropped", summary.dropped},
+          {"limit_reached", summary.limit != 0},
           {"whole", summary.whole},
-          {"microseconds", summary.duration},
+          {"microseconds", micros(summary.duration)},
           {"queues", std::move(queues)},
           {"peak_memory", std::move(memory)},
           {"longest_waits", std::move(waits)}};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "halyard/base/clock.h"
 #include "halyard/base/result.h"
 #include "json.h"
 
@@ -18,10 +19,10 @@ struct TraceSummary {
     std::string name;
     std::uint64_t submissions = 0;
     std::uint64_t commands = 0;
-    double busy = 0;  // microseconds in which part of it ran
+    Nanoseconds busy = 0;  // in which part of it ran
   };
   struct Wait {
-    double duration = 0;  // microseconds
+    Nanoseconds duration = 0;
     std::string thread;
     std::string what;
   };
@@ -29,8 +30,9 @@ struct TraceSummary {
 
   std::uint64_t events = 0;
   std::uint64_t dropped = 0;
-  double duration = 0;  // microseconds, from the first event to the last
-  bool whole = false;   // the file has its end
+  std::uint64_t limit = 0;   // bytes, at which the file was cut; 0: it was not
+  Nanoseconds duration = 0;  // from the first event to the last
+  bool whole = false;        // the file has its end
   std::map<int, Queue> queues;
   std::map<std::string, std::uint64_t> peak_memory;  // bytes, by device
   std::vector<Wait> longest_waits;                   // longest first

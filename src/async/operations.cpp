@@ -83,6 +83,11 @@ Status check_count(const char* user, std::uint64_t has, std::uint64_t wanted) {
   return error(StatusCode::kInvalidArgument, "{} {} elements, and not {}", user, has, wanted);
 }
 
+Status check_values(std::uint64_t has, std::uint64_t wanted) {
+  if (has == wanted) return {};
+  return error(StatusCode::kInvalidArgument, "from_host: {} values for a shape of {}", has, wanted);
+}
+
 Status read_back(const Storage& storage, std::span<std::byte> target) {
   HALYARD_ASSIGN_OR_RETURN(const hal::Mapping mapping,
                            storage.buffer().map(0, target.size(), hal::MapMode::kRead));

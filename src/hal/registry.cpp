@@ -44,6 +44,17 @@ Status in_list(const Status& status, std::string_view uri, std::size_t index, st
 
 constexpr std::size_t kMaxUris = 64;
 
+// Has a trace look at the lanes for the last time before the native libraries end: exit handlers run
+// in reverse order, and opening a device has registered theirs.
+void ask_at_exit() {
+  trace::FileTrace* const trace = process_registry().trace();
+  if (trace == nullptr) return;
+  std::atexit([] {
+    process_registry().trace()->flush();
+    process_registry().trace()->set_source(nullptr);
+  });
+}
+
 }  // namespace
 
 DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
@@ -53,6 +64,7 @@ DriverRegistry::DriverRegistry(std::unique_ptr<trace::FileTrace> trace)
       engine_(work_source_, {}, trace_ ? &trace_->tracer() : nullptr),
       files_(work_source_) {
   threads_->start(*this);
+  if (trace_) trace_->set_source(&engine_);
 }
 
 DriverRegistry::DriverRegistry(base::WorkSource& work_source, trace::Tracer* tracer)
@@ -327,10 +339,16 @@ DriverRegistry& process_registry() {
   return *registry;
 }
 
-Result<Device> open(std::string_view uri) { return process_registry().open(uri); }
+Result<Device> open(std::string_view uri) {
+  Result<Device> device = process_registry().open(uri);
+  if (device.ok()) ask_at_exit();
+  return device;
+}
 
 Result<std::vector<Device>> open_all(std::string_view uri) {
-  return process_registry().open_all(uri);
+  Result<std::vector<Device>> devices = process_registry().open_all(uri);
+  if (devices.ok()) ask_at_exit();
+  return devices;
 }
 
 Result<std::vector<DeviceInfo>> enumerate() { return process_registry().enumerate(); }

@@ -43,14 +43,9 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   const auto tell_waits = [&](const Submission& submission) {
     for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
       const WaitNode& wait = submission.waits_[i];
-      const bool reached = wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached;
-      base::append(text, "      {} {} >= {} (is {}", reached ? "had" : "waits for",
+      if (wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached) continue;
+      base::append(text, "      waits for {} >= {} (is {}), to come from ",
                    wait.semaphore->describe(), wait.key, wait.semaphore->value());
-      if (reached) {
-        base::append(text, ")\n");
-        continue;
-      }
-      base::append(text, "), to come from ");
       describe_wait(wait);
       base::append(text, "\n");
     }
@@ -159,16 +154,19 @@ std::string Engine::dump_timelines(const Queue* first) noexcept {
     base::append(text, "  {} submissions are kept for good: their device may still run them\n",
                  kept);
   }
-  const auto dump = [&](Queue& queue) {
-    base::append(text, "  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
-    queue.dump(text, unissued);
+  const auto dump = [&](std::string& into, Queue& queue) {
+    base::append(into, "  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");
+    queue.dump(into, unissued);
   };
   for (Queue* queue : queues_) {
-    if (queue == first) dump(*queue);
+    if (queue == first) dump(text, *queue);
   }
+  // Queues with work that is not issued come before the others: its waits explain a hang.
+  std::string others;
   for (Queue* queue : queues_) {
-    if (queue != first) dump(*queue);
+    if (queue != first) dump(queue->has_unissued() ? text : others, *queue);
   }
+  base::append(text, "{}", others);
   return text;
 }
 

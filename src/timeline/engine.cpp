@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "base/format.h"
 
@@ -119,6 +120,35 @@ bool Engine::retry_held() noexcept {
     if (queue.held_count_.load(std::memory_order_acquire) != 0) queue.retry();
   });
   return true;
+}
+
+void Engine::note_ended(bool patient) noexcept {
+  constexpr Nanoseconds kPatience = 10'000'000;
+  const Nanoseconds until = clock().now() + (patient ? kPatience : 0);
+  for (unsigned turns = 0; retire_ended() && clock().now() < until; ++turns) {
+    work_source_.pause(turns);
+  }
+}
+
+// True if something is in flight. Not under the lock of the list, as a loss may be found.
+bool Engine::retire_ended() noexcept {
+  bool busy = false;
+  // From the back: when one is removed meanwhile, none is left out.
+  for (std::size_t left = std::numeric_limits<std::size_t>::max();;) {
+    Queue* queue = nullptr;
+    {
+      base::LockGuard lock(queues_mutex_);
+      left = std::min(left, queues_.size());
+      if (left == 0) return busy;
+      queue = queues_[--left];
+      queue->enter();
+    }
+    {
+      EffectScope scope(*this, EffectScope::Mode::kDefer);
+      busy |= queue->retire_ended();
+    }
+    queue->leave();
+  }
 }
 
 void Engine::add_watched(LaneTracker& lane) noexcept {

@@ -61,7 +61,7 @@ class Device {
   Nanoseconds hang_timeout_ = 0;
 };
 
-class Engine {
+class Engine final : public trace::Source {
  public:
   // How often the completion shell polls for progress or a fault while there is a waiter: native
   // notifications can be lost (rule 23).
@@ -89,6 +89,10 @@ class Engine {
   // Lists what every unissued or in-flight submission waits for, and what was to signal that. The
   // submissions of `first` come before the others, as messages have room for some lines only.
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
+
+  // Retires what has ended on every queue, although no thread waits for it. `patient`: again and
+  // again while something is in flight, for 10 ms at most, as a marker may be needed to see its end.
+  void note_ended(bool patient) noexcept override;
 
   // Runs `item` on the reclaim shell, where native allocation and freeing belong.
   void post_reclaim(WorkItem& item) noexcept { post(base::Shell::kReclaim, item); }
@@ -144,6 +148,7 @@ class Engine {
     base::LockGuard lock(queues_mutex_);
     for (Queue* queue : queues_) fn(*queue);
   }
+  bool retire_ended() noexcept;
   void kick_marked(std::uint64_t bits) noexcept;
   bool retry_held() noexcept;
 

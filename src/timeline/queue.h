@@ -133,8 +133,8 @@ class Queue final : public RefCounted, public WorkItem {
   friend class Submission;
 
   // Counts threads inside the queue and what of it is on a work list: until all have left, the
-  // queue is not idle. A thread enters only while it knows that the queue is not idle. Leaving is
-  // its last access to the queue.
+  // queue is not idle. A thread enters only while it knows that the queue is not idle, or while the
+  // engine lists it, under the lock of the list. Leaving is its last access to the queue.
   void enter() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { users_.fetch_sub(1, std::memory_order_release); }
 
@@ -164,6 +164,9 @@ class Queue final : public RefCounted, public WorkItem {
     wake_waiters();
   }
   void unlist(Submission& submission) noexcept;
+  // Retires what the lanes have passed, behind a marker of its own if need be. True if something is
+  // in flight, or another thread has the role. The caller opens an EffectScope.
+  bool retire_ended() noexcept;
   // Waiting: queue_wait.cpp.
   // What a waiting thread does next. kSpin: no wake-up will come, it takes moments only.
   enum class NextStep { kDone, kSleep, kSpin };

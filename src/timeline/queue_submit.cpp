@@ -364,8 +364,7 @@ void Queue::unlist(Submission& submission) noexcept {
   if (unissued_.empty()) wake_waiters();
 }
 
-bool Queue::in_flight() noexcept {
-  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+bool Queue::retire_ended() noexcept {
   if (!take_role()) return true;
   bool busy = carry_ != nullptr || in_parts_ != nullptr;
   if (lane_ != nullptr) {
@@ -380,7 +379,12 @@ bool Queue::in_flight() noexcept {
     busy |= lane->retired() < lane->in_front();
   }
   if (release_role()) schedule();
-  return busy || inbox_.load(std::memory_order_acquire) != nullptr ||
+  return busy;
+}
+
+bool Queue::in_flight() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  return retire_ended() || inbox_.load(std::memory_order_acquire) != nullptr ||
          users_.load(std::memory_order_acquire) != 0;
 }
 

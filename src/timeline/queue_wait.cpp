@@ -102,8 +102,13 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
   // In this order: a submission leaves the list under the issuer role, which in_flight() takes. By
   // then its lane counts it.
   if (!has_unissued() && !in_flight()) return {};
+  const Nanoseconds until = deadline.resolve(engine_.clock());
+  if (active_list != nullptr && until != Deadline::kPassedTime) {
+    return error(StatusCode::kFailedPrecondition,
+                 "{}: wait_idle within a callback, which must not block", name());
+  }
   return traced_wait(engine_, trace::kWaitIdle, {}, [&] {
-    const bool in_time = wait_here(deadline.resolve(engine_.clock()), [this] {
+    const bool in_time = wait_here(until, [this] {
       const bool unissued = has_unissued();
       if (!in_flight() && !unissued) return NextStep::kDone;
       // Not on the list and not in the lane: some thread is just leaving the queue.

@@ -153,6 +153,12 @@ Status Waiter::wait(Deadline deadline) {
   if (look(outcome) == Outcome::kDone) return outcome;
   base::WorkSource& work_source = engine_.work_source();
   const Nanoseconds until = deadline.resolve(engine_.clock());
+  // This thread's effects run after the callback, and one of them may be what it would wait for.
+  if (active_list != nullptr && until != Deadline::kPassedTime) {
+    return error(StatusCode::kFailedPrecondition,
+                 "{}: a wait for {} within a callback, which must not block",
+                 points_[0].semaphore()->describe(), points_[0].value());
+  }
   Nanoseconds look_at = Deadline::kForeverTime;
   for (unsigned turns = 0;;) {
     if (make_progress()) turns = 0;
@@ -183,12 +189,18 @@ Status Waiter::deadline_exceeded() const {
                  point.semaphore()->describe(), point.value(), point.semaphore()->value());
     std::string producer = point.semaphore()->describe_promise(point.value());
     if (producer.empty()) producer = engine_.describe_unissued(point);
-    if (!producer.empty()) base::append(text, ", to come from {}", producer);
+    base::append(text, ", to come from {}",
+                 producer.empty() ? std::string_view("no submission: the host") : producer);
   }
   std::string dump = engine_.dump_timelines();
-  constexpr std::size_t kFirstLines = 700;  // characters
-  // Cut after a whole line, if there is one: names are as long as their users want.
-  if (dump.size() > kFirstLines) dump.erase(std::min(dump.rfind('\n', kFirstLines), kFirstLines));
+  constexpr std::size_t kFirstLines = 700;  // characters, or the first line
+  if (dump.size() > kFirstLines) {
+    std::size_t end = dump.rfind('\n', kFirstLines);
+    if (end == std::string::npos) end = dump.find('\n');
+    const auto more = std::ranges::count(std::string_view(dump).substr(end + 1), '\n');
+    dump.erase(end + 1);
+    if (more != 0) base::append(dump, "  ... {} lines more in dump_timelines()", more);
+  }
   base::append(text, "\n{}", dump);
   return Status(StatusCode::kDeadlineExceeded, text);
 }

@@ -30,8 +30,8 @@ constexpr const char* kOutcomes[] = {"complete", "failed", "cancelled"};
 
 }  // namespace
 
-ChromeTrace::ChromeTrace(Tracer& tracer, std::string& out)
-    : tracer_(tracer), out_(out), process_(::getpid()) {
+ChromeTrace::ChromeTrace(Tracer& tracer, std::string& out, std::uint64_t limit)
+    : tracer_(tracer), out_(out), limit_(limit), process_(::getpid()) {
   append(out_,
          "[\n{{\"name\":\"halyard\",\"ph\":\"M\",\"pid\":{},\"tid\":0,\"args\":{{\"format\":1,"
          "\"clock\":\"CLOCK_MONOTONIC\",\"device_clock\":\"as the row's thread_name says\"}}}},\n"
@@ -77,6 +77,8 @@ void ChromeTrace::take(Track thread, const Record& record) {
     end_batch();
     thread_ = thread;
   }
+  if (part ? beyond_limit_ != 0 : at_limit()) [[unlikely]]
+    return;
   switch (record.kind) {
     case Record::Kind::kSubmission:
     case Record::Kind::kHostWait:
@@ -100,6 +102,18 @@ void ChromeTrace::take(Track thread, const Record& record) {
              tracer_.text(record.name), record.value);
       break;
   }
+}
+
+// If true, the caller leaves an event out. The first call that returns true writes the note.
+bool ChromeTrace::at_limit() {
+  if (beyond_limit_ == 0 && drained_ + out_.size() < limit_) return false;
+  if (++beyond_limit_ != 1) return true;
+  begin("i", 0, tracer_.now());
+  append(out_,
+         ",\"s\":\"p\",\"name\":\"limit of {} bytes: later events are missing\",\"args\":{{"
+         "\"dropped\":0,\"limit\":{}}}}},\n",
+         limit_, limit_);
+  return true;
 }
 
 void ChromeTrace::end_batch() {
@@ -210,6 +224,7 @@ void ChromeTrace::match() {
 }
 
 void ChromeTrace::flow(std::uint64_t semaphore, Name name, const Place& from, const Place& to) {
+  if (at_limit()) return;
   ++flows_;
   for (const bool end : {false, true}) {
     const Place& place = end ? to : from;
@@ -223,18 +238,22 @@ void ChromeTrace::flow(std::uint64_t semaphore, Name name, const Place& from, co
 void ChromeTrace::drained(std::uint64_t dropped) {
   end_batch();
   match();
-  if (dropped == 0) return;
   dropped_ += dropped;
-  begin("i", 0, tracer_.now());
-  append(out_, ",\"s\":\"p\",\"name\":\"{} events dropped\",\"args\":{{\"dropped\":{}}}}},\n",
-         dropped, dropped);
+  if (dropped != 0 && beyond_limit_ == 0) {
+    begin("i", 0, tracer_.now());
+    append(out_, ",\"s\":\"p\",\"name\":\"{} events dropped\",\"args\":{{\"dropped\":{}}}}},\n",
+           dropped, dropped);
+  }
+  drained_ += out_.size();
 }
 
 void ChromeTrace::close() {
   append(out_,
          "{{\"name\":\"halyard_end\",\"ph\":\"M\",\"pid\":{},\"tid\":0,\"args\":{{\"events\":{},"
-         "\"dropped\":{}}}}}\n]\n",
+         "\"dropped\":{}",
          process_, events_, dropped_);
+  if (beyond_limit_ != 0) append(out_, ",\"beyond_limit\":{}", beyond_limit_);
+  out_ += "}}\n]\n";
 }
 
 }  // namespace halyard::inline v0::trace

@@ -29,8 +29,10 @@ namespace halyard::inline v0::trace {
 
 class ChromeTrace final : public Sink {
  public:
-  // Appends to `out`; both outlive this.
-  ChromeTrace(Tracer& tracer, std::string& out);
+  // Appends to `out`, which the caller empties after each drain; both outlive this. At `limit`
+  // bytes the text ends with a note: what comes later is counted, but not written.
+  ChromeTrace(Tracer& tracer, std::string& out, std::uint64_t limit = kNoLimit);
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
   void take(Track thread, const Record& record) override;
   void drained(std::uint64_t dropped) override;
@@ -57,6 +59,7 @@ class ChromeTrace final : public Sink {
   void begin(const char* phase, Track track, Nanoseconds time);
   void slice(Track track, Nanoseconds start, Nanoseconds end, const std::string& name);
   void name_track(Track track);
+  bool at_limit();
   void end_batch();
   void submission();
   void host_slice();
@@ -68,7 +71,10 @@ class ChromeTrace final : public Sink {
 
   Tracer& tracer_;
   std::string& out_;
+  const std::uint64_t limit_;
   const int process_;
+  std::uint64_t drained_ = 0;       // bytes that the drains before have appended
+  std::uint64_t beyond_limit_ = 0;  // events that are left out
   std::vector<bool> named_;  // [track]
   std::vector<Record> batch_;
   Track thread_ = 0;  // of the current batch

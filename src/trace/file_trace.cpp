@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "base/futex.h"
 #include "base/native_call.h"
+#include "base/number.h"
 
 namespace halyard::inline v0::trace {
 namespace {
@@ -30,7 +31,7 @@ void tell(std::string_view message) {
 
 }  // namespace
 
-Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path) {
+Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path, std::uint64_t limit) {
   for (std::size_t at; (at = path.find("%p")) != std::string::npos;) {
     path.replace(at, 2, std::to_string(::getpid()));
   }
@@ -48,18 +49,19 @@ Result<std::unique_ptr<FileTrace>> FileTrace::open(std::string path) {
       errno != EINVAL) {
     return base::system_error(path, "truncate");
   }
-  std::unique_ptr<FileTrace> trace(new (std::nothrow) FileTrace(std::move(file), std::move(path)));
+  std::unique_ptr<FileTrace> trace(
+      new (std::nothrow) FileTrace(std::move(file), std::move(path), limit));
   if (trace == nullptr) return Status(StatusCode::kResourceExhausted, "no memory for a trace");
   HALYARD_RETURN_IF_ERROR(trace->start());
   return trace;
 }
 
-FileTrace::FileTrace(base::Descriptor file, std::string path)
+FileTrace::FileTrace(base::Descriptor file, std::string path, std::uint64_t limit)
     : file_(std::move(file)),
       path_(std::move(path)),
       process_(::getpid()),
       tracer_(Clock::steady()),
-      events_(tracer_, text_) {
+      events_(tracer_, text_, limit) {
   tracer_.set_notify(&parker_);
 }
 
@@ -87,6 +89,9 @@ void FileTrace::run() noexcept {
     const std::uint32_t epoch = parker_.prepare();
     const bool last = ending_.load(std::memory_order_acquire);
     const std::uint32_t asked = asked_.load(std::memory_order_acquire);
+    if (Source* const source = source_.load(std::memory_order_acquire)) {
+      source->note_ended(last || asked != served_.load(std::memory_order_relaxed));
+    }
     tracer_.drain(events_, last);
     if (last) events_.close();
     write();
@@ -132,7 +137,14 @@ void FileTrace::close() noexcept {
 std::unique_ptr<FileTrace> from_environment() {
   const char* const path = ::secure_getenv("HALYARD_PROFILE");
   if (path == nullptr || *path == '\0') return nullptr;
-  Result<std::unique_ptr<FileTrace>> trace = FileTrace::open(path);
+  const char* const limit = ::secure_getenv("HALYARD_PROFILE_LIMIT");
+  const auto mebibytes = base::parse_number(limit == nullptr ? "512" : limit, 1, 1'000'000);
+  if (!mebibytes) {
+    tell(base::format("HALYARD_PROFILE_LIMIT={}: expected 1 to 1000000, in MiB", limit));
+    return nullptr;
+  }
+  Result<std::unique_ptr<FileTrace>> trace =
+      FileTrace::open(path, std::uint64_t{*mebibytes} << 20);
   if (trace.ok()) return std::move(*trace);
   tell(trace.status().message());
   return nullptr;

@@ -25,23 +25,27 @@ class FileTrace {
   // The longest time a record stays in memory.
   static constexpr Nanoseconds kInterval = 50'000'000;
 
-  // Replaces the file. "%p" in `path` stands for the process's number. Errors: kFailedPrecondition
-  // if another program is writing the file; else those of the system.
-  static Result<std::unique_ptr<FileTrace>> open(std::string path);
+  // Replaces the file. "%p" in `path` stands for the process's number. `limit`: ChromeTrace.
+  // Errors: kFailedPrecondition if another program is writing the file; else those of the system.
+  static Result<std::unique_ptr<FileTrace>> open(std::string path,
+                                                 std::uint64_t limit = ChromeTrace::kNoLimit);
   // Calls close().
   ~FileTrace();
   FileTrace(const FileTrace&) = delete;
   FileTrace& operator=(const FileTrace&) = delete;
 
   Tracer& tracer() noexcept { return tracer_; }
-  // On return everything recorded before the call is in the file. Any thread.
+  // From now on `source` is asked before each write, until close() or another call. Null: none.
+  void set_source(Source* source) noexcept { source_.store(source, std::memory_order_release); }
+  // On return everything recorded before the call is in the file, and what the source has found.
+  // Any thread.
   void flush() noexcept;
   // Writes the remaining records and the end of the file; later records are lost. May be called
   // again. Does nothing in a child of fork(), which shares the file but has no thread.
   void close() noexcept;
 
  private:
-  FileTrace(base::Descriptor file, std::string path);
+  FileTrace(base::Descriptor file, std::string path, std::uint64_t limit);
   Status start();
   void run() noexcept;
   void write() noexcept;
@@ -54,6 +58,7 @@ class FileTrace {
   ChromeTrace events_;
   bool failed_ = false;  // and reported
 
+  base::Atomic<Source*> source_{nullptr};
   base::Parker parker_;
   base::Atomic<bool> ending_{false};
   base::Atomic<std::uint32_t> asked_{0};   // flushes requested
@@ -63,8 +68,8 @@ class FileTrace {
   base::Thread thread_;
 };
 
-// The tracer that HALYARD_PROFILE requests. Null if it is not set, or if its file cannot be
-// written, which a message on standard error says.
+// The tracer that HALYARD_PROFILE requests, with HALYARD_PROFILE_LIMIT in MiB, or 512. Null if it
+// is not set; also if its file cannot be written, which a message on standard error says.
 std::unique_ptr<FileTrace> from_environment();
 
 }  // namespace halyard::inline v0::trace

@@ -41,6 +41,17 @@ class Sink {
   ~Sink() = default;
 };
 
+// Knows of work that has ended and is not recorded yet.
+class Source {
+ public:
+  // Records it. Called by a thread of the trace before it drains. `patient`: a thread waits for
+  // that drain, or it is the last. Does not block on a device.
+  virtual void note_ended(bool patient) noexcept = 0;
+
+ protected:
+  ~Source() = default;
+};
+
 class Tracer {
  public:
   static constexpr std::size_t kRecords = std::size_t{1} << 15;  // 2 MiB for each thread

@@ -147,7 +147,9 @@ TEST(Rule20Markers, AWaiterWithoutOneHasTheLaneWatched) {
   int woken = 0;
   queue.native().on_issue = [&] {  // the role is held: no marker can be recorded
     const int before = wakes;
+    WorkList* const issuers = std::exchange(active_list, nullptr);  // waits as another thread
     EXPECT_EQ(code(world.sleeping_wait(*done.get(), 1)), StatusCode::kDeadlineExceeded);
+    active_list = issuers;
     woken = wakes - before;
   };
   EXPECT_TRUE(world.submit(queue, {}, {}).ok());

@@ -39,6 +39,32 @@ TEST(Rule29OnReach, RunsOnceWhenTheValueIsReached) {
   EXPECT_EQ(calls.destroyed, 1);
 }
 
+TEST(Rule29OnReach, RefusesToWaitWithinACallback) {
+  World world;
+  auto semaphore = world.semaphore(0, "reached"), other = world.semaphore(0, "other");
+  auto& queue = world.queue("busy");
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
+  Calls calls;
+  Status refused, polled, reached, idle;
+  calls.inside = [&] {
+    refused = other->wait(1, kForever);
+    polled = other->wait(1, kNow);
+    reached = semaphore->wait(1, kForever);
+    idle = queue->wait_idle(kForever);
+  };
+  auto* registration = Registration::create(*semaphore.get(), 1, calls.callback()).value();
+  EXPECT_TRUE(semaphore->signal(1).ok());
+  EXPECT_EQ(code(refused), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.message(),
+            "semaphore 2 'other': a wait for 1 within a callback, which must not block");
+  EXPECT_EQ(code(polled), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(reached.ok());
+  EXPECT_EQ(code(idle), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(idle.message(), "busy: wait_idle within a callback, which must not block");
+  registration->drop();
+}
+
 TEST(Rule29OnReach, RunsOnTheCallerIfAlreadyMetOrFailed) {
   World world;
   auto semaphore = world.semaphore(4);

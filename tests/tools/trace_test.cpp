@@ -13,11 +13,13 @@ namespace halyard {
 namespace {
 
 using testing::Command;
+using ::testing::ContainsRegex;
 using testing::events_of;
 using testing::expect_error;
 using testing::expect_well_formed;
 using ::testing::HasSubstr;
 using testing::json;
+using ::testing::Not;
 using testing::operator+;
 using testing::Outcome;
 using testing::read_text;
@@ -55,6 +57,36 @@ TEST_F(Trace, TheSummaryIsAlsoThereAsJson) {
   EXPECT_EQ(shown["dropped"], 0);
   EXPECT_EQ(shown["queues"][0]["commands"], 1);
   EXPECT_GT(shown["queues"][0]["busy_microseconds"], 0);
+  EXPECT_EQ(shown["limit_reached"], false);
+  EXPECT_THAT(outcome.out, Not(ContainsRegex("[.][0-9][0-9][0-9][0-9]"))) << "nanoseconds";
+}
+
+TEST_F(Trace, ALimitEndsTheFileWithANote) {
+  const Words program = tool({"verify", "--filter", "queue*", "--repeat", "4"});
+  const Words limited = {"trace", "--limit", "1", "--json", "-o", file_, "--"};
+  const Outcome outcome = halyard(limited + program);
+  EXPECT_EQ(outcome.code, 0);
+  const json shown = json::parse(outcome.out.substr(outcome.out.rfind("\n{") + 1));
+  EXPECT_EQ(shown["limit_reached"], true);
+  EXPECT_EQ(shown["whole"], true);
+  const std::string text = read_text(file_);
+  EXPECT_LT(text.size(), (1 << 20) + 4096u);
+  EXPECT_GT(json::parse(text).back()["args"]["beyond_limit"], 0);
+  EXPECT_THAT(halyard(Words{"trace", "--limit", "1", "-o", file_, "--"} + program).err,
+              HasSubstr("the file has reached its limit of 1 MiB: later events are missing"));
+  expect_error(halyard(Words{"trace", "--limit", "0", "-o", file_, "--"} + program), "--limit");
+}
+
+TEST_F(Trace, ABadLimitIsAMessageAndTheProgramRuns) {
+  ::setenv("HALYARD_PROFILE", file_.c_str(), 1);
+  ::setenv("HALYARD_PROFILE_LIMIT", "1 MB", 1);
+  const Outcome outcome = halyard(saxpy());
+  ::unsetenv("HALYARD_PROFILE");
+  ::unsetenv("HALYARD_PROFILE_LIMIT");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("HALYARD_PROFILE_LIMIT=1 MB: expected 1 to 1000000, in MiB; "
+                                     "not tracing"));
+  EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
 TEST_F(Trace, TheExitCodeIsTheProgramsOwn) {

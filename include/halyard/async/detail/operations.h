@@ -40,6 +40,8 @@ HALYARD_EXPORT Result<Ref<Storage>> arange_of(Context& context, kernel::ElementT
 HALYARD_EXPORT Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory);
 // kInvalidArgument unless `has` is `wanted`; the message begins with `what`.
 HALYARD_EXPORT Status check_count(const char* what, std::uint64_t has, std::uint64_t wanted);
+// The same for the values of from_host().
+HALYARD_EXPORT Status check_values(std::uint64_t has, std::uint64_t wanted);
 // Copies the first bytes of a storage in host memory. Precondition: the device has written them.
 HALYARD_EXPORT Status read_back(const Storage& storage, std::span<std::byte> target);
 
@@ -100,10 +102,7 @@ struct CallFromHost {
   Result<Tensor<T>> operator()(Context& context) const {
     Result<Tensor<T>> tensor = allocate_tensor<T>(context, shape);
     if (!tensor.ok()) return tensor;
-    if (tensor->size() != values.size()) {
-      return Status(StatusCode::kInvalidArgument,
-                    "from_host: the number of values is not that of the shape");
-    }
+    if (Status status = check_values(values.size(), tensor->size()); !status.ok()) return status;
     if (Status status = context.update(tensor->storage(), std::as_bytes(std::span(values)));
         !status.ok()) {
       return status;

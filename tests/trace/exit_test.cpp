@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file of a program that does not wait for its work.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "trace/events.h"
+
+namespace halyard::trace {
+namespace {
+
+using testing::arrows;
+using testing::expect_well_formed;
+using testing::json;
+using testing::row_names;
+using testing::slices;
+
+constexpr std::size_t kEach = 100;
+
+class EndedWork : public ::testing::TestWithParam<const char*> {
+ protected:
+  ~EndedWork() override { std::remove(path_.c_str()); }
+
+  // The file that unwaited_program leaves, without its end if it was killed.
+  json trace_of(const char* end, int expected) const {
+    std::string variable = "HALYARD_PROFILE=" + path_;
+    std::vector<char*> environment{variable.data(), nullptr};
+    char* argv[] = {const_cast<char*>(HALYARD_UNWAITED_PROGRAM), const_cast<char*>(GetParam()),
+                    const_cast<char*>(end), nullptr};
+    pid_t child = 0;
+    EXPECT_EQ(::posix_spawn(&child, argv[0], nullptr, nullptr, argv, environment.data()), 0);
+    int state = 0;
+    EXPECT_EQ(::waitpid(child, &state, 0), child);
+    EXPECT_EQ(state, expected);
+    std::ifstream file(path_);
+    std::stringstream text;
+    text << file.rdbuf();
+    std::string trace = text.str();
+    if (expected != 0) trace.replace(trace.rfind(','), std::string::npos, "]");
+    json parsed = json::parse(trace);
+    expect_well_formed(parsed);
+    return parsed;
+  }
+  std::size_t complete(const json& trace, const std::string& operation) const {
+    auto found = slices(trace, "submission");
+    std::erase_if(found, [&](const json& slice) { return slice["name"] != operation; });
+    return found.size();
+  }
+
+  const std::string path_ =
+      ::testing::TempDir() + "exit_test." + std::to_string(::getpid()) + ".json";
+};
+
+TEST_P(EndedWork, IsInTheFileIfMainReturnsWithoutAWaitForIt) {
+  const json trace = trace_of("return", 0);
+  EXPECT_EQ(complete(trace, "barrier"), kEach);
+  EXPECT_EQ(complete(trace, "fill"), kEach);
+  EXPECT_EQ(trace.back()["name"], "halyard_end");
+}
+
+TEST_P(EndedWork, IsInTheFileOfAKilledProgramWithoutAWaitForIt) {
+  const json trace = trace_of("kill", SIGKILL);
+  EXPECT_EQ(complete(trace, "barrier"), kEach);
+  EXPECT_EQ(complete(trace, "fill"), kEach);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, EndedWork, ::testing::Values(HALYARD_TRACED_URIS),
+                         [](const auto& uri) {
+                           const std::string text = uri.param;
+                           return text.substr(0, text.find(':'));
+                         });
+
+}  // namespace
+}  // namespace halyard::trace

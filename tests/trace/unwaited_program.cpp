@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// unwaited_program URI END: fills memory on one queue of a device, works on another queue, and
+// waits only for that one. The memory shows that the first queue has ended, too. Then
+//     return   main returns
+//     kill     the program is killed a while later
+#include <signal.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <thread>
+
+#include "halyard/halyard.h"
+
+int main(int, char** argv) {
+  using namespace halyard;
+  using namespace std::chrono_literals;
+  constexpr std::uint32_t kEach = 100;  // as exit_test.cpp expects
+  const hal::Device device = hal::open(argv[1]).value();
+  const hal::Buffer memory =
+      device.allocate({.size = 4096, .memory = hal::MemoryType::kHostLocal}).value();
+  const hal::Mapping mapping = memory.map().value();
+  volatile std::uint32_t& last = mapping.as<std::uint32_t>()[0];
+  last = 0;
+
+  const hal::Semaphore done = device.create_semaphore().value();
+  for (std::uint32_t i = 1; i <= kEach; ++i) {
+    check(device.queue(hal::QueueKind::kCopy).fill(memory, i, 4, {}));
+    check(device.queue().barrier({.signal = {{done, i}}}));
+  }
+  check(done.wait(kEach));
+  while (last != kEach) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(5ms);  // its end is stamped after it has written
+  if (argv[2] == std::string_view("kill")) {
+    std::this_thread::sleep_for(300ms);
+    ::raise(SIGKILL);
+  }
+}
