@@ -44,14 +44,15 @@ Status in_list(const Status& status, std::string_view uri, std::size_t index, st
 
 constexpr std::size_t kMaxUris = 64;
 
-// Has a trace look at the lanes for the last time before the native libraries end: exit handlers run
-// in reverse order, and opening a device has registered theirs.
+// Has a trace look at the lanes for the last time before the native libraries end: exit handlers
+// run in reverse order, and opening a device has registered theirs.
 void ask_at_exit() {
   trace::FileTrace* const trace = process_registry().trace();
   if (trace == nullptr) return;
   std::atexit([] {
     process_registry().trace()->flush();
     process_registry().trace()->set_source(nullptr);
+    process_registry().trace()->flush();  // the thread asks it no more
   });
 }
 

@@ -175,8 +175,8 @@ class HALYARD_EXPORT Queue {
   }
 
   // Submit as barrier or execute, then wait: see above. They also return the failure of the
-  // submission. After kDeadlineExceeded it stays submitted. info.room is ignored. Must not be
-  // called in a callback.
+  // submission. After kDeadlineExceeded it stays submitted. info.room is ignored. Not in a
+  // callback, as Semaphore::wait.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;
@@ -184,8 +184,8 @@ class HALYARD_EXPORT Queue {
   // Waits until every earlier submission has ended, also the parked ones: complete, failed or
   // cancelled. Returns ok even if work has failed or the device is lost; the semaphores have those
   // failures. kDeadlineExceeded lists what is left. The calling thread may run work of a cpu
-  // device. Must not be called in a callback, nor in a host call of this queue: it would wait for
-  // itself.
+  // device. Not in a callback, as Semaphore::wait, nor in a host call of this queue, which would
+  // wait for itself.
   Status wait_idle(Deadline deadline = kForever) const;
   // Hands ready work to the device and reports its progress, now. Submitting does the former and
   // waiting the latter; flush() is for code that does neither for a while. Never blocks. Callbacks

@@ -63,11 +63,12 @@ Result<Layout> read_options(const hal::Uri& uri) {
       layout.strict = number == 1u;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cpu: unknown option '{}'; there are affinity, devices, strict and workers", name);
+                   "cpu: unknown option '{}'; there are affinity, devices, strict and workers",
+                   name);
     }
     if (!number) {
-      return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not {} to {}", name, value,
-                   least, most);
+      return error(StatusCode::kInvalidArgument, "cpu: option {} is '{}', not {} to {}", name,
+                   value, least, most);
     }
     layout.options += base::format("{}{}={}", layout.options.empty() ? "?" : "&", name, *number);
   }

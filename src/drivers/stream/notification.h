@@ -124,8 +124,8 @@ class Notifier {
       if (followed >= wanted_.load(std::memory_order_seq_cst)) return {};
       Marker* const marker = markers_.hold_from(followed + 1);
       if (marker == nullptr) return {};  // marker_added() goes on
-      // The host function gives the marker back, perhaps before call_host() returns: it may be behind
-      // another sequence by then.
+      // The host function gives the marker back, perhaps before call_host() returns: it may be
+      // behind another sequence by then.
       const std::uint64_t sequence = marker->sequence();
       marker->user = this;
       Status status = api_.wait(stream_, marker->event());

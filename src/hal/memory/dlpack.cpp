@@ -47,9 +47,9 @@ struct Place {
   dlpack::Device device;
 };
 
-// Memory that the host sees is the host's to all libraries, pinned or not, and so is that of a device
-// that works in host memory, whether or not it may be mapped. Other memory is that of its device, by
-// address.
+// Memory that the host sees is the host's to all libraries, pinned or not, and so is that of a
+// device that works in host memory, whether or not it may be mapped. Other memory is that of its
+// device, by address.
 Result<Place> place_of(const BufferView& view) {
   const BufferObject& buffer = *view.buffer().object();
   const dlpack::Device device = buffer.device().driver()->dlpack_device();
