@@ -183,9 +183,7 @@ Status Context::submit_or_record(Uses&& uses, Submit&& submit, Record&& record) 
 
 Status Context::check_usable(const Storage* storage, const char* user) const {
   if (storage == nullptr) {
-    return error(
-        StatusCode::kInvalidArgument,
-        "{}: a tensor that was moved from, or a part or shape that its tensor does not have", user);
+    return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
   }
   if (!tracked(storage)->is_slot() || (recording_ != nullptr && recording_->has_slot(storage))) {
     return {};

@@ -48,9 +48,7 @@ Status export_by(DlpackOwner<Managed>& target, ExportSource&& source,
 
 Status join_uses(Context& context, const ExportSource& source) {
   if (!source.storage) {
-    return Status(StatusCode::kInvalidArgument,
-                  "to_dlpack: a tensor that was moved from, or a part or shape that its tensor "
-                  "does not have");
+    return Status(StatusCode::kInvalidArgument, "to_dlpack: a tensor that was moved from");
   }
   return tracked(source.storage.get())
       ->join_to(context, source.read_only ? Use::kRead : Use::kWrite);

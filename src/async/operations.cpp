@@ -71,7 +71,11 @@ Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::
   return storage;
 }
 
-Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory) {
+Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory,
+                                   const char* user) {
+  if (memory.storage == nullptr) {
+    return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
+  }
   HALYARD_ASSIGN_OR_RETURN(Ref<Storage> copy,
                            context.allocate(memory.length, hal::MemoryType::kHostLocal));
   HALYARD_RETURN_IF_ERROR(context.copy(memory, StorageRange(copy.get())));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "halyard/async/shape.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -14,6 +15,27 @@ std::string text_of(const hal::Extents& extents, const char* between) {
     base::append(text, "{}{}", d == 0 ? "" : between, extents[d]);
   }
   return text;
+}
+
+Status check_reshape(const Shape& from, const Shape& to) {
+  if (to.rank() > hal::kMaxTensorRank) {
+    return error(StatusCode::kInvalidArgument, "reshape: {} dimensions; the most is {}", to.rank(),
+                 hal::kMaxTensorRank);
+  }
+  if (from.elements() == to.elements()) return {};
+  return error(StatusCode::kInvalidArgument,
+               "reshape({}) of a tensor of {}: both need the same number of elements",
+               to.rank() == 0 ? "" : text_of(to, ", "), text_of(from));
+}
+
+Status check_rows(const Shape& from, std::uint64_t first, std::uint64_t count) {
+  if (from.rank() == 0) {
+    return error(StatusCode::kOutOfRange, "rows({}, {}) of a tensor without dimensions", first,
+                 count);
+  }
+  if (first <= from[0] && count <= from[0] - first) return {};
+  return error(StatusCode::kOutOfRange, "rows({}, {}) of a tensor with {} rows", first, count,
+               from[0]);
 }
 
 Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type) {

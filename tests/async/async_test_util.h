@@ -42,6 +42,17 @@ class AsyncTest : public ::testing::Test {
   Runtime runtime = Runtime::open(devices()).value();
 };
 
+// The Error that a function throws.
+template <class F>
+Status thrown_by(F&& function) {
+  try {
+    (void)function();
+  } catch (const Error& error) {
+    return error.status();
+  }
+  return {};
+}
+
 inline auto refused_with(StatusCode code, const std::string& text) {
   return ::testing::AllOf(
       ::testing::ResultOf([](const Status& status) { return status.code(); }, code),

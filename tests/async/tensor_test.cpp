@@ -3,7 +3,9 @@
 // Owners of a tensor, and the return of its memory.
 #include "halyard/async/tensor.h"
 
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "async/async_test_util.h"
 
@@ -14,6 +16,7 @@ using testing::AsyncTest;
 using ::testing::Each;
 using testing::refused_with;
 using testing::saxpy;
+using testing::thrown_by;
 
 class AsyncTensor : public AsyncTest {
  protected:
@@ -60,12 +63,28 @@ TEST_F(AsyncTensor, BecomesOneOfAnotherShapeWithTheSameElements) {
   EXPECT_THAT(elements(std::move(z) | reshape({6})), ::testing::ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST_F(AsyncTensor, IsEmptyInAShapeOfMoreOrFewerElements) {
-  const auto refused = refused_with(StatusCode::kInvalidArgument, "shape that its tensor");
-  for (const Shape& shape : {Shape{5}, Shape{7}, Shape{}, Shape(hal::Extents({6, 1, 1, 1}))}) {
-    EXPECT_THAT(failure(to_host(run(ones<float>({6})).reshape(shape))), refused);
-    EXPECT_THAT(failure(to_host(ones<float>({6}) | reshape(shape))), refused);
+TEST_F(AsyncTensor, DoesNotBecomeOneOfMoreOrFewerElements) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  const std::pair<Shape, const char*> wrong[] = {
+      {{5}, "reshape(5) of a tensor of 2 x 3: both need the same number of elements"},
+      {{7, 1}, "reshape(7, 1) of a tensor of 2 x 3"},
+      {{kMost, 2}, "reshape(18446744073709551615, 2) of a tensor of 2 x 3"},
+      {{}, "reshape() of a tensor of 2 x 3"},
+      {hal::Extents({6, 1, 1, 1}), "reshape: 4 dimensions; the most is 3"}};
+  for (const auto& [shape, text] : wrong) {
+    const auto refused = refused_with(StatusCode::kInvalidArgument, text);
+    Tensor<float> x = run(ones<float>({2, 3}));
+    EXPECT_THAT(thrown_by([&] { return std::move(x).reshape(shape); }), refused);
+    EXPECT_THAT(elements(std::move(x)), Each(1.0f)) << "as it was";
+    EXPECT_THAT(failure(to_host(ones<float>({2, 3}) | reshape(shape))), refused);
   }
+}
+
+TEST_F(AsyncTensor, ThatWasMovedFromIsRefusedByName) {
+  Tensor<float> x = run(ones<float>(6));
+  const Tensor<float> taken = std::move(x);
+  EXPECT_THAT(failure(to_host(std::move(x))),
+              refused_with(StatusCode::kInvalidArgument, "to_host: a tensor that was moved from"));
 }
 
 TEST_F(AsyncTensor, KnowsItsDeviceAndTheQueueThatHasWrittenItLast) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "halyard/base/export.h"
+#include "halyard/base/status.h"
 #include "halyard/hal/launch.h"
 #include "halyard/kernel/types.h"
 
@@ -51,10 +53,10 @@ constexpr int element_type_of() {
   return -1;
 }
 
-// Whether a tensor can be reshaped from `a` to `b`.
-constexpr bool same_elements(const Shape& a, const Shape& b) noexcept {
-  return a.elements() == b.elements() && b.rank() <= hal::kMaxTensorRank;
-}
+// Whether a tensor of the shape `from` has the shape `to` (else kInvalidArgument), or these rows
+// (else kOutOfRange).
+HALYARD_EXPORT Status check_reshape(const Shape& from, const Shape& to);
+HALYARD_EXPORT Status check_rows(const Shape& from, std::uint64_t first, std::uint64_t count);
 
 }  // namespace detail
 

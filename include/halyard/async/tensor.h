@@ -68,9 +68,10 @@ class Tensor {
   // argument of a recorded function (recorded.h).
   Device device() const { return queue().device(); }
   QueueRef queue() const { return detail::queue_of(storage()); }
-  // The same elements in another shape; empty if `shape` has more or fewer elements.
-  [[nodiscard]] Tensor reshape(const Shape& shape) && noexcept {
-    if (!detail::same_elements(shape_, shape)) storage_ = nullptr;
+  // The same elements in another shape. Throws, and changes nothing, if `shape` has more or fewer
+  // elements (kInvalidArgument).
+  [[nodiscard]] Tensor reshape(const Shape& shape) && {
+    check(detail::check_reshape(shape_, shape));
     return {std::move(storage_), shape};
   }
   // Null for an empty tensor.
@@ -84,8 +85,7 @@ class Tensor {
 };
 
 // Copyable. A part (rows()) is a Shared of the same storage: it owns the tensor, and writes of the
-// tensor are ordered with it as with the whole. Rows or a shape that the tensor does not have make
-// an empty Shared; operations refuse it (kInvalidArgument).
+// tensor are ordered with it as with the whole.
 template <Element T>
 class Shared<Tensor<T>> {
  public:
@@ -104,15 +104,17 @@ class Shared<Tensor<T>> {
     return {storage(), first_ * sizeof(T), shape_.elements() * sizeof(T)};
   }
 
-  // The part with the rows [first, first + count) of dimension 0.
-  Shared rows(std::uint64_t first, std::uint64_t count) const noexcept {
-    const bool inside = shape_.rank() != 0 && first <= shape_[0] && count <= shape_[0] - first;
+  // The part with the rows [first, first + count) of dimension 0. Throws if the tensor does not
+  // have them (kOutOfRange).
+  Shared rows(std::uint64_t first, std::uint64_t count) const {
+    check(detail::check_rows(shape_, first, count));
     const bool part = is_part_ || count != shape_[0];
-    return {inside ? storage_ : nullptr, first_ + rows_of(first).elements(), rows_of(count), part};
+    return {storage_, first_ + rows_of(first).elements(), rows_of(count), part};
   }
-  // The same elements in another shape; empty if `shape` has more or fewer elements.
-  Shared reshape(const Shape& shape) const noexcept {
-    return {detail::same_elements(shape_, shape) ? storage_ : nullptr, first_, shape, is_part_};
+  // The same elements in another shape. Throws if `shape` has more or fewer (kInvalidArgument).
+  Shared reshape(const Shape& shape) const {
+    check(detail::check_reshape(shape_, shape));
+    return {storage_, first_, shape, is_part_};
   }
 
   // Returns the tensor if this is its only owner and no part of it; this is then empty. Otherwise
@@ -183,7 +185,8 @@ inline constexpr detail::ShareAdaptor share{};
 
 inline constexpr detail::UnpartitionAdaptor unpartition{};
 
-// For a Tensor, a Shared, or an operation that returns one; unpartition a Partition first.
+// For a Tensor, a Shared, or an operation that returns one, which then fails where the function of
+// a tensor would throw; unpartition a Partition first.
 constexpr detail::ReshapeAdaptor reshape(const Shape& shape) noexcept { return {shape}; }
 // For a Shared, or an operation that returns one.
 constexpr detail::RowsAdaptor rows(std::uint64_t first, std::uint64_t count) noexcept {

@@ -113,12 +113,28 @@ auto operator|(Op&& operation, C combinator) {
   }
 }
 
+// An adaptor of an operation's result: what it refuses is the operation's failure.
+template <Adaptor A>
+struct CheckedAdaptor {
+  template <class T>
+  auto operator()(T&& value) const {
+    if constexpr (requires { adaptor.check(value); }) {
+      using Given = Result<decltype(adaptor(std::forward<T>(value)))>;
+      if (Status status = adaptor.check(value); !status.ok()) return Given(std::move(status));
+      return Given(adaptor(std::forward<T>(value)));
+    } else {
+      return adaptor(std::forward<T>(value));
+    }
+  }
+  [[no_unique_address]] A adaptor;
+};
+
 template <class T, Adaptor A>
 auto operator|(T&& argument, const A& adaptor) {
   static_assert(kMovedOrCopyable<T>,
                 "operations, Tensor and Partition have one owner: std::move(x) | ...");
   if constexpr (DeviceOperation<std::decay_t<T>>) {
-    return std::forward<T>(argument) | Combinator<CallMap, A>{adaptor};
+    return std::forward<T>(argument) | Combinator<CallMap, CheckedAdaptor<A>>{{adaptor}};
   } else if constexpr (kMovedOrCopyable<T>) {
     return adaptor(std::forward<T>(argument));
   }

@@ -36,8 +36,9 @@ HALYARD_EXPORT Status fill_elements(Context& context, const StorageRange& memory
 // The elements 0, 1, ... n - 1.
 HALYARD_EXPORT Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type,
                                               std::uint64_t n);
-// Copies `memory` to host memory.
-HALYARD_EXPORT Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory);
+// Copies `memory` to host memory, for `user` in messages.
+HALYARD_EXPORT Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory,
+                                                  const char* user);
 // kInvalidArgument unless `has` is `wanted`; the message begins with `what`.
 HALYARD_EXPORT Status check_count(const char* what, std::uint64_t has, std::uint64_t wanted);
 // The same for the values of from_host().
@@ -176,7 +177,7 @@ struct CallToHost {
   auto operator()(Context& context, const Array& array) const
       -> Result<Readback<typename Array::value_type>> {
     const StorageRange memory = array.memory();
-    Result<Ref<Storage>> copy = copy_for_host(context, memory);
+    Result<Ref<Storage>> copy = copy_for_host(context, memory, "to_host");
     if (!copy.ok()) return copy.status();
     return Readback<typename Array::value_type>(*std::move(copy),
                                                 memory.length / sizeof(typename Array::value_type));
@@ -190,7 +191,7 @@ struct CallToHostInto {
     if (Status status = check_count("to_host: room for", into.size(), array.size()); !status.ok()) {
       return status;
     }
-    Result<Ref<Storage>> copy = copy_for_host(context, array.memory());
+    Result<Ref<Storage>> copy = copy_for_host(context, array.memory(), "to_host");
     if (!copy.ok()) return copy.status();
     return ReadbackInto<T>{*std::move(copy), into};
   }
@@ -204,7 +205,7 @@ struct CallItem {
     if (Status status = check_count("item: a tensor of", array.size(), 1); !status.ok()) {
       return status;
     }
-    Result<Ref<Storage>> copy = copy_for_host(context, array.memory());
+    Result<Ref<Storage>> copy = copy_for_host(context, array.memory(), "item");
     if (!copy.ok()) return copy.status();
     return ReadbackItem<typename Array::value_type>{*std::move(copy)};
   }

@@ -74,7 +74,11 @@ struct UnpartitionAdaptor {
 struct ReshapeAdaptor {
   using IsAdaptor = void;
   template <class Array>
-  auto operator()(Array&& array) const noexcept {
+  Status check(const Array& array) const {
+    return check_reshape(array.shape(), shape);
+  }
+  template <class Array>
+  auto operator()(Array&& array) const {
     constexpr bool kFit = requires { std::forward<Array>(array).reshape(shape); };
     static_assert(kFit, "reshape: of a Tensor or a Shared: ... | unpartition | reshape(shape)");
     if constexpr (kFit) return std::forward<Array>(array).reshape(shape);
@@ -85,7 +89,11 @@ struct ReshapeAdaptor {
 struct RowsAdaptor {
   using IsAdaptor = void;
   template <class Array>
-  auto operator()(const Array& array) const noexcept {
+  Status check(const Array& array) const {
+    return check_rows(array.shape(), first, count);
+  }
+  template <class Array>
+  auto operator()(const Array& array) const {
     constexpr bool kFit = requires { array.rows(first, count); };
     static_assert(kFit, "rows: of a Shared: ... | share | rows(first, count)");
     if constexpr (kFit) return array.rows(first, count);
