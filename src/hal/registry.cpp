@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/registry.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 
@@ -19,21 +20,45 @@ void close(DeviceImpl& impl) {
   timeline::Entered(impl, guard.get())->close();
 }
 
+// "5s", "200ms"
+Result<Nanoseconds> parse_duration(std::string_view name, std::string_view text) {
+  std::string_view count = text;
+  const Nanoseconds unit = count.ends_with("ms") ? 1'000'000 : 1'000'000'000;
+  if (count.ends_with('s')) count.remove_suffix(unit == 1'000'000 ? 2 : 1);
+  const auto number = base::parse_number(count, 1, 1'000'000);
+  if (number && text.ends_with('s')) return *number * unit;
+  return error(StatusCode::kInvalidArgument, "{}={}: expected 1 to 1000000 s or ms, as in {}=5s",
+               name, text, name);
+}
+
 // The option of every driver, which none of them sees; 0 where it is not given.
 Result<Nanoseconds> take_hang_timeout(Uri& uri) {
   const auto at = uri.options.find("hang_timeout");
   if (at == uri.options.end()) return Nanoseconds{0};
-  std::string_view count = at->second;
-  const Nanoseconds unit = count.ends_with("ms") ? 1'000'000 : 1'000'000'000;
-  if (count.ends_with('s')) count.remove_suffix(unit == 1'000'000 ? 2 : 1);
-  const auto number = base::parse_number(count, 1, 1'000'000);
-  if (!number || !at->second.ends_with('s')) {
-    return error(StatusCode::kInvalidArgument,
-                 "hang_timeout={}: expected 1 to 1000000 s or ms, as in hang_timeout=5s",
-                 at->second);
-  }
+  HALYARD_ASSIGN_OR_RETURN(const Nanoseconds timeout, parse_duration(at->first, at->second));
   uri.options.erase(at);
-  return *number * unit;
+  return timeout;
+}
+
+void say(std::string_view text) {
+  std::fputs(base::format("halyard: {}\n", text).c_str(), stderr);
+}
+
+// HALYARD_REPORT_WAITS: after how long a wait without a deadline says why it goes on; 0: never.
+void report_long_waits(timeline::Engine& engine) {
+#ifdef NDEBUG
+  constexpr const char* kDefault = "0";
+#else
+  constexpr const char* kDefault = "10s";
+#endif
+  const char* const chosen = ::secure_getenv("HALYARD_REPORT_WAITS");
+  const std::string_view text = chosen != nullptr ? chosen : kDefault;
+  if (text == "0") return;
+  const Result<Nanoseconds> after = parse_duration("HALYARD_REPORT_WAITS", text);
+  if (!after.ok()) return say(after.status().message());
+  engine.tell_long_waits(*after, [](const Status& why) noexcept {
+    say(base::format("a wait goes on: {}", why.message()));
+  });
 }
 
 // The error of one URI of a list of `count`.
@@ -331,6 +356,7 @@ void DriverRegistry::flush_trace(const trace::DeviceClock* clock) noexcept {
 DriverRegistry& process_registry() {
   static DriverRegistry* const registry = [] {
     auto* made = new DriverRegistry(trace::from_environment());
+    report_long_waits(made->engine());
     // A program may end without shutdown().
     if (made->trace() != nullptr) std::atexit([] { process_registry().trace()->close(); });
     // Two drivers of one name would be a defect of the build; the first one serves.

@@ -94,6 +94,27 @@ class Engine final : public trace::Source {
   // again while something is in flight, for 10 ms at most, as a marker may be needed to see its end.
   void note_ended(bool patient) noexcept override;
 
+  // A wait without a deadline that sleeps for longer says why, once: `tell` gets the error of a
+  // deadline that has passed, on the thread that waits. Call it before the first wait.
+  using TellLongWait = void (*)(const Status& why) noexcept;
+  void tell_long_waits(Nanoseconds after, TellLongWait tell) noexcept {
+    long_wait_ = after;
+    tell_long_wait_ = tell;
+  }
+  // From when on a wait that begins now is long; kForeverTime: never.
+  Nanoseconds long_from(Nanoseconds until) const noexcept {
+    const bool never = tell_long_wait_ == nullptr || until != Deadline::kForeverTime;
+    return never ? Deadline::kForeverTime : clock().now() + long_wait_;
+  }
+  // Called by a wait. `why` makes the error, if `long_from` has come; it becomes kForeverTime then.
+  template <class F>
+  void tell_if_long(Nanoseconds& long_from, F&& why) const noexcept {
+    if (long_from == Deadline::kForeverTime || clock().now() < long_from) [[likely]]
+      return;
+    long_from = Deadline::kForeverTime;
+    tell_long_wait_(why());
+  }
+
   // Runs `item` on the reclaim shell, where native allocation and freeing belong.
   void post_reclaim(WorkItem& item) noexcept { post(base::Shell::kReclaim, item); }
   // Runs `item` on the completion shell.
@@ -157,6 +178,9 @@ class Engine final : public trace::Source {
   trace::Tracer* const tracer_;
   CompletionNotify completion_notify_{*this};
   SharedList shells_[base::kShellCount];
+
+  Nanoseconds long_wait_ = 0;
+  TellLongWait tell_long_wait_ = nullptr;
 
   base::Mutex watch_mutex_;
   LaneTracker* watched_ = nullptr;

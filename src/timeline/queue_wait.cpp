@@ -43,7 +43,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     waiters_ = &waiter;
   }
   bool in_time = true;
-  Nanoseconds look_at = Deadline::kForeverTime;
+  Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
   const unsigned spin_turns = engine_.work_source().spin_turns();
   for (unsigned turns = 0;;) {
     const std::uint32_t epoch = parker.prepare();
@@ -52,6 +52,10 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     const Nanoseconds now = engine_.clock().now();
     in_time = until == Deadline::kForeverTime || now < until;
     if (!in_time) break;
+    engine_.tell_if_long(long_from, [this] {
+      return error(StatusCode::kDeadlineExceeded, "{}: still waited for\n{}", name(),
+                   engine_.dump_timelines(this));
+    });
     // Arms the lane for what is in flight. For all else another thread wakes this one.
     LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;

@@ -159,7 +159,7 @@ Status Waiter::wait(Deadline deadline) {
                  "{}: a wait for {} within a callback, which must not block",
                  points_[0].semaphore()->describe(), points_[0].value());
   }
-  Nanoseconds look_at = Deadline::kForeverTime;
+  Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
   for (unsigned turns = 0;;) {
     if (make_progress()) turns = 0;
     if (look(outcome) == Outcome::kDone) return outcome;
@@ -172,6 +172,7 @@ Status Waiter::wait(Deadline deadline) {
       continue;
     }
     if (!linked_) HALYARD_RETURN_IF_ERROR(link());
+    engine_.tell_if_long(long_from, [this] { return deadline_exceeded(); });
     const std::uint32_t epoch = parker_->prepare();
     arm(engine_.clock().now() >= look_at);
     if (look(outcome) == Outcome::kDone) return outcome;

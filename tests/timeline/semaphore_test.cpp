@@ -457,6 +457,55 @@ TEST(Rule3Parking, AFailureJustBeforeTheSleepIsSeen) {
                          StatusCode::kDataLoss);
 }
 
+// What was told of waits that last for long.
+std::vector<std::string> told;
+void tell(const Status& why) noexcept { told.emplace_back(why.message()); }
+
+TEST(Wait, ThatSleepsForLongSaysOnceWhy) {
+  World world;
+  told.clear();
+  world.engine.tell_long_waits(10'000'000'000, tell);
+  auto done = world.semaphore(0, "done");
+  int sleeps = 0;
+  world.work_source.asleep = [&] {
+    EXPECT_EQ(told.size(), sleeps < 3 ? 0u : 1u) << sleeps;
+    world.work_source.clock_.time += 4'000'000'000;
+    if (++sleeps == 6) {
+      EXPECT_TRUE(done->signal(1).ok());
+    }
+  };
+  EXPECT_TRUE(done->wait(1, kForever).ok());
+  EXPECT_EQ(sleeps, 6);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("'done' waited for 1, is 0, to come from no submission: the host"),
+            std::string::npos)
+      << told[0];
+}
+
+TEST(Wait, WithADeadlineOrForAQueueSaysItsOwn) {
+  World world;
+  told.clear();
+  world.engine.tell_long_waits(10'000'000'000, tell);
+  auto& queue = world.queue("busy");
+  auto gate = world.semaphore(0, "gate");
+  world.work_source.asleep = [&] { world.work_source.clock_.time += 11'000'000'000; };
+  const Deadline far = Deadline::at(world.work_source.clock_.now() + 100'000'000'000);
+  EXPECT_EQ(code(gate->wait(1, far)), StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {}).ok());
+  int sleeps = 0;
+  world.work_source.asleep = [&] {
+    world.work_source.clock_.time += 11'000'000'000;
+    if (++sleeps == 3) {
+      EXPECT_TRUE(gate->signal(1).ok());
+      world.settle();
+    }
+  };
+  EXPECT_TRUE(queue->wait_idle(kForever).ok());
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].rfind("busy: still waited for\n", 0), 0u) << told[0];
+}
+
 TEST(Wait, SurvivesALostNotice) {
   World world;
   world.work_source.real_deadline = true;
