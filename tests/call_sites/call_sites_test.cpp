@@ -37,6 +37,9 @@ using Reach = Fault::Reach;
 // ThreadSanitizer is an order of magnitude slower, and detects races: there each call fails only in
 // the two ways with the most concurrency.
 constexpr bool kEachWay = !HALYARD_TSAN;
+// From a call in the middle on the same happens as from the first one on, but later: not with
+// AddressSanitizer, where each way takes minutes.
+constexpr bool kFromTheMiddle = kEachWay && !HALYARD_ASAN;
 // Opening a Vulkan device is slow with AddressSanitizer.
 constexpr bool kEachWayOnVulkan = kEachWay && !HALYARD_ASAN;
 
@@ -439,9 +442,9 @@ TEST_F(CallSites, EachMayFail) {
       run({.site = &site, .reach = Reach::kSticky});
       if (site.area() == "vulkan" ? kEachWayOnVulkan : kEachWay) {
         run({.site = &site});
-        run({.site = &site, .call = middle});
+        if (kFromTheMiddle) run({.site = &site, .call = middle});
         // On CUDA the ways before have it, too, and each loss keeps the device's streams.
-        if (site.area() != "cuda") {
+        if (kFromTheMiddle && site.area() != "cuda") {
           run({.site = &site, .call = middle, .reach = Reach::kFromThenOn});
         }
       }

@@ -36,7 +36,7 @@ constexpr Target kTargets[] = {
     {"stream_and_cpu", "stream://,cpu://?workers=1"},
 #endif
 #ifdef HALYARD_SIM_CUDA_LIBRARY
-    // The others are run by tests/cuda, each as one program, and here with a sanitizer.
+    // The others are run by tests/cuda, each as one program, and here with ThreadSanitizer.
     {"cuda", "cuda://0"},
 #if HALYARD_MORE_OF_CUDA
     {"cuda_two", "cuda://?devices=2&completion_mode=flag"},
