@@ -180,7 +180,9 @@ void add_verify(CLI::App& app, Action& action) {
       ->add_option("--device", options->device,
                    "The device, or several that are separated by commas; default cpu://")
       ->type_name("URI");
-  command->add_option("--filter", options->filter, "Only the cases that match: semaphore.*, or do not: !stress.*")
+  command
+      ->add_option("--filter", options->filter,
+                   "Only the cases that match: semaphore.*, or do not: !stress.*")
       ->type_name("GLOB");
   command->add_option("--repeat", options->repeat, "Number of runs of each case; default 1")
       ->type_name("N")

@@ -91,7 +91,7 @@ class Engine final : public trace::Source {
   std::string dump_timelines(const Queue* first = nullptr) noexcept;
 
   // Retires what has ended on every queue, although no thread waits for it. `patient`: again and
-  // again while something is in flight, for 10 ms at most, as a marker may be needed to see its end.
+  // again while something is in flight, for 10 ms at most, as its end may need a marker to be seen.
   void note_ended(bool patient) noexcept override;
 
   // A wait without a deadline that sleeps for longer says why, once: `tell` gets the error of a

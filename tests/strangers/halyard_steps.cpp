@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `steps` and `step` of iree_functions.mlir do, by Halyard on cuda://0: y = sqrt(y / 2), N times
-// from y = 1, each into new memory of a pool. native_calls.py counts the calls of CUDA.
+// What `steps` and `step` of iree_functions.mlir do, by Halyard on cuda://0: y = sqrt(y / 2), N
+// times from y = 1, each into new memory of a pool. native_calls.py counts the calls of CUDA.
 //
 // usage: halyard_steps KERNELS.hyx loop|calls N
 //   loop    N dispatches that depend on each other; the host waits for the last one
