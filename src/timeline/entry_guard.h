@@ -8,6 +8,8 @@
 // goes through Entered: there is no second place to forget.
 //
 //     Entered(device, guard)->allocate(size, alignment, type);     // enter, allocate, leave
+//
+// A thread that polls makes call after call. A Visit enters once for all of them.
 #pragma once
 
 #include <utility>
@@ -51,6 +53,33 @@ class [[nodiscard]] Entered {
  private:
   T& object_;
   EntryGuard* const guard_;
+  EntryGuard::Saved saved_;
+};
+
+// A stretch of polls by one thread: the guard that one enters stays entered for the next. Its owner
+// leaves before anything else happens on the thread, above all before what may run or destroy
+// something of a user's. At most one guard at a time; a lane without one is polled with none.
+class Visit {
+ public:
+  Visit() noexcept = default;
+  ~Visit() { leave(); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  void enter(EntryGuard* guard) noexcept {
+    if (guard_.get() == guard) return;
+    leave();
+    guard_ = Ref<EntryGuard>(guard);
+    if (guard != nullptr) guard->enter(saved_);
+  }
+  void leave() noexcept {
+    if (guard_ == nullptr) return;
+    guard_->leave(saved_);
+    guard_ = {};
+  }
+
+ private:
+  Ref<EntryGuard> guard_;  // kept: between two polls the lane may end
   EntryGuard::Saved saved_;
 };
 

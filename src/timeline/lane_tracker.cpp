@@ -30,21 +30,25 @@ LaneTracker::LaneTracker(Queue& queue, NativeQueue& native) noexcept
 
 LaneTracker::~LaneTracker() = default;
 
-bool LaneTracker::try_retire() noexcept {
+bool LaneTracker::try_retire(Visit& visit) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
-  retire_in_role();
+  retire_in_role(visit);
   return true;
 }
 
 void LaneTracker::retire() noexcept {
   take_retire_role();
-  retire_in_role();
+  Visit visit;
+  retire_in_role(visit);
 }
 
-void LaneTracker::retire_in_role() noexcept {
-  const Status fault = advance();
+void LaneTracker::retire_in_role(Visit& visit) noexcept {
+  const Status fault = advance(visit);
   release_retire_role();
-  if (!fault.ok()) queue_.device().lose(fault);
+  if (!fault.ok()) {
+    visit.leave();
+    queue_.device().lose(fault);
+  }
   tell_room();
 }
 
@@ -65,9 +69,9 @@ void LaneTracker::take_retire_role() noexcept {
   }
 }
 
-Status LaneTracker::advance() noexcept {
+Status LaneTracker::advance(Visit& visit) noexcept {
   if (closed_) return {};
-  Progress progress = native()->poll();
+  Progress progress = native(visit)->poll();
   std::uint64_t end = published_.load(std::memory_order_acquire);
   if (progress.sequence > end) [[unlikely]] {
     // The device was faster than the issuer, which reads `overtaken` after it has released its
@@ -80,6 +84,8 @@ Status LaneTracker::advance() noexcept {
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
   const std::uint64_t through = std::min({progress.sequence, end, alive});
   std::uint64_t at = retired_.load(std::memory_order_relaxed);
+  // What has ended lets go of things of its user's.
+  if (at < through || quarantined()) visit.leave();
   while (at < through) {
     const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
@@ -206,11 +212,12 @@ void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {
   if (!visible(sequence)) queue_.request_mark(Queue::kShellMark);
 }
 
-bool LaneTracker::help(std::uint64_t sequence) noexcept {
-  if (visible(sequence)) return native()->help(sequence);
+bool LaneTracker::help(std::uint64_t sequence, Visit& visit) noexcept {
+  if (visible(sequence)) return native(visit)->help(sequence);
+  visit.leave();
   make_visible(sequence);
   // The marker may show that the lane is there.
-  return native()->help(sequence) || visible(sequence);
+  return native(visit)->help(sequence) || visible(sequence);
 }
 
 void LaneTracker::watch(std::uint64_t sequence) noexcept {

@@ -12,8 +12,10 @@
 // `overtaken`, and the issuer retires after it has released its own role (rule 10).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/atomic.h"
 #include "halyard/base/ref.h"
@@ -31,8 +33,13 @@ class LaneTracker {
   static LaneTracker* create(Queue& queue, NativeQueue& native) noexcept;
   ~LaneTracker();
 
-  // False when another thread is retiring this lane now. The caller opens an EffectScope.
-  bool try_retire() noexcept;
+  // False when another thread is retiring this lane now. The caller opens an EffectScope. `visit`
+  // stays entered if nothing had ended.
+  bool try_retire(Visit& visit) noexcept;
+  bool try_retire() noexcept {
+    Visit visit;
+    return try_retire(visit);
+  }
   // Waits until no other thread retires this lane, then retires.
   void retire() noexcept;
 
@@ -49,7 +56,11 @@ class LaneTracker {
   // Offers the calling thread's time to the device (NativeQueue::help), and has the lane marked.
   // False: there is nothing to run now, and nothing new to see.
   // The caller keeps the lane pinned, or its queue alive.
-  bool help(std::uint64_t sequence) noexcept;
+  bool help(std::uint64_t sequence, Visit& visit) noexcept;
+  bool help(std::uint64_t sequence) noexcept {
+    Visit visit;
+    return help(sequence, visit);
+  }
 
   // Has the completion shell retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
@@ -76,6 +87,16 @@ class LaneTracker {
 
   // Every call to the driver goes through this; edges name native_queue().
   Entered<NativeQueue> native() const noexcept { return {native_, guard_.get()}; }
+  Entered<NativeQueue> native_for(std::span<const Issue> batch) const noexcept {
+    const bool enter = guard_ != nullptr && std::ranges::any_of(batch, [this](const Issue& issue) {
+      return native_.needs_guard(issue);
+    });
+    return {native_, enter ? guard_.get() : nullptr};
+  }
+  NativeQueue* native(Visit& visit) const noexcept {
+    visit.enter(guard_.get());
+    return &native_;
+  }
   NativeQueue& native_queue() const noexcept { return native_; }
   Queue& queue() const noexcept { return queue_; }
 
@@ -111,12 +132,16 @@ class LaneTracker {
     published_depth_.store(entry(sequence).depth, std::memory_order_relaxed);
     published_.store(sequence, std::memory_order_release);
   }
-  void retire_in_role() noexcept;    // and releases the role
+  void retire_in_role(Visit& visit) noexcept;  // and releases the role
   void tell_room() noexcept;         // after the depth was lowered: schedules a busy queue
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
   // Under the retire role. Polls, completes what has passed, returns the fault, if any.
-  Status advance() noexcept;
+  Status advance(Visit& visit) noexcept;
+  Status advance() noexcept {
+    Visit visit;
+    return advance(visit);
+  }
   void set_retired(std::uint64_t sequence) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
   // Under the retire role: false if the driver may still touch the operations in flight.

@@ -117,6 +117,13 @@ class NativeQueue {
   // Asked once, when the lane is opened; outlives the lane.
   virtual EntryGuard* entry_guard() const noexcept { return nullptr; }
 
+  // False: to put `issue` into the lane takes no native call, so issue() of such ones alone need
+  // not be within the guard. By the issuer, outside of the guard, of a lane that has one.
+  virtual bool needs_guard(const Issue& issue) const noexcept {
+    (void)issue;
+    return true;
+  }
+
   // Puts batch[0..count) into the lane, in order, with one doorbell.
   virtual IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept = 0;
 

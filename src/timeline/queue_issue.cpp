@@ -435,7 +435,8 @@ void Queue::issue(std::size_t count) noexcept {
   // Read before the call: after it, what made the lane busy may have ended and been retired.
   const std::uint64_t retired = lane.retired();
   const bool was_empty = lane.issued_ == retired;
-  const IssueResult result = lane.native()->issue({issues_, count}, doorbell);
+  const std::span<const Issue> batch(issues_, count);
+  const IssueResult result = lane.native_for(batch)->issue(batch, doorbell);
   assert(result.count <= count);
   for (std::size_t i = 0; i < result.count; ++i) {
     const Issue& issued = issues_[i];

@@ -121,7 +121,8 @@ Result<std::uint64_t> Semaphore::query() {
     lane->make_visible(sequence);
     (void)lane->try_retire();
     lane->unpin();
-    (void)retire_others(seen + 1, lane);
+    Visit visit;
+    (void)retire_others(seen + 1, lane, visit);
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
   if ((word & kFailedBit) != 0) return failure();
@@ -274,12 +275,16 @@ std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
   return count;
 }
 
-bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane) noexcept {
+bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
+                              Visit& visit) noexcept {
   Promise others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
-    others[i].lane->make_visible(others[i].sequence);
-    (void)others[i].lane->try_retire();
+    if (!others[i].lane->visible(others[i].sequence)) {
+      visit.leave();
+      others[i].lane->make_visible(others[i].sequence);
+    }
+    (void)others[i].lane->try_retire(visit);
     others[i].lane->unpin();
   }
   return count != 0 && this->value() >= value;

@@ -43,6 +43,7 @@ namespace halyard::inline v0::timeline {
 
 class Engine;
 class LaneTracker;
+class Visit;
 class Queue;
 class Registration;
 class Semaphore;
@@ -146,7 +147,7 @@ class Semaphore final : public RefCounted {
   std::size_t find_others(std::uint64_t value, const LaneTracker* lane,
                           Promise (&others)[kOthers]) noexcept;
   // Retires what these have completed, in the caller's EffectScope. True if `value` is reached.
-  bool retire_others(std::uint64_t value, const LaneTracker* lane) noexcept;
+  bool retire_others(std::uint64_t value, const LaneTracker* lane, Visit& visit) noexcept;
   // Has the completion shell watch these.
   void watch_others(std::uint64_t value, const LaneTracker* lane) noexcept;
 

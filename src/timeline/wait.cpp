@@ -46,6 +46,7 @@ class Waiter {
   Engine& engine_;
   const std::span<const Point> points_;
   const bool any_;
+  Visit visit_;  // of the lanes that it polls
 
   static constexpr std::size_t kInlineWaits = 4;
   HostWait inline_waits_[kInlineWaits];
@@ -87,17 +88,17 @@ bool Waiter::make_progress() {
     const auto retire = [&] {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       // A busy role is progress too: its holder retires for us.
-      moved |= !lane->try_retire();
+      moved |= !lane->try_retire(visit_);
       moved |= lane->retired() >= sequence;
     };
     retire();
-    if (lane->retired() < sequence && lane->help(sequence)) {
+    if (lane->retired() < sequence && lane->help(sequence, visit_)) {
       moved = true;
       retire();
     }
     if (lane->retired() < sequence) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
-      moved |= point.semaphore()->retire_others(point.value(), lane);
+      moved |= point.semaphore()->retire_others(point.value(), lane, visit_);
     }
     lane->unpin();
   }
@@ -171,6 +172,7 @@ Status Waiter::wait(Deadline deadline) {
       work_source.pause(turns);
       continue;
     }
+    visit_.leave();
     if (!linked_) HALYARD_RETURN_IF_ERROR(link());
     engine_.tell_if_long(long_from, [this] { return deadline_exceeded(); });
     const std::uint32_t epoch = parker_->prepare();
@@ -234,7 +236,7 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
 Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
   const Point point{this, value};
   return traced_wait(engine_, trace::kWaitFor, {&point, 1}, [&] {
-    if (issued.lane != nullptr && issued.lane->help(issued.sequence)) {
+    if (Visit visit; issued.lane != nullptr && issued.lane->help(issued.sequence, visit)) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       (void)issued.lane->try_retire();
     }

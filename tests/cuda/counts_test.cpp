@@ -23,6 +23,7 @@ class CudaCounts : public CudaTest {
   hal::Function add = executable.function("add").value();
   hal::Buffer x = device.allocate({.size = 256}).value();
   hal::Semaphore done = device.create_semaphore().value();
+  std::vector<hal::Point> points;
 
   void dispatch(hal::Queue& queue, const hal::SubmitInfo& options) {
     dispatch(queue, x, options);
@@ -115,6 +116,32 @@ TEST_F(CudaCounts, AForkAndJoinOfEightHasOneMarkerForTheForkAndOneForEachBranch)
   EXPECT_EQ(calls.count("cuLaunchHostFunc"), 0);
   EXPECT_EQ(calls.elsewhere(), 0);
   check(ended.wait(1, kForever));
+}
+
+TEST_F(CudaCounts, AWaitMakesTheContextCurrentOnceHoweverOftenItPolls) {
+  constexpr int kNotReady = 600, kPolls = 50;
+  NativeCalls calls;
+  dispatch(first, {.signal = {{done, 1}}});
+  calls.reset();
+  calls.fail("cuEventQuery", kNotReady, kPolls);
+  check(done.wait(1, kForever));
+  EXPECT_GT(calls.count("cuEventQuery"), kPolls);
+  EXPECT_LE(calls.count("cuCtxGetCurrent"), kPolls / 5) << "threads of the runtime look, too";
+}
+
+TEST_F(CudaCounts, MemoryOfAPoolThatIsThereTakesNoCalls) {
+  const hal::Pool pool = device.create_pool({}).value();
+  const auto at = [this](std::uint64_t value) {
+    points = {hal::Point(done, value - 1), hal::Point(done, value)};
+    return hal::SubmitInfo{.wait = {&points[0], 1}, .signal = {&points[1], 1}};
+  };
+  const hal::Buffer keeps_the_slab = first.allocate(pool, {.size = 256}, at(1)).value();
+  check(done.wait(1, kForever));
+  const NativeCalls calls;
+  const hal::Buffer y = first.allocate(pool, {.size = 256}, at(2)).value();
+  check(first.deallocate(y, at(3)));
+  EXPECT_EQ(calls.count("cu"), calls.elsewhere());
+  check(done.wait(3, kForever));
 }
 
 }  // namespace

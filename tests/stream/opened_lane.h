@@ -154,6 +154,10 @@ struct Gates {
 };
 
 struct GatedCommands : StreamCommands<FakeApi> {
+  static bool is_empty(const timeline::Issue& issue) noexcept {
+    return issue.operation != &kGate && issue.operation != &kHostGate &&
+           StreamCommands::is_empty(issue);
+  }
   Status put(const FakeApi& api, FakeApi::Stream stream, const timeline::Issue& issue,
              bool& started) noexcept {
     Status status;

@@ -95,6 +95,7 @@ class MemoryQueue final : public NativeQueue {
 
   const QueueCapabilities& capabilities() const noexcept override { return capabilities_; }
   EntryGuard* entry_guard() const noexcept override { return guard.get(); }
+  bool needs_guard(const Issue&) const noexcept override { return !empty; }
 
   IssueResult issue(std::span<const Issue> batch, Doorbell doorbell) noexcept override {
     note("issue");
@@ -212,6 +213,7 @@ class MemoryQueue final : public NativeQueue {
   bool fails_started = false;  // fail_next comes after a native call
   Status fail_mark;
   Ref<EntryGuard> guard;
+  bool empty = false;  // what is issued takes no native calls
   Status fail_arm;
   // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;

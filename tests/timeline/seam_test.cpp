@@ -367,5 +367,95 @@ TEST(EntryGuards, EveryCallToALaneIsMadeWithin) {
   native.inside = nullptr;
 }
 
+struct GuardedWorld : World {
+  ~GuardedWorld() { a.native().inside = nullptr; }
+  QueueUnderTest& guarded_queue() {
+    guard = counted.get();
+    return queue("guarded");
+  }
+
+  const Ref<CountingGuard> counted = Ref<CountingGuard>::adopt(new CountingGuard);
+  QueueUnderTest& a = guarded_queue();
+  HandleRef<Semaphore> done = semaphore();
+};
+
+TEST(EntryGuards, AWaitEntersOnceHoweverOftenItPolls) {
+  GuardedWorld world;
+  world.a.native().inside = [&] { EXPECT_EQ(world.counted->depth, 1); };
+  world.a.native().stopped = true;
+  EXPECT_TRUE(world.submit(world.a, {}, {{world.done.get(), 1}}, 1).ok());
+  const int entered = world.counted->entered, polls = world.a.native().poll_calls;
+  world.work_source.asleep = [&] {
+    EXPECT_EQ(world.counted->depth, 0) << "a thread that sleeps has left";
+    EXPECT_GE(world.a.native().poll_calls, polls + 64);
+    EXPECT_LE(world.counted->entered, entered + 2) << "to poll, and to arm";
+    world.a.native().stopped = false;
+    world.a.native().run();
+  };
+  EXPECT_TRUE(world.done->wait(1, kForever).ok());
+  EXPECT_EQ(world.counted->depth, 0);
+}
+
+TEST(EntryGuards, WorkThatTakesNoNativeCallsIsIssuedOutside) {
+  GuardedWorld world;
+  const int entered = world.counted->entered;
+  world.a.native().empty = true;
+  EXPECT_TRUE(world.submit(world.a, {}, {}, 1).ok());
+  EXPECT_EQ(world.counted->entered, entered);
+  world.a.native().empty = false;
+  EXPECT_TRUE(world.submit(world.a, {}, {}, 2).ok());
+  EXPECT_EQ(world.counted->entered, entered + 1);
+  EXPECT_EQ(world.a.native().issue_calls, 2);
+}
+
+TEST(EntryGuards, WhatEndsDuringAWaitIsLetGoOutside) {
+  GuardedWorld world;
+  bool gone = false;
+  world.resource = std::shared_ptr<int>(new int(0), [&](int* number) {
+    EXPECT_EQ(world.counted->depth, 0) << "perhaps a user's destructor";
+    gone = true;
+    delete number;
+  });
+  world.a.native().stopped = true;
+  EXPECT_TRUE(world.submit(world.a, {}, {{world.done.get(), 1}}, 1).ok());
+  world.resource.reset();
+  world.log.clear();
+  int turns = 0;
+  world.work_source.on_pause = [&] {
+    if (++turns != 3) return;
+    EXPECT_EQ(world.counted->depth, 1) << "between two polls it stays";
+    world.a.native().stopped = false;
+    world.a.native().run();
+  };
+  EXPECT_TRUE(world.done->wait(1, kForever).ok());
+  EXPECT_TRUE(gone);
+  EXPECT_EQ(world.counted->depth, 0);
+}
+
+TEST(EntryGuards, ALaneWithoutAGuardIsPolledOutsideOfThatOfAnother) {
+  GuardedWorld world;
+  world.guard = nullptr;
+  QueueUnderTest& plain = world.queue("plain");
+  auto ready = world.semaphore();
+  world.a.native().inside = [&] { EXPECT_EQ(world.counted->depth, 1); };
+  // It may run its user's code.
+  plain.native().inside = [&] { EXPECT_EQ(world.counted->depth, 0); };
+  world.a.native().stopped = plain.native().stopped = true;
+  EXPECT_TRUE(world.submit(world.a, {}, {{world.done.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(plain, {}, {{ready.get(), 1}}, 2).ok());
+  int turns = 0;
+  world.work_source.on_pause = [&] {
+    if (++turns != 3) return;
+    for (QueueUnderTest* const queue : {&world.a, &plain}) {
+      queue->native().stopped = false;
+      queue->native().run();
+    }
+  };
+  const Point both[] = {{world.done.get(), 1}, {ready.get(), 1}};
+  EXPECT_TRUE(wait_all(world.engine, both, kForever).ok());
+  EXPECT_EQ(world.counted->depth, 0);
+  plain.native().inside = nullptr;
+}
+
 }  // namespace
 }  // namespace halyard::timeline::testing

@@ -30,6 +30,12 @@ class StreamCommands {
   // `lane`: which of its device, below kMaxLanes; no two that live at once have the same.
   explicit StreamCommands(std::uint32_t lane) noexcept : lane_(lane) {}
 
+  static bool is_empty(const timeline::Issue& issue) noexcept {
+    const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
+    return operation.kind == hal::OperationKind::kBarrier &&
+           operation.event.use == hal::NativeEvent::Use::kNone && issue.stamps == nullptr;
+  }
+
   Status put(const Api& api, typename Api::Stream stream, const timeline::Issue& issue,
              bool& started) noexcept {
     const auto& operation = *static_cast<const hal::Operation*>(issue.operation);

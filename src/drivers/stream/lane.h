@@ -10,8 +10,9 @@
 // `Commands` puts operations into the stream:
 //
 //     Status put(const Api&, Api::Stream, const timeline::Issue&, bool& started)
+//     static bool is_empty(const timeline::Issue&)
 //
-// and sets `started` once one of its native calls has succeeded.
+// and sets `started` once one of its native calls has succeeded. Of an empty one it makes none.
 #pragma once
 
 #include <cassert>
@@ -65,6 +66,9 @@ class Lane : public timeline::NativeQueue {
     return capabilities_;
   }
   timeline::EntryGuard* entry_guard() const noexcept override { return guard_.get(); }
+  bool needs_guard(const timeline::Issue& issue) const noexcept override {
+    return !issue.waits.empty() || issue.want_marker || !Commands::is_empty(issue);
+  }
 
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell) noexcept override {
