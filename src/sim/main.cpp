@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", seeds, "These seeds, A..B")->capture_default_str();
   app.add_option("--seed", seed, "This one, with a trace of what happens");
   bool cuda = false;
-  app.add_flag("--cuda", cuda, "Of the seeds, those over cuda:// only: every 32nd");
+  app.add_flag("--cuda", cuda, "Of the seeds, those over cuda:// only: every 22nd");
   bool exhaustive = false;
   sim::ExhaustiveOptions all{.after_run = &look_for_writes_after_free};
   auto* const flag = app.add_flag("--exhaustive", exhaustive, "Small programs, in every order");

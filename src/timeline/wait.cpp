@@ -178,6 +178,12 @@ Status Waiter::wait(Deadline deadline) {
     const std::uint32_t epoch = parker_->prepare();
     arm(engine_.clock().now() >= look_at);
     if (look(outcome) == Outcome::kDone) return outcome;
+    if (parker_->prepare() != epoch) {
+      // Woken before it slept: the lane is there already, or has a fault, and another thread is about
+      // to say so. That one must run.
+      work_source.pause(turns);
+      continue;
+    }
     // Rule 23: notifications can be lost, so check again now and then.
     look_at = engine_.clock().now() + Engine::kLookInterval;
     work_source.park(*parker_, epoch, until < look_at ? until : look_at);

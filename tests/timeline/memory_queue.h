@@ -154,7 +154,7 @@ class MemoryQueue final : public NativeQueue {
     if (!fail_arm.ok()) return std::exchange(fail_arm, {});
     {
       std::lock_guard lock(mutex_);
-      if (visible() < sequence) {
+      if (visible() < sequence && !arms_early) {
         armed_.push_back({sequence, &notify});
         return {};
       }
@@ -214,6 +214,7 @@ class MemoryQueue final : public NativeQueue {
   Status fail_mark;
   Ref<EntryGuard> guard;
   bool empty = false;  // what is issued takes no native calls
+  bool arms_early = false;
   Status fail_arm;
   // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;

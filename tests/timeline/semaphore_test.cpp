@@ -506,6 +506,30 @@ TEST(Wait, WithADeadlineOrForAQueueSaysItsOwn) {
   EXPECT_EQ(told[0].rfind("busy: still waited for\n", 0), 0u) << told[0];
 }
 
+// Where threads have fixed priorities the one that would end the wait runs only then.
+TEST(Wait, ThatIsNotifiedTooEarlyLetsOtherThreadsRun) {
+  World world;
+  auto& a = world.queue("a");
+  auto done = world.semaphore();
+  a.native().stopped = a.native().arms_early = true;
+  EXPECT_TRUE(world.submit(a, {}, {{done.get(), 1}}, 1).ok());
+  const auto let_go = [&] {
+    a.native().stopped = false;
+    a.native().run();
+  };
+  int calls = 0;
+  a.native().inside = [&] {
+    if (++calls == 10'000) let_go();  // in vain for so long
+  };
+  world.work_source.on_pause = [&] {
+    if (calls > 200) let_go();
+  };
+  EXPECT_TRUE(done->wait(1, kForever).ok());
+  EXPECT_LT(calls, 10'000);
+  EXPECT_EQ(world.work_source.parks, 0);
+  a.native().inside = nullptr;
+}
+
 TEST(Wait, SurvivesALostNotice) {
   World world;
   world.work_source.real_deadline = true;

@@ -64,7 +64,10 @@ std::uint64_t AsyncProgram::program() const noexcept {
 // Returns false if a planted failure was hit.
 bool AsyncProgram::open() {
   registry_ = std::make_unique<hal::DriverRegistry>();
-  const bool may_fail = plan_.options.native.failing_call != 0;
+  if (plan_.driver == Plan::Driver::kCuda) {
+    cuda_ = std::make_unique<CudaProcess>(plan_.cuda, plan_.seed);
+  }
+  const bool may_fail = plan_.opening_may_fail();
   Result<std::vector<hal::Device>> devices = plan_.open(*registry_, natives_);
   if (devices.ok()) {
     devices_ = *std::move(devices);
@@ -84,15 +87,26 @@ bool AsyncProgram::open() {
 void AsyncProgram::run() {
   std::vector<std::shared_ptr<std::uint64_t>> memory_used;
   if (open()) {
-    for (const NativeDevice* native : natives_) memory_used.push_back(native->memory_used());
+    for (const NativeDevice* native : natives_) {
+      if (native != nullptr) memory_used.push_back(native->memory_used());
+    }
     run_hosts(plan_.threads, [this](std::uint32_t host) { live(host); });
   }
   drop_handles();
   check(registry_->shutdown(kForever).ok(), "shutdown");
   check_failures();
+  const bool kept = may_keep() && registry_->engine().dump_timelines().find("kept for good") !=
+                                      std::string::npos;
+  if (cuda_ != nullptr) cuda_->drain();
   registry_.reset();
   errands_.clear();
-  for (const auto& used : memory_used) check(*used == 0, "a device's memory was not given back");
+  if (cuda_ != nullptr) {
+    cuda_->end(may_keep());
+    faults_ += cuda_->faults();
+  }
+  for (const auto& used : memory_used) {
+    check(*used == 0 || kept, "a device's memory was not given back");
+  }
 }
 
 void AsyncProgram::live(std::uint32_t host) {
@@ -133,7 +147,7 @@ void AsyncProgram::act(Actor& actor) {
       break;
     case 7:
     case 8:
-      if (plan_.faulty && plan_.driver == Plan::Driver::kSim) break_something(actor);
+      if (plan_.loses_devices) break_something(actor);
       break;
     case 9:
       if (actor.may_block) scheduler().sleep_for(static_cast<Nanoseconds>(random.below(20'000)));
@@ -207,6 +221,14 @@ void AsyncProgram::drop_device(Actor& actor) {
   }
 }
 
+void AsyncProgram::lose(std::uint32_t device) {
+  lost_[device] = true;
+  if (!plan_.is_cuda(device)) return natives_[device]->fault("a host");
+  // CUDA may report the fault of a device in a call for another.
+  if (plan_.cuda.adversarial) std::fill_n(lost_.begin(), plan_.cuda.devices, true);
+  cuda_->fault(device);
+}
+
 // Plants a fault: loses a device, fails a launch, fails a load of kernels, or has an operation
 // allocate more memory than there is. Another operation uses the tensor that the last one would
 // have returned.
@@ -214,14 +236,14 @@ void AsyncProgram::break_something(Actor& actor) {
   if (devices_.empty()) return;  // of an errand that resumes at the end
   Random& random = actor.random;
   ++faults_;
-  auto device = static_cast<std::uint32_t>(random.below(plan_.devices));
+  auto device = static_cast<std::uint32_t>(random.below(plan_.breakable_devices()));
   switch (random.below(6)) {
     case 0:
-      lost_[device] = true;
-      return natives_[device]->fault("a host");
+      return lose(device);
     case 1:
     case 2:
     case 3:
+      if (plan_.is_cuda(device)) break;
       ++failed_calls_[device];
       return natives_[device]->fail_next(random.one_in(3) ? "load" : "launch");
     default:

@@ -15,7 +15,6 @@
 //     uses, or to read what it writes;
 //   - each await ends; all memory returns to its pools when the tensors are gone, and to the
 //     device when the devices are gone; nothing is allocated at the end.
-//     device when the devices have, and nothing is allocated at the end.
 #pragma once
 
 #include <array>
@@ -54,6 +53,8 @@ class AsyncProgram {
   std::uint64_t submissions() const noexcept { return trees_.size(); }
   std::uint64_t faults() const noexcept { return faults_; }
   std::string dump();
+  // A device that was lost may keep what it was given for good.
+  bool may_keep() const noexcept { return cuda_ != nullptr && plan_.loses_devices; }
 
  private:
   static constexpr std::size_t kTile = 7;  // divides no size
@@ -133,6 +134,7 @@ class AsyncProgram {
   void request_stop();
   void convert(Actor& actor);
   void drop_device(Actor& actor);
+  void lose(std::uint32_t device);
   void break_something(Actor& actor);
   void await_tree(Actor& actor);
 
@@ -183,6 +185,7 @@ class AsyncProgram {
 
   const Plan& plan_;
   Random random_;
+  std::unique_ptr<CudaProcess> cuda_;  // Driver::kCuda
   std::unique_ptr<hal::DriverRegistry> registry_;
   std::vector<NativeDevice*> natives_;
   std::vector<hal::Device> devices_;

@@ -73,7 +73,8 @@ void AsyncProgram::end_errands() {
 void AsyncProgram::wait_for_memory() {
   // Work that waits natively for a lost device keeps its memory as long as its own device is open
   // (rule 27).
-  if (std::ranges::count(lost_, true) != 0 || std::ranges::any_of(failed_calls_, std::identity())) {
+  if (std::ranges::count(lost_, true) != 0 || plan_.cuda.fails() ||
+      std::ranges::any_of(failed_calls_, std::identity())) {
     return;
   }
   std::vector<hal::Pool> pools;
@@ -128,7 +129,10 @@ void AsyncProgram::check_failures() const {
     const std::string_view message = tree.status.message();
     const bool of_slab = message.find(": allocate: ") != std::string_view::npos;
     const auto take = [&](std::uint32_t device) {
-      if (message.find(fmt::format("sim{}: ", device)) == std::string_view::npos) return false;
+      if (plan_.is_cuda(device)) return plan_.may_refuse(device);
+      const std::uint32_t before = plan_.driver == Plan::Driver::kCuda ? plan_.cuda.devices : 0;
+      if (message.find(fmt::format("sim{}: ", device - before)) == std::string_view::npos)
+        return false;
       return of_slab ? failed_calls_[device] != 0 : left[device] != 0 && left[device]-- != 0;
     };
     check(any_device(tree, take), fmt::format("tree {} failed for a call that was another's: {}",
@@ -155,8 +159,13 @@ bool AsyncProgram::inherits(const Tree& tree, StatusCode code) const {
 
 // Whether `tree` may have failed with `code` by itself.
 bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
-  const auto failed_call = [&](std::uint32_t device) { return failed_calls_[device] != 0; };
-  const auto lost = [&](std::uint32_t device) { return lost_[device] || failed_call(device); };
+  const auto failed_call = [&](std::uint32_t device) {
+    return failed_calls_[device] != 0 || (plan_.is_cuda(device) && plan_.may_refuse(device));
+  };
+  const auto lost = [&](std::uint32_t device) {
+    return lost_[device] || failed_call(device) ||
+           (plan_.is_cuda(device) && plan_.may_be_lost(device));
+  };
   switch (code) {
     case StatusCode::kDeviceLost:
       return any_device(tree, lost);  // a fault at a marker is a loss
@@ -164,8 +173,10 @@ bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
       return std::ranges::any_of(std::views::iota(0u, plan_.devices), lost);
     case StatusCode::kResourceExhausted:
       return any_device(tree, failed_call) || may_be_exhausted(tree);
-    case StatusCode::kDataLoss:
-      return tree.fails;
+    case StatusCode::kDataLoss:  // or an image that a call of CUDA's refuses
+      return tree.fails || any_device(tree, [&](std::uint32_t device) {
+               return plan_.is_cuda(device) && plan_.may_refuse(device);
+             });
     default:
       return false;
   }

@@ -43,6 +43,7 @@ struct StreamApi {
 
 // An operation is one launch; a recording has one in front of it, so that it can fail half-way.
 struct Launches {
+  static bool is_empty(const timeline::Issue&) noexcept { return false; }
   Status put(const StreamApi& api, NativeStream* stream, const timeline::Issue& issue,
              bool& started) noexcept;
 };

@@ -32,7 +32,7 @@ CudaProcess::CudaProcess(const CudaOptions& options, std::uint64_t seed) : optio
   process.seed = seed;
   process.adversarial = options.adversarial;
   process.host_delay = options.host_delay;
-  process.memory_bytes = options.device_memory != 0 ? options.device_memory : std::size_t{1} << 30;
+  process.memory_bytes = options.device_memory;
   if (options.failing_kernel != 0) {
     process.faults.emplace("kernel", cuda::Fault{options.failing_kernel, kFault});
   }

@@ -78,7 +78,7 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
 
   if (driver == Driver::kCuda) draw_cuda();
   if (async) {
-    loses_devices = faulty && driver == Driver::kSim;
+    loses_devices = faulty && (driver == Driver::kSim || driver == Driver::kCuda);
     tight = loses_devices && random.one_in(2);
     options.allocations_fail = true;
     if (!faulty) options.max_backlog = SimDriverOptions().max_backlog;
@@ -87,6 +87,8 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     options.native.device_memory = tight              ? 1024 * random.between(2, 16)
                                    : random.one_in(2) ? std::uint64_t{1} << 20
                                                       : std::uint64_t{1} << 23;
+    cuda.device_memory = options.native.device_memory;
+    cuda.scarce = false;
     return;
   }
   producers.resize(semaphores);
@@ -177,6 +179,7 @@ void Plan::draw_cuda() {
       break;
     case 3:
       cuda.device_memory = 4096 * random.between(1, 4) + 64;
+      cuda.scarce = true;
       break;
     default:
       break;  // by the plan's nodes only
@@ -234,7 +237,7 @@ std::string Plan::describe() const {
                                              cuda.faulty_device,
                                              cuda.fails_for_good ? " for good" : "")
         : cuda.failing_kernel != 0 ? fmt::format(", kernel {} has a fault", cuda.failing_kernel)
-        : cuda.device_memory != 0  ? fmt::format(", {} bytes of memory", cuda.device_memory)
+        : cuda.scarce              ? fmt::format(", {} bytes of memory", cuda.device_memory)
                                    : "");
   }
   const auto points = [&](const char* what, const std::vector<PlannedPoint>& list) {

@@ -92,9 +92,10 @@ struct Node {
 };
 
 struct Plan {
-  // kCuda: the real driver of cuda://, on the simulated libcuda. One seed in 32.
+  // kCuda: the real driver of cuda://, on the simulated libcuda. One seed in 22; by its remainder
+  // by 4, every other one of them is a program of async.
   enum class Driver : std::uint8_t { kSim, kCpu, kSerial, kCuda };
-  static constexpr std::uint64_t kCudaEvery = 32, kCudaFirst = 5;
+  static constexpr std::uint64_t kCudaEvery = 22, kCudaFirst = 5;
   static constexpr bool is_over_cuda(std::uint64_t seed) noexcept {
     return seed % kCudaEvery == kCudaFirst;
   }
@@ -115,6 +116,10 @@ struct Plan {
   }
   bool is_cuda(std::uint32_t device) const noexcept {
     return driver == Driver::kCuda && device < cuda.devices;
+  }
+  // The first ones: those of drivers that a program may break from outside.
+  std::uint32_t breakable_devices() const noexcept {
+    return driver == Driver::kCuda && beside == Driver::kCpu ? cuda.devices : devices;
   }
   // Whether a native call for the device may fail, or be refused for want of memory.
   bool may_refuse(std::uint32_t device) const noexcept {
