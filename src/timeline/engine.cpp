@@ -166,8 +166,9 @@ bool Engine::look_at(LaneTracker& lane) noexcept {
     lane.next_watched_ = watched_;
     watched_ = &lane;
   };
-  if (!lane.try_retire()) {
-    // Another thread is about to release the role, perhaps on this core.
+  if (!lane.try_retire() || lane.unsure_.load(std::memory_order_relaxed)) {
+    // Another thread is about to release the role, perhaps on this core; that of this lane, or of
+    // one that it waits for.
     work_source_.pause(missed_roles_++);
     return keep(), true;
   }

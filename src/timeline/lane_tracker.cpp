@@ -69,9 +69,11 @@ void LaneTracker::take_retire_role() noexcept {
   }
 }
 
-Status LaneTracker::advance(Visit& visit) noexcept {
+Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   if (closed_) return {};
-  Progress progress = native(visit)->poll();
+  Progress progress{passed_, {}};
+  if (passed_ < enough) progress = native(visit)->poll();
+  passed_ = progress.sequence;
   std::uint64_t end = published_.load(std::memory_order_acquire);
   if (progress.sequence > end) [[unlikely]] {
     // The device was faster than the issuer, which reads `overtaken` after it has released its
@@ -86,7 +88,10 @@ Status LaneTracker::advance(Visit& visit) noexcept {
   std::uint64_t at = retired_.load(std::memory_order_relaxed);
   // What has ended lets go of things of its user's.
   if (at < through || quarantined()) visit.leave();
+  bool unsure = false;
   while (at < through) {
+    unsure = !marks_all_ && !edges_are_complete(at, visit);
+    if (unsure) break;
     const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
     if (passed.is_part) continue;
@@ -97,11 +102,43 @@ Status LaneTracker::advance(Visit& visit) noexcept {
     }
   }
   set_retired(at);
+  unsure_.store(unsure, std::memory_order_relaxed);
   // Quarantined entries that the native queue has passed after all release their payloads.
   while (quarantined() && kept_until_ < progress.sequence && kept_until_ < end) {
     release_held(++kept_until_);
   }
   return std::move(progress.fault);
+}
+
+// Rule 27: a native library may let go of what waits for a device that has a fault, so that this
+// lane passes work whose input was never written. An edge that has held is complete in its own
+// lane.
+bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
+  const Entry& next = entry(before + 1);
+  const Submission& submission = *next.submission;
+  if (next.is_part || submission.kept_in_flight_) return true;
+  const auto is_complete = [&](LaneTracker* lane, std::uint64_t sequence) {
+    if (lane == nullptr || lane->is_complete(sequence)) return true;
+    set_retired(before);  // the other lane may ask this one
+    if (lane->complete_to(sequence, visit)) return true;
+    lane->watch(sequence);
+    return false;
+  };
+  for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
+    const WaitNode& wait = submission.waits_[i];
+    if (!is_complete(wait.bound_lane, wait.bound_sequence)) return false;
+  }
+  return is_complete(submission.hidden_lane_, submission.hidden_sequence_);
+}
+
+// Within the retirement of another lane. A fault is left to the completion shell: the loss of the
+// device takes the roles of other lanes, perhaps of that one.
+bool LaneTracker::complete_to(std::uint64_t sequence, Visit& visit) noexcept {
+  if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+  (void)advance(visit, sequence);
+  release_retire_role();
+  tell_room();
+  return is_complete(sequence);
 }
 
 // The sequence first: the issuer uses an entry again once the depth has been lowered, and others

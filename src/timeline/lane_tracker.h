@@ -72,6 +72,10 @@ class LaneTracker {
   std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }
   std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
 
+  // In this order: what will not complete is dead before it is retired.
+  bool is_complete(std::uint64_t sequence) const noexcept {
+    return retired() >= sequence && !is_dead(sequence);
+  }
   // True if `sequence` will not complete: its device is lost, or it is behind a dead wait.
   bool is_dead(std::uint64_t sequence) const noexcept {
     return sequence >= dead_from_.load(std::memory_order_acquire);
@@ -136,13 +140,19 @@ class LaneTracker {
   void tell_room() noexcept;         // after the depth was lowered: schedules a busy queue
   void take_retire_role() noexcept;  // spins; holders do not block
   void release_retire_role() noexcept { retire_role_.store(false, std::memory_order_release); }
-  // Under the retire role. Polls, completes what has passed, returns the fault, if any.
-  Status advance(Visit& visit) noexcept;
+  // Under the retire role. Polls, unless the lane is known to have passed `enough`, completes what
+  // has passed, returns the fault, if any.
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  Status advance(Visit& visit, std::uint64_t enough = kAll) noexcept;
   Status advance() noexcept {
     Visit visit;
     return advance(visit);
   }
   void set_retired(std::uint64_t sequence) noexcept;
+  // Under the retire role, everything through `before` being complete: whether all that the next
+  // entry waits for in other lanes is complete, too. Completes what it can.
+  bool edges_are_complete(std::uint64_t before, Visit& visit) noexcept;
+  bool complete_to(std::uint64_t sequence, Visit& visit) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
   // Under the retire role: false if the driver may still touch the operations in flight.
   bool abandon(const Status& cause) noexcept;
@@ -189,6 +199,8 @@ class LaneTracker {
   base::Atomic<std::uint64_t> retired_{0};
   base::Atomic<std::uint64_t> retired_depth_{0};
   base::Atomic<bool> overtaken_{false};
+  std::uint64_t passed_ = 0;  // under the retire role: how far the native queue is known to be
+  base::Atomic<bool> unsure_{false};  // it has passed what edges_are_complete() holds up
   base::Atomic<std::uint32_t> pins_{0};
 
   // From this sequence on nothing completes: the device is lost, or a wait is dead. Only falls.

@@ -103,6 +103,51 @@ TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndLaterWorkIsUnavailable) {
   EXPECT_EQ(fresh->query().value(), 1u);
 }
 
+// Lanes that are seen at markers, on two devices. `a` has a fault that nobody has seen, and the
+// library let go of what waits for it.
+struct LetGoWorld : World {
+  QueueUnderTest& marked(const char* name) { return queue(device(name), name, kMarkers); }
+  std::uint64_t run(QueueUnderTest& queue) {
+    queue->flush();
+    return static_cast<std::uint64_t>(queue.native().run());
+  }
+  QueueUnderTest& a = marked("a");
+  QueueUnderTest& b = marked("b");
+  QueueUnderTest& c = queue(*devices.back(), "c", kMarkers);
+  HandleRef<Semaphore> edge = semaphore(), between = semaphore(), done = semaphore();
+};
+
+TEST(Rule27LetGo, WorkThatRanWithoutItsInputFails) {
+  LetGoWorld world;
+  EXPECT_TRUE(world.submit(world.a, {}, {{world.edge.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(world.b, {{world.edge.get(), 1}}, {{world.between.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(world.c, {{world.between.get(), 1}}, {{world.done.get(), 1}}).ok());
+  world.b.native().lets_go = world.c.native().lets_go = true;
+  world.a.native().stopped = true;
+  world.a.native().fault = kFault;
+  EXPECT_EQ(world.run(world.b), 1u);
+  EXPECT_EQ(world.run(world.c), 1u);
+  EXPECT_EQ(world.done->query().value(), 0u) << "its lane has passed it";
+  EXPECT_EQ(world.between->query().value(), 0u);
+  world.settle();
+  EXPECT_EQ(code(world.edge->query().status()), StatusCode::kDeviceLost);
+  EXPECT_EQ(code(world.between->query().status()), StatusCode::kDeviceLost);
+  EXPECT_FALSE(world.done->query().ok());
+}
+
+TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
+  constexpr std::uint64_t kTurns = 100;
+  LetGoWorld world;
+  for (std::uint64_t i = 0; i < kTurns; ++i) {
+    EXPECT_TRUE(world.submit(i % 2 == 0 ? world.a : world.b, {{world.done.get(), i}},
+                             {{world.done.get(), i + 1}}).ok());
+  }
+  for (std::uint64_t ran = 0; ran < kTurns;) ran += world.run(world.a) + world.run(world.b);
+  const int polls = world.a.native().poll_calls + world.b.native().poll_calls;
+  EXPECT_EQ(world.done->query().value(), kTurns);
+  EXPECT_LE(world.a.native().poll_calls + world.b.native().poll_calls, polls + 4);
+}
+
 TEST(Rule27Quarantine, SpreadsThroughEdgesFromTheDeadLane) {
   World world;
   auto& lost = world.device("lost");

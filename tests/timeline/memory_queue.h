@@ -181,7 +181,8 @@ class MemoryQueue final : public NativeQueue {
     std::vector<base::Notify*> due;
     {
       std::lock_guard lock(mutex_);
-      while (ran < count && !entries_.empty() && !stopped && runnable(entries_.front())) {
+      while (ran < count && !entries_.empty() && !stopped &&
+             (lets_go || runnable(entries_.front()))) {
         const auto& operation = *static_cast<const Operation*>(entries_.front().operation);
         if (operation.log != nullptr) operation.log->push_back(operation.number);
         entries_.pop_front();
@@ -215,6 +216,7 @@ class MemoryQueue final : public NativeQueue {
   Ref<EntryGuard> guard;
   bool empty = false;  // what is issued takes no native calls
   bool arms_early = false;
+  bool lets_go = false;  // of what waits, as a library may after a fault elsewhere
   Status fail_arm;
   // Each is called once: when the issuer enters, and before issue() reports a busy queue.
   std::function<void()> on_issue, on_busy;
