@@ -179,8 +179,8 @@ Status Waiter::wait(Deadline deadline) {
     arm(engine_.clock().now() >= look_at);
     if (look(outcome) == Outcome::kDone) return outcome;
     if (parker_->prepare() != epoch) {
-      // Woken before it slept: the lane is there already, or has a fault, and another thread is about
-      // to say so. That one must run.
+      // Woken before it slept: the lane is there already, or has a fault, and another thread is
+      // about to say so. That one must run.
       work_source.pause(turns);
       continue;
     }

@@ -103,7 +103,7 @@ TEST(Rule27Quarantine, ADeadWaitFailsAtOnceAndLaterWorkIsUnavailable) {
   EXPECT_EQ(fresh->query().value(), 1u);
 }
 
-// Lanes that are seen at markers, on two devices. `a` has a fault that nobody has seen, and the
+// Lanes that are seen at markers, on two devices. `a` has a fault that no thread has seen, and the
 // library let go of what waits for it.
 struct LetGoWorld : World {
   QueueUnderTest& marked(const char* name) { return queue(device(name), name, kMarkers); }
