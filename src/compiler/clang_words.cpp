@@ -117,9 +117,20 @@ std::string meaning_of_second(std::string_view enumerator) {
 
 // The meaning of an operand with none of the types that the header selects among.
 std::string meaning_of_type(std::string_view type) {
-  return type.ends_with('*')
-             ? std::string("an atomic needs a writable element of int or uint")
-             : fmt::format("'{}' is not an element type; float, int, uint and double are", type);
+  constexpr std::array<std::string_view, 9> kOfElements = {
+      "char",   "signed char", "unsigned char", "short", "unsigned short",
+      "__fp16", "uchar",       "ushort",        "half"};
+  if (std::ranges::find(kOfElements, type) != kOfElements.end()) {
+    return fmt::format(
+        "'{}' is for elements of buffers and tensors; other parameters are float, int, uint or "
+        "double",
+        type);
+  }
+  if (type.ends_with('*')) return "an atomic needs a writable element of int or uint";
+  return fmt::format(
+      "'{}' is not an element type; float, int, uint and double are, and half, char, uchar, short "
+      "and ushort in buffers and tensors",
+      type);
 }
 
 // The meaning of a macro with too few or too many arguments; its definition follows the message.
