@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/half_values.h"
 #include "kernel/kernel_test_util.h"
 
 namespace halyard::testing {
@@ -165,40 +166,6 @@ TYPED_TEST(IntegerElements, AreThoseOfTensors) {
   EXPECT_EQ(y, expected);
 }
 
-// ---- half: its bits, and doubles, which are exact ---------------------------------------------
-
-constexpr std::uint16_t kInfinity = 0x7c00;
-
-double value_of(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double magnitude = exponent == 31  ? (fraction == 0 ? HUGE_VAL : std::nan(""))
-                           : exponent == 0 ? std::ldexp(fraction, -24)
-                                           : std::ldexp(1024 + fraction, exponent - 25);
-  return std::copysign(magnitude, bits >> 15 != 0 ? -1.0 : 1.0);
-}
-
-bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > kInfinity; }
-
-// The nearest half of all, found by search.
-std::uint16_t nearest(double value) {
-  static const std::vector<double> magnitudes = [] {
-    std::vector<double> all;
-    for (std::uint16_t bits = 0; bits < kInfinity; ++bits) all.push_back(value_of(bits));
-    all.push_back(65536);  // rounds as if there were no end, then it is infinity
-    return all;
-  }();
-  if (std::isnan(value)) return 0x7e00;
-  const double magnitude = std::fabs(value);
-  auto above = std::ranges::lower_bound(magnitudes, magnitude);
-  if (above == magnitudes.end()) --above;
-  auto place = static_cast<std::uint16_t>(above - magnitudes.begin());
-  if (place != 0 && magnitude < magnitudes[place]) {
-    const double up = magnitudes[place] - magnitude, down = magnitude - magnitudes[place - 1u];
-    if (down < up || (down == up && place % 2 != 0)) --place;
-  }
-  return static_cast<std::uint16_t>(place | (std::signbit(value) ? 0x8000 : 0));
-}
-
 // The tested target and, of CPUs, also one without instructions for halves.
 std::vector<std::string> half_targets() {
   std::vector<std::string> targets = {tested_target()};
@@ -233,31 +200,18 @@ TEST_P(HalfElements, AreLoadedWithTheirValue) {
   std::vector<float> y(x.size());
   run("load_float16", {x, y}, x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (is_nan(x[i])) {
+    if (is_half_nan(x[i])) {
       ASSERT_TRUE(std::isnan(y[i])) << i;
     } else {
       ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]),
-                std::bit_cast<std::uint32_t>(static_cast<float>(value_of(x[i]))))
+                std::bit_cast<std::uint32_t>(static_cast<float>(value_of_half(x[i]))))
           << i;
     }
   }
 }
 
 TEST_P(HalfElements, AreRoundedToTheNearestEvenOne) {
-  std::vector<float> x;
-  for (std::uint16_t bits = 0; bits < kInfinity; ++bits) {
-    const double next = bits + 1 == kInfinity ? 65536 : value_of(bits + 1);
-    const auto middle = static_cast<float>((value_of(bits) + next) / 2);
-    for (const float value : {static_cast<float>(value_of(bits)), std::nextafter(middle, 0.0f),
-                              middle, std::nextafter(middle, HUGE_VALF)}) {
-      x.push_back(value);
-      x.push_back(-value);
-    }
-  }
-  for (const float value : {HUGE_VALF, 65536.0f, 1e38f, 1e-38f, 1e-45f, 0x1p-25f, 0x1.8p-26f}) {
-    x.push_back(value);
-    x.push_back(-value);
-  }
+  std::vector<float> x = floats_around_halves();
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) {
     const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
@@ -265,7 +219,7 @@ TEST_P(HalfElements, AreRoundedToTheNearestEvenOne) {
   }
   std::vector<std::uint16_t> y(x.size() + 1, 0x5555);
   run("store_float16", {x, y}, x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], nearest(x[i])) << x[i];
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], nearest_half(x[i])) << x[i];
   EXPECT_EQ(y.back(), 0x5555);
 }
 
@@ -277,20 +231,23 @@ TEST_P(HalfElements, AreNanOfNan) {
   }
   std::vector<std::uint16_t> y(x.size());
   run("store_float16", {x, y}, x.size());
-  for (const std::uint16_t bits : y) EXPECT_TRUE(is_nan(bits)) << bits;
+  for (const std::uint16_t bits : y) EXPECT_TRUE(is_half_nan(bits)) << bits;
 }
 
 // Each step is computed as float and rounded.
 TEST_P(HalfElements, AreRoundedInPlace) {
   std::vector<std::uint16_t> y = all_halves(), expected;
   std::vector<float> x, was(y.size()), expected_was;
-  const auto rounded = [](float value) { return static_cast<float>(value_of(nearest(value))); };
+  const auto rounded = [](float value) {
+    return static_cast<float>(value_of_half(nearest_half(value)));
+  };
   for (std::size_t i = 0; i < y.size(); ++i) x.push_back(static_cast<float>(i % 509) * 0.013f - 2);
   for (std::size_t i = 0; i < y.size(); ++i) {
-    const float sum = rounded(static_cast<float>(value_of(y[i])) + x[i]);
+    const float sum = rounded(static_cast<float>(value_of_half(y[i])) + x[i]);
     const float stored = rounded(rounded(sum * 3) - x[i]);
-    expected.push_back(nearest(stored - 1));
-    expected_was.push_back(stored + rounded(static_cast<float>(value_of(expected.back())) + 1));
+    expected.push_back(nearest_half(stored - 1));
+    expected_was.push_back(stored +
+                           rounded(static_cast<float>(value_of_half(expected.back())) + 1));
   }
   run("change_float16", {y, x, was}, y.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -307,8 +264,8 @@ TEST_P(HalfElements, AreThoseOfTensors) {
   constexpr std::uint32_t kRows = 13, kColumns = 19;
   std::vector<std::uint16_t> x, expected;
   for (std::uint32_t i = 0; i < kRows * kColumns; ++i) {
-    x.push_back(nearest(i * 0.3));
-    expected.push_back(nearest(2 * value_of(x.back())));
+    x.push_back(nearest_half(i * 0.3));
+    expected.push_back(nearest_half(2 * value_of_half(x.back())));
   }
   std::vector<std::uint16_t> y(x.size());
   const std::uint32_t constants[] = {kRows, kColumns, kColumns, kRows, kColumns, kColumns};
@@ -322,20 +279,20 @@ TEST_P(HalfElements, ConvertToAndFromOtherElements) {
   std::vector<std::uint16_t> b;
   for (int i = 0; i < 64; ++i) {
     a.push_back(static_cast<std::int8_t>(i * 5));
-    b.push_back(nearest(30 - i));
+    b.push_back(nearest_half(30 - i));
   }
   std::vector<std::uint16_t> c(64), d(64), f(64);
   std::vector<std::uint8_t> e(64);
   kernels_of(kSource).run("between", {1, 1, 1}, {a, b, c, d, e, f}, nullptr);
   for (std::size_t i = 0; i < 64; ++i) {
     EXPECT_EQ(c[i], static_cast<std::uint16_t>(a[i])) << i;
-    EXPECT_EQ(d[i], nearest(a[i])) << i;
+    EXPECT_EQ(d[i], nearest_half(a[i])) << i;
     EXPECT_EQ(e[i], i > 30 ? 1 : 0) << i;
-    EXPECT_EQ(f[i], nearest(i == 0    ? 200
-                            : i == 1  ? 0.1f
-                            : i == 2  ? -0.5f
-                            : i == 30 ? 2
-                                      : 0.2f))
+    EXPECT_EQ(f[i], nearest_half(i == 0    ? 200
+                                 : i == 1  ? 0.1f
+                                 : i == 2  ? -0.5f
+                                 : i == 30 ? 2
+                                           : 0.2f))
         << i;
   }
 }
@@ -349,11 +306,11 @@ HY_KERNEL(store, 64, 1, 1, HY_IN(double, x), HY_OUT(half, y), HY_SCALAR(uint, n)
 }
 )";
   std::vector<double> x;
-  for (std::uint16_t bits = 0; bits < kInfinity; ++bits) {
-    const double next = bits + 1 == kInfinity ? 65536 : value_of(bits + 1);
-    const double middle = (value_of(bits) + next) / 2;
-    for (const double value :
-         {value_of(bits), std::nextafter(middle, 0.0), middle, std::nextafter(middle, HUGE_VAL)}) {
+  for (std::uint16_t bits = 0; bits < kInfiniteHalf; ++bits) {
+    const double next = bits + 1 == kInfiniteHalf ? 65536 : value_of_half(bits + 1);
+    const double middle = (value_of_half(bits) + next) / 2;
+    for (const double value : {value_of_half(bits), std::nextafter(middle, 0.0), middle,
+                               std::nextafter(middle, HUGE_VAL)}) {
       x.push_back(value);
       x.push_back(-value);
     }
@@ -363,8 +320,8 @@ HY_KERNEL(store, 64, 1, 1, HY_IN(double, x), HY_OUT(half, y), HY_SCALAR(uint, n)
   }
   std::vector<std::uint16_t> y(x.size());
   run("store", {x, y}, x.size(), kDoubles);
-  EXPECT_TRUE(is_nan(y.back()));
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) ASSERT_EQ(y[i], nearest(x[i])) << x[i];
+  EXPECT_TRUE(is_half_nan(y.back()));
+  for (std::size_t i = 0; i + 1 < x.size(); ++i) ASSERT_EQ(y[i], nearest_half(x[i])) << x[i];
 }
 #endif
 

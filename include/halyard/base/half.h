@@ -15,7 +15,8 @@ class Half {
   constexpr Half() noexcept = default;  // 0
   // The nearest one; of two equally near ones the even one. From 65520 on, infinity. A NaN becomes
   // quiet and keeps its sign and upper bits.
-  constexpr explicit Half(float value) noexcept : bits_(round(std::bit_cast<std::uint32_t>(value))) {}
+  constexpr explicit Half(float value) noexcept
+      : bits_(round(std::bit_cast<std::uint32_t>(value))) {}
 
   static constexpr Half from_bits(std::uint16_t bits) noexcept {
     Half half;
