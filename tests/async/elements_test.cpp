@@ -96,6 +96,17 @@ TEST_F(AsyncElements, OfAnotherTypeThanTheKernelsAreRefused) {
       refused_with(StatusCode::kInvalidArgument, "float16"));
 }
 
+// Its first element is at an odd byte.
+TEST_F(AsyncElements, OfAPartOfATensorAreReadWhereTheyAre) {
+  const auto bytes = run(from_host(all<std::int8_t>()) | share).rows(3, 100);
+  auto halves =
+      run(half_of_int8(bytes, empty<Half>(100) | partition(32)) | last | unpartition | share)
+          .rows(5, 3);
+  EXPECT_THAT(elements(halves), ElementsAre(-120.0f, -119.0f, -118.0f));
+  EXPECT_THAT(elements(float_of_half(halves, empty<float>(3) | partition(2)) | last),
+              ElementsAre(-120.0f, -119.0f, -118.0f));
+}
+
 TEST_F(AsyncElements, AreWrittenOverAndCopied) {
   Tensor<Half> x = run(fill(zeros<Half>({3, 3}), Half(0.25f)));
   EXPECT_THAT(elements(std::move(x) | share | rows(1, 2)), Each(0.25f));
