@@ -45,9 +45,10 @@
  *
  * Parameters. T is float, int, uint or double; spirv-1.5 and msl-3.0 lack double. The elements of
  * buffers and tensors may also be half, char, uchar, short or ushort: memory only, since C computes
- * with int or float. A store keeps the low bits of an integer and rounds to the nearest half, of two
- * equally near ones the even one; a NaN stays a NaN, with bits that differ between targets. Bindings
- * and constants are each numbered from 0, in list order.
+ * with int or float. A store keeps the low bits of an integer and rounds to the nearest half, of
+ * two equally near ones the even one; a NaN stays a NaN, with bits that differ between targets.
+ * Local variables may have these types too; functions take and return float instead of half.
+ * Bindings and constants are each numbered from 0, in list order.
  *   HY_IN(T, x)  HY_OUT(T, x)  HY_INOUT(T, x)     buffers, x[i]; an OUT may be read back
  *   HY_SCALAR(T, n)                               a constant of the launch
  *   HY_SHARED(T, x, count)                        x[i]: one array for the group

@@ -69,8 +69,8 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
  * converts it. The checking pass, which rejects _Float16, must not see them. */
 #if defined(__x86_64__) && !defined(HY_RULES)
 typedef unsigned long long hy_ulong;
-/* The half nearest to (-1)^sign * significand * 2^exponent. The significand has 24 to 53 bits, unless
- * the number is far below the least half. */
+/* The half nearest to (-1)^sign * significand * 2^exponent. The significand has 24 to 53 bits,
+ * unless the number is far below the least half. */
 HY_FN ushort hy_round_to_half(uint sign, hy_ulong significand, int exponent) {
   /* The last bit of a half with this magnitude is 2^unit. */
   const int top = significand == 0 ? -100 : 63 - __builtin_clzll(significand) + exponent;

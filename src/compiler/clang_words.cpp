@@ -39,6 +39,8 @@ constexpr std::array kMeanings = {
     Meaning{"variable length array used", "the length of an array must be a constant"},
     Meaning{"attempt to use a poisoned identifier",
             "reserved for the header: a source is the same for all targets"},
+    Meaning{"cannot have __fp16 type",
+            "half is for elements and variables; a function takes and returns float"},
     Meaning{"call to undeclared function",
             "no function '{}'; there is no library but halyard/kernel_math.h"},
 };

@@ -47,8 +47,8 @@ class ShaderLanguage {
   virtual std::string atomic(std::string_view operation, Type::Base type, Space space,
                              std::string_view element, std::string_view values) const = 0;
 
-  // Of narrow types: the name in a buffer; an element of a buffer as a value; a value as an element,
-  // which keeps the low bits or rounds; and a value after that.
+  // Of narrow types: the name in a buffer; an element of a buffer as a value; a value as an
+  // element, which keeps the low bits or rounds; and a value after that.
   virtual std::string_view stored_name(const Type& type) const = 0;
   virtual std::string loaded(const Type& type, std::string_view element) const = 0;
   virtual std::string stored(const Type& type, std::string_view value) const = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C types in a shader: bool, int, uint, float, structs and arrays of these. Integers of 8 and 16 bits
-// and half are types of buffers' elements only; everywhere else an int, uint or float holds the value.
+// C types in a shader: bool, int, uint, float, structs and arrays of these. Integers of 8 and 16
+// bits and half are types of buffers' elements only; everywhere else an int, uint or float holds
+// the value.
 #pragma once
 
 #include <cstdint>

@@ -249,6 +249,18 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"a_shared_array_of_halves",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_SHARED(half, x, 64)) { HY_ITEMS {} }\n", 2,
                  "'half' is for elements of buffers and tensors; other parameters are float, "},
+        Rejected{"a_function_of_half",
+                 "\nHY_FN float twice(half x) { return 2 * x; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(half, x)) { HY_ITEMS { x[0] = twice(x[0]); } }\n",
+                 2, "half is for elements and variables; a function takes and returns float"},
+        Rejected{"a_function_that_returns_half",
+                 "\nHY_FN half twice(float x) { return 2 * x; }\n"
+                 "HY_KERNEL(k, 4, 1, 1, HY_INOUT(half, x)) { HY_ITEMS { x[0] = twice(x[0]); } }\n",
+                 2, "half is for elements and variables; a function takes and returns float"},
+        Rejected{"an_atomic_on_a_byte",
+                 "\nHY_KERNEL(k, 4, 1, 1, HY_INOUT(uchar, x)) {\n"
+                 "  HY_ITEMS { hy_atomic_add(x[0], 1); } }\n",
+                 3, "an atomic needs a writable element of int or uint"},
         Rejected{"an_unknown_parameter_kind",
                  "\nHY_KERNEL(k, 4, 1, 1, HY_INPUT(float, x)) { HY_ITEMS {} }\n", 2,
                  "unknown kind of parameter; halyard/kernel.h"},

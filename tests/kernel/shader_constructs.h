@@ -312,6 +312,7 @@ K(mathematics) {
 }
 
 static const short kSteps[3] = {-300, 7, 32767};
+static const half kHalves[4] = {0.1f, -0.5, 3, 1e-7f};
 HY_FN uchar low_bits(int x) { return x; }
 HY_FN float rounded(float x) {
   half y = x;
@@ -358,6 +359,7 @@ K(narrow) {
     f[6] = (half)1e-7f;
     f[7] = (half)f[7] * (half)3.3f;
     u[14] = (uint)sizeof(h);
+    for (int i = 0; i < 4; ++i) f[8 + i] = kHalves[i];
   }
 }
 

@@ -24,8 +24,8 @@ inline constexpr std::string_view kTarget = "spirv-1.5";
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // kUnavailable: no image for the device, or elements of a size that it cannot store; kDataLoss: a kernel that is not in the module;
-  // kResourceExhausted.
+  // kUnavailable: no image for the device, or elements of a size that it cannot store; kDataLoss:
+  // a kernel that is not in the module; kResourceExhausted.
   // `caches`: pipelines are kept on disk.
   static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file,
                                                bool caches);
