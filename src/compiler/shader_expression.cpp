@@ -32,7 +32,7 @@ bool is_float(const Json& node) {
 // The value of "2.0" or "-2.0".
 std::optional<double> literal_of(const Json& node) {
   const Json* literal = &bare(node);
-  const bool minus = text_of(*literal, "opcode") == "-";
+  const bool minus = is_kind(*literal, "UnaryOperator") && text_of(*literal, "opcode") == "-";
   if (minus) literal = &bare(child(*literal, 0));
   if (!is_kind(*literal, "FloatingLiteral")) return {};
   const double number = std::strtod(text_of(*literal, "value").c_str(), nullptr);

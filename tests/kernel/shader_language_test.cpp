@@ -109,6 +109,9 @@ TEST(ShaderLanguage, NamesTheLineOfWhatATargetCannotSay) {
       {"a value that is a floating-point type other than float",
        "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) { HY_ITEMS {\n"
        "  y[0] = y[0] * 2.0; } }"},
+      {"a value that is a floating-point type other than float",
+       "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) { HY_ITEMS {\n"
+       "  y[0] = 2.0 - y[1]; } }"},
       {"'x' has a member 'b', which is an 8- or 16-bit number",
        "struct pair { uint a; uchar b; };\n"
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
