@@ -4,6 +4,7 @@
 #pragma once
 
 #include "halyard/base/clock.h"
+#include "halyard/base/half.h"
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"

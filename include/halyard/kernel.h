@@ -43,8 +43,12 @@
  * 2^32. `char` is signed. Rejected are assembly, a local that hides another, and types that differ
  * between targets: `long double`, `_Float16` and `__bf16`.
  *
- * Parameters. T is float, int, uint or double; spirv-1.5 and msl-3.0 lack double. Bindings and
- * constants are each numbered from 0, in list order.
+ * Parameters. T is float, int, uint or double; spirv-1.5 and msl-3.0 lack double. The elements of
+ * buffers and tensors may also be half, char, uchar, short or ushort: memory only, since C computes
+ * with int or float. A store keeps the low bits of an integer and rounds to the nearest half, of
+ * two equally near ones the even one; a NaN stays a NaN, with bits that differ between targets.
+ * Local variables may have these types too; functions take and return float instead of half.
+ * Bindings and constants are each numbered from 0, in list order.
  *   HY_IN(T, x)  HY_OUT(T, x)  HY_INOUT(T, x)     buffers, x[i]; an OUT may be read back
  *   HY_SCALAR(T, n)                               a constant of the launch
  *   HY_SHARED(T, x, count)                        x[i]: one array for the group
@@ -74,6 +78,9 @@
 #endif
 
 typedef unsigned int uint;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef __fp16 half; /* a value is a float at once; _Float16 has arithmetic of its own */
 typedef __SIZE_TYPE__ size_t;
 
 /* On a CPU one call runs a whole group (kernel_cpu.h), on a GPU one item (kernel_device.h). */
@@ -205,7 +212,19 @@ struct hy_wg {
 
 /* An enumerator whose value is the element type, numbered as halyard::kernel::ElementType. */
 #define HY_TYPE(T) _Generic((T)0, float: 0, int: 1, uint: 2, double: 3)
-#define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_TYPE(T),
+#define HY_ELEMENT_TYPE(T) \
+  _Generic((T)0,           \
+      float: 0,            \
+      int: 1,              \
+      uint: 2,             \
+      double: 3,           \
+      half: 6,             \
+      short: 7,            \
+      ushort: 8,           \
+      char: 9,             \
+      signed char: 9,      \
+      uchar: 10)
+#define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_ELEMENT_TYPE(T),
 #define HY_REFLECT_hy_scalar(k, T, x) hy$scalar$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
 #define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T),

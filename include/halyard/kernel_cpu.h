@@ -64,6 +64,87 @@ HY_MEMORY void* memset(void* to, int value, size_t bytes) {
   return to;
 }
 
+/* Conversions of half that the processor lacks: x86 before F16C, and of double before AVX-512 FP16.
+ * The compiler calls them by these names. A NaN becomes quiet and keeps its upper bits, as F16C
+ * converts it. The checking pass, which rejects _Float16, must not see them. */
+#if defined(__x86_64__) && !defined(HY_RULES)
+typedef unsigned long long hy_ulong;
+/* The half nearest to (-1)^sign * significand * 2^exponent. The significand has 24 to 53 bits,
+ * unless the number is far below the least half. */
+HY_FN ushort hy_round_to_half(uint sign, hy_ulong significand, int exponent) {
+  /* The last bit of a half with this magnitude is 2^unit. */
+  const int top = significand == 0 ? -100 : 63 - __builtin_clzll(significand) + exponent;
+  const int unit = top < -14 ? -24 : top - 10;
+  const int drop = unit - exponent;
+  hy_ulong kept = 0;
+  if (top > 15) return (ushort)(sign << 15 | 0x7c00);
+  if (drop < 64) {
+    const hy_ulong rest = significand & (((hy_ulong)1 << drop) - 1);
+    const hy_ulong middle = (hy_ulong)1 << (drop - 1);
+    kept = significand >> drop;
+    kept += rest > middle || (rest == middle && (kept & 1) != 0);
+  }
+  /* A carry goes into the exponent, at the end to infinity. */
+  return (ushort)(sign << 15 | ((uint)(unit + 24) * 1024 + (uint)kept));
+}
+HY_FN _Float16 hy_half_of_bits(ushort bits) {
+  const union {
+    ushort bits;
+    _Float16 value;
+  } u = {bits};
+  return u.value;
+}
+HY_MEMORY _Float16 __truncsfhf2(float value) {
+  const union {
+    float value;
+    uint bits;
+  } u = {value};
+  const uint sign = u.bits >> 31, exponent = u.bits >> 23 & 0xff, fraction = u.bits & 0x7fffff;
+  if (exponent == 0xff) {
+    return hy_half_of_bits(
+        (ushort)(sign << 15 | 0x7c00 | (fraction != 0 ? 0x200 | fraction >> 13 : 0)));
+  }
+  return hy_half_of_bits(
+      hy_round_to_half(sign, exponent == 0 ? fraction : fraction | 0x800000,
+                       (int)(exponent == 0 ? 1 : exponent) - 150));
+}
+HY_MEMORY _Float16 __truncdfhf2(double value) {
+  const union {
+    double value;
+    hy_ulong bits;
+  } u = {value};
+  const uint sign = (uint)(u.bits >> 63), exponent = (uint)(u.bits >> 52) & 0x7ff;
+  const hy_ulong fraction = u.bits & (((hy_ulong)1 << 52) - 1);
+  if (exponent == 0x7ff) {
+    return hy_half_of_bits(
+        (ushort)(sign << 15 | 0x7c00 | (fraction != 0 ? 0x200 | (uint)(fraction >> 42) : 0)));
+  }
+  return hy_half_of_bits(
+      hy_round_to_half(sign, exponent == 0 ? fraction : fraction | (hy_ulong)1 << 52,
+                       (int)(exponent == 0 ? 1 : exponent) - 1075));
+}
+HY_MEMORY float __extendhfsf2(_Float16 value) {
+  const union {
+    _Float16 value;
+    ushort bits;
+  } u = {value};
+  const uint sign = (uint)(u.bits >> 15) << 31, magnitude = u.bits & 0x7fff;
+  union {
+    uint bits;
+    float value;
+  } r;
+  if (magnitude >= 0x7c00) {
+    r.bits = sign | 0x7f800000 | magnitude << 13 | (magnitude > 0x7c00 ? 0x400000 : 0);
+  } else if (magnitude >= 0x400) {
+    r.bits = sign | (magnitude + (112 << 10)) << 13;
+  } else {
+    r.value = (float)magnitude * 0x1p-24f;
+    r.bits |= sign;
+  }
+  return r.value;
+}
+#endif
+
 /* ---- Atomics ------------------------------------------------------------------------------- */
 
 /* Builtins, which the vectoriser leaves unchanged although `omp simd` declares the items

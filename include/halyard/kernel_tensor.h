@@ -206,11 +206,12 @@ HY_FN struct hy_out_view hy_view_out(int rank, uint n0, uint n1, uint n2, uint s
 #define HY_PRIVATE_BYTES_hy_same_shape(k, x, y)
 #define HY_PRIVATE_BYTES_hy_same_size(k, x, d, y, e)
 
-#define HY_REFLECT_hy_in_tensor(k, T, x, R) hy$in_tensor##R##$##k##$##x = HY_TYPE(T),
-#define HY_REFLECT_hy_out_tensor(k, T, y, R, A) hy$##A##_tensor##R##$##k##$##y = HY_TYPE(T),
-#define HY_REFLECT_hy_out_tile(k, T, y, R, A, t0, t1, t2)                                          \
-  hy$##A##_tile##R##$##k##$##y = HY_TYPE(T), hy$tile0$##k##$##y = (t0), hy$tile1$##k##$##y = (t1), \
-  hy$tile2$##k##$##y = (t2),
+#define HY_REFLECT_hy_in_tensor(k, T, x, R) hy$in_tensor##R##$##k##$##x = HY_ELEMENT_TYPE(T),
+#define HY_REFLECT_hy_out_tensor(k, T, y, R, A) \
+  hy$##A##_tensor##R##$##k##$##y = HY_ELEMENT_TYPE(T),
+#define HY_REFLECT_hy_out_tile(k, T, y, R, A, t0, t1, t2)                            \
+  hy$##A##_tile##R##$##k##$##y = HY_ELEMENT_TYPE(T), hy$tile0$##k##$##y = (t0),      \
+  hy$tile1$##k##$##y = (t1), hy$tile2$##k##$##y = (t2),
 /* The value is the length of x, which separates the two names in the enumerator. */
 #define HY_REFLECT_hy_same_shape(k, x, y) hy$same_shape$##k##$##x##$##y = sizeof(#x) - 1,
 #define HY_REFLECT_hy_same_size(k, x, d, y, e) \

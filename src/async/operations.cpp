@@ -29,6 +29,7 @@ std::uint64_t words_of(std::uint64_t n, std::size_t size) {
 const char* arange_kernel(kernel::ElementType type) {
   if (type == kFloat32) return "arange_float";
   if (type == kFloat64) return "arange_double";
+  if (type == kFloat16) return "arange_half";
   constexpr const char* kOfSize[] = {"arange_8", "arange_16", "arange_32", "arange_64"};
   return kOfSize[std::countr_zero(kernel::size_of(type))];
 }

@@ -39,6 +39,8 @@ constexpr std::array kMeanings = {
     Meaning{"variable length array used", "the length of an array must be a constant"},
     Meaning{"attempt to use a poisoned identifier",
             "reserved for the header: a source is the same for all targets"},
+    Meaning{"cannot have __fp16 type",
+            "half is for elements and variables; a function takes and returns float"},
     Meaning{"call to undeclared function",
             "no function '{}'; there is no library but halyard/kernel_math.h"},
 };
@@ -117,9 +119,20 @@ std::string meaning_of_second(std::string_view enumerator) {
 
 // The meaning of an operand with none of the types that the header selects among.
 std::string meaning_of_type(std::string_view type) {
-  return type.ends_with('*')
-             ? std::string("an atomic needs a writable element of int or uint")
-             : fmt::format("'{}' is not an element type; float, int, uint and double are", type);
+  constexpr std::array<std::string_view, 9> kOfElements = {
+      "char",   "signed char", "unsigned char", "short", "unsigned short",
+      "__fp16", "uchar",       "ushort",        "half"};
+  if (std::ranges::find(kOfElements, type) != kOfElements.end()) {
+    return fmt::format(
+        "'{}' is for elements of buffers and tensors; other parameters are float, int, uint or "
+        "double",
+        type);
+  }
+  if (type.ends_with('*')) return "an atomic needs a writable element of int or uint";
+  return fmt::format(
+      "'{}' is not an element type; float, int, uint and double are, and half, char, uchar, short "
+      "and ushort in buffers and tensors",
+      type);
 }
 
 // The meaning of a macro with too few or too many arguments; its definition follows the message.

@@ -89,15 +89,19 @@ class Emitter {
 
   // shader_expression.cpp
   Text expression(const Json& node);
+  // The same for what is assigned to or whose value is unused: an element of a buffer as it is
+  // stored.
+  Text place(const Json& node);
   std::string value(const Json& node);      // with its type in C
   std::string operand(const Json& node);    // the same, in parentheses if needed
   std::string condition(const Json& node);  // a bool
-  Text cast(const Json& node);
+  Text cast(const Json& node, bool narrow = true);
   Text unary(const Json& node);
   Text binary(const Json& node);
   Text compound_assignment(const Json& node);
   Text reference(const Json& node);
   Text element(const Json& pointer, std::string index);
+  bool is_stored(const Json& node);  // a narrow element of a buffer
   Text call(const Json& node);
   Text atomic(const Json& node, std::string_view name);
   Text initializer(const Json& node);
@@ -105,6 +109,7 @@ class Emitter {
   std::string operate(const std::string& opcode, Type::Base type, const std::string& left,
                       const std::string& right) const;
   std::optional<float> constant(const Json& node) const;
+  std::optional<float> half_constant(const Json& node) const;
   Text number(float number) const;
 
   // shader_statement.cpp

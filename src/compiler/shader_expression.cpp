@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "compiler/shader_emitter.h"
+#include "halyard/base/half.h"
 
 namespace halyard::inline v0::compiler {
 namespace {
@@ -27,6 +28,24 @@ bool is_float(const Json& node) {
       text_of(type, type.contains("desugaredQualType") ? "desugaredQualType" : "qualType");
   return name == "float" || name == "const float";
 }
+
+// The value of "2.0" or "-2.0".
+std::optional<double> literal_of(const Json& node) {
+  const Json* literal = &bare(node);
+  const bool minus = is_kind(*literal, "UnaryOperator") && text_of(*literal, "opcode") == "-";
+  if (minus) literal = &bare(child(*literal, 0));
+  if (!is_kind(*literal, "FloatingLiteral")) return {};
+  const double number = std::strtod(text_of(*literal, "value").c_str(), nullptr);
+  return minus ? -number : number;
+}
+
+bool is_step(const Json& node) {
+  const std::string opcode = text_of(node, "opcode");
+  return is_kind(node, "UnaryOperator") && (opcode == "++" || opcode == "--");
+}
+
+// The operand of an index that is the array or pointer.
+const Json& indexed(const Json& node) { return child(node, is_pointer(child(node, 1)) ? 1 : 0); }
 
 }  // namespace
 
@@ -111,6 +130,16 @@ Emitter::Text Emitter::expression(const Json& node) {
     if (is_pointer(node)) reject(node, "a pointer, other than to index it at once");
     return expression(inside);
   }
+  if (is_step(node) && node.at("isPostfix").get<bool>() && type_of(node).is_narrow()) {
+    reject(node, "the value of ++ or -- after an 8- or 16-bit number");
+  }
+  if (!is_stored(node)) return place(node);
+  return {language_.loaded(type_of(node), place(node).text), true};
+}
+
+Emitter::Text Emitter::place(const Json& node) {
+  const Json& inside = bare(node);
+  if (&inside != &node) return is_pointer(node) ? expression(node) : place(inside);
   const std::string kind = text_of(node, "kind");
   if (kind == "DeclRefExpr") return reference(node);
   if (kind == "IntegerLiteral") {
@@ -138,8 +167,8 @@ Emitter::Text Emitter::expression(const Json& node) {
             false, type.base == Base::kBool};
   }
   if (kind == "ArraySubscriptExpr") {
-    const bool reversed = is_pointer(child(node, 1));
-    return element(child(node, reversed ? 1 : 0), value(child(node, reversed ? 0 : 1)));
+    const Json& array = indexed(node);
+    return element(array, value(child(node, &array == &child(node, 0) ? 1 : 0)));
   }
   if (kind == "MemberExpr") {
     if (node.at("isArrow").get<bool>()) reject(node, "a member through a pointer");
@@ -173,12 +202,8 @@ std::optional<float> Emitter::constant(const Json& node) const {
   const std::string opcode = text_of(inside, "opcode");
   if (text_of(inside, "castKind") == "FloatingCast" && is_float(inside)) {
     // "2.0" where a float is expected.
-    const Json* literal = &bare(child(inside, 0));
-    const bool minus = text_of(*literal, "opcode") == "-";
-    if (minus) literal = &bare(child(*literal, 0));
-    if (!is_kind(*literal, "FloatingLiteral")) return {};
-    const double number = std::strtod(text_of(*literal, "value").c_str(), nullptr);
-    return static_cast<float>(minus ? -number : number);
+    const auto number = literal_of(child(inside, 0));
+    return number ? std::optional(static_cast<float>(*number)) : std::nullopt;
   }
   if (!is_float(inside)) return {};
   if (kind == "FloatingLiteral") return std::strtof(text_of(inside, "value").c_str(), nullptr);
@@ -225,6 +250,19 @@ std::optional<float> Emitter::constant(const Json& node) const {
   return {};
 }
 
+// A constant rounded to half; of a double, only one that is a float.
+std::optional<float> Emitter::half_constant(const Json& node) const {
+  std::optional<float> known = constant(node);
+  if (const auto literal = known ? std::nullopt : literal_of(node)) {
+    if (static_cast<double>(static_cast<float>(*literal)) == *literal) {
+      known = static_cast<float>(*literal);
+    }
+  } else if (const Json& inside = bare(node); is_kind(inside, "IntegerLiteral")) {
+    known = static_cast<float>(std::strtoull(text_of(inside, "value").c_str(), nullptr, 10));
+  }
+  return known ? std::optional<float>(Half(*known)) : std::nullopt;
+}
+
 Emitter::Text Emitter::number(float number) const {
   // Shaders have no text for infinity, and may treat a denormal as 0.
   if (!std::isnormal(number) && (number != 0.0f || std::signbit(number))) {
@@ -237,7 +275,8 @@ Emitter::Text Emitter::number(float number) const {
   return {text + "f", number >= 0.0f};
 }
 
-Emitter::Text Emitter::cast(const Json& node) {
+// Without `narrow`, the value before its low bits are kept or it is rounded.
+Emitter::Text Emitter::cast(const Json& node, bool narrow) {
   const std::string kind = text_of(node, "castKind");
   const Json& from = child(node, 0);
   if (kind == "IntegralToBoolean" || kind == "FloatingToBoolean") {
@@ -247,13 +286,24 @@ Emitter::Text Emitter::cast(const Json& node) {
   const Type to = type_of(node);
   if (kind == "IntegralCast" || kind == "IntegralToFloating" || kind == "FloatingToIntegral" ||
       kind == "FloatingCast" || kind == "BooleanToSignedIntegral") {
-    if (to.base == type_of(from).base) return expression(from);
-    const Json& literal = bare(from);
-    if (is_kind(literal, "IntegerLiteral") && to.base == Base::kUint) {
-      return {text_of(literal, "value") + "u", true};
+    if (const auto known =
+            to.is_narrow() && to.base == Base::kFloat ? half_constant(from) : std::nullopt) {
+      return number(*known);
     }
-    const Text text = expression(from);
-    return {fmt::format("{}({})", type_name(to), text.text), true};
+    const Type given = type_of(from);
+    const bool same = to.base == given.base;
+    if (same && to.bits >= given.bits) return expression(from);
+    const Json& literal = bare(from);
+    Text text{{}, true};
+    if (same) {
+      text = {value(from)};
+    } else if (is_kind(literal, "IntegerLiteral") && to.base == Base::kUint) {
+      text.text = text_of(literal, "value") + "u";
+    } else {
+      text.text = fmt::format("{}({})", type_name(to), expression(from).text);
+    }
+    if (!narrow || !to.is_narrow()) return text;
+    return {language_.narrowed(to, text.text), true};
   }
   reject(node, fmt::format("a conversion of this kind ({})", kind));
 }
@@ -273,6 +323,14 @@ Emitter::Text Emitter::unary(const Json& node) {
   if (opcode == "-" || opcode == "~") return {opcode + operand(inner)};
   if (opcode == "++" || opcode == "--") {
     if (type.base == Base::kBool) reject(node, "++ or -- on a _Bool");
+    if (type.is_narrow()) {
+      if (has_effects(inner)) reject(node, "++ or -- on an expression with side effects");
+      const std::string next =
+          fmt::format("{} {} {}(1)", operand(inner), opcode.substr(1), type_name(type));
+      return {fmt::format(
+          "{} = {}", place(inner).text,
+          is_stored(inner) ? language_.stored(type, next) : language_.narrowed(type, next))};
+    }
     return {node.at("isPostfix").get<bool>() ? operand(inner) + opcode : opcode + operand(inner)};
   }
   reject(node, fmt::format("the operator '{}'", opcode));
@@ -296,7 +354,7 @@ Emitter::Text Emitter::binary(const Json& node) {
   if (opcode == ",") {
     // C's comma discards its left side, which is omitted if it has no side effects.
     if (!has_effects(left)) return expression(right);
-    const std::string first = expression(left).text;
+    const std::string first = place(left).text;
     return {fmt::format("({}, {})", first, value(right)), true,
             types_.of(node).base == Base::kBool};
   }
@@ -305,7 +363,12 @@ Emitter::Text Emitter::binary(const Json& node) {
   }
   const Type type = type_of(left);
   if (opcode == "=") {
-    const std::string to = expression(left).text;
+    const std::string to = place(left).text;
+    if (is_stored(left)) {
+      const Json& from = bare(right);
+      const std::string text = is_cast(from) ? cast(from, false).text : value(right);
+      return {fmt::format("{} = {}", to, language_.stored(type, text))};
+    }
     return {fmt::format("{} = {}", to, value(right)), false, type.base == Base::kBool};
   }
   const std::string first = operand(left);
@@ -330,23 +393,27 @@ Emitter::Text Emitter::compound_assignment(const Json& node) {
   if (!type.problem.empty()) {
     reject(node, fmt::format("a computation in what {}", type.problem));
   }
-  const std::string target = expression(left).text;
+  const std::string target = place(left).text;
   const std::string by = operand(child(node, 1));
   const std::string plain = opcode.substr(0, opcode.size() - 1);
-  if (to.base == type.base && language_.operation(plain, type.base).empty()) {
+  if (to.base == type.base && !to.is_narrow() && language_.operation(plain, type.base).empty()) {
     return {fmt::format("{} {} {}", target, opcode, by)};
   }
   // Expanded to a binary operation, so the left side is evaluated twice.
   if (has_effects(left)) {
     reject(node, fmt::format("'{}' on an expression with side effects", opcode));
   }
+  const std::string current = is_stored(left) ? language_.loaded(to, target) : target;
   const std::string before =
-      to.base == type.base ? target : fmt::format("{}({})", type_name(type), target);
+      to.base == type.base ? current : fmt::format("{}({})", type_name(type), current);
   std::string after = operate(plain, type.base, before, by);
   if (to.base == Base::kBool) {
     after = fmt::format("({}) != {}(0)", after, type_name(type));
   } else if (to.base != type.base) {
     after = fmt::format("{}({})", type_name(to), after);
+  }
+  if (to.is_narrow()) {
+    after = is_stored(left) ? language_.stored(to, after) : language_.narrowed(to, after);
   }
   return {fmt::format("{} = {}", target, after), false, to.base == Base::kBool};
 }
@@ -371,6 +438,22 @@ Emitter::Text Emitter::reference(const Json& node) {
     tables_.insert(name);
   }
   return {shader_name(NameKind::kOrdinary, name), true, truth};
+}
+
+bool Emitter::is_stored(const Json& node) {
+  const Json* at = &bare(node);
+  // The value of an assignment is the element's.
+  while (is_kind(*at, "CompoundAssignOperator") || text_of(*at, "opcode") == "=" || is_step(*at)) {
+    at = &bare(child(*at, 0));
+  }
+  const bool indirect = is_kind(*at, "UnaryOperator") && text_of(*at, "opcode") == "*";
+  if (!indirect && !is_kind(*at, "ArraySubscriptExpr")) return false;
+  if (!types_.of(*at).is_narrow()) return false;
+  at = &bare(indirect ? child(*at, 0) : indexed(*at));
+  while (is_kind(*at, "BinaryOperator")) at = &bare(indexed(*at));
+  if (!is_kind(*at, "DeclRefExpr")) return false;
+  const auto found = parameters_.find(text_of(at->at("referencedDecl"), "id"));
+  return found != parameters_.end() && found->second.space == Space::kBuffer;
 }
 
 // p[index], where p is a parameter, an array, or one of these plus an offset.

@@ -41,13 +41,43 @@ class Glsl final : public ShaderLanguage {
            "#extension GL_EXT_buffer_reference : require\n";
   }
   std::string helpers_of(std::string_view text) const override {
-    static constexpr std::array<Named, 2> kHelpers = {{
+    static constexpr std::array<Named, 5> kHelpers = {{
         // GLSL's own % is undefined for negative numbers.
         {"hy_remainder(", "int hy_remainder(int a, int b) { return a - a / b * b; }\n"},
         {"hy_copysign(",
          "float hy_copysign(float x, float y) {\n"
          "  return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) |\n"
          "                         (floatBitsToUint(y) & 0x80000000u));\n"
+         "}\n"},
+        // Between a half's bits and a float. By integers: devices may lack 16-bit floats, flush
+        // their
+        // denormals, or round otherwise. A denormal half is no denormal float.
+        {"hy_float(",
+         "float hy_float(uint bits) {\n"
+         "  const uint magnitude = bits & 0x7fffu;\n"
+         "  uint result = (magnitude << 13) + 0x38000000u;\n"
+         "  if (magnitude < 0x400u) result = floatBitsToUint(float(magnitude) * "
+         "5.9604644775390625e-8);\n"
+         "  if (magnitude >= 0x7c00u) result = 0x7f800000u | magnitude << 13;\n"
+         "  if (magnitude > 0x7c00u) result |= 0x400000u;\n"
+         "  return uintBitsToFloat(result | (bits & 0x8000u) << 16);\n"
+         "}\n"},
+        {"hy_half(",
+         "uint hy_half(float value) {\n"
+         "  const uint bits = floatBitsToUint(value);\n"
+         "  const uint magnitude = bits & 0x7fffffffu;\n"
+         "  uint result = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;\n"
+         "  if (magnitude < 0x38800000u) {\n"
+         "    const uint drop = min(126u - (magnitude >> 23), 31u);\n"
+         "    const uint significand = (magnitude & 0x7fffffu) | 0x800000u;\n"
+         "    const uint kept = significand >> drop;\n"
+         "    const uint rest = significand & ((1u << drop) - 1u);\n"
+         "    const uint middle = 1u << (drop - 1u);\n"
+         "    result = kept + uint(rest > middle || (rest == middle && (kept & 1u) != 0u));\n"
+         "  }\n"
+         "  if (magnitude >= 0x477ff000u) result = 0x7c00u;\n"
+         "  if (magnitude > 0x7f800000u) result = 0x7e00u | (magnitude >> 13 & 0x3ffu);\n"
+         "  return result | bits >> 16 & 0x8000u;\n"
          "}\n"},
     }};
     return find_all(kHelpers, text);
@@ -95,6 +125,29 @@ class Glsl final : public ShaderLanguage {
     return fmt::format("{}({})", name, fmt::join(members, ", "));
   }
   std::string_view constant() const override { return "const"; }
+
+  // Halves are stored as their bits.
+  std::string_view stored_name(const Type& type) const override {
+    const bool is_signed = type.base == Type::Base::kInt;
+    if (type.bits == 8) return is_signed ? "int8_t" : "uint8_t";
+    return is_signed ? "int16_t" : "uint16_t";
+  }
+  std::string loaded(const Type& type, std::string_view element) const override {
+    if (type.base == Type::Base::kFloat) return fmt::format("hy_float(uint({}))", element);
+    return fmt::format("{}({})", type_name(type), element);
+  }
+  std::string stored(const Type& type, std::string_view value) const override {
+    if (type.base == Type::Base::kFloat) return fmt::format("uint16_t(hy_half({}))", value);
+    return fmt::format("{}({})", stored_name(type), value);
+  }
+  std::string narrowed(const Type& type, std::string_view value) const override {
+    if (type.base == Type::Base::kFloat) return fmt::format("hy_float(hy_half({}))", value);
+    // By operators, which constants may have.
+    if (type.base == Type::Base::kUint) {
+      return fmt::format("(({}) & 0x{:x}u)", value, (1u << type.bits) - 1);
+    }
+    return fmt::format("((({}) << {}) >> {})", value, 32 - type.bits, 32 - type.bits);
+  }
 };
 
 class Msl final : public ShaderLanguage {
@@ -167,6 +220,22 @@ class Msl final : public ShaderLanguage {
                        fmt::join(members, ", "));
   }
   std::string_view constant() const override { return "constant"; }
+
+  std::string_view stored_name(const Type& type) const override {
+    if (type.base == Type::Base::kFloat) return "half";
+    const bool is_signed = type.base == Type::Base::kInt;
+    if (type.bits == 8) return is_signed ? "char" : "uchar";
+    return is_signed ? "short" : "ushort";
+  }
+  std::string loaded(const Type& type, std::string_view element) const override {
+    return fmt::format("{}({})", type_name(type), element);
+  }
+  std::string stored(const Type& type, std::string_view value) const override {
+    return fmt::format("{}({})", stored_name(type), value);
+  }
+  std::string narrowed(const Type& type, std::string_view value) const override {
+    return fmt::format("{}({}({}))", type_name(type), stored_name(type), value);
+  }
 };
 
 }  // namespace

@@ -47,6 +47,13 @@ class ShaderLanguage {
   virtual std::string atomic(std::string_view operation, Type::Base type, Space space,
                              std::string_view element, std::string_view values) const = 0;
 
+  // Of narrow types: the name in a buffer; an element of a buffer as a value; a value as an
+  // element, which keeps the low bits or rounds; and a value after that.
+  virtual std::string_view stored_name(const Type& type) const = 0;
+  virtual std::string loaded(const Type& type, std::string_view element) const = 0;
+  virtual std::string stored(const Type& type, std::string_view value) const = 0;
+  virtual std::string narrowed(const Type& type, std::string_view value) const = 0;
+
   // A value of an array or struct, from its members in order.
   virtual std::string aggregate(const Type& type, std::span<const std::string> members) const = 0;
   // The qualifier of a constant at file scope.
@@ -56,7 +63,8 @@ class ShaderLanguage {
 const ShaderLanguage& glsl();
 const ShaderLanguage& msl();
 
-// type_name(): a type without its extents. declaration(): a declaration.
+// type_name(): a type without its extents; of a narrow one, the type that holds its values.
+// declare(): a declaration.
 std::string type_name(const Type& type);
 std::string declare(const Type& type, std::string_view name);
 

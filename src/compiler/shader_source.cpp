@@ -14,9 +14,21 @@
 namespace halyard::inline v0::compiler {
 namespace {
 
-std::string_view type_of(kernel::ElementType type) {
-  static constexpr std::array<std::string_view, 3> kNames = {"float", "int", "uint"};
-  return kNames[static_cast<std::size_t>(type)];
+// The type of a parameter. Shaders have none for double; KernelWriter rejects it.
+Type type_of(kernel::ElementType type) {
+  using enum kernel::ElementType;
+  Type result;
+  result.base = type == kFloat32 || type == kFloat16                ? Type::Base::kFloat
+                : type == kInt32 || type == kInt16 || type == kInt8 ? Type::Base::kInt
+                                                                    : Type::Base::kUint;
+  result.bits = static_cast<std::uint8_t>(8 * kernel::size_of(type));
+  return result;
+}
+
+// As it is in memory.
+std::string type_in(const ShaderLanguage& language, kernel::ElementType type) {
+  const Type element = type_of(type);
+  return element.is_narrow() ? std::string(language.stored_name(element)) : type_name(element);
 }
 
 template <class T>
@@ -47,7 +59,15 @@ class KernelWriter {
         kernel_(kernel),
         constants_(std::move(constants)),
         elements_(std::move(elements)),
-        body_(*program.functions.at("hy_body_" + kernel.name)) {}
+        body_(*program.functions.at("hy_body_" + kernel.name)) {
+    const auto check = [&](const auto& parameter) {
+      if (parameter.type != kernel::ElementType::kFloat64) return;
+      emitter.reject(body_,
+                     fmt::format("'{}' is a floating-point type other than float", parameter.name));
+    };
+    std::ranges::for_each(kernel.bindings, check);
+    std::ranges::for_each(kernel.constants, check);
+  }
 
   const Json& body() const { return body_; }
 
@@ -156,9 +176,10 @@ void glsl_arguments(const Kernel& kernel, ShaderText& head) {
     // No two parameters refer to the same memory, so every buffer is `restrict`. It is aligned as
     // one element.
     head.line(fmt::format(
-        "layout(buffer_reference, buffer_reference_align = 4, std430) restrict {}buffer "
+        "layout(buffer_reference, buffer_reference_align = {}, std430) restrict {}buffer "
         "hy_binding{} {{ {} hy_e[]; }};",
-        binding.access == kernel::Access::kRead ? "readonly " : "", i, type_of(binding.type)));
+        kernel::size_of(binding.type), binding.access == kernel::Access::kRead ? "readonly " : "",
+        i, type_in(glsl(), binding.type)));
   }
   head.open(
       "layout(buffer_reference, buffer_reference_align = 8, std430) readonly buffer hy_arguments");
@@ -170,10 +191,10 @@ void glsl_arguments(const Kernel& kernel, ShaderText& head) {
     const Constant& constant = kernel.constants[i];
     head.line(fmt::format("layout(offset = {}) {} hy_k{};",
                           kernel::kAddressBytes * kernel.bindings.size() + constant.offset,
-                          type_of(constant.type), i));
+                          type_in(glsl(), constant.type), i));
   }
-  // All kernels of a module have one addressing model, so a kernel without arguments has a block too.
-  // It never reads it.
+  // All kernels of a module have one addressing model, so a kernel without arguments has a block
+  // too. It never reads it.
   if (kernel.bindings.empty() && kernel.constants.empty()) head.line("uint hy_nothing;");
   head.close("};");
   head.line("layout(push_constant) uniform hy_launch { hy_arguments hy_a; };");
@@ -187,9 +208,21 @@ void glsl_load_arguments(const Kernel& kernel, ShaderText& text) {
                           shader_name(NameKind::kParameter, kernel.bindings[i].name)));
   }
   for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
-    text.line(
-        fmt::format("const {0} hy_k{1} = hy_a.hy_k{1};", type_of(kernel.constants[i].type), i));
+    text.line(fmt::format("const {0} hy_k{1} = hy_a.hy_k{1};",
+                          type_in(glsl(), kernel.constants[i].type), i));
   }
+}
+
+// The extensions for the elements of its buffers.
+std::string glsl_storage(const Kernel& kernel) {
+  std::string text;
+  for (const std::size_t bytes : {1, 2}) {
+    const bool has = std::ranges::any_of(kernel.bindings, [&](const Binding& binding) {
+      return kernel::size_of(binding.type) == bytes;
+    });
+    if (has) text += fmt::format("#extension GL_EXT_shader_{}bit_storage : require\n", 8 * bytes);
+  }
+  return text;
 }
 
 std::string glsl_kernel(const Program& program, const Kernel& kernel) {
@@ -215,7 +248,8 @@ std::string glsl_kernel(const Program& program, const Kernel& kernel) {
   text.close();
   // Records and functions come before what uses them.
   const std::string definitions = emitter.definitions(text.text());
-  return fmt::format("{}{}{}{}", glsl().prologue(), head.text(), definitions, text.text());
+  return fmt::format("{}{}{}{}{}", glsl().prologue(), glsl_storage(kernel), head.text(),
+                     definitions, text.text());
 }
 
 // Words that cannot name a function in Metal; those of C cannot name a kernel anyway.
@@ -239,12 +273,12 @@ void msl_kernel(const Program& program, Emitter& emitter, const Kernel& kernel, 
     const Binding& binding = kernel.bindings[i];
     parameters += fmt::format(
         "device {}{}* {} [[buffer({})]], ", binding.access == kernel::Access::kRead ? "const " : "",
-        type_of(binding.type), shader_name(NameKind::kParameter, binding.name), i);
+        type_in(msl(), binding.type), shader_name(NameKind::kParameter, binding.name), i);
   }
   if (!kernel.constants.empty()) {
     text.open(fmt::format("struct hy_constants_{}", number));
     for (std::size_t i = 0; i < kernel.constants.size(); ++i) {
-      text.line(fmt::format("{} hy_k{};", type_of(kernel.constants[i].type), i));
+      text.line(fmt::format("{} hy_k{};", type_in(msl(), kernel.constants[i].type), i));
     }
     text.close("};");
     parameters += fmt::format("constant hy_constants_{}& hy_c [[buffer({})]], ", number,

@@ -189,7 +189,7 @@ void Emitter::statement(const Json& node) {
     reject(node, "goto");
   } else if (node.contains("type")) {
     if (!has_effects(node)) return;  // "(void)x;"
-    text_->line(expression(node).text + ";");
+    text_->line(place(node).text + ";");
   } else {
     reject(node, fmt::format("a statement of this kind ({})", kind));
   }
@@ -269,7 +269,7 @@ void Emitter::loop(const Json& node) {
     first = for_declarations(init);
     outside = first.empty();
   } else if (!init.empty()) {
-    first = expression(init).text;
+    first = place(init).text;
   }
   if (outside) {
     text_->open("");
@@ -277,7 +277,7 @@ void Emitter::loop(const Json& node) {
   }
   const std::string next = blocks_step != nullptr ? expression(*blocks_step).text
                            : step.empty()         ? std::string()
-                                                  : expression(step).text;
+                                                  : place(step).text;
   text_->open(fmt::format("for ({}; {}; {})", first, until.empty() ? "" : condition(until), next));
   block(repeated);
   text_->close();

@@ -13,14 +13,8 @@ namespace halyard::inline v0::compiler {
 namespace {
 
 constexpr std::string_view kWide = "is a 64-bit integer";
-constexpr std::string_view kNarrow = "is an 8- or 16-bit integer";
 constexpr std::string_view kFloats = "is a floating-point type other than float";
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kProblems = {{
-    {"char", kNarrow},
-    {"signed char", kNarrow},
-    {"unsigned char", kNarrow},
-    {"short", kNarrow},
-    {"unsigned short", kNarrow},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kProblems = {{
     // `long` has 32 bits where this form is parsed, and 64 on other targets.
     {"long", kWide},
     {"unsigned long", kWide},
@@ -31,15 +25,25 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kProblem
     {"double", kFloats},
     {"long double", kFloats},
     {"_Float16", kFloats},
-    {"__fp16", kFloats},
     {"__bf16", kFloats},
 }};
-constexpr std::array<std::pair<std::string_view, Type::Base>, 5> kBases = {{
+struct Known {
+  std::string_view name;
+  Type::Base base;
+  std::uint8_t bits = 32;
+};
+constexpr std::array<Known, 11> kBases = {{
     {"void", Type::Base::kVoid},
     {"_Bool", Type::Base::kBool},
     {"int", Type::Base::kInt},
     {"unsigned int", Type::Base::kUint},
     {"float", Type::Base::kFloat},
+    {"char", Type::Base::kInt, 8},  // -fsigned-char
+    {"signed char", Type::Base::kInt, 8},
+    {"unsigned char", Type::Base::kUint, 8},
+    {"short", Type::Base::kInt, 16},
+    {"unsigned short", Type::Base::kUint, 16},
+    {"__fp16", Type::Base::kFloat, 16},
 }};
 
 Type with_problem(std::string problem) {
@@ -78,7 +82,7 @@ Type Type::element() const {
 }
 
 std::uint32_t Type::bytes() const {
-  std::uint32_t size = base == Base::kBool ? 1 : 4;
+  std::uint32_t size = base == Base::kBool ? 1 : bits / 8u;
   if (base == Base::kRecord && !pointer) {
     size = 0;
     for (const Field& field : record->fields) size += (field.type.bytes() + 3) / 4 * 4;
@@ -138,10 +142,11 @@ Type TypeTable::parse(std::string_view spelling) {
 }
 
 Type TypeTable::base(std::string_view spelling) {
-  for (const auto& [name, known] : kBases) {
-    if (spelling == name) {
+  for (const Known& known : kBases) {
+    if (spelling == known.name) {
       Type type;
-      type.base = known;
+      type.base = known.base;
+      type.bits = known.bits;
       return type;
     }
   }
@@ -195,6 +200,8 @@ Record* TypeTable::define(const Json& declaration, std::string name, std::string
       const std::string field_name = text_of(field, "name");
       Type type = of(field);
       if (type.pointer) type.problem = "is a pointer";
+      // Sizes of structs would differ from C's.
+      if (type.is_narrow()) type.problem = "is an 8- or 16-bit number";
       if (field.contains("isBitfield")) type.problem = "is a bit-field";
       if (!type.problem.empty()) {
         record.problem = fmt::format("has a member '{}', which {}", field_name, type.problem);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// C types in a shader: bool, int, uint, float, structs and arrays of these.
+// C types in a shader: bool, int, uint, float, structs and arrays of these. Integers of 8 and 16
+// bits and half are types of buffers' elements only; everywhere else an int, uint or float holds
+// the value.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +22,15 @@ struct Type {
   enum class Base : std::uint8_t { kVoid, kBool, kInt, kUint, kFloat, kRecord };
 
   Base base = Base::kVoid;
+  std::uint8_t bits = 32;                   // 8 or 16 for narrow integers, 16 for half
   Record* record = nullptr;                 // of kRecord
   std::vector<std::uint32_t> extents = {};  // of an array, outermost first
   bool pointer = false;                     // a pointer to the type in the other members
   std::string problem = {};  // why no shader has it, as "is ..."; empty if shaders have it
 
   bool is_array() const noexcept { return !extents.empty(); }
+  // True for narrow integers and half.
+  bool is_narrow() const noexcept { return bits != 32; }
   // The element type of an array.
   Type element() const;
   // The base's size times the extents; a pointer has 4 bytes, as in clang's target.

@@ -29,7 +29,9 @@ inline constexpr std::uint32_t kAddressBytes = 8;
 //   that a kernel writes. An index into a binding is below 2^31.
 // Floating point rounds to nearest and keeps signed zeros, infinities and NaNs. A device needs
 // bufferDeviceAddress, shaderRoundingModeRTEFloat32 and shaderSignedZeroInfNanPreserveFloat32;
-// buffers need VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT.
+// buffers need VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT. A module with elements of 1 byte has the
+// capability StorageBuffer8BitAccess and needs storageBuffer8BitAccess; with elements of 2 bytes,
+// those of 16 bits. No module computes with types of 8 or 16 bits.
 inline constexpr std::string_view kVulkanAddressConvention = "hy-vulkan-2";
 
 // A SPIR-V module for Vulkan 1.2 from another compiler. It has a GLCompute entry point for each

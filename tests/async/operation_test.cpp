@@ -192,6 +192,8 @@ TEST_F(AsyncOperation, FillsTensorsOfEachElementSize) {
   EXPECT_THAT(elements(ones<std::int8_t>({3})), ElementsAre(1, 1, 1));
   EXPECT_THAT(elements(full<std::int16_t>({3}, -2)), ElementsAre(-2, -2, -2));
   EXPECT_THAT(elements(full<float>({3}, 0.5f)), ElementsAre(0.5f, 0.5f, 0.5f));
+  EXPECT_THAT(elements(full({3}, Half(-0.5f))), ElementsAre(-0.5f, -0.5f, -0.5f));
+  EXPECT_THAT(elements(ones<Half>({3})), ElementsAre(1.0f, 1.0f, 1.0f));
   EXPECT_THAT(elements(zeros<double>({3})), ElementsAre(0, 0, 0));
   EXPECT_THAT(elements(ones<double>({3})), ElementsAre(1, 1, 1));
   EXPECT_THAT(elements(full<std::int64_t>({3}, -2)), ElementsAre(-2, -2, -2));
@@ -202,13 +204,20 @@ TEST_F(AsyncOperation, FillsTensorsOfEachElementSize) {
 template <class T>
 void expect_arange(const std::vector<T>& got, std::size_t size) {
   ASSERT_EQ(got.size(), size);
-  for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(got[i], static_cast<T>(i)) << i;
+  for (std::size_t i = 0; i < size; ++i) {
+    if constexpr (std::is_same_v<T, Half>) {
+      ASSERT_EQ(got[i], Half(static_cast<float>(i))) << i;
+    } else {
+      ASSERT_EQ(got[i], static_cast<T>(i)) << i;
+    }
+  }
 }
 
 TEST_F(AsyncOperation, ArangeCountsInEveryElement) {
   for (const std::size_t n : {0, 1, 2, 3, 5, 1027}) {
     expect_arange(elements(arange<float>(n)), n);
     expect_arange(elements(arange<double>(n)), n);
+    expect_arange(elements(arange<Half>(n)), n);
     expect_arange(elements(arange<std::int8_t>(n)), n);
     expect_arange(elements(arange<std::uint16_t>(n)), n);
     expect_arange(elements(arange<std::int32_t>(n)), n);

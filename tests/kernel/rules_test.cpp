@@ -428,10 +428,10 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
 )",
                                3, "'long double' is a type that differs between targets"},
                       Rejected{"a_type_that_is_rounded_otherwise", R"(
-typedef _Float16 half;
+typedef _Float16 short_float;
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(float, y)) {
   HY_ITEMS {
-    half a = (half)y[HY_X];
+    short_float a = (short_float)y[HY_X];
     y[HY_X] = (float)(a * a + a);
   }
 }

@@ -311,6 +311,58 @@ K(mathematics) {
   }
 }
 
+static const short kSteps[3] = {-300, 7, 32767};
+static const half kHalves[4] = {0.1f, -0.5, 3, 1e-7f};
+HY_FN uchar low_bits(int x) { return x; }
+HY_FN float rounded(float x) {
+  half y = x;
+  y += 0.25f;
+  return y;
+}
+K(narrow) {
+  HY_ITEMS {
+    char c = n * 50;
+    uchar b = low_bits(-n) + kSteps[1];
+    short s = kSteps[2];
+    ushort w = -1;
+    u[0] = (uint)c;
+    u[1] = b;
+    s++;
+    u[2] = (uint)s;
+    --w;
+    u[3] = w + (uint)kSteps[0];
+    for (uchar i = 250, j = 0; i > 9; i++, j += n) u[4] = u[4] * 3 + i + j;
+    c <<= 1;
+    u[5] = (uint)c;
+    u[6] = (uint)(c = b * 3);
+    b = (n, 300);
+    u[7] = b + (uint)sizeof(b) + (uint)sizeof(s);
+    char t[4] = {1, -1};
+    t[2] = t[1] - 128;
+    --t[3];
+    u[8] = (uint)t[0] + (uint)t[1] + (uint)t[2] + (uint)(uchar)t[3];
+    u[9] = (uchar)(n < 9) + (uint)(short)0x12345678 + (uint)(char)(ushort)kSteps[0];
+    b = 199.75f;
+    u[10] = b ? b : 1;
+    u[11] = !b + (b && c) + (uchar)(n > 0 ? c : b);
+    f[0] = rounded(f[0] * 0.1f);
+    f[1] = rounded(70000.0f);
+    half h = f[2] * 1000.1f;
+    f[2] = h;
+    h = n;
+    h /= 3;
+    f[3] = -h;
+    f[4] = (half)0.1f + (half)-0.5 + (float)(half)u[1];
+    u[12] = (uint)h;
+    u[13] = h > 1 ? 5 : 6;
+    f[5] = h = f[5] * 0.3f;
+    f[6] = (half)1e-7f;
+    f[7] = (half)f[7] * (half)3.3f;
+    u[14] = (uint)sizeof(h);
+    for (int i = 0; i < 4; ++i) f[8 + i] = kHalves[i];
+  }
+}
+
 HY_KERNEL(atomics, 1, 1, 1, HY_INOUT(uint, u), HY_INOUT(float, f), HY_SCALAR(int, n),
           HY_SHARED(int, s, 4), HY_SHARED2(uint, t, 2, 2)) {
   HY_ITEMS {

@@ -72,6 +72,22 @@ TEST(ShaderLanguage, MeansWhatCMeans) {
   }
 }
 
+TEST(ShaderLanguage, StoresElementsAsTheyAreInMemory) {
+  const char* const text =
+      "HY_KERNEL(k, 4, 1, 1, HY_IN(char, a), HY_IN(uchar, b), HY_IN(short, c), HY_IN(ushort, d),\n"
+      "          HY_IN(half, e), HY_OUT(half, y), HY_OUT(uchar, z)) {\n"
+      "  HY_ITEMS { y[HY_X] = e[HY_X] + a[HY_X]; z[HY_X] = b[HY_X] + c[HY_X] * d[HY_X]; }\n"
+      "}";
+  const auto metal = shader_of(text, "msl-3.0");
+  ASSERT_TRUE(metal.ok()) << metal.status().message();
+  EXPECT_EQ(malformed(*metal), "") << *metal;
+  EXPECT_THAT(*metal, HasSubstr("hy_p_y[hy_u_hy_x] = half(float(hy_p_e[hy_u_hy_x]) + "
+                                "float(int(hy_p_a[hy_u_hy_x])));"));
+  const auto spirv = shader_of(text, "spirv-1.5");
+  ASSERT_TRUE(spirv.ok()) << spirv.status().message();
+  EXPECT_EQ(invalid(*spirv), "");
+}
+
 TEST(ShaderLanguage, IsAcceptedByTheCompilersOfItsTargets) {
   const auto spirv = shader_of(kShaderConstructs, "spirv-1.5");
   ASSERT_TRUE(spirv.ok()) << spirv.status().message();
@@ -93,9 +109,21 @@ TEST(ShaderLanguage, NamesTheLineOfWhatATargetCannotSay) {
       {"a value that is a floating-point type other than float",
        "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) { HY_ITEMS {\n"
        "  y[0] = y[0] * 2.0; } }"},
-      {"'x' is an 8- or 16-bit integer",
-       "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
-       "  unsigned char x = 3; y[0] = x; } }"},
+      {"a value that is a floating-point type other than float",
+       "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) { HY_ITEMS {\n"
+       "  y[0] = 2.0 - y[1]; } }"},
+      {"'x' has a member 'b', which is an 8- or 16-bit number",
+       "struct pair { uint a; uchar b; };\n"
+       "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
+       "  struct pair x = {1, 2}; y[0] = x.b; } }"},
+      {"the value of ++ or -- after an 8- or 16-bit number",
+       "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(uchar, y)) { HY_ITEMS {\n"
+       "  y[0] = y[1]++; } }"},
+      {"++ or -- on an expression with side effects",
+       "\nHY_KERNEL(k, 4, 1, 1, HY_OUT(uchar, y)) { HY_ITEMS { uint i = 0;\n"
+       "  ++y[i++]; } }"},
+      {"'x' is a floating-point type other than float",
+       "\n\nHY_KERNEL(k, 4, 1, 1, HY_IN(double, x), HY_OUT(uint, y)) { HY_ITEMS {} }"},
       {"'f' calls itself",
        "HY_FN uint f(uint x) {\n"
        "  if (x < 2) return x;\n"
@@ -194,11 +222,11 @@ TEST(ShaderLanguage, KeepsFloatsAsTheyAre) {
 }
 
 TEST(ShaderLanguage, RefusesAKernelNamedAsAWordOfMetal) {
-  const char* const text = "\n\nHY_KERNEL(half, 1, 1, 1) { HY_ITEMS {} }";
+  const char* const text = "\n\nHY_KERNEL(bfloat, 1, 1, 1) { HY_ITEMS {} }";
   const auto metal = shader_of(text, "msl-3.0");
   EXPECT_THAT(std::string(metal.status().message()), HasSubstr(".hyk:3:"));
   EXPECT_THAT(std::string(metal.status().message()),
-              HasSubstr("a kernel named 'half', a word of Metal"));
+              HasSubstr("a kernel named 'bfloat', a word of Metal"));
   EXPECT_TRUE(shader_of(text, "spirv-1.5").ok());
 }
 

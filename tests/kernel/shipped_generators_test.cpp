@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <type_traits>
 
+#include "halyard/base/half.h"
 #include "kernel/shipped_kernels.h"
 
 namespace halyard::testing {
@@ -22,7 +24,14 @@ void expect_arange(const char* kernel, std::uint32_t words) {
   for (std::size_t i = 0; i < words * 4 / sizeof(T); ++i) {
     T element;
     std::memcpy(&element, reinterpret_cast<const T*>(got.data()) + i, sizeof(T));
-    ASSERT_EQ(element, static_cast<T>(i)) << i;
+    const auto expected = [&] {
+      if constexpr (std::is_same_v<T, Half>) {
+        return Half(static_cast<float>(i));
+      } else {
+        return static_cast<T>(i);
+      }
+    }();
+    ASSERT_EQ(element, expected) << i;
   }
 }
 
@@ -34,8 +43,12 @@ TEST(ShippedGenerate, CountsInElementsOfEverySize) {
     expect_arange<std::uint64_t>("arange_64", words);
     expect_arange<float>("arange_float", words);
     expect_arange<double>("arange_double", words);
+    expect_arange<Half>("arange_half", words);
   }
 }
+
+// Halves beyond 2048 are rounded, and infinite from 65520 on.
+TEST(ShippedGenerate, CountsInHalvesUpToInfinity) { expect_arange<Half>("arange_half", 32770); }
 
 TEST(ShippedGenerate, FillsWithBothHalvesOfAnElement) {
   const Array<std::uint32_t> y(5);

@@ -69,6 +69,7 @@ const std::vector<ShippedCode>& shipped_code() {
       {"arange_64", {"vpsrld"}},
       {"arange_float", {"vcvtdq2ps"}},
       {"arange_double", {"vcvtdq2ps"}},
+      {"arange_half", {"vpsrld", "vpminud"}},
       {"histogram", {"vpaddd"}},
       {"histogram_sum", {"vpaddd"}},
       {"layer_norm", {"vaddps", "vsubps", "vmulps", "vdivps"}},

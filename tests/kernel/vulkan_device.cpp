@@ -93,19 +93,22 @@ bool has_validation() {
       layers, [](const auto& layer) { return std::strcmp(layer.layerName, kValidation) == 0; });
 }
 
-// The features of a Vulkan 1.2 device that the conventions require.
+// The features of a Vulkan 1.2 device that the conventions require, for elements of all sizes.
 bool has_features(VkPhysicalDevice device) {
   VkPhysicalDeviceVulkan12Features since_12 = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  VkPhysicalDeviceVulkan11Features since_11 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = &since_12};
   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                        .pNext = &since_12};
+                                        .pNext = &since_11};
   vkGetPhysicalDeviceFeatures2(device, &features);
   VkPhysicalDeviceFloatControlsProperties floats = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                             .pNext = &floats};
   vkGetPhysicalDeviceProperties2(device, &properties);
-  return since_12.bufferDeviceAddress == VK_TRUE &&
+  return since_12.bufferDeviceAddress == VK_TRUE && since_12.storageBuffer8BitAccess == VK_TRUE &&
+         since_11.storageBuffer16BitAccess == VK_TRUE &&
          floats.shaderRoundingModeRTEFloat32 == VK_TRUE &&
          floats.shaderSignedZeroInfNanPreserveFloat32 == VK_TRUE;
 }
@@ -184,8 +187,8 @@ Status VulkanDevice::find_physical_device() {
   }
   return error(
       StatusCode::kUnavailable,
-      "none of {} devices has Vulkan 1.2, a compute queue, addresses of buffers and the float "
-      "controls",
+      "none of {} devices has Vulkan 1.2, a compute queue, addresses of buffers, storage of 8 and "
+      "16 bits and the float controls",
       devices.size());
 }
 
@@ -197,9 +200,14 @@ Status VulkanDevice::create_device() {
                                          .pQueuePriorities = &priority};
   VkPhysicalDeviceVulkan12Features since_12 = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      .storageBuffer8BitAccess = VK_TRUE,
       .bufferDeviceAddress = VK_TRUE};
+  VkPhysicalDeviceVulkan11Features since_11 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
+      .pNext = &since_12,
+      .storageBuffer16BitAccess = VK_TRUE};
   const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                   .pNext = &since_12,
+                                   .pNext = &since_11,
                                    .queueCreateInfoCount = 1,
                                    .pQueueCreateInfos = &queue};
   HALYARD_RETURN_IF_ERROR(

@@ -4,13 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "halyard/base/half.h"
 #include "npy.h"
 #include "tools/command.h"
 
@@ -261,6 +264,31 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
   expect_error(halyard(run + out + tile), "not given: --arg a (float32)");
   expect_error(halyard(run + out + a + tile + Words{"--arg", "x.size0=5"}),
                "--arg x.size0: no such parameter");
+}
+
+// "|u1" and "<f2" in NumPy's words.
+TEST_F(Command, RunsAKernelOfBytesAndHalves) {
+  std::ofstream(path("k.hyk")) << R"(
+HY_KERNEL(quarter, 1, 1, 1, HY_IN_TENSOR1(uchar, x), HY_OUT_TILE1(half, y, 4),
+          HY_SAME_SHAPE(x, y)) {
+  HY_TILE_ITEMS1(y, i) { HY_Y1(y, i) = 0.25f * HY_AT1(x, HY_ORIGIN(y, 0) + i); }
+}
+)";
+  const std::uint8_t bytes[] = {0, 1, 2, 7, 255};
+  const auto raw = std::as_bytes(std::span(bytes));
+  check(tools::write_npy(path("x.npy"), {ElementType::kUint8, {5}, {raw.begin(), raw.end()}}));
+  const Words run = {"run", path("k.hyk"), "quarter", "--out", "y=" + path("y.npy") + ":5"};
+  const Outcome outcome = halyard(run + Words{"--in", "x=" + path("x.npy")});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const NpyArray y = tools::read_npy(path("y.npy")).value();
+  EXPECT_EQ(y.element, ElementType::kFloat16);
+  EXPECT_EQ(y.shape, (std::vector<std::uint64_t>{5}));
+  const auto halves = y.as<std::uint16_t>();
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(Half::from_bits(halves[i]), 0.25f * bytes[i]);
+  }
+  check(tools::write_npy(path("x.npy"), {ElementType::kInt8, {5}, {raw.begin(), raw.end()}}));
+  expect_error(halyard(run + Words{"--in", "x=" + path("x.npy")}), "its elements are int8");
 }
 
 }  // namespace

@@ -61,11 +61,14 @@ void get_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) 
   next.vkGetPhysicalDeviceFeatures2(device, features);
   auto* const f12 = in_chain<VkPhysicalDeviceVulkan12Features>(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  auto* const f11 = in_chain<VkPhysicalDeviceVulkan11Features>(
+      features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
   auto* const f13 = in_chain<VkPhysicalDeviceVulkan13Features>(
       features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
   if (lacks("timelineSemaphore") && f12 != nullptr) f12->timelineSemaphore = VK_FALSE;
   if (lacks("bufferDeviceAddress") && f12 != nullptr) f12->bufferDeviceAddress = VK_FALSE;
   if (lacks("storageBuffer8BitAccess") && f12 != nullptr) f12->storageBuffer8BitAccess = VK_FALSE;
+  if (lacks("storageBuffer16BitAccess") && f11 != nullptr) f11->storageBuffer16BitAccess = VK_FALSE;
   if (lacks("hostQueryReset") && f12 != nullptr) f12->hostQueryReset = VK_FALSE;
   if (lacks("synchronization2") && f13 != nullptr) f13->synchronization2 = VK_FALSE;
   if (lacks("shaderInt64")) features->features.shaderInt64 = VK_FALSE;

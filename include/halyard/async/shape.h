@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "halyard/base/export.h"
+#include "halyard/base/half.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/launch.h"
 #include "halyard/kernel/types.h"
@@ -44,6 +45,7 @@ constexpr int element_type_of() {
   constexpr bool is_signed = std::is_signed_v<T>;
   if constexpr (std::is_same_v<T, float>) return static_cast<int>(kFloat32);
   if constexpr (std::is_same_v<T, double>) return static_cast<int>(kFloat64);
+  if constexpr (std::is_same_v<T, Half>) return static_cast<int>(kFloat16);
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
     if constexpr (sizeof(T) == 1) return static_cast<int>(is_signed ? kInt8 : kUint8);
     if constexpr (sizeof(T) == 2) return static_cast<int>(is_signed ? kInt16 : kUint16);
@@ -60,7 +62,7 @@ HALYARD_EXPORT Status check_rows(const Shape& from, std::uint64_t first, std::ui
 
 }  // namespace detail
 
-// float, double, and integers of 8 to 64 bits.
+// float, double, Half, and integers of 8 to 64 bits.
 template <class T>
 concept Element = detail::element_type_of<T>() >= 0;
 

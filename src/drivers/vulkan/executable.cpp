@@ -34,6 +34,17 @@ bool has_entry_point(std::span<const std::uint32_t> module, std::string_view nam
   return false;
 }
 
+bool has_capability(std::span<const std::uint32_t> module, std::uint32_t capability) noexcept {
+  constexpr std::size_t kHeaderWords = 5;
+  constexpr std::uint32_t kOpCapability = 2 << 16 | 17;
+  // Capabilities come first.
+  for (std::size_t at = kHeaderWords; at + 1 < module.size() && module[at] == kOpCapability;) {
+    if (module[at + 1] == capability) return true;
+    at += 2;
+  }
+  return false;
+}
+
 Status no_executable_memory() {
   return Status(StatusCode::kResourceExhausted, "vulkan: no memory for an executable");
 }
@@ -79,6 +90,7 @@ Status Executable::create() {
     return error(StatusCode::kDataLoss, "vulkan: {}: the image {} has no entry {}", file().name(),
                  (*image)->target, kernel.name);
   }
+  HALYARD_RETURN_IF_ERROR(check_storage({words.data(), words.size()}));
   VkShaderModuleCreateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = words.size() * sizeof(std::uint32_t);
@@ -86,6 +98,26 @@ Status Executable::create() {
   return device_->check(
       device_->vk().vkCreateShaderModule(device_->handle(), &info, nullptr, &module_),
       "vkCreateShaderModule");
+}
+
+// A module with a capability whose feature the device lacks is undefined.
+Status Executable::check_storage(std::span<const std::uint32_t> module) const {
+  constexpr std::uint32_t kStorageBuffer8BitAccess = 4448, kStorageBuffer16BitAccess = 4433;
+  const PhysicalDevice& physical = device_->physical();
+  const struct {
+    std::uint32_t capability;
+    bool has;
+    int bits;
+  } rows[] = {{kStorageBuffer8BitAccess, physical.stores_8_bits, 8},
+              {kStorageBuffer16BitAccess, physical.stores_16_bits, 16}};
+  for (const auto& [capability, has, bits] : rows) {
+    if (has || !has_capability(module, capability)) continue;
+    return error(StatusCode::kUnavailable,
+                 "vulkan: {}: its kernels have elements of {} bits; {} lacks "
+                 "storageBuffer{}BitAccess",
+                 file().name(), bits, physical.name, bits);
+  }
+  return {};
 }
 
 Status Executable::prepare(std::uint32_t function) {

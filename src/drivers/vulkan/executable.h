@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "base/array.h"
@@ -23,8 +24,8 @@ inline constexpr std::string_view kTarget = "spirv-1.5";
 
 class Executable final : public hal::ExecutableImpl {
  public:
-  // kUnavailable: no image for the device; kDataLoss: a kernel that is not in the module;
-  // kResourceExhausted.
+  // kUnavailable: no image for the device, or elements of a size that it cannot store; kDataLoss:
+  // a kernel that is not in the module; kResourceExhausted.
   // `caches`: pipelines are kept on disk.
   static Result<Ref<hal::ExecutableImpl>> load(Ref<NativeDevice> device, kernel::Hyx file,
                                                bool caches);
@@ -51,6 +52,7 @@ class Executable final : public hal::ExecutableImpl {
   ~Executable() override;
 
   Status create();
+  Status check_storage(std::span<const std::uint32_t> module) const;
   Status check_foreign(const kernel::KernelInfo& kernel) const;
   Status create_layout(const kernel::KernelInfo& kernel, Entry& entry);
   Status create_pipeline(const kernel::KernelInfo& kernel, Entry& entry);

@@ -187,11 +187,16 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   VkPhysicalDeviceVulkan12Features f12 = {};
   f12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   f12.pNext = &f13;
+  VkPhysicalDeviceVulkan11Features f11 = {};
+  f11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+  f11.pNext = &f12;
   VkPhysicalDeviceFeatures2 features = {};
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-  features.pNext = &f12;
+  features.pNext = &f11;
   vk.vkGetPhysicalDeviceFeatures2(device.handle, &features);
-  device.copies_by_kernel = f12.storageBuffer8BitAccess == VK_TRUE &&
+  device.stores_8_bits = f12.storageBuffer8BitAccess == VK_TRUE;
+  device.stores_16_bits = f11.storageBuffer16BitAccess == VK_TRUE;
+  device.copies_by_kernel = device.stores_8_bits &&
                             properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU;
   lacks(device.compute.queues != 0, "a queue for compute");
   lacks(f12.timelineSemaphore == VK_TRUE, "timelineSemaphore");

@@ -48,7 +48,9 @@ struct PhysicalDevice {
   VkExternalMemoryFeatureFlags by_descriptor = 0;  // an opaque file descriptor
   VkExternalSemaphoreFeatureFlags timelines_by_descriptor = 0;
   VkExternalMemoryFeatureFlags of_host = 0;  // memory of the host
-  // Kernels store single bytes (storageBuffer8BitAccess), and are worth more than recording again.
+  // Elements of 8 and 16 bits in buffers: storageBuffer8BitAccess, storageBuffer16BitAccess.
+  bool stores_8_bits = false, stores_16_bits = false;
+  // Its kernels may copy single bytes (stores_8_bits), and are worth more than recording again.
   // Not on a CPU: lavapipe records a copy in 0.3 us, and its kernel takes 100 times memcpy's time.
   bool copies_by_kernel = false;
   // VK_SEMAPHORE_WAIT_ANY_BIT sleeps. False: it keeps a core busy until one is reached.

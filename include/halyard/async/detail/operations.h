@@ -244,6 +244,8 @@ constexpr std::uint64_t bits_of(T element) noexcept {
     return std::bit_cast<std::uint64_t>(element);
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<std::uint32_t>(element);
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return element.bits();
   } else {
     return static_cast<std::make_unsigned_t<T>>(element);
   }
