@@ -32,6 +32,10 @@ char* write_packed(char* begin, char* end, fmt::string_view format,
   return fmt::vformat_to_n(begin, room, format, values).out;
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) noexcept {
+  return format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 Status error_packed(StatusCode code, fmt::string_view format, fmt::format_args values) {
   char text[1024];
   char* const end = write_packed(text, text + sizeof(text), format, values);

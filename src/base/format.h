@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,9 @@ template <class... Args>
   append_packed(out, format, fmt::make_format_args(args...));
   return out;
 }
+
+// "1 slot", "3 slots"; for nouns whose plural adds an s. Truncated if memory is exhausted.
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun) noexcept;
 
 // As error() below.
 [[nodiscard, gnu::cold]] Status error_packed(StatusCode code, fmt::string_view format,

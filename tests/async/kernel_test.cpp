@@ -209,7 +209,23 @@ TEST_F(AsyncKernel, ADeclarationThatIsNotTheKernelsIsRefusedInWords) {
 
   constexpr Kernel<void(const Tensor<float>&, Tensor<float>&)> fewer{"saxpy_tile"};
   EXPECT_THAT(failure(fewer(ones<float>({4, 4}), ones<float>({4, 4}) | partition(4, 4))),
-              refused_with(kInvalid, "declared with 2 tensors and 0 scalars; it has 2 and 1"));
+              refused_with(kInvalid,
+                           "kernel saxpy_tile of saxpy_tile: it has 3 parameters (2 tensors, "
+                           "1 scalar); its declaration has 2 parameters (2 tensors, 0 scalars)"));
+}
+
+// Also where the types after the missing parameter differ from those in their places.
+TEST_F(AsyncKernel, ADeclarationWithoutOneParameter_FailsWithBothCounts) {
+  constexpr Kernel<void(float, Tensor<float>&)> saxpy_without_x{"saxpy_tile"};
+  EXPECT_THAT(failure(saxpy_without_x(1.0f, ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "it has 3 parameters (2 tensors, 1 scalar); its declaration has 2 "
+                           "parameters (1 tensor, 1 scalar)"));
+  constexpr Kernel<void(double, float, const Tensor<float>&, Tensor<float>&)> more{"saxpy_tile"};
+  EXPECT_THAT(failure(more(1.0, 1.0f, ones<float>({4, 4}), ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "it has 3 parameters (2 tensors, 1 scalar); its declaration has 4 "
+                           "parameters (2 tensors, 2 scalars)"));
 }
 
 TEST_F(AsyncKernel, AKernelOrFileThatIsNotThereIsNotFound) {
