@@ -153,8 +153,7 @@ Status Waiter::wait(Deadline deadline) {
   if (look(outcome) == Outcome::kDone) return outcome;
   base::WorkSource& work_source = engine_.work_source();
   const Nanoseconds until = deadline.resolve(engine_.clock());
-  // This thread's effects run after the callback, and one of them may be what it would wait for.
-  if (active_list != nullptr && until != Deadline::kPassedTime) {
+  if (may_block(until) == MayBlock::kInCallback) {
     return error(StatusCode::kFailedPrecondition,
                  "{}: a wait for {} within a callback, which must not block",
                  points_[0].semaphore()->describe(), points_[0].value());
