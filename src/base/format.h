@@ -40,7 +40,10 @@ template <class... Args>
   return out;
 }
 
-// "1 slot", "3 slots"; for nouns whose plural adds an s. Truncated if memory is exhausted.
+// For messages; truncated if memory is exhausted. From 2^63 on "2^64 - 4": such a number is a
+// subtraction that wrapped, or a negative number.
+[[nodiscard]] std::string number(std::uint64_t value) noexcept;
+// The number and the noun: "1 slot", "3 slots".
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun) noexcept;
 
 // As error() below.

@@ -109,8 +109,9 @@ void CommandQueue::add_custom(const CustomCommand& command, std::span<const Oper
   detail::CommandList& list = *commands_;
   if (command.run == nullptr || words.size() > kCallWords) {
     return list.fail(error(StatusCode::kInvalidArgument,
-                           "queue: custom command '{}' with {} words and {}", command.name,
-                           words.size(), command.run == nullptr ? "no function" : "at most 4"));
+                           "queue: custom command '{}' with {}{}; it takes at most {}",
+                           command.name, base::counted(words.size(), "word"),
+                           command.run == nullptr ? " and no function" : "", kCallWords));
   }
   list.add({.kind = PacketKind::kCall}, command.name);
   list.set(0, word(command.run));
@@ -135,9 +136,11 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
                       info.name, local_size.x, local_size.y, local_size.z, info.local_size.x,
                       info.local_size.y, info.local_size.z));
   }
-  if (list.args.size() + args.words_.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
-    return fail(error(StatusCode::kResourceExhausted, "queue: {} words of kernel arguments",
-                      list.args.size()));
+  constexpr std::size_t kMostWords = std::numeric_limits<std::uint32_t>::max() / 2;
+  if (list.args.size() + args.words_.size() > kMostWords) {
+    return fail(error(StatusCode::kResourceExhausted,
+                      "queue: {} words of kernel arguments; the most is {}",
+                      list.args.size() + args.words_.size(), kMostWords));
   }
   detail::Command command{.kind = PacketKind::kExec};
   command.words[0] = reinterpret_cast<std::uintptr_t>(program.object()->kernel());
@@ -195,8 +198,9 @@ void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::u
   detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
   if (command == nullptr) return;
   if (words.size() > kCallWords) {
-    return list.fail(
-        error(StatusCode::kInvalidArgument, "queue: update_custom with {} words", words.size()));
+    return list.fail(error(StatusCode::kInvalidArgument,
+                           "queue: update_custom with {} words; it takes at most {}", words.size(),
+                           kCallWords));
   }
   std::uint8_t at = 1;
   for (const std::uint64_t value : words) {

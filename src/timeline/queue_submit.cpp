@@ -182,7 +182,7 @@ Status Queue::refuse(const Point& point, const char* what, std::size_t index) co
                  point.semaphore()->describe());
   }
   return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
-               point.semaphore()->describe(), point.value());
+               point.semaphore()->describe(), base::number(point.value()));
 }
 
 Status Queue::refuse_signal(const SignalNode& signal, std::uint64_t value) const {

@@ -199,7 +199,9 @@ Status Waiter::deadline_exceeded() const {
     if (end == std::string::npos) end = dump.find('\n');
     const auto more = std::ranges::count(std::string_view(dump).substr(end + 1), '\n');
     dump.erase(end + 1);
-    if (more != 0) base::append(dump, "  ... {} lines more in dump_timelines()", more);
+    if (more != 0)
+      base::append(dump, "  ... {} more in dump_timelines()",
+                   base::counted(static_cast<std::uint64_t>(more), "line"));
   }
   base::append(text, "\n{}", dump);
   return Status(StatusCode::kDeadlineExceeded, text);
@@ -209,7 +211,7 @@ Status check_points(std::span<const Point> points) {
   for (const Point& point : points) {
     if (point.value() > kMaxValue) {
       return error(StatusCode::kInvalidArgument, "{}: wait for {} above 2^63-1",
-                   point.semaphore()->describe(), point.value());
+                   point.semaphore()->describe(), base::number(point.value()));
     }
   }
   return {};

@@ -125,7 +125,7 @@ TEST_F(AsyncKernel, ATileThatTheTensorDoesNotHaveIsRefused) {
   };
   EXPECT_THAT(failure(with(partition(4))),
               refused_with(StatusCode::kInvalidArgument,
-                           "saxpy_tile: y: a tile of 1 extents is given for rank 2"));
+                           "saxpy_tile: y: a tile of 1 extent is given for rank 2"));
   EXPECT_THAT(failure(with(partition(4, 0))),
               refused_with(StatusCode::kInvalidArgument, "saxpy_tile: y: tile1 is 0"));
 }
@@ -277,7 +277,7 @@ TEST_F(AsyncKernelAgain, ACallOnArraysOfOtherShapesIsCheckedAnew) {
   };
   refused(saxpy(2.0f, x(256), y()), "saxpy_tile: x: a tensor of rank 1 is given; it has rank 2");
   refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4)),
-          "saxpy_tile: y: a tile of 1 extents is given for rank 2");
+          "saxpy_tile: y: a tile of 1 extent is given for rank 2");
   refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 0)),
           "saxpy_tile: y: tile1 is 0");
   refused(saxpy(2.0f, x({8, 32}), y()), "saxpy_tile: size 0 of x is 8, size 0 of y is 16");

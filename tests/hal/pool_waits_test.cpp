@@ -154,6 +154,17 @@ TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly
   ASSERT_TRUE(gate.signal(1).ok());
 }
 
+// The default max_size is no number that anyone chose.
+TEST_F(PoolTest, AnUnlimitedPoolWithoutMemory_SaysThatItHasNoLimit) {
+  const Pool pool = make_pool();
+  control->fail_allocate = Status(StatusCode::kResourceExhausted, "the card is full");
+  const Semaphore done = semaphore();
+  const Buffer none = allocate(pool, kSlab, {.signal = {{done, 1}}});
+  run_all();
+  EXPECT_ERROR(done.query().status(), StatusCode::kResourceExhausted,
+               "no block of 4096 bytes: 0 of 0 bytes are used, without a limit; the card is full");
+}
+
 TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {
   const Pool pool = one_slab();
   const Semaphore s = semaphore();

@@ -35,7 +35,7 @@ Status BoundState::check(const PipelineLayout& layout, std::uint32_t set) const 
   HALYARD_RETURN_IF_ERROR(check(layout));
   if (set < layout.set_count()) return {};
   return error(StatusCode::kOutOfRange, "set {} of a pipeline layout with {}", set,
-               layout.set_count());
+               base::counted(layout.set_count(), "set"));
 }
 
 // Sets of equal layouts stay bound only as long as the sets before them do: these determine where

@@ -33,9 +33,7 @@ struct ParameterRule {
   static constexpr KernelParameter kParameter{KernelParameter::Kind::kScalar, kElementType<P>};
   template <class A>
   static constexpr bool takes =
-      std::is_arithmetic_v<A> && !std::is_same_v<A, bool> && requires(A a) {
-    P{a};
-  };
+      std::is_arithmetic_v<A> && !std::is_same_v<A, bool> && requires(A a) { P{a}; };
 };
 template <class T>
 struct ParameterRule<const Tensor<T>&> {
@@ -155,8 +153,7 @@ auto call_kernel(TypeList<P...>, const KernelSignature& signature, const Grid& g
     } else {
       []<int... kIndex>(std::integer_sequence<int, kIndex...>) {
         (check_argument<Rules, kIndex + 1, P, Args>(), ...);
-      }
-      (std::make_integer_sequence<int, sizeof...(P)>{});
+      }(std::make_integer_sequence<int, sizeof...(P)>{});
     }
   }
 }
