@@ -106,11 +106,11 @@ Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_
   }
   if (offset % pattern_size != 0) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "offset {} is no multiple of the pattern's {} bytes",
-                 offset, pattern_size);
+                 base::number(offset), pattern_size);
   }
   if (length != kWholeSize && length % pattern_size != 0) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "length {} is no multiple of the pattern's {} bytes",
-                 length, pattern_size);
+                 base::number(length), pattern_size);
   }
   return {};
 }
@@ -198,8 +198,8 @@ Status check_counts(const DeviceLimits& limits, CommandRange& counts) {
                  counts.offset, sizeof(std::uint32_t));
   }
   if (counts.length < kBytes) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "group counts: {} bytes at offset {}, they have {}",
-                 counts.length, counts.offset, kBytes);
+    return error(StatusCode::kOutOfRange, "group counts: {} at offset {}, they have {}",
+                 base::counted(counts.length, "byte"), counts.offset, kBytes);
   }
   counts.length = kBytes;
   return {};

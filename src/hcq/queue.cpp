@@ -168,8 +168,8 @@ void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& so
                             std::uint64_t size) {
   detail::CommandList& list = *commands_;
   if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} bytes from {} to {} bytes", size,
-                    source.size, target.size));
+    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} from {} to {}",
+                    base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
     return;
   }
   list.add({.kind = PacketKind::kCopy}, "copy");
@@ -260,8 +260,8 @@ CopyQueue& CopyQueue::update_copy(std::size_t index, const Buffer& target, const
   if (command == nullptr) return *this;
   const std::uint64_t size = command->words[2];
   if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} bytes from {} to {} bytes",
-                    size, source.size, target.size));
+    list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} from {} to {}",
+                    base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
     return *this;
   }
   command->words[0] = target.va_addr;

@@ -215,8 +215,8 @@ class Hyx::Reader {
     }
     if (const schema::Location* location = from.location(); location != nullptr) {
       if (location->source() >= hyx_.sources_.size) {
-        return damaged("{}location.source is {}, of {} sources", owner, location->source(),
-                       hyx_.sources_.size);
+        return damaged("{}location.source is {}, of {}", owner, location->source(),
+                       base::counted(hyx_.sources_.size, "source"));
       }
       info.source = hyx_.sources_.items[location->source()].name;
       info.line = location->line();

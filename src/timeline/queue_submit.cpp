@@ -210,8 +210,9 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
       return refuse(options.signals[i], "signal", i);
   }
   const auto no_memory = [&] {
-    return error(StatusCode::kResourceExhausted, "{}: no memory for {} waits, {} signals", name(),
-                 options.waits.size(), options.signals.size());
+    return error(StatusCode::kResourceExhausted, "{}: no memory for {}, {}", name(),
+                 base::counted(options.waits.size(), "wait"),
+                 base::counted(options.signals.size(), "signal"));
   };
   if (!reserve(submission.waits_, submission.wait_capacity_, submission.inline_waits_,
                options.waits.size()) ||

@@ -56,7 +56,7 @@ TEST_F(PoolTest, AWaitThatIsOverSaysWhatThePoolHolds) {
   run_all();
   const auto held =
       "waits for 4096 bytes of pool 'small' of fake://0 (1280 of 4096 bytes are used, in 2 "
-      "blocks; 1 deallocations outstanding)";
+      "blocks; 1 deallocation outstanding)";
   EXPECT_THAT(device.dump_timelines(), HasSubstr(held));
   const Status status = s.wait(1, kNow);
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);

@@ -228,6 +228,9 @@ TEST_F(Recording, SlotsAreBounded) {
   const Buffer a = buffer(16);
   EXPECT_ERROR(third.copy(slot(0, ~0ull - 3), a).finish().status(), StatusCode::kOutOfRange,
                "overflow");
+  Recorder fourth(device);
+  EXPECT_ERROR(fourth.fill(slot(0, ~0ull - 2, 1), 0, 2).finish().status(),
+               StatusCode::kInvalidArgument, "offset 2^64 - 3 is no multiple of the pattern's 2");
 }
 
 TEST_F(Recording, TooFewBindings_AreRefusedWithBothNumbers) {

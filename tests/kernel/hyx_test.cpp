@@ -273,7 +273,7 @@ TEST(Hyx, RefusesALocationWithoutSource) {
   schema::FinishFileBuffer(builder, schema::CreateFileDirect(builder, &kernels, &images, &sources));
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   EXPECT_THAT(message({bytes.begin(), bytes.end()}),
-              HasSubstr("k.hyx: kernel k: location.source is 1, of 1 sources"));
+              HasSubstr("k.hyx: kernel k: location.source is 1, of 1 source"));
 }
 
 TEST(Hyx, RefusesImagesThatShareBytes) {

@@ -209,9 +209,9 @@ std::string PoolObject::describe(const PoolRequest& request) noexcept {
   const PoolStatistics& now = space_.statistics();
   std::uint64_t returns = unissued_returns_;
   returns_.for_each([&](const PoolReturn&) { ++returns; });
-  return base::format(
-      "{} bytes of {} ({} of {} bytes are used, in {} blocks; {} deallocations outstanding)",
-      request.size, name_, now.used_bytes, now.reserved_bytes, now.blocks, returns);
+  return base::format("{} bytes of {} ({} of {} bytes are used, in {}; {} outstanding)",
+                      request.size, name_, now.used_bytes, now.reserved_bytes,
+                      base::counted(now.blocks, "block"), base::counted(returns, "deallocation"));
 }
 
 void PoolObject::begin_return() noexcept {

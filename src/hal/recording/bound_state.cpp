@@ -83,8 +83,8 @@ Status BoundState::push_set(const PipelineLayout& layout, std::uint32_t set,
 Status BoundState::push_constants(const PipelineLayout& layout, std::uint32_t offset, Bytes bytes) {
   HALYARD_RETURN_IF_ERROR(check(layout));
   if (offset % kWord != 0 || bytes.size() % kWord != 0) {
-    return error(StatusCode::kInvalidArgument, "{} bytes at offset {}; both are multiples of {}",
-                 bytes.size(), offset, kWord);
+    return error(StatusCode::kInvalidArgument, "{} at offset {}; both are multiples of {}",
+                 base::counted(bytes.size(), "byte"), offset, kWord);
   }
   const std::size_t size = layout.push_constants_size();
   if (offset > size || bytes.size() > size - offset) {
