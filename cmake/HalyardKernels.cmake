@@ -4,11 +4,24 @@
 # Compiles each kernel file (.hyk; .cu, .cl, .comp or .metal) to <file>.hyx with `halyard compile`, as part of building
 # <target>. Creates <target>, built by default, if it does not exist. TARGETS are targets of the kernel compiler, as in
 # `halyard compile --target`; its default without them. MANIFEST describes the kernels of files other than .hyk.
+# A kernel file or manifest that does not exist is an error of the call, unless a command above generates it; so is a
+# kernel file with another ending.
 #
 # The results are in the folder `kernels` beside the programs: ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/kernels if that is
 # set, else ${CMAKE_CURRENT_BINARY_DIR}/kernels. The property HALYARD_KERNELS of <target> lists their paths. A kernel
 # file is compiled again if it, a file that it includes, or the compiler has changed; with HALYARD_KERNELS_ONCE, not
 # for the compiler.
+
+# Stops unless the file exists or is generated. `what` is its kind, for the message.
+function(_halyard_require_file target what path)
+  get_source_file_property(generated ${path} GENERATED)
+  if(generated OR (EXISTS ${path} AND NOT IS_DIRECTORY ${path}))
+    return()
+  endif()
+  get_filename_component(name ${path} NAME)
+  get_filename_component(folder ${path} DIRECTORY)
+  message(FATAL_ERROR "halyard_add_kernels(${target}): no ${what} '${name}' in ${folder}")
+endfunction()
 
 function(halyard_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" MANIFEST TARGETS)
@@ -38,8 +51,17 @@ function(halyard_add_kernels target)
     set(compiler "")
   endif()
   set(outputs "")
+  if(arg_MANIFEST)
+    get_filename_component(path ${arg_MANIFEST} ABSOLUTE)
+    _halyard_require_file(${target} manifest ${path})
+  endif()
   foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     get_filename_component(path ${source} ABSOLUTE)
+    if(NOT path MATCHES "[.](hyk|cu|cl|comp|metal)$")
+      message(FATAL_ERROR
+        "halyard_add_kernels(${target}): '${source}' is not named as a kernel file: .hyk, .cu, .cl, .comp or .metal")
+    endif()
+    _halyard_require_file(${target} "kernel file" ${path})
     get_filename_component(name ${source} NAME_WE)
     set(output ${directory}/${name}.hyx)
     set(manifest "")

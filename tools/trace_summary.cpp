@@ -132,8 +132,9 @@ std::string to_text(const TraceSummary& summary, const std::string& path) {
   std::string text = fmt::format("{}: {} events in {}; https://ui.perfetto.dev opens it\n", path,
                                  summary.events, to_text(summary.duration));
   for (const auto& [row, queue] : summary.queues) {
-    text += fmt::format("  {}: {} submissions, {} commands, busy {} ({:.1f} %)\n", queue.name,
-                        queue.submissions, queue.commands, to_text(queue.busy),
+    text += fmt::format("  {}: {}, {}, busy {} ({:.1f} %)\n", queue.name,
+                        base::counted(queue.submissions, "submission"),
+                        base::counted(queue.commands, "command"), to_text(queue.busy),
                         summary.duration > 0
                             ? 100 * micros(queue.busy) / micros(summary.duration)
                             : 0.0);

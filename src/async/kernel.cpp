@@ -77,35 +77,50 @@ Status check_tensor(const KernelSignature& signature, const KernelParameter& par
   return {};
 }
 
+std::size_t count_scalars(const hal::Function& function) {
+  std::size_t count = 0;
+  for (std::size_t i = next_scalar(function, 0); i < function.constant_count();
+       i = next_scalar(function, i + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+std::string describe_count(std::size_t tensors, std::size_t scalars) {
+  return base::format("{} ({}, {})", base::counted(tensors + scalars, "parameter"),
+                      base::counted(tensors, "tensor"), base::counted(scalars, "scalar"));
+}
+
+// The numbers first: where a parameter is missing, those after it are compared with the wrong ones.
+Status check_counts(const KernelSignature& signature, const hal::Function& function) {
+  const auto declared = static_cast<std::size_t>(
+      std::ranges::count(signature.parameters, ParameterKind::kScalar, &KernelParameter::kind));
+  const std::size_t tensors = signature.parameters.size() - declared;
+  const std::size_t scalars = count_scalars(function);
+  if (tensors == function.binding_count() && declared == scalars) return {};
+  return error(StatusCode::kInvalidArgument, "it has {}; its declaration has {}",
+               describe_count(function.binding_count(), scalars),
+               describe_count(tensors, declared));
+}
+
 // Tensors in the order of the bindings, scalars in that of the constants.
 Status compare(const KernelSignature& signature, const hal::Function& function) {
-  std::size_t tensor = 0, scalar = 0;
-  std::size_t constant = next_scalar(function, 0), scalars = 0;
+  HALYARD_RETURN_IF_ERROR(check_counts(signature, function));
+  std::size_t tensor = 0, constant = next_scalar(function, 0);
   for (const KernelParameter& parameter : signature.parameters) {
     if (parameter.kind != ParameterKind::kScalar) {
-      if (tensor < function.binding_count()) {
-        HALYARD_RETURN_IF_ERROR(check_tensor(signature, parameter, function.binding(tensor)));
-      }
+      HALYARD_RETURN_IF_ERROR(check_tensor(signature, parameter, function.binding(tensor)));
       ++tensor;
-    } else {
-      ++scalar;
-      if (constant == function.constant_count()) continue;
-      const hal::ConstantInfo info = function.constant(constant);
-      if (info.type != parameter.type) {
-        return error(StatusCode::kInvalidArgument, "declared with '{}' for its {} '{}'",
-                     describe(parameter), to_string(info.type), info.name);
-      }
-      ++scalars;
-      constant = next_scalar(function, constant + 1);
+      continue;
     }
+    const hal::ConstantInfo info = function.constant(constant);
+    if (info.type != parameter.type) {
+      return error(StatusCode::kInvalidArgument, "declared with '{}' for its {} '{}'",
+                   describe(parameter), to_string(info.type), info.name);
+    }
+    constant = next_scalar(function, constant + 1);
   }
-  for (; constant < function.constant_count(); constant = next_scalar(function, constant + 1)) {
-    ++scalars;
-  }
-  if (tensor == function.binding_count() && scalar == scalars) return {};
-  return error(StatusCode::kInvalidArgument,
-               "declared with {} tensors and {} scalars; it has {} and {}", tensor, scalar,
-               function.binding_count(), scalars);
+  return {};
 }
 
 Status named(const KernelSignature& signature, const Status& status) {

@@ -85,12 +85,14 @@ Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory,
 
 Status check_count(const char* user, std::uint64_t has, std::uint64_t wanted) {
   if (has == wanted) return {};
-  return error(StatusCode::kInvalidArgument, "{} {} elements, and not {}", user, has, wanted);
+  return error(StatusCode::kInvalidArgument, "{} {}, and not {}", user,
+               base::counted(has, "element"), base::number(wanted));
 }
 
 Status check_values(std::uint64_t has, std::uint64_t wanted) {
   if (has == wanted) return {};
-  return error(StatusCode::kInvalidArgument, "from_host: {} values for a shape of {}", has, wanted);
+  return error(StatusCode::kInvalidArgument, "from_host: {} for a shape of {}",
+               base::counted(has, "value"), base::counted(wanted, "element"));
 }
 
 Status read_back(const Storage& storage, std::span<std::byte> target) {

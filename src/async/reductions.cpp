@@ -65,7 +65,8 @@ Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
   const auto& [memory, shape, type] = operand;
   const int rank = static_cast<int>(shape.rank());
   if (axis < -rank || axis >= rank) {
-    return error(StatusCode::kInvalidArgument, "{}: axis {} of {}", name, axis, text_of(shape));
+    return error(StatusCode::kInvalidArgument, "{}: axis {} of {}, which has {}", name, axis,
+                 text_of(shape), base::counted(shape.rank(), "dimension"));
   }
   HALYARD_RETURN_IF_ERROR(check_size(name, shape.elements(), kernel::size_of(type)));
   const auto along = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);

@@ -79,7 +79,8 @@ Status Device::status() const {
   if (state_) [[likely]]
     return {};
   if (count_ == 0) return Status(StatusCode::kInvalidArgument, "an empty device or runtime");
-  return error(StatusCode::kOutOfRange, "device {} of a runtime with {}", index_, count_);
+  return error(StatusCode::kOutOfRange, "device {} of a runtime with {}", base::number(index_),
+               base::counted(count_, "device"));
 }
 
 hal::Device Device::hal() const noexcept { return state_ ? state()->device() : hal::Device(); }
@@ -96,8 +97,8 @@ Status QueueRef::status() const {
   if (index_ < device_.queue_count()) [[likely]]
     return {};
   HALYARD_RETURN_IF_ERROR(device_.status());
-  return error(StatusCode::kOutOfRange, "queue {} of a device with {}", index_,
-               device_.queue_count());
+  return error(StatusCode::kOutOfRange, "queue {} of a device with {}", base::number(index_),
+               base::counted(device_.queue_count(), "queue"));
 }
 
 detail::QueueState* QueueRef::state() const noexcept { return &device_.state()->queue(index_); }

@@ -12,7 +12,7 @@ std::string text_of(const hal::Extents& extents, const char* between) {
   if (extents.rank() == 0) return "()";
   std::string text;
   for (std::size_t d = 0; d < std::min(extents.rank(), hal::kMaxTensorRank); ++d) {
-    base::append(text, "{}{}", d == 0 ? "" : between, extents[d]);
+    base::append(text, "{}{}", d == 0 ? "" : between, base::number(extents[d]));
   }
   return text;
 }
@@ -30,12 +30,12 @@ Status check_reshape(const Shape& from, const Shape& to) {
 
 Status check_rows(const Shape& from, std::uint64_t first, std::uint64_t count) {
   if (from.rank() == 0) {
-    return error(StatusCode::kOutOfRange, "rows({}, {}) of a tensor without dimensions", first,
-                 count);
+    return error(StatusCode::kOutOfRange, "rows({}, {}) of a tensor without dimensions",
+                 base::number(first), base::number(count));
   }
   if (first <= from[0] && count <= from[0] - first) return {};
-  return error(StatusCode::kOutOfRange, "rows({}, {}) of a tensor with {} rows", first, count,
-               from[0]);
+  return error(StatusCode::kOutOfRange, "rows({}, {}) of a tensor with {}", base::number(first),
+               base::number(count), base::counted(from[0], "row"));
 }
 
 Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType type) {
@@ -46,7 +46,8 @@ Result<std::uint64_t> byte_size(const hal::Extents& shape, kernel::ElementType t
   std::uint64_t size = kernel::size_of(type);
   for (std::size_t d = 0; d < shape.rank(); ++d) {
     if (__builtin_mul_overflow(size, shape[d], &size)) {
-      return Status(StatusCode::kOutOfRange, "a tensor of 2^64 bytes or more");
+      return error(StatusCode::kOutOfRange, "{} elements of {}: a tensor of 2^64 bytes or more",
+                   text_of(shape), to_string(type));
     }
   }
   return size;

@@ -14,7 +14,7 @@ Status check_size(const char* operation, std::uint64_t elements, std::size_t ele
   constexpr std::uint64_t kMostElements = (std::uint64_t{1} << 31) - 1;
   if (elements <= kMostElements) return {};
   return error(StatusCode::kOutOfRange, "{}: {} elements of {} bytes; the most is 2^31 - 1",
-               operation, elements, element_size);
+               operation, base::number(elements), element_size);
 }
 
 Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,

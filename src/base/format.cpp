@@ -32,6 +32,14 @@ char* write_packed(char* begin, char* end, fmt::string_view format,
   return fmt::vformat_to_n(begin, room, format, values).out;
 }
 
+std::string number(std::uint64_t value) noexcept {
+  return value >> 63 == 0 ? format("{}", value) : format("2^64 - {}", ~value + 1);
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) noexcept {
+  return format("{} {}{}", number(count), noun, count == 1 ? "" : "s");
+}
+
 Status error_packed(StatusCode code, fmt::string_view format, fmt::format_args values) {
   char text[1024];
   char* const end = write_packed(text, text + sizeof(text), format, values);

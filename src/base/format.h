@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,12 @@ template <class... Args>
   append_packed(out, format, fmt::make_format_args(args...));
   return out;
 }
+
+// For messages; truncated if memory is exhausted. From 2^63 on "2^64 - 4": such a number is a
+// subtraction that wrapped, or a negative number.
+[[nodiscard]] std::string number(std::uint64_t value) noexcept;
+// The number and the noun: "1 slot", "3 slots".
+[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun) noexcept;
 
 // As error() below.
 [[nodiscard, gnu::cold]] Status error_packed(StatusCode code, fmt::string_view format,

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/format.h"
 
 namespace halyard::inline v0::compiler {
 namespace {
 
-constexpr std::string_view kError = ": error: ";
+constexpr std::string_view kWrongInvocation =
+    "arguments provided to function-like macro invocation";
 
 // A part of clang's message, and its meaning; {} is the text that clang has put in quotes.
 struct Meaning {
@@ -109,12 +112,30 @@ std::string meaning_of(std::string_view name, std::string_view source) {
   return {};
 }
 
-// The meaning of an enumerator hy$<key>$<kernel>$<parameter> that is defined twice.
+// The parts of `text` between its '$'.
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find('$');
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The meaning of an enumerator that is defined twice: hy$<key>$<kernel>$<parameter>, or one of a
+// statement on sizes (kernel_tensor.h).
 std::string meaning_of_second(std::string_view enumerator) {
-  if (!enumerator.starts_with("hy$") || std::ranges::count(enumerator, '$') < 3) return {};
-  const std::size_t key = enumerator.find('$', 3);
-  return fmt::format("a second parameter '{}'",
-                     enumerator.substr(enumerator.find('$', key + 1) + 1));
+  const std::vector<std::string_view> parts = parts_of(enumerator);
+  if (parts.size() < 4 || parts[0] != "hy") return {};
+  if (parts[1] == "same_shape" && parts.size() == 5) {
+    return fmt::format("a second HY_SAME_SHAPE({}, {})", parts[3], parts[4]);
+  }
+  if (parts[1] == "same_size" && parts.size() == 7) {
+    return fmt::format("a second HY_SAME_SIZE({}, {}, {}, {})", parts[5], parts[3], parts[6],
+                       parts[4]);
+  }
+  return fmt::format("a second parameter '{}'", parts[3]);
 }
 
 // The meaning of an operand with none of the types that the header selects among.
@@ -139,7 +160,7 @@ std::string meaning_of_type(std::string_view type) {
 std::string meaning_of_invocation(std::string_view message, std::string_view behind) {
   constexpr std::string_view kDefine = "#define ";
   const std::string_view amount = message.substr(0, message.find(" arguments"));
-  const std::size_t define = behind.substr(0, behind.find(kError)).find(kDefine);
+  const std::size_t define = behind.substr(0, behind.find(": error: ")).find(kDefine);
   if (define == behind.npos) return fmt::format("a macro with {} arguments", amount);
   const std::string_view macro = behind.substr(define + kDefine.size());
   return fmt::format("{} arguments for {}", amount, macro.substr(0, macro.find(')') + 1));
@@ -167,44 +188,124 @@ std::string meaning_of_message(std::string_view message, std::string_view source
   return {};
 }
 
-}  // namespace
+// A message of clang. `place` is "file:line:column".
+struct Message {
+  std::string_view place;
+  std::string_view words;
+  std::string_view excerpt;  // of the source, with its mark
+};
 
-std::string in_our_words(std::string_view diagnostics, std::string_view source) {
-  std::string ours;
-  for (std::string_view rest = diagnostics; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+// The lines of clang's excerpt of a source, at the head of `rest`: "   12 | text" and "      | ^".
+std::string_view excerpt_of(std::string_view rest) {
+  std::size_t end = 0;
+  while (end < rest.size()) {
+    std::size_t at = rest.find_first_not_of(' ', end);
+    while (at < rest.size() && is_digit(rest[at])) ++at;
+    at = rest.find_first_not_of(' ', at);
+    if (at == rest.npos || rest[at] != '|') break;
+    end = std::min(rest.find('\n', at), rest.size() - 1) + 1;
+  }
+  return rest.substr(0, end);
+}
+
+// Whether `place` ends with a line and a column: a linker's messages do not.
+bool is_in_a_source(std::string_view place) {
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t colon = place.rfind(':');
+    if (colon == place.npos || colon + 1 == place.size() ||
+        !std::ranges::all_of(place.substr(colon + 1), is_digit)) {
+      return false;
+    }
+    place = place.substr(0, colon);
+  }
+  return true;
+}
+
+// Removes the next error with a place, and all before it, from `diagnostics`.
+std::optional<Message> next_error(std::string_view& diagnostics) {
+  constexpr std::string_view kError = "error: ";
+  while (!diagnostics.empty()) {
+    const std::string_view line = diagnostics.substr(0, diagnostics.find('\n'));
+    diagnostics.remove_prefix(std::min(diagnostics.size(), line.size() + 1));
     const std::size_t at = line.find(kError);
     if (at == line.npos) continue;
-    const std::string_view message = line.substr(at + kError.size());
-    if (message.ends_with("arguments provided to function-like macro invocation")) {
-      // Clang's other messages follow from this one.
-      ours =
-          fmt::format("{}{}{}\n", line.substr(0, at), kError, meaning_of_invocation(message, rest));
-      break;
-    }
-    std::string sentence = meaning_of_message(message, source);
-    if (message.starts_with("declaration shadows a local variable")) {
-      // Notes up to the next error name the origin of the shadowing variable: HY_LOOP for a
-      // block's.
-      const std::string_view notes = rest.substr(0, rest.find(kError));
-      sentence = notes.find("macro 'HY_LOOP'") != notes.npos
-                     ? "a block is inside another (rule 2)"
-                     : "this hides a variable of the same name, which not every target supports";
-    }
-    // The parameters of a second kernel of the same name are not reported.
-    if (message.starts_with("redefinition of enumerator") && ours.empty()) {
-      sentence = meaning_of_second(quoted(message));
-    }
-    // The scans of the macros end before the entries are counted.
-    if (message.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
-      sentence = "more than 40 parameters and statements on sizes";
-    }
-    if (sentence.empty()) continue;
-    const std::string said = fmt::format("{}{}{}\n", line.substr(0, at), kError, sentence);
-    if (ours.find(said) == std::string::npos) ours += said;
+    std::string_view place = line.substr(0, at);
+    if (place.ends_with(" fatal ")) place.remove_suffix(6);
+    if (!place.ends_with(": ")) continue;
+    place.remove_suffix(2);
+    if (!is_in_a_source(place)) continue;
+    return Message{place, line.substr(at + kError.size()), excerpt_of(diagnostics)};
   }
-  return ours + std::string(diagnostics);
+  return std::nullopt;
+}
+
+// The line of a place, and the text before it.
+std::pair<std::string_view, int> file_and_line(std::string_view place) {
+  place = place.substr(0, place.rfind(':'));
+  const std::size_t colon = place.rfind(':');
+  int line = 0;
+  for (const char c : place.substr(colon + 1)) line = line * 10 + (c - '0');
+  return {place.substr(0, colon), line};
+}
+
+bool is_on_an_earlier_line(const Message& a, const Message& b) {
+  const auto [file, line] = file_and_line(a.place);
+  const auto [other_file, other_line] = file_and_line(b.place);
+  return file == other_file && line < other_line;
+}
+
+// The rule that the error breaks, if it is one of the language's; `rest` are the messages after it.
+std::string meaning_of_error(const Message& message, std::string_view rest,
+                             std::string_view source) {
+  if (message.words.ends_with(kWrongInvocation)) return meaning_of_invocation(message.words, rest);
+  if (message.words.starts_with("declaration shadows a local variable")) {
+    // Notes up to the next error name the origin of the shadowing variable: HY_LOOP for a block's.
+    const std::string_view notes = rest.substr(0, rest.find(": error: "));
+    return notes.find("macro 'HY_LOOP'") != notes.npos
+               ? "a block is inside another (rule 2)"
+               : "this hides a variable of the same name, which not every target supports";
+  }
+  if (message.words.starts_with("redefinition of enumerator")) {
+    return meaning_of_second(quoted(message.words));
+  }
+  // The scans of the macros end before the entries are counted.
+  if (message.words.starts_with("type name requires") && rest.find("HY_EACH_AGAIN") != rest.npos) {
+    return "more than 40 parameters and statements on sizes";
+  }
+  return meaning_of_message(message.words, source);
+}
+
+std::string error_text(const Message& message, std::string_view words) {
+  return fmt::format("{}: error: {}\n{}", message.place, words, message.excerpt);
+}
+
+}  // namespace
+
+std::string first_error(std::string_view diagnostics) {
+  std::string_view rest = diagnostics;
+  const std::optional<Message> first = next_error(rest);
+  return first ? error_text(*first, first->words) : std::string(diagnostics);
+}
+
+std::string in_our_words(std::string_view diagnostics, std::string_view source) {
+  std::string_view rest = diagnostics;
+  std::optional<Message> first, chosen;
+  std::string sentence;
+  while (const std::optional<Message> message = next_error(rest)) {
+    if (!first) first = message;
+    // Clang's other messages follow from a macro's arguments.
+    const bool is_cause = message->words.ends_with(kWrongInvocation);
+    if (chosen && !is_cause) continue;
+    std::string meaning = meaning_of_error(*message, rest, source);
+    if (meaning.empty()) continue;
+    chosen = message;
+    sentence = std::move(meaning);
+    if (is_cause) return error_text(*chosen, sentence);
+  }
+  if (!chosen || is_on_an_earlier_line(*first, *chosen)) return first_error(diagnostics);
+  return error_text(*chosen, sentence);
 }
 
 }  // namespace halyard::inline v0::compiler

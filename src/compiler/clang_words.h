@@ -9,8 +9,13 @@
 
 namespace halyard::inline v0::compiler {
 
-// The diagnostics of clang. In front of them, for each error that breaks a rule of the language, a
-// line "file:line:column: error: ..." that names the rule. `source` is the kernel file's text.
+// The first error of clang's diagnostics that names a place in a source, with its excerpt, as
+// "file:line:column: error: ..."; without the notes and the errors that follow from it. All of the
+// diagnostics if no error names a place.
+std::string first_error(std::string_view diagnostics);
+
+// As first_error(), but the first error that breaks a rule of the language, named in the terms of
+// the language, unless another error is on an earlier line. `source` is the kernel file's text.
 std::string in_our_words(std::string_view diagnostics, std::string_view source);
 
 }  // namespace halyard::inline v0::compiler

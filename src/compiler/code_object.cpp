@@ -88,8 +88,9 @@ std::string difference(const CodeObjectKernel& have, const Kernel& want) {
     if (!buffer) constants = argument.offset + argument.size - start;
   }
   if (bindings != want.bindings.size() || constants != want.constants_bytes) {
-    return fmt::format("takes {} buffers and {} bytes of constants, not {} and {}", bindings,
-                       constants, want.bindings.size(), want.constants_bytes);
+    return fmt::format("takes {} and {} of constants, not {} and {}",
+                       base::counted(bindings, "buffer"), base::counted(constants, "byte"),
+                       want.bindings.size(), want.constants_bytes);
   }
   return {};
 }

@@ -255,7 +255,7 @@ class Compilation {
   std::string headers() const { return tools_.include_dir + "/halyard/"; }
 
   Status cannot_be_built(const Target& target, const ProcessOutput& output) const {
-    return rejected(fmt::format("cannot be built for {}", target.name), output.err);
+    return rejected(fmt::format("cannot be built for {}", target.name), first_error(output.err));
   }
 
   Status rejected(std::string_view what, std::string_view diagnostics) const {

@@ -14,12 +14,12 @@ namespace halyard::inline v0::compiler {
 
 class Diagnostics {
  public:
-  // Adds a line once: the tree holds some declarations twice.
+  // Adds a line for the first violation at a place: others there follow from it, or are the same in
+  // a declaration that the tree holds twice.
   void complain(const Json& node, std::string_view what) {
     const Location at = location_of(node);
-    const std::string line =
-        fmt::format("{}:{}:{}: error: {}\n", at.file, at.line, at.column, what);
-    if (text_.find(line) == std::string::npos) text_ += line;
+    const std::string place = fmt::format("{}:{}:{}: error: ", at.file, at.line, at.column);
+    if (text_.find(place) == std::string::npos) text_ += fmt::format("{}{}\n", place, what);
   }
 
   std::string take() { return std::exchange(text_, {}); }

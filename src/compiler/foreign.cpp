@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "compiler/clang_words.h"
 #include "compiler/code_object.h"
 #include "compiler/foreign_prelude.h"
 #include "compiler/hyx_writer.h"
@@ -354,7 +355,8 @@ class Foreign {
     HALYARD_ASSIGN_OR_RETURN(const ProcessOutput output, run_process(arguments, scratch_));
     if (output.exit_code != 0) {
       // glslangValidator prints errors on stdout.
-      return rejected(fmt::format("cannot be built for {}\n{}{}", target, output.out, output.err));
+      return rejected(
+          fmt::format("cannot be built for {}\n{}", target, first_error(output.out + output.err)));
     }
     if (options_.warnings != nullptr) *options_.warnings += output.err;
     if (const Result<std::string> rule = read_file(path("rule"), kMaxSourceBytes); rule.ok()) {

@@ -371,8 +371,8 @@ std::string difference(const Kernel& stated, const Kernel& shader) {
                        fmt::join(shader.workgroup_size, " x "));
   }
   if (stated.bindings.size() != shader.bindings.size()) {
-    return fmt::format("{} bindings are stated, the shader has {}", stated.bindings.size(),
-                       shader.bindings.size());
+    return fmt::format("{} stated, the shader has {}",
+                       base::counted(stated.bindings.size(), "binding"), shader.bindings.size());
   }
   for (std::size_t i = 0; i < stated.bindings.size(); ++i) {
     const Access access = shader.bindings[i].access;
@@ -383,8 +383,8 @@ std::string difference(const Kernel& stated, const Kernel& shader) {
     }
   }
   if (stated.constants.size() != shader.constants.size()) {
-    return fmt::format("{} constants are stated, the shader has {}", stated.constants.size(),
-                       shader.constants.size());
+    return fmt::format("{} stated, the shader has {}",
+                       base::counted(stated.constants.size(), "constant"), shader.constants.size());
   }
   for (std::size_t i = 0; i < stated.constants.size(); ++i) {
     const Constant& a = stated.constants[i];

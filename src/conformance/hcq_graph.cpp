@@ -443,7 +443,7 @@ void wrong_inputs_are_refused_and_the_graph_stays_usable(Context& t) {
   };
   const Status count = status_of_replay({x.buffer()});
   VERIFY_CODE(count, StatusCode::kInvalidArgument);
-  VERIFY(count.message().find("graph: 1 inputs given, it takes 2") != std::string_view::npos);
+  VERIFY(count.message().find("graph: 1 input given, it takes 2") != std::string_view::npos);
   const Status size = status_of_replay({x.buffer(), y.part(0, 9)});
   VERIFY_CODE(size, StatusCode::kOutOfRange);
   VERIFY(size.message().find("graph: input 1 of 36 bytes, it takes 40") != std::string_view::npos);

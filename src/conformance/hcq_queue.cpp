@@ -341,6 +341,9 @@ void first_error_of_a_queue_sticks(Context& t) {
     VERIFY_CODE(status, StatusCode::kOutOfRange);
     VERIFY(says(status, "queue: copy of 5 bytes from 4 to 4 bytes"));
   }
+  CopyQueue wrapped;
+  wrapped.copy(x.buffer(), x.buffer(), std::uint64_t{0} - 4);
+  VERIFY(says(wrapped.submit(h.device()), "queue: copy of 2^64 - 4 bytes from 4 to 4 bytes"));
 }
 
 void wrong_arguments_of_a_kernel_are_refused_and_named(Context& t) {

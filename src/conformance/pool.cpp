@@ -284,7 +284,7 @@ void full_pool_waits_until_a_buffer_is_dropped(Context& t) {
   const Status status = s.wait(2, kAWhile);
   VERIFY_CODE(status, StatusCode::kDeadlineExceeded);
   VERIFY(status.message().find("waits for 8192 bytes of pool") != std::string_view::npos);
-  VERIFY(status.message().find("4096 of 8192 bytes are used, in 1 blocks") !=
+  VERIFY(status.message().find("4096 of 8192 bytes are used, in 1 block;") !=
          std::string_view::npos);
   x = {};
   VERIFY_OK(s.wait(2, kWatchdog));

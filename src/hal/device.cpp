@@ -427,11 +427,16 @@ Result<Pool> Device::create_pool(const PoolInfo& info) const {
   rounded.max_size -= info.max_size % PoolSpace::kGranule;
   rounded.slab_size = std::min(info.slab_size, rounded.max_size);
   rounded.slab_size -= rounded.slab_size % PoolSpace::kGranule;
-  if (info.memory > MemoryType::kHostLocal || rounded.slab_size == 0) {
+  if (info.memory > MemoryType::kHostLocal) {
+    return error(StatusCode::kInvalidArgument, "device {}: create_pool: memory type {}",
+                 self.name(), static_cast<int>(info.memory));
+  }
+  if (rounded.slab_size == 0) {
+    const bool small = rounded.max_size == 0;
     return error(StatusCode::kInvalidArgument,
-                 "device {}: create_pool: memory type {}, slabs of {} bytes, at most {} bytes; a "
-                 "slab has at least {}",
-                 self.name(), static_cast<int>(info.memory), info.slab_size, info.max_size,
+                 "device {}: create_pool: {} of {}; a slab has at least {} bytes", self.name(),
+                 small ? "max_size" : "slabs",
+                 base::counted(small ? info.max_size : info.slab_size, "byte"),
                  PoolSpace::kGranule);
   }
   HALYARD_ASSIGN_OR_RETURN(const Ref<PoolObject> pool, PoolObject::create(self, rounded));

@@ -53,7 +53,7 @@ Result<Function> Executable::function(std::size_t index) const {
   const auto kernels = object()->kernels();
   if (index >= kernels.size()) {
     return error(StatusCode::kOutOfRange, "executable {}: function {} of {}",
-                 object()->impl().file().name(), index, kernels.size());
+                 object()->impl().file().name(), base::number(index), kernels.size());
   }
   return object()->function(kernels[index]);
 }

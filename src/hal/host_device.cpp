@@ -38,8 +38,8 @@ Result<Ordinals> ordinals_of(const Uri& uri, unsigned count) {
   if (uri.path.empty()) return Ordinals{0, count};
   const auto ordinal = base::parse_number(uri.path, 0, count - 1);
   if (ordinal) return Ordinals{*ordinal, *ordinal + 1};
-  return error(StatusCode::kNotFound, "{}: no device '{}'; there are {}, from 0", uri.driver,
-               uri.path, count);
+  return error(StatusCode::kNotFound, "{}: no device '{}'; there {} {}, from 0", uri.driver,
+               uri.path, count == 1 ? "is" : "are", count);
 }
 
 }  // namespace halyard::inline v0::hal

@@ -22,7 +22,7 @@ constexpr std::uint64_t kTooMany = ~std::uint64_t{0};
 std::string text_of(const Extents& extents) {
   std::string text;
   for (std::size_t d = 0; d < std::min(extents.rank(), kMaxTensorRank); ++d) {
-    text += base::format("{}{}", d == 0 ? "" : " x ", extents[d]);
+    text += base::format("{}{}", d == 0 ? "" : " x ", base::number(extents[d]));
   }
   return text;
 }
@@ -93,7 +93,7 @@ class Checked {
       for (std::size_t d = 0; d < values->rank(); ++d) {
         if ((*values)[d] >= kEndOfUint) {
           return error(StatusCode::kOutOfRange, "{}: {}{} is {}; the most is 2^32 - 1", info_.name,
-                       field, d, (*values)[d]);
+                       field, d, base::number((*values)[d]));
         }
       }
     }
@@ -166,8 +166,8 @@ class Checked {
                    info_.name, to_string(*tensor_.element), to_string(info_.type));
     }
     if (strides_.rank() == info_.rank) return {};
-    return error(StatusCode::kInvalidArgument, "{}: {} strides are given for rank {}", info_.name,
-                 strides_.rank(), info_.rank);
+    return error(StatusCode::kInvalidArgument, "{}: {} given for rank {}", info_.name,
+                 base::counted(strides_.rank(), "stride"), info_.rank);
   }
 
   Status check_tile() const {
@@ -178,8 +178,8 @@ class Checked {
           info_.access == kernel::Access::kRead ? "an input has none" : "the kernel's is static");
     }
     if (tile_.rank() != info_.rank) {
-      return error(StatusCode::kInvalidArgument, "{}: a tile of {} extents is given for rank {}",
-                   info_.name, tile_.rank(), info_.rank);
+      return error(StatusCode::kInvalidArgument, "{}: a tile of {} is given for rank {}",
+                   info_.name, base::counted(tile_.rank(), "extent"), info_.rank);
     }
     for (std::size_t d = 0; d < info_.rank; ++d) {
       if (tile_[d] == 0) {
@@ -253,8 +253,8 @@ Status check_kind(const kernel::BindingInfo& info, const Argument& argument) {
 
 Status put_scalars(const kernel::KernelInfo& kernel, View<Constant> scalars, std::byte* constants) {
   if (scalars.size() != kernel.scalars.size()) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument, "{} scalars given, it has {} beside its tensors",
-                 scalars.size(), kernel.scalars.size());
+    return error(StatusCode::kInvalidArgument, "{} given, it has {} beside its tensors",
+                 base::counted(scalars.size(), "scalar"), kernel.scalars.size());
   }
   for (std::size_t i = 0; i < scalars.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(pack_constant(kernel, kernel.scalars[i], scalars[i], constants));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/registry.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -69,11 +70,10 @@ Status in_list(const Status& status, std::string_view uri, std::size_t index, st
 
 constexpr std::size_t kMaxUris = 64;
 
-// Has a trace look at the lanes for the last time before the native libraries end: exit handlers
-// run in reverse order, and opening a device has registered theirs.
+// Has a trace look at the lanes for the last time before the native libraries end. Exit handlers
+// run in reverse order, and a driver's library registers its own when a device is first opened: one
+// of ours follows each of those.
 void ask_at_exit() {
-  trace::FileTrace* const trace = process_registry().trace();
-  if (trace == nullptr) return;
   std::atexit([] {
     process_registry().trace()->flush();
     process_registry().trace()->set_source(nullptr);
@@ -109,6 +109,7 @@ Status DriverRegistry::add(std::unique_ptr<Driver> driver) {
     }
   }
   drivers_.push_back(std::move(driver));
+  opened_.reserve(drivers_.size());
   return {};
 }
 
@@ -180,7 +181,17 @@ Status DriverRegistry::open_one(const Target& target, std::vector<Device>& devic
   }
   if (!status.ok()) return status;
   if (devices.size() == before) return error(StatusCode::kNotFound, "{}: no device", target.text);
+  note_opened(*target.driver);
   return {};
+}
+
+void DriverRegistry::note_opened(const Driver& driver) {
+  {
+    base::LockGuard lock(mutex_);
+    if (std::ranges::find(opened_, &driver) != opened_.end()) return;
+    opened_.push_back(&driver);
+  }
+  if (driver_opened_ != nullptr) driver_opened_();
 }
 
 Result<std::vector<Device>> DriverRegistry::open_all(std::string_view text) {
@@ -336,8 +347,8 @@ Status DriverRegistry::shutdown(Deadline deadline) {
     }
     if (left == 0) break;
     if (!in_time) {
-      return error(StatusCode::kDeadlineExceeded,
-                   "registry: shutdown: {} devices are not closed\n{}", left,
+      return error(StatusCode::kDeadlineExceeded, "registry: shutdown: {} {} not closed\n{}",
+                   base::counted(left, "device"), left == 1 ? "is" : "are",
                    engine_.dump_timelines());
     }
     in_time = work_source_.park(all_closed_, epoch, until);
@@ -357,8 +368,11 @@ DriverRegistry& process_registry() {
   static DriverRegistry* const registry = [] {
     auto* made = new DriverRegistry(trace::from_environment());
     report_long_waits(made->engine());
-    // A program may end without shutdown().
-    if (made->trace() != nullptr) std::atexit([] { process_registry().trace()->close(); });
+    if (made->trace() != nullptr) {
+      // A program may end without shutdown().
+      std::atexit([] { process_registry().trace()->close(); });
+      made->set_driver_opened(ask_at_exit);
+    }
     // Two drivers of one name would be a defect of the build; the first one serves.
     (void)register_all_drivers(*made);
     return made;
@@ -366,16 +380,10 @@ DriverRegistry& process_registry() {
   return *registry;
 }
 
-Result<Device> open(std::string_view uri) {
-  Result<Device> device = process_registry().open(uri);
-  if (device.ok()) ask_at_exit();
-  return device;
-}
+Result<Device> open(std::string_view uri) { return process_registry().open(uri); }
 
 Result<std::vector<Device>> open_all(std::string_view uri) {
-  Result<std::vector<Device>> devices = process_registry().open_all(uri);
-  if (devices.ok()) ask_at_exit();
-  return devices;
+  return process_registry().open_all(uri);
 }
 
 Result<std::vector<DeviceInfo>> enumerate() { return process_registry().enumerate(); }

@@ -51,6 +51,10 @@ class DriverRegistry final : private threads::Work {
   // kInvalidArgument if there is one of that name.
   Status add(std::unique_ptr<Driver> driver);
 
+  // `opened` is called when the first device of a driver has been opened, once for each driver, on
+  // the thread that opens it. Before the first open().
+  void set_driver_opened(void (*opened)()) noexcept { driver_opened_ = opened; }
+
   // Contracts in halyard/hal/device.h.
   Result<Device> open(std::string_view uri);
   Result<std::vector<Device>> open_all(std::string_view uri);
@@ -99,6 +103,7 @@ class DriverRegistry final : private threads::Work {
   };
   Result<std::vector<Target>> parse(std::string_view text);
   Status start_threads(std::string_view text);
+  void note_opened(const Driver& driver);
   // Adds what it opens to `devices`.
   Status open_one(const Target& target, std::vector<Device>& devices);
   Result<Device> create(std::unique_ptr<DeviceImpl> impl);
@@ -112,11 +117,14 @@ class DriverRegistry final : private threads::Work {
   FileTransfers files_;
   PendingFrees pending_frees_;
 
+  void (*driver_opened_)() = nullptr;
+
   base::Mutex paths_mutex_;  // guards copy_paths_
   base::Array<Ref<CopyPath>> copy_paths_;
 
   base::Mutex mutex_;  // guards the rest
   std::vector<std::unique_ptr<Driver>> drivers_;
+  std::vector<const Driver*> opened_;  // those that have opened a device
   DeviceObject* retiring_ = nullptr;
   std::size_t open_devices_ = 0;
   bool shut_down_ = false;

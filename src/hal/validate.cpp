@@ -21,8 +21,9 @@ constexpr std::uint64_t kMaxAlignment = 4096;  // halyard/hal/buffer.h
   for (const kernel::ConstantInfo& info : kernel.constants) {
     wanted += base::format("{}{}: {}", wanted.empty() ? "" : ", ", info.name, to_string(info.type));
   }
-  return error(StatusCode::kInvalidArgument, "{} constants given, kernel {} has {} ({})",
-               constants.size(), kernel.name, kernel.constants.size(), wanted);
+  return error(StatusCode::kInvalidArgument, "{} given, kernel {} has {} ({})",
+               base::counted(constants.size(), "constant"), kernel.name, kernel.constants.size(),
+               wanted);
 }
 
 }  // namespace
@@ -36,8 +37,8 @@ Status check_buffer_info(const DeviceLimits& limits, const BufferInfo& info) {
                  info.alignment, kMaxAlignment);
   }
   if (info.size > limits.max_buffer_size) {
-    return error(StatusCode::kResourceExhausted, "{} bytes, more than {}", info.size,
-                 limits.max_buffer_size);
+    return error(StatusCode::kResourceExhausted, "{}, more than {}",
+                 base::counted(info.size, "byte"), limits.max_buffer_size);
   }
   return {};
 }
@@ -92,8 +93,8 @@ Status check_slot(const Slot& slot) {
     return error(StatusCode::kOutOfRange, "slot {}; the highest is {}", slot.index, kMaxSlots - 1);
   }
   if (slot.length != kWholeSize && slot.length > ~slot.offset) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "slot {}: {} bytes at offset {} overflow", slot.index,
-                 slot.length, slot.offset);
+    return error(StatusCode::kOutOfRange, "slot {}: {} at offset {} overflow 64 bits", slot.index,
+                 base::counted(slot.length, "byte"), base::number(slot.offset));
   }
   return {};
 }
@@ -105,27 +106,26 @@ Status check_fill(std::uint32_t pattern_size, std::uint64_t offset, std::uint64_
   }
   if (offset % pattern_size != 0) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "offset {} is no multiple of the pattern's {} bytes",
-                 offset, pattern_size);
+                 base::number(offset), pattern_size);
   }
   if (length != kWholeSize && length % pattern_size != 0) [[unlikely]] {
     return error(StatusCode::kInvalidArgument, "length {} is no multiple of the pattern's {} bytes",
-                 length, pattern_size);
+                 base::number(length), pattern_size);
   }
   return {};
 }
 
 Status check_copy(const CommandRange& source, const CommandRange& target) {
   if (source.length != target.length) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument, "{} bytes to a target of {} bytes", source.length,
-                 target.length);
+    return error(StatusCode::kInvalidArgument, "{} to a target of {}",
+                 base::counted(source.length, "byte"), base::counted(target.length, "byte"));
   }
   if (!kValidation || source.memory != target.memory || source.slot != target.slot) return {};
   const std::uint64_t distance =
       source.offset < target.offset ? target.offset - source.offset : source.offset - target.offset;
   if (distance < source.length) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument,
-                 "{} bytes at offset {} overlap their target at offset {}", source.length,
-                 source.offset, target.offset);
+    return error(StatusCode::kInvalidArgument, "{} at offset {} overlap their target at offset {}",
+                 base::counted(source.length, "byte"), source.offset, target.offset);
   }
   return {};
 }
@@ -178,8 +178,9 @@ Status resolve_grid(const DeviceLimits& limits, const kernel::KernelInfo& kernel
     const std::uint64_t count = size[i] / per_group + (size[i] % per_group != 0 ? 1 : 0);
     if (count > limits.max_groups[i]) [[unlikely]] {
       return error(StatusCode::kOutOfRange,
-                   "grid: {} {} in dimension {} are {} workgroups, more than {}", size[i],
-                   grid.items.given ? "items" : "groups", "xyz"[i], count, limits.max_groups[i]);
+                   "grid: {} in dimension {} are {} workgroups, more than {}",
+                   base::counted(size[i], grid.items.given ? "item" : "group"), "xyz"[i],
+                   base::number(count), limits.max_groups[i]);
     }
     groups[i] = static_cast<std::uint32_t>(count);
   }
@@ -197,8 +198,8 @@ Status check_counts(const DeviceLimits& limits, CommandRange& counts) {
                  counts.offset, sizeof(std::uint32_t));
   }
   if (counts.length < kBytes) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "group counts: {} bytes at offset {}, they have {}",
-                 counts.length, counts.offset, kBytes);
+    return error(StatusCode::kOutOfRange, "group counts: {} at offset {}, they have {}",
+                 base::counted(counts.length, "byte"), counts.offset, kBytes);
   }
   counts.length = kBytes;
   return {};
@@ -211,8 +212,8 @@ Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count) 
   for (const kernel::BindingInfo& info : kernel.bindings) {
     wanted.append(wanted.empty() ? "" : ", ").append(info.name);
   }
-  return error(StatusCode::kInvalidArgument, "{} bindings given, kernel {} has {} ({})", count,
-               kernel.name, kernel.bindings.size(), wanted);
+  return error(StatusCode::kInvalidArgument, "{} given, kernel {} has {} ({})",
+               base::counted(count, "binding"), kernel.name, kernel.bindings.size(), wanted);
 }
 
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,

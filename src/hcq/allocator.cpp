@@ -20,8 +20,8 @@ using Slot = detail::StagingRing::Slot;
 
 Status check_size(std::string_view what, std::uint64_t size, const Buffer& buffer) {
   if (size <= buffer.size) return {};
-  return error(StatusCode::kOutOfRange, "allocator: {} of {} bytes, the buffer has {}", what, size,
-               buffer.size);
+  return error(StatusCode::kOutOfRange, "allocator: {} of {}, the buffer has {}", what,
+               base::counted(size, "byte"), buffer.size);
 }
 
 Buffer slice(const Buffer& buffer, std::uint64_t offset, std::uint64_t size) noexcept {

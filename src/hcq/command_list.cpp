@@ -180,8 +180,8 @@ Status CommandList::apply(const Patch& patch, const SymbolEntry& entry) {
   }
   const std::uint64_t value = patch.operand.resolve(entry.value);
   if (!fits(value, patch)) {
-    return error(StatusCode::kOutOfRange, "queue: {} does not fit the {} bits of command {}", value,
-                 patch.width, patch.command);
+    return error(StatusCode::kOutOfRange, "queue: {} does not fit the {} bits of command {}",
+                 base::number(value), patch.width, patch.command);
   }
   std::uint64_t& word =
       patch.place.word == Place::kArgs ? args[patch.place.index] : command.words[patch.place.word];

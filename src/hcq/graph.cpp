@@ -119,14 +119,14 @@ Status Graph::Impl::submit() {
 
 Status Graph::Impl::set_inputs(std::span<const Buffer> buffers) {
   if (buffers.size() != inputs.size()) {
-    return error(StatusCode::kInvalidArgument, "graph: {} inputs given, it takes {}",
-                 buffers.size(), inputs.size());
+    return error(StatusCode::kInvalidArgument, "graph: {} given, it takes {}",
+                 base::counted(buffers.size(), "input"), inputs.size());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Input& input = inputs[i];
     if (buffers[i].size < input.size) {
-      return error(StatusCode::kOutOfRange, "graph: input {} of {} bytes, it takes {}", i,
-                   buffers[i].size, input.size);
+      return error(StatusCode::kOutOfRange, "graph: input {} of {}, it takes {}", i,
+                   base::counted(buffers[i].size, "byte"), input.size);
     }
     // The order of the calls assumes disjoint memory.
     const Range range{buffers[i].va_addr, buffers[i].va_addr + input.size, input.written};

@@ -116,11 +116,13 @@ GraphRecorder& GraphRecorder::exec(Device& device, const Program& program,
 GraphRecorder& GraphRecorder::copy(Device& device, const GraphBuffer& target,
                                    const GraphBuffer& source, std::uint64_t size) {
   if (size > target.size() || size > source.size()) {
-    recording_->fail(error(StatusCode::kOutOfRange, "graph: copy of {} bytes from {} to {} bytes",
-                           size, source.size(), target.size()));
+    recording_->fail(error(StatusCode::kOutOfRange, "graph: copy of {} from {} to {}",
+                           base::counted(size, "byte"), source.size(),
+                           base::counted(target.size(), "byte")));
   } else if (Recording::overlap(target, source, size)) {
     recording_->fail(error(StatusCode::kInvalidArgument,
-                           "graph: copy of {} bytes within overlapping memory", size));
+                           "graph: copy of {} within overlapping memory",
+                           base::counted(size, "byte")));
   } else {
     recording_->add_access(source, size, false);
     recording_->add_access(target, size, true);

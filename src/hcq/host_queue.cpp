@@ -66,8 +66,8 @@ Status HostQueue::submit(const Submission& submission) noexcept {
     } else {
       if (count > limits_.backlog_packets - backlogged_) {
         return error(StatusCode::kResourceExhausted,
-                     "queue: {} commands do not fit, {} of at most {} are waiting", count,
-                     backlogged_, limits_.backlog_packets);
+                     "queue: no room for {}: {} of at most {} are waiting",
+                     base::counted(count, "command"), backlogged_, limits_.backlog_packets);
       }
       Batch* batch = copy(submission);
       if (batch == nullptr) {

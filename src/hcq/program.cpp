@@ -51,9 +51,10 @@ ArgsState Program::fill_kernargs(std::span<const BufferOperand> buffers,
   if (!object_) return fail(error(StatusCode::kInvalidArgument, "program: an empty handle"));
   const ProgramInfo& info = object()->info();
   if (buffers.size() != info.buffer_count || values.size() != info.constants.size()) {
-    return fail(error(StatusCode::kInvalidArgument,
-                      "program '{}': {} buffers and {} values given, it takes {} and {}", info.name,
-                      buffers.size(), values.size(), info.buffer_count, info.constants.size()));
+    return fail(
+        error(StatusCode::kInvalidArgument, "program '{}': {} and {} given, it takes {} and {}",
+              info.name, base::counted(buffers.size(), "buffer"),
+              base::counted(values.size(), "value"), info.buffer_count, info.constants.size()));
   }
   args.program_ = object_;
   args.words_.resize(words_of(info));

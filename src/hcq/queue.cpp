@@ -109,8 +109,9 @@ void CommandQueue::add_custom(const CustomCommand& command, std::span<const Oper
   detail::CommandList& list = *commands_;
   if (command.run == nullptr || words.size() > kCallWords) {
     return list.fail(error(StatusCode::kInvalidArgument,
-                           "queue: custom command '{}' with {} words and {}", command.name,
-                           words.size(), command.run == nullptr ? "no function" : "at most 4"));
+                           "queue: custom command '{}' with {}{}; it takes at most {}",
+                           command.name, base::counted(words.size(), "word"),
+                           command.run == nullptr ? " and no function" : "", kCallWords));
   }
   list.add({.kind = PacketKind::kCall}, command.name);
   list.set(0, word(command.run));
@@ -135,9 +136,11 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
                       info.name, local_size.x, local_size.y, local_size.z, info.local_size.x,
                       info.local_size.y, info.local_size.z));
   }
-  if (list.args.size() + args.words_.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
-    return fail(error(StatusCode::kResourceExhausted, "queue: {} words of kernel arguments",
-                      list.args.size()));
+  constexpr std::size_t kMostWords = std::numeric_limits<std::uint32_t>::max() / 2;
+  if (list.args.size() + args.words_.size() > kMostWords) {
+    return fail(error(StatusCode::kResourceExhausted,
+                      "queue: {} words of kernel arguments; the most is {}",
+                      list.args.size() + args.words_.size(), kMostWords));
   }
   detail::Command command{.kind = PacketKind::kExec};
   command.words[0] = reinterpret_cast<std::uintptr_t>(program.object()->kernel());
@@ -165,8 +168,8 @@ void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& so
                             std::uint64_t size) {
   detail::CommandList& list = *commands_;
   if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} bytes from {} to {} bytes", size,
-                    source.size, target.size));
+    list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} from {} to {}",
+                    base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
     return;
   }
   list.add({.kind = PacketKind::kCopy}, "copy");
@@ -195,8 +198,9 @@ void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::u
   detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
   if (command == nullptr) return;
   if (words.size() > kCallWords) {
-    return list.fail(
-        error(StatusCode::kInvalidArgument, "queue: update_custom with {} words", words.size()));
+    return list.fail(error(StatusCode::kInvalidArgument,
+                           "queue: update_custom with {} words; it takes at most {}", words.size(),
+                           kCallWords));
   }
   std::uint8_t at = 1;
   for (const std::uint64_t value : words) {
@@ -256,8 +260,8 @@ CopyQueue& CopyQueue::update_copy(std::size_t index, const Buffer& target, const
   if (command == nullptr) return *this;
   const std::uint64_t size = command->words[2];
   if (size > target.size || size > source.size) {
-    list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} bytes from {} to {} bytes",
-                    size, source.size, target.size));
+    list.fail(error(StatusCode::kOutOfRange, "queue: update_copy of {} from {} to {}",
+                    base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
     return *this;
   }
   command->words[0] = target.va_addr;

@@ -215,8 +215,8 @@ class Hyx::Reader {
     }
     if (const schema::Location* location = from.location(); location != nullptr) {
       if (location->source() >= hyx_.sources_.size) {
-        return damaged("{}location.source is {}, of {} sources", owner, location->source(),
-                       hyx_.sources_.size);
+        return damaged("{}location.source is {}, of {}", owner, location->source(),
+                       base::counted(hyx_.sources_.size, "source"));
       }
       info.source = hyx_.sources_.items[location->source()].name;
       info.line = location->line();
@@ -244,8 +244,8 @@ class Hyx::Reader {
     }
     if (from.tile() == nullptr || from.tile()->size() == 0) return {};
     if (to.rank == 0 || to.access == Access::kRead || from.tile()->size() != to.rank) {
-      return damaged("{}binding {}: a tile of {} extents for a {} binding of rank {}", owner,
-                     to.name, from.tile()->size(), to_string(to.access), to.rank);
+      return damaged("{}binding {}: a tile of {} for a {} binding of rank {}", owner, to.name,
+                     base::counted(from.tile()->size(), "extent"), to_string(to.access), to.rank);
     }
     std::copy(from.tile()->begin(), from.tile()->end(), to.tile.begin());
     const auto* const end = to.tile.begin() + to.rank;

@@ -151,8 +151,9 @@ std::string Engine::dump_timelines(const Queue* first) noexcept {
   }
   std::string text;
   if (const std::uint32_t kept = kept_.load(std::memory_order_relaxed); kept != 0) {
-    base::append(text, "  {} submissions are kept for good: their device may still run them\n",
-                 kept);
+    base::append(text, "  {} {} kept for good, as the device may still run {}\n",
+                 base::counted(kept, "submission"), kept == 1 ? "is" : "are",
+                 kept == 1 ? "it" : "them");
   }
   const auto dump = [&](std::string& into, Queue& queue) {
     base::append(into, "  {}{}\n", queue.name(), queue.device().lost() ? " (device lost)" : "");

@@ -5,7 +5,10 @@
 // submissions needs constant stack (timelines.md, rule 17).
 #pragma once
 
+#include <cstdint>
+
 #include "base/mutex.h"
+#include "halyard/base/clock.h"
 
 namespace halyard::inline v0::timeline {
 
@@ -54,6 +57,17 @@ class WorkList {
 
 // The list of this thread's outermost scope. It decides only where effects run, never which.
 extern constinit thread_local WorkList* active_list;
+
+// Whether a wait until `until` may block this thread.
+enum class MayBlock : std::uint8_t {
+  kYes,
+  kPassed,      // there is no time to wait: the caller looks once
+  kInCallback,  // this thread's effects run after the callback, and it might wait for one of them
+};
+inline MayBlock may_block(Nanoseconds until) noexcept {
+  if (until == Deadline::kPassedTime) return MayBlock::kPassed;
+  return active_list != nullptr ? MayBlock::kInCallback : MayBlock::kYes;
+}
 
 // Opened by every entry into the engine. The outermost scope of a thread drains the list at its
 // end; inner ones add to it, but for one that posts.

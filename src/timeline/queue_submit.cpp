@@ -182,7 +182,7 @@ Status Queue::refuse(const Point& point, const char* what, std::size_t index) co
                  point.semaphore()->describe());
   }
   return error(StatusCode::kInvalidArgument, "{}: {}: value {} above 2^63-1", name(),
-               point.semaphore()->describe(), point.value());
+               point.semaphore()->describe(), base::number(point.value()));
 }
 
 Status Queue::refuse_signal(const SignalNode& signal, std::uint64_t value) const {
@@ -210,8 +210,9 @@ Status Queue::prepare(Submission& submission, const SubmitOptions& options) noex
       return refuse(options.signals[i], "signal", i);
   }
   const auto no_memory = [&] {
-    return error(StatusCode::kResourceExhausted, "{}: no memory for {} waits, {} signals", name(),
-                 options.waits.size(), options.signals.size());
+    return error(StatusCode::kResourceExhausted, "{}: no memory for {}, {}", name(),
+                 base::counted(options.waits.size(), "wait"),
+                 base::counted(options.signals.size(), "signal"));
   };
   if (!reserve(submission.waits_, submission.wait_capacity_, submission.inline_waits_,
                options.waits.size()) ||

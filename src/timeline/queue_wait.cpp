@@ -107,7 +107,7 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
   // then its lane counts it.
   if (!has_unissued() && !in_flight()) return {};
   const Nanoseconds until = deadline.resolve(engine_.clock());
-  if (active_list != nullptr && until != Deadline::kPassedTime) {
+  if (may_block(until) == MayBlock::kInCallback) {
     return error(StatusCode::kFailedPrecondition,
                  "{}: wait_idle within a callback, which must not block", name());
   }
@@ -130,10 +130,9 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
     return backlog_.load(std::memory_order_seq_cst) < options_.backlog_limit;
   };
   const Nanoseconds until = deadline.resolve(engine_.clock());
-  // In a callback this thread's effects run after it, and one of them may free the room.
-  const bool may_wait = until != Deadline::kPassedTime && active_list == nullptr;
+  const MayBlock may = may_block(until);
   bool found = false;
-  if (may_wait) {
+  if (may == MayBlock::kYes) {
     room_waiters_.fetch_add(1, std::memory_order_seq_cst);
     // Keep what was found: before another check other threads may have taken the room.
     found = wait_here(until, [&] {
@@ -150,9 +149,11 @@ Status Queue::wait_for_room(Deadline deadline) noexcept {
     room_waiters_.fetch_sub(1, std::memory_order_relaxed);
   }
   if (found || ended() || has_room()) return {};
-  return error(StatusCode::kResourceExhausted, "{}: backlog of {} ready submissions is full{}",
-               name(), options_.backlog_limit,
-               may_wait ? ", and stayed so until the deadline" : "");
+  return error(StatusCode::kResourceExhausted, "{}: backlog of {} is full{}", name(),
+               base::counted(options_.backlog_limit, "ready submission"),
+               may == MayBlock::kYes          ? ", and stayed so until the deadline"
+               : may == MayBlock::kInCallback ? "; a callback does not wait for room"
+                                              : "");
 }
 
 }  // namespace halyard::inline v0::timeline

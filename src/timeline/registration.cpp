@@ -33,7 +33,7 @@ Result<Registration*> Registration::create(Semaphore& semaphore, std::uint64_t v
     callback.destroy(callback.state);
     if (value <= kMaxValue) return Status(StatusCode::kResourceExhausted, "on_reach: no memory");
     return error(StatusCode::kInvalidArgument, "{}: on_reach of {} above 2^63-1",
-                 semaphore.describe(), value);
+                 semaphore.describe(), base::number(value));
   }
   auto* const registration = ::new (memory) Registration(semaphore, value, callback, on_shell);
   registration->references_.store(2, std::memory_order_relaxed);  // the user's and the node's

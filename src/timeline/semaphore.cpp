@@ -36,7 +36,7 @@ Result<HandleRef<Semaphore>> Semaphore::create(Engine& engine, std::uint64_t ini
                                                std::string_view name, RefCounted* owner) {
   if (initial > kMaxValue) {
     return error(StatusCode::kInvalidArgument, "semaphore '{}': initial value {} above 2^63-1",
-                 name, initial);
+                 name, base::number(initial));
   }
   Semaphore* semaphore = new (std::nothrow) Semaphore(engine, initial, name, owner);
   if (semaphore == nullptr) return Status(StatusCode::kResourceExhausted, "semaphore: no memory");
@@ -137,7 +137,8 @@ void Semaphore::release_signalled(EffectScope::Mode mode) noexcept {
 // Neither a failure nor a value is ever taken back, so what stopped the signal still holds.
 Status Semaphore::refuse_signal(std::uint64_t value) const {
   if (value > kMaxValue) {
-    return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(), value);
+    return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(),
+                 base::number(value));
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
   if ((word & kFailedBit) != 0) return failure();

@@ -154,8 +154,7 @@ Status Waiter::wait(Deadline deadline) {
   if (look(outcome) == Outcome::kDone) return outcome;
   base::WorkSource& work_source = engine_.work_source();
   const Nanoseconds until = deadline.resolve(engine_.clock());
-  // This thread's effects run after the callback, and one of them may be what it would wait for.
-  if (active_list != nullptr && until != Deadline::kPassedTime) {
+  if (may_block(until) == MayBlock::kInCallback) {
     return error(StatusCode::kFailedPrecondition,
                  "{}: a wait for {} within a callback, which must not block",
                  points_[0].semaphore()->describe(), points_[0].value());
@@ -208,7 +207,9 @@ Status Waiter::deadline_exceeded() const {
     if (end == std::string::npos) end = dump.find('\n');
     const auto more = std::ranges::count(std::string_view(dump).substr(end + 1), '\n');
     dump.erase(end + 1);
-    if (more != 0) base::append(dump, "  ... {} lines more in dump_timelines()", more);
+    if (more != 0)
+      base::append(dump, "  ... {} more in dump_timelines()",
+                   base::counted(static_cast<std::uint64_t>(more), "line"));
   }
   base::append(text, "\n{}", dump);
   return Status(StatusCode::kDeadlineExceeded, text);
@@ -218,7 +219,7 @@ Status check_points(std::span<const Point> points) {
   for (const Point& point : points) {
     if (point.value() > kMaxValue) {
       return error(StatusCode::kInvalidArgument, "{}: wait for {} above 2^63-1",
-                   point.semaphore()->describe(), point.value());
+                   point.semaphore()->describe(), base::number(point.value()));
     }
   }
   return {};

@@ -32,7 +32,7 @@ TEST_F(AsyncHost, ASpanIsCopiedToATensor) {
   EXPECT_THAT(elements(from_host(std::span(bytes))), ElementsAre(7, 8, 9));
   EXPECT_THAT(
       failure(from_host(all, {2, 2})),
-      refused_with(StatusCode::kInvalidArgument, "from_host: 6 values for a shape of 4"));
+      refused_with(StatusCode::kInvalidArgument, "from_host: 6 values for a shape of 4 elements"));
 }
 
 TEST_F(AsyncHostSteps, ASpanIsReadWhenItIsSubmittedAndNotLater) {

@@ -125,7 +125,7 @@ TEST_F(AsyncKernel, ATileThatTheTensorDoesNotHaveIsRefused) {
   };
   EXPECT_THAT(failure(with(partition(4))),
               refused_with(StatusCode::kInvalidArgument,
-                           "saxpy_tile: y: a tile of 1 extents is given for rank 2"));
+                           "saxpy_tile: y: a tile of 1 extent is given for rank 2"));
   EXPECT_THAT(failure(with(partition(4, 0))),
               refused_with(StatusCode::kInvalidArgument, "saxpy_tile: y: tile1 is 0"));
 }
@@ -209,7 +209,23 @@ TEST_F(AsyncKernel, ADeclarationThatIsNotTheKernelsIsRefusedInWords) {
 
   constexpr Kernel<void(const Tensor<float>&, Tensor<float>&)> fewer{"saxpy_tile"};
   EXPECT_THAT(failure(fewer(ones<float>({4, 4}), ones<float>({4, 4}) | partition(4, 4))),
-              refused_with(kInvalid, "declared with 2 tensors and 0 scalars; it has 2 and 1"));
+              refused_with(kInvalid,
+                           "kernel saxpy_tile of saxpy_tile: it has 3 parameters (2 tensors, "
+                           "1 scalar); its declaration has 2 parameters (2 tensors, 0 scalars)"));
+}
+
+// Also where the types after the missing parameter differ from those in their places.
+TEST_F(AsyncKernel, ADeclarationWithoutOneParameter_FailsWithBothCounts) {
+  constexpr Kernel<void(float, Tensor<float>&)> saxpy_without_x{"saxpy_tile"};
+  EXPECT_THAT(failure(saxpy_without_x(1.0f, ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "it has 3 parameters (2 tensors, 1 scalar); its declaration has 2 "
+                           "parameters (1 tensor, 1 scalar)"));
+  constexpr Kernel<void(double, float, const Tensor<float>&, Tensor<float>&)> more{"saxpy_tile"};
+  EXPECT_THAT(failure(more(1.0, 1.0f, ones<float>({4, 4}), ones<float>({4, 4}) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument,
+                           "it has 3 parameters (2 tensors, 1 scalar); its declaration has 4 "
+                           "parameters (2 tensors, 2 scalars)"));
 }
 
 TEST_F(AsyncKernel, AKernelOrFileThatIsNotThereIsNotFound) {
@@ -261,7 +277,7 @@ TEST_F(AsyncKernelAgain, ACallOnArraysOfOtherShapesIsCheckedAnew) {
   };
   refused(saxpy(2.0f, x(256), y()), "saxpy_tile: x: a tensor of rank 1 is given; it has rank 2");
   refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4)),
-          "saxpy_tile: y: a tile of 1 extents is given for rank 2");
+          "saxpy_tile: y: a tile of 1 extent is given for rank 2");
   refused(saxpy(2.0f, x({16, 16}), ones<float>({16, 16}) | partition(4, 0)),
           "saxpy_tile: y: tile1 is 0");
   refused(saxpy(2.0f, x({8, 32}), y()), "saxpy_tile: size 0 of x is 8, size 0 of y is 16");

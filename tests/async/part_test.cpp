@@ -68,8 +68,8 @@ TEST_F(AsyncPart, ThatTheTensorDoesNotHaveIsRefusedWhereItIsWritten) {
   };
   refused([&] { return x.rows(4, 2); }, "rows(4, 2) of a tensor with 5 rows");
   refused([&] { return x.rows(6, 0); }, "rows(6, 0) of");
-  refused([&] { return x.rows(kMost, 2); }, "of a tensor with 5 rows");
-  refused([&] { return x.rows(2, kMost); }, "of a tensor with 5 rows");
+  refused([&] { return x.rows(kMost, 2); }, "rows(2^64 - 1, 2) of a tensor with 5 rows");
+  refused([&] { return x.rows(2, kMost); }, "rows(2, 2^64 - 1) of a tensor with 5 rows");
   refused([&] { return x.rows(1, 2).rows(1, 2); }, "rows(1, 2) of a tensor with 2 rows");
   refused([&] { return x | rows(4, 2); }, "rows(4, 2) of a tensor with 5 rows");
   EXPECT_THAT(thrown_by([&] { return x.rows(0, 2).reshape({5, 3}); }),

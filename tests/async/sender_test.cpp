@@ -141,7 +141,7 @@ TEST_F(AsyncHostScheduler, OfNoDeviceFailsWithTheDevicesStatus) {
   auto operation = HostScheduler(runtime.device(1)).schedule().connect(ScheduleReceiver{&outcome});
   operation.start();
   EXPECT_THAT(std::get<Status>(outcome),
-              refused_with(StatusCode::kOutOfRange, "device 1 of a runtime with 1"));
+              refused_with(StatusCode::kOutOfRange, "device 1 of a runtime with 1 device"));
 }
 
 TEST_F(AsyncHostScheduler, AHostCallThatGetsNoThreadFails) {

@@ -68,7 +68,7 @@ TEST_F(AsyncTensor, DoesNotBecomeOneOfMoreOrFewerElements) {
   const std::pair<Shape, const char*> wrong[] = {
       {{5}, "reshape(5) of a tensor of 2 x 3: both need the same number of elements"},
       {{7, 1}, "reshape(7, 1) of a tensor of 2 x 3"},
-      {{kMost, 2}, "reshape(18446744073709551615, 2) of a tensor of 2 x 3"},
+      {{kMost, 2}, "reshape(2^64 - 1, 2) of a tensor of 2 x 3"},
       {{}, "reshape() of a tensor of 2 x 3"},
       {hal::Extents({6, 1, 1, 1}), "reshape: 4 dimensions; the most is 3"}};
   for (const auto& [shape, text] : wrong) {

@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair("async_recorded", "201 50\n0 2 4 6\n4 6 8 10"),
                       std::pair("async_sender", "2"), std::pair("async_once", "0 1"),
                       std::pair("async_devices",
-                                "64 64 64 64 OutOfRange: device 4 of a runtime with 4"),
+                                "64 64 64 64 OutOfRange: device 4 of a runtime with 4 devices"),
                       std::pair("async_owners", "two owners, 3")),
     [](const auto& test) { return std::string(test.param.first); });
 

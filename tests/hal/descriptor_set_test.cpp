@@ -251,7 +251,7 @@ TEST_F(Descriptors, APipelineLayoutIsRefusedWithTheNumber) {
   EXPECT_ERROR(refuse({xy, {}}, 0), StatusCode::kInvalidArgument,
                "set 1: empty descriptor set layout");
   EXPECT_ERROR(refuse({}, 6), StatusCode::kInvalidArgument,
-               "6 bytes of push constants are no multiple of 4");
+               "6 bytes of push constants, no multiple of 4");
   EXPECT_ERROR(refuse({}, 132), StatusCode::kOutOfRange,
                "132 bytes of push constants; there are at most 128");
   std::vector<DescriptorBinding> many(33);

@@ -138,7 +138,7 @@ TEST_F(Events, MayBeDroppedWithAllElseWhileWorkIsInFlight) {
   s = done = {};
   queue = copy_queue = {};
   device = {};
-  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 devices");
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
   first.run();
   second.run();
   const Status status = registry.shutdown(20s);

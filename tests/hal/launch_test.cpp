@@ -317,7 +317,7 @@ TEST_F(Tensors, AnArgumentThatDoesNotFitIsRefusedByName) {
   constexpr auto kInvalid = StatusCode::kInvalidArgument;
   const BufferView y = view({4, 8});
   const BufferView flat = view({32});
-  expect_refused("scale", {y}, kInvalid, "1 bindings given", {1.0f});
+  expect_refused("scale", {y}, kInvalid, "1 binding given", {1.0f});
   expect_refused("scale", {y, y}, kInvalid, "0 scalars given, it has 1");
   expect_refused("scale", {y, y}, kInvalid, "2 scalars given", {1.0f, 2.0f});
   expect_refused("scale", {y, y}, kInvalid, "(a) is float32, given int32", {1});
@@ -335,7 +335,7 @@ TEST_F(Tensors, WrongTilesAreRefused) {
   const BufferView y = view({4, 8});
   const auto tiled = [&](const Extents& tile) { return Tensor::of(y, tile); };
   expect_refused("chosen", {y}, kInvalid, "y: a tile of 0 extents is given for rank 2");
-  expect_refused("chosen", {tiled({4})}, kInvalid, "y: a tile of 1 extents is given for rank 2");
+  expect_refused("chosen", {tiled({4})}, kInvalid, "y: a tile of 1 extent is given for rank 2");
   expect_refused("chosen", {tiled({4, 0})}, kInvalid, "y: tile1 is 0");
   expect_refused("chosen", {tiled({k4G, 1})}, StatusCode::kOutOfRange, "y: tile0 is 4294967296");
   expect_refused("scale", {y, tiled({4, 8})}, kInvalid, "y: tile 4 x 8 is given; the kernel's",
@@ -413,8 +413,7 @@ TEST_F(Tensors, WrongSizesAndStridesAreRefused) {
   const auto output = [&](const Extents& sizes, const Extents& strides) {
     return Tensor{.memory = big_, .sizes = sizes, .strides = strides};
   };
-  expect_refused("cube", {output({2, 2, 2}, {4, 2})}, kInvalid,
-                 "y: 2 strides are given for rank 3");
+  expect_refused("cube", {output({2, 2, 2}, {4, 2})}, kInvalid, "y: 2 strides given for rank 3");
   expect_refused("cube", {output({2, 2, 2}, {8, 4, 2})}, kInvalid, "y: stride2 is 2; the last");
   expect_refused("cube", {output({2, 2, 3}, {6, 2, 1})}, kInvalid, "y: stride1 is 2: elements");
   expect_refused("cube", {output({2, 2, 3}, {5, 3, 1})}, kInvalid, "y: stride0 is 5: elements");

@@ -117,7 +117,7 @@ TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
     device = registry.open("fake://").value();
     std::function<void()> holder = make();
     device = {};
-    EXPECT_ERROR(registry.shutdown(5ms), StatusCode::kDeadlineExceeded, "1 devices");
+    EXPECT_ERROR(registry.shutdown(5ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
     EXPECT_EQ(control->open_devices, 1);
     holder = {};
     // Not by shutdown(), which ends the runtime.
@@ -131,7 +131,7 @@ TEST_F(Lifetime, WorkInFlightEndsBeforeTheDeviceCloses) {
   ASSERT_TRUE(queue.fill(buffer(4), 0x07070707, 4, {}).ok());
   testing::FakeLane& only = lane();
   drop_device();
-  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 devices");
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
   EXPECT_EQ(control->open_devices, 1);
   EXPECT_EQ(control->live_memories, 1) << "without the buffer's handle, the fill keeps the memory";
   only.run();
@@ -152,7 +152,7 @@ TEST_F(Lifetime, AChainInFlightRunsToItsEnd) {
   testing::FakeLane& compute = lane(0);
   testing::FakeLane& copy = lane(1);
   drop_device();
-  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "devices");
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "not closed");
   EXPECT_EQ(ran, 0);
   compute.run();
   copy.run();
@@ -191,7 +191,7 @@ TEST_F(Lifetime, AHostCallThatBlocksDelaysTheShutdown) {
                   .ok());
   inside.acquire();
   drop_device();
-  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 devices");
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
   EXPECT_EQ(control->open_devices, 1);
   go.release();
   expect_closed();

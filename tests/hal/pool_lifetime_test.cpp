@@ -257,9 +257,9 @@ TEST_F(PoolTest, RefusesWrongArguments) {
   EXPECT_ERROR(other.queue().deallocate(allocate(pool, 8), {}), StatusCode::kPermissionDenied,
                "pool 'small'");
   EXPECT_ERROR(device.create_pool({.slab_size = 0}).status(), StatusCode::kInvalidArgument,
-               "0 bytes");
-  EXPECT_ERROR(device.create_pool({.max_size = 0}).status(), StatusCode::kInvalidArgument,
-               "0 bytes");
+               "create_pool: slabs of 0 bytes; a slab has at least 256 bytes");
+  EXPECT_ERROR(device.create_pool({.max_size = 1}).status(), StatusCode::kInvalidArgument,
+               "create_pool: max_size of 1 byte; a slab has at least 256 bytes");
   EXPECT_ERROR(device.create_pool({.memory = static_cast<MemoryType>(9)}).status(),
                StatusCode::kInvalidArgument, "memory type 9");
   EXPECT_ERROR(Pool().trim(), StatusCode::kInvalidArgument, "pool");

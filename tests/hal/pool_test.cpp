@@ -125,7 +125,7 @@ TEST_F(PoolTest, ADeallocatedBufferIsRefused) {
   const Buffer x = allocate(pool, 16, {.signal = {{s, 1}}});
   const Buffer part = x.subspan(4, 4).value();
   EXPECT_ERROR(queue.deallocate(part, {}), StatusCode::kInvalidArgument,
-               "4 bytes at offset 4 are a part of 16");
+               "4 bytes at offset 4, a part of 16");
   ASSERT_TRUE(queue.deallocate(x, {.wait = {{s, 1}}, .signal = {{s, 2}}}).ok());
   EXPECT_ERROR(x.map().status(), StatusCode::kFailedPrecondition, "was deallocated");
   EXPECT_ERROR(queue.fill(part, 0, 4, {}), StatusCode::kFailedPrecondition, "was deallocated");

@@ -56,7 +56,7 @@ TEST_F(PoolTest, AWaitThatIsOverSaysWhatThePoolHolds) {
   run_all();
   const auto held =
       "waits for 4096 bytes of pool 'small' of fake://0 (1280 of 4096 bytes are used, in 2 "
-      "blocks; 1 deallocations outstanding)";
+      "blocks; 1 deallocation outstanding)";
   EXPECT_THAT(device.dump_timelines(), HasSubstr(held));
   const Status status = s.wait(1, kNow);
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
@@ -152,6 +152,17 @@ TEST_F(PoolTest, AnAllocationThatTheDeviceRefusesWaitsForIssuedDeallocationsOnly
                "pool 'small' of fake://0: no block of 4096 bytes: 5120 of 8192 bytes are used, "
                "12288 allowed; the card is full");
   ASSERT_TRUE(gate.signal(1).ok());
+}
+
+// The default max_size is no number that anyone chose.
+TEST_F(PoolTest, AnUnlimitedPoolWithoutMemory_SaysThatItHasNoLimit) {
+  const Pool pool = make_pool();
+  control->fail_allocate = Status(StatusCode::kResourceExhausted, "the card is full");
+  const Semaphore done = semaphore();
+  const Buffer none = allocate(pool, kSlab, {.signal = {{done, 1}}});
+  run_all();
+  EXPECT_ERROR(done.query().status(), StatusCode::kResourceExhausted,
+               "no block of 4096 bytes: 0 of 0 bytes are used, without a limit; the card is full");
 }
 
 TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {

@@ -310,11 +310,11 @@ TEST_F(QueueOperation, DispatchArgumentsMustMatchTheReflection) {
     return queue.dispatch(saxpy, grid, bindings, constants, {});
   };
   EXPECT_ERROR(dispatch({.items = 1}, {x}, {1.f, 1u}), StatusCode::kInvalidArgument,
-               "1 bindings given, kernel saxpy has 2 (x, y)");
+               "1 binding given, kernel saxpy has 2 (x, y)");
   EXPECT_ERROR(dispatch({.items = 1}, {x, x, x}, {1.f, 1u}), StatusCode::kInvalidArgument,
                "3 bindings");
   EXPECT_ERROR(dispatch({.items = 1}, {x, x}, {1.f}), StatusCode::kInvalidArgument,
-               "1 constants given, kernel saxpy has 2 (a: float32, n: uint32)");
+               "1 constant given, kernel saxpy has 2 (a: float32, n: uint32)");
   EXPECT_ERROR(dispatch({.items = 1}, {x, x}, {1.f, 1}), StatusCode::kInvalidArgument,
                "constant 1 (n) is uint32, given int32");
   EXPECT_ERROR(dispatch({.items = 1}, {x, Buffer()}, {1.f, 1u}), StatusCode::kInvalidArgument,

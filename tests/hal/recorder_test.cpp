@@ -202,13 +202,9 @@ TEST_F(Recording, CommandsRefuseTheSameArgumentsAsQueueOperations) {
                StatusCode::kInvalidArgument, "overlap");
   EXPECT_ERROR(error_of([&](Recorder& r) { r.copy(slot(0), slot(1)); }),
                StatusCode::kInvalidArgument, "without a length");
-  EXPECT_ERROR(error_of([&](Recorder& r) {
-                 r.dispatch(saxpy, {.items = 1}, {a}, {1.f, 1u});
-               }),
-               StatusCode::kInvalidArgument, "1 bindings given");
-  EXPECT_ERROR(error_of([&](Recorder& r) {
-                 r.dispatch(saxpy, {.items = 1}, {a, a}, {1.f, 1.f});
-               }),
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a}, {1.f, 1u}); }),
+               StatusCode::kInvalidArgument, "1 binding given");
+  EXPECT_ERROR(error_of([&](Recorder& r) { r.dispatch(saxpy, {.items = 1}, {a, a}, {1.f, 1.f}); }),
                StatusCode::kInvalidArgument, "saxpy: constant 1 (n) is uint32, given float32");
   EXPECT_ERROR(error_of([&](Recorder& r) {
                  r.dispatch(saxpy, {.items = 1}, {slot(0, 2), a}, {1.f, 1u});
@@ -227,11 +223,20 @@ TEST_F(Recording, SlotsAreBounded) {
                "slot 4096");
   Recorder second(device);
   EXPECT_ERROR(second.fill(slot(0, ~0ull - 3, 8), 0).finish().status(), StatusCode::kOutOfRange,
-               "overflow");
+               "slot 0: 8 bytes at offset 2^64 - 4 overflow 64 bits");
   Recorder third(device);
   const Buffer a = buffer(16);
   EXPECT_ERROR(third.copy(slot(0, ~0ull - 3), a).finish().status(), StatusCode::kOutOfRange,
                "overflow");
+  Recorder fourth(device);
+  EXPECT_ERROR(fourth.fill(slot(0, ~0ull - 2, 1), 0, 2).finish().status(),
+               StatusCode::kInvalidArgument, "offset 2^64 - 3 is no multiple of the pattern's 2");
+}
+
+TEST_F(Recording, TooFewBindings_AreRefusedWithBothNumbers) {
+  const CommandBuffer commands = recorder.fill(slot(0), 0).finish().value();
+  EXPECT_ERROR(queue.execute(commands, {}), StatusCode::kOutOfRange,
+               "0 bindings given, the recording has 1 slot");
 }
 
 TEST_F(Recording, ATableIsCheckedAgainstTheRangesOfTheCommands) {

@@ -27,6 +27,21 @@ TEST_F(Registry, TwoOpensGiveTwoDevices) {
   EXPECT_NE(registry.open("fake://").value(), registry.open("fake://").value());
 }
 
+int drivers_opened = 0;
+
+// A trace registers an exit handler there.
+TEST_F(Registry, DriverOpened_IsCalledOnceForAllDevicesOfADriver) {
+  drivers_opened = 0;
+  registry.set_driver_opened([] { ++drivers_opened; });
+  EXPECT_ERROR(registry.open("fake://?devices=0").status(), StatusCode::kNotFound, "no device");
+  EXPECT_EQ(drivers_opened, 0);
+  EXPECT_TRUE(registry.open("fake://").ok());
+  EXPECT_EQ(drivers_opened, 1);
+  EXPECT_TRUE(registry.open("fake://").ok());
+  EXPECT_TRUE(registry.open_all("fake://?devices=3").ok());
+  EXPECT_EQ(drivers_opened, 1);
+}
+
 TEST_F(Registry, RefusesBadUrisAndUnknownDrivers) {
   EXPECT_ERROR(registry.open("fake").status(), StatusCode::kInvalidArgument, "fake");
   EXPECT_ERROR(registry.open("quantum://0").status(), StatusCode::kNotFound,
@@ -53,7 +68,7 @@ TEST_F(Registry, OpensNothingAfterShutdown) {
 
 TEST_F(Registry, ShutdownKeepsItsDeadline) {
   Device device = registry.open("fake://").value();
-  EXPECT_ERROR(registry.shutdown(1ms), StatusCode::kDeadlineExceeded, "1 devices are not closed");
+  EXPECT_ERROR(registry.shutdown(1ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
   EXPECT_TRUE(device.queue().barrier_and_wait({}, 20s).ok()) << "and changes nothing";
   device = {};
   EXPECT_TRUE(registry.shutdown(20s).ok());

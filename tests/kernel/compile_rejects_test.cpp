@@ -277,5 +277,33 @@ INSTANTIATE_TEST_SUITE_P(
                  1, "stdio.h"}),
     name_of_case);
 
+std::string message_for(const std::string& source) {
+  const TextFile file(source);
+  return message_of(compiler::compile({.source = file.path(), .targets = {"x86-64"}}));
+}
+
+TEST(CompileMessage, AnErrorOfTheLanguage_HasItsLineOfTheSourceAndAMark) {
+  const std::string message =
+      message_for("HY_KERNEL(k, 4, 1, 1) {\n  hy_index i = HY_X;\n  HY_ITEMS { (void)i; }\n}\n");
+  EXPECT_THAT(message, ::testing::HasSubstr("(rule 2)\n    2 |   hy_index i = HY_X;\n"));
+  EXPECT_THAT(message, ::testing::EndsWith("^"));
+  expect_one_error(message);
+}
+
+// The undeclared type is the cause; the item index outside a block is a line below it.
+TEST(CompileMessage, AnErrorOfCBeforeOneOfTheLanguage_IsTheOneThatIsNamed) {
+  const std::string message = message_for(
+      "HY_KERNEL(k, 4, 1, 1, HY_OUT(float, y)) {\n  flot a = 1;\n  hy_index i = HY_X;\n"
+      "  HY_ITEMS { y[i] = a; }\n}\n");
+  EXPECT_THAT(message, ::testing::HasSubstr(":2:3: error: use of undeclared identifier 'flot'"));
+  expect_one_error(message);
+}
+
+TEST(CompileMessage, TooFewArgumentsForAMacro_AreTheOnlyError) {
+  const std::string message = message_for("\nHY_KERNEL(k, 4, 1) { HY_ITEMS {} }\n");
+  EXPECT_THAT(message, ::testing::HasSubstr(":2:18: error: too few arguments for HY_KERNEL("));
+  expect_one_error(message);
+}
+
 }  // namespace
 }  // namespace halyard::testing

@@ -189,11 +189,11 @@ TEST(CodeObject, ThatDiffersFromTheReflectionIsRefusedByKernelAndValue) {
   EXPECT_EQ(check(bare), "");
   bare.constants_bytes = 4;
   EXPECT_THAT(check(bare),
-              HasSubstr("'bare' takes 1 buffers and 0 bytes of constants, not 1 and 4"));
+              HasSubstr("'bare' takes 1 buffer and 0 bytes of constants, not 1 and 4"));
   bare.constants_bytes = 0;
   bare.bindings.push_back(buffer);
   EXPECT_THAT(check(bare),
-              HasSubstr("'bare' takes 1 buffers and 0 bytes of constants, not 2 and 0"));
+              HasSubstr("'bare' takes 1 buffer and 0 bytes of constants, not 2 and 0"));
   bare.workgroup_size = {32, 2, 1};
   EXPECT_THAT(check(bare), HasSubstr("'bare' requires groups of 64 x 1 x 1 items, not 32 x 2 x 1"));
   bare.name = "absent";

@@ -282,7 +282,7 @@ void main() { if (gl_GlobalInvocationID.x < p.n) y[gl_GlobalInvocationID.x] += p
   expect_refused(source, manifest_with("[64]", "[32]"), kInvalid,
                  "kernel saxpy: workgroup_size is 32 x 1 x 1, the shader's 64 x 1 x 1");
   expect_refused(source, manifest_with(R"(, {"name": "n", "type": "uint32"})", ""), kInvalid,
-                 "1 constants are stated, the shader has 2");
+                 "1 constant stated, the shader has 2");
   expect_refused(source, manifest_with(R"("type": "uint32")", R"("type": "int32")"), kInvalid,
                  "constant n is int32 at byte 4; the shader's is uint32");
   expect_refused(source, manifest_with("read-write", "read"), kInvalid,

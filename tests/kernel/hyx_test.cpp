@@ -273,7 +273,7 @@ TEST(Hyx, RefusesALocationWithoutSource) {
   schema::FinishFileBuffer(builder, schema::CreateFileDirect(builder, &kernels, &images, &sources));
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   EXPECT_THAT(message({bytes.begin(), bytes.end()}),
-              HasSubstr("k.hyx: kernel k: location.source is 1, of 1 sources"));
+              HasSubstr("k.hyx: kernel k: location.source is 1, of 1 source"));
 }
 
 TEST(Hyx, RefusesImagesThatShareBytes) {
@@ -354,9 +354,9 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"unknown_rank", [](Contents& c) { c.kernels[2].bindings[0].rank = 4; },
               "kernel tensors: binding x: rank is 4"},
         Fault{"tile_of_a_buffer", [](Contents& c) { c.kernels[0].bindings[1].tile = {4}; },
-              "kernel saxpy: binding y: a tile of 1 extents"},
+              "kernel saxpy: binding y: a tile of 1 extent"},
         Fault{"tile_of_an_input", [](Contents& c) { c.kernels[2].bindings[0].tile = {4}; },
-              "kernel tensors: binding x: a tile of 1 extents for a read binding"},
+              "kernel tensors: binding x: a tile of 1 extent for a read binding"},
         Fault{"tile_of_another_rank",
               [](Contents& c) { c.kernels[2].bindings[1].tile.resize(3, 2); },
               "kernel tensors: binding y: a tile of 3 extents"},

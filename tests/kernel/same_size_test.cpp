@@ -154,7 +154,10 @@ INSTANTIATE_TEST_SUITE_P(
                "'4294967296' is not a dimension of 'y'"},
         Misuse{"size_of_itself", "HY_SAME_SIZE(x, 1, x, 1)",
                "kernel k: HY_SAME_SIZE(x, 1, x, 1): compares a size with itself"},
-        Misuse{"said_twice", "HY_SAME_SIZE(x, 1, y, 1), HY_SAME_SIZE(x, 1, y, 1)", "redefinition"},
+        Misuse{"said_twice", "HY_SAME_SIZE(x, 1, y, 1), HY_SAME_SIZE(x, 1, y, 1)",
+               "a second HY_SAME_SIZE(x, 1, y, 1)"},
+        Misuse{"shape_said_twice", "HY_SAME_SHAPE(x, x), HY_SAME_SHAPE(x, x)",
+               "a second HY_SAME_SHAPE(x, x)"},
         Misuse{"too_few_arguments", "HY_SAME_SHAPE(x)", "HY_SAME_SHAPE"}),
     [](const auto& test) { return std::string(test.param.name); });
 

@@ -101,7 +101,7 @@ TEST_F(StreamLoss, AKeptRecordingWithAnEventDoesNotKeepItsDeviceOpen) {
     state->wait_for(0);
     fake::fault(45);
     EXPECT_EQ(done.wait(1, kForever).code(), StatusCode::kDeviceLost);
-    EXPECT_THAT(device.dump_timelines(), HasSubstr("1 submissions are kept for good"));
+    EXPECT_THAT(device.dump_timelines(), HasSubstr("1 submission is kept for good"));
   }
   check(registry.shutdown(std::chrono::seconds(60)));
   state->store(1, 1);

@@ -65,6 +65,28 @@ TEST(Rule29OnReach, RefusesToWaitWithinACallback) {
   registration->drop();
 }
 
+// It has forever, but the room may come from what this thread runs after the callback.
+TEST(Rule29OnReach, ASubmissionWithinACallback_DoesNotWaitForRoom) {
+  World world;
+  auto semaphore = world.semaphore();
+  auto& queue = world.queue(world.device(), "q", {.max_in_flight = 1}, kDomain, /*backlog=*/1);
+  for (int i = 1; i <= 2; ++i) EXPECT_TRUE(world.submit(queue, {}, {}, i).ok());
+  Calls calls;
+  Status refused;
+  calls.inside = [&] {
+    Submission* submission = queue->allocate().value();
+    submission->emplace<Operation>(&world.log, 3, nullptr);
+    refused = queue->submit(*submission, {.room = kForever}, nullptr);
+  };
+  auto* registration = Registration::create(*semaphore.get(), 1, calls.callback()).value();
+  EXPECT_TRUE(semaphore->signal(1).ok());
+  EXPECT_EQ(code(refused), StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.message(),
+            "q: backlog of 1 ready submission is full; a callback does not wait for room");
+  EXPECT_EQ(world.work_source.parks, 0);
+  registration->drop();
+}
+
 TEST(Rule29OnReach, RunsOnTheCallerIfAlreadyMetOrFailed) {
   World world;
   auto semaphore = world.semaphore(4);

@@ -252,7 +252,7 @@ HY_KERNEL(transpose, 1, 1, 1, HY_IN_TENSOR2(float, x), HY_SCALAR(float, a),
   expect_error(halyard(run + out + a + Words{"--tile", "y=2,3"}), "y is not a tensor whose tile");
   expect_error(halyard(run + out + a + Words{"--tile", "z=1,0"}),
                "kernel transpose: z: tile1 is 0");
-  expect_error(halyard(run + out + a + Words{"--tile", "z=4"}), "z: a tile of 1 extents is given");
+  expect_error(halyard(run + out + a + Words{"--tile", "z=4"}), "z: a tile of 1 extent is given");
   expect_error(halyard(run + Words{"--out", z + ":4,3"} + a + tile),
                "y needs 2 x 4 x 1 workgroups, z needs 3 x 4 x 1");
   expect_error(halyard(run + Words{"--out", z + ":8"} + a + tile),

@@ -43,7 +43,7 @@ TEST_F(Trace, ARunKernelIsInTheFileAndInTheSummary) {
   ASSERT_EQ(commands.size(), 1u);
   EXPECT_EQ(commands[0]["name"], "saxpy");
   EXPECT_EQ(events_of(trace, "C").back()["args"]["bytes"], 0);
-  EXPECT_THAT(outcome.err, HasSubstr("cpu://0 compute: 1 submissions, 1 commands, busy "));
+  EXPECT_THAT(outcome.err, HasSubstr("cpu://0 compute: 1 submission, 1 command, busy "));
   EXPECT_THAT(outcome.err, HasSubstr("cpu://0: at most 32768 bytes in use"));
   EXPECT_THAT(outcome.err, HasSubstr("https://ui.perfetto.dev"));
 }

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <string_view>
+#include <thread>
 
 #include "trace/events.h"
 
@@ -26,6 +29,27 @@ class EndedWork : public ::testing::TestWithParam<const char*> {
  protected:
   ~EndedWork() override { std::remove(path_.c_str()); }
 
+  std::string text() const {
+    std::ifstream file(path_);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  // Whether the file has the ends of all submissions, and whole lines.
+  static bool has_all(const std::string& text) {
+    constexpr std::string_view kSlice = "\"cat\":\"submission\",\"args\":{\"submission\":";
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(kSlice, at)) != text.npos; ++at) ++count;
+    return count == 2 * kEach + 1 && text.ends_with(",\n");
+  }
+  void kill_when_written(pid_t child) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!has_all(text()) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(::kill(child, SIGKILL), 0);
+  }
+
   // The file that unwaited_program leaves, without its end if it was killed.
   json trace_of(const char* end, int expected) const {
     std::string variable = "HALYARD_PROFILE=" + path_;
@@ -34,13 +58,11 @@ class EndedWork : public ::testing::TestWithParam<const char*> {
                     const_cast<char*>(end), nullptr};
     pid_t child = 0;
     EXPECT_EQ(::posix_spawn(&child, argv[0], nullptr, nullptr, argv, environment.data()), 0);
+    if (expected == SIGKILL) kill_when_written(child);
     int state = 0;
     EXPECT_EQ(::waitpid(child, &state, 0), child);
     EXPECT_EQ(state, expected);
-    std::ifstream file(path_);
-    std::stringstream text;
-    text << file.rdbuf();
-    std::string trace = text.str();
+    std::string trace = text();
     if (expected != 0) trace.replace(trace.rfind(','), std::string::npos, "]");
     json parsed = json::parse(trace);
     expect_well_formed(parsed);

@@ -12,8 +12,9 @@
 //   Partition<Tensor<T>, 4, 4>&  that type only
 //   float, int, ...              a number, without narrowing
 //
-// or operations that return these. Other arguments do not compile. The operation returns a tuple of
-// its arguments. Tensors are in the order of the kernel's bindings, numbers in that of its scalars.
+// or operations that return these. Other arguments do not compile; the error names the argument:
+// Parameter<1, float>::got<double>. The operation returns a tuple of its arguments. Tensors are in
+// the order of the kernel's bindings, numbers in that of its scalars.
 //
 // The first use on a device finds the file (RuntimeInfo::kernels), loads it, and compares the
 // kernel's reflection with the signature. Errors of the await:

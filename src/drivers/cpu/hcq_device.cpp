@@ -79,7 +79,7 @@ Status HcqDevice::check_value(hcq::PacketKind kind, const std::uint64_t* words) 
   const bool has_value = kind == hcq::PacketKind::kSignal || kind == hcq::PacketKind::kWait;
   if (!has_value || words[1] >> 32 == 0) return {};
   return error(StatusCode::kOutOfRange, "cpu: {} {} is beyond this device's 32 bits",
-               kind == hcq::PacketKind::kSignal ? "signal of" : "wait for", words[1]);
+               kind == hcq::PacketKind::kSignal ? "signal of" : "wait for", base::number(words[1]));
 }
 
 Status HcqDevice::check_values(hcq::HostImage& image) {
@@ -154,8 +154,13 @@ Result<Program> cpu_program(Kernel kernel, ProgramInfo info) {
     return error(StatusCode::kInvalidArgument, "program '{}': {}", info.name, what);
   };
   if (kernel == nullptr) return invalid("no function");
-  if (info.buffer_count > kMaxBuffers) return invalid("more than 64 buffers");
-  if (info.constants_size > kMaxConstantsSize) return invalid("more than 4096 bytes of constants");
+  if (info.buffer_count > kMaxBuffers) {
+    return invalid(base::format("{} buffers; the most is {}", info.buffer_count, kMaxBuffers));
+  }
+  if (info.constants_size > kMaxConstantsSize) {
+    return invalid(base::format("{} bytes of constants; the most is {}", info.constants_size,
+                                kMaxConstantsSize));
+  }
   for (const ProgramInfo::Constant& constant : info.constants) {
     const std::size_t size = Value::size_of(constant.type);
     if (constant.offset % size != 0 || constant.offset + size > info.constants_size) {

@@ -90,8 +90,9 @@ Result<Placement> place(const Topology& topology, Affinity affinity, unsigned or
     if (workers == 0) workers = std::max(cores / devices, 1u);
     if (workers * devices > cores) {
       return error(StatusCode::kInvalidArgument,
-                   "cpu: affinity=core: {} devices of {} workers; this process may use {} cores",
-                   devices, workers, cores);
+                   "cpu: affinity=core: {} of {}; this process may use {}",
+                   base::counted(devices, "device"), base::counted(workers, "worker"),
+                   base::counted(cores, "core"));
     }
     const auto first = topology.cores.begin() + ordinal * workers;
     placement.processors.assign(first, first + workers);

@@ -8,6 +8,16 @@
 
 namespace halyard::inline v0::hal {
 
+Status beyond_the_end(std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
+  if (length == kWholeSize) {
+    return error(StatusCode::kOutOfRange, "offset {} is beyond the end of {}", base::number(offset),
+                 base::counted(size, "byte"));
+  }
+  return error(StatusCode::kOutOfRange, "{} at offset {} {} beyond the end of {}",
+               base::counted(length, "byte"), base::number(offset), length == 1 ? "is" : "are",
+               base::counted(size, "byte"));
+}
+
 Result<Buffer> BufferObject::create(DeviceObject& device, Ref<Memory> memory, std::uint64_t offset,
                                     std::uint64_t size) {
   auto* object = new (std::nothrow) BufferObject(device, std::move(memory), offset, size);

@@ -37,6 +37,8 @@ class BufferObject final : public RefCounted {
   const std::uint64_t size_;
 };
 
+[[gnu::cold]] Status beyond_the_end(std::uint64_t offset, std::uint64_t length, std::uint64_t size);
+
 // Resolves kWholeSize in `length`. kOutOfRange unless [offset, offset + length) lies in `size`.
 inline Status resolve_length(std::uint64_t offset, std::uint64_t& length, std::uint64_t size) {
   if (offset <= size) [[likely]] {
@@ -44,11 +46,7 @@ inline Status resolve_length(std::uint64_t offset, std::uint64_t& length, std::u
     if (length <= size - offset) [[likely]]
       return {};
   }
-  if (length == kWholeSize) {
-    return error(StatusCode::kOutOfRange, "offset {} is beyond the end of {} bytes", offset, size);
-  }
-  return error(StatusCode::kOutOfRange, "{} bytes at offset {} are beyond the end of {} bytes",
-               length, offset, size);
+  return beyond_the_end(offset, length, size);
 }
 
 }  // namespace halyard::inline v0::hal

@@ -29,7 +29,7 @@ Result<BufferView> BufferView::create(const Buffer& buffer, ElementType element,
   if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) bytes = 0;
   for (const std::uint64_t extent : shape) {
     if (bytes != 0 && __builtin_mul_overflow(bytes, extent, &bytes)) {
-      return error(StatusCode::kOutOfRange, "buffer view: more than 2^64 bytes");
+      return error(StatusCode::kOutOfRange, "buffer view: 2^64 bytes or more");
     }
   }
   if (Status status = resolve_length(offset, bytes, buffer.size()); !status.ok()) {
@@ -54,8 +54,8 @@ std::uint64_t BufferView::element_count() const noexcept {
 Result<BufferView> BufferView::reshape(View<std::uint64_t> shape) const {
   HALYARD_ASSIGN_OR_RETURN(BufferView view, create(buffer_, element_, shape, offset_));
   if (view.element_count() != element_count()) {
-    return error(StatusCode::kInvalidArgument, "buffer view: reshape of {} elements to {}",
-                 element_count(), view.element_count());
+    return error(StatusCode::kInvalidArgument, "buffer view: reshape of {} to {}",
+                 base::counted(element_count(), "element"), view.element_count());
   }
   return view;
 }
@@ -66,8 +66,8 @@ Result<BufferView> BufferView::rows(std::uint64_t first, std::uint64_t count) co
     return Status(StatusCode::kInvalidArgument, "buffer view: rows of a view without dimensions");
   }
   if (first > shape_[0] || count > shape_[0] - first) {
-    return error(StatusCode::kOutOfRange, "buffer view: {} rows from {} on, there are {}", count,
-                 first, shape_[0]);
+    return error(StatusCode::kOutOfRange, "buffer view: {} from {} on; it has {}",
+                 base::counted(count, "row"), base::number(first), base::counted(shape_[0], "row"));
   }
   BufferView view = *this;
   view.offset_ += shape_[0] == 0 ? 0 : size() / shape_[0] * first;

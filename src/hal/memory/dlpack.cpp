@@ -124,7 +124,9 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   element = *found;
   if (tensor.rank < 0 || tensor.rank > static_cast<std::int32_t>(BufferView::kMaxRank) ||
       (tensor.rank != 0 && tensor.shape == nullptr)) {
-    return error(StatusCode::kInvalidArgument, "from_dlpack: {} dimensions", tensor.rank);
+    return error(StatusCode::kInvalidArgument, "from_dlpack: {} dimensions{}", tensor.rank,
+                 tensor.shape == nullptr ? " without a shape"
+                                         : base::format("; the most is {}", BufferView::kMaxRank));
   }
   bytes = size_of(element);
   for (std::int32_t i = tensor.rank; i-- > 0;) {

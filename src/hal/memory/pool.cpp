@@ -113,10 +113,13 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& c
     cause = growth_failure_;
     return Answer::kFail;
   }
+  // kWholeSize, the default, is rounded down.
+  const bool is_limited = info_.max_size <= kWholeSize - PoolSpace::kGranule;
+  const std::string allowed =
+      is_limited ? base::format("{} allowed", info_.max_size) : "without a limit";
   cause = error(StatusCode::kResourceExhausted,
-                "{}: no block of {} bytes: {} of {} bytes are used, {} allowed{}{}", name_,
-                request.size, now.used_bytes, now.reserved_bytes, info_.max_size,
-                request.growth_failed ? "; " : "",
+                "{}: no block of {} bytes: {} of {} bytes are used, {}{}{}", name_, request.size,
+                now.used_bytes, now.reserved_bytes, allowed, request.growth_failed ? "; " : "",
                 request.growth_failed ? growth_failure_.message() : "");
   return Answer::kFail;
 }
@@ -206,9 +209,9 @@ std::string PoolObject::describe(const PoolRequest& request) noexcept {
   const PoolStatistics& now = space_.statistics();
   std::uint64_t returns = unissued_returns_;
   returns_.for_each([&](const PoolReturn&) { ++returns; });
-  return base::format(
-      "{} bytes of {} ({} of {} bytes are used, in {} blocks; {} deallocations outstanding)",
-      request.size, name_, now.used_bytes, now.reserved_bytes, now.blocks, returns);
+  return base::format("{} bytes of {} ({} of {} bytes are used, in {}; {} outstanding)",
+                      request.size, name_, now.used_bytes, now.reserved_bytes,
+                      base::counted(now.blocks, "block"), base::counted(returns, "deallocation"));
 }
 
 void PoolObject::begin_return() noexcept {

@@ -26,7 +26,7 @@ class FenceObject final : public RefCounted {
     }
     if (value > timeline::kMaxValue) {
       return error(StatusCode::kInvalidArgument, "fence: insert: {}: value {} above 2^63-1",
-                   semaphore->describe(), value);
+                   semaphore->describe(), base::number(value));
     }
     Semaphore handle(semaphore);  // taken and dropped outside the lock
     base::LockGuard lock(mutex_);

@@ -279,8 +279,8 @@ Status QueueObject::check(const CommandBuffer& commands, View<BufferRange> bindi
   if (recording.needs_compute()) HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
   const std::size_t slots = recording.slot_count();
   if (bindings.size() < slots) [[unlikely]] {
-    return error(StatusCode::kOutOfRange, "{} bindings given, the recording has {} slots",
-                 bindings.size(), slots);
+    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
+                 base::counted(bindings.size(), "binding"), base::counted(slots, "slot"));
   }
   return {};
 }

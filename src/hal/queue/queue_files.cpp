@@ -53,8 +53,8 @@ void start(timeline::Submission& submission) noexcept {
 [[gnu::cold]] Status failure(const FilePayload& payload, int code) {
   const FileObject& file = *payload.file;
   const std::string_view queue = payload.submission->queue().name();
-  const std::string what = base::format("{} of {} bytes at offset {}", name_of(payload.write),
-                                        payload.length, payload.offset);
+  const std::string what = base::format("{} of {} at offset {}", name_of(payload.write),
+                                        base::counted(payload.length, "byte"), payload.offset);
   if (code != FileTransfer::kEndOfFile) {
     return at(file_error(code, file.name(), what), "queue {}", queue);
   }
@@ -79,8 +79,8 @@ Status check_file(const File& file, bool write, std::uint64_t offset, std::uint6
   }
   constexpr std::uint64_t kEnd = std::numeric_limits<std::int64_t>::max();  // of an off_t
   if (offset > kEnd || length > kEnd - offset) {
-    return error(StatusCode::kOutOfRange, "file {}: {} bytes at offset {} end beyond 2^63-1",
-                 object.name(), length, offset);
+    return error(StatusCode::kOutOfRange, "file {}: {} at offset {} end beyond 2^63-1",
+                 object.name(), base::counted(length, "byte"), base::number(offset));
   }
   return {};
 }

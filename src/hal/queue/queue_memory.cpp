@@ -144,8 +144,8 @@ Status QueueObject::deallocate(const Buffer& buffer, const SubmitInfo& info) {
         "deallocate");
   }
   if (object.offset() != 0 || object.size() != memory.size()) {
-    return refused(error(StatusCode::kInvalidArgument, "{} bytes at offset {} are a part of {}",
-                         object.size(), object.offset(), memory.size()),
+    return refused(error(StatusCode::kInvalidArgument, "{} at offset {}, a part of {}",
+                         base::counted(object.size(), "byte"), object.offset(), memory.size()),
                    "deallocate");
   }
   HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());

@@ -35,7 +35,7 @@ Status BoundState::check(const PipelineLayout& layout, std::uint32_t set) const 
   HALYARD_RETURN_IF_ERROR(check(layout));
   if (set < layout.set_count()) return {};
   return error(StatusCode::kOutOfRange, "set {} of a pipeline layout with {}", set,
-               layout.set_count());
+               base::counted(layout.set_count(), "set"));
 }
 
 // Sets of equal layouts stay bound only as long as the sets before them do: these determine where
@@ -83,8 +83,8 @@ Status BoundState::push_set(const PipelineLayout& layout, std::uint32_t set,
 Status BoundState::push_constants(const PipelineLayout& layout, std::uint32_t offset, Bytes bytes) {
   HALYARD_RETURN_IF_ERROR(check(layout));
   if (offset % kWord != 0 || bytes.size() % kWord != 0) {
-    return error(StatusCode::kInvalidArgument, "{} bytes at offset {}; both are multiples of {}",
-                 bytes.size(), offset, kWord);
+    return error(StatusCode::kInvalidArgument, "{} at offset {}; both are multiples of {}",
+                 base::counted(bytes.size(), "byte"), offset, kWord);
   }
   const std::size_t size = layout.push_constants_size();
   if (offset > size || bytes.size() > size - offset) {

@@ -62,8 +62,8 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
       return at(status, "slot {}", i);
     }
     if (table[i].length < need.extent) [[unlikely]] {
-      return error(StatusCode::kOutOfRange, "slot {}: {} bytes bound, its commands reach {}", i,
-                   table[i].length, need.extent);
+      return error(StatusCode::kOutOfRange, "slot {}: {} bound, its commands reach {}", i,
+                   base::counted(table[i].length, "byte"), need.extent);
     }
     if (kValidation && table[i].offset % need.alignment != 0) [[unlikely]] {
       return error(StatusCode::kInvalidArgument, "slot {}: bound at offset {}, no multiple of {}",
@@ -71,14 +71,14 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
     }
     if (kValidation && table[i].length % need.length_multiple != 0) [[unlikely]] {
       return error(StatusCode::kInvalidArgument,
-                   "slot {}: {} bytes bound, filled to the end with a pattern of {}", i,
-                   table[i].length, need.length_multiple);
+                   "slot {}: {} bound, filled to the end with a pattern of {}", i,
+                   base::counted(table[i].length, "byte"), need.length_multiple);
     }
   }
   for (std::size_t i = 0; i < pooled_.size(); ++i) {
     if (pooled_[i]->deallocated()) [[unlikely]] {
-      return error(StatusCode::kFailedPrecondition, "a recorded buffer of {} bytes was deallocated",
-                   pooled_[i]->size());
+      return error(StatusCode::kFailedPrecondition, "a recorded buffer of {} was deallocated",
+                   base::counted(pooled_[i]->size(), "byte"));
     }
     table[slots_.size() + i] = {pooled_[i], 0, pooled_[i]->size()};
   }

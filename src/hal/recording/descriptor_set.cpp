@@ -116,8 +116,8 @@ Result<PipelineLayout> PipelineLayoutObject::create(DeviceObject& device,
                  kMaxDescriptorSets);
   }
   if (push_constants_size % 4 != 0) {
-    return error(StatusCode::kInvalidArgument, "{} bytes of push constants are no multiple of 4",
-                 push_constants_size);
+    return error(StatusCode::kInvalidArgument, "{} of push constants, no multiple of 4",
+                 base::counted(push_constants_size, "byte"));
   }
   if (push_constants_size > kMaxPushConstants) {
     return error(StatusCode::kOutOfRange, "{} bytes of push constants; there are at most {}",
@@ -134,8 +134,8 @@ Result<PipelineLayout> PipelineLayoutObject::create(DeviceObject& device,
     object->sets_[object->set_count_++] = set;
   }
   if (object->binding_count_ > kMaxDescriptors) {
-    return error(StatusCode::kOutOfRange, "{} bindings in {} sets; a kernel has at most {}",
-                 object->binding_count_, sets.size(), kMaxDescriptors);
+    return error(StatusCode::kOutOfRange, "{} bindings in {}; a kernel has at most {}",
+                 object->binding_count_, base::counted(sets.size(), "set"), kMaxDescriptors);
   }
   object->push_constants_size_ = push_constants_size;
   return PipelineLayout(object.get());

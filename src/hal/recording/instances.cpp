@@ -40,7 +40,7 @@ Answer Instances::take(timeline::IssueSite& site, std::uint32_t& index, Status& 
   }
   if (all_dead) {
     cause = error(StatusCode::kUnavailable,
-                  "the {} instances of the recording are in use by work that will not end",
+                  "all instances of the recording ({}) are in use by work that will not end",
                   info_.count);
     return Answer::kFail;
   }

@@ -59,8 +59,8 @@ class RecorderState {
     if (!first_error_.ok()) return std::move(first_error_);
     if (!groups_.empty()) {
       return error(StatusCode::kFailedPrecondition,
-                   "recorder for {}: finish: {} open debug groups, the innermost is {:.64}",
-                   device_.object()->name(), groups_.size(), innermost_group());
+                   "recorder for {}: finish: {}, the innermost is {:.64}", device_.object()->name(),
+                   base::counted(groups_.size(), "open debug group"), innermost_group());
     }
     Result<CommandBuffer> result = commands_->finish();
     if (result.ok()) return result;
@@ -205,8 +205,8 @@ Status RecorderState::update(const BindingRef& target, Bytes source) {
   std::uint64_t& length = exact.indirect ? exact.slot.length : exact.range.length;
   if (length == kWholeSize) length = source.size();
   if (length != source.size()) {
-    return error(StatusCode::kInvalidArgument, "{} bytes for a target of {}", source.size(),
-                 length);
+    return error(StatusCode::kInvalidArgument, "{} for a target of {}",
+                 base::counted(source.size(), "byte"), length);
   }
   CommandRange range;
   HALYARD_RETURN_IF_ERROR(commands_->range_of(exact, range));

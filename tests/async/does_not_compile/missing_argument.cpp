@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: kernel arguments: one for each parameter of the Kernel's signature
+// error: kernel call: one argument for each parameter of the Kernel's signature
+// names: ParameterCount<3>::got<2>
 #include "halyard/async.h"
 
 using namespace halyard::async;

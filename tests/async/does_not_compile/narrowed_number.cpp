@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: kernel arguments: 'const Tensor<T>&' takes Shared<Tensor<T>> (use | share),
+// error: kernel call: this parameter takes a number, by value and without narrowing
+// names: Parameter<1, float>::got<double>
 #include "halyard/async.h"
 
 using namespace halyard::async;

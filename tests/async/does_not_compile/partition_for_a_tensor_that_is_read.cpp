@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: kernel arguments: 'const Tensor<T>&' takes Shared<Tensor<T>> (use | share),
+// error: kernel call: 'const Tensor<T>&' takes a Shared<Tensor<T>> (use | share) or a Tensor<T>
+// names: Parameter<2, const ...Tensor<float>...>::got<...Partition<...Tensor<float>
 #include "halyard/async.h"
 
 using namespace halyard::async;

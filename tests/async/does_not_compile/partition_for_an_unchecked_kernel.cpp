@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: kernel arguments: 'const Tensor<T>&' takes Shared<Tensor<T>> (use | share),
+// error: kernel call: 'Tensor<T>&' of an unchecked kernel takes a Tensor<T>
+// names: Parameter<3, ...Tensor<float>...>::got<...Partition<...Tensor<float>
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: 'Partition<Tensor<T>, 4, 4>&' takes that (use | partition<4, 4>())
+// error: kernel call: 'Partition<Tensor<T>, 4, 4>&' takes that type only (use | partition<4, 4>())
+// names: Parameter<1, ...Partition<...Tensor<float>, 4, 4>...>::got<...Partition<...Tensor<float>, 4, 2>
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "halyard/async/context.h"
+#include "halyard/async/detail/kernel_argument.h"
 #include "halyard/async/detail/kernel_signature.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/storage.h"
@@ -114,37 +115,48 @@ struct CallKernel {
 
 struct GridOfTiles {};
 
-// The operation of a kernel call. Arguments that do not fit make one error and return void, which
-// makes no further error.
-template <class Rules, class Grid, class... P, class... Args>
-auto call_kernel(TypeList<P...>, const KernelSignature& signature, const Grid& grid,
-                 Args&&... args) {
-  constexpr bool kCount = sizeof...(P) == sizeof...(Args);
-  static_assert(kCount, "kernel arguments: one for each parameter of the Kernel's signature");
-  if constexpr (kCount) {
-    constexpr bool kFit = (Rules::template takes<P, OutputOf<AsOperation<Args>>> && ...);
-    static_assert(kFit,
-                  "kernel arguments: 'const Tensor<T>&' takes Shared<Tensor<T>> (use | share), "
-                  "'Tensor<T>&' takes Partition<Tensor<T>> (use | partition(...)), "
-                  "'Partition<Tensor<T>, 4, 4>&' takes that (use | partition<4, 4>()), numbers are "
-                  "passed by value and never narrowed");
-    if constexpr (kFit) {
-      return operation(CallKernel<Grid, P...>{signature, grid}, std::forward<Args>(args)...);
-    }
-  }
-}
-
 struct CheckedRules {
+  static constexpr bool kUnchecked = false;
   template <class P, class A>
   static constexpr bool takes = ParameterRule<P>::template takes<A>;
 };
 // Arguments of an unchecked kernel: whole tensors, no partitions.
 struct UncheckedRules {
+  static constexpr bool kUnchecked = true;
   template <class P, class A>
   static constexpr bool takes = ParameterRule<P>::kParameter.kind == KernelParameter::Kind::kOutput
                                     ? std::is_same_v<A, std::remove_reference_t<P>>
                                     : CheckedRules::takes<P, A>;
 };
+
+// Makes an error if Arg, a value or an operation that returns one, does not fit the parameter P.
+template <class Rules, int kPosition, class P, class Arg>
+constexpr void check_argument() {
+  using Given = OutputOf<AsOperation<Arg>>;  // the only error for an operation that is not moved
+  if constexpr (kMovedOrCopyable<Arg> && !Rules::template takes<P, Given>) {
+    constexpr KernelParameter kParameter = ParameterRule<P>::kParameter;
+    refuse_argument<kPosition, P, Given, kParameter.kind, kParameter.tile.rank() != 0,
+                    Rules::kUnchecked>();
+  }
+}
+
+// The operation of a kernel call. Arguments that do not fit make errors and return void, which
+// makes no further error.
+template <class Rules, class Grid, class... P, class... Args>
+auto call_kernel(TypeList<P...>, const KernelSignature& signature, const Grid& grid,
+                 Args&&... args) {
+  check_count<sizeof...(P), sizeof...(Args)>();
+  if constexpr (sizeof...(P) == sizeof...(Args)) {
+    constexpr bool kFit = (Rules::template takes<P, OutputOf<AsOperation<Args>>> && ...);
+    if constexpr (kFit) {
+      return operation(CallKernel<Grid, P...>{signature, grid}, std::forward<Args>(args)...);
+    } else {
+      []<int... kIndex>(std::integer_sequence<int, kIndex...>) {
+        (check_argument<Rules, kIndex + 1, P, Args>(), ...);
+      }(std::make_integer_sequence<int, sizeof...(P)>{});
+    }
+  }
+}
 
 template <class... P>
 struct UncheckedKernel {
