@@ -7,18 +7,21 @@
 //   sum(x, axis)  ...               along one dimension, which the result lacks; -1 is the last
 //   sum(x, axis, into)  ...         into an existing tensor, as in arithmetic.h
 //
+// `x | sum`, `x | sum(axis)`, `x | max()` and `x | max(axis)` are the same. max and min are
+// functions, as those of <algorithm>, and so need the parentheses.
+//
 // `x` is an operand as in arithmetic.h. kInvalidArgument for a dimension that it does not have.
 // Without elements the sum is 0, max is -infinity or the least integer, and min is infinity or the
 // greatest integer. max and min propagate NaN. Sums of integers wrap around, modulo 2^32. The order
 // of additions depends on the shape alone, so results repeat bit for bit.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include "halyard/async/detail/arithmetic.h"
-#include "halyard/async/operation.h"
+#include "halyard/async/detail/array_function.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/export.h"
 
@@ -51,47 +54,47 @@ struct CallReduceAxis {
   int axis;
 };
 
-// Excludes numbers, whose max and min these functions must not hide.
-template <class T>
-concept ArrayOrOperation =
-    DeviceOperation<std::remove_cvref_t<T>> || requires(const T& array) { array.memory(); };
+template <Reduction kReduction>
+struct ReduceFunction {
+  using IsArrayFunction = void;
+  template <ArrayOrOperation A>
+  auto operator()(A&& x) const {
+    return arithmetic<OfNumbers, 1>(CallReduceAll{kReduction}, std::forward<A>(x));
+  }
+  template <ArrayOrOperation A, class... Into>
+  auto operator()(A&& x, int axis, Into&&... into) const {
+    return arithmetic<OfNumbers, 1>(CallReduceAxis{kReduction, axis}, std::forward<A>(x),
+                                    std::forward<Into>(into)...);
+  }
+  auto operator()(int axis) const { return bind_rest(*this, axis); }
+};
 
 }  // namespace detail
 
-template <detail::ArrayOrOperation A>
-auto sum(A&& x) {
-  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallReduceAll{detail::Reduction::kSum},
-                                                  std::forward<A>(x));
+inline constexpr detail::ReduceFunction<detail::Reduction::kSum> sum{};
+
+template <detail::ArrayOrOperation A, class... Rest>
+auto max(A&& x, Rest&&... rest) {
+  return detail::ReduceFunction<detail::Reduction::kMax>()(std::forward<A>(x),
+                                                           std::forward<Rest>(rest)...);
 }
-template <detail::ArrayOrOperation A, class... Into>
-auto sum(A&& x, int axis, Into&&... into) {
-  return detail::arithmetic<detail::OfNumbers, 1>(
-      detail::CallReduceAxis{detail::Reduction::kSum, axis}, std::forward<A>(x),
-      std::forward<Into>(into)...);
+// A template, so that max({...}) of numbers never means this.
+template <std::same_as<int>... Axis>
+  requires(sizeof...(Axis) <= 1)
+auto max(Axis... axis) {
+  return detail::bind_rest(detail::ReduceFunction<detail::Reduction::kMax>(), axis...);
 }
 
-template <detail::ArrayOrOperation A>
-auto max(A&& x) {
-  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallReduceAll{detail::Reduction::kMax},
-                                                  std::forward<A>(x));
+template <detail::ArrayOrOperation A, class... Rest>
+auto min(A&& x, Rest&&... rest) {
+  return detail::ReduceFunction<detail::Reduction::kMin>()(std::forward<A>(x),
+                                                           std::forward<Rest>(rest)...);
 }
-template <detail::ArrayOrOperation A, class... Into>
-auto max(A&& x, int axis, Into&&... into) {
-  return detail::arithmetic<detail::OfNumbers, 1>(
-      detail::CallReduceAxis{detail::Reduction::kMax, axis}, std::forward<A>(x),
-      std::forward<Into>(into)...);
-}
-
-template <detail::ArrayOrOperation A>
-auto min(A&& x) {
-  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallReduceAll{detail::Reduction::kMin},
-                                                  std::forward<A>(x));
-}
-template <detail::ArrayOrOperation A, class... Into>
-auto min(A&& x, int axis, Into&&... into) {
-  return detail::arithmetic<detail::OfNumbers, 1>(
-      detail::CallReduceAxis{detail::Reduction::kMin, axis}, std::forward<A>(x),
-      std::forward<Into>(into)...);
+// A template, so that min({...}) of numbers never means this.
+template <std::same_as<int>... Axis>
+  requires(sizeof...(Axis) <= 1)
+auto min(Axis... axis) {
+  return detail::bind_rest(detail::ReduceFunction<detail::Reduction::kMin>(), axis...);
 }
 
 }  // namespace halyard::inline v0::async
