@@ -98,7 +98,7 @@ struct Never {
     void await_suspend(std::coroutine_handle<>) const noexcept {}
     void await_resume() const noexcept {}
   };
-  Awaiter awaiter(detail::TaskRunner&) && { return {}; }
+  Awaiter awaiter(const detail::TaskPlace&) && { return {}; }
 };
 
 TEST_F(AsyncNursery, ATaskThatCannotGoOnFails) {

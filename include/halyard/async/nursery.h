@@ -128,11 +128,11 @@ class Nursery {
       Child* child;
       detail::TaskWaiter waiter{};
     };
-    Awaiter awaiter(detail::TaskRunner& runner) && {
-      detail::TaskPromiseBase& promise = task.prepare(runner);
+    Awaiter awaiter(const detail::TaskPlace& place) && {
+      detail::TaskPromiseBase& promise = task.prepare(place);
       Child* const child = new Child(nursery, std::move(task));
       promise.detach(*child);
-      return {runner, child};
+      return {*place.runner, child};
     }
     Nursery& nursery;
     Task<> task;
@@ -169,7 +169,7 @@ class Nursery {
       detail::TaskWaiter waiter{};
       bool is_second = false;
     };
-    Awaiter awaiter(detail::TaskRunner& runner) && { return {nursery, leave, runner}; }
+    Awaiter awaiter(const detail::TaskPlace& place) && { return {nursery, leave, *place.runner}; }
     Nursery& nursery;
     std::size_t leave;
   };
