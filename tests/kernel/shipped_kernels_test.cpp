@@ -69,6 +69,26 @@ TEST(ShippedElementwise, TwoOperandsGiveTheSameBitsAsOnTheHost) {
   expect_binary("maximum", [](float a, float b) { return a > b ? a : b; });
 }
 
+TEST(ShippedBroadcast, ARowIsRepeatedWithTheSameBitsAsOnTheHost) {
+  const Shipped broadcast("broadcast");
+  constexpr std::uint32_t kHeight = 13, kWidth = 64;
+  const auto expect = [&](const char* name, auto reference) {
+    SCOPED_TRACE(name);
+    const std::vector<float> a = with_specials(kHeight * kWidth, 1), b = with_specials(64, 2);
+    const Array<float> y(a.size());
+    broadcast.run(name, kHeight, {Array(a), Array(b), y},
+                  {kHeight, kWidth, 0u, kWidth, 1u, 0u, 0u, 1u});
+    const std::vector<float> got = y.values();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      expect_same(got[i], reference(a[i], b[i % kWidth]), i);
+    }
+  };
+  expect("add_broadcast", [](float p, float q) { return p + q; });
+  expect("subtract_broadcast", [](float p, float q) { return p - q; });
+  expect("multiply_broadcast", [](float p, float q) { return p * q; });
+  expect("divide_broadcast", [](float p, float q) { return p / q; });
+}
+
 TEST(ShippedElementwise, ExactFunctionsGiveTheSameBitsAsOnTheHost) {
   const auto same_as = [](auto reference) {
     return [reference](float got, float x, std::size_t i) { expect_same(got, reference(x), i); };

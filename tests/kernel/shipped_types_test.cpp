@@ -118,6 +118,36 @@ TYPED_TEST(ShippedTypes, TwoOperandsGiveTheSameBitsAsOnTheHost) {
   if constexpr (Of<T>::kIsDouble) expect("divide", std::divides());
 }
 
+TYPED_TEST(ShippedTypes, RepeatedOperandsGiveTheSameBitsAsOnTheHost) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("broadcast"));
+  const auto expect = [&](const char* name, auto function) {
+    const auto expect_strides = [&](std::array<std::uint32_t, 3> a, std::array<std::uint32_t, 3> b,
+                                    std::size_t of_a, std::size_t of_b) {
+      constexpr std::uint32_t kMatrices = 3, kHeight = 5, kWidth = 300;
+      constexpr std::uint32_t kSize = kMatrices * kHeight * kWidth;
+      const std::vector<T> x = random_values<T>(of_a, 1), z = random_values<T>(of_b, 2);
+      const Array<T> y(kSize);
+      file.run(Of<T>::modular(name) + "_broadcast", kMatrices * kHeight * groups_of(256, kWidth),
+               {Array(x), Array(z), y}, {kHeight, kWidth, a[0], a[1], a[2], b[0], b[1], b[2]});
+      std::vector<T> want;
+      for (std::uint32_t i = 0; i < kSize; ++i) {
+        const std::uint32_t m = i / (kHeight * kWidth), r = i / kWidth % kHeight, c = i % kWidth;
+        want.push_back(
+            apply(function, x[m * a[0] + r * a[1] + c * a[2]], z[m * b[0] + r * b[1] + c * b[2]]));
+      }
+      EXPECT_TRUE(y.values() == want) << name;
+    };
+    expect_strides({5 * 300, 300, 1}, {0, 0, 1}, 3 * 5 * 300, 300);  // a row
+    expect_strides({5, 1, 0}, {5 * 300, 300, 1}, 15, 3 * 5 * 300);   // a column of each matrix
+    expect_strides({0, 300, 1}, {0, 0, 0}, 5 * 300, 1);              // a matrix and a number
+  };
+  expect("add", std::plus());
+  expect("subtract", std::minus());
+  expect("multiply", std::multiplies());
+  if constexpr (Of<T>::kIsDouble) expect("divide", std::divides());
+}
+
 TYPED_TEST(ShippedTypes, ScalingMultipliesEachElement) {
   using T = TypeParam;
   const Shipped file(Of<T>::file("elementwise"));

@@ -8,6 +8,12 @@
 //   relu sigmoid      element by element; float
 //   matmul            of matrices; float
 //   softmax           of each row, over the last dimension; float
+//   transpose         of a matrix; float
+//   concat(a, b, ...) one below the other, along dimension 0; all element types
+//
+// The shapes of two operands need not be equal. Counted from the last dimension, the sizes are
+// equal or one of them is 1 or missing: there the operand is repeated. Else kInvalidArgument. So a
+// row, a column of shape {n, 1} or one number combines with a matrix.
 //
 // An operand is a Tensor or Shared, or an operation that returns one; it is dropped. All operands
 // have one element type, which is also the result's. Integers wrap around, modulo 2^32.
@@ -56,6 +62,13 @@ struct MatmulFunction {
   template <class... Args>
   auto operator()(Args&&... args) const {
     return arithmetic<OfFloat, 2>(&matrix_product, std::forward<Args>(args)...);
+  }
+};
+struct TransposeFunction {
+  using IsArrayFunction = void;
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    return arithmetic<OfFloat, 1>(&transposed, std::forward<Args>(args)...);
   }
 };
 struct SoftmaxFunction {
@@ -141,5 +154,13 @@ auto matmul(B&& b) {
 }
 // e^x / sum of e^x over the last dimension. kInvalidArgument without dimensions. Finite operands.
 inline constexpr detail::SoftmaxFunction softmax{};
+// b[N,M] of a[M,N]. kInvalidArgument unless there are two dimensions.
+inline constexpr detail::TransposeFunction transpose{};
+// The rows of the first operand, then those of the next. All have one element type and the same
+// sizes but for dimension 0, else kInvalidArgument. A copy of each; never `into` a tensor.
+template <detail::ArrayOrOperation A, detail::ArrayOrOperation... Rest>
+auto concat(A&& a, Rest&&... rest) {
+  return detail::concatenation(std::forward<A>(a), std::forward<Rest>(rest)...);
+}
 
 }  // namespace halyard::inline v0::async
