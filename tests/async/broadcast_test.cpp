@@ -79,10 +79,11 @@ TEST_F(AsyncBroadcast, OtherShapesAreRefused) {
 }
 
 TEST_F(AsyncBroadcast, CanBeRecorded) {
-  const auto centre = run(
-      record([](Shared<Tensor<float>> x,
-                Shared<Tensor<float>> row) { return sub(x, row, scratch<float>({2, 3})) | share; },
-             Shape{2, 3}, Shape{3}));
+  const auto centre = run(record(
+      [](Shared<Tensor<float>> x, Shared<Tensor<float>> row) {
+        return sub(x, row, scratch<float>({2, 3})) | share;
+      },
+      Shape{2, 3}, Shape{3}));
   EXPECT_THAT(elements(centre(counted({2, 3}), counted({3}))), ElementsAre(0, 0, 0, 3, 3, 3));
 }
 
