@@ -193,6 +193,27 @@ TEST(ShippedReduce, NansAreNeitherGreatestNorLeast) {
   EXPECT_EQ(reduce(file, "min_float", x).value, -3.0f);
 }
 
+TEST(ShippedArgmax, TheFirstOfTheGreatestIsFoundWhereverItIs) {
+  const Shipped file("argmax");
+  const auto index = [&](const std::vector<float>& x) {
+    return argmax(file, "argmax_float", "argmax_next_float", x);
+  };
+  for (const std::uint32_t size : kSizes) {
+    if (size == 0) continue;
+    std::vector<float> x = random_floats(size, 4);
+    EXPECT_EQ(index(x), first_greatest(x)) << size;
+    x.back() = 7.0f;
+    EXPECT_EQ(index(x), size - 1);
+    x[size / 2] = 7.0f;
+    EXPECT_EQ(index(x), size / 2);
+    EXPECT_EQ(index(std::vector<float>(size, -kInfinity)), 0u) << size;
+    std::vector<float> nans(size, kNan);
+    EXPECT_EQ(index(nans), 0u) << size;
+    nans.back() = -kInfinity;
+    EXPECT_EQ(index(nans), size - 1);
+  }
+}
+
 TEST(ShippedReduce, TheUintSumWrapsAround) {
   const Shipped file("reduce");
   for (const std::uint32_t size : kSizes) {

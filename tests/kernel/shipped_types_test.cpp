@@ -180,6 +180,34 @@ TYPED_TEST(ShippedTypes, OfAllElementsTheSumTheGreatestAndTheLeast) {
   }
 }
 
+TYPED_TEST(ShippedTypes, TheIndexOfTheGreatestOfAllOfRowsAndOfColumns) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("argmax"));
+  const std::string all = Of<T>::ordered("argmax"), next = Of<T>::ordered("argmax_next");
+  for (const std::uint32_t size : kSizes) {
+    if (size == 0) continue;
+    std::vector<T> x = random_values<T>(size, 4);
+    EXPECT_EQ(argmax(file, all, next, x), first_greatest(x)) << size;
+    x.assign(size, std::numeric_limits<T>::lowest());
+    EXPECT_EQ(argmax(file, all, next, x), 0u) << size;
+  }
+  constexpr std::uint32_t kHeight = 17, kWidth = 300;
+  const std::vector<T> x = random_values<T>(kHeight * kWidth, 5);
+  const Array<std::uint32_t> of_rows(kHeight), of_columns(kWidth);
+  file.run(Of<T>::ordered("argmax_rows"), kHeight, {Array(x), of_rows}, {kWidth});
+  file.run(Of<T>::ordered("argmax_columns"), 2, {Array(x), of_columns}, {kHeight, kWidth});
+  const auto rows = of_rows.values(), columns = of_columns.values();
+  for (std::size_t row = 0; row < kHeight; ++row) {
+    const auto first = x.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
+    EXPECT_EQ(rows[row], first_greatest(std::vector<T>(first, first + kWidth))) << row;
+  }
+  for (std::size_t column = 0; column < kWidth; ++column) {
+    std::vector<T> chosen;
+    for (std::size_t row = 0; row < kHeight; ++row) chosen.push_back(x[row * kWidth + column]);
+    EXPECT_EQ(columns[column], first_greatest(chosen)) << column;
+  }
+}
+
 TYPED_TEST(ShippedTypes, OfRowsAndColumnsTheSumTheGreatestAndTheLeast) {
   using T = TypeParam;
   const Shipped file(Of<T>::file("reduce"));
