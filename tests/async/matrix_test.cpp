@@ -35,6 +35,8 @@ TEST_F(AsyncMatrix, Transpose_OfAMatrix_ExchangesRowsAndColumns) {
 TEST_F(AsyncMatrix, Transpose_OfOtherShapes_IsRefused) {
   EXPECT_THAT(failure(transpose(counted({4}))),
               refused_with(StatusCode::kInvalidArgument, "transpose: a tensor of 1 dimensions"));
+  EXPECT_EQ(failure(transpose(empty<float>({16 * 65535 + 1, 1}))).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(run(transpose(empty<float>({16 * 65535, 1}))).shape(), Shape(1, 16 * 65535));
 }
 
 TEST_F(AsyncMatrix, Concat_OfSeveral_PutsThemOneBelowTheOther) {
