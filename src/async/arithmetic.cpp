@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/detail/arithmetic.h"
 
+#include <algorithm>
+#include <array>
+
 #include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
+#include "halyard/async/detail/operations.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
@@ -15,10 +19,99 @@ constexpr KernelNames kElementwise[] = {{"add", "add_double", "add_uint"},
                                         {"divide", "divide_double"},
                                         {"relu"},
                                         {"sigmoid"}};
+// The same operations over arrays that are repeated.
+constexpr KernelNames kBroadcast[] = {
+    {"add_broadcast", "add_double_broadcast", "add_uint_broadcast"},
+    {"subtract_broadcast", "subtract_double_broadcast", "subtract_uint_broadcast"},
+    {"multiply_broadcast", "multiply_double_broadcast", "multiply_uint_broadcast"},
+    {"divide_broadcast", "divide_double_broadcast"}};
 constexpr KernelNames kScale = {"scale", "scale_double", "scale_uint"};
 
 const char* elementwise_file(kernel::ElementType type) {
   return type == kernel::ElementType::kFloat64 ? "elementwise_double" : "elementwise";
+}
+
+// A shape with leading dimensions of size 1, up to three.
+using Sizes = std::array<std::uint64_t, hal::kMaxTensorRank>;
+Sizes sizes_of(const Shape& shape) {
+  Sizes sizes;
+  sizes.fill(1);
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    sizes[sizes.size() - shape.rank() + d] = shape[d];
+  }
+  return sizes;
+}
+
+// A dimension of a result, and how far apart the elements of the operands are along it: 0 where an
+// operand is repeated.
+struct Dimension {
+  std::uint64_t size = 1, of_a = 0, of_b = 0;
+};
+using Dimensions = std::array<Dimension, hal::kMaxTensorRank>;
+
+// The dimensions of `shape`, as few as possible, behind others of size 1. Those of size 1 are left
+// out, and two along which both operands continue, or are repeated, are one.
+Dimensions dimensions_of(const Shape& shape, const Shape& a, const Shape& b) {
+  const Sizes sizes = sizes_of(shape), of_a = sizes_of(a), of_b = sizes_of(b);
+  Dimensions dimensions;
+  std::size_t first = dimensions.size();
+  std::uint64_t elements_of_a = 1, elements_of_b = 1;
+  for (std::size_t d = sizes.size(); d-- != 0;) {
+    const Dimension one{sizes[d], of_a[d] == 1 ? 0 : elements_of_a,
+                        of_b[d] == 1 ? 0 : elements_of_b};
+    elements_of_a *= of_a[d];
+    elements_of_b *= of_b[d];
+    if (one.size == 1) continue;
+    if (first != dimensions.size()) {
+      Dimension& inner = dimensions[first];
+      if (one.of_a == inner.of_a * inner.size && one.of_b == inner.of_b * inner.size) {
+        inner.size *= one.size;
+        continue;
+      }
+    }
+    dimensions[--first] = one;
+  }
+  return dimensions;
+}
+
+// The shape of the result for operands of two shapes; each size is that of both, or one is 1.
+Result<Shape> broadcast_shape(const char* name, const Shape& a, const Shape& b) {
+  const Sizes of_a = sizes_of(a), of_b = sizes_of(b);
+  Sizes sizes;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (of_a[d] != of_b[d] && of_a[d] != 1 && of_b[d] != 1) {
+      return error(StatusCode::kInvalidArgument, "{}: shapes {} and {}", name, text_of(a),
+                   text_of(b));
+    }
+    sizes[d] = of_a[d] == 1 ? of_b[d] : of_a[d];
+  }
+  const std::size_t rank = std::max(a.rank(), b.rank());
+  return Shape(hal::Extents(hal::View<std::uint64_t>(&sizes[sizes.size() - rank], rank)));
+}
+
+Result<AnyTensor> broadcast(Context& context, Elementwise operation, hal::View<ArrayRef> operands,
+                            const ArrayRef* into) {
+  const char* const name = kElementwise[static_cast<std::size_t>(operation)].of_float;
+  const ArrayRef &a = operands[0], &b = operands[1];
+  HALYARD_ASSIGN_OR_RETURN(const Shape shape, broadcast_shape(name, a.shape, b.shape));
+  for (const ArrayRef& operand : operands) {
+    HALYARD_RETURN_IF_ERROR(
+        check_size(name, operand.shape.elements(), kernel::size_of(operand.type)));
+  }
+  HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, name, a.type, shape, into));
+  const KernelOfType kernel =
+      choose_kernel(kBroadcast[static_cast<std::size_t>(operation)], a.type);
+  const auto [matrices, rows, columns] = dimensions_of(shape, a.shape, b.shape);
+  constexpr std::uint64_t kGroup = 256;  // columns of a group
+  const KernelSignature signature{
+      kernel.name, a.type == kernel::ElementType::kFloat64 ? "broadcast_double" : "broadcast",
+      flat_parameters<2, 8>(kernel.type), true};
+  HALYARD_RETURN_IF_ERROR(launch_flat(
+      context, signature, {a.memory, b.memory, result.memory()},
+      {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a), to_size(rows.of_a),
+       to_size(columns.of_a), to_size(matrices.of_b), to_size(rows.of_b), to_size(columns.of_b)},
+      {.groups = matrices.size * rows.size * ((columns.size + kGroup - 1) / kGroup)}));
+  return result;
 }
 
 // The workgroups of matmul.hyk along a dimension: each has a tile of 64 x 64 elements.
@@ -31,10 +124,7 @@ Result<AnyTensor> elementwise(Context& context, Elementwise operation, hal::View
   const KernelNames& names = kElementwise[static_cast<std::size_t>(operation)];
   const bool unary = operands.size() == 1;
   const auto& [memory, shape, type] = operands[0];
-  if (!unary && shape != operands[1].shape) {
-    return error(StatusCode::kInvalidArgument, "{}: shapes {} and {}", names.of_float,
-                 text_of(shape), text_of(operands[1].shape));
-  }
+  if (!unary && shape != operands[1].shape) return broadcast(context, operation, operands, into);
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, names.of_float, type, shape, into));
   const KernelOfType kernel = choose_kernel(names, type);
   const StorageRange arrays[] = {memory, unary ? result.memory() : operands[1].memory,
@@ -78,6 +168,52 @@ Result<AnyTensor> matrix_product(Context& context, hal::View<ArrayRef> operands,
                                       {to_size(m), to_size(n), to_size(k)},
                                       {.groups = {tiles_in(n), tiles_in(m)}}));
   return result;
+}
+
+Result<AnyTensor> transposed(Context& context, hal::View<ArrayRef> operands, const ArrayRef* into) {
+  const auto& [memory, shape, type] = operands[0];
+  if (shape.rank() != 2) {
+    return error(StatusCode::kInvalidArgument, "transpose: a tensor of {} dimensions, and not 2",
+                 shape.rank());
+  }
+  const std::uint64_t rows = shape[0], columns = shape[1];
+  constexpr std::uint64_t kTile = 16;  // of transpose.hyk
+  HALYARD_ASSIGN_OR_RETURN(AnyTensor result,
+                           result_of(context, "transpose", type, {columns, rows}, into));
+  const KernelSignature signature{"transpose", "transpose", flat_parameters<1, 2>(type), true};
+  HALYARD_RETURN_IF_ERROR(
+      launch_flat(context, signature, {memory, result.memory()}, {to_size(rows), to_size(columns)},
+                  {.groups = {(columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile}}));
+  return result;
+}
+
+Result<AnyTensor> concatenated(Context& context, hal::View<ArrayRef> operands) {
+  const Shape& first = operands[0].shape;
+  Sizes sizes{};
+  for (const ArrayRef& operand : operands) {
+    const Shape& shape = operand.shape;
+    bool fits = shape.rank() != 0 && shape.rank() == first.rank();
+    for (std::size_t d = 1; fits && d < first.rank(); ++d) fits = shape[d] == first[d];
+    if (!fits) {
+      return error(StatusCode::kInvalidArgument, "concat: shapes {} and {}", text_of(first),
+                   text_of(shape));
+    }
+    if (__builtin_add_overflow(sizes[0], shape[0], &sizes[0])) sizes[0] = ~std::uint64_t{0};
+  }
+  for (std::size_t d = 1; d < first.rank(); ++d) sizes[d] = first[d];
+  const kernel::ElementType type = operands[0].type;
+  const Shape shape = hal::Extents(hal::View<std::uint64_t>(sizes.data(), first.rank()));
+  HALYARD_ASSIGN_OR_RETURN(Ref<Storage> storage, allocate(context, shape, type));
+  std::uint64_t offset = 0;
+  for (const ArrayRef& operand : operands) {
+    const std::uint64_t length = operand.shape.elements() * kernel::size_of(type);
+    if (length != 0) {
+      HALYARD_RETURN_IF_ERROR(
+          context.copy(operand.memory, StorageRange(storage.get(), offset, length)));
+    }
+    offset += length;
+  }
+  return AnyTensor{std::move(storage), shape, type};
 }
 
 Result<AnyTensor> softmax_of_rows(Context& context, hal::View<ArrayRef> operands,

@@ -371,14 +371,22 @@ Status Context::wait() const {
 }
 
 Status Context::wait(const detail::StopTokens& stop) {
-  if (!stop.stop_possible() || finished()) return wait();
-  if (stop.stop_requested()) return detail::stopped();
+  if (!stop.may_end_early() || finished()) return wait();
+  HALYARD_RETURN_IF_ERROR(stop.check());
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
-  detail::StopRequest request;
-  HALYARD_RETURN_IF_ERROR(request.open(queue_));
-  if (!request.watch(stop)) return detail::no_memory();
-  (void)hal::wait_any({{semaphore(end), end.value}, request.point()});  // wait() returns failures
-  return !finished() && stop.stop_requested() ? detail::stopped() : wait();
+  const auto deadline = Deadline::at(stop.deadline());
+  const hal::Point point(semaphore(end), end.value);
+  // wait() returns failures.
+  if (stop.stop_possible()) {
+    detail::StopRequest request;
+    HALYARD_RETURN_IF_ERROR(request.open(queue_));
+    if (!request.watch(stop)) return detail::no_memory();
+    (void)hal::wait_any({point, request.point()}, deadline);
+  } else {
+    (void)hal::wait_any({&point, 1}, deadline);
+  }
+  if (!finished()) HALYARD_RETURN_IF_ERROR(stop.check());
+  return wait();
 }
 
 }  // namespace halyard::inline v0::async

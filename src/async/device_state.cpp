@@ -52,6 +52,7 @@ Result<Ref<TrackedStorage>> DeviceState::create_storage(QueueState* home) {
   auto storage = Ref<TrackedStorage>::adopt(object);
   storage->home_ = home;
   storage->is_slot_ = home == nullptr;
+  storage->is_adopted_ = false;
   storage->device_ = this;
   retain();
   return storage;
@@ -70,6 +71,7 @@ Result<Ref<TrackedStorage>> DeviceState::create_slot() { return create_storage(n
 Result<Ref<TrackedStorage>> DeviceState::adopt(QueueState& queue, hal::Buffer buffer) {
   HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, create_storage(&queue));
   storage->buffer_ = std::move(buffer);
+  storage->is_adopted_ = true;
   return storage;
 }
 
@@ -77,9 +79,9 @@ void DeviceState::reclaim(TrackedStorage& storage) noexcept {
   if (const hal::Buffer buffer = std::exchange(storage.buffer_, {})) {
     WaitList waits;
     storage.add_uses(waits);
-    // Fails without effect if a use has failed or if the memory is not of a pool. Then, as without
-    // memory for the waits, the memory returns with the end of the last submission that uses it.
-    if (waits.is_complete()) {
+    // Fails without effect if a use has failed. Then, as without memory for the waits and for an
+    // adopted buffer, the memory returns with the end of the last submission that uses it.
+    if (waits.is_complete() && !storage.is_adopted_) {
       (void)storage.home_->queue.deallocate(buffer, {.wait = waits.points()});
     }
   }

@@ -81,7 +81,7 @@ class DeviceState final : public RefCounted {
   Result<Ref<TrackedStorage>> allocate(QueueState& queue, const hal::Pool& pool,
                                        const hal::BufferInfo& buffer, const hal::SubmitInfo& info);
   Result<Ref<TrackedStorage>> create_slot();
-  // For memory that is not of a pool: dropping the buffer returns it.
+  // For a buffer of another owner: dropping its handle is all that reclaim() does.
   Result<Ref<TrackedStorage>> adopt(QueueState& queue, hal::Buffer buffer);
   // After the last reference was dropped: deallocates after the last use, and keeps the object.
   void reclaim(TrackedStorage& storage) noexcept;

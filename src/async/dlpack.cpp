@@ -6,6 +6,7 @@
 
 #include "async/device_state.h"
 #include "base/format.h"
+#include "halyard/async/buffers.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
@@ -67,19 +68,7 @@ Status export_to(DlpackOwner<hal::dlpack::ManagedTensorVersioned>& target, Expor
 
 Result<Ref<Storage>> adopt(Context& context, const hal::BufferView& view,
                            kernel::ElementType element) {
-  if (view.element() != element) {
-    return error(StatusCode::kInvalidArgument, "from_dlpack: elements of {} for a tensor of {}",
-                 to_string(view.element()), to_string(element));
-  }
-  if (view.rank() > hal::kMaxTensorRank) {
-    return error(StatusCode::kInvalidArgument,
-                 "from_dlpack: a tensor of {} dimensions; the most is {}", view.rank(),
-                 hal::kMaxTensorRank);
-  }
-  const QueueRef& queue = context.queue();
-  HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage,
-                           queue.device().state()->adopt(*queue.state(), view.buffer()));
-  return Ref<Storage>(std::move(storage));
+  return adopt_view(context.queue(), view, element, {}, "from_dlpack");
 }
 
 }  // namespace halyard::inline v0::async::detail

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "async/shape.h"
 #include "async/shipped.h"
 #include "base/format.h"
-#include "halyard/async/detail/operations.h"
 
 namespace halyard::inline v0::async::detail {
 namespace {
@@ -63,34 +61,19 @@ Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
                               const ArrayRef& operand, const ArrayRef* into) {
   const auto& [name, all, rows, columns] = kReductions[static_cast<std::size_t>(reduction)];
   const auto& [memory, shape, type] = operand;
-  const int rank = static_cast<int>(shape.rank());
-  if (axis < -rank || axis >= rank) {
-    return error(StatusCode::kInvalidArgument, "{}: axis {} of {}, which has {}", name, axis,
-                 text_of(shape), base::counted(shape.rank(), "dimension"));
-  }
+  HALYARD_ASSIGN_OR_RETURN(const Axis along, axis_of(name, shape, axis));
   HALYARD_RETURN_IF_ERROR(check_size(name, shape.elements(), kernel::size_of(type)));
-  const auto along = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  // The shape as [before, shape[along], behind].
-  std::uint64_t others[hal::kMaxTensorRank]{}, before = 1, behind = 1;
-  std::size_t kept = 0;
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    if (d == along) continue;
-    others[kept++] = shape[d];
-    (d < along ? before : behind) *= shape[d];
-  }
-  HALYARD_ASSIGN_OR_RETURN(
-      AnyTensor result,
-      result_of(context, name, type, hal::Extents(hal::View<std::uint64_t>(others, kept)), into));
+  HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, name, type, along.others, into));
   const StorageRange arrays[] = {memory, result.memory()};
-  const std::uint32_t length = to_size(shape[along]);
-  if (along + 1 == shape.rank()) {
-    HALYARD_RETURN_IF_ERROR(
-        launch_flat(context, signature_of<1>(rows, type), arrays, {length}, {.groups = before}));
+  const std::uint32_t length = to_size(along.length);
+  if (along.is_last) {
+    HALYARD_RETURN_IF_ERROR(launch_flat(context, signature_of<1>(rows, type), arrays, {length},
+                                        {.groups = along.before}));
   } else {
     constexpr std::uint64_t kGroup = 256;  // columns of a group
-    HALYARD_RETURN_IF_ERROR(launch_flat(context, signature_of<2>(columns, type), arrays,
-                                        {length, to_size(behind)},
-                                        {.groups = before * ((behind + kGroup - 1) / kGroup)}));
+    HALYARD_RETURN_IF_ERROR(launch_flat(
+        context, signature_of<2>(columns, type), arrays, {length, to_size(along.behind)},
+        {.groups = along.before * ((along.behind + kGroup - 1) / kGroup)}));
   }
   return result;
 }

@@ -29,6 +29,25 @@ Result<AnyTensor> result_of(Context& context, const char* operation, kernel::Ele
                text_of(into->shape), text_of(shape));
 }
 
+Result<Axis> axis_of(const char* operation, const Shape& shape, int axis) {
+  const int rank = static_cast<int>(shape.rank());
+  if (axis < -rank || axis >= rank) {
+    return error(StatusCode::kInvalidArgument, "{}: axis {} of {}, which has {}", operation, axis,
+                 text_of(shape), base::counted(shape.rank(), "dimension"));
+  }
+  const auto along = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  Axis found{.length = shape[along], .is_last = along + 1 == shape.rank(), .others = Shape()};
+  std::uint64_t others[hal::kMaxTensorRank]{};
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (d == along) continue;
+    others[kept++] = shape[d];
+    (d < along ? found.before : found.behind) *= shape[d];
+  }
+  found.others = hal::Extents(hal::View<std::uint64_t>(others, kept));
+  return found;
+}
+
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid) {
   std::array<KernelArray, 3> given{};

@@ -70,6 +70,16 @@ inline std::uint32_t to_size(std::uint64_t size) { return static_cast<std::uint3
 Result<AnyTensor> result_of(Context& context, const char* operation, kernel::ElementType type,
                             const Shape& shape, const ArrayRef* into);
 
+// A dimension of a shape, the shape without it, and the number of elements of the dimensions before
+// and behind it.
+struct Axis {
+  std::uint64_t before = 1, length = 1, behind = 1;
+  bool is_last = false;
+  Shape others;
+};
+// kInvalidArgument for a dimension that the shape lacks; negative ones count from its end.
+Result<Axis> axis_of(const char* operation, const Shape& shape, int axis);
+
 // At most three arrays.
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid);

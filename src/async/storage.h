@@ -64,6 +64,7 @@ class TrackedStorage final : public Storage {
   DeviceState* device_ = nullptr;  // holds a reference
   QueueState* home_ = nullptr;     // the queue that allocated it; null for a slot
   bool is_slot_ = false;
+  bool is_adopted_ = false;  // its buffer is not the storage's to deallocate
   Moment written_;
   base::Mutex mutex_;  // guards the lists of reads against concurrent reads
   std::array<Moment, kInlineReads> reads_;

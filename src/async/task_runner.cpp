@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/async/detail/task_runner.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -30,10 +31,21 @@ std::coroutine_handle<> TaskRunner::take_ready() noexcept {
   return first.coroutine_;
 }
 
-bool TaskRunner::collect_ended() noexcept {
+Clock& TaskRunner::clock() const noexcept {
+  const hal::Device device = runtime_.device().hal();
+  return device ? device.clock() : Clock::steady();
+}
+
+bool TaskRunner::has_ended(const TaskWaiter& waiter) const {
+  const bool done =
+      waiter.context_ != nullptr ? waiter.context_->finished() : waiter.time_ <= clock().now();
+  return done || !waiter.stop_->check().ok();
+}
+
+bool TaskRunner::collect_ended() {
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_;) {
     TaskWaiter& one = *std::exchange(waiter, waiter->next_);
-    if (!one.context_->finished() && !one.stop_->stop_requested()) continue;
+    if (!has_ended(one)) continue;
     one.unlink();
     one.link_before(ready_);
   }
@@ -43,7 +55,7 @@ bool TaskRunner::collect_ended() noexcept {
 // Ignores errors: the awaiters find them.
 void TaskRunner::wait_for_any() {
   TaskWaiter& first = *waiting_.next_;
-  if (first.next_ == &waiting_) {
+  if (first.next_ == &waiting_ && first.context_ != nullptr) {
     (void)first.context_->wait(*first.stop_);
     first.unlink();
     first.link_before(ready_);
@@ -60,21 +72,30 @@ void TaskRunner::wait_for_any() {
   const std::span<hal::Point> points =
       many.empty() ? std::span(few) : std::span(many.data(), many.size());
   std::size_t count = 0;
+  Nanoseconds until = Deadline::kForeverTime;
   StopRequest request;
   for (TaskWaiter* waiter = waiting_.next_; waiter != &waiting_; waiter = waiter->next_) {
-    Result<Moment> end = waiter->context_->end();
-    if (!end.ok() || !has_room) {  // cannot be waited for here: its awaiter blocks
+    const auto make_ready = [&] {  // cannot be waited for here
       waiter->unlink();
-      return waiter->link_before(ready_);
+      waiter->link_before(ready_);
+    };
+    until = std::min(until, waiter->stop_->deadline());
+    if (waiter->context_ == nullptr) {
+      until = std::min(until, waiter->time_);
+      // Its point is for the wait: without a stop it is never reached.
+      if (!request && !request.open(runtime_.device()).ok()) return make_ready();
+    } else {
+      Result<Moment> end = waiter->context_->end();
+      if (!end.ok() || !has_room) return make_ready();  // its awaiter blocks
+      waiter->end_ = *std::move(end);                   // keeps the semaphore
+      points[count++] = {timeline_of(waiter->end_).semaphore(), waiter->end_.value};
     }
-    waiter->end_ = *std::move(end);  // keeps the semaphore
-    points[count++] = {timeline_of(waiter->end_).semaphore(), waiter->end_.value};
     if (!waiter->stop_->stop_possible()) continue;
     if (!request && !request.open(waiter->context_->queue()).ok()) continue;
     (void)request.watch(*waiter->stop_);  // without memory: noticed when another wait ends
   }
   if (request) points[count++] = request.point();
-  (void)hal::wait_any({points.data(), count});
+  (void)hal::wait_any({points.data(), count}, Deadline::at(until));
   (void)collect_ended();
 }
 

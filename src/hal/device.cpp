@@ -294,6 +294,11 @@ Status Device::status() const {
   return object()->timeline().status();
 }
 
+Clock& Device::clock() const noexcept {
+  assert(object_);
+  return object()->engine().clock();
+}
+
 bool Device::can_access(const Device& owner) const noexcept {
   return object_ && owner.object_ && object()->can_access(*owner.object());
 }

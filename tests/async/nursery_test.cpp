@@ -72,6 +72,106 @@ TEST_F(AsyncNursery, TasksThatEndAtOnceWakeAJoinOnce) {
   EXPECT_THAT(order, ::testing::SizeIs(8));
 }
 
+Task<> waiting_for(HostEvent event, Status& status, int& after) {
+  const auto result = co_await as_result(event);
+  status = result.status();
+  after += (co_await as_result(ones<float>(1))).status().code() == StatusCode::kCancelled;
+}
+
+TEST_F(AsyncNursery, Cancel_OfATaskThatWaits_EndsItsAwaitsAlone) {
+  run([](AsyncNursery& self) -> Task<> {
+    const HostEvent event = HostEvent::create(self.runtime).value();
+    Status first, second;
+    int first_after = 0, second_after = 0;
+    Nursery nursery;
+    const SpawnedTask one = co_await nursery.spawn(waiting_for(event, first, first_after));
+    co_await nursery.spawn(waiting_for(event, second, second_after));
+    one.cancel();
+    co_await nursery.join(1);
+    EXPECT_THAT(first, refused_with(StatusCode::kCancelled, "the Task was cancelled"));
+    EXPECT_EQ(first_after, 1);
+    one.cancel();  // of a Task that has ended
+    event.set();
+    co_await nursery.join();
+    EXPECT_TRUE(second.ok());
+    EXPECT_EQ(second_after, 0);
+    (void)co_await ones<float>(1);  // not cancelled
+  }(*this));
+}
+
+TEST_F(AsyncNursery, Cancel_ReachesTheTasksThatItAwaitsAndHasSpawned) {
+  run([](AsyncNursery& self) -> Task<> {
+    const HostEvent event = HostEvent::create(self.runtime).value();
+    Status status[3];
+    int after = 0;
+    const auto parent = [](HostEvent own, Nursery& outer, Status* out, int& count) -> Task<> {
+      Nursery inner;
+      co_await outer.spawn(waiting_for(own, out[0], count));
+      co_await inner.spawn(waiting_for(own, out[1], count));
+      co_await waiting_for(own, out[2], count);
+      co_await inner.join();
+    };
+    Nursery nursery;
+    const SpawnedTask child = co_await nursery.spawn(parent(event, nursery, status, after));
+    EXPECT_EQ(nursery.size(), 2u);
+    child.cancel();
+    co_await nursery.join();
+    for (const Status& one : status) EXPECT_EQ(one.code(), StatusCode::kCancelled);
+    EXPECT_EQ(after, 3);
+  }(*this));
+}
+
+TEST_F(AsyncNursery, Cancel_IsNoErrorOfTheJoin) {
+  run([](AsyncNursery& self) -> Task<> {
+    const HostEvent event = HostEvent::create(self.runtime).value();
+    const auto throwing_then = [](HostEvent own) -> Task<> { co_await own; };
+    Nursery nursery;
+    const SpawnedTask child = co_await nursery.spawn(throwing_then(event));
+    child.cancel();
+    co_await nursery.join();
+    const auto other_error = [](HostEvent own) -> Task<> {
+      (void)co_await as_result(own);
+      check(Status(StatusCode::kDataLoss, "on purpose"));
+    };
+    (co_await nursery.spawn(other_error(event))).cancel();
+    Status status;
+    try {
+      co_await nursery.join();
+    } catch (const Error& error) {
+      status = error.status();
+    }
+    EXPECT_THAT(status, refused_with(StatusCode::kDataLoss, "on purpose"));
+  }(*this));
+}
+
+TEST_F(AsyncNursery, Cancel_MayComeFromAHandleThatOutlivesAll) {
+  SpawnedTask child = run([]() -> Task<SpawnedTask> {
+    Nursery nursery;
+    co_return co_await nursery.spawn([]() -> Task<> { co_await after(kForever); }());
+  }());
+  child.cancel();
+  SpawnedTask().cancel();
+}
+
+// So what is kept does not grow where each Task spawns the next one.
+TEST(AsyncTaskScope, DropsOuterScopesThatHaveEnded) {
+  using Scope = Ref<detail::TaskScope>;
+  const auto within = [](Scope outer) {
+    return Scope::adopt(
+        new detail::TaskScope(std::move(outer), Clock::steady(), Deadline::kForeverTime));
+  };
+  const Scope first = within({}), second = within(first);
+  EXPECT_FALSE(first->unique());
+  first->end();
+  const Scope third = within(second);
+  EXPECT_TRUE(first->unique());
+  first->cancel();
+  EXPECT_TRUE(third->check().ok());
+  second->cancel();
+  second->end();
+  EXPECT_EQ(within(third)->check().code(), StatusCode::kCancelled);
+}
+
 TEST_F(AsyncNursery, JoinOfNothingGoesOn) {
   run([]() -> Task<> {
     Nursery nursery;
@@ -98,7 +198,7 @@ struct Never {
     void await_suspend(std::coroutine_handle<>) const noexcept {}
     void await_resume() const noexcept {}
   };
-  Awaiter awaiter(detail::TaskRunner&) && { return {}; }
+  Awaiter awaiter(const detail::TaskPlace&) && { return {}; }
 };
 
 TEST_F(AsyncNursery, ATaskThatCannotGoOnFails) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// sum, max and min: of all elements and along a dimension.
+// sum, max, min and argmax: of all elements and along a dimension.
 #include "halyard/async/reductions.h"
 
 #include <algorithm>
@@ -101,6 +101,10 @@ TYPED_TEST(AsyncReductionOf, OfAllElementsAndAlongADimension) {
   EXPECT_EQ(this->elements(sum(x, 1)), expected({6 + 4 * least, 22 + 4 * least, 38 + 4 * least}));
   EXPECT_EQ(this->elements(max(x, 0)), expected({8 + least, 9 + least, 10 + least, 11 + least}));
   EXPECT_EQ(this->elements(min(x, 1)), expected({least, 4 + least, 8 + least}));
+  EXPECT_THAT(this->elements(argmax(x)), ElementsAre(11u));
+  EXPECT_THAT(this->elements(argmax(arange<T>(5000))), ElementsAre(4999u));
+  EXPECT_THAT(this->elements(argmax(x, 0)), ElementsAre(2u, 2u, 2u, 2u));
+  EXPECT_THAT(this->elements(argmax(x, 1)), ElementsAre(3u, 3u, 3u));
   const auto nothing = this->run(zeros<T>({0, 1}) | share);
   const bool infinite = Limits::has_infinity;
   EXPECT_THAT(this->elements(max(nothing)),
@@ -121,6 +125,52 @@ TEST_F(AsyncReduction, RepeatsBitForBit) {
     const auto once = elements(sum(x, axis));
     EXPECT_EQ(once, sync_wait(to_host(sum(randn<float>({300, 500}, 1), axis)), again));
   }
+}
+
+TEST_F(AsyncReduction, NansAreSkipped) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto x = run(from_host<float>({nan, 2, nan, 1, nan, nan}, {3, 2}) | share);
+  EXPECT_THAT(elements(max(x)), ElementsAre(2));
+  EXPECT_THAT(elements(min(x)), ElementsAre(1));
+  EXPECT_THAT(elements(argmax(x)), ElementsAre(1u));
+  EXPECT_THAT(elements(argmax(x, 0)), ElementsAre(0u, 0u));
+  EXPECT_THAT(elements(argmax(x, 1)), ElementsAre(1u, 1u, 0u));
+  EXPECT_THAT(elements(argmax(full<float>(4097, nan))), ElementsAre(0u));
+  EXPECT_THAT(elements(argmax(full<float>({2, 3}, -kInfinity), 1)), ElementsAre(0u, 0u));
+}
+
+// In one launch, two and three.
+TEST_F(AsyncReduction, Argmax_OfAnyNumberOfElements_IsTheFirstOfTheGreatest) {
+  for (const std::uint32_t n : {1u, 4096u, 4097u, 4096u * 4096u + 1}) {
+    EXPECT_THAT(elements(argmax(arange<float>(n))), ElementsAre(n - 1)) << n;
+    EXPECT_THAT(elements(zeros<float>(n) | argmax), ElementsAre(0u)) << n;
+  }
+}
+
+TEST_F(AsyncReduction, Argmax_AlongEachDimension) {
+  const auto x = run(from_host<float>({5, 1, 5, 2, 7, 0, 3, 3, 3, 8, 8, 9}, {2, 3, 2}) | share);
+  EXPECT_THAT(elements(argmax(x, 0)), ElementsAre(0u, 1u, 0u, 1u, 1u, 1u));
+  EXPECT_THAT(elements(x | argmax(1)), ElementsAre(2u, 1u, 2u, 2u));
+  EXPECT_THAT(elements(argmax(x, -1)), ElementsAre(0u, 0u, 0u, 0u, 1u, 1u));
+  EXPECT_THAT(elements(argmax(x, 2, empty<std::uint32_t>({2, 3}))),
+              ElementsAre(0u, 0u, 0u, 0u, 1u, 1u));
+  EXPECT_EQ(run(argmax(x, 1)).shape(), Shape(2, 2));
+  EXPECT_EQ(run(argmax(empty<float>({0, 2}), 1)).shape(), Shape(0));
+  auto recorded = run(record(argmax(x, 1, run(empty<std::uint32_t>({2, 2})))));
+  run(recorded.replay());
+  EXPECT_THAT(run(recorded.to_host()), ElementsAre(2u, 1u, 2u, 2u));
+}
+
+TEST_F(AsyncReduction, Argmax_OfNoElementsOrDimensions_IsRefused) {
+  const auto refused = [](const char* words) {
+    return refused_with(StatusCode::kInvalidArgument, words);
+  };
+  const auto nothing = run(zeros<float>({2, 0}) | share);
+  EXPECT_THAT(failure(argmax(nothing)), refused("argmax: of no elements, in a tensor of 2 x 0"));
+  EXPECT_THAT(failure(argmax(nothing, 1)), refused("argmax: of no elements"));
+  EXPECT_THAT(failure(argmax(nothing, 2)), refused("argmax: axis 2 of 2 x 0"));
+  EXPECT_THAT(failure(argmax(counted({2, 2}), 1, empty<std::uint32_t>({3}))),
+              refused("argmax: into a tensor of 3; the result is 2"));
 }
 
 TEST_F(AsyncReduction, ADimensionThatIsNotThereIsRefused) {

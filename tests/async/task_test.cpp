@@ -62,16 +62,16 @@ TEST_F(AsyncTask, AwaitsOperationsFuturesAndTasks) {
 
 TEST_F(AsyncTask, ErrorsAreThrownOrReturned) {
   const auto body = []() -> Task<std::string> {
-    const auto refused = co_await as_result(add(ones<float>({1}), ones<float>({2})));
+    const auto refused = co_await as_result(add(ones<float>({3}), ones<float>({2})));
     try {
-      (void)co_await add(ones<float>({1}), ones<float>({2}));
+      (void)co_await add(ones<float>({3}), ones<float>({2}));
     } catch (const Error& error) {
       EXPECT_EQ(error.status().code(), refused.status().code());
       co_return std::string(error.status().message());
     }
     co_return "";
   };
-  EXPECT_THAT(run(body()), ::testing::HasSubstr("add: shapes 1 and 2"));
+  EXPECT_THAT(run(body()), ::testing::HasSubstr("add: shapes 3 and 2"));
 }
 
 Task<> throwing() {
@@ -107,7 +107,7 @@ TEST_F(AsyncTask, GivesWhatIsSaidInBraces) {
 }
 
 Task<int> refused() {
-  (void)co_await add(ones<float>({1}), ones<float>({2}));
+  (void)co_await add(ones<float>({3}), ones<float>({2}));
   co_return 1;
 }
 Task<> refused_too() { (void)co_await refused(); }
@@ -117,7 +117,7 @@ TEST_F(AsyncTask, AsResultGivesWhatATaskGivesOrWhyItGivesNothing) {
     const Result<int> seven = co_await as_result(number(7));
     EXPECT_EQ(seven.value(), 7);
     const Result<int> none = co_await as_result(refused());
-    EXPECT_THAT(none.status(), refused_with(StatusCode::kInvalidArgument, "shapes 1 and 2"));
+    EXPECT_THAT(none.status(), refused_with(StatusCode::kInvalidArgument, "shapes 3 and 2"));
     const Status status = co_await as_result(refused_too());
     EXPECT_EQ(status.message(), none.status().message());
     EXPECT_TRUE((co_await as_result(nothing())).ok());

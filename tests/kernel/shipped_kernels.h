@@ -100,6 +100,30 @@ Reduced<T> reduce(const Shipped& file, std::string_view kernel, const std::vecto
   return result;
 }
 
+// Launches `kernel`, then `next`, of argmax.hyk until one index is left.
+template <class T>
+std::uint32_t argmax(const Shipped& file, std::string_view kernel, std::string_view next,
+                     const std::vector<T>& x) {
+  const Array<T> from(x);
+  std::uint32_t left = groups_of(4096, x.size());
+  Array<std::uint32_t> indices(left);
+  file.run(kernel, left, {from, indices}, {static_cast<std::uint32_t>(x.size())});
+  while (left > 1) {
+    const std::uint32_t groups = groups_of(4096, left);
+    Array<std::uint32_t> fewer(groups);
+    file.run(next, groups, {from, indices, fewer}, {left});
+    indices = std::move(fewer);
+    left = groups;
+  }
+  return indices.values().at(0);
+}
+
+// The index of the greatest, or of the first of several.
+template <class T>
+std::uint32_t first_greatest(const std::vector<T>& x) {
+  return static_cast<std::uint32_t>(std::ranges::max_element(x) - x.begin());
+}
+
 // Prefix sums of any length: `kernel` is scan_inclusive or scan_exclusive.
 inline Array<std::uint32_t> scan(std::string_view kernel, const Array<std::uint32_t>& x,
                                  std::uint32_t size) {

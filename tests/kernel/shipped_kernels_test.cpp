@@ -69,6 +69,26 @@ TEST(ShippedElementwise, TwoOperandsGiveTheSameBitsAsOnTheHost) {
   expect_binary("maximum", [](float a, float b) { return a > b ? a : b; });
 }
 
+TEST(ShippedBroadcast, ARowIsRepeatedWithTheSameBitsAsOnTheHost) {
+  const Shipped broadcast("broadcast");
+  constexpr std::uint32_t kHeight = 13, kWidth = 64;
+  const auto expect = [&](const char* name, auto reference) {
+    SCOPED_TRACE(name);
+    const std::vector<float> a = with_specials(kHeight * kWidth, 1), b = with_specials(64, 2);
+    const Array<float> y(a.size());
+    broadcast.run(name, kHeight, {Array(a), Array(b), y},
+                  {kHeight, kWidth, 0u, kWidth, 1u, 0u, 0u, 1u});
+    const std::vector<float> got = y.values();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      expect_same(got[i], reference(a[i], b[i % kWidth]), i);
+    }
+  };
+  expect("add_broadcast", [](float p, float q) { return p + q; });
+  expect("subtract_broadcast", [](float p, float q) { return p - q; });
+  expect("multiply_broadcast", [](float p, float q) { return p * q; });
+  expect("divide_broadcast", [](float p, float q) { return p / q; });
+}
+
 TEST(ShippedElementwise, ExactFunctionsGiveTheSameBitsAsOnTheHost) {
   const auto same_as = [](auto reference) {
     return [reference](float got, float x, std::size_t i) { expect_same(got, reference(x), i); };
@@ -171,6 +191,27 @@ TEST(ShippedReduce, NansAreNeitherGreatestNorLeast) {
   x[4998] = -3.0f;
   EXPECT_EQ(reduce(file, "max_float", x).value, -3.0f);
   EXPECT_EQ(reduce(file, "min_float", x).value, -3.0f);
+}
+
+TEST(ShippedArgmax, TheFirstOfTheGreatestIsFoundWhereverItIs) {
+  const Shipped file("argmax");
+  const auto index = [&](const std::vector<float>& x) {
+    return argmax(file, "argmax_float", "argmax_next_float", x);
+  };
+  for (const std::uint32_t size : kSizes) {
+    if (size == 0) continue;
+    std::vector<float> x = random_floats(size, 4);
+    EXPECT_EQ(index(x), first_greatest(x)) << size;
+    x.back() = 7.0f;
+    EXPECT_EQ(index(x), size - 1);
+    x[size / 2] = 7.0f;
+    EXPECT_EQ(index(x), size / 2);
+    EXPECT_EQ(index(std::vector<float>(size, -kInfinity)), 0u) << size;
+    std::vector<float> nans(size, kNan);
+    EXPECT_EQ(index(nans), 0u) << size;
+    nans.back() = -kInfinity;
+    EXPECT_EQ(index(nans), size - 1);
+  }
 }
 
 TEST(ShippedReduce, TheUintSumWrapsAround) {

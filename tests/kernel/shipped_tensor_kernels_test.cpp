@@ -179,6 +179,36 @@ TEST(ShippedReduce, RowsAndColumnsGiveTheirSumTheGreatestAndTheLeast) {
   }
 }
 
+TEST(ShippedArgmax, RowsAndColumnsGiveTheFirstOfTheGreatest) {
+  const Shipped file("argmax");
+  for (const auto& [matrices, rows, columns] :
+       {std::array{1u, 1u, 1u}, {1u, 16u, 64u}, {3u, 17u, 65u}, {2u, 40u, 257u}, {5u, 1000u, 2u}}) {
+    SCOPED_TRACE(::testing::PrintToString(std::array{matrices, rows, columns}));
+    // Of few values, so that many are equal.
+    std::vector<float> x;
+    for (const std::uint32_t bits : random_uints(matrices * rows * columns, 1)) {
+      x.push_back(static_cast<float>(bits % 8));
+    }
+    const Array<std::uint32_t> of_rows(matrices * rows), of_columns(matrices * columns);
+    file.run("argmax_rows", matrices * rows, {Array(x), of_rows}, {columns});
+    file.run("argmax_columns", matrices * groups_of(256, columns), {Array(x), of_columns},
+             {rows, columns});
+    const auto greatest = [&](std::size_t first, std::size_t count, std::size_t stride) {
+      std::vector<float> chosen;
+      for (std::size_t k = 0; k < count; ++k) chosen.push_back(x[first + k * stride]);
+      return first_greatest(chosen);
+    };
+    for (std::size_t i = 0; i < matrices * rows; ++i) {
+      ASSERT_EQ(of_rows.values()[i], greatest(i * columns, columns, 1)) << "row " << i;
+    }
+    for (std::size_t i = 0; i < matrices * columns; ++i) {
+      ASSERT_EQ(of_columns.values()[i],
+                greatest(i / columns * rows * columns + i % columns, rows, columns))
+          << "column " << i;
+    }
+  }
+}
+
 struct Convolution {
   std::uint32_t batch, channels, height, width, filters, rows, columns, stride, padding;
 };

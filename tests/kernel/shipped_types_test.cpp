@@ -118,6 +118,36 @@ TYPED_TEST(ShippedTypes, TwoOperandsGiveTheSameBitsAsOnTheHost) {
   if constexpr (Of<T>::kIsDouble) expect("divide", std::divides());
 }
 
+TYPED_TEST(ShippedTypes, RepeatedOperandsGiveTheSameBitsAsOnTheHost) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("broadcast"));
+  const auto expect = [&](const char* name, auto function) {
+    const auto expect_strides = [&](std::array<std::uint32_t, 3> a, std::array<std::uint32_t, 3> b,
+                                    std::size_t of_a, std::size_t of_b) {
+      constexpr std::uint32_t kMatrices = 3, kHeight = 5, kWidth = 300;
+      constexpr std::uint32_t kSize = kMatrices * kHeight * kWidth;
+      const std::vector<T> x = random_values<T>(of_a, 1), z = random_values<T>(of_b, 2);
+      const Array<T> y(kSize);
+      file.run(Of<T>::modular(name) + "_broadcast", kMatrices * kHeight * groups_of(256, kWidth),
+               {Array(x), Array(z), y}, {kHeight, kWidth, a[0], a[1], a[2], b[0], b[1], b[2]});
+      std::vector<T> want;
+      for (std::uint32_t i = 0; i < kSize; ++i) {
+        const std::uint32_t m = i / (kHeight * kWidth), r = i / kWidth % kHeight, c = i % kWidth;
+        want.push_back(
+            apply(function, x[m * a[0] + r * a[1] + c * a[2]], z[m * b[0] + r * b[1] + c * b[2]]));
+      }
+      EXPECT_TRUE(y.values() == want) << name;
+    };
+    expect_strides({5 * 300, 300, 1}, {0, 0, 1}, 3 * 5 * 300, 300);  // a row
+    expect_strides({5, 1, 0}, {5 * 300, 300, 1}, 15, 3 * 5 * 300);   // a column of each matrix
+    expect_strides({0, 300, 1}, {0, 0, 0}, 5 * 300, 1);              // a matrix and a number
+  };
+  expect("add", std::plus());
+  expect("subtract", std::minus());
+  expect("multiply", std::multiplies());
+  if constexpr (Of<T>::kIsDouble) expect("divide", std::divides());
+}
+
 TYPED_TEST(ShippedTypes, ScalingMultipliesEachElement) {
   using T = TypeParam;
   const Shipped file(Of<T>::file("elementwise"));
@@ -147,6 +177,34 @@ TYPED_TEST(ShippedTypes, OfAllElementsTheSumTheGreatestAndTheLeast) {
     this->expect_sum(reduce(file, Of<T>::modular("sum"), x).value, x, size > 4096 ? 48 : 24);
     EXPECT_EQ(reduce(file, Of<T>::ordered("max"), x).value, this->greatest(x));
     EXPECT_EQ(reduce(file, Of<T>::ordered("min"), x).value, this->least(x));
+  }
+}
+
+TYPED_TEST(ShippedTypes, TheIndexOfTheGreatestOfAllOfRowsAndOfColumns) {
+  using T = TypeParam;
+  const Shipped file(Of<T>::file("argmax"));
+  const std::string all = Of<T>::ordered("argmax"), next = Of<T>::ordered("argmax_next");
+  for (const std::uint32_t size : kSizes) {
+    if (size == 0) continue;
+    std::vector<T> x = random_values<T>(size, 4);
+    EXPECT_EQ(argmax(file, all, next, x), first_greatest(x)) << size;
+    x.assign(size, std::numeric_limits<T>::lowest());
+    EXPECT_EQ(argmax(file, all, next, x), 0u) << size;
+  }
+  constexpr std::uint32_t kHeight = 17, kWidth = 300;
+  const std::vector<T> x = random_values<T>(kHeight * kWidth, 5);
+  const Array<std::uint32_t> of_rows(kHeight), of_columns(kWidth);
+  file.run(Of<T>::ordered("argmax_rows"), kHeight, {Array(x), of_rows}, {kWidth});
+  file.run(Of<T>::ordered("argmax_columns"), 2, {Array(x), of_columns}, {kHeight, kWidth});
+  const auto rows = of_rows.values(), columns = of_columns.values();
+  for (std::size_t row = 0; row < kHeight; ++row) {
+    const auto first = x.begin() + static_cast<std::ptrdiff_t>(row * kWidth);
+    EXPECT_EQ(rows[row], first_greatest(std::vector<T>(first, first + kWidth))) << row;
+  }
+  for (std::size_t column = 0; column < kWidth; ++column) {
+    std::vector<T> chosen;
+    for (std::size_t row = 0; row < kHeight; ++row) chosen.push_back(x[row * kWidth + column]);
+    EXPECT_EQ(columns[column], first_greatest(chosen)) << column;
   }
 }
 

@@ -8,9 +8,19 @@
 //   relu sigmoid      element by element; float
 //   matmul            of matrices; float
 //   softmax           of each row, over the last dimension; float
+//   transpose         of a matrix; float
+//   concat(a, b, ...) one below the other, along dimension 0; all element types
+//
+// The shapes of two operands need not be equal. Counted from the last dimension, the sizes are
+// equal or one of them is 1 or missing: there the operand is repeated. Else kInvalidArgument. So a
+// row, a column of shape {n, 1} or one number combines with a matrix.
 //
 // An operand is a Tensor or Shared, or an operation that returns one; it is dropped. All operands
 // have one element type, which is also the result's. Integers wrap around, modulo 2^32.
+//
+// `x | relu` is relu(x), and a function without its first operand stands on the right too:
+//
+//   auto y = matmul(x, w) | add(b) | relu | scale(0.5f);
 //
 // A last argument `into`, a Tensor or an operation that returns one, is overwritten and returned;
 // without it the result is a new tensor. With `into` nothing is allocated, and the operation can be
@@ -28,71 +38,129 @@
 #include <utility>
 
 #include "halyard/async/detail/arithmetic.h"
+#include "halyard/async/detail/array_function.h"
 #include "halyard/async/tensor.h"
 #include "halyard/hal/executable.h"
 
 namespace halyard::inline v0::async {
 
+namespace detail {
+
+template <Elementwise kKernel, class Of, std::size_t kOperands>
+struct ElementwiseFunction {
+  using IsArrayFunction = void;
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    return arithmetic<Of, kOperands>(CallElementwise{kKernel}, std::forward<Args>(args)...);
+  }
+};
+using AddFunction = ElementwiseFunction<Elementwise::kAdd, OfNumbers, 2>;
+using SubFunction = ElementwiseFunction<Elementwise::kSubtract, OfNumbers, 2>;
+using MulFunction = ElementwiseFunction<Elementwise::kMultiply, OfNumbers, 2>;
+using DivFunction = ElementwiseFunction<Elementwise::kDivide, OfReals, 2>;
+struct MatmulFunction {
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    return arithmetic<OfFloat, 2>(&matrix_product, std::forward<Args>(args)...);
+  }
+};
+struct TransposeFunction {
+  using IsArrayFunction = void;
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    return arithmetic<OfFloat, 1>(&transposed, std::forward<Args>(args)...);
+  }
+};
+struct SoftmaxFunction {
+  using IsArrayFunction = void;
+  template <class... Args>
+  auto operator()(Args&&... args) const {
+    return arithmetic<OfFloat, 1>(&softmax_of_rows, std::forward<Args>(args)...);
+  }
+};
+struct ScaleFunction {
+  template <class A, class Number, class... Into>
+  auto operator()(A&& x, Number by, Into&&... into) const {
+    using T = ElementOf<A>;
+    constexpr bool kKept = !OfNumbers::kTakes<T> || requires { T{by}; };
+    static_assert(kKept, "by: a number that converts to the element type without narrowing");
+    hal::Constant factor;
+    if constexpr (kKept && std::is_same_v<T, std::int32_t>) {
+      factor = static_cast<std::uint32_t>(by);  // the same bits modulo 2^32
+    } else if constexpr (kKept && OfNumbers::kTakes<T>) {
+      factor = T{by};
+    }
+    return arithmetic<OfNumbers, 1>(CallScaled{factor}, std::forward<A>(x),
+                                    std::forward<Into>(into)...);
+  }
+};
+
+}  // namespace detail
+
+// The overloads without the first operand are for the right of `|`.
 template <class A, class B, class... Into>
 auto add(A&& a, B&& b, Into&&... into) {
-  return detail::arithmetic<detail::OfNumbers, 2>(
-      detail::CallElementwise{detail::Elementwise::kAdd}, std::forward<A>(a), std::forward<B>(b),
-      std::forward<Into>(into)...);
+  return detail::AddFunction()(std::forward<A>(a), std::forward<B>(b), std::forward<Into>(into)...);
+}
+template <detail::ArrayOrOperation B>
+auto add(B&& b) {
+  return detail::bind_rest(detail::AddFunction(), std::forward<B>(b));
 }
 template <class A, class B, class... Into>
 auto sub(A&& a, B&& b, Into&&... into) {
-  return detail::arithmetic<detail::OfNumbers, 2>(
-      detail::CallElementwise{detail::Elementwise::kSubtract}, std::forward<A>(a),
-      std::forward<B>(b), std::forward<Into>(into)...);
+  return detail::SubFunction()(std::forward<A>(a), std::forward<B>(b), std::forward<Into>(into)...);
+}
+template <detail::ArrayOrOperation B>
+auto sub(B&& b) {
+  return detail::bind_rest(detail::SubFunction(), std::forward<B>(b));
 }
 template <class A, class B, class... Into>
 auto mul(A&& a, B&& b, Into&&... into) {
-  return detail::arithmetic<detail::OfNumbers, 2>(
-      detail::CallElementwise{detail::Elementwise::kMultiply}, std::forward<A>(a),
-      std::forward<B>(b), std::forward<Into>(into)...);
+  return detail::MulFunction()(std::forward<A>(a), std::forward<B>(b), std::forward<Into>(into)...);
+}
+template <detail::ArrayOrOperation B>
+auto mul(B&& b) {
+  return detail::bind_rest(detail::MulFunction(), std::forward<B>(b));
 }
 template <class A, class B, class... Into>
 auto div(A&& a, B&& b, Into&&... into) {
-  return detail::arithmetic<detail::OfReals, 2>(
-      detail::CallElementwise{detail::Elementwise::kDivide}, std::forward<A>(a), std::forward<B>(b),
-      std::forward<Into>(into)...);
+  return detail::DivFunction()(std::forward<A>(a), std::forward<B>(b), std::forward<Into>(into)...);
+}
+template <detail::ArrayOrOperation B>
+auto div(B&& b) {
+  return detail::bind_rest(detail::DivFunction(), std::forward<B>(b));
 }
 template <class A, class Number, class... Into>
 auto scale(A&& x, Number by, Into&&... into) {
-  using T = detail::ElementOf<A>;
-  constexpr bool kKept = !detail::OfNumbers::kTakes<T> || requires { T{by}; };
-  static_assert(kKept, "by: a number that converts to the element type without narrowing");
-  hal::Constant factor;
-  if constexpr (kKept && std::is_same_v<T, std::int32_t>) {
-    factor = static_cast<std::uint32_t>(by);  // the same bits modulo 2^32
-  } else if constexpr (kKept && detail::OfNumbers::kTakes<T>) {
-    factor = T{by};
-  }
-  return detail::arithmetic<detail::OfNumbers, 1>(detail::CallScaled{factor}, std::forward<A>(x),
-                                                  std::forward<Into>(into)...);
+  return detail::ScaleFunction()(std::forward<A>(x), by, std::forward<Into>(into)...);
 }
-template <class A, class... Into>
-auto relu(A&& a, Into&&... into) {
-  return detail::arithmetic<detail::OfFloat, 1>(detail::CallElementwise{detail::Elementwise::kRelu},
-                                                std::forward<A>(a), std::forward<Into>(into)...);
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+auto scale(Number by) {
+  return detail::bind_rest(detail::ScaleFunction(), by);
 }
-template <class A, class... Into>
-auto sigmoid(A&& a, Into&&... into) {
-  return detail::arithmetic<detail::OfFloat, 1>(
-      detail::CallElementwise{detail::Elementwise::kSigmoid}, std::forward<A>(a),
-      std::forward<Into>(into)...);
-}
+inline constexpr detail::ElementwiseFunction<detail::Elementwise::kRelu, detail::OfFloat, 1> relu{};
+inline constexpr detail::ElementwiseFunction<detail::Elementwise::kSigmoid, detail::OfFloat, 1>
+    sigmoid{};
 // c[M,N] = a[M,K] b[K,N].
 template <class A, class B, class... Into>
 auto matmul(A&& a, B&& b, Into&&... into) {
-  return detail::arithmetic<detail::OfFloat, 2>(&detail::matrix_product, std::forward<A>(a),
-                                                std::forward<B>(b), std::forward<Into>(into)...);
+  return detail::MatmulFunction()(std::forward<A>(a), std::forward<B>(b),
+                                  std::forward<Into>(into)...);
+}
+template <detail::ArrayOrOperation B>
+auto matmul(B&& b) {
+  return detail::bind_rest(detail::MatmulFunction(), std::forward<B>(b));
 }
 // e^x / sum of e^x over the last dimension. kInvalidArgument without dimensions. Finite operands.
-template <class A, class... Into>
-auto softmax(A&& a, Into&&... into) {
-  return detail::arithmetic<detail::OfFloat, 1>(&detail::softmax_of_rows, std::forward<A>(a),
-                                                std::forward<Into>(into)...);
+inline constexpr detail::SoftmaxFunction softmax{};
+// b[N,M] of a[M,N]. kInvalidArgument unless of two dimensions, kOutOfRange for M > 16 * 65535.
+inline constexpr detail::TransposeFunction transpose{};
+// The rows of the first operand, then those of the next. All have one element type and the same
+// sizes but for dimension 0, else kInvalidArgument. A copy of each; never `into` a tensor.
+template <detail::ArrayOrOperation A, detail::ArrayOrOperation... Rest>
+auto concat(A&& a, Rest&&... rest) {
+  return detail::concatenation(std::forward<A>(a), std::forward<Rest>(rest)...);
 }
 
 }  // namespace halyard::inline v0::async

@@ -93,7 +93,8 @@ class HALYARD_EXPORT Context {
   bool finished() const;
   // Blocks until the end; returns the first failure.
   Status wait() const;
-  // The same; kCancelled at once when a stop is requested. The submitted work runs to its end.
+  // The same, but returns StopTokens::check() at once when that fails. The submitted work runs to
+  // its end.
   Status wait(const detail::StopTokens& stop);
   // As Semaphore::on_reach() of the end, always on a thread of the runtime: the thread that notices
   // the end may be submitting a tree, and may hold locks that `fn` needs.

@@ -58,6 +58,13 @@ class Kernel<void(P...)> {
                                                      std::forward<Args>(args)...);
   }
 
+  // `array | kernel` calls it with that array; `operation | kernel` with the operation's result, or
+  // with the elements of a result that is a tuple.
+  template <class A>
+  friend auto operator|(A&& argument, const Kernel& kernel) {
+    return detail::call_with(std::forward<A>(argument), kernel);
+  }
+
   template <class... Q>
   friend constexpr detail::UncheckedKernel<Q...> unchecked(const Kernel<void(Q...)>& kernel,
                                                            const hal::Grid& grid) noexcept;

@@ -5,6 +5,8 @@
 //   Nursery nursery;
 //   for (const Device& device : runtime.devices()) co_await nursery.spawn(train(device));
 //   co_await nursery.spawn(to_host(x) | on(device), numbers);  // numbers receives the result
+//   SpawnedTask spare = co_await nursery.spawn(train(spare_device));
+//   spare.cancel();
 //   co_await nursery.join();
 //
 // All spawned Tasks run on the thread of the Task that owns the Nursery, each while the others wait
@@ -24,10 +26,34 @@
 #include "halyard/async/detail/frame_pool.h"
 #include "halyard/async/detail/task_promise.h"
 #include "halyard/async/detail/task_runner.h"
+#include "halyard/async/detail/task_scope.h"
 #include "halyard/async/future.h"
 #include "halyard/async/task.h"
+#include "halyard/base/clock.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
 
 namespace halyard::inline v0::async {
+
+// A handle of a Task that was spawned. Copies are of the same Task. Used by the thread of the
+// Nursery's Task; may outlive the Nursery.
+class SpawnedTask {
+ public:
+  SpawnedTask() noexcept = default;  // of no Task
+
+  // Requests a stop of this Task, of those that it awaits and of those that it has spawned: each of
+  // their awaits is kCancelled from now on, also one under way. Submitted work runs to its end. A
+  // kCancelled error that the Task then throws is not one that join() throws. Without effect once
+  // the Task has ended.
+  void cancel() const noexcept {
+    if (scope_) scope_->cancel();
+  }
+
+ private:
+  friend class Nursery;
+  explicit SpawnedTask(Ref<detail::TaskScope> scope) noexcept : scope_(std::move(scope)) {}
+  Ref<detail::TaskScope> scope_;
+};
 
 class Nursery {
  public:
@@ -39,7 +65,8 @@ class Nursery {
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
 
-  // Starts `task`. The await completes when the Task first waits, or has ended.
+  // Starts `task`. The await completes when the Task first waits, or has ended, and returns a
+  // SpawnedTask.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<> task) noexcept {
     return Spawn{*this, std::move(task)};
   }
@@ -84,22 +111,39 @@ class Nursery {
     into = co_await std::move(awaitable);
   }
 
+  static bool is_cancelled(const std::exception_ptr& exception) noexcept {
+#if HALYARD_EXCEPTIONS
+    if (exception == nullptr) return false;
+    try {
+      std::rethrow_exception(exception);
+    } catch (const Error& error) {
+      return error.status().code() == StatusCode::kCancelled;
+    } catch (...) {
+    }
+#else
+    (void)exception;
+#endif
+    return false;
+  }
+
   // A Task, in the list of those that have not ended.
   struct Child final : detail::DetachedTaskOwner {
-    Child(Nursery& of, Task<>&& from) noexcept
-        : nursery(of), task(std::move(from)), next(of.children_) {
+    Child(Nursery& of, Task<>&& from, Ref<detail::TaskScope>&& within) noexcept
+        : nursery(of), task(std::move(from)), scope(std::move(within)), next(of.children_) {
       if (next != nullptr) next->previous = this;
       of.children_ = this;
       ++of.size_;
     }
     ~Child() {
+      scope->end();
       --nursery.size_;
       (previous != nullptr ? previous->next : nursery.children_) = next;
       if (next != nullptr) next->previous = previous;
     }
     void ended(std::exception_ptr exception) noexcept override {
       Nursery& of = nursery;
-      if (of.exception_ == nullptr) of.exception_ = std::move(exception);
+      const bool dropped = scope->is_cancelled() && is_cancelled(exception);
+      if (of.exception_ == nullptr && !dropped) of.exception_ = std::move(exception);
       delete this;
       if (of.joining_ != nullptr && of.size_ <= of.joining_->leave) {
         std::exchange(of.joining_, nullptr)->resume();
@@ -112,6 +156,7 @@ class Nursery {
 
     Nursery& nursery;
     Task<> task;
+    const Ref<detail::TaskScope> scope;
     Child* next;
     Child* previous = nullptr;
   };
@@ -123,16 +168,20 @@ class Nursery {
         runner.enqueue(waiter, coroutine);
         runner.run_next(child->task.coroutine_);
       }
-      void await_resume() const noexcept {}
+      SpawnedTask await_resume() noexcept { return SpawnedTask(std::move(scope)); }
       detail::TaskRunner& runner;
       Child* child;
+      Ref<detail::TaskScope> scope;
       detail::TaskWaiter waiter{};
     };
-    Awaiter awaiter(detail::TaskRunner& runner) && {
-      detail::TaskPromiseBase& promise = task.prepare(runner);
-      Child* const child = new Child(nursery, std::move(task));
+    Awaiter awaiter(const detail::TaskPlace& place) && {
+      // Its clock is not read: the scope has no deadline.
+      auto scope = Ref<detail::TaskScope>::adopt(new detail::TaskScope(
+          Ref<detail::TaskScope>(place.scope), Clock::steady(), Deadline::kForeverTime));
+      detail::TaskPromiseBase& promise = task.prepare({place.runner, scope.get()});
+      Child* const child = new Child(nursery, std::move(task), Ref<detail::TaskScope>(scope));
       promise.detach(*child);
-      return {runner, child};
+      return {*place.runner, child, std::move(scope)};
     }
     Nursery& nursery;
     Task<> task;
@@ -169,7 +218,7 @@ class Nursery {
       detail::TaskWaiter waiter{};
       bool is_second = false;
     };
-    Awaiter awaiter(detail::TaskRunner& runner) && { return {nursery, leave, runner}; }
+    Awaiter awaiter(const detail::TaskPlace& place) && { return {nursery, leave, *place.runner}; }
     Nursery& nursery;
     std::size_t leave;
   };

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "halyard/async/context.h"
+#include "halyard/async/detail/array_function.h"
 #include "halyard/async/detail/operations.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/tensor.h"
@@ -81,25 +82,38 @@ auto arange(std::uint64_t n) {
   return detail::operation(detail::CallArange<T>{n});
 }
 
-// The elements as a std::vector, row by row. `array` is a Tensor, Shared or Partition on any
-// device, or an operation that returns one. Only awaiting returns the vector: inside a tree,
-// functions see an opaque value.
-template <class Array>
-auto to_host(Array&& array) {
-  return detail::operation(detail::CallToHost(), std::forward<Array>(array));
-}
-// The same to `into`, which is returned. kInvalidArgument if its size is not that of `array`. The
-// thread that completes the await writes it. After the await, ok or not, nothing uses it.
-template <class Array>
-auto to_host(Array&& array, std::span<detail::ItemOf<Array>> into) {
-  return detail::operation(detail::CallToHostInto<detail::ItemOf<Array>>{into},
-                           std::forward<Array>(array));
-}
-// The only element of `array`, as for to_host(). kInvalidArgument unless it has one element.
-template <class Array>
-auto item(Array&& array) {
-  return detail::operation(detail::CallItem(), std::forward<Array>(array));
-}
+namespace detail {
+struct ToHostFunction {
+  using IsArrayFunction = void;
+  template <class Array>
+  auto operator()(Array&& array) const {
+    return operation(CallToHost(), std::forward<Array>(array));
+  }
+  template <class Array>
+  auto operator()(Array&& array, std::span<ItemOf<Array>> into) const {
+    return operation(CallToHostInto<ItemOf<Array>>{into}, std::forward<Array>(array));
+  }
+};
+struct ItemFunction {
+  using IsArrayFunction = void;
+  template <class Array>
+  auto operator()(Array&& array) const {
+    return operation(CallItem(), std::forward<Array>(array));
+  }
+};
+}  // namespace detail
+
+// to_host(array) or array | to_host: the elements as a std::vector, row by row. `array` is a
+// Tensor, Shared or Partition on any device, or an operation that returns one. Only awaiting
+// returns the vector: inside a tree, functions see an opaque value.
+//
+// to_host(array, into): the same to the std::span `into`, which is returned. kInvalidArgument if
+// its size is not that of `array`. The thread that completes the await writes it. After the await,
+// ok or not, nothing uses it.
+inline constexpr detail::ToHostFunction to_host{};
+// item(array) or array | item: the only element of `array`, as for to_host(). kInvalidArgument
+// unless it has one element.
+inline constexpr detail::ItemFunction item{};
 
 // Overwrites all elements of `array` with `element`, as full() does, and returns it. `array` is a
 // Tensor or Partition, or an operation that returns one.

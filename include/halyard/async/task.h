@@ -65,17 +65,17 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   }
 
   // Implements co_await in a Task.
-  auto awaiter(detail::TaskRunner& runner) && {
+  auto awaiter(const detail::TaskPlace& place) && {
     struct Awaiter {
       bool await_ready() const noexcept { return false; }
       void await_suspend(std::coroutine_handle<> continuation) const noexcept {
         task.coroutine_.promise().continuation_ = continuation;
-        task.coroutine_.promise().runner_->run_next(task.coroutine_);
+        task.coroutine_.promise().place_.runner->run_next(task.coroutine_);
       }
       T await_resume() const { return task.coroutine_.promise().take(); }
       Task task;
     };
-    (void)prepare(runner);
+    (void)prepare(place);
     return Awaiter{std::move(*this)};
   }
 
@@ -91,16 +91,16 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   static Status awaited_once() {
     return Status(StatusCode::kFailedPrecondition, "a Task is awaited once");
   }
-  // Makes the Task run in `runner`. Throws if it was moved from or awaited.
-  detail::TaskPromise<T>& prepare(detail::TaskRunner& runner) const {
+  // Makes the Task run there. Throws if it was moved from or awaited.
+  detail::TaskPromise<T>& prepare(const detail::TaskPlace& place) const {
     if (!coroutine_) check(awaited_once());
-    coroutine_.promise().runner_ = &runner;
+    coroutine_.promise().place_ = place;
     return coroutine_.promise();
   }
   // Runs the Task to its end.
   Status end_in(detail::TaskRunner& runner) const {
     if (!coroutine_) return awaited_once();
-    (void)prepare(runner);
+    (void)prepare({&runner});
     runner.run_next(coroutine_);
     runner.run();
     if (coroutine_.done()) return {};
@@ -139,21 +139,21 @@ inline Task<void> TaskPromise<void>::get_return_object() noexcept {
 
 template <class T>
 struct TaskAsResult {
-  auto awaiter(TaskRunner& runner) && {
+  auto awaiter(const TaskPlace& place) && {
     struct Awaiter {
       bool await_ready() const noexcept { return !task.coroutine_; }
       void await_suspend(std::coroutine_handle<> continuation) const {
-        task.prepare(runner).continuation_ = continuation;
-        runner.run_next(task.coroutine_);
+        task.prepare(place).continuation_ = continuation;
+        place.runner->run_next(task.coroutine_);
       }
       typename ResultOf<T>::Type await_resume() const {
         if (!task.coroutine_) return task.awaited_once();
         return task.take_result();
       }
       Task<T> task;
-      TaskRunner& runner;
+      TaskPlace place;
     };
-    return Awaiter{std::move(task), runner};
+    return Awaiter{std::move(task), place};
   }
   Task<T> task;
 };

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "halyard/base/clock.h"
 #include "halyard/base/export.h"
 #include "halyard/base/ref.h"
 #include "halyard/base/result.h"
@@ -66,6 +67,10 @@ class HALYARD_EXPORT Device {
   const DeviceInfo& info() const noexcept;  // precondition: not empty
   // Ok, or the kDeviceLost failure with its native origin.
   Status status() const;
+
+  // The clock on which the waits of this device's runtime read deadlines. It lives for as long as
+  // the runtime. Precondition: not empty.
+  Clock& clock() const noexcept;
 
   // True if work of this device can use memory of `owner`: always its own, other devices' as the
   // hardware allows, never another runtime's. False for empty handles. Queue::copy needs it for one

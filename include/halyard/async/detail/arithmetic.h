@@ -46,6 +46,10 @@ HALYARD_EXPORT Result<AnyTensor> matrix_product(Context& context, hal::View<Arra
 HALYARD_EXPORT Result<AnyTensor> softmax_of_rows(Context& context, hal::View<ArrayRef> operands,
                                                  const ArrayRef* into);
 
+HALYARD_EXPORT Result<AnyTensor> transposed(Context& context, hal::View<ArrayRef> operands,
+                                            const ArrayRef* into);
+HALYARD_EXPORT Result<AnyTensor> concatenated(Context& context, hal::View<ArrayRef> operands);
+
 struct CallElementwise {
   Result<AnyTensor> operator()(Context& context, hal::View<ArrayRef> operands,
                                const ArrayRef* into) const {
@@ -144,6 +148,29 @@ auto arithmetic(F call, First&& first, Rest&&... rest) {
       return operation(CallArithmetic<T, F, kInto>{std::move(call)}, std::forward<First>(first),
                        std::forward<Rest>(rest)...);
     }
+  }
+}
+
+template <class T>
+struct CallConcat {
+  template <class... Array>
+  Result<Tensor<T>> operator()(Context& context, Array&&... arrays) const {
+    const ArrayRef all[] = {ArrayRef(arrays)...};
+    Result<AnyTensor> made = concatenated(context, all);
+    if (!made.ok()) return std::move(made).status();
+    return Tensor<T>(std::move(made->storage), made->shape);
+  }
+};
+
+template <class A, class... Rest>
+auto concatenation(A&& a, Rest&&... rest) {
+  using T = ElementOf<A>;
+  constexpr bool kFit = !std::is_void_v<T> && (std::is_same_v<T, ElementOf<Rest>> && ...);
+  static_assert(kFit,
+                "concat: Tensor<T> or Shared<Tensor<T>>, or operations that return one; all of one "
+                "T");
+  if constexpr (kFit) {
+    return operation(CallConcat<T>(), std::forward<A>(a), std::forward<Rest>(rest)...);
   }
 }
 

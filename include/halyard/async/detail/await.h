@@ -85,8 +85,8 @@ class Await {
       output_.emplace(runs_once());
       return true;
     }
-    if (what_.stop.stop_requested()) {
-      output_.emplace(stopped());
+    if (Status status = what_.stop.check(); !status.ok()) {
+      output_.emplace(std::move(status));
       return true;
     }
     if (!context_.status().ok()) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "halyard/async/context.h"
+#include "halyard/async/detail/combinators.h"
 #include "halyard/async/detail/kernel_argument.h"
 #include "halyard/async/detail/kernel_signature.h"
 #include "halyard/async/detail/operation_tree.h"
@@ -158,12 +159,31 @@ auto call_kernel(TypeList<P...>, const KernelSignature& signature, const Grid& g
   }
 }
 
+template <class T>
+inline constexpr bool kIsTuple = false;
+template <class... T>
+inline constexpr bool kIsTuple<std::tuple<T...>> = true;
+
+// Implements `argument | kernel`.
+template <class A, class K>
+auto call_with(A&& argument, const K& kernel) {
+  if constexpr (kIsTuple<OutputOf<AsOperation<A>>>) {
+    return std::forward<A>(argument) | Combinator<CallApply, K>{kernel};
+  } else {
+    return kernel(std::forward<A>(argument));
+  }
+}
+
 template <class... P>
 struct UncheckedKernel {
   template <class... Args>
   auto operator()(Args&&... args) const {
     return call_kernel<UncheckedRules>(TypeList<P...>{}, signature, grid,
                                        std::forward<Args>(args)...);
+  }
+  template <class A>
+  friend auto operator|(A&& argument, const UncheckedKernel& kernel) {
+    return call_with(std::forward<A>(argument), kernel);
   }
   KernelSignature signature;
   hal::Grid grid;

@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// StopTokens: the stop tokens of an await.
+// StopTokens: the stop tokens of an await, and the scope of its Task.
 #pragma once
 
 #include <stop_token>
 
+#include "halyard/async/detail/task_scope.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::async::detail {
 
+// The result of a stopped await.
+inline Status stopped() { return Status(StatusCode::kCancelled, "a stop was requested"); }
+
 struct StopTokens {
+  // Ok, or the error with which the await ends early.
+  Status check() const {
+    if (stop_requested()) return stopped();
+    return scope == nullptr ? Status() : scope->check();
+  }
+  bool may_end_early() const noexcept { return scope != nullptr || stop_possible(); }
+  Nanoseconds deadline() const noexcept {
+    return scope == nullptr ? Deadline::kForeverTime : scope->first_deadline();
+  }
+
   bool stop_possible() const noexcept { return own.stop_possible() || outer.stop_possible(); }
   bool stop_requested() const noexcept { return own.stop_requested() || outer.stop_requested(); }
 
-  std::stop_token own{};    // stop_with()'s, or that of the Task which awaits an operation
-  std::stop_token outer{};  // that of the Task, Asio slot or receiver which awaits a future
+  std::stop_token own{};       // stop_with()'s, or that of the Task which awaits an operation
+  std::stop_token outer{};     // that of the Task, Asio slot or receiver which awaits a future
+  TaskScope* scope = nullptr;  // of that Task
 };
-
-// The result of a stopped await.
-inline Status stopped() { return Status(StatusCode::kCancelled, "a stop was requested"); }
 
 }  // namespace halyard::inline v0::async::detail

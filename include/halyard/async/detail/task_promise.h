@@ -39,11 +39,6 @@ class DetachedTaskOwner {
   ~DetachedTaskOwner() = default;
 };
 
-// A type that only Tasks await: other Tasks, and functions of a Nursery.
-template <class T>
-concept TaskAwaitable =
-    requires(T&& awaitable, TaskRunner& runner) { std::move(awaitable).awaiter(runner); };
-
 class TaskPromiseBase {
  public:
   static void* operator new(std::size_t size) { return new_frame(size); }
@@ -59,7 +54,7 @@ class TaskPromiseBase {
         if (promise.owner_ != nullptr) {
           promise.owner_->ended(std::move(promise.exception_));  // destroys the frame
         } else {
-          promise.runner_->run_next(promise.continuation_);
+          promise.place_.runner->run_next(promise.continuation_);
         }
       }
       void await_resume() const noexcept {}
@@ -75,42 +70,16 @@ class TaskPromiseBase {
 #endif
   }
 
-  template <DeviceOperation Op>
-  auto await_transform(Op&& operation) {
-    return OperationAwaiter<Op, Errors::kThrown>(std::move(operation), *runner_);
-  }
-  template <class Op>
-    requires(DeviceOperation<std::decay_t<Op>> && std::copy_constructible<Op>)
-  auto await_transform(Op& shared) {
-    using Own = std::decay_t<Op>;
-    if constexpr (MayBeFinished<Own>) {
-      return SharedAwaiter<Own, Errors::kThrown>(std::as_const(shared), *runner_);
-    } else {
-      return await_transform(Own(shared));
-    }
-  }
-  template <class Op>
-  auto await_transform(OperationAsResult<Op>&& as_result) {
-    return OperationAwaiter<Op, Errors::kReturned>(std::move(as_result.operation), *runner_);
-  }
-  template <class Op>
-  auto await_transform(DeviceFuture<Op>&& future) {
-    return TaskAwaiter<Op, Errors::kThrown>(std::move(future), *runner_);
-  }
-  template <class Op>
-  auto await_transform(FutureAsResult<Op>&& as_result) {
-    return TaskAwaiter<Op, Errors::kReturned>(std::move(as_result.future), *runner_);
-  }
-  template <TaskAwaitable T>
-    requires(!std::is_lvalue_reference_v<T>)  // it is awaited once
-  auto await_transform(T&& awaitable) {
-    return std::move(awaitable).awaiter(*runner_);
-  }
   template <class T>
-  std::suspend_never await_transform(T&&) {
-    static_assert(kNever<T>,
+  auto await_transform(T&& awaitable) {
+    constexpr bool kFit = requires { awaiter_of(std::forward<T>(awaitable), place_); };
+    static_assert(kFit,
                   "a Task awaits operations, futures and Tasks, each once: co_await std::move(x)");
-    return {};
+    if constexpr (kFit) {
+      return awaiter_of(std::forward<T>(awaitable), place_);
+    } else {
+      return std::suspend_never();
+    }
   }
 
  protected:
@@ -125,7 +94,7 @@ class TaskPromiseBase {
   friend class async::Task;
   template <class>
   friend struct TaskAsResult;
-  TaskRunner* runner_ = nullptr;
+  TaskPlace place_;
   std::coroutine_handle<> continuation_{};  // the awaiting coroutine, unless there is an owner
   DetachedTaskOwner* owner_ = nullptr;
   std::exception_ptr exception_;

@@ -14,12 +14,13 @@
 #include "halyard/async/detail/stop_tokens.h"
 #include "halyard/async/detail/storage.h"
 #include "halyard/async/runtime.h"
+#include "halyard/base/clock.h"
 #include "halyard/base/export.h"
 
 namespace halyard::inline v0::async::detail {
 
-// A suspended coroutine in a list of its runner: ready, or waiting for a Context. The destructor
-// removes it.
+// A suspended coroutine in a list of its runner: ready, or waiting for a Context or a time. The
+// destructor removes it.
 class TaskWaiter {
  public:
   TaskWaiter() noexcept = default;
@@ -43,7 +44,8 @@ class TaskWaiter {
   TaskWaiter* next_ = this;  // circular, with the head of the list
   TaskWaiter* previous_ = this;
   std::coroutine_handle<> coroutine_{};
-  Context* context_ = nullptr;
+  Context* context_ = nullptr;  // null: waits for time_ only
+  Nanoseconds time_ = 0;
   const StopTokens* stop_ = nullptr;
   Moment end_{};  // of the context, while wait_for_any() waits for it
 };
@@ -55,6 +57,8 @@ class HALYARD_EXPORT TaskRunner {
 
   const Runtime& runtime() const noexcept { return runtime_; }
   const std::stop_token& stop() const noexcept { return stop_; }
+  // The clock of the runtime's waits.
+  Clock& clock() const noexcept;
 
   // Resumes `coroutine` before all others. Null: resumes the first ready one.
   void run_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
@@ -63,7 +67,7 @@ class HALYARD_EXPORT TaskRunner {
     waiter.coroutine_ = coroutine;
     waiter.link_before(ready_);
   }
-  // Resumes `coroutine` once `context` has ended or a stop is requested.
+  // Resumes `coroutine` once `context` has ended or stop.check() fails.
   void wait_for(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Context& context,
                 const StopTokens& stop) noexcept {
     waiter.coroutine_ = coroutine;
@@ -71,14 +75,24 @@ class HALYARD_EXPORT TaskRunner {
     waiter.stop_ = &stop;
     waiter.link_before(waiting_);
   }
+  // Resumes `coroutine` at `time` of clock(), or once stop.check() fails; earlier without memory.
+  void wait_until(TaskWaiter& waiter, std::coroutine_handle<> coroutine, Nanoseconds time,
+                  const StopTokens& stop) noexcept {
+    waiter.coroutine_ = coroutine;
+    waiter.context_ = nullptr;
+    waiter.time_ = time;
+    waiter.stop_ = &stop;
+    waiter.link_before(waiting_);
+  }
 
-  // Returns when no coroutine is left that can be resumed or waits for a Context.
+  // Returns when no coroutine is left that can be resumed or waits for a Context or a time.
   void run();
 
  private:
   static bool empty(const TaskWaiter& list) noexcept { return list.next_ == &list; }
   std::coroutine_handle<> take_ready() noexcept;
-  bool collect_ended() noexcept;
+  bool has_ended(const TaskWaiter& waiter) const;
+  bool collect_ended();
   void wait_for_any();
 
   const Runtime& runtime_;

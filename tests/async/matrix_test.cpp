@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// transpose and concat.
+#include "halyard/async/arithmetic.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "async/async_test_util.h"
+
+namespace halyard::async {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::refused_with;
+
+class AsyncMatrix : public testing::AsyncTest {
+ protected:
+  template <class T = float>
+  Shared<Tensor<T>> counted(const Shape& shape) {
+    return run(arange<T>(shape.elements()) | share).reshape(shape);
+  }
+};
+
+TEST_F(AsyncMatrix, Transpose_OfAMatrix_ExchangesRowsAndColumns) {
+  const auto x = counted({2, 3});
+  EXPECT_THAT(elements(x | transpose), ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_EQ(run(transpose(x)).shape(), Shape(3, 2));
+  EXPECT_THAT(elements(transpose(x, empty<float>({3, 2}))), ElementsAre(0, 3, 1, 4, 2, 5));
+  const auto large = counted({37, 53});
+  EXPECT_EQ(elements(transpose(transpose(large))), elements(large));
+  EXPECT_EQ(run(transpose(empty<float>({0, 3}))).shape(), Shape(3, 0));
+}
+
+TEST_F(AsyncMatrix, Transpose_OfOtherShapes_IsRefused) {
+  EXPECT_THAT(failure(transpose(counted({4}))),
+              refused_with(StatusCode::kInvalidArgument, "transpose: a tensor of 1 dimensions"));
+  EXPECT_EQ(failure(transpose(empty<float>({16 * 65535 + 1, 1}))).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(run(transpose(empty<float>({16 * 65535, 1}))).shape(), Shape(1, 16 * 65535));
+}
+
+TEST_F(AsyncMatrix, Concat_OfSeveral_PutsThemOneBelowTheOther) {
+  const auto x = counted({2, 2});
+  EXPECT_THAT(elements(concat(x, ones<float>({1, 2}), x.rows(1, 1))),
+              ElementsAre(0, 1, 2, 3, 1, 1, 2, 3));
+  EXPECT_EQ(run(concat(x, x, x)).shape(), Shape(6, 2));
+  EXPECT_THAT(elements(concat(x)), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(elements(concat(counted<std::int8_t>({3}), counted<std::int8_t>({2}))),
+              ElementsAre(0, 1, 2, 0, 1));
+  EXPECT_THAT(elements(concat(counted({1, 1, 2}), empty<float>({0, 1, 2}), counted({1, 1, 2}))),
+              ElementsAre(0, 1, 0, 1));
+}
+
+TEST_F(AsyncMatrix, Concat_OfOtherShapes_IsRefused) {
+  EXPECT_THAT(failure(concat(counted({2, 2}), counted({2, 3}))),
+              refused_with(StatusCode::kInvalidArgument, "concat: shapes 2 x 2 and 2 x 3"));
+  EXPECT_THAT(failure(concat(counted({2, 2}), counted({2}))),
+              refused_with(StatusCode::kInvalidArgument, "concat: shapes 2 x 2 and 2"));
+  EXPECT_THAT(failure(concat(sum(counted({2})), sum(counted({2})))),
+              refused_with(StatusCode::kInvalidArgument, "concat: shapes () and ()"));
+}
+
+}  // namespace
+}  // namespace halyard::async
