@@ -165,6 +165,7 @@ void LaneTracker::close(const Status& cause) noexcept {
 
 bool LaneTracker::abandon(const Status& cause) noexcept {
   closed_ = true;
+  unsure_.store(false, std::memory_order_relaxed);  // nothing is completed from here on
   still_running_ = native()->abandon(cause) == Abandoned::kStillRunning;
   const std::uint64_t end = published_.load(std::memory_order_acquire);
   if (quarantined() && still_running_) {
