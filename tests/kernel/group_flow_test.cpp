@@ -329,7 +329,7 @@ TEST(GroupFlow, FollowsLoopsInLoopsInLinearTime) {
 
 TEST(GroupFlow, AcceptGotoThatStaysInABlockOrAFunction) {
   EXPECT_EQ(message_of(compile_text(R"(
-HY_FN uint half(uint n) {
+HY_FN uint below(uint n) {
 again:
   if (n > 100) {
     n /= 2;
@@ -342,7 +342,7 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(uint, y)) {
     uint i = 0;
   next:
     if (++i < 5) goto next;
-    y[HY_X] = half(i);
+    y[HY_X] = below(i);
   }
 }
 )")),

@@ -48,25 +48,28 @@ TEST(Simulate, PlansOfManySeedsHaveEveryKindOfNodeAndAllDrivers) {
 
 TEST(Simulate, PlansOverCudaHaveEveryFaultAndNeighbour) {
   bool beside[4] = {}, adversarial = false, late = false, calls = false, for_good = false,
-       kernels = false, memory = false, two = false;
+       kernels = false, memory = false, tight = false, two = false;
+  int async = 0;
   for (std::uint64_t k = 0; k < 200; ++k) {
     const Plan plan(k * Plan::kCudaEvery + Plan::kCudaFirst);
     ASSERT_EQ(plan.driver, Plan::Driver::kCuda);
-    ASSERT_FALSE(plan.async);
+    async += plan.async;
     beside[static_cast<int>(plan.beside)] = true;
     adversarial |= plan.cuda.adversarial;
     late |= plan.cuda.host_delay != 0;
     calls |= plan.cuda.failing_call != 0 && !plan.cuda.fails_for_good;
     for_good |= plan.cuda.failing_call != 0 && plan.cuda.fails_for_good;
     kernels |= plan.cuda.failing_kernel != 0;
-    memory |= plan.cuda.device_memory != 0;
+    memory |= plan.cuda.scarce;
+    tight |= plan.async && plan.tight;
     two |= plan.cuda.devices == 2;
     EXPECT_TRUE(plan.faulty || !plan.cuda.fails());
   }
   constexpr auto at = [](Plan::Driver driver) { return static_cast<int>(driver); };
   EXPECT_TRUE(beside[at(Plan::Driver::kSim)] && beside[at(Plan::Driver::kCpu)] &&
               beside[at(Plan::Driver::kCuda)]);
-  EXPECT_TRUE(adversarial && late && calls && for_good && kernels && memory && two);
+  EXPECT_EQ(async, 100) << "every other one is a program of async";
+  EXPECT_TRUE(adversarial && late && calls && for_good && kernels && memory && tight && two);
 }
 
 // Simulates devices that report their work done without doing it.

@@ -135,6 +135,22 @@ TEST(Rule27LetGo, WorkThatRanWithoutItsInputFails) {
   EXPECT_FALSE(world.done->query().ok());
 }
 
+TEST(Rule27LetGo, ALaneThatIsGivenUpMeanwhileIsNotLookedAtForEver) {
+  LetGoWorld world;
+  EXPECT_TRUE(world.submit(world.a, {}, {{world.edge.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(world.b, {{world.edge.get(), 1}}, {{world.done.get(), 1}}).ok());
+  world.b.native().lets_go = true;
+  world.a.native().stopped = true;
+  EXPECT_EQ(world.run(world.b), 1u);
+  EXPECT_EQ(world.done->query().value(), 0u);
+  world.b->watch();
+  world.devices[1]->lose(kFault);
+  int steps = 0;
+  while (world.step_shells() && steps < 100) ++steps;
+  EXPECT_LT(steps, 100);
+  EXPECT_EQ(code(world.done->query().status()), StatusCode::kDeviceLost);
+}
+
 TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   constexpr std::uint64_t kTurns = 100;
   LetGoWorld world;
