@@ -24,11 +24,11 @@ Task<> run(Runtime runtime) {
     co_await nursery.spawn(square(device, number++, parts));
   }
   co_await nursery.join();
-  auto sum = zeros<float>({256}) | boxed;
+  auto total = zeros<float>({256}) | boxed;
   for (const auto& part : parts) {
-    sum = add(std::move(sum), part | copy_to(runtime.device(0))) | boxed;
+    total = add(std::move(total), part | copy_to(runtime.device(0))) | boxed;
   }
-  auto result = co_await to_host(std::move(sum));
+  auto result = co_await to_host(std::move(total));
   std::printf("%g\n", result[255]);  // 1 + 4 + 9 + 16
 }
 

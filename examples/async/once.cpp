@@ -13,8 +13,8 @@ Task<> run() {
   Tensor<float> y = co_await ones<float>({16, 16});
   Tensor<float> z = co_await add(std::move(x), std::move(y));
 
-  auto sum = add(ones<float>({16, 16}), ones<float>({16, 16}));
-  Tensor<float> same = co_await std::move(sum);
+  auto total = add(ones<float>({16, 16}), ones<float>({16, 16}));
+  Tensor<float> same = co_await std::move(total);
 
   Shared<Tensor<float>> a = std::move(z) | share, b = std::move(same) | share;
   auto [difference, quotient] = co_await join(to_host(sub(a, b)), to_host(div(a, b)));

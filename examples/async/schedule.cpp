@@ -25,8 +25,8 @@ Task<> run(Runtime runtime) {
   float z = co_await on_device_1(add(ones<float>({16}), ones<float>({16})) | boxed);
   // Two parts on two devices and their sum on the first one, with one await.
   auto part = [&](std::size_t i) { return full<float>({16}, 10.0f) | on(runtime.device(i)); };
-  auto sum = add(part(0), part(1) | copy_to(runtime.device(0))) | on(runtime.device(0));
-  auto result = co_await to_host(std::move(sum));
+  auto total = add(part(0), part(1) | copy_to(runtime.device(0))) | on(runtime.device(0));
+  auto result = co_await to_host(std::move(total));
   std::printf("%g %g\n", z, result[0]);
 }
 

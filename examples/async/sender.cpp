@@ -26,8 +26,8 @@ struct Receiver {
 int main() {
   const Runtime runtime = Runtime::open("cpu://").value();
   std::promise<std::vector<float>> promise;
-  auto sum = to_host(add(ones<float>({16}), ones<float>({16}))) | on(runtime);
-  auto operation = as_sender(std::move(sum)).connect(Receiver{&promise});
+  auto total = to_host(add(ones<float>({16}), ones<float>({16}))) | on(runtime);
+  auto operation = as_sender(std::move(total)).connect(Receiver{&promise});
   operation.start();
   std::printf("%g\n", promise.get_future().get()[0]);
 }

@@ -54,8 +54,8 @@ TEST_P(AsyncAcross, ATreeRunsOnDevicesOfBoth) {
            on(runtime.device(i));
   };
   for (const std::size_t at : {0u, 1u}) {
-    auto sum = add(part(0) | copy_to(runtime.device(at)), part(1) | copy_to(runtime.device(at)));
-    EXPECT_THAT(run(to_host(std::move(sum)) | on(runtime.device(at))), Each(6.0f));
+    auto total = add(part(0) | copy_to(runtime.device(at)), part(1) | copy_to(runtime.device(at)));
+    EXPECT_THAT(run(to_host(std::move(total)) | on(runtime.device(at))), Each(6.0f));
   }
 }
 

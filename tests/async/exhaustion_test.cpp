@@ -121,17 +121,17 @@ TEST_F(AsyncExhaustion, ARecordingAndItsReplays) {
         auto recorded = sync_wait(
             record(
                 [](Floats x, Tensor<float> y) {
-                  auto sum = saxpy(2.0f, x, std::move(y) | partition(4, 4)) | last | unpartition;
-                  return add(x, std::move(sum) | share, scratch<float>(kShape));
+                  auto total = saxpy(2.0f, x, std::move(y) | partition(4, 4)) | last | unpartition;
+                  return add(x, std::move(total) | share, scratch<float>(kShape));
                 },
                 kShape, kShape),
             runtime);
         std::size_t right = 0;
         for (const float value : {1.0f, 2.0f}) {
-          auto sum = sync_wait(
+          auto total = sync_wait(
               recorded(full<float>(kShape, value) | share, full<float>(kShape, 10 * value)),
               runtime);
-          right += count_of(sync_wait(to_host(sum), runtime), 13 * value);
+          right += count_of(sync_wait(to_host(total), runtime), 13 * value);
         }
         return right;
       },

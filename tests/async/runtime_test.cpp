@@ -196,8 +196,8 @@ TEST_F(AsyncRuntime, ManyThreadsSubmitToOneQueue) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
-        const auto sum = elements(add(mul(x, full<float>({64}, static_cast<float>(t))), x));
-        ASSERT_THAT(sum, Each(static_cast<float>(t) + 1));
+        const auto total = elements(add(mul(x, full<float>({64}, static_cast<float>(t))), x));
+        ASSERT_THAT(total, Each(static_cast<float>(t) + 1));
       }
     });
   }
