@@ -47,14 +47,14 @@ awaitable<void> accept(tcp::acceptor& acceptor, Runtime runtime, int clients) {
   }
 }
 
-awaitable<void> ask(tcp::endpoint server, std::uint64_t n, std::uint64_t& sum) {
+awaitable<void> ask(tcp::endpoint server, std::uint64_t n, std::uint64_t& total) {
   tcp::socket socket(co_await asio::this_coro::executor);
   co_await socket.async_connect(server, use_awaitable);
   for (int i = 0; i < 3; ++i) {
     co_await asio::async_write(socket, asio::buffer(std::to_string(n) + "\n"), use_awaitable);
     std::string answer;
     co_await asio::async_read_until(socket, asio::dynamic_buffer(answer), '\n', use_awaitable);
-    sum += std::stoull(answer);
+    total += std::stoull(answer);
   }
 }
 
@@ -64,11 +64,11 @@ int main() {
   tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
   constexpr int kClients = 8;
   co_spawn(context, accept(acceptor, runtime, kClients), asio::detached);
-  std::uint64_t sum = 0;
+  std::uint64_t total = 0;
   for (int i = 1; i <= kClients; ++i) {
-    co_spawn(context, ask(acceptor.local_endpoint(), static_cast<std::uint64_t>(10 * i), sum),
+    co_spawn(context, ask(acceptor.local_endpoint(), static_cast<std::uint64_t>(10 * i), total),
              asio::detached);
   }
   context.run();
-  std::printf("%llu\n", static_cast<unsigned long long>(sum));  // 3 (10^3 + 20^3 + ... + 80^3)
+  std::printf("%llu\n", static_cast<unsigned long long>(total));  // 3 (10^3 + 20^3 + ... + 80^3)
 }

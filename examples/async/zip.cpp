@@ -18,8 +18,8 @@ Task<> run() {
 
   auto op = zip(a1, x1, std::move(y1)) | apply(saxpy) | last | unpartition | share;
   Shared<Tensor<float>> z = co_await std::move(op);
-  auto [sum, product] = co_await zip(to_host(add(z, z)), to_host(mul(z, z)));
-  std::printf("%g %g\n", sum[0], product[0]);  // 5 + 5, 5 * 5
+  auto [added, product] = co_await zip(to_host(add(z, z)), to_host(mul(z, z)));
+  std::printf("%g %g\n", added[0], product[0]);  // 5 + 5, 5 * 5
 }
 
 int main() { sync_wait(run(), Runtime::open("cpu://").value()); }
