@@ -113,14 +113,17 @@ TEST_F(AsyncElements, AreWrittenOverAndCopied) {
   EXPECT_EQ(run(item(full<std::int8_t>(1, -5))), -5);
 }
 
-// An array of another library.
+// An array of another library, which ends when the last use of it does, on a thread of the runtime.
 template <class T>
 struct TheirArray {
   alignas(hal::Device::kImportAlignment) std::array<T, 4> values;
   std::int64_t shape = 4;
   dlpack::ManagedTensorVersioned managed{.version = {1, 0},
-                                         .context = nullptr,
-                                         .deleter = nullptr,
+                                         .context = this,
+                                         .deleter =
+                                             [](dlpack::ManagedTensorVersioned* self) {
+                                               delete static_cast<TheirArray*>(self->context);
+                                             },
                                          .flags = 0,
                                          .tensor = {.data = values.data(),
                                                     .device = {dlpack::DeviceType::kCpu, 0},
@@ -134,14 +137,14 @@ struct TheirArray {
 TEST_F(AsyncElements, AreExchangedByDlpack) {
   const auto exchange = [&]<class T>(dlpack::TypeCode code, std::array<T, 4> values) {
     constexpr std::uint8_t kBits = 8 * sizeof(T);
-    TheirArray<T> theirs{.values = values};
+    auto& theirs = *new TheirArray<T>{.values = values};
     theirs.managed.tensor.type = {code, kBits, 1};
     const Dlpack<> out = run(to_dlpack(from_dlpack<T>(Dlpack<>(&theirs.managed))));
     EXPECT_EQ(out->tensor.data, theirs.values.data()) << "no copy";
     EXPECT_EQ(out->tensor.type.code, code);
     EXPECT_EQ(out->tensor.type.bits, kBits);
     EXPECT_EQ(out->tensor.type.lanes, 1);
-    TheirArray<T> again{.values = values};
+    auto& again = *new TheirArray<T>{.values = values};
     again.managed.tensor.type = {code, kBits, 1};
     EXPECT_EQ(elements(from_dlpack<T>(Dlpack<>(&again.managed))),
               std::vector<T>(values.begin(), values.end()));
