@@ -16,6 +16,7 @@
 #include "halyard/async/host_event.h"
 #include "halyard/async/host_span.h"
 #include "halyard/async/kernel.h"
+#include "halyard/async/number.h"
 #include "halyard/async/nursery.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/operations.h"

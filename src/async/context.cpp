@@ -306,7 +306,8 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<KernelAr
   });
 }
 
-Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots) {
+Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots,
+                        hal::View<hal::Constant> numbers) {
   if (recording_ != nullptr) {
     return Status(StatusCode::kFailedPrecondition, "a recording within a recording");
   }
@@ -318,13 +319,14 @@ Status Context::execute(RefCounted& recorded, hal::View<ArrayRef> slots) {
   std::array<hal::BufferRange, detail::kMaxSlots> table;
   std::ranges::transform(slots, table.begin(),
                          [](const ArrayRef& array) { return array.memory.of_buffer(); });
-  return submit(
-      [&](auto&& use) { recording.for_each_use(slots, use); },
-      [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
-        return queue.execute(
-            recording.commands(),
-            {.bindings = {table.data(), slots.size()}, .wait = info.wait, .signal = info.signal});
-      });
+  return submit([&](auto&& use) { recording.for_each_use(slots, use); },
+                [&](const hal::Queue& queue, const hal::SubmitInfo& info) {
+                  return queue.execute(recording.commands(),
+                                       {.bindings = {table.data(), slots.size()},
+                                        .constants = numbers,
+                                        .wait = info.wait,
+                                        .signal = info.signal});
+                });
 }
 
 Status Context::join(const Moment& moment) {

@@ -7,6 +7,7 @@
 #include "async/shape.h"
 #include "base/format.h"
 #include "halyard/async/detail/record.h"
+#include "halyard/async/number.h"
 
 namespace halyard::inline v0::async::detail {
 
@@ -68,7 +69,7 @@ Status TreeRecording::finish() {
 Status TreeRecording::check(hal::View<ArrayRef> slots) const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots[i].shape != slots_[i].shape) {
-      return error(StatusCode::kInvalidArgument, "replay: argument {} is {}; {} was recorded", i,
+      return error(StatusCode::kInvalidArgument, "replay: array {} is {}; {} was recorded", i,
                    text_of(slots[i].shape), text_of(slots_[i].shape));
     }
     // The order of the commands holds only for the storages that they were recorded with.
@@ -78,7 +79,7 @@ Status TreeRecording::check(hal::View<ArrayRef> slots) const {
     };
     if (std::ranges::any_of(histories_, conflict)) {
       return error(StatusCode::kInvalidArgument,
-                   "replay: argument {} is memory that the recording already uses", i);
+                   "replay: array {} is memory that the recording already uses", i);
     }
   }
   return {};
@@ -95,6 +96,15 @@ Result<Ref<RefCounted>> start_recording(const Context& context) {
 Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape, kernel::ElementType type) {
   HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, byte_size(shape, type));
   return static_cast<TreeRecording&>(recording).add_slot(shape, size);
+}
+
+Result<hal::Constant> number_of(const Context& context, const RefCounted* recording,
+                                std::uint32_t slot) {
+  if (recording != nullptr && context.recording() == recording) {
+    return hal::Constant(hal::constant_slot(slot));
+  }
+  return Status(StatusCode::kInvalidArgument,
+                "a Number of a function that was recorded, outside of that recording");
 }
 
 Status finish_recording(RefCounted& recording) {

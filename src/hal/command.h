@@ -16,6 +16,7 @@
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/command_buffer.h"
+#include "halyard/hal/executable.h"
 #include "halyard/hal/types.h"
 #include "timeline/native_queue.h"
 #include "trace/record.h"
@@ -89,6 +90,11 @@ struct DispatchCommand {
   std::uint32_t binding_count;
   std::uint32_t constants_size;
   const std::byte* constants;  // laid out as the function's reflection says, aligned to 8
+  // Of a dispatch with constant slots: those, as entries of the table, and the entry at which the
+  // table has the constants of a submission (constants_of). Else 0.
+  const ConstantUse* constant_uses;
+  std::uint32_t constant_use_count;
+  std::uint32_t constants_entry;
 };
 
 // A set, reset or wait. Commands that follow a wait run after, and see, everything before the
@@ -132,18 +138,27 @@ struct CommandEdge {
 struct RecordedCommands {
   std::span<const Command> commands;
   std::span<const CommandEdge> edges;  // by `after`
-  std::uint32_t slot_count = 0;
+  std::uint32_t slot_count = 0;        // entries of the table: memory and numbers
   std::uint32_t event_count = 0;
   std::span<const trace::Label> labels;  // one for each command; empty without a tracer
   RecordingUse use = RecordingUse::kOften;
 };
 
-// One entry of a binding table, resolved and bounds-checked.
+// One entry of a binding table, resolved and bounds-checked. Behind those with memory are the
+// numbers of constant slots, without memory, the bits of each as `offset`.
 struct BoundRange {
   Memory* memory = nullptr;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
+
+// The constants of a recorded dispatch in the submission with this table.
+inline const std::byte* constants_of(const DispatchCommand& command,
+                                     const BoundRange* table) noexcept {
+  return command.constant_use_count == 0
+             ? command.constants
+             : reinterpret_cast<const std::byte*>(table + command.constants_entry);
+}
 
 // Resolves `range` with this table. Precondition: the command is issued, as memory of a pool, which
 // recordings have as a slot, has no address earlier.

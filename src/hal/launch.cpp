@@ -251,17 +251,6 @@ Status check_kind(const kernel::BindingInfo& info, const Argument& argument) {
                "{}: a plain buffer is given; it is a tensor of rank {}", info.name, info.rank);
 }
 
-Status put_scalars(const kernel::KernelInfo& kernel, View<Constant> scalars, std::byte* constants) {
-  if (scalars.size() != kernel.scalars.size()) [[unlikely]] {
-    return error(StatusCode::kInvalidArgument, "{} given, it has {} beside its tensors",
-                 base::counted(scalars.size(), "scalar"), kernel.scalars.size());
-  }
-  for (std::size_t i = 0; i < scalars.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(pack_constant(kernel, kernel.scalars[i], scalars[i], constants));
-  }
-  return {};
-}
-
 // Checks the sizes that the kernel declares equal; they are in its constants.
 Status check_equal_sizes(const kernel::KernelInfo& kernel, const std::byte* constants) {
   const auto size_at = [&](std::uint32_t binding, std::uint32_t dimension) {
@@ -412,9 +401,34 @@ Status Launch::pack(const Function& function, View<Argument> arguments, View<Con
   if (several_outputs && !kernel.equal_sizes.empty()) {
     if (Status status = check_equal_tiles(kernel, constants); !status.ok()) return failed(status);
   }
-  if (Status status = put_scalars(kernel, scalars, constants); !status.ok()) [[unlikely]]
+  if (Status status = put_scalars(scalars); !status.ok()) [[unlikely]]
     return failed(status);
   if (output != nullptr) grid_.groups = {groups[0], groups[1], groups[2]};
+  return {};
+}
+
+Status Launch::put_scalars(View<Constant> scalars) {
+  const kernel::KernelInfo& kernel = executable_->kernels()[function_];
+  if (scalars.size() != kernel.scalars.size()) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument, "{} given, it has {} beside its tensors",
+                 base::counted(scalars.size(), "scalar"), kernel.scalars.size());
+  }
+  std::size_t slots = 0;
+  for (const Constant& scalar : scalars) slots += scalar.indirect() ? 1 : 0;
+  if (!constant_uses_.allocate(slots)) {
+    return Status(StatusCode::kResourceExhausted, "no memory for a launch");
+  }
+  ConstantUse* use = constant_uses_.items();
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    const std::size_t index = kernel.scalars[i];
+    if (scalars[i].indirect()) [[unlikely]] {
+      *use++ = use_of(kernel, index, scalars[i].slot());
+    } else if (Status status = pack_constant(kernel, index, scalars[i], constants_.items());
+               !status.ok()) [[unlikely]] {
+      constant_uses_.size = 0;  // not all of them are written
+      return status;
+    }
+  }
   return {};
 }
 
@@ -425,7 +439,7 @@ Status Launch::set_scalars(View<Constant> scalars) {
   if (constants_.size != kernel.constants_bytes) [[unlikely]] {
     return Status(StatusCode::kInvalidArgument, "a launch whose arguments were moved from it");
   }
-  const Status status = put_scalars(kernel, scalars, constants_.items());
+  const Status status = put_scalars(scalars);
   return status.ok() ? status : at(status, "kernel {}", kernel.name);
 }
 

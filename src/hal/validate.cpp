@@ -228,17 +228,28 @@ Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t ind
 Status constant_of_another_type(const kernel::KernelInfo& kernel, std::size_t index,
                                 const Constant& constant) {
   const kernel::ConstantInfo& info = kernel.constants[index];
+  if (constant.indirect()) {
+    return error(StatusCode::kInvalidArgument, "constant {} ({}) is a slot; recordings have these",
+                 index, info.name);
+  }
   return error(StatusCode::kInvalidArgument, "constant {} ({}) is {}, given {}", index, info.name,
                to_string(info.type), to_string(constant.type()));
 }
 
-Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out) {
+Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out,
+                      base::Array<ConstantUse>* uses) {
   if (constants.size() != kernel.constants.size()) [[unlikely]] {
     return constant_mismatch(kernel, constants);
   }
   if (kernel.constants_bytes != 0) std::memset(out, 0, kernel.constants_bytes);
   for (std::size_t i = 0; i < constants.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(pack_constant(kernel, i, constants[i], out));
+    if (uses != nullptr && constants[i].indirect()) {
+      if (!uses->push_back(use_of(kernel, i, constants[i].slot()))) {
+        return Status(StatusCode::kResourceExhausted, "no memory for constant slots");
+      }
+    } else {
+      HALYARD_RETURN_IF_ERROR(pack_constant(kernel, i, constants[i], out));
+    }
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/array.h"
 #include "hal/command.h"
 #include "halyard/base/status.h"
 #include "halyard/hal/buffer.h"
@@ -72,9 +73,17 @@ Status check_binding_count(const kernel::KernelInfo& kernel, std::size_t count);
 Status check_binding_alignment(const kernel::KernelInfo& kernel, std::size_t index,
                                std::uint64_t offset);
 
+// The use of a slot in the place of one of the kernel's constants.
+inline ConstantUse use_of(const kernel::KernelInfo& kernel, std::size_t index,
+                          ConstantSlot slot) noexcept {
+  const kernel::ConstantInfo& info = kernel.constants[index];
+  return {slot.index, info.offset, info.type};
+}
+
 [[gnu::cold]] Status constant_of_another_type(const kernel::KernelInfo& kernel, std::size_t index,
                                               const Constant& constant);
-// Writes one of them to its place in the kernel.constants_bytes bytes at `out`; of its type.
+// Writes one of them to its place in the kernel.constants_bytes bytes at `out`; of its type, and no
+// slot.
 inline Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index,
                             const Constant& constant, std::byte* out) {
   const kernel::ConstantInfo& info = kernel.constants[index];
@@ -87,7 +96,9 @@ inline Status pack_constant(const kernel::KernelInfo& kernel, std::size_t index,
   }
   return {};
 }
-// Writes all of these bytes. Count and types must be the kernel's.
-Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out);
+// Writes all of these bytes. Count and types must be the kernel's. `uses`, if any, gets the slots,
+// whose bytes become 0; without it they are errors.
+Status pack_constants(const kernel::KernelInfo& kernel, View<Constant> constants, std::byte* out,
+                      base::Array<ConstantUse>* uses = nullptr);
 
 }  // namespace halyard::inline v0::hal

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "async/stepped_world.h"
+#include "halyard/async/number.h"
 #include "halyard/async/recorded.h"
 
 namespace halyard::async {
@@ -55,6 +56,72 @@ TEST_F(AsyncSlot, ARecordingIsCalledAsAFunctionForWhatItsTreeGives) {
     EXPECT_THAT(elements(sum), Each(2 * value));
     EXPECT_EQ(number, 7);
   }
+}
+
+// --- numbers -------------------------------------------------------------------------------------
+
+TEST_F(AsyncSlot, EachReplayHasItsNumbers) {
+  auto recorded = run(record(
+      [](Floats x, Number<float> a, Tensor<float> y) {
+        return saxpy(a, std::move(x), std::move(y) | partition(4, 4)) | last | unpartition;
+      },
+      Shape{16, 16}, Shape{16, 16}));
+  const Floats one = numbers(1) | share;
+  auto [x, a, y] = run(recorded.replay(one, 2.0f, numbers(10)));
+  EXPECT_EQ(a, 2.0f);
+  auto [x2, half, z] = run(recorded.replay(one, 0.5f, numbers(20)));
+  EXPECT_THAT(elements(std::move(y)), Each(12.0f));
+  EXPECT_THAT(elements(std::move(z)), Each(20.5f));
+}
+
+TEST_F(AsyncSlot, ReplaysWithOtherNumbersMayBeInFlightTogether) {
+  auto recorded = run(record(
+      [](Number<float> a, Floats x, Tensor<float> y) {
+        return saxpy(a, std::move(x), std::move(y) | partition(4, 4));
+      },
+      Shape{16, 16}, Shape{16, 16}));
+  const Floats one = numbers(1) | share;
+  auto [r, s, t] =
+      run(zip(recorded.replay(1.0f, one, zeros<float>({16, 16})) | last,
+              recorded.replay(2.0f, one, zeros<float>({16, 16})) | last,
+              recorded.replay(3.0f, one, zeros<float>({16, 16})) | last));
+  EXPECT_THAT(elements(std::move(r)), Each(1.0f));
+  EXPECT_THAT(elements(std::move(s)), Each(2.0f));
+  EXPECT_THAT(elements(std::move(t)), Each(3.0f));
+}
+
+TEST_F(AsyncSlot, ANumberScalesAndServesSeveralOperations) {
+  auto recorded = run(record(
+      [](Number<float> a, Number<std::uint32_t> n, Floats x, Shared<Tensor<std::uint32_t>> y) {
+        return zip(scale(scale(x, a, scratch<float>(4)), a, scratch<float>(4)),
+                   scale(y, n, scratch<std::uint32_t>(4)));
+      },
+      Shape{4}, Shape{4}));
+  const auto x = run(full<float>(4, 3.0f) | share);
+  const auto y = run(full<std::uint32_t>(4, 5) | share);
+  for (const std::uint32_t by : {2u, 7u}) {
+    run(recorded.replay(static_cast<float>(by), by, x, y));
+    EXPECT_THAT(run(recorded.to_host<0>()), Each(3.0f * by * by));
+    EXPECT_THAT(run(recorded.to_host<1>()), Each(5u * by));
+  }
+}
+
+TEST_F(AsyncSlot, ANumberIsOfNoUseOutsideOfItsRecording) {
+  std::optional<Number<float>> kept;
+  auto recorded = run(record(
+      [&](Number<float> a, Floats x) {
+        kept = a;
+        return scale(x, a, scratch<float>(4));
+      },
+      Shape{4}));
+  const auto x = run(full<float>(4, 3.0f) | share);
+  constexpr const char* kText = "a Number of a function that was recorded, outside of that recording";
+  EXPECT_THAT(failure(scale(x, *kept)), refused_with(StatusCode::kInvalidArgument, kText));
+  EXPECT_THAT(failure(record(
+                  [&](Floats y) { return scale(y, *kept, scratch<float>(4)); }, Shape{4})),
+              refused_with(StatusCode::kInvalidArgument, kText));
+  EXPECT_THAT(failure(saxpy(*kept, numbers(1) | share, numbers(1) | partition(4, 4))),
+              refused_with(StatusCode::kInvalidArgument, kText));
 }
 
 TEST_F(AsyncSlot, AReplayTakesWhatOperationsGive) {
@@ -110,7 +177,7 @@ TEST_F(AsyncSlot, ScratchOutsideOfARecordingIsATensorOfItsOwn) {
 TEST_F(AsyncSlot, ArgumentsOfAnotherShapeOrDeviceAreRefusedInWords) {
   auto recorded = run(record([](Floats x) { return copy(x, scratch<float>(4)); }, Shape{2, 2}));
   EXPECT_THAT(failure(recorded.replay(zeros<float>(4))),
-              refused_with(StatusCode::kInvalidArgument, "argument 0 is 4; 2 x 2 was recorded"));
+              refused_with(StatusCode::kInvalidArgument, "array 0 is 4; 2 x 2 was recorded"));
   EXPECT_THAT(failure(recorded.replay(zeros<float>({2, 2}) | copy_to(runtime.device(1)))),
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
   Floats moved = run(zeros<float>({2, 2}) | share);
@@ -123,7 +190,7 @@ TEST_F(AsyncSlot, MemoryThatTheRecordingWritesIsNoArgumentOfIt) {
   auto recorded = run(record([](Floats x) { return copy(x, scratch<float>(4)) | last; }, Shape{4}));
   EXPECT_THAT(failure(recorded.replay(recorded.output())),
               refused_with(StatusCode::kInvalidArgument,
-                           "argument 0 is memory that the recording already uses"));
+                           "array 0 is memory that the recording already uses"));
 }
 
 TEST_F(AsyncSlot, MemoryThatTheRecordingReadsMayBeReadAsItsArgumentToo) {

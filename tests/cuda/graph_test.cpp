@@ -69,8 +69,11 @@ class CudaGraph : public CudaTest {
            std::uint32_t a) {
     recorder.dispatch(add_, {.items = {kItems}}, {x, y}, {a, kItems});
   }
-  void replay(const hal::CommandBuffer& commands, std::vector<hal::BufferRange> bindings = {}) {
-    const Status status = device_.queue().execute_and_wait(commands, {.bindings = bindings});
+  const hal::Function& add_function() const { return add_; }
+  void replay(const hal::CommandBuffer& commands, std::vector<hal::BufferRange> bindings = {},
+              std::vector<hal::Constant> constants = {}) {
+    const Status status = device_.queue().execute_and_wait(
+        commands, {.bindings = bindings, .constants = constants});
     EXPECT_TRUE(status.ok()) << status.to_string();
   }
 
@@ -128,6 +131,31 @@ TEST_F(CudaGraph, ReplayWithThreeOtherSlots_IsThreeUpdatesAndOneLaunch) {
   }
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(word(other, i * kItems), 10 * i);
   EXPECT_EQ(word(y, 99 * kItems), 99u);
+}
+
+TEST_F(CudaGraph, ReplayWithThreeOtherNumbers_IsThreeUpdatesAndOneLaunch) {
+  NativeCalls calls;
+  hal::Recorder recorder(device());
+  constexpr std::uint32_t kNumbers = 20;
+  const hal::Buffer x = words(), y = words(kNumbers * kItems);
+  std::vector<hal::Constant> numbers;
+  for (std::uint32_t i = 0; i < kNumbers; ++i) {
+    const hal::BufferRange part(y, std::uint64_t{i} * kItems * 4, kItems * 4);
+    recorder.dispatch(add_function(), {.items = {kItems}}, {x, part},
+                      {hal::constant_slot(i), kItems});
+    numbers.emplace_back(i);
+  }
+  const hal::CommandBuffer commands = recorder.finish().value();
+  replay(commands, {}, numbers);
+  for (std::uint32_t i = 0; i < 3; ++i) numbers[5 * i] = 100 + i;
+  for (const int updates : {3, 0}) {
+    calls.reset();
+    replay(commands, {}, numbers);
+    EXPECT_EQ(calls.count("cuGraphExecKernelNodeSetParams"), updates);
+    EXPECT_EQ(work_of(calls), updates + 1);
+  }
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(word(y, 5 * i * kItems), 100 + i);
+  EXPECT_EQ(word(y, 19 * kItems), 19u);
 }
 
 // One node that uses two slots that changed is updated once, with both.

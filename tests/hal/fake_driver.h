@@ -334,10 +334,11 @@ class FakeLane final : public timeline::NativeQueue {
       case CommandKind::kDispatch: {
         if (!control_.log_launches) break;
         const DispatchCommand& dispatch = command.dispatch;
+        const std::byte* const constants = constants_of(dispatch, table);
         Launch launch{dispatch.function,
                       {dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]},
                       {},
-                      {dispatch.constants, dispatch.constants + dispatch.constants_size}};
+                      {constants, constants + dispatch.constants_size}};
         for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) {
           launch.bindings.push_back(bind(dispatch.bindings[i], table));
         }

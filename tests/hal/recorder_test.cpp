@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "halyard/hal/command_buffer.h"
 
+#include <cstring>
+#include <set>
+
 #include "hal/fake_driver.h"
+#include "halyard/hal/launch.h"
 
 namespace halyard::hal {
 namespace {
@@ -237,6 +241,106 @@ TEST_F(Recording, TooFewBindings_AreRefusedWithBothNumbers) {
   const CommandBuffer commands = recorder.fill(slot(0), 0).finish().value();
   EXPECT_ERROR(queue.execute(commands, {}), StatusCode::kOutOfRange,
                "0 bindings given, the recording has 1 slot");
+}
+
+// --- constant slots ------------------------------------------------------------------------------
+
+struct SaxpyConstants {
+  float a;
+  std::uint32_t n;
+};
+
+TEST_F(Recording, ConstantSlotsTakeTheNumbersOfEachSubmission) {
+  const Buffer x = buffer(16), y = buffer(16);
+  recorder.dispatch(saxpy, {.items = 1}, {slot(0), y}, {constant_slot(2), 7u});
+  recorder.dispatch(saxpy, {.items = 1}, {x, slot(0)}, {0.5f, constant_slot(0)});
+  const CommandBuffer commands = recorder.finish().value();
+  EXPECT_EQ(commands.slot_count(), 1u);
+  EXPECT_EQ(commands.constant_slot_count(), 3u);
+  for (const float a : {1.0f, -2.0f}) {
+    control->launches.clear();
+    ASSERT_TRUE(queue
+                    .execute_and_wait(
+                        commands, {.bindings = {x}, .constants = {3u, 0.0, a}}, 20s)
+                    .ok());
+    ASSERT_EQ(control->launches.size(), 2u);
+    const auto constants = [&](std::size_t launch) {
+      SaxpyConstants result;
+      EXPECT_EQ(control->launches[launch].constants.size(), sizeof result);
+      std::memcpy(&result, control->launches[launch].constants.data(), sizeof result);
+      return result;
+    };
+    EXPECT_EQ(constants(0).a, a);
+    EXPECT_EQ(constants(0).n, 7u);
+    EXPECT_EQ(constants(1).a, 0.5f);
+    EXPECT_EQ(constants(1).n, 3u);
+  }
+}
+
+TEST_F(Recording, ConstantSlotsAreOfOneTypeAndBounded) {
+  const Buffer x = buffer(16);
+  recorder.dispatch(saxpy, {.items = 1}, {x, x}, {constant_slot(1), 1u});
+  recorder.dispatch(saxpy, {.items = 1}, {x, x}, {1.f, constant_slot(1)});
+  EXPECT_ERROR(recorder.finish().status(), StatusCode::kInvalidArgument,
+               "saxpy: constant slot 1 is uint32 here, float32 before");
+  Recorder second(device);
+  second.dispatch(saxpy, {.items = 1}, {x, x}, {constant_slot(kMaxSlots), 1u});
+  EXPECT_ERROR(second.finish().status(), StatusCode::kOutOfRange,
+               "constant slot 4096; the highest is 4095");
+}
+
+TEST_F(Recording, NumbersAreCheckedAgainstTheConstantSlots) {
+  const Buffer x = buffer(16);
+  recorder.dispatch(saxpy, {.items = 1}, {x, x}, {constant_slot(1), 1u});
+  const CommandBuffer commands = recorder.finish().value();
+  const auto execute = [&](View<Constant> constants) {
+    return queue.execute_and_wait(commands, {.constants = constants}, 20s);
+  };
+  EXPECT_ERROR(execute({1.0f}), StatusCode::kOutOfRange,
+               "1 constant given, the recording has 2 constant slots");
+  EXPECT_ERROR(execute({1.0f, 1.0}), StatusCode::kInvalidArgument,
+               "constant slot 1: is float32, given float64");
+  EXPECT_ERROR(execute({1.0f, constant_slot(0)}), StatusCode::kInvalidArgument,
+               "constant slot 1: is float32, given a slot");
+  EXPECT_TRUE(execute({1u, 1.0f, 5}).ok()) << "slot 0 is not used, and there is one too many";
+}
+
+TEST_F(Recording, ConstantSlotsAreForRecordings) {
+  const Buffer x = buffer(16);
+  EXPECT_ERROR(queue.dispatch(saxpy, {.items = 1}, {x, x}, {constant_slot(0), 1u}, {}),
+               StatusCode::kInvalidArgument, "constant 0 (a) is a slot; recordings have these");
+  Launch launch = Launch::create(saxpy, {x, x}, {constant_slot(0), 1u}).value();
+  EXPECT_ERROR(queue.dispatch(launch.over({.items = 1}), {}), StatusCode::kInvalidArgument,
+               "a launch with a constant slot; recordings have these");
+  recorder.dispatch(launch);
+  const CommandBuffer commands = recorder.finish().value();
+  ASSERT_TRUE(queue.execute_and_wait(commands, {.constants = {2.5f}}, 20s).ok());
+  float a;
+  std::memcpy(&a, control->launches.back().constants.data(), sizeof a);
+  EXPECT_EQ(a, 2.5f);
+  ASSERT_TRUE(launch.set_scalars({1.5f, 2u}).ok());
+  EXPECT_TRUE(queue.dispatch(launch, {}).ok()) << "it has a number again";
+}
+
+TEST_F(Rule19Bindings, EverySubmissionInFlightHasItsOwnNumbers) {
+  control->automatic = false;
+  const Buffer x = buffer(16);
+  recorder.dispatch(saxpy, {.items = 1}, {x, x}, {1.f, constant_slot(0)});
+  const CommandBuffer commands = recorder.finish().value();
+  const Semaphore start = device.create_semaphore().value();
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const Point wait{start, i % 2};  // one half is issued now, the other parked
+    ASSERT_TRUE(queue.execute(commands, {.constants = {i}, .wait = {&wait, 1}}).ok());
+  }
+  ASSERT_TRUE(start.signal(1).ok());
+  lane().run();
+  std::set<std::uint32_t> seen;
+  for (const auto& launch : control->launches) {
+    std::uint32_t n;
+    std::memcpy(&n, launch.constants.data() + 4, sizeof n);
+    seen.insert(n);
+  }
+  EXPECT_EQ(seen.size(), 100u);
 }
 
 TEST_F(Recording, ATableIsCheckedAgainstTheRangesOfTheCommands) {

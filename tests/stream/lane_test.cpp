@@ -78,6 +78,22 @@ TEST(StreamLane, AnEdgeThatHasPassedNeedsNoNativeWait) {
   EXPECT_EQ(failing.failed(), 0);
 }
 
+TEST(StreamLane, NeedsItsGuardForWhatCallsTheLibrary) {
+  OpenedContext context;
+  OpenedLane<> producer(context), lane(context);
+  const auto a = context.allocate(64);
+  const hal::Operation filled = fill(a, 1);
+  const Edge edge = producer.at(1);
+  const auto needs_guard = [&](const hal::Operation& operation, std::span<const Edge> waits,
+                               bool want_marker) {
+    return lane->needs_guard({.waits = waits, .operation = &operation, .want_marker = want_marker});
+  };
+  EXPECT_FALSE(needs_guard(kBarrier, {}, false));
+  EXPECT_TRUE(needs_guard(kBarrier, {}, true)) << "the marker is recorded";
+  EXPECT_TRUE(needs_guard(kBarrier, {&edge, 1}, false)) << "the stream waits";
+  EXPECT_TRUE(needs_guard(filled, {}, false));
+}
+
 TEST(StreamLane, RecordsNoSecondMarkerAtTheSameSequence) {
   OpenedContext context;
   OpenedLane<> lane(context);

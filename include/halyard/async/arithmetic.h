@@ -3,7 +3,8 @@
 // Arithmetic by the shipped kernels, with their error bounds (docs/kernels.md).
 //
 //   add sub mul       element by element; float, double, std::int32_t, std::uint32_t
-//   scale(x, by)      each element times the number `by`, without narrowing it; the same types
+//   scale(x, by)      each element times the number `by`, without narrowing it; the same types.
+//                     In a recording also a Number, unless of std::int32_t
 //   div               element by element; float, double
 //   relu sigmoid      element by element; float
 //   matmul            of matrices; float
@@ -39,6 +40,7 @@
 
 #include "halyard/async/detail/arithmetic.h"
 #include "halyard/async/detail/array_function.h"
+#include "halyard/async/number.h"
 #include "halyard/async/tensor.h"
 #include "halyard/hal/executable.h"
 
@@ -79,19 +81,32 @@ struct SoftmaxFunction {
   }
 };
 struct ScaleFunction {
-  template <class A, class Number, class... Into>
-  auto operator()(A&& x, Number by, Into&&... into) const {
+  template <class A, class By, class... Into>
+  auto operator()(A&& x, By by, Into&&... into) const {
     using T = ElementOf<A>;
-    constexpr bool kKept = !OfNumbers::kTakes<T> || requires { T{by}; };
-    static_assert(kKept, "by: a number that converts to the element type without narrowing");
-    hal::Constant factor;
-    if constexpr (kKept && std::is_same_v<T, std::int32_t>) {
-      factor = static_cast<std::uint32_t>(by);  // the same bits modulo 2^32
-    } else if constexpr (kKept && OfNumbers::kTakes<T>) {
-      factor = T{by};
+    if constexpr (kIsNumber<By>) {
+      // The kernel of std::int32_t takes the bits as std::uint32_t.
+      constexpr bool kSame = std::is_same_v<By, Number<T>> && !std::is_same_v<T, std::int32_t>;
+      static_assert(kSame, "by: the Number<T> of the element type; not of std::int32_t");
+      if constexpr (kSame)
+        return call(std::move(by), std::forward<A>(x), std::forward<Into>(into)...);
+    } else {
+      constexpr bool kKept = !OfNumbers::kTakes<T> || requires { T{by}; };
+      static_assert(kKept, "by: a number that converts to the element type without narrowing");
+      hal::Constant factor;
+      if constexpr (kKept && std::is_same_v<T, std::int32_t>) {
+        factor = static_cast<std::uint32_t>(by);  // the same bits modulo 2^32
+      } else if constexpr (kKept && OfNumbers::kTakes<T>) {
+        factor = T{by};
+      }
+      return call(factor, std::forward<A>(x), std::forward<Into>(into)...);
     }
-    return arithmetic<OfNumbers, 1>(CallScaled{factor}, std::forward<A>(x),
-                                    std::forward<Into>(into)...);
+  }
+
+ private:
+  template <class By, class... Args>
+  static auto call(By by, Args&&... args) {
+    return arithmetic<OfNumbers, 1>(CallScaled<By>{std::move(by)}, std::forward<Args>(args)...);
   }
 };
 
@@ -130,14 +145,14 @@ template <detail::ArrayOrOperation B>
 auto div(B&& b) {
   return detail::bind_rest(detail::DivFunction(), std::forward<B>(b));
 }
-template <class A, class Number, class... Into>
-auto scale(A&& x, Number by, Into&&... into) {
-  return detail::ScaleFunction()(std::forward<A>(x), by, std::forward<Into>(into)...);
+template <class A, class By, class... Into>
+auto scale(A&& x, By by, Into&&... into) {
+  return detail::ScaleFunction()(std::forward<A>(x), std::move(by), std::forward<Into>(into)...);
 }
-template <class Number>
-  requires std::is_arithmetic_v<Number>
-auto scale(Number by) {
-  return detail::bind_rest(detail::ScaleFunction(), by);
+template <class By>
+  requires std::is_arithmetic_v<By> || detail::kIsNumber<By>
+auto scale(By by) {
+  return detail::bind_rest(detail::ScaleFunction(), std::move(by));
 }
 inline constexpr detail::ElementwiseFunction<detail::Elementwise::kRelu, detail::OfFloat, 1> relu{};
 inline constexpr detail::ElementwiseFunction<detail::Elementwise::kSigmoid, detail::OfFloat, 1>

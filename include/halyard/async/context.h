@@ -82,8 +82,9 @@ class HALYARD_EXPORT Context {
 
   // Null unless this records.
   detail::TreeRecording* recording() const noexcept { return recording_; }
-  // Submits a finished recording with these arrays in its slots.
-  Status execute(RefCounted& recording, hal::View<detail::ArrayRef> slots);
+  // Submits a finished recording with these arrays and numbers in its slots.
+  Status execute(RefCounted& recording, hal::View<detail::ArrayRef> slots,
+                 hal::View<hal::Constant> numbers);
 
   // Makes `moment` a part of the end of this tree. Later submissions do not wait for it.
   Status join(const detail::Moment& moment);

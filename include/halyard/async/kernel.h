@@ -10,7 +10,7 @@
 //   const Tensor<T>&             a Shared<Tensor<T>>, or a Tensor<T>
 //   Tensor<T>&                   a Partition<Tensor<T>>: one workgroup for each of its tiles
 //   Partition<Tensor<T>, 4, 4>&  that type only
-//   float, int, ...              a number, without narrowing
+//   float, int, ...              a number, without narrowing; in a recording also its Number
 //
 // or operations that return these. Other arguments do not compile; the error names the argument:
 // Parameter<1, float>::got<double>. The operation returns a tuple of its arguments. Tensors are in

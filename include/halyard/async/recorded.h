@@ -22,6 +22,7 @@
 //   auto [a, x2, y2] = co_await step(x, std::move(y1));        a replay; returns the tree's result
 //
 // The arguments of the function stand for these arrays. Other uses of them are kInvalidArgument.
+// A parameter Number<T> (number.h) stands for a number of each replay.
 #pragma once
 
 #include <array>
@@ -41,9 +42,9 @@
 
 namespace halyard::inline v0::async {
 
-// A recorded tree with the result T; each replay takes arrays of the types Slots. Move-only. One
-// thread at a time uses it, submits its replays, and submits uses of output() and of the result of
-// take(). A replay that was made before a move or take() still runs.
+// A recorded tree with the result T; each replay takes arrays and numbers of the types Slots.
+// Move-only. One thread at a time uses it, submits its replays, and submits uses of output() and of
+// the result of take(). A replay that was made before a move or take() still runs.
 template <class T, class... Slots>
 class Recorded {
  public:
@@ -52,8 +53,8 @@ class Recorded {
   Recorded(Recorded&&) noexcept = default;
   Recorded& operator=(Recorded&&) noexcept = default;
 
-  // Submits the recorded commands with these arrays, or with the results of these operations, and
-  // returns a tuple of the arrays. Errors of the await:
+  // Submits the recorded commands with these arrays and numbers, or with the results of these
+  // operations, and returns a tuple of them. Errors of the await:
   //
   //   kInvalidArgument     an array has another shape than was recorded, or is memory that the
   //                        recording already uses and one of the two uses writes
@@ -67,10 +68,12 @@ class Recorded {
       return false;
     }();
     static_assert(kFit,
-                  "replay: an array for each parameter of the function that was recorded: "
-                  "Shared<Tensor<T>> (or a Tensor<T>), or Tensor<T> where it takes one");
+                  "replay: an argument for each parameter of the function that was recorded: a "
+                  "Shared<Tensor<T>> (or a Tensor<T>), a Tensor<T> where it takes one, a number "
+                  "without narrowing for a Number<T>");
     if constexpr (kFit) {
-      return detail::operation(detail::CallReplay{recording_}, std::forward<Arrays>(arrays)...);
+      return detail::operation(detail::CallReplay<Slots...>{recording_},
+                               std::forward<Arrays>(arrays)...);
     }
   }
 
@@ -121,14 +124,14 @@ auto record(Op&& operation) {
 }
 
 // Records the operation that `fn` returns; fn is called once. Its parameters are Shared<Tensor<T>>,
-// which are only read, and Tensor<T>. There are at most 16, with a shape for each.
+// which are only read, Tensor<T> and Number<T>, at most 16; `shapes` are those of the arrays.
 template <class F, std::convertible_to<Shape>... Shapes>
 auto record(F&& fn, const Shapes&... shapes) {
   using Slots = detail::SlotsOf<std::decay_t<F>>;
   constexpr bool kFit = Slots::template kFit<sizeof...(Shapes)>;
   static_assert(kFit,
-                "record: an operation, or a function with parameters Shared<Tensor<T>> and "
-                "Tensor<T>, by name and not by auto, and a shape for each");
+                "record: an operation, or a function with parameters Shared<Tensor<T>>, Tensor<T> "
+                "and Number<T>, by name and not by auto, and a shape for each array");
   if constexpr (kFit) {
     return [&]<class... S>(detail::TypeList<S...>) {
       return detail::record_call<S...>(std::decay_t<F>(std::forward<F>(fn)), {Shape(shapes)...});

@@ -13,7 +13,12 @@
 //   r.after({a, b}).dispatch(join, ...);
 //
 // A recording refers to memory directly, or to slots of the binding table that each submission
-// brings. It is immutable after finish(). Any number of submissions of it may be in flight, on any
+// brings; and so to numbers:
+//
+//   r.dispatch(scale, grid, {hal::slot(0), y}, {hal::constant_slot(0)});
+//   queue.execute(commands, {.bindings = {x}, .constants = {0.5f}, .signal = {{done, 1}}});
+//
+// It is immutable after finish(). Any number of submissions of it may be in flight, on any
 // queue of its device that has its commands.
 #pragma once
 
@@ -57,6 +62,8 @@ class HALYARD_EXPORT CommandBuffer {
   std::size_t command_count() const noexcept;
   // One more than the highest slot that the recording uses: the least size of execute()'s table.
   std::size_t slot_count() const noexcept;
+  // The same of constant slots.
+  std::size_t constant_slot_count() const noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
   friend bool operator==(const CommandBuffer& a, const CommandBuffer& b) noexcept = default;
@@ -95,7 +102,7 @@ class HALYARD_EXPORT Recorder {
 
   // Runs `function` over `grid`. `bindings` and `constants` are in the order of its reflection.
   // Their number and types must agree, and a binding's offset must be a multiple of its element
-  // size.
+  // size. All uses of a constant slot have one type.
   Recorder& dispatch(const Function& function, const Grid& grid, View<BindingRef> bindings,
                      View<Constant> constants = {});
   Recorder& dispatch(const Launch& launch);

@@ -104,8 +104,22 @@ class HALYARD_EXPORT Executable {
   HandleRef<RefCounted> object_;
 };
 
+// Where a slot's number goes in the struct of a dispatch's constants.
+struct ConstantUse {
+  std::uint32_t slot;
+  std::uint32_t offset;  // bytes
+  kernel::ElementType type;
+};
+
+// A number that each submission of a recording brings (ExecuteInfo::constants).
+struct ConstantSlot {
+  std::uint32_t index = 0;
+};
+constexpr ConstantSlot constant_slot(std::uint32_t index) noexcept { return {index}; }
+
 // A kernel argument with its type. A type that differs from the kernel's declaration is
-// kInvalidArgument, naming the parameter; no value is ever converted.
+// kInvalidArgument, naming the parameter; no value is ever converted. What is recorded may also be
+// a slot, which has the type of the kernel's parameter; elsewhere that is kInvalidArgument.
 class Constant {
  public:
   constexpr Constant() noexcept = default;
@@ -119,16 +133,26 @@ class Constant {
       : Constant(kernel::ElementType::kInt64, &value, sizeof value) {}
   Constant(std::uint64_t value) noexcept
       : Constant(kernel::ElementType::kUint64, &value, sizeof value) {}
+  Constant(const ConstantSlot& slot) noexcept : Constant(kNoType, &slot.index, sizeof slot.index) {}
   // A bool or a pointer is not a kernel constant.
   Constant(bool) = delete;
   template <class T>
   Constant(T*) = delete;
 
+  bool indirect() const noexcept { return type_ == kNoType; }
+  ConstantSlot slot() const noexcept {  // precondition: indirect()
+    ConstantSlot slot;
+    std::memcpy(&slot.index, bytes_, sizeof slot.index);
+    return slot;
+  }
+  // The rest is of a number.
   kernel::ElementType type() const noexcept { return type_; }
   const std::byte* data() const noexcept { return bytes_; }
   std::size_t size() const noexcept { return size_; }
 
  private:
+  static constexpr kernel::ElementType kNoType{0xff};  // that of a slot: no kernel declares it
+
   Constant(kernel::ElementType type, const void* value, std::size_t size) noexcept
       : type_(type), size_(static_cast<std::uint8_t>(size)) {
     std::memcpy(bytes_, value, size);

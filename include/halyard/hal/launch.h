@@ -103,7 +103,7 @@ class HALYARD_EXPORT Launch {
   //   kOutOfRange       - elements beyond the end of the buffer, range or slot
   //                     - a size, stride or tile of 2^32 or more
   //   kResourceExhausted
-  // Scalars have the errors of dispatch().
+  // Scalars have the errors of dispatch(). Slots of memory and of scalars are for recordings.
   static Result<Launch> create(const Function& function, View<Argument> arguments,
                                View<Constant> scalars = {});
 
@@ -136,9 +136,12 @@ class HALYARD_EXPORT Launch {
   View<BufferRange> bindings() const noexcept { return ranges_; }  // without memory for slots
   BindingRef binding(std::size_t index) const noexcept;
   Bytes constants() const noexcept { return constants_; }  // as the kernel's struct has them
+  View<ConstantUse> constant_uses() const noexcept { return constant_uses_; }  // of slots
 
  private:
   Status pack(const Function& function, View<Argument> arguments, View<Constant> scalars);
+  // Room for all constants is allocated.
+  Status put_scalars(View<Constant> scalars);
 
   // An array with room for kInline items in place, so that the launches of most kernels allocate
   // nothing. The items beyond `size` are uninitialized.
@@ -183,6 +186,7 @@ class HALYARD_EXPORT Launch {
   Array<BufferRange, kInlineBindings> ranges_;
   Array<BindingRef, kInlineBindings> refs_;  // empty if no binding is a slot
   Array<std::byte, kInlineConstants> constants_;
+  Array<ConstantUse, 1> constant_uses_;
 };
 
 }  // namespace halyard::inline v0::hal

@@ -16,6 +16,7 @@
 #include "halyard/base/clock.h"
 #include "halyard/base/export.h"
 #include "halyard/hal/buffer.h"
+#include "halyard/hal/executable.h"
 #include "halyard/hal/semaphore.h"
 #include "halyard/hal/types.h"
 
@@ -62,12 +63,13 @@ struct SubmitInfo {
 
 struct ExecuteInfo {
   View<BufferRange> bindings{};  // the binding table: slot i of the recording is bindings[i]
+  View<Constant> constants{};    // constant slot i is constants[i]
   Points wait{};
   Points signal{};
   Submission* submission = nullptr;
   Deadline room = kNow;
 
-  operator SubmitInfo() const noexcept {  // without the bindings
+  operator SubmitInfo() const noexcept {  // without the tables
     return {.wait = wait, .signal = signal, .submission = submission, .room = room};
   }
 };

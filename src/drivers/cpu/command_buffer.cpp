@@ -60,7 +60,7 @@ hcq::Kernel kernel_of(const hal::DispatchCommand& dispatch) noexcept {
 
 // Not all of its arguments are known before it runs.
 bool is_late(const hal::DispatchCommand& dispatch) noexcept {
-  return dispatch.counts != nullptr ||
+  return dispatch.counts != nullptr || dispatch.constant_use_count != 0 ||
          std::any_of(dispatch.bindings, dispatch.bindings + dispatch.binding_count,
                      [](const hal::CommandRange& range) { return range.memory == nullptr; });
 }
@@ -70,7 +70,8 @@ std::size_t words_for(std::size_t bytes) noexcept { return (bytes + 7) / 8; }
 std::size_t argument_words(const hal::DispatchCommand& dispatch) noexcept {
   const std::size_t per_binding = is_late(dispatch) ? 2 : 1;
   const std::size_t bindings = dispatch.binding_count + (dispatch.counts != nullptr ? 1u : 0u);
-  return bindings * per_binding + words_for(dispatch.constants_size);
+  const bool is_kept = dispatch.constant_use_count == 0;  // else its table has the constants
+  return bindings * per_binding + (is_kept ? words_for(dispatch.constants_size) : 0);
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ struct CommandBuffer::Record {
   enum class Kind : std::uint8_t {
     kCall,      // one workgroup, no slots: the chain benchmarks' case
     kGroups,    // several workgroups, no slots
-    kSlots,     // a dispatch with slots
+    kSlots,     // a dispatch with slots, of memory or numbers
     kIndirect,  // its group counts are read when it runs: they are one binding more
     kTransfer,  // fill, update or copy
   };
@@ -90,11 +91,18 @@ struct CommandBuffer::Record {
   };
   union {
     const void* constants;
+    const hal::DispatchCommand* dispatch;  // has_constant_slots
     const hal::Command* transfer;
   };
   std::uint32_t groups[3];
   Kind kind;
-  std::uint8_t binding_count;  // kSlots and kIndirect
+  // Of kSlots and kIndirect.
+  std::uint8_t binding_count;
+  bool has_constant_slots;
+
+  const void* constants_in(const hal::BoundRange* table) const noexcept {
+    return has_constant_slots ? hal::constants_of(*dispatch, table) : constants;
+  }
 };
 
 CommandBuffer::~CommandBuffer() = default;
@@ -164,8 +172,13 @@ Result<std::unique_ptr<CommandBuffer>> CommandBuffer::create(const hal::Recorded
     };
     for (std::uint32_t i = 0; i < dispatch.binding_count; ++i) add_binding(dispatch.bindings[i]);
     if (dispatch.counts != nullptr) add_binding(*dispatch.counts);
-    record->constants = word;
-    if (dispatch.constants_size != 0) {
+    record->has_constant_slots = dispatch.constant_use_count != 0;
+    if (record->has_constant_slots) {
+      record->dispatch = &dispatch;
+    } else {
+      record->constants = word;
+    }
+    if (!record->has_constant_slots && dispatch.constants_size != 0) {
       std::memcpy(word, dispatch.constants, dispatch.constants_size);
       word += words_for(dispatch.constants_size);
     }
@@ -244,7 +257,9 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
   if (record.kind != Record::Kind::kTransfer) {
     void* scratch[hcq::Ring::kScratchPointers];
     void* const* buffers = record.buffers;
+    const void* constants = record.constants;
     if (record.kind == Record::Kind::kSlots) {
+      constants = record.constants_in(table);
       for (std::uint8_t i = 0; i < record.binding_count; ++i) {
         scratch[i] = resolve(record.bindings[i], table);
       }
@@ -252,7 +267,7 @@ void CommandBuffer::run_piece(const hcq::Task& task, const void* context) {
     }
     const auto [first, count] =
         part(std::uint64_t{record.groups[0]} * record.groups[1] * record.groups[2]);
-    hcq::run_groups(record.kernel, buffers, record.constants, record.groups, first, count);
+    hcq::run_groups(record.kernel, buffers, constants, record.groups, first, count);
     return;
   }
   const hal::Command& command = *record.transfer;
@@ -284,12 +299,13 @@ bool CommandBuffer::start(hcq::Ring& ring, const Record& record, const hal::Boun
       for (std::uint8_t i = 0; i < record.binding_count; ++i) {
         buffers[i] = resolve(record.bindings[i], table);
       }
+      const void* const constants = record.constants_in(table);
       if (record.kind == Record::Kind::kSlots) {
-        return ring.start_groups(record.kernel, record.groups, buffers, record.constants);
+        return ring.start_groups(record.kernel, record.groups, buffers, constants);
       }
       std::uint32_t groups[3];
       std::memcpy(groups, resolve(record.bindings[record.binding_count], table), sizeof groups);
-      return ring.start_groups(record.kernel, groups, buffers, record.constants);
+      return ring.start_groups(record.kernel, groups, buffers, constants);
     }
     case Record::Kind::kTransfer:
       break;

@@ -4,8 +4,8 @@
 //
 // Decoding happens once: a dispatch becomes {code, pointers, constants} in one array, in the order
 // of execution; direct bindings are pointers by then. Slots are looked up in the binding table of
-// the submission while it runs, into storage of the ring or of a thread, so nothing is patched and
-// any number of submissions may use a recording at once.
+// the submission while it runs, into storage of the ring or of a thread, and constants with slots
+// are read there, so nothing is patched and any number of submissions may use a recording at once.
 //
 // Run in order, a recording needs no barriers, events and edges: they vanish. One whose commands
 // may overlap has a graph of tasks besides (hcq/task_graph.h), by which all threads of the device

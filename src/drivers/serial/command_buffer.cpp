@@ -41,7 +41,7 @@ bool dispatch(const hal::DispatchCommand& command, const hal::BoundRange* table,
   } else {
     std::copy_n(command.groups, 3, groups);
   }
-  return kernel::run_workgroups(entry, buffers, command.constants, groups, stop);
+  return kernel::run_workgroups(entry, buffers, hal::constants_of(command, table), groups, stop);
 }
 
 }  // namespace

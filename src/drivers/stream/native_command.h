@@ -61,7 +61,8 @@ Status put_native(const hal::Command& command, const hal::BoundRange* table, Arg
         std::memcpy(arguments.bytes + i * sizeof address, &address, sizeof address);
       }
       if (dispatch.constants_size != 0) {
-        std::memcpy(arguments.bytes + addresses, dispatch.constants, dispatch.constants_size);
+        std::memcpy(arguments.bytes + addresses, hal::constants_of(dispatch, table),
+                    dispatch.constants_size);
       }
       const std::span<const std::byte> packed(arguments.bytes, addresses + dispatch.constants_size);
       const auto function =

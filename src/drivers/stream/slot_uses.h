@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// SlotUses: which nodes of a graph use a slot of its recording.
+// SlotUses: which nodes of a graph use a slot of its recording, of memory or of a number.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +65,9 @@ class SlotUses {
         case hal::CommandKind::kDispatch:
           for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
             use(command.dispatch.bindings[i]);
+          }
+          for (std::uint32_t i = 0; i < command.dispatch.constant_use_count; ++i) {
+            visit(command.dispatch.constant_uses[i].slot, node);
           }
           break;
         default:

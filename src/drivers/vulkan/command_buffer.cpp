@@ -14,7 +14,8 @@ Status no_memory() {
   return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording");
 }
 
-// Calls visit(range) for each range that the command buffer names by buffer and offset.
+// Calls visit(range) for each range that the command buffer names by buffer and offset, and for
+// each number that it contains, as for a range of that slot.
 template <class F>
 void for_each_named(const hal::Command& command, F&& visit) {
   switch (command.kind) {
@@ -33,6 +34,9 @@ void for_each_named(const hal::Command& command, F&& visit) {
       if (is_by_address(command)) break;
       for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
         visit(command.dispatch.bindings[i]);
+      }
+      for (std::uint32_t i = 0; i < command.dispatch.constant_use_count; ++i) {
+        visit(hal::CommandRange{.slot = command.dispatch.constant_uses[i].slot});
       }
       break;
     default:
@@ -154,9 +158,12 @@ bool CommandBuffer::names(Instance& instance, const hal::BoundRange* table) cons
   for (std::size_t i = 0; i < named_slots_.size(); ++i) {
     if (instance.open && !named_slots_[i].always) continue;
     Named& named = instance.named[i];
-    const hal::BoundRange root = hal::at_root(table[named_slots_[i].slot]);
-    const Named now = {static_cast<const DeviceMemory&>(*root.memory).serial(), root.offset,
-                       root.length};
+    const hal::BoundRange& bound = table[named_slots_[i].slot];
+    Named now = {.offset = bound.offset};  // of a number
+    if (bound.memory != nullptr) {
+      const hal::BoundRange root = hal::at_root(bound);
+      now = {static_cast<const DeviceMemory&>(*root.memory).serial(), root.offset, root.length};
+    }
     same = same && now.serial == named.serial && now.offset == named.offset &&
            now.length == named.length;
     named = now;

@@ -52,6 +52,9 @@ std::uint64_t argument_bytes(const hal::Command& command) noexcept {
 void SlotPatch::write(const hal::BoundRange* table) const noexcept {
   const hal::BoundRange& bound = table[slot];
   switch (what) {
+    case What::kConstants:
+      std::memcpy(where, reinterpret_cast<const std::byte*>(&bound), offset);
+      break;
     case What::kAddress: {
       const VkDeviceAddress address = address_of(bound) + offset;
       std::memcpy(where, &address, sizeof address);
@@ -86,7 +89,8 @@ Status Encoder::add(const hal::Command& command, const hal::BoundRange* table) {
     case hal::CommandKind::kDispatch: {
       const Executable& executable = executable_of(command.dispatch);
       if (executable.by_address()) {
-        const ArgumentBlock block = begin_block(command.dispatch);
+        const ArgumentBlock block =
+            begin_block(command.dispatch, hal::constants_of(command.dispatch, table));
         for (std::uint32_t i = 0; i < command.dispatch.binding_count; ++i) {
           const VkDeviceAddress address =
               address_of(hal::bind(command.dispatch.bindings[i], table));
@@ -140,7 +144,13 @@ Status Encoder::add_bindings_open(const hal::DispatchCommand& command,
 }
 
 Status Encoder::bind_open(const hal::DispatchCommand& command, base::Array<SlotPatch>& patches) {
-  const ArgumentBlock block = begin_block(command);
+  const ArgumentBlock block = begin_block(command, command.constants);
+  if (command.constant_use_count != 0 &&
+      !patches.push_back({SlotPatch::What::kConstants, command.constants_entry,
+                          block.host + command.binding_count * sizeof(VkDeviceAddress),
+                          command.constants_size})) {
+    return Status(StatusCode::kResourceExhausted, "vulkan: no memory for a recording's slots");
+  }
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
     HALYARD_RETURN_IF_ERROR(
         put_address(command.bindings[i], block.host + i * sizeof(VkDeviceAddress), patches));
@@ -223,10 +233,11 @@ Status Encoder::launch_open(const hal::DispatchCommand& command, base::Array<Slo
   return {};
 }
 
-ArgumentBlock Encoder::begin_block(const hal::DispatchCommand& command) noexcept {
+ArgumentBlock Encoder::begin_block(const hal::DispatchCommand& command,
+                                   const std::byte* constants) noexcept {
   const ArgumentBlock block = arguments_.take(block_bytes(command));
   if (command.constants_size != 0) {
-    std::memcpy(block.host + command.binding_count * sizeof(VkDeviceAddress), command.constants,
+    std::memcpy(block.host + command.binding_count * sizeof(VkDeviceAddress), constants,
                 command.constants_size);
   }
   return block;
@@ -281,7 +292,7 @@ Status Encoder::push_descriptors(const hal::DispatchCommand& command, const Exec
   }
   if (command.constants_size != 0) {
     vk_.vkCmdPushConstants(commands_, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           command.constants_size, command.constants);
+                           command.constants_size, hal::constants_of(command, table));
   }
   return {};
 }

@@ -31,8 +31,9 @@ std::uint64_t argument_bytes(const hal::Command& command) noexcept;
 // What a replay writes into an argument block for a slot, once the slot is known.
 struct SlotPatch {
   enum class What : std::uint8_t {
-    kAddress,   // the slot's address and `offset`, 8 bytes
-    kRestSize,  // into a BuiltinBlock: the size from `offset` to the slot's end, and its groups
+    kAddress,    // the slot's address and `offset`, 8 bytes
+    kRestSize,   // into a BuiltinBlock: the size from `offset` to the slot's end, and its groups
+    kConstants,  // the `offset` bytes of constants that begin at the entry `slot` of the table
   };
   What what;
   std::uint32_t slot;
@@ -80,7 +81,9 @@ class Encoder {
   void launch(const hal::DispatchCommand& command, const hal::BoundRange* table) noexcept;
   Status push_descriptors(const hal::DispatchCommand& command, const Executable& executable,
                           const hal::BoundRange* table) noexcept;
-  ArgumentBlock begin_block(const hal::DispatchCommand& command) noexcept;
+  // Of a dispatch by address, with these constants.
+  ArgumentBlock begin_block(const hal::DispatchCommand& command,
+                            const std::byte* constants) noexcept;
   void bind_pipeline(VkPipeline pipeline) noexcept;
 
   NativeDevice& device_;

@@ -124,10 +124,13 @@ Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) 
   });
 }
 
-Status QueueObject::execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings,
-                                     const SubmitInfo& info, Deadline deadline) {
+Status QueueObject::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
+                                     Deadline deadline) {
   return submit_and_wait(info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
-    return execute(commands, bindings, with, issued);
+    return execute(
+        commands,
+        {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},
+        issued);
   });
 }
 
@@ -171,7 +174,7 @@ Status Queue::barrier(const SubmitInfo& info) const {
 Status Queue::execute(const CommandBuffer& commands, const ExecuteInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "execute");
-  return object_->execute(commands, info.bindings, info);
+  return object_->execute(commands, info);
 }
 
 Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRange> bindings,
@@ -185,6 +188,11 @@ Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRa
 Status Queue::dispatch(const Launch& launch, const SubmitInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch");
+  if (!launch.constant_uses().empty()) [[unlikely]] {
+    return error(StatusCode::kInvalidArgument,
+                 "queue {}: dispatch of a launch with a constant slot; recordings have these",
+                 object_->name());
+  }
   return object_->dispatch({launch.executable(),
                             launch.function_index(),
                             &launch.grid(),
@@ -252,7 +260,7 @@ Status Queue::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo&
                                Deadline deadline) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "execute_and_wait");
-  return object_->execute_and_wait(commands, info.bindings, info, deadline);
+  return object_->execute_and_wait(commands, info, deadline);
 }
 
 }  // namespace halyard::inline v0::hal

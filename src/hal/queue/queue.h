@@ -67,7 +67,7 @@ class QueueObject final : public timeline::LaneSource {
   // Contracts in halyard/hal/queue.h.
   // With `issued` the caller waits for it itself: timeline::Queue::submit().
   Status barrier(const SubmitInfo& info, timeline::IssuedAt* issued = nullptr);
-  Status execute(const CommandBuffer& commands, View<BufferRange> bindings, const SubmitInfo& info,
+  Status execute(const CommandBuffer& commands, const ExecuteInfo& info,
                  timeline::IssuedAt* issued = nullptr);
   Status dispatch(const DispatchRequest& launch, const SubmitInfo& info);
   Status fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,
@@ -88,8 +88,8 @@ class QueueObject final : public timeline::LaneSource {
   Status flush();
 
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline);
-  Status execute_and_wait(const CommandBuffer& commands, View<BufferRange> bindings,
-                          const SubmitInfo& info, Deadline deadline);
+  Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
+                          Deadline deadline);
 
   Status allocate_block(std::size_t bytes, Block& block);
   // Returns a semaphore without other references, for the end of a submission. The caller returns
@@ -113,7 +113,7 @@ class QueueObject final : public timeline::LaneSource {
   // name the queue, or are the cause that others see too.
   Status refused(const Status& status, const char* operation) const;
 
-  Status check(const CommandBuffer& commands, View<BufferRange> bindings) const;
+  Status check(const CommandBuffer& commands, const ExecuteInfo& info) const;
   Status build(const DispatchRequest& launch, DispatchCommand& command, Block& arguments);
   Status copy_directly(const BoundRange& source, const BoundRange& target, const SubmitInfo& info);
   // For a copy whose source (or else target) is memory of `other` that this device cannot use.

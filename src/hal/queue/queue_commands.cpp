@@ -64,12 +64,12 @@ struct ExecutePayload {
     if (!commands->instances().empty() && commands->instances().end()) {
       commands->device().retry_queues();
     }
-    for (std::size_t i = 0; i < commands->table_size(); ++i) {
+    for (std::size_t i = 0; i < commands->range_count(); ++i) {
       if (Memory* memory = operation.table[i].memory; memory != nullptr) memory->release();
     }
   }
   bool can_issue(Status& cause) const noexcept {
-    return std::all_of(operation.table, operation.table + commands->table_size(),
+    return std::all_of(operation.table, operation.table + commands->range_count(),
                        [&](const BoundRange& r) { return hal::can_issue(r.memory, cause); });
   }
 
@@ -268,7 +268,7 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   return send(*submission, info);
 }
 
-Status QueueObject::check(const CommandBuffer& commands, View<BufferRange> bindings) const {
+Status QueueObject::check(const CommandBuffer& commands, const ExecuteInfo& info) const {
   if (!commands) [[unlikely]]
     return Status(StatusCode::kInvalidArgument, "empty command buffer");
   const CommandBufferObject& recording = *commands.object();
@@ -278,16 +278,22 @@ Status QueueObject::check(const CommandBuffer& commands, View<BufferRange> bindi
   }
   if (recording.needs_compute()) HALYARD_RETURN_IF_ERROR(check_kernels_allowed());
   const std::size_t slots = recording.slot_count();
-  if (bindings.size() < slots) [[unlikely]] {
+  if (info.bindings.size() < slots) [[unlikely]] {
     return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
-                 base::counted(bindings.size(), "binding"), base::counted(slots, "slot"));
+                 base::counted(info.bindings.size(), "binding"), base::counted(slots, "slot"));
+  }
+  const std::size_t numbers = recording.constant_slot_count();
+  if (info.constants.size() < numbers) [[unlikely]] {
+    return error(StatusCode::kOutOfRange, "{} given, the recording has {}",
+                 base::counted(info.constants.size(), "constant"),
+                 base::counted(numbers, "constant slot"));
   }
   return {};
 }
 
-Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bindings,
-                            const SubmitInfo& info, timeline::IssuedAt* issued) {
-  if (Status status = check(commands, bindings); !status.ok()) [[unlikely]]
+Status QueueObject::execute(const CommandBuffer& commands, const ExecuteInfo& info,
+                            timeline::IssuedAt* issued) {
+  if (Status status = check(commands, info); !status.ok()) [[unlikely]]
     return refused(status, "execute");
   CommandBufferObject& recording = *commands.object();
   const std::size_t size = recording.table_size();
@@ -300,7 +306,7 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
     status = allocate_block(size * sizeof(BoundRange), payload.table);
     table = reinterpret_cast<BoundRange*>(payload.table.data());
   }
-  if (status.ok()) status = recording.bind(bindings, table);
+  if (status.ok()) status = recording.bind(info.bindings, info.constants, table);
   if (!status.ok()) [[unlikely]] {
     queue_->discard(*submission);
     return refused(status, "execute");
@@ -312,7 +318,9 @@ Status QueueObject::execute(const CommandBuffer& commands, View<BufferRange> bin
   submission->set_depth(recording.native().depth());
   if (!recording.instances().empty()) submission->set_gate(kExecuteGate);
   payload.operation.table = table;
-  for (std::size_t i = 0; i < size; ++i) keep<ExecutePayload>(*submission, table[i].memory);
+  for (std::size_t i = 0; i < recording.range_count(); ++i) {
+    keep<ExecutePayload>(*submission, table[i].memory);
+  }
   if (!recording.events().empty()) [[unlikely]]
     return send_with_events(*submission, recording, payload.setter, info, issued);
   return send(*submission, info, issued);

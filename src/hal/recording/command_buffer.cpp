@@ -7,8 +7,8 @@
 #include <new>
 
 #include "hal/driver.h"
-#include "hal/object.h"
 #include "hal/memory/pool.h"
+#include "hal/object.h"
 #include "hal/validate.h"
 
 namespace halyard::inline v0::hal {
@@ -53,7 +53,8 @@ CommandBufferObject::~CommandBufferObject() {
   for (RefCounted* object : retained_) object->release();
 }
 
-Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) const {
+Status CommandBufferObject::bind(View<BufferRange> bindings, View<Constant> constants,
+                                 BoundRange* table) const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const SlotNeed& need = slots_[i];
     table[i] = {};
@@ -88,6 +89,31 @@ Status CommandBufferObject::bind(View<BufferRange> bindings, BoundRange* table) 
                                    as_command_range(hal::bind(copy.target, table)));
         !status.ok()) [[unlikely]] {
       return at(status, "command {} (copy)", index);
+    }
+  }
+  return constant_slots_.empty() ? Status() : bind_constants(constants, table);
+}
+
+Status CommandBufferObject::bind_constants(View<Constant> constants, BoundRange* table) const {
+  for (std::size_t i = 0; i < constant_slots_.size(); ++i) {
+    BoundRange& entry = table[range_count() + i];
+    entry = {};
+    const ConstantNeed& need = constant_slots_[i];
+    if (!need.used) continue;
+    if (constants[i].indirect() || constants[i].type() != need.type) [[unlikely]] {
+      return error(StatusCode::kInvalidArgument, "constant slot {}: is {}, given {}", i,
+                   to_string(need.type),
+                   constants[i].indirect() ? "a slot" : to_string(constants[i].type()));
+    }
+    std::memcpy(&entry.offset, constants[i].data(), constants[i].size());
+  }
+  for (const std::size_t index : with_constants_) {
+    const DispatchCommand& dispatch = commands_[index].dispatch;
+    auto* const bytes = reinterpret_cast<std::byte*>(table + dispatch.constants_entry);
+    std::memcpy(bytes, dispatch.constants, dispatch.constants_size);
+    for (std::uint32_t i = 0; i < dispatch.constant_use_count; ++i) {
+      const ConstantUse& use = dispatch.constant_uses[i];
+      std::memcpy(bytes + use.offset, &table[use.slot].offset, kernel::size_of(use.type));
     }
   }
   return {};
@@ -197,6 +223,46 @@ void CommandBufferObject::place_pooled() noexcept {
   }
 }
 
+// Their slots are placed now, and so is the room for each dispatch's constants.
+void CommandBufferObject::place_constants() noexcept {
+  table_size_ = range_count() + constant_slots_.size();
+  for (const std::size_t index : with_constants_) {
+    DispatchCommand& dispatch = commands_[index].dispatch;
+    for (std::uint32_t i = 0; i < dispatch.constant_use_count; ++i) {
+      // In the arena, as in place_pooled().
+      const_cast<ConstantUse&>(dispatch.constant_uses[i]).slot +=
+          static_cast<std::uint32_t>(range_count());
+    }
+    dispatch.constants_entry = static_cast<std::uint32_t>(table_size_);
+    table_size_ += (dispatch.constants_size + sizeof(BoundRange) - 1) / sizeof(BoundRange);
+  }
+}
+
+Status CommandBufferObject::use_constants(View<ConstantUse> uses, DispatchCommand& command) {
+  if (uses.empty()) return {};
+  auto* const kept = arena_.allocate_array<ConstantUse>(uses.size());
+  if (kept == nullptr || !with_constants_.push_back(commands_.size())) return no_memory();
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const ConstantUse& use = kept[i] = uses[i];
+    if (use.slot >= kMaxSlots) {
+      return error(StatusCode::kOutOfRange, "constant slot {}; the highest is {}", use.slot,
+                   kMaxSlots - 1);
+    }
+    if (use.slot >= constant_slots_.size() && !constant_slots_.grow(use.slot + 1)) {
+      return no_memory();
+    }
+    ConstantNeed& need = constant_slots_[use.slot];
+    if (need.used && need.type != use.type) {
+      return error(StatusCode::kInvalidArgument, "constant slot {} is {} here, {} before", use.slot,
+                   to_string(use.type), to_string(need.type));
+    }
+    need = {use.type, true};
+  }
+  command.constant_uses = kept;
+  command.constant_use_count = static_cast<std::uint32_t>(uses.size());
+  return {};
+}
+
 Status CommandBufferObject::need(const CommandRange& range, std::uint32_t alignment,
                                  std::uint32_t length_multiple) {
   if (range.memory != nullptr || range.slot >= kMaxSlots) return {};
@@ -265,11 +331,12 @@ Result<CommandBuffer> CommandBufferObject::finish() {
   }
   retained_.shrink(kept);
   if (!pooled_.empty()) place_pooled();
+  place_constants();
   recording_.commands = {commands_.data(), commands_.size()};
   recording_.edges = {edges_.data(), edges_.size()};
   recording_.labels = {labels_.data(), labels_.size()};
   recording_.event_count = static_cast<std::uint32_t>(events_.size());
-  recording_.slot_count = static_cast<std::uint32_t>(table_size());
+  recording_.slot_count = static_cast<std::uint32_t>(range_count() + constant_slots_.size());
   HALYARD_ASSIGN_OR_RETURN(native_, device_.driver()->prepare(recording_));
   instances_.reset(native_->instances());
   return CommandBuffer(this);
@@ -283,6 +350,10 @@ std::size_t CommandBuffer::command_count() const noexcept {
 
 std::size_t CommandBuffer::slot_count() const noexcept {
   return object_ ? object()->slot_count() : 0;
+}
+
+std::size_t CommandBuffer::constant_slot_count() const noexcept {
+  return object_ ? object()->constant_slot_count() : 0;
 }
 
 }  // namespace halyard::inline v0::hal

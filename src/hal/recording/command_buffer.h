@@ -29,6 +29,12 @@ struct SlotNeed {
   bool used = false;                  // else the entry may be empty
 };
 
+// What a constant slot must be given.
+struct ConstantNeed {
+  kernel::ElementType type{};
+  bool used = false;  // else anything may be there
+};
+
 class PoolMemory;
 
 class CommandBufferObject final : public Reclaimed {
@@ -41,15 +47,19 @@ class CommandBufferObject final : public Reclaimed {
   Instances& instances() noexcept { return instances_; }
   std::size_t command_count() const noexcept { return commands_.size(); }
   std::size_t slot_count() const noexcept { return slots_.size(); }
+  std::size_t constant_slot_count() const noexcept { return constant_slots_.size(); }
   // Behind the slots the table has the pool memory that the recording refers to directly: its
   // addresses are not known before a submission is issued.
-  std::size_t table_size() const noexcept { return slots_.size() + pooled_.size(); }
+  std::size_t range_count() const noexcept { return slots_.size() + pooled_.size(); }
+  // Behind these ranges it has the numbers, then the constants of each dispatch with some of them.
+  std::size_t table_size() const noexcept { return table_size_; }
   bool needs_compute() const noexcept { return needs_compute_; }
   std::span<const EventUse> events() const noexcept { return {events_.data(), events_.size()}; }
 
-  // Checks the first slot_count() bindings and fills `table`; an unused slot gives an empty entry.
-  // Precondition: there are that many. kFailedPrecondition: recorded memory was deallocated.
-  Status bind(View<BufferRange> bindings, BoundRange* table) const;
+  // Checks the first slot_count() bindings and the first constant_slot_count() constants, and fills
+  // `table`; an unused slot gives an empty entry. Precondition: there are that many.
+  // kFailedPrecondition: recorded memory was deallocated.
+  Status bind(View<BufferRange> bindings, View<Constant> constants, BoundRange* table) const;
 
   // --- while recording: each adds to what is there, or answers why not
   // ----------------------------
@@ -65,6 +75,9 @@ class CommandBufferObject final : public Reclaimed {
   Status range_of(const BindingRef& ref, CommandRange& range);
   // Adds to what range.slot, if it is one, must fulfil. Errors of check_slot().
   Status need(const CommandRange& range, std::uint32_t alignment, std::uint32_t length_multiple);
+  // Gives the dispatch, which add() is given next, these constant slots. kInvalidArgument: one has
+  // another type already. kOutOfRange.
+  Status use_constants(View<ConstantUse> uses, DispatchCommand& command);
   Status retain_until_end(RefCounted& object);
   Status check_copy_at_bind();  // the command added last
   // Copies `bytes` to where the device copies from.
@@ -83,7 +96,9 @@ class CommandBufferObject final : public Reclaimed {
   void on_last_handle() noexcept override { keeps_open_ = {}; }
   Status no_open_edges() const;
   Status range_of_pool(const BoundRange& resolved, CommandRange& range);
+  Status bind_constants(View<Constant> constants, BoundRange* table) const;
   void place_pooled() noexcept;
+  void place_constants() noexcept;
 
   DeviceObject& device_;
   HandleRef<DeviceObject> keeps_open_;
@@ -94,6 +109,9 @@ class CommandBufferObject final : public Reclaimed {
   Array<CommandEdge> edges_;
   std::uint32_t last_work_ = kNoCommand;
   Array<SlotNeed> slots_;
+  Array<ConstantNeed> constant_slots_;
+  Array<std::size_t> with_constants_;  // dispatches with constant slots
+  std::size_t table_size_ = 0;         // from finish() on
   Array<EventUse> events_;
   Array<PoolMemory*> pooled_;            // entry i is slot kMaxSlots + i until finish()
   Array<std::size_t> unchecked_copies_;  // whose overlap depends on the table

@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "hal/recording/bound_state.h"
-#include "hal/recording/command_buffer.h"
 #include "hal/driver.h"
 #include "hal/executable.h"
 #include "hal/object.h"
+#include "hal/recording/bound_state.h"
+#include "hal/recording/command_buffer.h"
 #include "hal/validate.h"
 #include "halyard/hal/device.h"
 #include "halyard/hal/launch.h"
@@ -68,7 +68,7 @@ class RecorderState {
   }
 
  private:
-  // `pack(out)` writes the constants.
+  // `pack(out, uses)` writes the constants and adds their slots to the Array `uses`.
   template <class Pack>
   Status add_dispatch(const Function& function, const Grid* grid, const BindingRef* counts,
                       View<BindingRef> bindings, Pack&& pack);
@@ -107,7 +107,9 @@ Status RecorderState::dispatch(const Function& function, const Grid* grid, const
       check_function(commands_->device(), function.executable(), function.index()));
   const kernel::KernelInfo& kernel = kernel_of(function);
   return add_dispatch(function, grid, counts, bindings,
-                      [&](std::byte* packed) { return pack_constants(kernel, constants, packed); });
+                      [&](std::byte* packed, Array<ConstantUse>& uses) {
+                        return pack_constants(kernel, constants, packed, &uses);
+                      });
 }
 
 Status RecorderState::dispatch(const Launch& launch) {
@@ -117,13 +119,17 @@ Status RecorderState::dispatch(const Launch& launch) {
   const std::size_t count = launch.bindings().size();
   BindingRef bindings[kernel::kMaxBindings];
   for (std::size_t i = 0; i < count; ++i) bindings[i] = launch.binding(i);
-  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count}, [&](std::byte* packed) {
-    const Bytes given = launch.constants();
-    // There are none, or the launch was moved from.
-    if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
-    std::memcpy(packed, given.data(), given.size());
-    return Status();
-  });
+  return add_dispatch(function, &launch.grid(), nullptr, {bindings, count},
+                      [&](std::byte* packed, Array<ConstantUse>& uses) {
+                        const Bytes given = launch.constants();
+                        // There are none, or the launch was moved from.
+                        if (given.empty()) return pack_constants(kernel_of(function), {}, packed);
+                        std::memcpy(packed, given.data(), given.size());
+                        for (const ConstantUse& use : launch.constant_uses()) {
+                          if (!uses.push_back(use)) return no_memory(sizeof use);
+                        }
+                        return Status();
+                      });
 }
 
 Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
@@ -136,7 +142,7 @@ Status RecorderState::dispatch_bound(const Function& function, const Grid* grid,
     return at(status, "{}", kernel.name);
   }
   return add_dispatch(function, grid, counts, {bindings, kernel.bindings.size()},
-                      [&](std::byte* packed) {
+                      [&](std::byte* packed, Array<ConstantUse>&) {
                         std::memcpy(packed, bound_.constants(), kernel.constants_bytes);
                         return Status();
                       });
@@ -179,9 +185,10 @@ Status RecorderState::add_dispatch(const Function& function, const Grid* grid,
     if (!status.ok())
       return at(status, "{}: binding {} ({})", kernel.name, i, kernel.bindings[i].name);
   }
-  if (Status status = pack(packed); !status.ok()) {
-    return at(status, "{}", kernel.name);
-  }
+  Array<ConstantUse> uses;
+  Status status = pack(packed, uses);
+  if (status.ok()) status = commands_->use_constants({uses.data(), uses.size()}, command);
+  if (!status.ok()) return at(status, "{}", kernel.name);
   command.bindings = ranges;
   command.binding_count = static_cast<std::uint32_t>(bindings.size());
   command.constants_size = kernel.constants_bytes;
@@ -289,7 +296,7 @@ void RecorderState::name_group() {
 }
 
 Recorder::Recorder(const Device& device, RecordingUse use)
-    : state_(new(std::nothrow) RecorderState(device, use)), has_no_memory_(state_ == nullptr) {}
+    : state_(new (std::nothrow) RecorderState(device, use)), has_no_memory_(state_ == nullptr) {}
 Recorder::Recorder(Recorder&&) noexcept = default;
 Recorder& Recorder::operator=(Recorder&&) noexcept = default;
 Recorder::~Recorder() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: record: an operation, or a function with parameters Shared<Tensor<T>> and Tensor<T>, by name
+// error: record: an operation, or a function with parameters Shared<Tensor<T>>, Tensor<T> and Number<T>
 #include "halyard/async.h"
 
 using namespace halyard::async;

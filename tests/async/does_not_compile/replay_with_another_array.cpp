@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: replay: an array for each parameter of the function that was recorded
+// error: replay: an argument for each parameter of the function that was recorded
 #include "halyard/async.h"
 
 using namespace halyard::async;

@@ -57,12 +57,19 @@ struct CallElementwise {
   }
   Elementwise kernel;
 };
+// By: a hal::Constant, or a Number.
+template <class By>
 struct CallScaled {
   Result<AnyTensor> operator()(Context& context, hal::View<ArrayRef> operands,
                                const ArrayRef* into) const {
-    return scaled(context, by, operands, into);
+    if constexpr (std::is_same_v<By, hal::Constant>) {
+      return scaled(context, by, operands, into);
+    } else {
+      const Result<hal::Constant> slot = by.constant(context);
+      return slot.ok() ? scaled(context, *slot, operands, into) : slot.status();
+    }
   }
-  hal::Constant by;
+  By by;
 };
 
 // Calls `call` with arrays of T; with kInto the last one is `into`.

@@ -10,6 +10,7 @@
 namespace halyard::inline v0::async::detail {
 
 struct ArrayRef {
+  ArrayRef() noexcept = default;
   template <class Array>
     requires requires(const Array& array) { array.memory(); }
   ArrayRef(const Array& array) noexcept
@@ -18,7 +19,7 @@ struct ArrayRef {
         type(kElementType<typename Array::value_type>) {}
   StorageRange memory;
   Shape shape;
-  kernel::ElementType type;
+  kernel::ElementType type{};
 };
 
 }  // namespace halyard::inline v0::async::detail

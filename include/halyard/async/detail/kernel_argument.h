@@ -36,7 +36,8 @@ template <int kPosition, class P, class Given, KernelParameter::Kind kKind, bool
 constexpr void refuse_argument() {
   if constexpr (kKind == KernelParameter::Kind::kScalar) {
     static_assert(Parameter<kPosition, P>::template got<Given>,
-                  "kernel call: this parameter takes a number, by value and without narrowing");
+                  "kernel call: this parameter takes a number, by value and without narrowing, or "
+                  "its Number<T> of a recording");
   } else if constexpr (kKind == KernelParameter::Kind::kInput) {
     static_assert(Parameter<kPosition, P>::template got<Given>,
                   "kernel call: 'const Tensor<T>&' takes a Shared<Tensor<T>> (use | share) or a "

@@ -17,6 +17,7 @@
 #include "halyard/async/detail/kernel_signature.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/storage.h"
+#include "halyard/async/number.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/result.h"
 #include "halyard/hal/executable.h"
@@ -33,8 +34,7 @@ struct ParameterRule {
       "Partition<Tensor<T>, ...>&");
   static constexpr KernelParameter kParameter{KernelParameter::Kind::kScalar, kElementType<P>};
   template <class A>
-  static constexpr bool takes =
-      std::is_arithmetic_v<A> && !std::is_same_v<A, bool> && requires(A a) { P{a}; };
+  static constexpr bool takes = kTakesNumber<P, A> || std::is_same_v<A, Number<P>>;
 };
 template <class T>
 struct ParameterRule<const Tensor<T>&> {
@@ -75,10 +75,18 @@ struct Parameters {
 // The arguments of a launch, split into arrays and scalars in their order. A view.
 template <std::size_t kArrays, std::size_t kScalars>
 struct Arguments {
+  // Not after an error.
   template <class P, class A>
-  void add(const A& argument) noexcept {
+  void add(const Context& context, const A& argument) {
     if constexpr (std::is_arithmetic_v<A>) {
       scalars[scalar++] = static_cast<P>(argument);  // converts to the parameter's type
+    } else if constexpr (kIsNumber<A>) {
+      Result<hal::Constant> slot = argument.constant(context);
+      if (slot.ok()) {
+        scalars[scalar++] = *slot;
+      } else {
+        status = slot.status();
+      }
     } else {
       KernelArray& given = arrays[array++];
       given.memory = argument.memory();
@@ -92,6 +100,7 @@ struct Arguments {
   std::array<KernelArray, kArrays> arrays{};
   std::array<hal::Constant, kScalars> scalars{};
   std::size_t array = 0, scalar = 0;
+  Status status{};
 };
 
 template <class Grid, class... P>
@@ -101,7 +110,8 @@ struct CallKernel {
   Result<std::tuple<A...>> operator()(Context& context, A&&... given) const {
     constexpr std::size_t kTensors = Parameters<P...>::kTensors;
     Arguments<kTensors, sizeof...(P) - kTensors> all;
-    (all.template add<P>(given), ...);
+    ((all.template add<P>(context, given), all.status.ok()) && ...);
+    if (!all.status.ok()) return std::move(all.status);
     const hal::Grid* over = nullptr;
     if constexpr (!std::is_empty_v<Grid>) over = &grid;
     if (Status status = context.launch(signature, all.arrays, all.scalars, over); !status.ok()) {

@@ -15,6 +15,7 @@
 #include "halyard/async/detail/array_ref.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/detail/storage.h"
+#include "halyard/async/number.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/export.h"
@@ -29,7 +30,7 @@ class Recorded;
 
 namespace detail {
 
-// The most arrays that a replay may take.
+// The most parameters of a recorded function.
 inline constexpr std::size_t kMaxSlots = 16;
 
 HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(const Context& context);
@@ -37,21 +38,35 @@ HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape&
                                              kernel::ElementType type);
 HALYARD_EXPORT Status finish_recording(RefCounted& recording);
 
+template <class... Slots>
+inline constexpr std::size_t kArrays = (std::size_t{0} + ... + !kIsNumber<Slots>);
+
+template <class... Slots>
 struct CallReplay {
-  template <class... Arrays>
-  Result<std::tuple<Arrays...>> operator()(Context& context, Arrays&&... arrays) const {
+  template <class... Given>
+  Result<std::tuple<Given...>> operator()(Context& context, Given&&... given) const {
     if (!recording) {
       return Status(StatusCode::kFailedPrecondition, "a recording that was moved or taken from");
     }
-    const std::array<ArrayRef, sizeof...(Arrays)> slots{ArrayRef(arrays)...};
-    if (Status status = context.execute(*recording, slots); !status.ok()) return status;
-    return std::tuple<Arrays...>(std::move(arrays)...);
+    std::array<ArrayRef, kArrays<Slots...>> arrays;
+    std::array<hal::Constant, sizeof...(Slots) - kArrays<Slots...>> numbers;
+    [[maybe_unused]] std::size_t array = 0, number = 0;
+    [[maybe_unused]] const auto add = [&]<class Slot>(TypeList<Slot>, const auto& value) {
+      if constexpr (kIsNumber<Slot>) {
+        numbers[number++] = static_cast<typename Slot::value_type>(value);
+      } else {
+        arrays[array++] = ArrayRef(value);
+      }
+    };
+    (add(TypeList<Slots>(), given), ...);
+    if (Status status = context.execute(*recording, arrays, numbers); !status.ok()) return status;
+    return std::tuple<Given...>(std::move(given)...);
   }
   Ref<RefCounted> recording;
 };
 
 template <class T>
-inline constexpr bool kIsSlot = false;
+inline constexpr bool kIsSlot = kIsNumber<T>;
 template <class T>
 inline constexpr bool kIsSlot<Tensor<T>> = true;
 template <class T>
@@ -69,8 +84,9 @@ struct SlotsOf<F> : SlotsOf<decltype(&F::operator())> {};
 template <class R, class C, class... P>
 struct SlotsOf<R (C::*)(P...)> {
   template <std::size_t kCount>
-  static constexpr bool kFit =
-      kCount == sizeof...(P) && kCount <= kMaxSlots && (kIsSlot<std::remove_cvref_t<P>> && ...);
+  static constexpr bool kFit = kCount == kArrays<std::remove_cvref_t<P>...> &&
+                               sizeof...(P) <= kMaxSlots &&
+                               (kIsSlot<std::remove_cvref_t<P>> && ...);
   using Types = TypeList<std::remove_cvref_t<P>...>;
 };
 template <class R, class C, class... P>
@@ -100,6 +116,8 @@ struct AsOutput {
 // Whether a slot of type S takes an argument A. A slot that is only read also takes a Tensor.
 template <class S, class A>
 inline constexpr bool kFitsSlot = std::same_as<S, A> || std::same_as<S, Shared<A>>;
+template <class T, class A>
+inline constexpr bool kFitsSlot<Number<T>, A> = kTakesNumber<T, A>;
 
 // Records the operation `make(slots...)`.
 template <class Make, class... Slots>
@@ -114,39 +132,51 @@ struct CallRecord {
   Result<Output> record(Context& context, std::index_sequence<I...>) {
     Result<Ref<RefCounted>> recording = start_recording(context);
     if (!recording.ok()) return recording.status();
-    [[maybe_unused]] std::array<Ref<Storage>, sizeof...(Slots)> slots;
-    Status status;
-    (add<Slots>(**recording, shapes[I], slots[I], status), ...);
-    if (!status.ok()) return status;
+    [[maybe_unused]] std::array<Ref<Storage>, kArrays<Slots...>> slots;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      Result<Ref<Storage>> added = add_slot(**recording, shapes[i], kTypes[i]);
+      if (!added.ok()) return added.status();
+      slots[i] = *std::move(added);
+    }
     Context recorder(context, **recording);
-    auto given = std::invoke(std::move(make), as_slot<Slots>(std::move(slots[I]), shapes[I])...)
+    auto given = std::invoke(std::move(make), as_slot<Slots, kPlaces[I]>(*recording, slots)...)
                      .execute(recorder);
     if (!given.ok()) return std::move(given).status();
-    if (status = finish_recording(**recording); !status.ok()) return status;
+    if (Status status = finish_recording(**recording); !status.ok()) return status;
     return Output(*std::move(recording), *std::move(given));
   }
-  template <class Slot>
-  static void add(RefCounted& recording, const Shape& shape, Ref<Storage>& slot, Status& status) {
-    if (!status.ok()) return;
-    Result<Ref<Storage>> added =
-        add_slot(recording, shape, kElementType<typename Slot::value_type>);
-    if (!added.ok()) {
-      status = added.status();
+  // The argument for a parameter, the kPlace-th of the arrays or of the numbers.
+  template <class Slot, std::size_t kPlace>
+  Slot as_slot(const Ref<RefCounted>& recording,
+               std::array<Ref<Storage>, kArrays<Slots...>>& slots) const {
+    if constexpr (kIsNumber<Slot>) {
+      return Slot(recording, kPlace);
     } else {
-      slot = *std::move(added);
+      return Slot(Tensor<typename Slot::value_type>(std::move(slots[kPlace]), shapes[kPlace]));
     }
   }
-  template <class Slot>
-  static Slot as_slot(Ref<Storage> storage, const Shape& shape) {
-    return Slot(Tensor<typename Slot::value_type>(std::move(storage), shape));
-  }
+  static constexpr auto kPlaces = [] {
+    constexpr std::array<bool, sizeof...(Slots)> kNumbers = {kIsNumber<Slots>...};
+    std::array<std::size_t, sizeof...(Slots)> places{};
+    for (std::size_t i = 0, number = 0, array = 0; i < places.size(); ++i) {
+      places[i] = kNumbers[i] ? number++ : array++;
+    }
+    return places;
+  }();
+  static constexpr auto kTypes = [] {  // of the arrays
+    std::array<kernel::ElementType, kArrays<Slots...>> types{};
+    [[maybe_unused]] std::size_t i = 0;
+    (void)((kIsNumber<Slots> || (types[i++] = kElementType<typename Slots::value_type>, true)) &&
+           ...);
+    return types;
+  }();
 
   Make make;
-  std::array<Shape, sizeof...(Slots)> shapes;
+  std::array<Shape, kArrays<Slots...>> shapes;
 };
 
 template <class... Slots, class Make>
-auto record_call(Make make, const std::array<Shape, sizeof...(Slots)>& shapes) {
+auto record_call(Make make, const std::array<Shape, kArrays<Slots...>>& shapes) {
   constexpr bool kFit = Recordable<std::invoke_result_t<Make&&, Slots&&...>>;
   static_assert(kFit,
                 "record: a recording allocates nothing and is on one device: kernels on existing "
