@@ -87,17 +87,8 @@ Result<AnyTensor> argmax_of_axis(Context& context, int axis, const ArrayRef& ope
   HALYARD_ASSIGN_OR_RETURN(
       AnyTensor result,
       result_of(context, "argmax", kernel::ElementType::kUint32, along.others, into));
-  const StorageRange arrays[] = {memory, result.memory()};
-  const std::uint32_t length = to_size(along.length);
-  if (along.is_last) {
-    HALYARD_RETURN_IF_ERROR(launch_flat(context, signature_of<0, 1>(kRows, type), arrays, {length},
-                                        {.groups = along.before}));
-  } else {
-    constexpr std::uint64_t kGroup = 256;  // columns of a group
-    HALYARD_RETURN_IF_ERROR(launch_flat(
-        context, signature_of<0, 2>(kColumns, type), arrays, {length, to_size(along.behind)},
-        {.groups = along.before * ((along.behind + kGroup - 1) / kGroup)}));
-  }
+  HALYARD_RETURN_IF_ERROR(launch_along(context, along, signature_of<0, 1>(kRows, type),
+                                       signature_of<0, 2>(kColumns, type), memory, result));
   return result;
 }
 

@@ -89,6 +89,39 @@ Result<Shape> broadcast_shape(const char* name, const Shape& a, const Shape& b) 
   return Shape(hal::Extents(hal::View<std::uint64_t>(&sizes[sizes.size() - rank], rank)));
 }
 
+// In as many dispatches as the device needs: parts along the first dimension that has several
+// elements lie together in y.
+Status launch_broadcast(Context& context, const KernelSignature& signature, const StorageRange& a,
+                        const StorageRange& b, const StorageRange& y, const Dimensions& dimensions,
+                        std::size_t element) {
+  constexpr std::uint64_t kGroup = 256;  // columns of a group
+  const auto& [matrices, rows, columns] = dimensions;
+  const std::uint64_t of_row = (columns.size + kGroup - 1) / kGroup;
+  const std::uint64_t groups = matrices.size * rows.size * of_row;
+  if (groups <= max_groups(context)[0]) {
+    return launch_flat(context, signature, {a, b, y},
+                       {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a),
+                        to_size(rows.of_a), to_size(columns.of_a), to_size(matrices.of_b),
+                        to_size(rows.of_b), to_size(columns.of_b)},
+                       {.groups = groups});
+  }
+  const std::size_t cut = matrices.size > 1 ? 0 : rows.size > 1 ? 1 : 2;
+  const Dimension& whole = dimensions[cut];
+  const std::uint64_t unit = cut == 2 ? kGroup : 1;  // elements of that dimension
+  const std::uint64_t of_unit = cut == 0 ? rows.size * of_row : cut == 1 ? of_row : 1;
+  const std::uint64_t of_y = cut == 0 ? rows.size * columns.size : cut == 1 ? columns.size : 1;
+  return launch_units(
+      context, (whole.size + unit - 1) / unit, of_unit,
+      [&](std::uint64_t first, std::uint64_t count) {
+        Dimensions part = dimensions;
+        part[cut].size = std::min(count * unit, whole.size - first * unit);
+        const std::uint64_t before = first * unit * element;
+        return launch_broadcast(context, signature, behind(a, before * whole.of_a),
+                                behind(b, before * whole.of_b), behind(y, before * of_y), part,
+                                element);
+      });
+}
+
 Result<AnyTensor> broadcast(Context& context, Elementwise operation, hal::View<ArrayRef> operands,
                             const ArrayRef* into) {
   const char* const name = kElementwise[static_cast<std::size_t>(operation)].of_float;
@@ -101,21 +134,19 @@ Result<AnyTensor> broadcast(Context& context, Elementwise operation, hal::View<A
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, name, a.type, shape, into));
   const KernelOfType kernel =
       choose_kernel(kBroadcast[static_cast<std::size_t>(operation)], a.type);
-  const auto [matrices, rows, columns] = dimensions_of(shape, a.shape, b.shape);
-  constexpr std::uint64_t kGroup = 256;  // columns of a group
   const KernelSignature signature{
       kernel.name, a.type == kernel::ElementType::kFloat64 ? "broadcast_double" : "broadcast",
       flat_parameters<2, 8>(kernel.type), true};
-  HALYARD_RETURN_IF_ERROR(launch_flat(
-      context, signature, {a.memory, b.memory, result.memory()},
-      {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a), to_size(rows.of_a),
-       to_size(columns.of_a), to_size(matrices.of_b), to_size(rows.of_b), to_size(columns.of_b)},
-      {.groups = matrices.size * rows.size * ((columns.size + kGroup - 1) / kGroup)}));
+  HALYARD_RETURN_IF_ERROR(context.status());
+  HALYARD_RETURN_IF_ERROR(launch_broadcast(context, signature, a.memory, b.memory, result.memory(),
+                                           dimensions_of(shape, a.shape, b.shape),
+                                           kernel::size_of(a.type)));
   return result;
 }
 
 // The workgroups of matmul.hyk along a dimension: each has a tile of 64 x 64 elements.
-constexpr std::uint64_t tiles_in(std::uint64_t size) { return (size + 63) / 64; }
+constexpr std::uint64_t kTile = 64;
+constexpr std::uint64_t tiles_in(std::uint64_t size) { return (size + kTile - 1) / kTile; }
 
 }  // namespace
 
@@ -132,9 +163,15 @@ Result<AnyTensor> elementwise(Context& context, Elementwise operation, hal::View
   const KernelSignature signature{
       kernel.name, elementwise_file(type),
       unary ? flat_parameters<1, 1>(kernel.type) : flat_parameters<2, 1>(kernel.type), true};
-  const std::uint64_t size = shape.elements();
-  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {arrays, operands.size() + 1},
-                                      {to_size(size)}, {.items = size}));
+  HALYARD_RETURN_IF_ERROR(launch_elements<256>(
+      context, shape.elements(), [&](std::uint64_t first, std::uint64_t n) {
+        StorageRange parts[std::size(arrays)];
+        for (std::size_t i = 0; i < std::size(parts); ++i) {
+          parts[i] = behind(arrays[i], first * kernel::size_of(type));
+        }
+        return launch_flat(context, signature, {parts, operands.size() + 1}, {to_size(n)},
+                           {.items = n});
+      }));
   return result;
 }
 
@@ -143,11 +180,15 @@ Result<AnyTensor> scaled(Context& context, const hal::Constant& by, hal::View<Ar
   const auto& [memory, shape, type] = operands[0];
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, "scale", type, shape, into));
   const KernelOfType kernel = choose_kernel(kScale, type);
-  const std::uint64_t size = shape.elements();
-  HALYARD_RETURN_IF_ERROR(launch_flat(
-      context,
-      {kernel.name, elementwise_file(type), flat_parameters<1, 1, true>(kernel.type), true},
-      {memory, result.memory()}, {by, to_size(size)}, {.items = size}));
+  const KernelSignature signature{kernel.name, elementwise_file(type),
+                                  flat_parameters<1, 1, true>(kernel.type), true};
+  HALYARD_RETURN_IF_ERROR(launch_elements<256>(
+      context, shape.elements(), [&](std::uint64_t first, std::uint64_t n) {
+        const std::uint64_t offset = first * kernel::size_of(type);
+        return launch_flat(context, signature,
+                           {behind(memory, offset), behind(result.memory(), offset)},
+                           {by, to_size(n)}, {.items = n});
+      }));
   return result;
 }
 
@@ -164,9 +205,16 @@ Result<AnyTensor> matrix_product(Context& context, hal::View<ArrayRef> operands,
     HALYARD_RETURN_IF_ERROR(check_size("matmul", operand.shape.elements()));
   }
   const KernelSignature signature{"matmul", "matmul", flat_parameters<2, 3>(a.type), true};
-  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {a.memory, b.memory, result.memory()},
-                                      {to_size(m), to_size(n), to_size(k)},
-                                      {.groups = {tiles_in(n), tiles_in(m)}}));
+  HALYARD_RETURN_IF_ERROR(launch_elements<kTile>(
+      context, m,
+      [&](std::uint64_t first, std::uint64_t rows) {
+        const std::uint64_t before = first * kernel::size_of(a.type);
+        return launch_flat(
+            context, signature,
+            {behind(a.memory, before * k), b.memory, behind(result.memory(), before * n)},
+            {to_size(rows), to_size(n), to_size(k)}, {.groups = {tiles_in(n), tiles_in(rows)}});
+      },
+      1));
   return result;
 }
 
@@ -177,13 +225,23 @@ Result<AnyTensor> transposed(Context& context, hal::View<ArrayRef> operands, con
                  shape.rank());
   }
   const std::uint64_t rows = shape[0], columns = shape[1];
-  constexpr std::uint64_t kTile = 16;  // of transpose.hyk
+  constexpr std::uint64_t kSide = 16;  // of the tiles of transpose.hyk
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result,
                            result_of(context, "transpose", type, {columns, rows}, into));
   const KernelSignature signature{"transpose", "transpose", flat_parameters<1, 2>(type), true};
-  HALYARD_RETURN_IF_ERROR(
-      launch_flat(context, signature, {memory, result.memory()}, {to_size(rows), to_size(columns)},
-                  {.groups = {(columns + kTile - 1) / kTile, (rows + kTile - 1) / kTile}}));
+  HALYARD_RETURN_IF_ERROR(check_size("transpose", shape.elements()));
+  HALYARD_RETURN_IF_ERROR(context.status());
+  // The kernel counts its groups through all dimensions of the grid: any grid with enough will do.
+  const hal::View<std::uint32_t> most = max_groups(context);
+  std::uint64_t left = ((columns + kSide - 1) / kSide) * ((rows + kSide - 1) / kSide);
+  std::uint64_t groups[3];
+  for (std::size_t d = 0; d < std::size(groups); ++d) {
+    groups[d] = std::min<std::uint64_t>(left, most[d]);
+    left = groups[d] == 0 ? 1 : (left + groups[d] - 1) / groups[d];
+  }
+  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {memory, result.memory()},
+                                      {to_size(rows), to_size(columns)},
+                                      {.groups = {groups[0], groups[1], groups[2]}}));
   return result;
 }
 
@@ -225,9 +283,14 @@ Result<AnyTensor> softmax_of_rows(Context& context, hal::View<ArrayRef> operands
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, "softmax", type, shape, into));
   const std::uint64_t columns = shape[shape.rank() - 1];
   const KernelSignature signature{"softmax", "softmax", flat_parameters<1, 1>(type), true};
-  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {memory, result.memory()},
-                                      {to_size(columns)},
-                                      {.groups = columns == 0 ? 0 : shape.elements() / columns}));
+  HALYARD_RETURN_IF_ERROR(launch_units(
+      context, columns == 0 ? 0 : shape.elements() / columns, 1,
+      [&](std::uint64_t first, std::uint64_t rows) {
+        const std::uint64_t before = first * columns * kernel::size_of(type);
+        return launch_flat(context, signature,
+                           {behind(memory, before), behind(result.memory(), before)},
+                           {to_size(columns)}, {.groups = rows});
+      }));
   return result;
 }
 

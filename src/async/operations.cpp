@@ -16,8 +16,8 @@ using enum kernel::ElementType;
 // generate.hyk writes words of 4 bytes.
 constexpr KernelParameter kWords{KernelParameter::Kind::kOutput, kUint32};
 constexpr KernelParameter kFill64[] = {kWords, kSize, kSize, kSize};
-constexpr KernelParameter kArange[] = {kWords, kSize};
-constexpr KernelParameter kArangeFloat[] = {kOutput, kSize};
+constexpr KernelParameter kArange[] = {kWords, kSize, kSize};
+constexpr KernelParameter kArangeFloat[] = {kOutput, kSize, kSize};
 
 // The 4-byte words that hold n elements of `size` bytes; saturates at 2^64 - 1.
 std::uint64_t words_of(std::uint64_t n, std::size_t size) {
@@ -56,8 +56,10 @@ Status fill_elements(Context& context, const StorageRange& memory, std::uint64_t
   }
   const std::uint64_t words = memory.length / 4;
   HALYARD_RETURN_IF_ERROR(check_size("fill", words));
-  return launch_flat(context, {"fill_64", "generate", kFill64, true}, {memory},
-                     {to_size(words), low, high}, {.items = words});
+  return launch_elements<256>(context, words, [&](std::uint64_t first, std::uint64_t n) {
+    return launch_flat(context, {"fill_64", "generate", kFill64, true}, {behind(memory, 4 * first)},
+                       {to_size(n), low, high}, {.items = n});
+  });
 }
 
 Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::uint64_t n) {
@@ -67,8 +69,11 @@ Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::
   const KernelSignature signature{
       arange_kernel(type), "generate",
       type == kFloat32 ? hal::View<KernelParameter>(kArangeFloat) : kArange, true};
-  HALYARD_RETURN_IF_ERROR(launch_flat(context, signature, {StorageRange(storage.get())},
-                                      {to_size(words)}, {.items = words}));
+  HALYARD_RETURN_IF_ERROR(
+      launch_elements<256>(context, words, [&](std::uint64_t first, std::uint64_t count) {
+        return launch_flat(context, signature, {StorageRange(storage.get(), 4 * first)},
+                           {to_size(count), to_size(first)}, {.items = count});
+      }));
   return storage;
 }
 

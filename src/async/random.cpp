@@ -18,9 +18,13 @@ Result<Tensor<float>> random(Context& context, const char* kernel, const Shape& 
   HALYARD_RETURN_IF_ERROR(check_size(kernel, shape.elements()));
   HALYARD_ASSIGN_OR_RETURN(Tensor<float> result, allocate_tensor<float>(context, shape));
   const std::uint32_t zero = 0, low = to_size(seed), high = to_size(seed >> 32);
-  HALYARD_RETURN_IF_ERROR(launch_flat(context, {kernel, "random", kRandom, true}, {result.memory()},
-                                      {zero, zero, zero, zero, low, high, to_size(result.size())},
-                                      {.groups = (result.size() + kEach - 1) / kEach}));
+  HALYARD_RETURN_IF_ERROR(
+      launch_elements<kEach>(context, result.size(), [&](std::uint64_t first, std::uint64_t n) {
+        return launch_flat(context, {kernel, "random", kRandom, true},
+                           {behind(result.memory(), first * sizeof(float))},
+                           {to_size(first / 4), zero, zero, zero, low, high, to_size(n)},
+                           {.groups = (n + kEach - 1) / kEach});
+      }));
   return result;
 }
 

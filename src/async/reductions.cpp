@@ -49,7 +49,13 @@ Result<AnyTensor> reduce_all(Context& context, Reduction reduction, const ArrayR
     const Shape shape = groups == 1 ? Shape() : Shape(groups);
     HALYARD_ASSIGN_OR_RETURN(AnyTensor to, result_of(context, name, operand.type, shape, nullptr));
     HALYARD_RETURN_IF_ERROR(
-        launch_flat(context, signature, {from, to.memory()}, {to_size(left)}, {.groups = groups}));
+        launch_units(context, groups, 1, [&](std::uint64_t first, std::uint64_t count) {
+          const std::uint64_t before = first * kernel::size_of(operand.type);
+          return launch_flat(context, signature,
+                             {behind(from, before * kEach), behind(to.memory(), before)},
+                             {to_size(std::min(count * kEach, left - first * kEach))},
+                             {.groups = count});
+        }));
     if (groups == 1) return to;
     from = to.memory();
     kept = std::move(to.storage);
@@ -64,17 +70,8 @@ Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
   HALYARD_ASSIGN_OR_RETURN(const Axis along, axis_of(name, shape, axis));
   HALYARD_RETURN_IF_ERROR(check_size(name, shape.elements(), kernel::size_of(type)));
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, name, type, along.others, into));
-  const StorageRange arrays[] = {memory, result.memory()};
-  const std::uint32_t length = to_size(along.length);
-  if (along.is_last) {
-    HALYARD_RETURN_IF_ERROR(launch_flat(context, signature_of<1>(rows, type), arrays, {length},
-                                        {.groups = along.before}));
-  } else {
-    constexpr std::uint64_t kGroup = 256;  // columns of a group
-    HALYARD_RETURN_IF_ERROR(launch_flat(
-        context, signature_of<2>(columns, type), arrays, {length, to_size(along.behind)},
-        {.groups = along.before * ((along.behind + kGroup - 1) / kGroup)}));
-  }
+  HALYARD_RETURN_IF_ERROR(launch_along(context, along, signature_of<1>(rows, type),
+                                       signature_of<2>(columns, type), memory, result));
   return result;
 }
 

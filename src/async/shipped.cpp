@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "async/device_state.h"
 #include "async/shape.h"
 #include "base/format.h"
 #include "halyard/async/detail/operations.h"
@@ -48,6 +49,10 @@ Result<Axis> axis_of(const char* operation, const Shape& shape, int axis) {
   return found;
 }
 
+hal::View<std::uint32_t> max_groups(const Context& context) noexcept {
+  return context.queue().device().state()->device().info().limits.max_groups;
+}
+
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid) {
   std::array<KernelArray, 3> given{};
@@ -56,6 +61,24 @@ Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<St
     given[i].is_written = kernel.parameters[i].kind == KernelParameter::Kind::kOutput;
   }
   return context.launch(kernel, {given.data(), arrays.size()}, scalars, &grid);
+}
+
+Status launch_along(Context& context, const Axis& axis, const KernelSignature& rows,
+                    const KernelSignature& columns, const StorageRange& array,
+                    const AnyTensor& result) {
+  constexpr std::uint64_t kGroup = 256;
+  const std::uint64_t groups = axis.is_last ? 1 : (axis.behind + kGroup - 1) / kGroup;
+  const std::size_t element = kernel::size_of(rows.parameters[0].type);
+  return launch_units(
+      context, axis.before, groups, [&](std::uint64_t first, std::uint64_t count) {
+        const StorageRange arrays[] = {
+            behind(array, first * axis.length * axis.behind * element),
+            behind(result.memory(), first * axis.behind * kernel::size_of(result.type))};
+        const hal::Constant sizes[] = {to_size(axis.length), to_size(axis.behind)};
+        return launch_flat(context, axis.is_last ? rows : columns, arrays,
+                           hal::View<hal::Constant>(sizes, axis.is_last ? 1 : 2),
+                           {.groups = count * groups});
+      });
 }
 
 }  // namespace halyard::inline v0::async::detail

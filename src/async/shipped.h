@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/format.h"
 #include "halyard/async/context.h"
 #include "halyard/async/detail/arithmetic.h"
 #include "halyard/async/detail/kernel_signature.h"
@@ -83,5 +84,51 @@ Result<Axis> axis_of(const char* operation, const Shape& shape, int axis);
 // At most three arrays.
 Status launch_flat(Context& context, const KernelSignature& kernel, hal::View<StorageRange> arrays,
                    hal::View<hal::Constant> scalars, const hal::Grid& grid);
+
+// Launches a kernel that makes one element of `result` from those along an axis: `rows`
+// (array, result, length), with a workgroup for each row, where it is the last one; else `columns`
+// (array, result, length, behind), with one for each 256 columns.
+Status launch_along(Context& context, const Axis& axis, const KernelSignature& rows,
+                    const KernelSignature& columns, const StorageRange& array,
+                    const AnyTensor& result);
+
+// The most workgroups of a dispatch along x, y and z. Precondition: context.status() is ok.
+hal::View<std::uint32_t> max_groups(const Context& context) noexcept;
+
+// The range behind its first `bytes`.
+inline StorageRange behind(StorageRange range, std::uint64_t bytes) noexcept {
+  range.offset += bytes;
+  if (range.length != hal::kWholeSize) range.length -= bytes;
+  return range;
+}
+
+// Launches `count` units of work, each of `groups` workgroups along dimension d, in as few
+// dispatches as the device takes: launch(first, count) launches some of the units.
+template <class F>
+Status launch_units(const Context& context, std::uint64_t count, std::uint64_t groups, F&& launch,
+                    std::size_t d = 0) {
+  HALYARD_RETURN_IF_ERROR(context.status());
+  const std::uint64_t most =
+      std::max<std::uint64_t>(1, max_groups(context)[d] / std::max<std::uint64_t>(1, groups));
+  std::uint64_t first = 0;
+  do {
+    const std::uint64_t now = std::min(most, count - first);
+    HALYARD_RETURN_IF_ERROR(launch(first, now));
+    first += now;
+  } while (first < count);
+  return {};
+}
+
+// The same for n elements, of which a workgroup has kEach: launch(first, n) for some of the
+// elements.
+template <std::uint64_t kEach, class F>
+Status launch_elements(const Context& context, std::uint64_t n, F&& launch, std::size_t d = 0) {
+  return launch_units(
+      context, (n + kEach - 1) / kEach, 1,
+      [&](std::uint64_t first, std::uint64_t count) {
+        return launch(first * kEach, std::min(count * kEach, n - first * kEach));
+      },
+      d);
+}
 
 }  // namespace halyard::inline v0::async::detail

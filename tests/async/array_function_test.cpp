@@ -95,11 +95,11 @@ TEST_F(AsyncArrayFunction, AKernelTakesTheElementsOfATuple) {
 }
 
 TEST_F(AsyncArrayFunction, AnUncheckedKernelTakesOneArray) {
-  static constexpr Kernel<void(Tensor<std::uint32_t>&, std::uint32_t)> kCount{"arange_32",
-                                                                              "generate"};
+  static constexpr Kernel<void(Tensor<std::uint32_t>&, std::uint32_t, std::uint32_t)> kCount{
+      "arange_32", "generate"};
   const auto count = unchecked(kCount, {.items = 4});
-  auto made = zip(empty<std::uint32_t>({4}), 4u) | count | first;
-  EXPECT_THAT(run(std::move(made) | to_host), ElementsAre(0u, 1u, 2u, 3u));
+  auto made = zip(empty<std::uint32_t>({4}), 4u, 6u) | count | first;
+  EXPECT_THAT(run(std::move(made) | to_host), ElementsAre(6u, 7u, 8u, 9u));
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ struct FakeVulkan {
   // The device's driver is one whose waits for any of several semaphores sleep; lavapipe's do not.
   std::atomic<bool> sleeps_for_any{false};
   std::atomic<bool> gpu{false};  // the device is no CPU
+  // The most workgroups of a dispatch in each dimension; 0: those of the device.
+  std::atomic<std::uint32_t> max_groups{0};
 
   // Features of buffers whose memory a file descriptor names; kReal: those there are.
   static constexpr VkExternalMemoryFeatureFlags kReal = ~0u;

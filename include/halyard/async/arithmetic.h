@@ -169,7 +169,7 @@ auto matmul(B&& b) {
 }
 // e^x / sum of e^x over the last dimension. kInvalidArgument without dimensions. Finite operands.
 inline constexpr detail::SoftmaxFunction softmax{};
-// b[N,M] of a[M,N]. kInvalidArgument unless of two dimensions, kOutOfRange for M > 16 * 65535.
+// b[N,M] of a[M,N]. kInvalidArgument unless of two dimensions.
 inline constexpr detail::TransposeFunction transpose{};
 // The rows of the first operand, then those of the next. All have one element type and the same
 // sizes but for dimension 0, else kInvalidArgument. A copy of each; never `into` a tensor.
