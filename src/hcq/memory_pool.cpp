@@ -16,7 +16,7 @@ MemoryPool::~MemoryPool() {
   }
 }
 
-MemoryPool::Size MemoryPool::round_up(std::uint64_t size) noexcept {
+constexpr MemoryPool::Size MemoryPool::round_up(std::uint64_t size) noexcept {
   size = std::max<std::uint64_t>(size, 1);
   constexpr std::uint64_t kFirst = kGranule * kStepsPerDoubling;
   const std::uint64_t base = std::max(kFirst, std::bit_floor(size - 1));
@@ -27,6 +27,7 @@ MemoryPool::Size MemoryPool::round_up(std::uint64_t size) noexcept {
 }
 
 Result<Block*> MemoryPool::allocate(std::uint64_t size) {
+  static_assert(round_up(kMaxSize).index + 1 == kSizes, "a queue for each size, and no more");
   if (size <= kMaxSize) {
     const Size rounded = round_up(size);
     Block* block = take_cached(rounded);

@@ -51,7 +51,7 @@ class MemoryPool final : public RefCounted {
     std::uint64_t bytes;
     std::size_t index;
   };
-  static Size round_up(std::uint64_t size) noexcept;
+  static constexpr Size round_up(std::uint64_t size) noexcept;
 
   struct Queue {
     Block* first = nullptr;

@@ -7,6 +7,7 @@
 
 #include "cuda/cuda_test_util.h"
 #include "drivers/cuda/error.h"
+#include "drivers/cuda/functions.h"
 
 namespace halyard::cuda {
 namespace {
@@ -57,6 +58,17 @@ TEST_F(CudaDriver, OpensDevicesByOrdinalAndByUuid) {
   EXPECT_EQ(code_of(registry, "cuda://?devices=0"), StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(registry, "cuda://?devices=65"), StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(registry, "cuda://?device=2"), StatusCode::kInvalidArgument);
+}
+
+// CUDA counts 1000 * major + 10 * minor.
+TEST(CudaFunctions, AreAskedForInTheVersionOfARelease) {
+#define HALYARD_EXPECT_RELEASE(function, suffix, version, error, parameters) \
+  EXPECT_EQ(version % 10, 0) << #function;                                   \
+  EXPECT_LE(version, 11070) << #function;
+  HALYARD_CUDA_FUNCTIONS(HALYARD_EXPECT_RELEASE)
+  HALYARD_CUDA_OPTIONAL(HALYARD_EXPECT_RELEASE)
+  HALYARD_CUDA_ENDING(HALYARD_EXPECT_RELEASE)
+#undef HALYARD_EXPECT_RELEASE
 }
 
 TEST_F(CudaDriver, BeyondTheLastDeviceOrdinalsBeginAgain) {

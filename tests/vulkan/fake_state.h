@@ -84,7 +84,18 @@ struct Next {
   X(vkGetCalibratedTimestampsEXT)                   \
   X(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT) \
   X(vkGetPhysicalDeviceExternalBufferProperties)    \
-  X(vkGetMemoryHostPointerPropertiesEXT)
+  X(vkGetMemoryHostPointerPropertiesEXT)            \
+  X(vkCreateShaderModule)                           \
+  X(vkDestroyShaderModule)                          \
+  X(vkCreatePipelineLayout)                         \
+  X(vkDestroyPipelineLayout)                        \
+  X(vkCreateDescriptorSetLayout)                    \
+  X(vkDestroyDescriptorSetLayout)                   \
+  X(vkCreateQueryPool)                              \
+  X(vkDestroyQueryPool)                             \
+  X(vkCreateComputePipelines)                       \
+  X(vkDestroyPipeline)                              \
+  X(vkDestroyDevice)
 #define HALYARD_FAKE_MEMBER(function) PFN_##function function = nullptr;
   HALYARD_FAKE_NEXT(HALYARD_FAKE_MEMBER)
 #undef HALYARD_FAKE_MEMBER
@@ -141,6 +152,38 @@ struct Noted<void (*)(Arguments...), kFunction> {
     const Foreign foreign;
     note_command(arguments...);
     (next.*kFunction)(arguments...);
+  }
+};
+
+// Objects that a device has made and that are not destroyed: modules, layouts, pipelines and pools
+// of queries.
+inline std::map<VkDevice, std::int64_t> objects;
+
+inline void note_objects(VkDevice device, std::int64_t more) {
+  const std::lock_guard lock(mutex);
+  objects[device] += more;
+}
+
+template <class F, F Next::*kFunction>
+struct Counted;
+template <class Info, class Handle,
+          VkResult (*Next::*kFunction)(VkDevice, const Info*, const VkAllocationCallbacks*,
+                                       Handle*)>
+struct Counted<VkResult (*)(VkDevice, const Info*, const VkAllocationCallbacks*, Handle*),
+               kFunction> {
+  static VkResult call(VkDevice device, const Info* info, const VkAllocationCallbacks* allocator,
+                       Handle* handle) {
+    const VkResult result = (next.*kFunction)(device, info, allocator, handle);
+    if (result == VK_SUCCESS) note_objects(device, 1);
+    return result;
+  }
+};
+template <class Handle,
+          void (*Next::*kFunction)(VkDevice, Handle, const VkAllocationCallbacks*)>
+struct Counted<void (*)(VkDevice, Handle, const VkAllocationCallbacks*), kFunction> {
+  static void call(VkDevice device, Handle handle, const VkAllocationCallbacks* allocator) {
+    if (handle != VK_NULL_HANDLE) note_objects(device, -1);
+    (next.*kFunction)(device, handle, allocator);
   }
 };
 

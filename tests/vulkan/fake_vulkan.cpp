@@ -393,6 +393,25 @@ VkResult get_queries(VkDevice device, VkQueryPool pool, std::uint32_t first, std
   return next.vkGetQueryPoolResults(device, pool, first, count, size, data, stride, flags);
 }
 
+VkResult create_pipelines(VkDevice device, VkPipelineCache cache, std::uint32_t count,
+                          const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+  const VkResult result =
+      next.vkCreateComputePipelines(device, cache, count, infos, allocator, pipelines);
+  if (result == VK_SUCCESS) note_objects(device, count);
+  return result;
+}
+
+// VUID-vkDestroyDevice-device-05137
+void destroy_device(VkDevice device, const VkAllocationCallbacks* allocator) {
+  {
+    const std::lock_guard lock(mutex);
+    if (objects[device] != 0) violate("a device destroyed before what it has made");
+    objects.erase(device);
+  }
+  next.vkDestroyDevice(device, allocator);
+}
+
 // ---- the loader
 
 PFN_vkVoidFunction get_device_address(VkDevice device, const char* name);
@@ -404,6 +423,8 @@ struct Row {
 #define HALYARD_FAKE_ROW(name, function) \
   { #name, reinterpret_cast < PFN_vkVoidFunction>(static_cast <PFN_##name>(function)) }
 
+#define HALYARD_FAKE_COUNTED(name) \
+  HALYARD_FAKE_ROW(name, (Counted<PFN_##name, &Next::name>::call))
 #define HALYARD_FAKE_NOTED(name) HALYARD_FAKE_ROW(name, (Noted<PFN_##name, &Next::name>::call))
 
 const Row kRows[] = {
@@ -453,6 +474,17 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkGetPhysicalDeviceCalibrateableTimeDomainsEXT, get_domains),
     HALYARD_FAKE_ROW(vkGetCalibratedTimestampsEXT, get_times),
     HALYARD_FAKE_ROW(vkGetMemoryHostPointerPropertiesEXT, get_host_pointer),
+    HALYARD_FAKE_COUNTED(vkCreateShaderModule),
+    HALYARD_FAKE_COUNTED(vkDestroyShaderModule),
+    HALYARD_FAKE_COUNTED(vkCreatePipelineLayout),
+    HALYARD_FAKE_COUNTED(vkDestroyPipelineLayout),
+    HALYARD_FAKE_COUNTED(vkCreateDescriptorSetLayout),
+    HALYARD_FAKE_COUNTED(vkDestroyDescriptorSetLayout),
+    HALYARD_FAKE_COUNTED(vkCreateQueryPool),
+    HALYARD_FAKE_COUNTED(vkDestroyQueryPool),
+    HALYARD_FAKE_ROW(vkCreateComputePipelines, create_pipelines),
+    HALYARD_FAKE_COUNTED(vkDestroyPipeline),
+    HALYARD_FAKE_ROW(vkDestroyDevice, destroy_device),
 };
 
 PFN_vkVoidFunction own(const char* name, PFN_vkVoidFunction real) {
