@@ -80,8 +80,9 @@ Result<Shape> broadcast_shape(const char* name, const Shape& a, const Shape& b) 
   Sizes sizes;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (of_a[d] != of_b[d] && of_a[d] != 1 && of_b[d] != 1) {
-      return error(StatusCode::kInvalidArgument, "{}: shapes {} and {}", name, text_of(a),
-                   text_of(b));
+      return error(StatusCode::kInvalidArgument,
+                   "{}: shapes {} and {}, where {} and {} are neither equal nor 1", name,
+                   text_of(a), text_of(b), of_a[d], of_b[d]);
     }
     sizes[d] = of_a[d] == 1 ? of_b[d] : of_a[d];
   }
@@ -196,8 +197,8 @@ Result<AnyTensor> matrix_product(Context& context, hal::View<ArrayRef> operands,
                                  const ArrayRef* into) {
   const ArrayRef &a = operands[0], &b = operands[1];
   if (a.shape.rank() != 2 || b.shape.rank() != 2 || a.shape[1] != b.shape[0]) {
-    return error(StatusCode::kInvalidArgument, "matmul: shapes {} and {}", text_of(a.shape),
-                 text_of(b.shape));
+    return error(StatusCode::kInvalidArgument, "matmul: shapes {} and {}; it takes M x K and K x N",
+                 text_of(a.shape), text_of(b.shape));
   }
   const std::uint64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, "matmul", a.type, {m, n}, into));

@@ -98,13 +98,13 @@ Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape, kernel:
   return static_cast<TreeRecording&>(recording).add_slot(shape, size);
 }
 
-Result<hal::Constant> number_of(const Context& context, const RefCounted* recording,
-                                std::uint32_t slot) {
+Result<hal::Constant> number_of(const Context& context, const char* user,
+                                const RefCounted* recording, std::uint32_t slot) {
   if (recording != nullptr && context.recording() == recording) {
     return hal::Constant(hal::constant_slot(slot));
   }
-  return Status(StatusCode::kInvalidArgument,
-                "a Number of a function that was recorded, outside of that recording");
+  return error(StatusCode::kInvalidArgument,
+               "{}: a Number of a function that was recorded, outside of that recording", user);
 }
 
 Status finish_recording(RefCounted& recording) {

@@ -73,7 +73,7 @@ TEST_F(AsyncBroadcast, OtherShapesAreRefused) {
     EXPECT_THAT(failure(add(counted(a), counted(b))),
                 refused_with(StatusCode::kInvalidArgument, words));
   };
-  refused({2, 3}, {2}, "add: shapes 2 x 3 and 2");
+  refused({2, 3}, {2}, "add: shapes 2 x 3 and 2, where 3 and 2 are neither equal nor 1");
   refused({2, 3}, {3, 1}, "add: shapes 2 x 3 and 3 x 1");
   refused({2, 2, 2}, {3, 1, 1}, "add: shapes 2 x 2 x 2 and 3 x 1 x 1");
 }

@@ -127,6 +127,29 @@ TEST_F(AsyncDeadline, HoldsForSpawnedTasksUntilItsAwaitHasEnded) {
     EXPECT_TRUE(status.ok());
   }(never()));
 }
+TEST_F(AsyncDeadline, OfAJoinEndsTheJoinAndNotTheTasks) {
+  run([](HostEvent event) -> Task<> {
+    int ended = 0;
+    const auto child = [](HostEvent until, int& count) -> Task<> {
+      co_await until;
+      ++count;
+    };
+    const auto join = [](Nursery& of, Deadline when) -> Task<> {
+      co_await with_deadline(of.join(), when);
+    };
+    Nursery nursery;
+    co_await nursery.spawn(child(event, ended));
+    co_await nursery.spawn(child(event, ended));
+    EXPECT_THAT(co_await as_result(join(nursery, kShort)), exceeded());
+    EXPECT_THAT(co_await as_result(join(nursery, kNow)), exceeded());
+    EXPECT_EQ(nursery.size(), 2u);
+    event.set();
+    co_await with_deadline(nursery.join(), 20s);
+    EXPECT_EQ(ended, 2);
+    co_await with_deadline(nursery.join(), kNow);  // there is nothing to wait for
+  }(never()));
+}
+
 TEST_F(AsyncDeadline, FailsTheTasksThatATaskWithADeadlineJoins) {
   Status status;
   run([](HostEvent event, Status& out) -> Task<> {

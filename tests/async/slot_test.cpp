@@ -115,13 +115,13 @@ TEST_F(AsyncSlot, ANumberIsOfNoUseOutsideOfItsRecording) {
       },
       Shape{4}));
   const auto x = run(full<float>(4, 3.0f) | share);
-  constexpr const char* kText = "a Number of a function that was recorded, outside of that recording";
-  EXPECT_THAT(failure(scale(x, *kept)), refused_with(StatusCode::kInvalidArgument, kText));
+  const std::string text = ": a Number of a function that was recorded, outside of that recording";
+  EXPECT_THAT(failure(scale(x, *kept)), refused_with(StatusCode::kInvalidArgument, "scale" + text));
   EXPECT_THAT(failure(record(
                   [&](Floats y) { return scale(y, *kept, scratch<float>(4)); }, Shape{4})),
-              refused_with(StatusCode::kInvalidArgument, kText));
+              refused_with(StatusCode::kInvalidArgument, "scale" + text));
   EXPECT_THAT(failure(saxpy(*kept, numbers(1) | share, numbers(1) | partition(4, 4))),
-              refused_with(StatusCode::kInvalidArgument, kText));
+              refused_with(StatusCode::kInvalidArgument, "saxpy_tile" + text));
 }
 
 TEST_F(AsyncSlot, AReplayTakesWhatOperationsGive) {

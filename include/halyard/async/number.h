@@ -10,7 +10,7 @@
 //   auto [rate, x1, y1] = co_await step.replay(0.5f, x, std::move(y));
 //
 // In the recording it stands for that number: as the argument of a kernel whose parameter is a T,
-// and in scale(). It is of no use elsewhere: kInvalidArgument.
+// and in scale(). It has no arithmetic, and is of no use elsewhere: kInvalidArgument.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,10 @@ class Context;
 
 namespace detail {
 
-// kInvalidArgument unless `context` makes this recording (null: the number was moved from).
-HALYARD_EXPORT Result<hal::Constant> number_of(const Context& context, const RefCounted* recording,
-                                               std::uint32_t slot);
+// kInvalidArgument, with the name of what uses it, unless `context` makes this recording (null: the
+// number was moved from).
+HALYARD_EXPORT Result<hal::Constant> number_of(const Context& context, const char* user,
+                                               const RefCounted* recording, std::uint32_t slot);
 
 }  // namespace detail
 
@@ -45,8 +46,8 @@ class Number {
       : recording_(std::move(recording)), slot_(slot) {}
 
   // For Context::launch().
-  Result<hal::Constant> constant(const Context& context) const {
-    return detail::number_of(context, recording_.get(), slot_);
+  Result<hal::Constant> constant(const Context& context, const char* user) const {
+    return detail::number_of(context, user, recording_.get(), slot_);
   }
 
  private:

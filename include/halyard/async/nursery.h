@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "halyard/async/detail/frame_pool.h"
+#include "halyard/async/detail/stop_tokens.h"
 #include "halyard/async/detail/task_promise.h"
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/detail/task_scope.h"
@@ -91,7 +92,8 @@ class Nursery {
   }
 
   // The await completes when at most `leave` Tasks have not ended, and throws the first exception
-  // of a Task. kFailedPrecondition while another Task awaits join().
+  // of a Task. kFailedPrecondition while another Task awaits join(), kDeadlineExceeded as
+  // with_deadline() says; the Tasks then run on.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
     return Join{*this, leave};
@@ -192,17 +194,23 @@ class Nursery {
       ~Awaiter() {
         if (nursery.joining_ == this) nursery.joining_ = nullptr;
       }
-      bool await_ready() const noexcept { return nursery.size() <= leave; }
+      bool is_done() const noexcept { return nursery.size() <= leave; }
+      bool await_ready() const { return is_done() || (has_deadline() && !stop.check().ok()); }
       bool await_suspend(std::coroutine_handle<> waiting) noexcept {
         is_second = nursery.joining_ != nullptr;
         if (is_second) return false;
         coroutine = waiting;
         nursery.joining_ = this;
+        if (has_deadline()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
         return true;
       }
       void await_resume() const {
         if (is_second) {
           check(Status(StatusCode::kFailedPrecondition, "join: another Task joins this Nursery"));
+        }
+        if (!is_done()) {
+          check(stop.check());
+          check(Status(StatusCode::kResourceExhausted, "join: no memory to wait"));
         }
 #if HALYARD_EXCEPTIONS
         if (nursery.exception_ != nullptr) {
@@ -211,14 +219,19 @@ class Nursery {
 #endif
       }
       void resume() noexcept { runner.enqueue(waiter, coroutine); }
+      // Without one it ends with the Tasks: what stops it stops those, too.
+      bool has_deadline() const noexcept { return stop.deadline() != Deadline::kForeverTime; }
       Nursery& nursery;
       const std::size_t leave;
       detail::TaskRunner& runner;
+      const detail::StopTokens stop;
       std::coroutine_handle<> coroutine{};
       detail::TaskWaiter waiter{};
       bool is_second = false;
     };
-    Awaiter awaiter(const detail::TaskPlace& place) && { return {nursery, leave, *place.runner}; }
+    Awaiter awaiter(const detail::TaskPlace& place) && {
+      return {nursery, leave, *place.runner, {{}, {}, place.scope}};
+    }
     Nursery& nursery;
     std::size_t leave;
   };

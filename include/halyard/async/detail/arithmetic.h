@@ -65,7 +65,7 @@ struct CallScaled {
     if constexpr (std::is_same_v<By, hal::Constant>) {
       return scaled(context, by, operands, into);
     } else {
-      const Result<hal::Constant> slot = by.constant(context);
+      const Result<hal::Constant> slot = by.constant(context, "scale");
       return slot.ok() ? scaled(context, *slot, operands, into) : slot.status();
     }
   }

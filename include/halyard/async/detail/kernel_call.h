@@ -77,11 +77,11 @@ template <std::size_t kArrays, std::size_t kScalars>
 struct Arguments {
   // Not after an error.
   template <class P, class A>
-  void add(const Context& context, const A& argument) {
+  void add(const Context& context, const char* kernel, const A& argument) {
     if constexpr (std::is_arithmetic_v<A>) {
       scalars[scalar++] = static_cast<P>(argument);  // converts to the parameter's type
     } else if constexpr (kIsNumber<A>) {
-      Result<hal::Constant> slot = argument.constant(context);
+      Result<hal::Constant> slot = argument.constant(context, kernel);
       if (slot.ok()) {
         scalars[scalar++] = *slot;
       } else {
@@ -110,7 +110,7 @@ struct CallKernel {
   Result<std::tuple<A...>> operator()(Context& context, A&&... given) const {
     constexpr std::size_t kTensors = Parameters<P...>::kTensors;
     Arguments<kTensors, sizeof...(P) - kTensors> all;
-    ((all.template add<P>(context, given), all.status.ok()) && ...);
+    ((all.template add<P>(context, signature.name, given), all.status.ok()) && ...);
     if (!all.status.ok()) return std::move(all.status);
     const hal::Grid* over = nullptr;
     if constexpr (!std::is_empty_v<Grid>) over = &grid;

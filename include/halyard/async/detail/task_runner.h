@@ -62,8 +62,9 @@ class HALYARD_EXPORT TaskRunner {
 
   // Resumes `coroutine` before all others. Null: resumes the first ready one.
   void run_next(std::coroutine_handle<> coroutine) noexcept { next_ = coroutine; }
-  // Resumes `coroutine` after those that are ready.
+  // Resumes `coroutine` after those that are ready; it may have waited until then.
   void enqueue(TaskWaiter& waiter, std::coroutine_handle<> coroutine) noexcept {
+    waiter.unlink();
     waiter.coroutine_ = coroutine;
     waiter.link_before(ready_);
   }
