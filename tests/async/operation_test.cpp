@@ -326,7 +326,8 @@ TEST_F(AsyncOperation, ShapesThatDoNotFitAreRefused) {
   EXPECT_THAT(failure(add(ones<float>({2, 3}), ones<float>({3, 2}))),
               refused_with(StatusCode::kInvalidArgument, "add: shapes 2 x 3 and 3 x 2"));
   EXPECT_THAT(failure(matmul(ones<float>({2, 3}), ones<float>({2, 3}))),
-              refused_with(StatusCode::kInvalidArgument, "matmul: shapes 2 x 3 and 2 x 3; it takes M x K and K x N"));
+              refused_with(StatusCode::kInvalidArgument,
+                           "matmul: shapes 2 x 3 and 2 x 3; it takes M x K and K x N"));
 }
 
 TEST_F(AsyncOperation, ArithmeticWritesOverATensorThatItIsGiven) {
