@@ -39,11 +39,11 @@ auto to_dlpack(Array&& array) {
   }
 }
 
-// Imports the tensor of another library. Its deleter is called, by any thread, after the last use of
-// its memory; soon, and perhaps after the error has been returned, if the import fails; and at once
-// if the operation is never awaited. kInvalidArgument if its elements
-// are no T or it has more than hal::kMaxTensorRank dimensions. Other errors as hal::from_dlpack,
-// for memory of another device and for strided, misaligned or read-only memory.
+// Imports the tensor of another library. Its deleter is called, by any thread, after the last use
+// of its memory; soon, and perhaps after the error has been returned, if the import fails; and at
+// once if the operation is never awaited. kInvalidArgument if its elements are no T or it has more
+// than hal::kMaxTensorRank dimensions. Other errors as hal::from_dlpack, for memory of another
+// device and for strided, misaligned or read-only memory.
 template <Element T, class Managed>
 auto from_dlpack(Dlpack<Managed> tensor) {
   return detail::operation(detail::CallFromDlpack<T, Managed>{std::move(tensor)});
