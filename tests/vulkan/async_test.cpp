@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "drivers/cpu/driver.h"
+#include "drivers/vulkan/driver.h"
+#include "hal/registry.h"
 #include "vulkan/vulkan_test_util.h"
 
 namespace halyard::vulkan {
@@ -26,7 +29,10 @@ class VulkanAsync : public VulkanTest {
   // What `make` gives on a device, as the host has it. The arrays are made there by arange.
   template <class F>
   static auto on(const char* device, F&& make) {
-    Runtime runtime = Runtime::open(device).value();
+    hal::DriverRegistry registry;  // its destructor closes the device, while Vulkan is there
+    check(register_vulkan_driver(registry));
+    check(cpu::register_cpu_driver(registry));
+    const Runtime runtime = Runtime::create({registry.open(device).value()}).value();
     return sync_wait(make(), runtime);
   }
   template <class F>
