@@ -140,6 +140,7 @@ std::span<const Case> cases() {
                                                                fence_cases,
                                                                transfer_cases,
                                                                command_buffer_cases,
+                                                               constant_slot_cases,
                                                                descriptor_set_cases,
                                                                pipeline_layout_cases,
                                                                after_cases,

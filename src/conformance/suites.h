@@ -16,6 +16,7 @@ std::span<const Case> order_cases() noexcept;
 std::span<const Case> queue_cases() noexcept;
 std::span<const Case> failure_cases() noexcept;
 std::span<const Case> command_buffer_cases() noexcept;
+std::span<const Case> constant_slot_cases() noexcept;
 std::span<const Case> after_cases() noexcept;
 std::span<const Case> debug_group_cases() noexcept;
 std::span<const Case> event_cases() noexcept;

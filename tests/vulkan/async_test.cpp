@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "drivers/cpu/driver.h"
@@ -18,7 +17,6 @@ namespace halyard::vulkan {
 namespace {
 
 using namespace halyard::async;
-using Floats = Shared<async::Tensor<float>>;
 
 class VulkanAsync : public VulkanTest {
  protected:
