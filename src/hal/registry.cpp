@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "hal/registry.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -70,14 +73,21 @@ Status in_list(const Status& status, std::string_view uri, std::size_t index, st
 
 constexpr std::size_t kMaxUris = 64;
 
-// Has a trace look at the lanes for the last time before the native libraries end. Exit handlers
-// run in reverse order, and a driver's library registers its own when a device is first opened: one
-// of ours follows each of those.
-void ask_at_exit() {
+// What must be done before the native libraries end: devices close, and a trace looks at the lanes
+// for the last time. Exit handlers run in reverse order, and a driver's library registers its own
+// when a device is first opened: one of ours follows each of those.
+void end_before_library() {
+  static const pid_t process = ::getpid();
   std::atexit([] {
-    process_registry().trace()->flush();
-    process_registry().trace()->set_source(nullptr);
-    process_registry().trace()->flush();  // the thread asks it no more
+    if (::getpid() != process) return;  // a child of fork() has no thread that closes them
+    // A device with endless work is left to the end of the process.
+    constexpr std::chrono::seconds kPatience(2);
+    process_registry().wait_for_closing(kPatience);
+    trace::FileTrace* const trace = process_registry().trace();
+    if (trace == nullptr) return;
+    trace->flush();
+    trace->set_source(nullptr);
+    trace->flush();  // the thread asks it no more
   });
 }
 
@@ -98,7 +108,7 @@ DriverRegistry::DriverRegistry(base::WorkSource& work_source, trace::Tracer* tra
 
 DriverRegistry::~DriverRegistry() {
   (void)shutdown(kForever);
-  base::ParkerPool::release(all_closed_);
+  base::ParkerPool::release(none_closes_);
 }
 
 Status DriverRegistry::add(std::unique_ptr<Driver> driver) {
@@ -271,13 +281,15 @@ void DriverRegistry::device_opened(const DeviceImpl& device, const Peers::Domain
 
 void DriverRegistry::device_closed() noexcept {
   base::LockGuard lock(mutex_);
+  --open_devices_;
   // Under the lock: a thread that sees 0 under it may destroy this registry.
-  if (--open_devices_ == 0) all_closed_.wake();
+  if (--closing_devices_ == 0) none_closes_.wake();
 }
 
 void DriverRegistry::retire(DeviceObject& device) noexcept {
   {
     base::LockGuard lock(mutex_);
+    ++closing_devices_;
     device.next_retiring_ = retiring_;
     retiring_ = &device;
   }
@@ -335,10 +347,22 @@ Nanoseconds DriverRegistry::next_step(base::Shell shell) noexcept {
   return Deadline::kForeverTime;
 }
 
+void DriverRegistry::wait_for_closing(Deadline deadline) noexcept {
+  const Nanoseconds until = deadline.resolve(engine_.clock());
+  for (;;) {
+    const std::uint32_t epoch = none_closes_.prepare();
+    {
+      base::LockGuard lock(mutex_);
+      if (closing_devices_ == 0) return;
+    }
+    if (!work_source_.park(none_closes_, epoch, until)) return;
+  }
+}
+
 Status DriverRegistry::shutdown(Deadline deadline) {
   const Nanoseconds until = deadline.resolve(engine_.clock());
   for (bool in_time = true;;) {
-    const std::uint32_t epoch = all_closed_.prepare();
+    const std::uint32_t epoch = none_closes_.prepare();
     std::size_t left = 0;
     {
       base::LockGuard lock(mutex_);
@@ -351,7 +375,7 @@ Status DriverRegistry::shutdown(Deadline deadline) {
                    base::counted(left, "device"), left == 1 ? "is" : "are",
                    engine_.dump_timelines());
     }
-    in_time = work_source_.park(all_closed_, epoch, until);
+    in_time = work_source_.park(none_closes_, epoch, until);
   }
   if (threads_) threads_->shutdown();
   if (trace_) trace_->close();
@@ -371,8 +395,8 @@ DriverRegistry& process_registry() {
     if (made->trace() != nullptr) {
       // A program may end without shutdown().
       std::atexit([] { process_registry().trace()->close(); });
-      made->set_driver_opened(ask_at_exit);
     }
+    made->set_driver_opened(end_before_library);
     // Two drivers of one name would be a defect of the build; the first one serves.
     (void)register_all_drivers(*made);
     return made;

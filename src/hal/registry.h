@@ -60,6 +60,10 @@ class DriverRegistry final : private threads::Work {
   Result<std::vector<Device>> open_all(std::string_view uri);
   Result<std::vector<DeviceInfo>> enumerate();
 
+  // Waits until the devices whose last handle is gone are closed, or until the deadline. Not on a
+  // thread of this runtime.
+  void wait_for_closing(Deadline deadline) noexcept;
+
   // Waits until all devices are closed, then ends the threads. Not on a thread of this runtime.
   // Once it is ok, nothing can be opened. kDeadlineExceeded with what still runs; it can be called
   // again.
@@ -127,8 +131,9 @@ class DriverRegistry final : private threads::Work {
   std::vector<const Driver*> opened_;  // those that have opened a device
   DeviceObject* retiring_ = nullptr;
   std::size_t open_devices_ = 0;
+  std::size_t closing_devices_ = 0;  // of those: without a handle
   bool shut_down_ = false;
-  base::Parker& all_closed_ = base::ParkerPool::acquire();
+  base::Parker& none_closes_ = base::ParkerPool::acquire();
 };
 
 // The registry behind hal::open(): built on first use with every driver of this build, and never

@@ -2,6 +2,8 @@
 #include "hal/registry.h"
 #include "hal/device.h"
 
+#include <future>
+
 #include "base/failing_calls.h"
 #include "hal/fake_driver.h"
 
@@ -29,7 +31,7 @@ TEST_F(Registry, TwoOpensGiveTwoDevices) {
 
 int drivers_opened = 0;
 
-// A trace registers an exit handler there.
+// The process's registry registers an exit handler there.
 TEST_F(Registry, DriverOpened_IsCalledOnceForAllDevicesOfADriver) {
   drivers_opened = 0;
   registry.set_driver_opened([] { ++drivers_opened; });
@@ -72,6 +74,22 @@ TEST_F(Registry, ShutdownKeepsItsDeadline) {
   EXPECT_TRUE(device.queue().barrier_and_wait({}, 20s).ok()) << "and changes nothing";
   device = {};
   EXPECT_TRUE(registry.shutdown(20s).ok());
+}
+
+TEST_F(Registry, WaitsForWhatClosesAndForNoDeviceWithAHandle) {
+  const Device open = registry.open("fake://").value();
+  registry.wait_for_closing(kForever);
+  std::promise<void> end;
+  std::future<void> ended = end.get_future();
+  {
+    const Device closing = registry.open("fake://").value();
+    check(closing.queue().host_call([&] { ended.wait(); }, {}));
+  }
+  registry.wait_for_closing(1ms);
+  EXPECT_EQ(control->open_devices, 2) << "it has work in flight";
+  end.set_value();
+  registry.wait_for_closing(kForever);
+  EXPECT_EQ(control->open_devices, 1);
 }
 
 // What waits, queries and dropped handles bring about needs them, and cannot fail.

@@ -380,5 +380,20 @@ TEST_F(VulkanDriver, MemoryOfAClosedDeviceIsNotUsedByTheNext) {
   EXPECT_TRUE(status.ok()) << "a buffer keeps its device open: " << status.to_string();
 }
 
+TEST_F(VulkanDriver, ADeviceThatClosesDoesSoBeforeItsLibraryEndsWithTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto returns_from_main = [] {
+    const hal::Device device = hal::open("vulkan://").value();
+    const hal::Buffer buffer = device.allocate({.size = 4096}).value();
+    const hal::Semaphore done = device.create_semaphore().value();
+    check(device.queue().fill(buffer, 1, 1, {.signal = {{done, 1}}}));
+    check(done.wait(1, kForever));
+    return 0;
+  };
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EXIT(std::exit(returns_from_main()), ::testing::ExitedWithCode(0), "");
+  }
+}
+
 }  // namespace
 }  // namespace halyard::vulkan
