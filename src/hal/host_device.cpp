@@ -38,8 +38,9 @@ Result<Ordinals> ordinals_of(const Uri& uri, unsigned count) {
   if (uri.path.empty()) return Ordinals{0, count};
   const auto ordinal = base::parse_number(uri.path, 0, count - 1);
   if (ordinal) return Ordinals{*ordinal, *ordinal + 1};
-  return error(StatusCode::kNotFound, "{}: no device '{}'; there {} {}, from 0", uri.driver,
-               uri.path, count == 1 ? "is" : "are", count);
+  const std::string known =
+      count == 1 ? "the only one is 0" : base::format("there are 0 to {}", count - 1);
+  return error(StatusCode::kNotFound, "{}: no device '{}'; {}", uri.driver, uri.path, known);
 }
 
 }  // namespace halyard::inline v0::hal

@@ -55,6 +55,7 @@ TEST_F(AsyncDeadline, AnAwaitFailsAtItsDeadline) {
   run([](HostEvent event) -> Task<> {
     EXPECT_THAT((co_await with_deadline(as_result(event), kShort)).status(), exceeded());
     EXPECT_THAT((co_await with_deadline(as_result(event), kNow)).status(), exceeded());
+    EXPECT_THAT((co_await as_result(with_deadline(event, kNow))).status(), exceeded());
     EXPECT_THAT((co_await with_deadline(as_result(HostEvent(event)), -1s)).status(), exceeded());
     event.set();
     co_await with_deadline(event, kShort);
@@ -75,6 +76,8 @@ TEST_F(AsyncDeadline, AnAwaitThatEndsInTimeGivesItsResult) {
     const auto z = co_await with_deadline(to_host(ones<float>({4})) | on(devices.device(1)), 1h);
     EXPECT_THAT(z, ::testing::Each(1.0f));
     EXPECT_EQ(co_await with_deadline(value(3), kForever), 3);
+    EXPECT_EQ((co_await as_result(with_deadline(value(3), kForever))).value(), 3);
+    EXPECT_TRUE((co_await as_result(with_deadline(after(kNow), 1h))).ok());
     EXPECT_EQ((co_await with_deadline(as_result(value(3)), kNow)).status().code(),
               StatusCode::kDeadlineExceeded);
   }(runtime));

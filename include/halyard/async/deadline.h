@@ -107,6 +107,13 @@ struct WithDeadline {
   Deadline when;
 };
 
+template <class T>
+auto as_result(WithDeadline<T>&& it) {
+  using async::as_result;
+  auto inner = as_result(std::move(it.awaitable));
+  return WithDeadline<decltype(inner)>{std::move(inner), it.when};
+}
+
 }  // namespace detail
 
 // Awaits `awaitable`, all that a Task awaits, but fails with kDeadlineExceeded at `when`; a

@@ -63,7 +63,8 @@ Result<Layout> read_options(const hal::Uri& uri) {
       layout.strict = number == 1u;
     } else {
       return error(StatusCode::kInvalidArgument,
-                   "cpu: unknown option '{}'; there are affinity, devices, strict and workers",
+                   "cpu: unknown option '{}'; there are affinity, devices, hang_timeout, strict "
+                   "and workers",
                    name);
     }
     if (!number) {

@@ -87,8 +87,8 @@ Result<Choice> read_options(const hal::Uri& uri) {
     } else {
       return error(StatusCode::kInvalidArgument,
                    "cuda: unknown option '{}'; there are async_allocations, cache, "
-                   "command_buffer_mode, completion_mode, devices, host_visible, library_path, "
-                   "peers and release_threshold",
+                   "command_buffer_mode, completion_mode, devices, hang_timeout, host_visible, "
+                   "library_path, peers and release_threshold",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);

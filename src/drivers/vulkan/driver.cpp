@@ -30,7 +30,7 @@ Result<Options> read_options(const hal::Uri& uri) {
     const bool is_devices = name == "devices";
     if (!is_devices && name != "cache") {
       return error(StatusCode::kInvalidArgument,
-                   "vulkan: unknown option '{}'; there are devices and cache", name);
+                   "vulkan: unknown option '{}'; there are cache, devices and hang_timeout", name);
     }
     const unsigned least = is_devices ? 1 : 0, most = is_devices ? kMaxDevices : 1;
     const auto number = base::parse_number(value, least, most);
