@@ -339,6 +339,16 @@ TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunning) {
   Lane::keep_for_good(std::move(lane));
 }
 
+TEST_F(VulkanLane, WorkOfADeviceThatIsLostBeforeItEndsIsStopped) {
+  Gate gate(native());
+  const auto lane = native().lane();
+  ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
+  fake().lost = fake().was_lost = true;
+  EXPECT_EQ(lane->abandon(kGone), timeline::Abandoned::kStopped);
+  fake().lost = false;
+  gate.open(1);  // for lavapipe's sake
+}
+
 TEST_F(VulkanLane, LossIsAFaultWithItsNativeName) {
   Gate gate(native());
   const auto lane = native().lane(), other = native().lane();
