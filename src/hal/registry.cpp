@@ -363,17 +363,20 @@ Status DriverRegistry::shutdown(Deadline deadline) {
   const Nanoseconds until = deadline.resolve(engine_.clock());
   for (bool in_time = true;;) {
     const std::uint32_t epoch = none_closes_.prepare();
-    std::size_t left = 0;
+    std::size_t left = 0, closing = 0;
     {
       base::LockGuard lock(mutex_);
       left = open_devices_;
+      closing = closing_devices_;
       if (left == 0) shut_down_ = true;
     }
     if (left == 0) break;
     if (!in_time) {
-      return error(StatusCode::kDeadlineExceeded, "registry: shutdown: {} {} not closed\n{}",
-                   base::counted(left, "device"), left == 1 ? "is" : "are",
-                   engine_.dump_timelines());
+      return error(StatusCode::kDeadlineExceeded,
+                   "registry: shutdown: {} {} not closed: {} held by a handle (of a device, a "
+                   "buffer, a semaphore ...), {} by work in flight\n{}",
+                   base::counted(left, "device"), left == 1 ? "is" : "are", left - closing,
+                   closing, engine_.dump_timelines());
     }
     in_time = work_source_.park(none_closes_, epoch, until);
   }

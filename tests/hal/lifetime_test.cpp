@@ -117,7 +117,8 @@ TEST_F(Lifetime, EveryKindOfHandleKeepsTheDeviceOpen) {
     device = registry.open("fake://").value();
     std::function<void()> holder = make();
     device = {};
-    EXPECT_ERROR(registry.shutdown(5ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
+    EXPECT_ERROR(registry.shutdown(5ms), StatusCode::kDeadlineExceeded,
+                 "1 device is not closed: 1 held by a handle");
     EXPECT_EQ(control->open_devices, 1);
     holder = {};
     // Not by shutdown(), which ends the runtime.
@@ -131,7 +132,7 @@ TEST_F(Lifetime, WorkInFlightEndsBeforeTheDeviceCloses) {
   ASSERT_TRUE(queue.fill(buffer(4), 0x07070707, 4, {}).ok());
   testing::FakeLane& only = lane();
   drop_device();
-  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 device is not closed");
+  EXPECT_ERROR(registry.shutdown(10ms), StatusCode::kDeadlineExceeded, "1 by work in flight");
   EXPECT_EQ(control->open_devices, 1);
   EXPECT_EQ(control->live_memories, 1) << "without the buffer's handle, the fill keeps the memory";
   only.run();
