@@ -20,6 +20,7 @@
 // early.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -42,15 +43,15 @@ class NotifyList {
   // Calls notify.notify() when `sequence` is reached, at once if it is, and perhaps before.
   void arm(std::uint64_t sequence, base::Notify& notify) noexcept;
 
-  // The lane has reached `sequence`. A lower one than before changes nothing.
+  // The lane has reached `sequence`. A lower one than before changes nothing. On return no armed
+  // sequence through it is left, also if another thread has reached it and is about to notify.
   void advance(std::uint64_t sequence) noexcept {
     std::uint64_t seen = reached_.load(std::memory_order_relaxed);
-    while (seen < sequence) {
-      if (reached_.compare_exchange_weak(seen, sequence, std::memory_order_seq_cst)) {
-        if (least_.load(std::memory_order_seq_cst) <= sequence) [[unlikely]]
-          notify_reached();
-        return;
-      }
+    while (seen < sequence &&
+           !reached_.compare_exchange_weak(seen, sequence, std::memory_order_seq_cst)) {
+    }
+    if (least_.load(std::memory_order_seq_cst) <= std::max(seen, sequence)) [[unlikely]] {
+      notify_reached();
     }
   }
 

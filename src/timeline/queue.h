@@ -196,6 +196,7 @@ class Queue final : public RefCounted, public WorkItem {
   void unhold() noexcept;
   enum class Resolve { kReady, kFailed, kNeedsMarker, kHeld };
   Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
+  bool may_issue(Submission& submission, std::size_t index) noexcept;
   void issue(std::size_t count) noexcept;
   std::uint64_t room(std::uint64_t wanted) noexcept;
   bool issue_part() noexcept;

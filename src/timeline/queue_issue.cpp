@@ -58,8 +58,8 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   }
 }
 
-// Issues one submission straight to the lane: its waits are all reached, and no other thread knows
-// of it.
+// Issues one submission straight to the lane: its waits were reached or covered, and no other thread
+// knows of it.
 IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
@@ -68,7 +68,9 @@ IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   }
   submission.store(Submission::State::kIssuing);
   batch_[0] = &submission;
+  edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
+  if (submission.wait_count_ != 0 && !may_issue(submission, 0)) return {};
   const std::uint64_t sequence = lane_->issued_ + 1;
   issue(1);
   return lane_->issued_ == sequence ? IssuedAt{lane_.get(), sequence} : IssuedAt{};
@@ -211,33 +213,21 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
         submission->release();  // ended in the inbox
         continue;
       }
-      Status cause;
-      switch (resolve(*submission, count, cause)) {
-        case Resolve::kFailed:
-          (void)submission->end(Submission::State::kIssuing, Submission::State::kFailed, cause);
-          submission->release();
-          break;
-        case Resolve::kNeedsMarker:  // its recorder calls retry() (Engine::kick_marked)
-        case Resolve::kHeld:
-          hold(*submission);
-          break;
-        case Resolve::kReady:
-          if (tracer_ != nullptr) [[unlikely]]
-            submission->issued_ = tracer_->now();
-          if (submission->host_call_ != nullptr) {
-            start_host_call(*submission);
-          } else if (submission->start_host_work_ != nullptr) {
-            enter();
-            submission->start_host_work_(*submission);
-          } else {
-            batch_[count++] = submission;
-            if (in_parts) {
-              in_parts_ = submission;
-              part_at_ = 0;
-            }
-            fits -= std::min<std::uint64_t>(fits, in_parts ? fits : submission->depth_);
-          }
-          break;
+      if (!may_issue(*submission, count)) continue;
+      if (tracer_ != nullptr) [[unlikely]]
+        submission->issued_ = tracer_->now();
+      if (submission->host_call_ != nullptr) {
+        start_host_call(*submission);
+      } else if (submission->start_host_work_ != nullptr) {
+        enter();
+        submission->start_host_work_(*submission);
+      } else {
+        batch_[count++] = submission;
+        if (in_parts) {
+          in_parts_ = submission;
+          part_at_ = 0;
+        }
+        fits -= std::min<std::uint64_t>(fits, in_parts ? fits : submission->depth_);
       }
     }
     if (count != 0) issue(count);
@@ -249,6 +239,24 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
     wake_waiting();
   }
   return done;
+}
+
+// False: it has failed, or is held.
+bool Queue::may_issue(Submission& submission, std::size_t index) noexcept {
+  Status cause;
+  switch (resolve(submission, index, cause)) {
+    case Resolve::kReady:
+      return true;
+    case Resolve::kFailed:
+      (void)submission.end(Submission::State::kIssuing, Submission::State::kFailed, cause);
+      submission.release();
+      return false;
+    case Resolve::kNeedsMarker:  // its recorder calls retry() (Engine::kick_marked)
+    case Resolve::kHeld:
+      hold(submission);
+      return false;
+  }
+  return false;
 }
 
 void Queue::start_host_call(Submission& submission) noexcept {
@@ -355,34 +363,6 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
   }
   first_edge_[index + 1] = edges_.size();
   return resolved;
-}
-
-IssueSite::Order IssueSite::order_after(LaneTracker& other, std::uint64_t sequence) const noexcept {
-  if (&other == &lane_) return Order::kSameLane;
-  if (other.retired() >= sequence) return Order::kReached;
-  if (lane_.waited_for(other, sequence)) return Order::kWaited;
-  for (std::uint32_t i = 0; i < submission_.wait_count_; ++i) {
-    const WaitNode& wait = submission_.waits_[i];
-    if (wait.bound_lane == &other && wait.bound_sequence >= sequence) return Order::kWaited;
-  }
-  if (other.dead_from_.load(std::memory_order_acquire) <= sequence) return Order::kNone;
-  if (other.marker_for(sequence) != 0) return Order::kEdge;
-  return other.retired() >= sequence ? Order::kReached : Order::kNone;
-}
-
-void IssueSite::wait_for(LaneTracker& other, std::uint64_t sequence) noexcept {
-  assert(submission_.hidden_lane_ == nullptr);
-  const std::uint64_t marker = other.marker_for(sequence);
-  if (marker == 0) return;  // it has been retired since
-  other.pin();
-  submission_.hidden_lane_ = &other;
-  submission_.hidden_sequence_ = marker;
-  (void)edges_.push_back(Edge{&other.native_queue(), marker});  // there is room
-}
-
-void IssueSite::watch(LaneTracker& other, std::uint64_t sequence) noexcept {
-  if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit());
-  other.watch(sequence);
 }
 
 // Hands batch_[0, count) to the lane. What the lane does not take is put back in order, or failed.

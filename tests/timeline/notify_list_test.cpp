@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/failing_calls.h"
@@ -106,6 +107,24 @@ TEST(NotifyList, NotifiesAllThatAreReachedHoweverMany) {
   for (std::size_t i = 0; i < all.size(); ++i) list.arm(i + 1, all[i]);
   list.advance(90);
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].count, i < 90 ? 1 : 0) << i;
+}
+
+// Else whoever waits for that spins until the other thread runs.
+TEST(NotifyList, AnAdvanceNotifiesWhatAnotherHasReachedButNotNotified) {
+  NotifyList list;
+  std::vector<CallingNotify> all(100);
+  std::uint64_t least_after = 0;
+  bool first = true;
+  for (CallingNotify& each : all) {
+    each.call = [&] {
+      if (!std::exchange(first, false)) return;
+      list.advance(5);  // as another thread, while the advance below has more to notify
+      least_after = list.least();
+    };
+    list.arm(5, each);
+  }
+  list.advance(5);
+  EXPECT_EQ(least_after, NotifyList::kNothing);
 }
 
 TEST(NotifyList, NotifyMayArmAgain) {
