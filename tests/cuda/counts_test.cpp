@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/atomic.h"
@@ -44,6 +45,15 @@ TEST_F(CudaCounts, ADispatchIsALaunchAndAMarker) {
     EXPECT_EQ(calls.count("cuEventRecord"), 1);
     EXPECT_EQ(calls.count("cuStreamWaitEvent"), calls.count("cuLaunchHostFunc")) << "the notification";
   }
+}
+
+// A copy from other memory of the host may wait for the stream.
+TEST_F(CudaCounts, TheBytesOfAnUpdateLieInPinnedMemory) {
+  const std::uint32_t seven = 7;
+  const NativeCalls calls;
+  check(first.update(x, 0, std::as_bytes(std::span(&seven, 1)), {.signal = {{done, 1}}}));
+  EXPECT_EQ(calls.count("cuMemHostAlloc"), 1) << "the first of a device";
+  check(done.wait(1, kForever));
 }
 
 // As many as a lane holds.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "drivers/cpu/hcq_device.h"
 #include "halyard/hcq/cpu.h"
 #include "halyard/hcq/queue.h"
+#include "hcq/ring_group.h"
 #include "hcq_test_util.h"
 
 namespace halyard::hcq {
@@ -38,6 +41,15 @@ Status submit_increment(Device& device, std::uint64_t& counter) {
   Status status = q.submit(device);
   if (status.ok()) turn.commit();
   return status;
+}
+
+TEST(HcqDevice, OpenCpuWithoutANumberHasAWorkerForEachCore) {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  const auto before = threads();
+  const std::unique_ptr<Device> device = open_cpu().value();
+  EXPECT_EQ(threads() - before, core_count());
 }
 
 TEST(HcqDevice, SubmissionBeyond32BitsIsRefusedWhereHardwareHasNoMore) {

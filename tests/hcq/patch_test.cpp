@@ -232,6 +232,14 @@ TEST_P(HcqPatch, SubmissionsInFlightKeepWhatTheyWereSubmittedWith) {
   gate.set(1);
   ASSERT_TRUE(device->synchronize(20s).ok());
   for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(marks[i], i + 1);
+  // More has changed than a bound queue lists.
+  std::uint32_t last = 0;
+  symbols.set(buffer, word(&last));
+  symbols.set(by, 7);
+  ASSERT_TRUE(q.submit(*device, symbols).ok());
+  ASSERT_TRUE(ComputeQueue().signal(device->next_timeline()).submit(*device).ok());
+  ASSERT_TRUE(device->synchronize(20s).ok());
+  EXPECT_EQ(last, 7u);
 }
 
 TEST_P(HcqPatch, CustomCommandRunsInOrderWithItsWords) {

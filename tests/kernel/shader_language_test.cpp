@@ -166,6 +166,10 @@ TEST(ShaderLanguage, NamesTheLineOfWhatATargetCannotSay) {
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
        "  if (y[0])\n"
        "    __builtin_trap(); } }"},
+      {"a pointer, other than to index it at once",
+       "HY_KERNEL(k, 4, 1, 1, HY_IN(uint, x), HY_OUT(uint, y)) { HY_ITEMS {\n"
+       "  uint i = 0;\n"
+       "  y[0] = (i++, x)[0]; } }"},
       {"side effects",
        "HY_KERNEL(k, 4, 1, 1, HY_OUT(uint, y)) { HY_ITEMS {\n"
        "  uint i = 0;\n"

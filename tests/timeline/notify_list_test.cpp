@@ -109,7 +109,7 @@ TEST(NotifyList, NotifiesAllThatAreReachedHoweverMany) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].count, i < 90 ? 1 : 0) << i;
 }
 
-// Else whoever waits for that spins until the other thread runs.
+// Without that, a thread that follows the list loops until the other one has notified.
 TEST(NotifyList, AnAdvanceNotifiesWhatAnotherHasReachedButNotNotified) {
   NotifyList list;
   std::vector<CallingNotify> all(100);
