@@ -249,23 +249,28 @@ TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {
   EXPECT_EQ(ended->query().value(), 1u);
 }
 
+// Found as it is submitted, or later, when it has been parked for `start`.
 TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
-  World world;
-  auto& device = world.device();
-  auto& a = world.queue(device, "a", kMarkers);
-  auto& b = world.queue(device, "b", kMarkers);
-  auto between = world.semaphore(), done = world.semaphore();
-  a.native().fail_mark = kNoMemory;
-  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
-  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2).ok());
-  for (int i = 0; i < 5; ++i) (void)world.step_shells();
-  EXPECT_EQ(b.native().waiting(), 0u);
-  EXPECT_LE(a.native().mark_calls, 8) << "not in a loop";
-  a.native().fail_mark = {};
-  world.work_source.clock_.time += 2 * Engine::kLookInterval;
-  world.settle();
-  EXPECT_TRUE(b->wait_idle(kNow).ok());
-  EXPECT_EQ(done->query().value(), 1u);
+  for (const std::uint64_t start_at : {1, 0}) {
+    World world;
+    auto& device = world.device();
+    auto& a = world.queue(device, "a", kMarkers);
+    auto& b = world.queue(device, "b", kMarkers);
+    auto start = world.semaphore(start_at), between = world.semaphore(), done = world.semaphore();
+    a.native().fail_mark = kNoMemory;
+    EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
+    EXPECT_TRUE(
+        world.submit(b, {{start.get(), 1}, {between.get(), 1}}, {{done.get(), 1}}, 2).ok());
+    if (start_at == 0) check(start->signal(1));
+    for (int i = 0; i < 5; ++i) (void)world.step_shells();
+    EXPECT_EQ(b.native().waiting(), 0u);
+    EXPECT_LE(a.native().mark_calls, 8) << "not in a loop";
+    a.native().fail_mark = {};
+    world.work_source.clock_.time += 2 * Engine::kLookInterval;
+    world.settle();
+    EXPECT_TRUE(b->wait_idle(kNow).ok());
+    EXPECT_EQ(done->query().value(), 1u);
+  }
 }
 
 TEST(Rule20NoMarker, AnyOtherErrorIsLossOfTheDevice) {

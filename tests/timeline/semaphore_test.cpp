@@ -318,6 +318,24 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   EXPECT_EQ(queue.native().doorbells, 1);
 }
 
+// Its submitter cannot help the lane that it waits for.
+TEST(Wait, SilentWorkThatIsCoveredGetsItsDoorbell) {
+  World world;
+  QueueUnderTest& queue = world.queue();
+  auto start = world.semaphore(), done = world.semaphore();
+  ASSERT_TRUE(world.submit(queue, {}, {{start.get(), 1}}, 1).ok());
+  ASSERT_EQ(queue.native().doorbells, 1);
+  const Point wait{start.get(), 1}, signal{done.get(), 1};
+  Submission* submission = queue->allocate().value();
+  submission->emplace<Operation>();
+  IssuedAt issued;
+  ASSERT_TRUE(
+      queue->submit(*submission, {.waits = {&wait, 1}, .signals = {&signal, 1}}, nullptr, &issued)
+          .ok());
+  EXPECT_EQ(queue.native().doorbells, 2);
+  EXPECT_EQ(issued.lane, nullptr);
+}
+
 TEST(Wait, AThreadHelpsFirstWhereItHasIssued) {
   World world;
   QueueUnderTest& queue = world.queue();
