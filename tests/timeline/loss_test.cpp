@@ -169,6 +169,28 @@ TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   EXPECT_LE(world.a.native().poll_calls + world.b.native().poll_calls, polls + 4);
 }
 
+// Its lane is dead, but its signals have not failed yet.
+TEST(Rule27Quarantine, WhatIsSubmittedBehindADeadEntryFailsUnissued) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("fine"), "b");
+  auto edge = world.semaphore(), done = world.semaphore();
+  a.native().stopped = true;
+  EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}, 1).ok());
+  bool told = false;
+  world.work_source.on_wake = [&] {
+    if (!a.native().abandoned || std::exchange(told, true)) return;
+    EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{done.get(), 1}}, 2).ok());
+  };
+  lost.lose(kFault);
+  world.settle();
+  EXPECT_TRUE(told);
+  EXPECT_EQ(b.lanes.size(), 1u) << "no lane that waits for it";
+  EXPECT_EQ(b.native().issue_calls, 0);
+  EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
+}
+
 TEST(Rule27Quarantine, SpreadsThroughEdgesFromTheDeadLane) {
   World world;
   auto& lost = world.device("lost");

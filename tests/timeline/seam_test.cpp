@@ -134,6 +134,18 @@ TEST(Rule16Depth, WhatIsDeeperThanAnEmptyLaneGoesInParts) {
   EXPECT_EQ(world.resource.use_count(), 1);
 }
 
+// The queue has been told of room, but no thread has drained it yet.
+TEST(Rule16Depth, WhatIsSubmittedAsThereIsRoomGoesBehindTheParts) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 10).ok());
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_TRUE(queue->in_flight());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 1, 2}));
+}
+
 TEST(Rule16Depth, PartsSignalWithTheLastOneAndCoverNothingBefore) {
   World world;
   auto& device = world.device();
@@ -271,6 +283,30 @@ TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
     EXPECT_TRUE(b->wait_idle(kNow).ok());
     EXPECT_EQ(done->query().value(), 1u);
   }
+}
+
+TEST(Rule20NoMarker, OneThatCouldNotBeRecordedIsNotWaitedFor) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a", kMarkers);
+  auto& b = world.queue(device, "b", kMarkers);
+  auto first = world.semaphore(), second = world.semaphore();
+  a.native().stopped = true;
+  EXPECT_TRUE(world.submit(b, {{first.get(), 1}}, {}, 3).ok());
+  EXPECT_TRUE(world.submit(b, {{second.get(), 1}, {first.get(), 2}}, {}, 4).ok());
+  a.native().fail_mark = kNoMemory;
+  EXPECT_TRUE(world.submit(a, {}, {{first.get(), 1}}, 1).ok());
+  (void)world.step_shells();
+  EXPECT_EQ(b.native().waiting(), 0u);
+  a.native().fail_mark = {};
+  EXPECT_TRUE(world.submit(a, {}, {{second.get(), 1}}, 2).ok());
+  world.work_source.clock_.time += 2 * Engine::kLookInterval;
+  (void)world.step_shells();
+  (void)world.step_shells();
+  ASSERT_EQ(b.native().waiting(), 1u);
+  EXPECT_EQ(b.native().last_waits[0].sequence, 2u) << "the marker behind both";
+  a.native().stopped = false;
+  world.settle();
 }
 
 TEST(Rule20NoMarker, AnyOtherErrorIsLossOfTheDevice) {
