@@ -58,8 +58,8 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   }
 }
 
-// Issues one submission straight to the lane: its waits were reached or covered, and no other thread
-// knows of it.
+// Issues one submission straight to the lane: its waits were reached or covered, and no other
+// thread knows of it.
 IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
