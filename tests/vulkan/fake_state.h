@@ -58,6 +58,8 @@ struct Next {
   X(vkSignalSemaphore)                              \
   X(vkCreateSemaphore)                              \
   X(vkDestroySemaphore)                             \
+  X(vkDestroyBuffer)                                \
+  X(vkFreeMemory)                                   \
   X(vkDeviceWaitIdle)                               \
   X(vkCreateCommandPool)                            \
   X(vkDestroyCommandPool)                           \

@@ -35,6 +35,33 @@ void wait_for(const Point& point) {
   (void)next.vkWaitSemaphores(point.device, &info, 10'000'000'000);
 }
 
+// Under `mutex`. What a lost device was given may be destroyed (section 5.2.3). The one behind this
+// loader is not lost, and goes on with it.
+void end_lost_work(VkDevice device) {
+  if (!fake.was_lost) return;
+  for (const auto& [buffer, points] : pending) {
+    for (const Point& point : points) {
+      if (point.device == device) wait_for(point);
+    }
+  }
+}
+
+void destroy_buffer(VkDevice device, VkBuffer buffer, const VkAllocationCallbacks* allocator) {
+  {
+    const std::lock_guard lock(mutex);
+    end_lost_work(device);
+  }
+  next.vkDestroyBuffer(device, buffer, allocator);
+}
+
+void free_memory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks* allocator) {
+  {
+    const std::lock_guard lock(mutex);
+    end_lost_work(device);
+  }
+  next.vkFreeMemory(device, memory, allocator);
+}
+
 // Under `mutex`: for all that the driver has seen, and may know.
 void check_not_pending(VkCommandBuffer buffer, const char* what) {
   for (const Point& point : pending[buffer]) {
@@ -359,6 +386,7 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
   {
     const std::lock_guard lock(mutex);
     if (waited_for.contains(semaphore)) violate("a semaphore destroyed that a thread waits for");
+    end_lost_work(device);
     const auto waited = waited_by_batches.find(semaphore);
     if (waited != waited_by_batches.end()) {
       if (!fake.sleeps_for_any) violate("a semaphore destroyed that Mesa's thread may still use");
@@ -462,6 +490,8 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkCmdResetQueryPool, reset_queries),
     HALYARD_FAKE_ROW(vkGetQueryPoolResults, get_queries),
     HALYARD_FAKE_ROW(vkCreateBuffer, create_buffer),
+    HALYARD_FAKE_ROW(vkDestroyBuffer, destroy_buffer),
+    HALYARD_FAKE_ROW(vkFreeMemory, free_memory),
     HALYARD_FAKE_ROW(vkGetBufferMemoryRequirements, get_requirements),
     HALYARD_FAKE_ROW(vkAllocateMemory, allocate_memory),
     HALYARD_FAKE_ROW(vkBindBufferMemory, bind_memory),
