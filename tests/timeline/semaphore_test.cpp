@@ -267,16 +267,22 @@ TEST(Rule6Waits, EmptyListsAreSatisfied) {
   EXPECT_TRUE(wait_any(world.engine, {}, kForever).ok());
 }
 
+// By a thread that is about to wait for it, and to help.
+IssuedAt submit_silently(QueueUnderTest& queue, const std::vector<Point>& waits,
+                         const std::vector<Point>& signals) {
+  Submission* const submission = queue->allocate().value();
+  submission->emplace<Operation>();
+  IssuedAt issued;
+  check(queue->submit(*submission, {.waits = waits, .signals = signals}, nullptr, &issued));
+  return issued;
+}
+
 // The doorbell was left out because the waiter was to help; arming the lane rings it.
 TEST(Wait, SilentWorkIsNotLeftBehindByADeadline) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto done = world.semaphore();
-  const Point signal{done.get(), 1};
-  Submission* submission = queue->allocate().value();
-  submission->emplace<Operation>();
-  IssuedAt issued;
-  ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr, &issued).ok());
+  const IssuedAt issued = submit_silently(queue, {}, {{done.get(), 1}});
   ASSERT_EQ(issued.sequence, 1u);
   EXPECT_EQ(code(done->wait(1, kNow, issued)), StatusCode::kDeadlineExceeded);
   EXPECT_EQ(queue.native().doorbells, 0);
@@ -291,11 +297,7 @@ TEST(Wait, SilentWorkIsNotLeftBehindWhenAnotherSignalEndsTheWait) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto done = world.semaphore();
-  const Point signal{done.get(), 1};
-  Submission* submission = queue->allocate().value();
-  submission->emplace<Operation>();
-  IssuedAt issued;
-  ASSERT_TRUE(queue->submit(*submission, {.signals = {&signal, 1}}, nullptr, &issued).ok());
+  const IssuedAt issued = submit_silently(queue, {}, {{done.get(), 1}});
   ASSERT_TRUE(done->signal(2).ok());
   EXPECT_TRUE(done->wait(1, kForever, issued).ok());
   (void)world.engine.step_completion();
@@ -307,13 +309,7 @@ TEST(Wait, SilentWorkThatHadToParkGetsItsDoorbell) {
   World world;
   QueueUnderTest& queue = world.queue();
   auto start = world.semaphore(), done = world.semaphore();
-  const Point wait{start.get(), 1}, signal{done.get(), 1};
-  Submission* submission = queue->allocate().value();
-  submission->emplace<Operation>();
-  IssuedAt issued;
-  ASSERT_TRUE(
-      queue->submit(*submission, {.waits = {&wait, 1}, .signals = {&signal, 1}}, nullptr, &issued)
-          .ok());
+  EXPECT_EQ(submit_silently(queue, {{start.get(), 1}}, {{done.get(), 1}}).lane, nullptr);
   ASSERT_TRUE(start->signal(1).ok());
   EXPECT_EQ(queue.native().doorbells, 1);
 }
@@ -325,13 +321,7 @@ TEST(Wait, SilentWorkThatIsCoveredGetsItsDoorbell) {
   auto start = world.semaphore(), done = world.semaphore();
   ASSERT_TRUE(world.submit(queue, {}, {{start.get(), 1}}, 1).ok());
   ASSERT_EQ(queue.native().doorbells, 1);
-  const Point wait{start.get(), 1}, signal{done.get(), 1};
-  Submission* submission = queue->allocate().value();
-  submission->emplace<Operation>();
-  IssuedAt issued;
-  ASSERT_TRUE(
-      queue->submit(*submission, {.waits = {&wait, 1}, .signals = {&signal, 1}}, nullptr, &issued)
-          .ok());
+  const IssuedAt issued = submit_silently(queue, {{start.get(), 1}}, {{done.get(), 1}});
   EXPECT_EQ(queue.native().doorbells, 2);
   EXPECT_EQ(issued.lane, nullptr);
 }
