@@ -206,6 +206,7 @@ inline std::set<VkSemaphore> timelines;
 inline std::set<VkSemaphore> exportable;
 inline std::set<VkSemaphore> by_host;  // signalled by the host
 inline std::map<VkCommandBuffer, std::vector<Point>> pending;
+inline std::map<VkSemaphore, Point> last_batches;  // by the semaphore they signal
 inline std::map<VkCommandBuffer, VkCommandPool> pool_of;
 inline std::map<VkCommandPool, Pool> pools;
 inline std::set<VkQueue> submitting;

@@ -39,27 +39,18 @@ void wait_for(const Point& point) {
 // loader is not lost, and goes on with it.
 void end_lost_work(VkDevice device) {
   if (!fake.was_lost) return;
-  for (const auto& [buffer, points] : pending) {
-    for (const Point& point : points) {
-      if (point.device == device) wait_for(point);
-    }
+  for (const auto& [semaphore, point] : last_batches) {
+    if (point.device == device) wait_for(point);
   }
 }
 
-void destroy_buffer(VkDevice device, VkBuffer buffer, const VkAllocationCallbacks* allocator) {
+template <class Handle, void (*Next::*kDestroy)(VkDevice, Handle, const VkAllocationCallbacks*)>
+void destroy_used_by_work(VkDevice device, Handle handle, const VkAllocationCallbacks* allocator) {
   {
     const std::lock_guard lock(mutex);
     end_lost_work(device);
   }
-  next.vkDestroyBuffer(device, buffer, allocator);
-}
-
-void free_memory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks* allocator) {
-  {
-    const std::lock_guard lock(mutex);
-    end_lost_work(device);
-  }
-  next.vkFreeMemory(device, memory, allocator);
+  (next.*kDestroy)(device, handle, allocator);
 }
 
 // Under `mutex`: for all that the driver has seen, and may know.
@@ -233,6 +224,10 @@ VkResult submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo2* submits
               submits[i].pSignalSemaphoreInfos[0].value});
   }
   const std::lock_guard lock(mutex);
+  for (std::uint32_t i = 0; i < count && result == VK_SUCCESS; ++i) {
+    const VkSemaphoreSubmitInfo& signalled = submits[i].pSignalSemaphoreInfos[0];
+    last_batches[signalled.semaphore] = {devices[queue], signalled.semaphore, signalled.value};
+  }
   submitting.erase(queue);
   return result;
 }
@@ -397,6 +392,7 @@ void destroy_semaphore(VkDevice device, VkSemaphore semaphore,
     exportable.erase(semaphore);
     seen.erase(semaphore);
     by_host.erase(semaphore);
+    last_batches.erase(semaphore);
     // What signals it later was pending for it.
     for (auto& [buffer, points] : pending) {
       std::erase_if(points, [&](const Point& point) { return point.semaphore == semaphore; });
@@ -490,8 +486,8 @@ const Row kRows[] = {
     HALYARD_FAKE_ROW(vkCmdResetQueryPool, reset_queries),
     HALYARD_FAKE_ROW(vkGetQueryPoolResults, get_queries),
     HALYARD_FAKE_ROW(vkCreateBuffer, create_buffer),
-    HALYARD_FAKE_ROW(vkDestroyBuffer, destroy_buffer),
-    HALYARD_FAKE_ROW(vkFreeMemory, free_memory),
+    HALYARD_FAKE_ROW(vkDestroyBuffer, (destroy_used_by_work<VkBuffer, &Next::vkDestroyBuffer>)),
+    HALYARD_FAKE_ROW(vkFreeMemory, (destroy_used_by_work<VkDeviceMemory, &Next::vkFreeMemory>)),
     HALYARD_FAKE_ROW(vkGetBufferMemoryRequirements, get_requirements),
     HALYARD_FAKE_ROW(vkAllocateMemory, allocate_memory),
     HALYARD_FAKE_ROW(vkBindBufferMemory, bind_memory),
