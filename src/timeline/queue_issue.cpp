@@ -58,8 +58,8 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   }
 }
 
-// Issues one submission straight to the lane: its waits are all reached, and no other thread knows
-// of it.
+// Issues one submission straight to the lane: its waits were reached or covered, and no other
+// thread knows of it.
 IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
@@ -68,7 +68,9 @@ IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   }
   submission.store(Submission::State::kIssuing);
   batch_[0] = &submission;
+  edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
+  if (submission.wait_count_ != 0 && !may_issue(submission, 0)) return {};
   const std::uint64_t sequence = lane_->issued_ + 1;
   issue(1);
   return lane_->issued_ == sequence ? IssuedAt{lane_.get(), sequence} : IssuedAt{};

@@ -279,11 +279,15 @@ Status Queue::submit(Submission& submission, const SubmitOptions& options, Submi
   }
   EffectScope scope(engine_, EffectScope::Mode::kRun);
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
-    if (submission.waits_[i].semaphore->value_state(submission.waits_[i].key) !=
-        Semaphore::ValueState::kReached) {
+    const WaitNode& wait = submission.waits_[i];
+    if (wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached) continue;
+    if (submission.on_host() || !wait.semaphore->is_covered(wait.key, wait.domain)) {
       park(submission);
       return {};
     }
+    // The caller cannot help what another lane holds up.
+    submission.doorbell_ = Doorbell::kRing;
+    issued = nullptr;
   }
   if (!submission.on_host() && take_role()) {
     // No other thread knows of it yet: no inbox, no list.

@@ -199,6 +199,11 @@ Semaphore::Park Semaphore::park(WaitNode& node, bool coverable, const Submission
   return Park::kLinked;
 }
 
+bool Semaphore::is_covered(std::uint64_t value, Domain domain) noexcept {
+  base::LockGuard lock(mutex_);
+  return best_promise(value, domain) != nullptr;
+}
+
 bool Semaphore::make_room(DomainTreaps& treaps) noexcept {
   base::LockGuard lock(mutex_);
   return treaps.make_room();

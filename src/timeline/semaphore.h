@@ -131,6 +131,9 @@ class Semaphore final : public RefCounted {
   // Unlinks it. False if it was popped before: then its popper delivers it.
   bool unpark(WaitNode& node) noexcept;
 
+  // Whether a waiter of `domain` would be covered now.
+  bool is_covered(std::uint64_t value, Domain domain) noexcept;
+
   // A promise for `value` that a waiter of `domain` can wait on natively, or with kHostDomain any
   // promise at all. The lane comes pinned; its sequence is the promise's. False if there is none.
   bool find_promise(std::uint64_t value, Domain domain, LaneTracker*& lane,

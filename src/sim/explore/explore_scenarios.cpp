@@ -402,6 +402,25 @@ void loss_and_consumer(Program& program) {
   });
 }
 
+// As above, but the consumer's queue is drained, too: submit() reads the flag of a loss in order,
+// as it releases the role, and drain() without.
+void loss_and_drained_consumer(Program& program) {
+  auto& w = program.keep<World>();
+  auto &producer = w.queue({}, true), &consumer = w.queue({}, true);
+  auto& go = program.keep<HandleRef<Semaphore>>(w.semaphore());
+  w.submit(producer, {}, {{w.s.get(), 1}});
+  w.submit(consumer, {{go.get(), 1}}, {});
+  program.thread("consumer", [&] {
+    w.submit(consumer, {{w.s.get(), 1}}, {{w.t.get(), 1}});
+    (void)go->signal(1);
+  });
+  program.thread("loser", [&w, &producer] { w.lose(producer); });
+  program.at_end([&w] {
+    expect(w.end_of(*w.t.get()) == Semaphore::ValueState::kFailed,
+           "a waiter of a lost device's work does not fail");
+  });
+}
+
 // The thread that checks the full lane of another device for losses may find room there.
 void loss_and_full_lane(Program& program) {
   auto& w = program.keep<World>();
@@ -522,6 +541,7 @@ constexpr Scenario kScenarios[] = {
     {"marker_and_consumer", &marker_and_consumer},
     {"loss_and_submit", &loss_and_submit},
     {"loss_and_consumer", &loss_and_consumer},
+    {"loss_and_drained_consumer", &loss_and_drained_consumer},
     {"loss_and_full_lane", &loss_and_full_lane, 2},
     {"loss_and_reopening", &loss_and_reopening},
     {"arm_and_advance", &arm_and_advance},
