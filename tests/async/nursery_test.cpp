@@ -188,7 +188,7 @@ TEST_F(AsyncNursery, IsJoinedByOneTaskAtATime) {
     co_await nursery.join();
   };
   EXPECT_THAT(error_of(body()),
-              refused_with(StatusCode::kFailedPrecondition, "another Task joins"));
+              refused_with(StatusCode::kFailedPrecondition, "another Task awaits the end"));
 }
 
 // Never resumes the awaiting coroutine.

@@ -157,7 +157,7 @@ TEST_F(AsyncTask, AsResultLetsOtherExceptionsPass) {
 TEST_F(AsyncTask, AsResultOfATaskThatIsGoneIsAStatus) {
   auto task = number(1);
   const auto taken = std::move(task);
-  const auto gone = refused_with(StatusCode::kFailedPrecondition, "a Task is awaited once");
+  const auto gone = refused_with(StatusCode::kFailedPrecondition, "awaited or moved from");
   EXPECT_THAT(run(as_result(std::move(task))).status(), gone);
   const auto body = [](Task<int>& of) -> Task<Status> {
     const auto result = co_await as_result(std::move(of));

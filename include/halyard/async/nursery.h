@@ -206,7 +206,8 @@ class Nursery {
       }
       void await_resume() const {
         if (is_second) {
-          check(Status(StatusCode::kFailedPrecondition, "join: another Task joins this Nursery"));
+          check(Status(StatusCode::kFailedPrecondition,
+                       "join: another Task awaits the end of this Nursery already"));
         }
         if (!is_done()) {
           check(stop.check());

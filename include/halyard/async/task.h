@@ -89,7 +89,7 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
   explicit Task(Handle coroutine) noexcept : coroutine_(coroutine) {}
 
   static Status awaited_once() {
-    return Status(StatusCode::kFailedPrecondition, "a Task is awaited once");
+    return Status(StatusCode::kFailedPrecondition, "a Task that was awaited or moved from");
   }
   // Makes the Task run there. Throws if it was moved from or awaited.
   detail::TaskPromise<T>& prepare(const detail::TaskPlace& place) const {

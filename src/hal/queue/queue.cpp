@@ -182,7 +182,7 @@ Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRa
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch");
   return object_->dispatch(
-      {function.executable(), function.index(), &grid, nullptr, bindings, constants}, info);
+      {function.executable(), function.index(), &grid, nullptr, bindings, constants, {}}, info);
 }
 
 Status Queue::dispatch(const Launch& launch, const SubmitInfo& info) const {
@@ -209,7 +209,7 @@ Status Queue::dispatch_indirect(const Function& function, const BufferRange& gro
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch_indirect");
   return object_->dispatch(
-      {function.executable(), function.index(), nullptr, &groups, bindings, constants}, info);
+      {function.executable(), function.index(), nullptr, &groups, bindings, constants, {}}, info);
 }
 
 Status Queue::fill(const BufferRange& target, std::uint32_t pattern, std::uint32_t pattern_size,

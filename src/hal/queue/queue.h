@@ -24,15 +24,16 @@ class StagedCopy;
 struct PieceInfo;
 
 // A dispatch as the caller wants it: over `grid`, or over what `counts` holds; the other is null.
-// The constants one by one, or, where there are none of these, as the kernel's struct.
+// The constants one by one, or, where there are none of these, as the kernel's struct. It lives for
+// one call, and refers to views of the caller: a copy would wait for what was just written.
 struct DispatchRequest {
   ExecutableObject* executable;
   std::uint32_t function;
   const Grid* grid;
   const BufferRange* counts;
-  View<BufferRange> bindings;
-  View<Constant> constants;
-  Bytes packed{};
+  const View<BufferRange>& bindings;
+  const View<Constant>& constants;
+  const Bytes& packed;
 };
 
 class QueueObject final : public timeline::LaneSource {

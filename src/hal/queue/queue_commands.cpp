@@ -245,22 +245,22 @@ Status QueueObject::build(const DispatchRequest& launch, DispatchCommand& comman
 }
 
 Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& info) {
-  DispatchCommand command{};
-  Block arguments;
-  if (Status status = build(launch, command, arguments); !status.ok()) [[unlikely]] {
+  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
+  auto& payload = submission->emplace<DispatchPayload>();
+  submission->set_name(trace::kDispatch);
+  payload.operation.kind = OperationKind::kCommand;
+  payload.operation.command = Command(DispatchCommand{});
+  // Built in place: a copy would read in 16 bytes what was just written in 4 and 8, and wait for it.
+  DispatchCommand& command = payload.operation.command.dispatch;
+  if (Status status = build(launch, command, payload.arguments); !status.ok()) [[unlikely]] {
+    command = {};  // of which nothing is kept
+    queue_->discard(*submission);
     return at(status, "queue {}: {} of {}", name(),
               launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
               launch.executable != nullptr ? launch.executable->kernels()[launch.function].name
                                            : "nothing");
   }
-
-  HALYARD_ASSIGN_OR_RETURN(timeline::Submission* const submission, queue_->allocate());
-  auto& payload = submission->emplace<DispatchPayload>();
-  submission->set_name(trace::kDispatch);
-  payload.operation.kind = OperationKind::kCommand;
-  payload.operation.command = Command(command);
   payload.executable = Ref<ExecutableImpl>(command.executable);
-  payload.arguments = std::move(arguments);
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {
     keep<DispatchPayload>(*submission, command.bindings[i].memory);
   }
