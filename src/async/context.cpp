@@ -372,9 +372,22 @@ Status Context::wait() const {
   return {};
 }
 
+// StopTokens::check(); where a deadline has passed, also what is still waited for.
+Status Context::check(const detail::StopTokens& stop) const {
+  Status status = stop.check();
+  if (status.code() != StatusCode::kDeadlineExceeded) return status;
+  const auto look_at = [](const Moment& moment) {
+    return moment.timeline ? semaphore(moment).wait(moment.value, Deadline::now()) : Status();
+  };
+  Status late = look_at(chain_);
+  for (std::size_t i = 0; i < joined_count_ && late.ok(); ++i) late = look_at(joined_[i]);
+  if (late.code() != StatusCode::kDeadlineExceeded) return status;
+  return error(StatusCode::kDeadlineExceeded, "{}: {}", status.message(), late.message());
+}
+
 Status Context::wait(const detail::StopTokens& stop) {
   if (!stop.may_end_early() || finished()) return wait();
-  HALYARD_RETURN_IF_ERROR(stop.check());
+  HALYARD_RETURN_IF_ERROR(check(stop));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   const auto deadline = Deadline::at(stop.deadline());
   const hal::Point point(semaphore(end), end.value);
@@ -387,7 +400,7 @@ Status Context::wait(const detail::StopTokens& stop) {
   } else {
     (void)hal::wait_any({&point, 1}, deadline);
   }
-  if (!finished()) HALYARD_RETURN_IF_ERROR(stop.check());
+  if (!finished()) HALYARD_RETURN_IF_ERROR(check(stop));
   return wait();
 }
 

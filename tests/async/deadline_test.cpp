@@ -69,6 +69,17 @@ TEST_F(AsyncDeadline, AnAwaitFailsAtItsDeadline) {
               exceeded());
 }
 
+TEST_F(AsyncDeadline, AnAwaitThatFailsAtItsDeadlineSaysWhatIsMissing) {
+  const auto host_is_late = ::testing::AllOf(
+      exceeded(), refused_with(StatusCode::kDeadlineExceeded,
+                               "waited for 1, is 0, to come from no submission: the host"));
+  run([&](HostEvent event) -> Task<> {
+    EXPECT_THAT((co_await with_deadline(as_result(event), kShort)).status(), host_is_late);
+    EXPECT_THAT((co_await with_deadline(as_result(zip(event, value(1))), kShort)).status(),
+                host_is_late);
+  }(never()));
+}
+
 TEST_F(AsyncDeadline, AnAwaitThatEndsInTimeGivesItsResult) {
   run([](Runtime devices) -> Task<> {
     const auto y = co_await with_deadline(to_host(ones<float>({4})), 1h);

@@ -120,6 +120,7 @@ class HALYARD_EXPORT Context {
   template <class Uses, class Submit, class Record>
   Status submit_or_record(Uses&& uses, Submit&& submit, Record&& record);
   Status join_chain();
+  Status check(const detail::StopTokens& stop) const;
   void forget_joined(const detail::WaitList& waits) noexcept;
   Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;

@@ -117,9 +117,9 @@ auto as_result(WithDeadline<T>&& it) {
 }  // namespace detail
 
 // Awaits `awaitable`, all that a Task awaits, but fails with kDeadlineExceeded at `when`; a
-// duration counts from the await. Submitted work runs to its end, as after a stop request. A Task
-// with a deadline runs on: each of its awaits fails then, and those of the Tasks that it has
-// spawned, until the with_deadline() itself has ended.
+// duration counts from the await. The message says what was still waited for. Submitted work runs
+// to its end, as after a stop request. A Task with a deadline runs on: each of its awaits fails
+// then, and those of the Tasks that it has spawned, until the with_deadline() itself has ended.
 template <class T>
 [[nodiscard("does nothing until it is awaited")]] auto with_deadline(T&& awaitable, Deadline when) {
   return detail::WithDeadline<std::remove_cvref_t<T>>{std::forward<T>(awaitable), when};
