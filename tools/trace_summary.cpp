@@ -85,6 +85,7 @@ void Adding::add(const Json& event) {
   if (phase == "i") {
     summary.dropped += event.at("args").at("dropped").get<std::uint64_t>();
     summary.limit = event.at("args").value("limit", summary.limit);
+    summary.unended += event.at("args").value("unended", std::uint64_t{0});
   }
   if (phase == "C") {
     std::uint64_t& peak = summary.peak_memory[name.substr(name.find(' ') + 1)];
@@ -149,6 +150,10 @@ std::string to_text(const TraceSummary& summary, const std::string& path) {
   if (summary.dropped != 0) {
     text += fmt::format("  {} events are missing: the buffers were full\n", summary.dropped);
   }
+  if (summary.unended != 0) {
+    text += fmt::format("  {} had not ended when the program did\n",
+                        base::counted(summary.unended, "submission"));
+  }
   if (summary.limit != 0) {
     text += fmt::format("  the file has reached its limit of {} MiB: later events are missing\n",
                         summary.limit >> 20);
@@ -175,6 +180,7 @@ Json to_json(const TraceSummary& summary, const std::string& path) {
   return {{"file", path},
           {"events", summary.events},
           {"dropped", summary.dropped},
+          {"unended", summary.unended},
           {"limit_reached", summary.limit != 0},
           {"whole", summary.whole},
           {"microseconds", micros(summary.duration)},

@@ -30,9 +30,10 @@ struct TraceSummary {
 
   std::uint64_t events = 0;
   std::uint64_t dropped = 0;
-  std::uint64_t limit = 0;   // bytes, at which the file was cut; 0: it was not
-  Nanoseconds duration = 0;  // from the first event to the last
-  bool whole = false;        // the file has its end
+  std::uint64_t unended = 0;  // submissions
+  std::uint64_t limit = 0;    // bytes, at which the file was cut; 0: it was not
+  Nanoseconds duration = 0;   // from the first event to the last
+  bool whole = false;         // the file has its end
   std::map<int, Queue> queues;
   std::map<std::string, std::uint64_t> peak_memory;  // bytes, by device
   std::vector<Wait> longest_waits;                   // longest first

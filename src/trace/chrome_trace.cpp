@@ -76,6 +76,7 @@ void ChromeTrace::take(Track thread, const Record& record) {
   if (!part) {
     end_batch();
     thread_ = thread;
+    recorded_ += record.kind != Record::Kind::kCommand && record.kind != Record::Kind::kMemory;
   }
   if (part ? beyond_limit_ != 0 : at_limit()) [[unlikely]]
     return;
@@ -248,6 +249,15 @@ void ChromeTrace::drained(std::uint64_t dropped) {
 }
 
 void ChromeTrace::close() {
+  const std::uint64_t given = tracer_.ids();
+  const std::uint64_t unended = dropped_ == 0 && given > recorded_ ? given - recorded_ : 0;
+  if (unended != 0) {
+    begin("i", 0, tracer_.now());
+    append(out_,
+           ",\"s\":\"p\",\"name\":\"{} had not ended\",\"args\":{{\"dropped\":0,"
+           "\"unended\":{}}}}},\n",
+           base::counted(unended, "submission"), unended);
+  }
   append(out_,
          "{{\"name\":\"halyard_end\",\"ph\":\"M\",\"pid\":{},\"tid\":0,\"args\":{{\"events\":{},"
          "\"dropped\":{}",

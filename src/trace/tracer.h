@@ -64,6 +64,8 @@ class Tracer {
 
   Nanoseconds now() noexcept { return clock_.now(); }
   std::uint64_t next_id() noexcept { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+  // So many are given: each to a submission, or with a kHostWait or kHostSignal.
+  std::uint64_t ids() const noexcept { return next_id_.load(std::memory_order_relaxed) - 1; }
 
   // Creates this thread's ring, which its first record would create otherwise. For threads that are
   // about to read a clock, so that construction is not measured.

@@ -55,6 +55,7 @@ TEST_F(Trace, TheSummaryIsAlsoThereAsJson) {
   EXPECT_EQ(shown["file"], file_);
   EXPECT_EQ(shown["whole"], true);
   EXPECT_EQ(shown["dropped"], 0);
+  EXPECT_EQ(shown["unended"], 0);
   EXPECT_EQ(shown["queues"][0]["commands"], 1);
   EXPECT_GT(shown["queues"][0]["busy_microseconds"], 0);
   EXPECT_EQ(shown["limit_reached"], false);
@@ -111,6 +112,15 @@ TEST_F(Trace, AKilledProgramLeavesWhatWasWritten) {
   EXPECT_EQ(outcome.code, 128 + 9);
   EXPECT_THAT(outcome.err, HasSubstr("its last moments are missing"));
   EXPECT_THAT(outcome.err, HasSubstr("was ended by signal 9"));
+}
+
+TEST_F(Trace, TheSummarySaysHowManySubmissionsHaveNotEnded) {
+  const Outcome outcome = halyard(
+      traced({"/bin/sh", "-c",
+              "printf '[\\n{\"ph\":\"M\",\"name\":\"halyard\"},\\n{\"ph\":\"i\",\"ts\":1,\"tid\":0,"
+              "\"args\":{\"dropped\":0,\"unended\":2}}\\n]\\n' > \"$HALYARD_PROFILE\""}));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("2 submissions had not ended when the program did"));
 }
 
 TEST_F(Trace, BadInputIsOneLineAndNothingRuns) {

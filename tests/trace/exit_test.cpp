@@ -18,8 +18,10 @@ namespace halyard::trace {
 namespace {
 
 using testing::arrows;
+using testing::events_of;
 using testing::expect_well_formed;
 using testing::json;
+using testing::only;
 using testing::row_names;
 using testing::slices;
 
@@ -83,6 +85,12 @@ TEST_P(EndedWork, IsInTheFileIfMainReturnsWithoutAWaitForIt) {
   EXPECT_EQ(complete(trace, "barrier"), kEach);
   EXPECT_EQ(complete(trace, "fill"), kEach);
   EXPECT_EQ(trace.back()["name"], "halyard_end");
+}
+
+TEST_P(EndedWork, IsInTheFileOfAnExitWithTheNumberOfSubmissionsThatHaveNotEnded) {
+  const json trace = trace_of("exit", 0);
+  EXPECT_EQ(complete(trace, "barrier"), kEach);
+  EXPECT_EQ(only(events_of(trace, "i"))["name"], "1 submission had not ended");
 }
 
 TEST_P(EndedWork, IsInTheFileOfAKilledProgramWithoutAWaitForIt) {

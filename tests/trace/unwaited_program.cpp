@@ -3,10 +3,12 @@
 // unwaited_program URI END: fills memory on one queue of a device, works on another queue, and
 // waits only for that one. The memory shows that the first queue has ended, too. Then
 //     return   main returns
+//     exit     it exits with a submission that has not ended
 //     kill     it stays until it is killed
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -40,4 +42,9 @@ int main(int, char** argv) {
   check(device.queue(hal::QueueKind::kCopy).update(memory, 0, std::as_bytes(std::span(end)), {}));
   while (!is_there(last, end[0])) std::this_thread::yield();
   while (argv[2] == std::string_view("kill")) ::pause();
+  if (argv[2] == std::string_view("exit")) {
+    check(device.queue(hal::QueueKind::kCopy).wait_idle());
+    check(device.queue().barrier({.wait = {{done, kEach + 1}}}));
+    std::exit(0);
+  }
 }
