@@ -156,6 +156,8 @@ TEST_F(AsyncDeadline, OfAJoinEndsTheJoinAndNotTheTasks) {
     co_await nursery.spawn(child(event, ended));
     EXPECT_THAT(co_await as_result(join(nursery, kShort)), exceeded());
     EXPECT_THAT(co_await as_result(join(nursery, kNow)), exceeded());
+    EXPECT_THAT(co_await as_result(with_deadline(nursery.join(), kShort)), exceeded());
+    EXPECT_THAT(co_await with_deadline(as_result(nursery.join()), kNow), exceeded());
     EXPECT_EQ(nursery.size(), 2u);
     event.set();
     co_await with_deadline(nursery.join(), 20s);

@@ -134,13 +134,8 @@ TEST_F(AsyncNursery, Cancel_IsNoErrorOfTheJoin) {
       check(Status(StatusCode::kDataLoss, "on purpose"));
     };
     (co_await nursery.spawn(other_error(event))).cancel();
-    Status status;
-    try {
-      co_await nursery.join();
-    } catch (const Error& error) {
-      status = error.status();
-    }
-    EXPECT_THAT(status, refused_with(StatusCode::kDataLoss, "on purpose"));
+    EXPECT_THAT(co_await as_result(nursery.join()),
+                refused_with(StatusCode::kDataLoss, "on purpose"));
   }(*this));
 }
 
@@ -176,6 +171,33 @@ TEST_F(AsyncNursery, JoinOfNothingGoesOn) {
   run([]() -> Task<> {
     Nursery nursery;
     co_await nursery.join();
+    EXPECT_TRUE((co_await as_result(nursery.join())).ok());
+  }());
+}
+
+TEST_F(AsyncNursery, JoinAsResultIsTheFirstErrorOnceAndThrowsWhatIsNone) {
+  run([]() -> Task<> {
+    const auto failing = [](Status status) -> Task<> {
+      co_await after(kNow);
+      check(std::move(status));
+    };
+    const auto throwing = []() -> Task<> {
+      co_await after(kNow);
+      throw 7;
+    };
+    Nursery nursery;
+    co_await nursery.spawn(failing(Status(StatusCode::kDataLoss, "first")));
+    co_await nursery.spawn(failing(Status(StatusCode::kInternal, "second")));
+    EXPECT_THAT(co_await as_result(nursery.join()), refused_with(StatusCode::kDataLoss, "first"));
+    EXPECT_TRUE((co_await as_result(nursery.join())).ok());
+    co_await nursery.spawn(throwing());
+    int thrown = 0;
+    try {
+      (void)co_await as_result(nursery.join());
+    } catch (int value) {
+      thrown = value;
+    }
+    EXPECT_EQ(thrown, 7);
   }());
 }
 

@@ -93,7 +93,8 @@ class Nursery {
 
   // The await completes when at most `leave` Tasks have not ended, and throws the first exception
   // of a Task. kFailedPrecondition while another Task awaits join(), kDeadlineExceeded as
-  // with_deadline() says; the Tasks then run on.
+  // with_deadline() says; the Tasks then run on. as_result() gives a Status in place of a
+  // halyard::Error; other exceptions pass through.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
     return Join{*this, leave};
@@ -205,14 +206,21 @@ class Nursery {
         return true;
       }
       void await_resume() const {
+        check(ended());
+        rethrow();
+      }
+      // Not ok: the await has ended before the Tasks.
+      Status ended() const {
         if (is_second) {
-          check(Status(StatusCode::kFailedPrecondition,
-                       "join: another Task awaits the end of this Nursery already"));
+          return Status(StatusCode::kFailedPrecondition,
+                        "join: another Task awaits the end of this Nursery already");
         }
-        if (!is_done()) {
-          check(stop.check());
-          check(Status(StatusCode::kResourceExhausted, "join: no memory to wait"));
-        }
+        if (is_done()) return {};
+        const Status status = stop.check();
+        return status.ok() ? Status(StatusCode::kResourceExhausted, "join: no memory to wait")
+                           : status;
+      }
+      void rethrow() const {
 #if HALYARD_EXCEPTIONS
         if (nursery.exception_ != nullptr) {
           std::rethrow_exception(std::exchange(nursery.exception_, nullptr));
@@ -236,6 +244,27 @@ class Nursery {
     Nursery& nursery;
     std::size_t leave;
   };
+
+  struct JoinAsResult {
+    struct Awaiter : Join::Awaiter {
+      Status await_resume() const {
+        if (Status status = this->ended(); !status.ok()) return status;
+#if HALYARD_EXCEPTIONS
+        try {
+          this->rethrow();
+        } catch (const Error& error) {
+          return error.status();
+        }
+#endif
+        return {};
+      }
+    };
+    Awaiter awaiter(const detail::TaskPlace& place) && {
+      return {{join.nursery, join.leave, *place.runner, {{}, {}, place.scope}}};
+    }
+    Join join;
+  };
+  friend JoinAsResult as_result(Join&& join) noexcept { return {std::move(join)}; }
 
   Child* children_ = nullptr;
   std::size_t size_ = 0;
