@@ -21,9 +21,10 @@ constexpr std::uint64_t kMaxAlignment = 4096;  // halyard/hal/buffer.h
   for (const kernel::ConstantInfo& info : kernel.constants) {
     wanted += base::format("{}{}: {}", wanted.empty() ? "" : ", ", info.name, to_string(info.type));
   }
-  return error(StatusCode::kInvalidArgument, "{} given, kernel {} has {} ({})",
+  const bool has_tensors = kernel.scalars.size() != kernel.constants.size();
+  return error(StatusCode::kInvalidArgument, "{} given, kernel {} has {} ({}){}",
                base::counted(constants.size(), "constant"), kernel.name, kernel.constants.size(),
-               wanted);
+               wanted, has_tensors ? "; a hal::Launch has those of its tensors" : "");
 }
 
 }  // namespace

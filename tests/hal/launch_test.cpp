@@ -242,6 +242,13 @@ TEST_F(Tensors, ATensorThatMovesBeyondTheEndOfABufferIsRefusedAtTheDispatch) {
   EXPECT_EQ(queue.dispatch(launch, {}).code(), StatusCode::kOutOfRange);
 }
 
+TEST_F(Tensors, ADispatchWithoutTheirConstantsNamesTheLaunchThatHasThem) {
+  const Status status =
+      queue.dispatch(function("scale"), {.groups = {1}}, {big_, big_}, {1.0f}, {});
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("; a hal::Launch has those of its tensors"));
+}
+
 TEST_F(Tensors, SetScalarsChecksLikeCreate) {
   const BufferView x = view({9, 20}), y = view({9, 20});
   Launch launch = Launch::create(function("scale"), {x, y}, {1.0f}).value();
