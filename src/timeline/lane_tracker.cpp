@@ -243,7 +243,7 @@ bool LaneTracker::waited_for(const LaneTracker& other, std::uint64_t sequence) c
 }
 
 void LaneTracker::make_visible(std::uint64_t sequence) noexcept {
-  if (!visible(sequence)) queue_.request_mark(Queue::kQuietMark);
+  if (!visible(sequence) && !queue_.try_mark()) queue_.request_mark(Queue::kQuietMark);
 }
 
 void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {

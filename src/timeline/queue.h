@@ -207,7 +207,11 @@ class Queue final : public RefCounted, public WorkItem {
   void note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept;
   void publish_part(LaneTracker& lane, Submission& submission) noexcept;
   void serve_marks() noexcept;
+  bool mark_tail() noexcept;
   bool mark() noexcept;
+  // From any thread: records a marker at the lane's tail, where that has none. False: another
+  // thread has the role, or there is no marker to be had.
+  bool try_mark() noexcept;
   // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
   // bit it is. With kShellMark it wakes the completion shell; with kQuietMark it wakes no thread,
   // as the caller will look again.

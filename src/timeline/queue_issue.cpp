@@ -341,11 +341,14 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
       }
       const std::uint64_t marker = lane->marker_for(sequence);
       if (marker == 0) {
-        // Rule 20: the bit first, then the producer's role; its holder marks and kicks us.
-        lane->queue().request_mark(mark_bit());
+        // Rule 20. If another thread has the producer's role: the bit first, then the role; its
+        // holder marks and kicks us.
+        const bool seen = lane->queue().try_mark();
+        if (!seen) lane->queue().request_mark(mark_bit());
         const bool marked = lane->marker_for(sequence) != 0;
         lane->unpin();
         if (marked) continue;
+        if (seen) retry();  // it was retired meanwhile
         return Resolve::kNeedsMarker;
       }
       wait.bound_lane = lane;  // stays pinned until the submission ends
@@ -571,9 +574,21 @@ bool Queue::mark() noexcept {
 void Queue::serve_marks() noexcept {
   if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
-  if (device_.lost()) return;  // no marker: the end of the lane notifies all queues (tell_others)
-  if (lane_ != nullptr && !lane_->visible(lane_->issued_) && !mark()) return;
-  engine_.kick_marked(bits);
+  if (mark_tail()) engine_.kick_marked(bits);
+}
+
+// Under the role: true if the end of what was issued can be seen.
+bool Queue::mark_tail() noexcept {
+  if (device_.lost()) return false;  // the end of the lane notifies all queues (tell_others)
+  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark();
+}
+
+bool Queue::try_mark() noexcept {
+  EffectScope scope(engine_, EffectScope::Mode::kDefer);
+  if (!take_role()) return false;
+  const bool seen = mark_tail();
+  if (release_role()) schedule();
+  return seen;
 }
 
 void Queue::request_mark(std::uint64_t bit) noexcept {
