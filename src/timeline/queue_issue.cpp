@@ -58,8 +58,7 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   }
 }
 
-// Issues one submission straight to the lane: its waits were reached or covered, and no other
-// thread knows of it.
+// Issues one submission, of which no other thread knows; its waits were reached or covered.
 IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
@@ -341,8 +340,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
       }
       const std::uint64_t marker = lane->marker_for(sequence);
       if (marker == 0) {
-        // Rule 20. If another thread has the producer's role: the bit first, then the role; its
-        // holder marks and kicks us.
+        // Rule 20: where another thread has the role, the bit first; that one marks and kicks us.
         const bool seen = lane->queue().try_mark();
         if (!seen) lane->queue().request_mark(mark_bit());
         const bool marked = lane->marker_for(sequence) != 0;

@@ -374,7 +374,7 @@ bool Queue::retire_ended() noexcept {
   bool busy = carry_ != nullptr || in_parts_ != nullptr;
   if (lane_ != nullptr) {
     // Perhaps no thread waits for the last ones; without a marker their end would never be seen.
-    if (!device_.lost() && !lane_->visible(lane_->issued_)) (void)mark();
+    (void)mark_tail();
     (void)lane_->try_retire();
     busy |= lane_->published() != lane_->retired();
   }

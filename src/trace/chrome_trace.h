@@ -36,7 +36,8 @@ class ChromeTrace final : public Sink {
 
   void take(Track thread, const Record& record) override;
   void drained(std::uint64_t dropped) override;
-  // Call it after the last drain. Says how many submissions have not ended, if no event was dropped.
+  // Call it after the last drain. Says how many submissions have not ended, unless events were
+  // dropped.
   void close();
 
  private:

@@ -250,7 +250,7 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
   submission->set_name(trace::kDispatch);
   payload.operation.kind = OperationKind::kCommand;
   payload.operation.command = Command(DispatchCommand{});
-  // Built in place: a copy would read in 16 bytes what was just written in 4 and 8, and wait for it.
+  // Built in place: a copy loads in 16 bytes what was just stored in 4 and 8, and waits for that.
   DispatchCommand& command = payload.operation.command.dispatch;
   if (Status status = build(launch, command, payload.arguments); !status.ok()) [[unlikely]] {
     command = {};  // of which nothing is kept
