@@ -11,10 +11,11 @@
 
 namespace halyard::inline v0::async::detail {
 
-Result<Ref<Storage>> TreeRecording::add_slot(const hal::Extents& shape, std::uint64_t size) {
+Result<Ref<Storage>> TreeRecording::add_slot(const hal::Extents& shape, std::uint64_t size,
+                                             std::size_t parameter) {
   HALYARD_ASSIGN_OR_RETURN(Ref<TrackedStorage> storage, device_->create_slot());
   if (!slots_.make_room(1) || !histories_.push_back({.storage = storage})) return no_memory();
-  (void)slots_.push_back({shape, size});
+  (void)slots_.push_back({shape, size, parameter});
   return Ref<Storage>(std::move(storage));
 }
 
@@ -69,8 +70,8 @@ Status TreeRecording::finish() {
 Status TreeRecording::check(hal::View<ArrayRef> slots) const {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots[i].shape != slots_[i].shape) {
-      return error(StatusCode::kInvalidArgument, "replay: array {} is {}; {} was recorded", i,
-                   text_of(slots[i].shape), text_of(slots_[i].shape));
+      return error(StatusCode::kInvalidArgument, "replay: argument {} is {}; {} was recorded",
+                   slots_[i].parameter, text_of(slots[i].shape), text_of(slots_[i].shape));
     }
     // The order of the commands holds only for the storages that they were recorded with.
     const auto conflict = [&](const History& other) {
@@ -79,7 +80,8 @@ Status TreeRecording::check(hal::View<ArrayRef> slots) const {
     };
     if (std::ranges::any_of(histories_, conflict)) {
       return error(StatusCode::kInvalidArgument,
-                   "replay: array {} is memory that the recording already uses", i);
+                   "replay: argument {} is memory that the recording already uses",
+                   slots_[i].parameter);
     }
   }
   return {};
@@ -93,9 +95,10 @@ Result<Ref<RefCounted>> start_recording(const Context& context) {
   return Ref<RefCounted>::adopt(recording);
 }
 
-Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape, kernel::ElementType type) {
+Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape, kernel::ElementType type,
+                              std::size_t parameter) {
   HALYARD_ASSIGN_OR_RETURN(const std::uint64_t size, byte_size(shape, type));
-  return static_cast<TreeRecording&>(recording).add_slot(shape, size);
+  return static_cast<TreeRecording&>(recording).add_slot(shape, size, parameter);
 }
 
 Result<hal::Constant> number_of(const Context& context, const char* user,

@@ -25,8 +25,10 @@ class TreeRecording final : public RefCounted {
   explicit TreeRecording(Ref<DeviceState> device)
       : device_(std::move(device)), recorder_(device_->device()) {}
 
-  // Adds a slot for arrays of this shape and size in bytes. Called before the first command.
-  Result<Ref<Storage>> add_slot(const hal::Extents& shape, std::uint64_t size);
+  // Adds a slot for arrays of this shape and size in bytes: the function's parameter of this number,
+  // from 0. Called before the first command.
+  Result<Ref<Storage>> add_slot(const hal::Extents& shape, std::uint64_t size,
+                                std::size_t parameter);
   bool has_slot(const Storage* storage) const noexcept { return slot_of(storage) < slots_.size(); }
   // The binding for a command. Precondition: a slot belongs to this recording.
   hal::BindingRef binding(const StorageRange& memory) const;
@@ -64,6 +66,7 @@ class TreeRecording final : public RefCounted {
   struct Slot {
     hal::Extents shape;
     std::uint64_t size;
+    std::size_t parameter;
   };
   // The uses of one storage by the commands.
   struct History {

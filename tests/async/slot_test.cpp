@@ -177,7 +177,14 @@ TEST_F(AsyncSlot, ScratchOutsideOfARecordingIsATensorOfItsOwn) {
 TEST_F(AsyncSlot, ArgumentsOfAnotherShapeOrDeviceAreRefusedInWords) {
   auto recorded = run(record([](Floats x) { return copy(x, scratch<float>(4)); }, Shape{2, 2}));
   EXPECT_THAT(failure(recorded.replay(zeros<float>(4))),
-              refused_with(StatusCode::kInvalidArgument, "array 0 is 4; 2 x 2 was recorded"));
+              refused_with(StatusCode::kInvalidArgument, "argument 0 is 4; 2 x 2 was recorded"));
+  auto with_number = run(record(
+      [](Number<float> a, Floats x, Tensor<float> y) {
+        return saxpy(a, std::move(x), std::move(y) | partition(4, 4)) | last;
+      },
+      Shape{16, 16}, Shape{16, 16}));
+  EXPECT_THAT(failure(with_number.replay(1.0f, numbers(1), zeros<float>(4))),
+              refused_with(StatusCode::kInvalidArgument, "argument 2 is 4; 16 x 16 was recorded"));
   EXPECT_THAT(failure(recorded.replay(zeros<float>({2, 2}) | copy_to(runtime.device(1)))),
               refused_with(StatusCode::kInvalidArgument, "a tensor of another device"));
   Floats moved = run(zeros<float>({2, 2}) | share);
@@ -190,7 +197,7 @@ TEST_F(AsyncSlot, MemoryThatTheRecordingWritesIsNoArgumentOfIt) {
   auto recorded = run(record([](Floats x) { return copy(x, scratch<float>(4)) | last; }, Shape{4}));
   EXPECT_THAT(failure(recorded.replay(recorded.output())),
               refused_with(StatusCode::kInvalidArgument,
-                           "array 0 is memory that the recording already uses"));
+                           "argument 0 is memory that the recording already uses"));
 }
 
 TEST_F(AsyncSlot, MemoryThatTheRecordingReadsMayBeReadAsItsArgumentToo) {

@@ -299,9 +299,9 @@ TEST_F(Recording, NumbersAreCheckedAgainstTheConstantSlots) {
   EXPECT_ERROR(execute({1.0f}), StatusCode::kOutOfRange,
                "1 constant given, the recording has 2 constant slots");
   EXPECT_ERROR(execute({1.0f, 1.0}), StatusCode::kInvalidArgument,
-               "constant slot 1: is float32, given float64");
+               "constant slot 1: is float32 of saxpy, given float64");
   EXPECT_ERROR(execute({1.0f, constant_slot(0)}), StatusCode::kInvalidArgument,
-               "constant slot 1: is float32, given a slot");
+               "constant slot 1: is float32 of saxpy, given a slot");
   EXPECT_TRUE(execute({1u, 1.0f, 5}).ok()) << "slot 0 is not used, and there is one too many";
 }
 

@@ -25,6 +25,11 @@ class Shape : public hal::Extents {
   template <std::convertible_to<std::uint64_t>... Size>
     requires(sizeof...(Size) >= 1 && sizeof...(Size) <= hal::kMaxTensorRank)
   constexpr Shape(Size... sizes) noexcept : Extents({static_cast<std::uint64_t>(sizes)...}) {}
+  template <std::convertible_to<std::uint64_t>... Size>
+    requires(sizeof...(Size) > hal::kMaxTensorRank)
+  constexpr Shape(Size...) noexcept {
+    static_assert(sizeof...(Size) <= hal::kMaxTensorRank, "a shape has up to three sizes");
+  }
 
   // Saturates at 2^64 - 1.
   constexpr std::uint64_t elements() const noexcept {

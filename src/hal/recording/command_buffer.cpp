@@ -101,8 +101,9 @@ Status CommandBufferObject::bind_constants(View<Constant> constants, BoundRange*
     const ConstantNeed& need = constant_slots_[i];
     if (!need.used) continue;
     if (constants[i].indirect() || constants[i].type() != need.type) [[unlikely]] {
-      return error(StatusCode::kInvalidArgument, "constant slot {}: is {}, given {}", i,
-                   to_string(need.type),
+      const DispatchCommand& dispatch = commands_[need.command].dispatch;
+      return error(StatusCode::kInvalidArgument, "constant slot {}: is {} of {}, given {}", i,
+                   to_string(need.type), dispatch.executable->file().kernels()[dispatch.function].name,
                    constants[i].indirect() ? "a slot" : to_string(constants[i].type()));
     }
     std::memcpy(&entry.offset, constants[i].data(), constants[i].size());
@@ -256,7 +257,7 @@ Status CommandBufferObject::use_constants(View<ConstantUse> uses, DispatchComman
       return error(StatusCode::kInvalidArgument, "constant slot {} is {} here, {} before", use.slot,
                    to_string(use.type), to_string(need.type));
     }
-    need = {use.type, true};
+    need = {use.type, true, commands_.size()};
   }
   command.constant_uses = kept;
   command.constant_use_count = static_cast<std::uint32_t>(uses.size());

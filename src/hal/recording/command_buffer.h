@@ -32,7 +32,8 @@ struct SlotNeed {
 // What a constant slot must be given.
 struct ConstantNeed {
   kernel::ElementType type{};
-  bool used = false;  // else anything may be there
+  bool used = false;        // else anything may be there
+  std::size_t command = 0;  // the last dispatch with it, to be named
 };
 
 class PoolMemory;

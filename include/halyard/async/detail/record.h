@@ -35,7 +35,7 @@ inline constexpr std::size_t kMaxSlots = 16;
 
 HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(const Context& context);
 HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape,
-                                             kernel::ElementType type);
+                                             kernel::ElementType type, std::size_t parameter);
 HALYARD_EXPORT Status finish_recording(RefCounted& recording);
 
 template <class... Slots>
@@ -86,7 +86,9 @@ struct SlotsOf<R (C::*)(P...)> {
   template <std::size_t kCount>
   static constexpr bool kFit = kCount == kArrays<std::remove_cvref_t<P>...> &&
                                sizeof...(P) <= kMaxSlots &&
-                               (kIsSlot<std::remove_cvref_t<P>> && ...);
+                               (kIsSlot<std::remove_cvref_t<P>> && ...) &&
+                               // A parameter is made for the call.
+                               (std::convertible_to<std::remove_cvref_t<P>, P> && ...);
   using Types = TypeList<std::remove_cvref_t<P>...>;
 };
 template <class R, class C, class... P>
@@ -134,7 +136,7 @@ struct CallRecord {
     if (!recording.ok()) return recording.status();
     [[maybe_unused]] std::array<Ref<Storage>, kArrays<Slots...>> slots;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      Result<Ref<Storage>> added = add_slot(**recording, shapes[i], kTypes[i]);
+      Result<Ref<Storage>> added = add_slot(**recording, shapes[i], kTypes[i], kOfArrays[i]);
       if (!added.ok()) return added.status();
       slots[i] = *std::move(added);
     }
@@ -162,6 +164,14 @@ struct CallRecord {
       places[i] = kNumbers[i] ? number++ : array++;
     }
     return places;
+  }();
+  static constexpr auto kOfArrays = [] {  // the parameters that are arrays
+    constexpr std::array<bool, sizeof...(Slots)> kNumbers = {kIsNumber<Slots>...};
+    std::array<std::size_t, kArrays<Slots...>> parameters{};
+    for (std::size_t i = 0; i < kNumbers.size(); ++i) {
+      if (!kNumbers[i]) parameters[kPlaces[i]] = i;
+    }
+    return parameters;
   }();
   static constexpr auto kTypes = [] {  // of the arrays
     std::array<kernel::ElementType, kArrays<Slots...>> types{};
