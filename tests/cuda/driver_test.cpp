@@ -3,7 +3,10 @@
 // What cuda:// names, and what its devices say of themselves.
 #include "drivers/cuda/driver.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
+
+#include <string>
 
 #include "cuda/cuda_test_util.h"
 #include "drivers/cuda/error.h"
@@ -107,6 +110,20 @@ TEST_F(CudaDriver, AStatusHasTheNameAndNumberOfTheResult) {
   is(CUDA_ERROR_NO_DEVICE, StatusCode::kNotFound, "CUDA_ERROR_NO_DEVICE (100)");
   is(CUDA_ERROR_NOT_SUPPORTED, StatusCode::kUnimplemented, "CUDA_ERROR_NOT_SUPPORTED (801)");
   is(static_cast<CUresult>(12345), StatusCode::kInternal, "CUresult (12345)");
+}
+
+TEST_F(CudaDriver, EveryResultHasTheNameThatTheLibraryGivesIt) {
+  void* const library = dlopen(HALYARD_SIM_CUDA_LIBRARY, RTLD_NOW);
+  ASSERT_NE(library, nullptr) << dlerror();
+  using GetErrorName = int(int, const char**);
+  auto* const get_error_name = reinterpret_cast<GetErrorName*>(dlsym(library, "cuGetErrorName"));
+  for (int number = 0; number <= 1000; ++number) {
+    const char* name = nullptr;
+    if (get_error_name(number, &name) != CUDA_SUCCESS) name = "CUresult";
+    EXPECT_EQ(native_name(static_cast<CUresult>(number)),
+              std::string(name) + " (" + std::to_string(number) + ")");
+  }
+  dlclose(library);
 }
 
 }  // namespace

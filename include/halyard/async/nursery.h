@@ -18,13 +18,10 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "halyard/async/detail/frame_pool.h"
-#include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/nursery.h"
 #include "halyard/async/detail/task_promise.h"
 #include "halyard/async/detail/task_runner.h"
 #include "halyard/async/detail/task_scope.h"
@@ -60,16 +57,14 @@ class Nursery {
  public:
   Nursery() noexcept = default;
   // Destroys the Tasks that have not ended. Their submitted work runs to its end.
-  ~Nursery() {
-    while (children_ != nullptr) delete children_;
-  }
+  ~Nursery() = default;
   Nursery(const Nursery&) = delete;
   Nursery& operator=(const Nursery&) = delete;
 
   // Starts `task`. The await completes when the Task first waits, or has ended, and returns a
   // SpawnedTask.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto spawn(Task<> task) noexcept {
-    return Spawn{*this, std::move(task)};
+    return Spawn{tasks_, std::move(task)};
   }
   // Submits the future's operation and drops its result. join() waits for its end.
   template <class Op>
@@ -97,12 +92,12 @@ class Nursery {
   // halyard::Error; other exceptions pass through.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
-    return Join{*this, leave};
+    return detail::Join{tasks_, leave};
   }
 
   // The number of Tasks that have not ended.
-  std::size_t size() const noexcept { return size_; }
-  bool empty() const noexcept { return size_ == 0; }
+  std::size_t size() const noexcept { return tasks_.size; }
+  bool empty() const noexcept { return tasks_.size == 0; }
 
  private:
   template <class Op>
@@ -114,56 +109,6 @@ class Nursery {
     into = co_await std::move(awaitable);
   }
 
-  static bool is_cancelled(const std::exception_ptr& exception) noexcept {
-#if HALYARD_EXCEPTIONS
-    if (exception == nullptr) return false;
-    try {
-      std::rethrow_exception(exception);
-    } catch (const Error& error) {
-      return error.status().code() == StatusCode::kCancelled;
-    } catch (...) {
-    }
-#else
-    (void)exception;
-#endif
-    return false;
-  }
-
-  // A Task, in the list of those that have not ended.
-  struct Child final : detail::DetachedTaskOwner {
-    Child(Nursery& of, Task<>&& from, Ref<detail::TaskScope>&& within) noexcept
-        : nursery(of), task(std::move(from)), scope(std::move(within)), next(of.children_) {
-      if (next != nullptr) next->previous = this;
-      of.children_ = this;
-      ++of.size_;
-    }
-    ~Child() {
-      scope->end();
-      --nursery.size_;
-      (previous != nullptr ? previous->next : nursery.children_) = next;
-      if (next != nullptr) next->previous = previous;
-    }
-    void ended(std::exception_ptr exception) noexcept override {
-      Nursery& of = nursery;
-      const bool dropped = scope->is_cancelled() && is_cancelled(exception);
-      if (of.exception_ == nullptr && !dropped) of.exception_ = std::move(exception);
-      delete this;
-      if (of.joining_ != nullptr && of.size_ <= of.joining_->leave) {
-        std::exchange(of.joining_, nullptr)->resume();
-      }
-    }
-    static void* operator new(std::size_t size) { return detail::new_frame(size); }
-    static void operator delete(void* memory, std::size_t size) noexcept {
-      detail::free_frame(memory, size);
-    }
-
-    Nursery& nursery;
-    Task<> task;
-    const Ref<detail::TaskScope> scope;
-    Child* next;
-    Child* previous = nullptr;
-  };
-
   struct Spawn {
     struct Awaiter {
       bool await_ready() const noexcept { return false; }
@@ -173,7 +118,7 @@ class Nursery {
       }
       SpawnedTask await_resume() noexcept { return SpawnedTask(std::move(scope)); }
       detail::TaskRunner& runner;
-      Child* child;
+      detail::NurseryTask* child;
       Ref<detail::TaskScope> scope;
       detail::TaskWaiter waiter{};
     };
@@ -182,94 +127,16 @@ class Nursery {
       auto scope = Ref<detail::TaskScope>::adopt(new detail::TaskScope(
           Ref<detail::TaskScope>(place.scope), Clock::steady(), Deadline::kForeverTime));
       detail::TaskPromiseBase& promise = task.prepare({place.runner, scope.get()});
-      Child* const child = new Child(nursery, std::move(task), Ref<detail::TaskScope>(scope));
+      auto* const child =
+          new detail::NurseryTask(tasks, std::move(task), Ref<detail::TaskScope>(scope));
       promise.detach(*child);
       return {*place.runner, child, std::move(scope)};
     }
-    Nursery& nursery;
+    detail::NurseryTasks& tasks;
     Task<> task;
   };
 
-  struct Join {
-    struct Awaiter {
-      ~Awaiter() {
-        if (nursery.joining_ == this) nursery.joining_ = nullptr;
-      }
-      bool is_done() const noexcept { return nursery.size() <= leave; }
-      bool await_ready() const { return is_done() || (has_deadline() && !stop.check().ok()); }
-      bool await_suspend(std::coroutine_handle<> waiting) noexcept {
-        is_second = nursery.joining_ != nullptr;
-        if (is_second) return false;
-        coroutine = waiting;
-        nursery.joining_ = this;
-        if (has_deadline()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
-        return true;
-      }
-      void await_resume() const {
-        check(ended());
-        rethrow();
-      }
-      // Not ok: the await has ended before the Tasks.
-      Status ended() const {
-        if (is_second) {
-          return Status(StatusCode::kFailedPrecondition,
-                        "join: another Task awaits the end of this Nursery already");
-        }
-        if (is_done()) return {};
-        const Status status = stop.check();
-        return status.ok() ? Status(StatusCode::kResourceExhausted, "join: no memory to wait")
-                           : status;
-      }
-      void rethrow() const {
-#if HALYARD_EXCEPTIONS
-        if (nursery.exception_ != nullptr) {
-          std::rethrow_exception(std::exchange(nursery.exception_, nullptr));
-        }
-#endif
-      }
-      void resume() noexcept { runner.enqueue(waiter, coroutine); }
-      // Without one it ends with the Tasks: what stops it stops those, too.
-      bool has_deadline() const noexcept { return stop.deadline() != Deadline::kForeverTime; }
-      Nursery& nursery;
-      const std::size_t leave;
-      detail::TaskRunner& runner;
-      const detail::StopTokens stop;
-      std::coroutine_handle<> coroutine{};
-      detail::TaskWaiter waiter{};
-      bool is_second = false;
-    };
-    Awaiter awaiter(const detail::TaskPlace& place) && {
-      return {nursery, leave, *place.runner, {{}, {}, place.scope}};
-    }
-    Nursery& nursery;
-    std::size_t leave;
-  };
-
-  struct JoinAsResult {
-    struct Awaiter : Join::Awaiter {
-      Status await_resume() const {
-        if (Status status = this->ended(); !status.ok()) return status;
-#if HALYARD_EXCEPTIONS
-        try {
-          this->rethrow();
-        } catch (const Error& error) {
-          return error.status();
-        }
-#endif
-        return {};
-      }
-    };
-    Awaiter awaiter(const detail::TaskPlace& place) && {
-      return {{join.nursery, join.leave, *place.runner, {{}, {}, place.scope}}};
-    }
-    Join join;
-  };
-  friend JoinAsResult as_result(Join&& join) noexcept { return {std::move(join)}; }
-
-  Child* children_ = nullptr;
-  std::size_t size_ = 0;
-  Join::Awaiter* joining_ = nullptr;
-  std::exception_ptr exception_;
+  detail::NurseryTasks tasks_;
 };
 
 }  // namespace halyard::inline v0::async

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The Tasks of a Nursery (nursery.h), and the await of their end.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+#include "halyard/async/detail/frame_pool.h"
+#include "halyard/async/detail/stop_tokens.h"
+#include "halyard/async/detail/task_promise.h"
+#include "halyard/async/detail/task_runner.h"
+#include "halyard/async/detail/task_scope.h"
+#include "halyard/async/task.h"
+#include "halyard/base/clock.h"
+#include "halyard/base/ref.h"
+#include "halyard/base/result.h"
+
+namespace halyard::inline v0::async::detail {
+
+struct NurseryTask;
+struct JoinAwaiter;
+
+struct NurseryTasks {
+  NurseryTasks() noexcept = default;
+  inline ~NurseryTasks();
+  NurseryTasks(const NurseryTasks&) = delete;
+  NurseryTasks& operator=(const NurseryTasks&) = delete;
+
+  NurseryTask* first = nullptr;
+  std::size_t size = 0;
+  JoinAwaiter* joining = nullptr;
+  std::exception_ptr exception;  // the first one, for join()
+};
+
+struct JoinAwaiter {
+  ~JoinAwaiter() {
+    if (tasks.joining == this) tasks.joining = nullptr;
+  }
+  bool is_done() const noexcept { return tasks.size <= leave; }
+  bool await_ready() const { return is_done() || (has_deadline() && !stop.check().ok()); }
+  bool await_suspend(std::coroutine_handle<> waiting) noexcept {
+    is_second = tasks.joining != nullptr;
+    if (is_second) return false;
+    coroutine = waiting;
+    tasks.joining = this;
+    if (has_deadline()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
+    return true;
+  }
+  void await_resume() const {
+    check(ended());
+    rethrow();
+  }
+  // Not ok: the await has ended before the Tasks.
+  Status ended() const {
+    if (is_second) {
+      return Status(StatusCode::kFailedPrecondition,
+                    "join: another Task awaits the end of this Nursery already");
+    }
+    if (is_done()) return {};
+    const Status status = stop.check();
+    return status.ok() ? Status(StatusCode::kResourceExhausted, "join: no memory to wait") : status;
+  }
+  void rethrow() const {
+#if HALYARD_EXCEPTIONS
+    if (tasks.exception != nullptr) {
+      std::rethrow_exception(std::exchange(tasks.exception, nullptr));
+    }
+#endif
+  }
+  void resume() noexcept { runner.enqueue(waiter, coroutine); }
+  // Without one it ends with the Tasks: what stops it stops those, too.
+  bool has_deadline() const noexcept { return stop.deadline() != Deadline::kForeverTime; }
+
+  NurseryTasks& tasks;
+  const std::size_t leave;
+  TaskRunner& runner;
+  const StopTokens stop;
+  std::coroutine_handle<> coroutine{};
+  TaskWaiter waiter{};
+  bool is_second = false;
+};
+
+// A Task that has not ended.
+struct NurseryTask final : DetachedTaskOwner {
+  NurseryTask(NurseryTasks& of, Task<>&& from, Ref<TaskScope>&& within) noexcept
+      : tasks(of), task(std::move(from)), scope(std::move(within)), next(of.first) {
+    if (next != nullptr) next->previous = this;
+    of.first = this;
+    ++of.size;
+  }
+  ~NurseryTask() {
+    scope->end();
+    --tasks.size;
+    (previous != nullptr ? previous->next : tasks.first) = next;
+    if (next != nullptr) next->previous = previous;
+  }
+  void ended(std::exception_ptr exception) noexcept override {
+    NurseryTasks& of = tasks;
+    const bool dropped = scope->is_cancelled() && is_cancelled(exception);
+    if (of.exception == nullptr && !dropped) of.exception = std::move(exception);
+    delete this;
+    if (of.joining != nullptr && of.size <= of.joining->leave) {
+      std::exchange(of.joining, nullptr)->resume();
+    }
+  }
+  static bool is_cancelled(const std::exception_ptr& exception) noexcept {
+#if HALYARD_EXCEPTIONS
+    if (exception == nullptr) return false;
+    try {
+      std::rethrow_exception(exception);
+    } catch (const Error& error) {
+      return error.status().code() == StatusCode::kCancelled;
+    } catch (...) {
+    }
+#else
+    (void)exception;
+#endif
+    return false;
+  }
+  static void* operator new(std::size_t size) { return new_frame(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { free_frame(memory, size); }
+
+  NurseryTasks& tasks;
+  Task<> task;
+  const Ref<TaskScope> scope;
+  NurseryTask* next;
+  NurseryTask* previous = nullptr;
+};
+
+inline NurseryTasks::~NurseryTasks() {
+  while (first != nullptr) delete first;
+}
+
+// Nursery::join(), for co_await.
+struct Join {
+  JoinAwaiter awaiter(const TaskPlace& place) && {
+    return {tasks, leave, *place.runner, {{}, {}, place.scope}};
+  }
+  NurseryTasks& tasks;
+  std::size_t leave;
+};
+
+struct JoinAsResult {
+  struct Awaiter : JoinAwaiter {
+    Status await_resume() const {
+      if (Status status = this->ended(); !status.ok()) return status;
+#if HALYARD_EXCEPTIONS
+      try {
+        this->rethrow();
+      } catch (const Error& error) {
+        return error.status();
+      }
+#endif
+      return {};
+    }
+  };
+  Awaiter awaiter(const TaskPlace& place) && {
+    return {{join.tasks, join.leave, *place.runner, {{}, {}, place.scope}}};
+  }
+  Join join;
+};
+inline JoinAsResult as_result(Join&& join) noexcept { return {std::move(join)}; }
+
+}  // namespace halyard::inline v0::async::detail
