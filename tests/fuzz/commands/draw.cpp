@@ -94,6 +94,16 @@ void Program::draw_grid(Call& call, std::size_t device, bool slots) {
   call.codes |= resolve_grid(call.grid, limits.max_groups, call.command);
 }
 
+// `value`, or sometimes a constant slot in its place, which only a recorder takes.
+hal::Constant Program::draw_constant(Call& call, bool slots, std::uint32_t value,
+                                     std::optional<std::uint32_t>& slot) {
+  if (slots ? pick(4) != 0 : often()) return value;
+  slot = static_cast<std::uint32_t>(often() ? pick(3) : hal::kMaxSlots - 1 + pick(2));
+  call.codes.add_if(!slots, kInvalidArgument);
+  call.codes.add_if(*slot >= hal::kMaxSlots, kOutOfRange);
+  return hal::constant_slot(*slot);
+}
+
 void Program::draw_dispatch(Call& call, std::size_t device, bool slots) {
   Command& command = call.command;
   command.kernel = draw_function(call, device);
@@ -117,8 +127,10 @@ void Program::draw_dispatch(Call& call, std::size_t device, bool slots) {
   command.amount = bytes_.ConsumeIntegral<std::uint32_t>();
   draw_grid(call, device, slots);
 
-  if (!mix) call.constants.emplace_back(command.amount);
-  call.constants.emplace_back(command.n);
+  if (!mix) {
+    call.constants.push_back(draw_constant(call, slots, command.amount, command.amount_slot));
+  }
+  call.constants.push_back(draw_constant(call, slots, command.n, command.n_slot));
   if (often()) return;
   if (maybe()) {
     call.constants.pop_back();

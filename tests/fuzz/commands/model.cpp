@@ -175,7 +175,8 @@ Codes resolve_grid(const hal::Grid& grid, const std::uint32_t (&most)[3], Comman
   return codes;
 }
 
-bool Model::run(const Command& command, std::span<const Place> table) {
+bool Model::run(const Command& command, std::span<const Place> table,
+                std::span<const std::uint32_t> numbers) {
   std::vector<Place> places = command.places;
   for (Place& place : places) place = bound(place, table);
   const auto bytes = [&](const Place& place) {
@@ -212,7 +213,9 @@ bool Model::run(const Command& command, std::span<const Place> table) {
   for (const std::uint64_t count : groups) {
     if (count > kMostGroups || (total *= count) > kMostGroups) return false;
   }
-  const std::uint64_t items = std::min<std::uint64_t>(command.n, groups[0] * kGroupItems);
+  const std::uint32_t amount = command.amount_slot ? numbers[*command.amount_slot] : command.amount;
+  const std::uint32_t n = command.n_slot ? numbers[*command.n_slot] : command.n;
+  const std::uint64_t items = std::min<std::uint64_t>(n, groups[0] * kGroupItems);
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (items * kElement > places[i].length) return false;
     places[i].length = items * kElement;
@@ -225,7 +228,7 @@ bool Model::run(const Command& command, std::span<const Place> table) {
   };
   for (std::uint64_t i = 0; i < items; ++i) {
     const std::uint32_t value = command.kernel == KernelKind::kAddEach
-                                    ? element(0, i) + command.amount
+                                    ? element(0, i) + amount
                                     : 3 * element(1, i) + element(2, i);
     std::memcpy(bytes(target) + i * kElement, &value, sizeof value);
   }
@@ -314,6 +317,11 @@ void Recording::add(Command command) {
     need(place, alignment, fill ? command.pattern_size : 1);
   }
   if (command.counts) need(*command.counts, sizeof(std::uint32_t), 1);
+  for (const auto& slot : {command.amount_slot, command.n_slot}) {
+    if (!slot) continue;
+    if (constant_slots.size() <= *slot) constant_slots.resize(*slot + 1);
+    constant_slots[*slot] = true;
+  }
   commands.push_back(std::move(command));
 }
 

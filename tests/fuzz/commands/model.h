@@ -86,6 +86,8 @@ struct Command {
   KernelKind kernel = KernelKind::kAddEach;
   std::uint32_t amount = 0;
   std::uint32_t n = 0;
+  // The constant slots of these two, if they have one.
+  std::optional<std::uint32_t> amount_slot, n_slot;
   std::array<std::uint64_t, 3> groups{};
 };
 
@@ -130,9 +132,11 @@ class Model {
   // A set with this layout; `refs`, in the layout's order, is an out parameter.
   Codes set(const SetLayout& layout, const Descriptors& descriptors, std::vector<Ref>& refs) const;
 
-  // Runs a command with this table. False if it must not run on a device: a kernel would exceed its
-  // memory, two of its items would conflict, or the counts that it reads are large.
-  bool run(const Command& command, std::span<const Place> table);
+  // Runs a command with this table, and these numbers for its constant slots. False if it must not
+  // run on a device: a kernel would exceed its memory, two of its items would conflict, or the
+  // counts that it reads are large.
+  bool run(const Command& command, std::span<const Place> table,
+           std::span<const std::uint32_t> numbers);
 };
 
 // The workgroups of `grid`, for kernels with groups of 16 x 1 x 1.
@@ -166,6 +170,7 @@ class Recording {
  public:
   std::vector<Command> commands;
   std::vector<SlotNeed> slots;
+  std::vector<bool> constant_slots;  // whether a command uses it
 
   void add(Command command);
   // Result of binding a table for it; stores the resolved entries in `table`.

@@ -85,6 +85,8 @@ class Program {
 
   Call draw_call(std::size_t device, bool slots);
   void draw_dispatch(Call& call, std::size_t device, bool slots);
+  hal::Constant draw_constant(Call& call, bool slots, std::uint32_t value,
+                              std::optional<std::uint32_t>& slot);
   void draw_grid(Call& call, std::size_t device, bool slots);
   KernelKind draw_function(Call& call, std::size_t device);
   Ref draw_ref(bool slots);

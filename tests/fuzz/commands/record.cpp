@@ -221,6 +221,7 @@ void Program::record() {
   if (!result.ok()) return;
   making.handle = *std::move(result);
   if (making.handle.slot_count() != making.recording.slots.size()) std::abort();
+  if (making.handle.constant_slot_count() != making.recording.constant_slots.size()) std::abort();
   finished_.push_back(std::move(making));
 }
 

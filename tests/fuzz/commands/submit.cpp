@@ -51,6 +51,19 @@ void Program::execute() {
   }
   std::vector<Place> table;
   Codes codes = recording.bind(model_, entries, table);
+  std::vector<hal::Constant> constants;
+  std::vector<std::uint32_t> numbers;
+  const std::size_t given = often() ? recording.constant_slots.size() : pick(4);
+  codes.add_if(given < recording.constant_slots.size(), kOutOfRange);
+  for (std::size_t i = 0; i < given; ++i) {
+    const bool fits = pick(32) != 31;
+    numbers.push_back(static_cast<std::uint32_t>(pick(64)));
+    constants.push_back(fits      ? hal::Constant(numbers.back())
+                        : maybe() ? hal::Constant(1.0f)
+                                  : hal::Constant(hal::constant_slot(0)));
+    const bool used = i < recording.constant_slots.size() && recording.constant_slots[i];
+    codes.add_if(used && !fits, kInvalidArgument);
+  }
   codes.add_if(nowhere || nothing, kInvalidArgument);
   codes.add_if(finished.device != device || (copies && recording.dispatches()), kPermissionDenied);
   Points points = draw_points();
@@ -68,14 +81,17 @@ void Program::execute() {
   if (codes.none() && points.codes.none()) {
     Model after = model_;
     for (const Command& command : recording.commands) {
-      if (!after.run(command, table)) return;
+      if (!after.run(command, table, numbers)) return;
     }
     model_ = std::move(after);
   }
   const auto bindings = all<hal::BufferRange>(entries);
   if (!submit("execute", codes, points, [&] {
         return queue.execute(finished.handle,
-                             {.bindings = bindings, .wait = points.wait, .signal = points.signal});
+                             {.bindings = bindings,
+                              .constants = constants,
+                              .wait = points.wait,
+                              .signal = points.signal});
       })) {
     return;
   }
@@ -101,7 +117,7 @@ void Program::direct() {
   Points points = draw_points();
   if (call.codes.none() && points.codes.none()) {
     Model after = model_;
-    if (!after.run(command, {})) return;
+    if (!after.run(command, {}, {})) return;
     model_ = std::move(after);
   }
   const auto bindings = all<hal::BufferRange>(call.bindings);
