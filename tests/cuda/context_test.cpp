@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The context and the capture mode of a thread are its user's, whatever is called.
+#include <dlfcn.h>
+
 #include <cstdint>
+#include <thread>
 
 #include "cuda/cuda_test_util.h"
 
@@ -68,6 +71,61 @@ TEST_F(CudaContext, TheCaptureModeIsRestoredWhereTheContextIsTheDevices) {
   EXPECT_EQ(exchange(before), kThreadLocalCapture);
   EXPECT_EQ(cuda.cuCtxSetCurrent(CUcontext{}), CUDA_SUCCESS);
   EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease(library().devices()[0].handle), CUDA_SUCCESS);
+}
+
+// With the mode CU_STREAM_CAPTURE_MODE_GLOBAL, calls of every thread that might be unsafe fail, and
+// end the capture.
+TEST_F(CudaContext, ACaptureOfItsUserSurvives) {
+  using CreateStream = int(void**, unsigned);
+  using BeginCapture = int(void*, int);
+  using EndCapture = int(void*, void**);
+  using Fill = int(CUdeviceptr, unsigned, std::size_t, void*);
+  using GetNodes = int(void*, void**, std::size_t*);
+  void* const handle = dlopen(HALYARD_SIM_CUDA_LIBRARY, RTLD_NOW);
+  const auto function = [&]<class F>(F*& f, const char* name) {
+    f = reinterpret_cast<F*>(dlsym(handle, name));
+    ASSERT_NE(f, nullptr) << name;
+  };
+  CreateStream* create_stream;
+  BeginCapture* begin_capture;
+  EndCapture* end_capture;
+  Fill* fill;
+  GetNodes* get_nodes;
+  function(create_stream, "cuStreamCreate");
+  function(begin_capture, "cuStreamBeginCapture_v2");
+  function(end_capture, "cuStreamEndCapture");
+  function(fill, "cuMemsetD32Async");
+  function(get_nodes, "cuGraphGetNodes");
+  const Functions& cuda = library().functions();
+  CUcontext users = nullptr;
+  ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&users, library().devices()[0].handle), CUDA_SUCCESS);
+  ASSERT_EQ(cuda.cuCtxSetCurrent(users), CUDA_SUCCESS);
+  void* stream = nullptr;
+  ASSERT_EQ(create_stream(&stream, 1 /* CU_STREAM_NON_BLOCKING */), CUDA_SUCCESS);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuda.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
+
+  for (const char* uri : {"cuda://0?completion_mode=flag", "cuda://0?completion_mode=host_callback",
+                          "cuda://0?completion_mode=event"}) {
+    ASSERT_EQ(begin_capture(stream, 0 /* CU_STREAM_CAPTURE_MODE_GLOBAL */), CUDA_SUCCESS);
+    ASSERT_EQ(fill(memory, 1, 1, stream), CUDA_SUCCESS);
+    {
+      const hal::Device device = registry.open(uri).value();
+      use(device);
+      std::thread([&] { use(device); }).join();
+    }
+    void* graph = nullptr;
+    std::size_t nodes = 0;
+    EXPECT_EQ(end_capture(stream, &graph), CUDA_SUCCESS) << uri;
+    EXPECT_EQ(get_nodes(graph, nullptr, &nodes), CUDA_SUCCESS);
+    EXPECT_EQ(nodes, 1u) << uri;
+  }
+
+  EXPECT_EQ(cuda.cuMemFree(memory), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuStreamDestroy(static_cast<CUstream>(stream)), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuCtxSetCurrent(CUcontext{}), CUDA_SUCCESS);
+  EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease(library().devices()[0].handle), CUDA_SUCCESS);
+  dlclose(handle);
 }
 
 TEST_F(CudaContext, DevicesOnOneGpuShareItsPrimaryContext) {

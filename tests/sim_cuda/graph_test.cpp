@@ -206,16 +206,20 @@ TEST_F(SimCudaGraph, Capture_NamesItsErrors) {
 // cuThreadExchangeStreamCaptureMode: while any thread captures in the global mode, other threads'
 // potentially unsafe calls are prohibited unless they are in the relaxed mode.
 TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
-  const Handle origin = stream();
+  const Handle origin = stream(), earlier = event();
   ASSERT_EQ(cuStreamBeginCapture_v2(origin, 0), kSuccess);
   std::thread([&] {
     Address a = 0;
     EXPECT_EQ(cuCtxSetCurrent(context_), kSuccess);
     EXPECT_EQ(cuMemAlloc_v2(&a, 4), kCaptureUnsupported);
+    EXPECT_EQ(cuEventQuery(earlier), kCaptureUnsupported);
+    EXPECT_EQ(cuEventSynchronize(earlier), kCaptureUnsupported);
     int mode = 2;
     EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
     EXPECT_EQ(mode, 0);
     EXPECT_EQ(cuMemAlloc_v2(&a, 4), kSuccess);
+    EXPECT_EQ(cuEventQuery(earlier), kSuccess);
+    EXPECT_EQ(cuEventSynchronize(earlier), kSuccess);
   }).join();
   Handle captured = nullptr;
   EXPECT_EQ(cuStreamEndCapture(origin, &captured), kSuccess);

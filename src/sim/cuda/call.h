@@ -39,6 +39,9 @@ class Call {
   Lock& lock() { return lock_; }
   ContextState& context() const { return *context_; }
 
+  // What kUnsafeInCapture forbids.
+  static Result check_captures(const ThreadState& thread);
+
  private:
   // Faults, and calls inside host functions.
   static Result refuse(const Entry& entry, std::uint64_t number);
@@ -56,7 +59,6 @@ class Call {
     }
     return (needs & kUnsafeInCapture) != 0 ? check_captures(thread) : kSuccess;
   }
-  static Result check_captures(const ThreadState& thread);
 
   Lock lock_;
   ContextState* context_ = nullptr;

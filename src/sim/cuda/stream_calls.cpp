@@ -54,6 +54,15 @@ Result record(Event handle, Stream stream_handle) {
 // The event's error, if its last record was captured.
 bool was_captured(const EventState& event) { return event.capture != nullptr; }
 
+// Whether the host may ask for its end. That is potentially unsafe while another thread captures,
+// also if the event was recorded before: PyTorch's watchdog met it (pytorch/pytorch, pull request
+// 104555), and HIP has the same rule (ROCm/rocm-systems, pull request 3176).
+Result check_awaited(const EventState* event) {
+  HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
+  HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
+  return Call::check_captures(this_thread());
+}
+
 float elapsed_milliseconds(const Recording& from, const Recording& to) {
   return static_cast<float>(static_cast<double>(to.time - from.time) * 1e-6);
 }
@@ -309,8 +318,7 @@ HALYARD_CUDA_EXPORT Result cuEventRecordWithFlags(Event event, Stream stream, un
 HALYARD_CUDA_EXPORT Result cuEventQuery(Event handle) {
   HALYARD_CUDA_CALL(cuEventQuery, kInitialized);
   EventState* const event = resolve(handle);
-  HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
-  HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
+  if (const Result refusal = check_awaited(event); refusal != kSuccess) return refusal;
   if (const Result fault = event->context->sticky.load(); fault != kSuccess) return fault;
   // cuda.h, cuEventQuery: an event that was never recorded is complete.
   if (event->recording != nullptr && !event->recording->is_done) return kNotReady;
@@ -321,8 +329,7 @@ HALYARD_CUDA_EXPORT Result cuEventQuery(Event handle) {
 HALYARD_CUDA_EXPORT Result cuEventSynchronize(Event handle) {
   HALYARD_CUDA_CALL(cuEventSynchronize, kInitialized);
   EventState* const event = resolve(handle);
-  HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
-  HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
+  if (const Result refusal = check_awaited(event); refusal != kSuccess) return refusal;
   ContextState& context = *event->context;
   if (const std::shared_ptr<Recording> recording = event->recording) {
     state().progress.wait(call.lock(), [&] { return recording->is_done; });
