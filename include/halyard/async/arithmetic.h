@@ -88,8 +88,11 @@ struct ScaleFunction {
       // The kernel of std::int32_t takes the bits as std::uint32_t.
       constexpr bool kSame = std::is_same_v<By, Number<T>> && !std::is_same_v<T, std::int32_t>;
       static_assert(kSame, "by: the Number<T> of the element type; not of std::int32_t");
-      if constexpr (kSame)
+      if constexpr (kSame) {
         return call(std::move(by), std::forward<A>(x), std::forward<Into>(into)...);
+      } else {
+        return refused<Tensor<T>>();
+      }
     } else {
       constexpr bool kKept = !OfNumbers::kTakes<T> || requires { T{by}; };
       static_assert(kKept, "by: a number that converts to the element type without narrowing");

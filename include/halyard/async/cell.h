@@ -90,7 +90,13 @@ struct Unzip {
   template <class Op>
   auto operator()(Op&& operation) const {
     static_assert(DeviceOperation<Op>, "an operation has one owner: unzip(std::move(operation))");
-    if constexpr (DeviceOperation<Op>) {
+    if constexpr (!DeviceOperation<Op>) {
+      return refused<int>();
+    } else if constexpr (!kIsTuple<typename Op::Output>) {
+      static_assert(kIsTuple<typename Op::Output>,
+                    "unzip: of several results, as a kernel or zip() returns");
+      return std::tuple(refused<typename Op::Output>());
+    } else {
       using Tuple = typename Op::Output;
       const auto cell = make_cell(std::move(operation));
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -117,7 +123,11 @@ auto operator|(Op&& operation, const ShareAdaptor&) {
       constexpr bool kMayRecord = Recordable<decltype(shared)>;
       using Given = typename decltype(shared)::Output;
       return SharedOperation<Given, kMayRecord>(make_cell(std::move(shared)));
+    } else {
+      return refused<int>();
     }
+  } else {
+    return refused<int>();
   }
 }
 }  // namespace detail

@@ -58,8 +58,8 @@ detail::Combinator<detail::CallApply, std::decay_t<F>> apply(F&& fn) {
   return {std::forward<F>(fn)};
 }
 
-inline constexpr detail::FirstAdaptor first{};
-inline constexpr detail::LastAdaptor last{};
+inline constexpr detail::ElementAdaptor<false> first{};
+inline constexpr detail::ElementAdaptor<true> last{};
 
 // Any operation with the result T. Costs an allocation and a virtual call.
 template <class T>

@@ -36,6 +36,8 @@ auto to_dlpack(Array&& array) {
   static_assert(kFit, "to_dlpack: a Tensor or a Shared, or an operation that returns one");
   if constexpr (kFit) {
     return detail::operation(detail::CallToDlpack<Managed>(), std::forward<Array>(array));
+  } else {
+    return detail::refused<Dlpack<Managed>>();
   }
 }
 

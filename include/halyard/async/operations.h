@@ -125,6 +125,8 @@ auto fill(Array&& array, T element) {
   if constexpr (kFit) {
     return detail::operation(detail::CallFill<T>{detail::bits_of(element)},
                              std::forward<Array>(array));
+  } else {
+    return detail::refused<Given>();
   }
 }
 // Copies the elements of `from` (an array as for to_host()) to `to` (as for fill()), which has the
@@ -138,6 +140,8 @@ auto copy(From&& from, To&& to) {
   static_assert(kFit, "copy: to a Tensor<T> or a Partition<Tensor<T>>, and from one of T");
   if constexpr (kFit) {
     return detail::operation(detail::CallCopy(), std::forward<From>(from), std::forward<To>(to));
+  } else {
+    return detail::refused<std::tuple<Source, Target>>();
   }
 }
 

@@ -74,6 +74,8 @@ class Recorded {
     if constexpr (kFit) {
       return detail::operation(detail::CallReplay<Slots...>{recording_},
                                std::forward<Arrays>(arrays)...);
+    } else {
+      return detail::refused<int>();
     }
   }
 
@@ -120,6 +122,8 @@ auto record(Op&& operation) {
   static_assert(DeviceOperation<Op>, "an operation has one owner: record(std::move(operation))");
   if constexpr (DeviceOperation<Op>) {
     return detail::record_call<>(detail::GiveOperation<Op>{std::move(operation)}, {});
+  } else {
+    return detail::refused<int>();
   }
 }
 
@@ -131,12 +135,14 @@ auto record(F&& fn, const Shapes&... shapes) {
   constexpr bool kFit = Slots::template kFit<sizeof...(Shapes)>;
   static_assert(kFit,
                 "record: an operation, or a function with parameters Shared<Tensor<T>>, Tensor<T> "
-                "and Number<T>, by name and not by auto, by value and not by reference, and a shape "
-                "for each array");
+                "and Number<T>, by name and not by auto, by value and not by reference, and a "
+                "shape for each array");
   if constexpr (kFit) {
     return [&]<class... S>(detail::TypeList<S...>) {
       return detail::record_call<S...>(std::decay_t<F>(std::forward<F>(fn)), {Shape(shapes)...});
     }(typename Slots::Types());
+  } else {
+    return detail::refused<int>();
   }
 }
 

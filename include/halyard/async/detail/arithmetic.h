@@ -88,12 +88,13 @@ struct CallArithmetic {
   F call;
 };
 
-// The element types for which there are kernels.
+// The element types for which there are kernels. check() returns `auto`, so that the compiler looks
+// into it where it is called, before it finds errors that follow from this one.
 struct OfFloat {
   template <class T>
   static constexpr bool kTakes = std::is_same_v<T, float>;
   template <bool kFit>
-  static constexpr void check() {
+  static constexpr auto check() {
     static_assert(
         kFit, "operands: Tensor<float> or Shared<Tensor<float>>, or operations that return one");
   }
@@ -102,7 +103,7 @@ struct OfReals {
   template <class T>
   static constexpr bool kTakes = std::is_same_v<T, float> || std::is_same_v<T, double>;
   template <bool kFit>
-  static constexpr void check() {
+  static constexpr auto check() {
     static_assert(kFit,
                   "operands: Tensor<T> or Shared<Tensor<T>>, or operations that return one; all of "
                   "one T, float or double");
@@ -113,7 +114,7 @@ struct OfNumbers {
   static constexpr bool kTakes =
       OfReals::kTakes<T> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t>;
   template <bool kFit>
-  static constexpr void check() {
+  static constexpr auto check() {
     static_assert(kFit,
                   "operands: Tensor<T> or Shared<Tensor<T>>, or operations that return one; all of "
                   "one T, float, double, std::int32_t or std::uint32_t");
@@ -154,7 +155,11 @@ auto arithmetic(F call, First&& first, Rest&&... rest) {
     if constexpr (kOwned) {
       return operation(CallArithmetic<T, F, kInto>{std::move(call)}, std::forward<First>(first),
                        std::forward<Rest>(rest)...);
+    } else {
+      return refused<Tensor<T>>();
     }
+  } else {
+    return refused<Tensor<std::conditional_t<Element<T>, T, float>>>();
   }
 }
 
@@ -178,6 +183,8 @@ auto concatenation(A&& a, Rest&&... rest) {
                 "T");
   if constexpr (kFit) {
     return operation(CallConcat<T>(), std::forward<A>(a), std::forward<Rest>(rest)...);
+  } else {
+    return refused<Tensor<std::conditional_t<Element<T>, T, float>>>();
   }
 }
 

@@ -37,11 +37,16 @@ struct CallMap {
   template <class T>
   auto operator()(Context&, T&& value) && {
     using Value = std::invoke_result_t<F, T&&>;
-    static_assert(!std::is_void_v<Value>, "map: the function returns a value");
-    static_assert(!std::is_reference_v<Value> && !std::is_same_v<Value, Status>,
+    constexpr bool kFit = !std::is_void_v<Value> && !std::is_reference_v<Value> &&
+                          !std::is_same_v<Value, Status>;
+    static_assert(kFit,
                   "map: the function returns a value or a Result, no reference and no Status");
-    using Given = std::conditional_t<kIsResult<Value>, Value, Result<Value>>;
-    return Given(std::invoke(std::move(fn), std::move(value)));
+    if constexpr (!kFit) {
+      return Result<int>(0);  // no second error
+    } else {
+      using Given = std::conditional_t<kIsResult<Value>, Value, Result<Value>>;
+      return Given(std::invoke(std::move(fn), std::move(value)));
+    }
   }
   [[no_unique_address]] F fn;
 };
@@ -65,7 +70,11 @@ struct CallAndThen {
     using Next = std::invoke_result_t<F, T&&>;
     static_assert(DeviceOperation<Next>,
                   "and_then: the function returns an operation; use map otherwise");
-    return std::invoke(std::move(fn), std::move(value)).execute(context);
+    if constexpr (DeviceOperation<Next>) {
+      return std::invoke(std::move(fn), std::move(value)).execute(context);
+    } else {
+      return Result<int>(0);
+    }
   }
   [[no_unique_address]] F fn;
 };
@@ -77,7 +86,17 @@ struct CallApply {
     using Next = std::invoke_result_t<F, T&&...>;
     static_assert(DeviceOperation<Next>,
                   "apply: the function returns an operation; use map otherwise");
-    return std::apply(std::move(fn), std::move(values)).execute(context);
+    if constexpr (DeviceOperation<Next>) {
+      return std::apply(std::move(fn), std::move(values)).execute(context);
+    } else {
+      return Result<int>(0);
+    }
+  }
+  template <class T>
+  auto operator()(Context&, T&&) && {
+    static_assert(kIsTuple<T>,
+                  "apply: of several results, as zip() returns; use and_then otherwise");
+    return Result<int>(0);
   }
   [[no_unique_address]] F fn;
 };
@@ -106,10 +125,13 @@ concept IsCombinator = requires { typename std::remove_cvref_t<T>::IsCombinator;
 // lookup finds them for operations of any namespace.
 template <class Op, IsCombinator C>
 auto operator|(Op&& operation, C combinator) {
-  static_assert(DeviceOperation<std::decay_t<Op>>, "the left operand of | is no operation");
+  constexpr bool kFit = DeviceOperation<std::decay_t<Op>>;
+  static_assert(kFit, "the left operand of | is no operation; value(x) makes one");
   static_assert(kMovedOrCopyable<Op>, "an operation has one owner: std::move(operation) | ...");
-  if constexpr (kMovedOrCopyable<Op>) {
+  if constexpr (kFit && kMovedOrCopyable<Op>) {
     return std::move(combinator)(std::decay_t<Op>(std::forward<Op>(operation)));
+  } else {
+    return refused<int>();
   }
 }
 
@@ -137,21 +159,23 @@ auto operator|(T&& argument, const A& adaptor) {
     return std::forward<T>(argument) | Combinator<CallMap, CheckedAdaptor<A>>{{adaptor}};
   } else if constexpr (kMovedOrCopyable<T>) {
     return adaptor(std::forward<T>(argument));
+  } else {
+    return refused<int>();
   }
 }
 
-struct FirstAdaptor {
+// One of several results, such as a kernel's arrays.
+template <bool kLast>
+struct ElementAdaptor {
   using IsAdaptor = void;
   template <class... T>
   auto operator()(std::tuple<T...>&& values) const {
-    return std::get<0>(std::move(values));
+    return std::get<kLast ? sizeof...(T) - 1 : 0>(std::move(values));
   }
-};
-struct LastAdaptor {
-  using IsAdaptor = void;
-  template <class... T>
-  auto operator()(std::tuple<T...>&& values) const {
-    return std::get<sizeof...(T) - 1>(std::move(values));
+  template <class T>
+  auto operator()(T&&) const {
+    static_assert(kIsTuple<T>, "first, last: of several results, as a kernel or zip() returns");
+    return refused_value<std::remove_cvref_t<T>>();
   }
 };
 

@@ -169,11 +169,6 @@ auto call_kernel(TypeList<P...>, const KernelSignature& signature, const Grid& g
   }
 }
 
-template <class T>
-inline constexpr bool kIsTuple = false;
-template <class... T>
-inline constexpr bool kIsTuple<std::tuple<T...>> = true;
-
 // Implements `argument | kernel`.
 template <class A, class K>
 auto call_with(A&& argument, const K& kernel) {

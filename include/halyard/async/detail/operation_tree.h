@@ -143,6 +143,16 @@ struct GiveValue {
   T value;
 };
 
+// What a function returns whose arguments a static_assert refuses: an operation, so that no further
+// error hides that one. Not defined.
+template <class T>
+Operation<GiveValue<T>> refused();
+
+template <class T>
+inline constexpr bool kIsTuple = false;
+template <class... T>
+inline constexpr bool kIsTuple<std::tuple<T...>> = true;
+
 template <class T>
 inline constexpr bool kMovedOrCopyable =
     !std::is_lvalue_reference_v<T> || std::copy_constructible<std::remove_cvref_t<T>>;
@@ -158,9 +168,12 @@ template <class T>
 auto as_operation(T&& argument) {
   static_assert(kMovedOrCopyable<T>,
                 "operations, Tensor and Partition have one owner: pass std::move(x)");
-  if constexpr (!kMovedOrCopyable<T>) {
-    return value_operation(0);  // no second error
-  } else if constexpr (DeviceOperation<std::decay_t<T>>) {
+  using Given = std::decay_t<T>;
+  if constexpr (!kMovedOrCopyable<T> && DeviceOperation<Given>) {
+    return refused<typename Given::Output>();
+  } else if constexpr (!kMovedOrCopyable<T>) {
+    return refused<Given>();
+  } else if constexpr (DeviceOperation<Given>) {
     return std::forward<T>(argument);
   } else {
     return value_operation(std::forward<T>(argument));

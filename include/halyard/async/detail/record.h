@@ -193,6 +193,8 @@ auto record_call(Make make, const std::array<Shape, kArrays<Slots...>>& shapes) 
                 "tensors, scratch, fill, copy, and combinators of these");
   if constexpr (kFit) {
     return operation(CallRecord<Make, Slots...>{std::move(make), shapes});
+  } else {
+    return refused<int>();
   }
 }
 

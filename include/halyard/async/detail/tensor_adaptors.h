@@ -25,6 +25,11 @@ concept Adaptor = requires { typename std::remove_cvref_t<A>::IsAdaptor; };
 
 namespace detail {
 
+// In place of a result that a static_assert refuses, so that no further error hides that one. Not
+// defined.
+template <class T>
+T refused_value();
+
 // Not an Adaptor: cell.h defines `operation | share`, which may be copied.
 struct ShareAdaptor {
   template <class T>
@@ -42,7 +47,12 @@ template <class Array>
 auto operator|(Array&& array, const ShareAdaptor& adaptor) noexcept {
   constexpr bool kMoved = !std::is_lvalue_reference_v<Array>;
   static_assert(kMoved, "operations, Tensor and Partition have one owner: std::move(x) | ...");
-  if constexpr (kMoved) return adaptor(std::move(array));
+  if constexpr (kMoved) {
+    return adaptor(std::move(array));
+  } else {
+    using Own = std::remove_reference_t<Array>;
+    return refused_value<std::invoke_result_t<const ShareAdaptor&, Own>>();
+  }
 }
 
 struct PartitionAdaptor {
@@ -81,7 +91,11 @@ struct ReshapeAdaptor {
   auto operator()(Array&& array) const {
     constexpr bool kFit = requires { std::forward<Array>(array).reshape(shape); };
     static_assert(kFit, "reshape: of a Tensor or a Shared: ... | unpartition | reshape(shape)");
-    if constexpr (kFit) return std::forward<Array>(array).reshape(shape);
+    if constexpr (kFit) {
+      return std::forward<Array>(array).reshape(shape);
+    } else {
+      return refused_value<std::remove_cvref_t<Array>>();
+    }
   }
   Shape shape;
 };
@@ -96,7 +110,11 @@ struct RowsAdaptor {
   auto operator()(const Array& array) const {
     constexpr bool kFit = requires { array.rows(first, count); };
     static_assert(kFit, "rows: of a Shared: ... | share | rows(first, count)");
-    if constexpr (kFit) return array.rows(first, count);
+    if constexpr (kFit) {
+      return array.rows(first, count);
+    } else {
+      return refused_value<Array>();
+    }
   }
   std::uint64_t first, count;
 };

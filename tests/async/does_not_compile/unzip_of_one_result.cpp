@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// error: unzip: of several results, as a kernel or zip() returns
+#include "halyard/async.h"
+
+using namespace halyard::async;
+
+auto f() { return unzip(ones<float>(4)); }
