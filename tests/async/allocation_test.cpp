@@ -129,6 +129,19 @@ TEST_F(AsyncAllocation, ANurseryWithTasksAllocatesNothing) {
   }
 }
 
+// With another shape each time there is no launch of it yet, but its function is there.
+TEST_F(AsyncAllocation, AKernelIsBoundOnce) {
+  std::uint64_t size = 0, least = ~std::uint64_t{0};
+  for (int i = 0; i < 200; ++i) {
+    const Shared<Tensor<float>> ones = ones_of({++size, 4});
+    Partition<Tensor<float>> y = tiles_of({size, 4});
+    const std::uint64_t before = counts::allocations();
+    y = sync_wait(saxpy(2.0f, ones, std::move(y)) | last, runtime);
+    least = std::min(least, counts::allocations() - before);
+  }
+  EXPECT_EQ(least, 0u);
+}
+
 // The HAL allocates both: the buffer and its memory object (Queue::allocate).
 TEST_F(AsyncAllocation, ANewTensorAllocatesTwice) {
   EXPECT_LE(least_allocations([&] { (void)sync_wait(zeros<float>({16, 16}), runtime); }, 2000),

@@ -107,6 +107,24 @@ TEST(ShaderImage, RoundsEverySpirvOperationOnItsOwn) {
   EXPECT_EQ(alone, arithmetic);
 }
 
+// SPV_KHR_float_controls: modes and capabilities SignedZeroInfNanPreserve and RoundingModeRTE.
+TEST(ShaderImage, KeepsSpecialNumbersAndRoundsToTheNearestEvenInEveryEntry) {
+  using Modes = std::multiset<std::vector<std::uint32_t>>;
+  std::map<std::uint32_t, Modes> modes;
+  std::set<std::uint32_t> capabilities;
+  for (const SpirvInstruction& instruction :
+       instructions_of(shader_of(kTwo, "spirv-1.5").value())) {
+    const auto& operands = instruction.operands;
+    if (instruction.opcode == 17) capabilities.insert(operands[0]);  // OpCapability
+    if (instruction.opcode == kExecutionMode && operands[1] != kLocalSize) {
+      modes[operands[0]].insert({operands.begin() + 1, operands.end()});
+    }
+  }
+  ASSERT_EQ(modes.size(), 2u);
+  for (const auto& [entry, its] : modes) EXPECT_EQ(its, (Modes{{4461, 32}, {4462, 32}}));
+  EXPECT_TRUE(capabilities.contains(4466) && capabilities.contains(4467));
+}
+
 TEST(ShaderImage, FindsAddressesAndConstantsInABlockThatThePushConstantsPointTo) {
   // One kernel, so that there is one of each instruction.
   const std::string module =

@@ -5,7 +5,7 @@ import random
 import re
 
 # What tests and simulations put in the place of a system or of a native library is no part of the library.
-LEFT_OUT = re.compile(r'src/(sim|conformance)/|.*/fake_\w+\.(h|cpp)$')
+LEFT_OUT = re.compile(r'src/(sim|conformance)/|.*/(fake|relacy)_\w+\.(h|cpp)$')
 LIBRARY = re.compile(r'(src|include/halyard)/.*\.(h|cpp)$')
 
 OTHER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&': '||', '||': '&&', '+': '-', '-': '+',

@@ -334,6 +334,7 @@ TEST(Rule22Watching, TheShellWakesAtTheFirstAwaitedCompletion) {
 
 TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   World world;
+  world.work_source.clock_.time = 10 * Engine::kLookInterval;
   auto& device = world.device("slow");
   auto& queue = world.queue(device, "q");
   queue.native().stopped = true;
@@ -342,6 +343,13 @@ TEST(Rule23Looking, ProbesALaneThatDoesNotMove) {
   EXPECT_TRUE(world.host_call(queue, [] { return Status(); }, {{a.get(), 1}}, {{b.get(), 1}}).ok());
   world.settle();
   EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.time + Engine::kLookInterval);
+  // Not each time that the shell looks, as it does for the end of other lanes' work.
+  auto& other = world.queue(world.device("other"), "other");
+  auto c = world.semaphore(), d = world.semaphore();
+  EXPECT_TRUE(world.submit(other, {}, {{c.get(), 1}}).ok());
+  EXPECT_TRUE(world.host_call(other, [] { return Status(); }, {{c.get(), 1}}, {{d.get(), 1}}).ok());
+  world.settle();
+  EXPECT_EQ(d->value(), 1u);
   EXPECT_EQ(queue.native().probes, 0);
   world.work_source.clock_.time += Engine::kLookInterval;
   queue.native().probe_result = Status(StatusCode::kInternal, "MMU fault", "XID_31");

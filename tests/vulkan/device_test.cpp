@@ -123,6 +123,20 @@ TEST_F(VulkanDevice, HostMemoryIsNotImportedWhereBuffersDoNot) {
   EXPECT_THAT(memory.status().message(), HasSubstr("as buffers"));
 }
 
+// The fake loader notes a device that is destroyed before what it has made.
+TEST_F(VulkanDevice, AnImportThatFailsLeavesNothingBehind) {
+  alignas(4096) static std::byte page[4096];
+  for (const char* site :
+       {"vulkan.vkCreateBuffer", "vulkan.vkAllocateMemory", "vulkan.vkBindBufferMemory"}) {
+    const Native native;
+    Calls calls(site);
+    calls.fail(1);
+    const auto memory =
+        DeviceMemory::import(Ref<NativeDevice>(&native.device()), page, 64, nullptr);
+    EXPECT_EQ(memory.status().code(), StatusCode::kResourceExhausted) << site;
+  }
+}
+
 // The fake loader notes an allocation without a VkMemoryDedicatedAllocateInfo.
 TEST_F(VulkanDevice, SharedMemoryIsDedicatedToItsBufferWhereThatIsNeeded) {
   fake().by_descriptor = kExports | kImports | kDedicated;

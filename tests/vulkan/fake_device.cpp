@@ -169,7 +169,9 @@ VkResult create_buffer(VkDevice device, const VkBufferCreateInfo* info,
     if (real.sharingMode != VK_SHARING_MODE_CONCURRENT) violate("a buffer of one family alone");
     real.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   }
-  return next.vkCreateBuffer(device, &real, allocator, buffer);
+  const VkResult result = next.vkCreateBuffer(device, &real, allocator, buffer);
+  if (result == VK_SUCCESS) note_objects(device, 1);
+  return result;
 }
 
 void get_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
@@ -207,7 +209,9 @@ VkResult allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
       in_chain(info, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) == nullptr) {
     violate("memory of a shared buffer that is not dedicated to it");
   }
-  return next.vkAllocateMemory(device, &real, allocator, memory);
+  const VkResult result = next.vkAllocateMemory(device, &real, allocator, memory);
+  if (result == VK_SUCCESS) note_objects(device, 1);
+  return result;
 }
 
 VkResult create_cache(VkDevice device, const VkPipelineCacheCreateInfo* info,

@@ -157,8 +157,8 @@ struct Noted<void (*)(Arguments...), kFunction> {
   }
 };
 
-// Objects that a device has made and that are not destroyed: modules, layouts, pipelines and pools
-// of queries.
+// Objects that a device has made and that are not destroyed: buffers, memory, modules, layouts,
+// pipelines and pools of queries.
 inline std::map<VkDevice, std::int64_t> objects;
 
 inline void note_objects(VkDevice device, std::int64_t more) {

@@ -50,6 +50,7 @@ void destroy_used_by_work(VkDevice device, Handle handle, const VkAllocationCall
     const std::lock_guard lock(mutex);
     end_lost_work(device);
   }
+  if (handle != VK_NULL_HANDLE) note_objects(device, -1);
   (next.*kDestroy)(device, handle, allocator);
 }
 
