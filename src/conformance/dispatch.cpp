@@ -168,6 +168,9 @@ void kernel_sees_the_number_of_groups(Context& t) {
   dispatch(t, t.kernel("group_counts"), {.groups = {4, 3, 2}}, {out});
   const auto y = words(out);
   for (std::size_t i = 0; i < y.size(); ++i) VERIFY_EQ(y[i], 4 - i % 3);
+  const Buffer single = t.buffer(4 * 3);
+  dispatch(t, t.kernel("group_counts"), {.groups = {1}}, {single});
+  for (const std::uint32_t count : words(single)) VERIFY_EQ(count, 1u);
 }
 
 void items_are_rounded_up_to_groups(Context& t) {

@@ -105,6 +105,19 @@ TEST_F(TracedRuntime, ArrowsGoFromEachSignalToItsWait) {
   EXPECT_LE(nanos(fill["ts"]) + nanos(fill["dur"]), nanos(copy["ts"]) + testing::kRounding);
 }
 
+// Its beginning is stamped in the lane, too.
+TEST_F(TracedRuntime, TheFirstSubmissionOfALaneHasEndedWhenItIsSeen) {
+  {
+    const Device device = open();
+    const Buffer memory = buffer(device, std::uint64_t{1} << 26);
+    const Semaphore filled = device.create_semaphore().value();
+    check(device.queue().fill(memory, 7, 1, {.signal = {{filled, 1}}}));
+    check(filled.wait(1, 60s));
+    EXPECT_EQ(memory.map().value().bytes().back(), std::byte{7});
+  }
+  (void)ended();
+}
+
 TEST_F(TracedRuntime, AHostThatWaitsHasASliceThatEndsWithTheArrow) {
   {
     const Device device = open();
