@@ -330,6 +330,26 @@ TEST_F(Foreign, ADamagedModuleIsRefusedOrRead) {
   }
 }
 
+// Words of each instruction that the reader uses, from the SPIR-V specification, section 3.
+TEST_F(Foreign, AModuleWithAnInstructionThatIsTooShortIsDamaged) {
+  SKIP_WITHOUT("glslangValidator");
+  const kernel::Hyx hyx = build(write("k.comp", kGlsl)).value();
+  const std::string module(text_of(hyx.images()[0]));
+  constexpr struct {
+    std::uint32_t opcode, words;
+  } kInstructions[] = {{5, 3},  {6, 4},  {15, 4}, {16, 3}, {16, 6}, {21, 4},
+                       {22, 3}, {23, 4}, {28, 4}, {29, 3}, {30, 2}, {32, 4},
+                       {43, 4}, {50, 4}, {59, 4}, {71, 3}, {72, 4}};
+  for (const auto& [opcode, words] : kInstructions) {
+    std::vector<std::uint32_t> instruction(words - 1, 17);  // LocalSize, where it is a mode
+    instruction[0] = (words - 1) << 16 | opcode;
+    const std::string tail(reinterpret_cast<const char*>(instruction.data()), 4 * (words - 1));
+    EXPECT_THAT(std::string(reflect_spirv("k", module + tail).status().message()),
+                HasSubstr("k: not a SPIR-V module, or a damaged one"))
+        << opcode << " with " << words - 1 << " words";
+  }
+}
+
 // ---- Metal, and facts of all languages -------------------------------------------------------
 
 TEST_F(Foreign, MetalIsPackedAsItIs) {
