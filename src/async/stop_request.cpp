@@ -13,6 +13,7 @@ struct StopRequest::Watch {
 };
 
 Status StopRequest::open(const QueueRef& queue) {
+  HALYARD_RETURN_IF_ERROR(queue.status());
   queue_ = queue;
   HALYARD_ASSIGN_OR_RETURN(timeline_, queue_.device().state()->acquire_timeline(*queue_.state()));
   return {};

@@ -33,7 +33,8 @@ char* write_packed(char* begin, char* end, fmt::string_view format,
 }
 
 std::string number(std::uint64_t value) noexcept {
-  return value >> 63 == 0 ? format("{}", value) : format("2^64 - {}", ~value + 1);
+  const std::uint64_t below = ~value + 1;  // 2^64
+  return value == 0 || below >> 40 != 0 ? format("{}", value) : format("2^64 - {}", below);
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) noexcept {

@@ -71,17 +71,25 @@ Result<Allocator> Allocator::create(Device& device, const AllocatorOptions& opti
   return Allocator(std::move(pool), std::move(staging));
 }
 
+Status Allocator::status() const noexcept {
+  return pool_ ? Status() : Status(StatusCode::kFailedPrecondition, "allocator: it was moved from");
+}
+
 Result<Memory> Allocator::allocate(std::uint64_t size) {
+  HALYARD_RETURN_IF_ERROR(status());
   HALYARD_ASSIGN_OR_RETURN(detail::Block* const block, pool().allocate(size));
   return Memory(pool_, block, slice(block->memory, 0, size));
 }
 
-std::uint64_t Allocator::trim() noexcept { return pool().trim(); }
+std::uint64_t Allocator::trim() noexcept { return pool_ ? pool().trim() : 0; }
 
-AllocatorStatistics Allocator::statistics() const noexcept { return pool().statistics(); }
+AllocatorStatistics Allocator::statistics() const noexcept {
+  return pool_ ? pool().statistics() : AllocatorStatistics();
+}
 
 Status Allocator::copy_in(const Buffer& target, const void* source, std::uint64_t size,
                           Deadline deadline) {
+  HALYARD_RETURN_IF_ERROR(status());
   HALYARD_RETURN_IF_ERROR(check_size("copy_in", size, target));
   const Deadline until = Deadline::at(deadline.resolve(Clock::steady()));
   for (std::uint64_t done = 0; done < size;) {
@@ -101,6 +109,7 @@ Status Allocator::copy_in(const Buffer& target, const void* source, std::uint64_
 
 Status Allocator::copy_out(void* target, const Buffer& source, std::uint64_t size,
                            Deadline deadline) {
+  HALYARD_RETURN_IF_ERROR(status());
   HALYARD_RETURN_IF_ERROR(check_size("copy_out", size, source));
   const Deadline until = Deadline::at(deadline.resolve(Clock::steady()));
   // Slots whose copies are in flight, oldest first.

@@ -11,6 +11,10 @@
 namespace halyard::inline v0::hcq {
 namespace {
 
+Status moved_from(const char* function) {
+  return error(StatusCode::kFailedPrecondition, "queue: {} of one that was moved from", function);
+}
+
 // words[0] is a signal, words[1] its value.
 void add(detail::CommandList& list, PacketKind kind, const SignalOperand& signal,
          const Operand& value, std::string_view what) {
@@ -43,7 +47,9 @@ CommandQueue::CommandQueue(CommandQueue&&) noexcept = default;
 CommandQueue& CommandQueue::operator=(CommandQueue&&) noexcept = default;
 CommandQueue::~CommandQueue() = default;
 
-std::size_t CommandQueue::command_count() const noexcept { return commands_->commands.size(); }
+std::size_t CommandQueue::command_count() const noexcept {
+  return commands_ ? commands_->commands.size() : 0;
+}
 
 Status CommandQueue::submit(Device& device) { return submit(device, 0, {}); }
 
@@ -53,6 +59,7 @@ Status CommandQueue::submit(Device& device, const SymbolTable& symbols) {
 
 Status CommandQueue::submit(Device& device, std::uint32_t table,
                             const std::vector<detail::SymbolEntry>& entries) {
+  if (!commands_) return moved_from("submit");
   detail::CommandList& list = *commands_;
   HALYARD_RETURN_IF_ERROR(Status(list.status));
   if (list.commands.empty()) return {};
@@ -67,6 +74,7 @@ Status CommandQueue::submit(Device& device, std::uint32_t table,
 }
 
 Status CommandQueue::bind(Device& device) {
+  if (!commands_) return moved_from("bind");
   detail::CommandList& list = *commands_;
   HALYARD_RETURN_IF_ERROR(Status(list.status));
   HALYARD_ASSIGN_OR_RETURN(list.bound, device.bind(list));
@@ -83,7 +91,7 @@ void CommandQueue::set_profiling(bool on) noexcept { commands_->profiled = on; }
 
 std::vector<CommandTimes> CommandQueue::profile() const {
   std::vector<CommandTimes> result;
-  if (!commands_->profile) return result;
+  if (!commands_ || !commands_->profile) return result;
   for (const auto& times : commands_->profile->times) {
     result.push_back({.command = times->command,
                       .name = times->name,

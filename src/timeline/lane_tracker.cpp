@@ -252,10 +252,16 @@ void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {
 
 bool LaneTracker::help(std::uint64_t sequence, Visit& visit) noexcept {
   if (visible(sequence)) return native(visit)->help(sequence);
+  // The marker may show that the lane is there.
+  const bool marked = mark_visible(sequence, visit);
+  return native(visit)->help(sequence) || marked;
+}
+
+bool LaneTracker::mark_visible(std::uint64_t sequence, Visit& visit) noexcept {
+  if (visible(sequence)) return false;
   visit.leave();
   make_visible(sequence);
-  // The marker may show that the lane is there.
-  return native(visit)->help(sequence) || visible(sequence);
+  return visible(sequence);
 }
 
 void LaneTracker::watch(std::uint64_t sequence) noexcept {

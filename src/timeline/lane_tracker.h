@@ -61,6 +61,8 @@ class LaneTracker {
     Visit visit;
     return help(sequence, visit);
   }
+  // Has the lane marked without helping. True: there is a new marker.
+  bool mark_visible(std::uint64_t sequence, Visit& visit) noexcept;
 
   // Has the completion shell retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;

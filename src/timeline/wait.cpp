@@ -38,7 +38,7 @@ class Waiter {
  private:
   enum class Outcome { kPending, kDone };
   Outcome look(Status& outcome) const;
-  bool make_progress();
+  bool make_progress(bool polls);
   Status link();
   void arm(bool stalled);
   Status deadline_exceeded() const;
@@ -75,8 +75,9 @@ Waiter::Outcome Waiter::look(Status& outcome) const {
   return !outcome.ok() || reached == points_.size() ? Outcome::kDone : Outcome::kPending;
 }
 
-// Retires and helps the lanes that will signal what is pending. False: nothing moved.
-bool Waiter::make_progress() {
+// Retires and helps the lanes that will signal what is pending. A thread that only polls helps
+// none: what it would run there takes as long as it takes. False: nothing moved.
+bool Waiter::make_progress(bool polls) {
   bool moved = false;
   for (const Point& point : points_) {
     LaneTracker* lane = nullptr;
@@ -92,7 +93,8 @@ bool Waiter::make_progress() {
       moved |= lane->retired() >= sequence;
     };
     retire();
-    if (lane->retired() < sequence && lane->help(sequence, visit_)) {
+    if (lane->retired() < sequence &&
+        (polls ? lane->mark_visible(sequence, visit_) : lane->help(sequence, visit_))) {
       moved = true;
       retire();
     }
@@ -161,11 +163,12 @@ Status Waiter::wait(Deadline deadline) {
   }
   Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
   for (unsigned turns = 0;;) {
-    if (make_progress()) turns = 0;
+    if (make_progress(until == Deadline::kPassedTime)) turns = 0;
     if (look(outcome) == Outcome::kDone) return outcome;
     if (until != Deadline::kForeverTime &&
         (until == Deadline::kPassedTime || engine_.clock().now() >= until)) {
-      return deadline_exceeded();
+      Status exceeded = deadline_exceeded();  // names nothing if the value has come just now
+      return look(outcome) == Outcome::kDone ? outcome : exceeded;
     }
     if (turns++ < work_source.spin_turns()) {
       work_source.pause(turns);
@@ -243,7 +246,9 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
 Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
   const Point point{this, value};
   return traced_wait(engine_, trace::kWaitFor, {&point, 1}, [&] {
-    if (Visit visit; issued.lane != nullptr && issued.lane->help(issued.sequence, visit)) {
+    const bool helps = deadline.resolve(engine_.clock()) != Deadline::kPassedTime;
+    if (Visit visit;
+        issued.lane != nullptr && helps && issued.lane->help(issued.sequence, visit)) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       (void)issued.lane->try_retire();
     }

@@ -63,6 +63,10 @@ TEST_F(AsyncRuntime, AnEmptyRuntimeIsToldWhenItIsUsed) {
   EXPECT_EQ(failure_on(Device()).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(failure_on(Runtime().device()).code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(Runtime().devices().empty());
+  const auto waits = []() -> Task<StatusCode> {
+    co_return (co_await as_result(after(std::chrono::minutes(1)))).code();
+  };
+  EXPECT_EQ(sync_wait(waits(), Runtime()), StatusCode::kInvalidArgument);
 }
 
 TEST_F(AsyncRuntime, RunsWhereTheOperationSays) {

@@ -56,6 +56,22 @@ TEST(HcqAllocator, CopiesOddSizesBothWaysThroughFewSlots) {
   EXPECT_TRUE(back == data);
 }
 
+TEST(HcqAllocator, OneThatWasMovedFromSaysSo) {
+  auto device = open_cpu(1).value();
+  Allocator allocator = Allocator::create(*device, {.batch_size = 4096, .batch_count = 1}).value();
+  const Memory memory = allocator.allocate(64).value();
+  const Allocator other = std::move(allocator);
+  std::uint64_t word = 0;
+  for (const Status& status : {allocator.allocate(64).status(),
+                               allocator.copy_in(memory.buffer(), &word, sizeof word),
+                               allocator.copy_out(&word, memory.buffer(), sizeof word)}) {
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(status.message(), "allocator: it was moved from");
+  }
+  EXPECT_EQ(allocator.trim(), 0u);
+  EXPECT_EQ(allocator.statistics().in_use, 0u);
+}
+
 TEST(HcqAllocator, Copies64MiB) {
   auto device = open_cpu(2).value();
   Allocator allocator = Allocator::create(*device).value();

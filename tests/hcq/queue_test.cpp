@@ -59,6 +59,16 @@ TEST(HcqQueue, RunsAKernelBetweenWaitAndSignal) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(y[i], 1.0f + 2.0f * static_cast<float>(i));
 }
 
+TEST(HcqQueue, OneThatWasMovedFromSaysSo) {
+  auto device = open_cpu(1).value();
+  ComputeQueue queue;
+  const ComputeQueue other = std::move(queue);
+  EXPECT_EQ(queue.command_count(), 0u);
+  EXPECT_TRUE(queue.profile().empty());
+  EXPECT_EQ(queue.submit(*device).message(), "queue: submit of one that was moved from");
+  EXPECT_EQ(queue.bind(*device).code(), StatusCode::kFailedPrecondition);
+}
+
 TEST(HcqQueue, TwentyThousandIncrementsBehindAClosedGateAllRun) {
   auto device = open_cpu(2).value();
   const Signal gate = device->create_signal().value();

@@ -191,6 +191,17 @@ TEST(Rule20Markers, HostWaitsWorkOnLanesWithMarkers) {
   EXPECT_TRUE(done->wait(1, kForever).ok());
 }
 
+TEST(Rule20Markers, AWaitThatOnlyPollsMarksTheLaneAndDoesNotWorkOnIt) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  queue.native().helps = true;
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+  EXPECT_EQ(code(done->wait(1, kNow)), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_TRUE(done->wait(1, kNow).ok());
+}
+
 // The payload of a lane's first submission, and of one in another lane that a gate orders after it.
 struct Gated : Operation {
   LaneTracker** lane = nullptr;

@@ -109,7 +109,10 @@ TEST_F(TracedRuntime, ArrowsGoFromEachSignalToItsWait) {
 TEST_F(TracedRuntime, TheFirstSubmissionOfALaneHasEndedWhenItIsSeen) {
   {
     const Device device = open();
-    const Buffer memory = buffer(device, std::uint64_t{1} << 26);
+    const Buffer memory =
+        device
+            .allocate({.size = std::uint64_t{1} << 26, .memory = hal::MemoryType::kHostVisible})
+            .value();
     const Semaphore filled = device.create_semaphore().value();
     check(device.queue().fill(memory, 7, 1, {.signal = {{filled, 1}}}));
     check(filled.wait(1, 60s));

@@ -41,6 +41,7 @@ class TimeAwaiter {
   Status result() const {
     if (time_ <= runner_.clock().now()) return {};
     if (Status status = stop_.check(); !status.ok()) return status;
+    if (Status status = runner_.runtime().device().status(); !status.ok()) return status;
     return Status(StatusCode::kResourceExhausted, "after: no memory to wait");
   }
 

@@ -135,8 +135,8 @@ auto record(F&& fn, const Shapes&... shapes) {
   constexpr bool kFit = Slots::template kFit<sizeof...(Shapes)>;
   static_assert(kFit,
                 "record: an operation, or a function with parameters Shared<Tensor<T>>, Tensor<T> "
-                "and Number<T>, by name and not by auto, by value and not by reference, and a "
-                "shape for each array");
+                "and Number<T>, by name and not by auto, by value or const reference, and a shape "
+                "for each array");
   if constexpr (kFit) {
     return [&]<class... S>(detail::TypeList<S...>) {
       return detail::record_call<S...>(std::decay_t<F>(std::forward<F>(fn)), {Shape(shapes)...});

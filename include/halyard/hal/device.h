@@ -124,10 +124,11 @@ class HALYARD_EXPORT Device {
 
   // Wraps the caller's host memory as a buffer of MemoryType::kHostLocal, without a copy. `memory`
   // starts at a multiple of kImportAlignment bytes and stays valid until `released` is called:
-  // once, after the last buffer, recording and submission that uses it is gone. `released` runs
-  // without locks, on the thread that drops the last user or, shortly afterwards, where callbacks
-  // run (Semaphore::on_reach). It must not block or throw; it may do what such a callback may. If
-  // the import fails, `released` is not called. Operator new for `released` itself may throw.
+  // once, after the last buffer, recording and submission that uses it is gone; a submission goes
+  // when a thread sees its end, as Queue::wait_idle or flush does. `released` runs without locks, on
+  // the thread that drops the last user or, shortly afterwards, where callbacks run
+  // (Semaphore::on_reach). It must not block or throw; it may do what such a callback may. If the
+  // import fails, `released` is not called. Operator new for `released` itself may throw.
   // Errors: kInvalidArgument, kResourceExhausted; kUnimplemented if the device cannot import.
   template <class F>
     requires std::is_invocable_v<F&>

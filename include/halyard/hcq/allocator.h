@@ -73,7 +73,8 @@ struct AllocatorStatistics {
 };
 
 // Functions are safe from any thread, except from one that holds a TimelineTurn of the device
-// (copies take one). The device outlives the allocator and all its memory. Empty once moved from.
+// (copies take one). The device outlives the allocator and all its memory. Empty once moved from:
+// kFailedPrecondition.
 class HALYARD_EXPORT Allocator {
  public:
   // Errors: kInvalidArgument if an option is zero; kResourceExhausted.
@@ -112,7 +113,8 @@ class HALYARD_EXPORT Allocator {
 
  private:
   Allocator(Ref<detail::MemoryPool> pool, std::unique_ptr<detail::StagingRing> staging) noexcept;
-  detail::MemoryPool& pool() const noexcept;
+  detail::MemoryPool& pool() const noexcept;  // precondition: status().ok()
+  Status status() const noexcept;
 
   Ref<RefCounted> pool_;
   std::unique_ptr<detail::StagingRing> staging_;

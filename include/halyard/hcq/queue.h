@@ -51,6 +51,8 @@ struct CommandTimes {
 
 class HALYARD_EXPORT CommandQueue {
  public:
+  // Of one that was moved from, submit() and bind() are kFailedPrecondition; no command may be
+  // added to it.
   CommandQueue(CommandQueue&&) noexcept;
   CommandQueue& operator=(CommandQueue&&) noexcept;
   ~CommandQueue();

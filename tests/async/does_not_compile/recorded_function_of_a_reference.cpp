@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// error: by value and not by reference, and a shape for each array
+// error: by value or const reference, and a shape for each array
 #include "halyard/async.h"
 
 using namespace halyard::async;
