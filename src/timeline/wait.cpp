@@ -246,15 +246,15 @@ Status Semaphore::wait(std::uint64_t value, Deadline deadline) {
 Status Semaphore::wait(std::uint64_t value, Deadline deadline, const IssuedAt& issued) {
   const Point point{this, value};
   return traced_wait(engine_, trace::kWaitFor, {&point, 1}, [&] {
-    const bool helps = deadline.resolve(engine_.clock()) != Deadline::kPassedTime;
-    if (Visit visit;
-        issued.lane != nullptr && helps && issued.lane->help(issued.sequence, visit)) {
+    const Nanoseconds until = deadline.resolve(engine_.clock());
+    if (Visit visit; issued.lane != nullptr && until != Deadline::kPassedTime &&
+                     issued.lane->help(issued.sequence, visit)) {
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       (void)issued.lane->try_retire();
     }
     Status status;
     if (value_state(value) != ValueState::kReached) {
-      status = Waiter(engine_, {&point, 1}, false).wait(deadline);
+      status = Waiter(engine_, {&point, 1}, false).wait(Deadline::at(until));
     }
     // It was issued without a doorbell, because this thread was to help. The deadline has passed,
     // or other threads have decided the wait. Watching its lane arms it, and arming rings the

@@ -2,9 +2,11 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "base/failing_calls.h"
 
@@ -12,7 +14,8 @@ namespace halyard::base {
 namespace {
 
 TEST(File, TextOfOneThatCannotBeReadIsEmpty) {
-  const std::string path = std::filesystem::temp_directory_path() / "halyard_file_test";
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("halyard_file_test_" + std::to_string(::getpid()));
   std::ofstream(path) << "text";
   EXPECT_EQ(base::read_text(path), "text");
   for (const char* site : {"file.open", "file.stat", "file.read"}) {
