@@ -254,8 +254,9 @@ Result<AnyTensor> concatenated(Context& context, hal::View<ArrayRef> operands) {
     bool fits = shape.rank() != 0 && shape.rank() == first.rank();
     for (std::size_t d = 1; fits && d < first.rank(); ++d) fits = shape[d] == first[d];
     if (!fits) {
-      return error(StatusCode::kInvalidArgument, "concat: shapes {} and {}", text_of(first),
-                   text_of(shape));
+      return error(StatusCode::kInvalidArgument,
+                   "concat: shapes {} and {}: all sizes but the first are to be equal",
+                   text_of(first), text_of(shape));
     }
     if (__builtin_add_overflow(sizes[0], shape[0], &sizes[0])) sizes[0] = ~std::uint64_t{0};
   }

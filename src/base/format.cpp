@@ -42,9 +42,12 @@ std::string counted(std::uint64_t count, std::string_view noun) noexcept {
 }
 
 Status error_packed(StatusCode code, fmt::string_view format, fmt::format_args values) {
-  char text[1024];
-  char* const end = write_packed(text, text + sizeof(text), format, values);
-  return Status(code, std::string_view(text, end));
+  char text[512];
+  const std::size_t size = fmt::vformat_to_n(text, sizeof text, format, values).size;
+  if (size <= sizeof text) return Status(code, std::string_view(text, size));
+  std::string longer;
+  append_packed(longer, format, values);
+  return Status(code, longer);
 }
 
 }  // namespace halyard::inline v0::base

@@ -52,7 +52,6 @@ template <class... Args>
 
 }  // namespace base
 
-// Truncates messages to 1 KiB; the format buffer is on the stack.
 template <class... Args>
 [[nodiscard, gnu::cold, gnu::noinline]] Status error(StatusCode code,
                                                      fmt::format_string<Args...> format,

@@ -56,8 +56,7 @@ flatbuffers::Offset<schema::Image> write_image(flatbuffers::FlatBufferBuilder& b
   const auto bytes = builder.CreateVector(data, image.bytes.size());
   const auto target = builder.CreateString(image.target);
   const auto convention = builder.CreateString(image.convention);
-  return schema::CreateImage(builder, target, convention, bytes,
-                             kernel::image_checksum(std::as_bytes(std::span(image.bytes))));
+  return schema::CreateImage(builder, target, convention, bytes);
 }
 
 }  // namespace
@@ -78,7 +77,9 @@ std::vector<std::byte> write_hyx(const Contents& contents) {
       });
   schema::FinishFileBuffer(builder, schema::CreateFile(builder, kernels, images, sources));
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-  return {bytes.begin(), bytes.end()};
+  std::vector<std::byte> file(bytes.begin(), bytes.end());
+  kernel::append_checksum(file);
+  return file;
 }
 
 }  // namespace halyard::inline v0::compiler

@@ -6,6 +6,7 @@
 
 #include <cassert>
 #include <type_traits>
+#include <utility>
 
 #include "base/format.h"
 #include "halyard/base/ref.h"
@@ -33,12 +34,9 @@ template <class... Args>
 [[nodiscard, gnu::cold, gnu::noinline]] Status at(const Status& status,
                                                   fmt::format_string<Args...> where,
                                                   Args&&... args) {
-  char text[1024];
-  char* const end = text + sizeof(text);
-  char* out = base::write_packed(text, end, where, fmt::make_format_args(args...));
-  const std::string_view message = status.message();
-  out = base::write_packed(out, end, ": {}", fmt::make_format_args(message));
-  return Status(status.code(), std::string_view(text, out), status.native_error());
+  std::string text = base::format(where, std::forward<Args>(args)...);
+  base::append(text, ": {}", status.message());
+  return Status(status.code(), text, status.native_error());
 }
 
 }  // namespace halyard::inline v0::hal

@@ -30,6 +30,9 @@ constexpr std::uint64_t kWriteBack = 64;
 constexpr std::uint64_t kChunksPerThread = 8;
 constexpr std::uint64_t kLots = 4;
 
+// A thread that runs a chunk briefly reads the clock (30 ns) after 1, 9, 73 ... workgroups.
+constexpr std::uint64_t kMoreGroups = 8;
+
 // While a ring closes, the closing thread re-checks the running piece of work at this interval.
 constexpr Nanoseconds kClosePoll = 1'000'000;
 
@@ -43,6 +46,10 @@ std::uint64_t first_group(std::uint64_t chunk, std::uint64_t chunks, std::uint64
   const std::uint64_t size = lot + 1 < kLots ? left - (left >> 1) : left;
   return total - left + size * (kLots * chunk % chunks) / chunks;
 }
+
+// Ring::rest_.
+constexpr int kRestShift = 16;
+constexpr std::uint64_t kMaxRestIndex = 0xffff;
 
 template <class T>
 T* pointer(std::uint64_t word) noexcept {
@@ -114,7 +121,7 @@ bool Ring::step(Slice& slice, bool wake) noexcept {
     end_visit(run(slice), wake);
     return true;
   }
-  std::uint32_t chunk;
+  Chunk chunk;
   if (!claim_chunk(chunk)) return false;
   (void)slice.take_chunk();
   if (run_chunk(chunk, slice.spent())) end_visit(run(slice), wake);
@@ -366,7 +373,7 @@ bool Ring::work_on_tasks(TaskGraph& tasks, bool brief) noexcept {
   // From here on the job may be over, and the ring may run another one.
   if (!tasks_over_.load(std::memory_order_seq_cst)) return false;
   recall_idle();
-  std::uint32_t seat;
+  Chunk seat;
   return claim_chunk(seat) && run_chunk(seat, brief);
 }
 
@@ -380,7 +387,7 @@ void Ring::open_job(PacketKind kind, std::uint64_t total, std::uint64_t chunk_si
 }
 
 bool Ring::work_on_job(Slice& slice) noexcept {
-  std::uint32_t chunk;
+  Chunk chunk;
   Nanoseconds start = group_.may_wake() ? Clock::steady().now() : 0;
   while (slice.take_chunk() && claim_chunk(chunk)) {
     if (job_.kind == PacketKind::kCustom) start = 0;  // tasks wake threads themselves
@@ -397,27 +404,37 @@ bool Ring::work_on_job(Slice& slice) noexcept {
   return false;
 }
 
-bool Ring::claim_chunk(std::uint32_t& chunk) noexcept {
+bool Ring::claim_chunk(Chunk& chunk) noexcept {
+  // First, as only one chunk at a time can be left.
+  if (std::uint64_t rest = rest_.load(std::memory_order_relaxed); rest != 0) [[unlikely]] {
+    if (rest_.compare_exchange_strong(rest, 0, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+      chunk = {static_cast<std::uint32_t>(rest & kMaxRestIndex), rest >> kRestShift};
+      return true;
+    }
+  }
   std::uint32_t unclaimed = unclaimed_.load(std::memory_order_relaxed);
   while (unclaimed != 0) {
     if (unclaimed_.compare_exchange_weak(unclaimed, unclaimed - 1, std::memory_order_acquire,
                                          std::memory_order_relaxed)) {
-      chunk = job_.chunks - unclaimed;
+      chunk = {job_.chunks - unclaimed, 0};
       return true;
     }
   }
   return false;
 }
 
-bool Ring::run_chunk(std::uint32_t chunk, bool brief) noexcept {
+bool Ring::run_chunk(Chunk chunk, bool brief) noexcept {
   if (job_.kind == PacketKind::kCustom) return work_on_tasks(*job_.tasks, brief);
   if (job_.kind == PacketKind::kExec) {
-    const std::uint64_t first = first_group(chunk, job_.chunks, job_.total);
-    const std::uint64_t end = first_group(chunk + 1, job_.chunks, job_.total);
+    const std::uint64_t first =
+        first_group(chunk.index, job_.chunks, job_.total) + chunk.groups_done;
+    const std::uint64_t end = first_group(chunk.index + 1, job_.chunks, job_.total);
+    if (brief && end - first > 1) return run_briefly(chunk, first, end);
     run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first, end - first);
     return finish_chunks(1);
   }
-  const std::uint64_t first = chunk * job_.chunk_size;
+  const std::uint64_t first = chunk.index * job_.chunk_size;
   const std::uint64_t count = std::min(job_.chunk_size, job_.total - first);
   if (job_.kind == PacketKind::kCopy) {
     std::memcpy(job_.target + first, job_.source + first, count);
@@ -425,6 +442,26 @@ bool Ring::run_chunk(std::uint32_t chunk, bool brief) noexcept {
     fill_bytes(job_.target + first, count, job_.pattern, job_.pattern_size);
   }
   return finish_chunks(1);
+}
+
+bool Ring::run_briefly(Chunk chunk, std::uint64_t first, std::uint64_t end) noexcept {
+  const Nanoseconds until = Clock::steady().now() + Slice::kTime;
+  for (std::uint64_t groups = 1;; groups *= kMoreGroups) {
+    groups = std::min(groups, end - first);
+    run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first, groups);
+    first += groups;
+    if (first == end) return finish_chunks(1);
+    chunk.groups_done += groups;
+    if (Clock::steady().now() >= until && leave_rest(chunk)) return false;
+  }
+}
+
+// After true the job may be over: another thread claims the rest, or close() drops it.
+bool Ring::leave_rest(Chunk chunk) noexcept {
+  std::uint64_t none = 0;
+  return chunk.index <= kMaxRestIndex && chunk.groups_done <= ~std::uint64_t{0} >> kRestShift &&
+         rest_.compare_exchange_strong(none, chunk.groups_done << kRestShift | chunk.index,
+                                       std::memory_order_release, std::memory_order_relaxed);
 }
 
 bool Ring::finish_chunks(std::uint32_t count) noexcept {
@@ -440,6 +477,7 @@ void Ring::close() noexcept {
     // Unclaimed chunks will not run. The thread that finishes the last claimed one inherits the
     // role and releases it; here that is this thread.
     const std::uint32_t cut = unclaimed_.exchange(0, std::memory_order_acq_rel) +
+                              (rest_.exchange(0, std::memory_order_acq_rel) != 0 ? 1 : 0) +
                               idle_seats_.exchange(0, std::memory_order_acq_rel);
     if (cut != 0 && finish_chunks(cut)) {
       state_.store(kClosed, std::memory_order_relaxed);

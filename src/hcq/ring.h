@@ -96,7 +96,10 @@ class Ring final : private base::Notify {
   bool attended() const noexcept { return state_.load(std::memory_order_seq_cst) != kFree; }
   // True if a packet is unattended or a job has unclaimed chunks. A hint.
   bool ready() const noexcept;
-  bool has_chunk() const noexcept { return unclaimed_.load(std::memory_order_relaxed) != 0; }
+  bool has_chunk() const noexcept {
+    return unclaimed_.load(std::memory_order_relaxed) != 0 ||
+           rest_.load(std::memory_order_relaxed) != 0;
+  }
   // True if the ring waits for a signal. It occupies no thread then.
   bool blocked() const noexcept { return state_.load(std::memory_order_acquire) == kBlocked; }
 
@@ -116,11 +119,16 @@ class Ring final : private base::Notify {
   bool release() noexcept;
   // For the role holder: true if there is a packet.
   bool pending() const noexcept { return published(head_); }
+  // A chunk of a job: its index and, of a dispatch, how many of its workgroups have run.
+  struct Chunk {
+    std::uint32_t index;
+    std::uint64_t groups_done;
+  };
   // Claims one chunk. If true, run_chunk() must follow; it returns true if the caller inherits the
   // role.
-  bool claim_chunk(std::uint32_t& chunk) noexcept;
-  // `brief`: the thread has other work soon and leaves early.
-  bool run_chunk(std::uint32_t chunk, bool brief) noexcept;
+  bool claim_chunk(Chunk& chunk) noexcept;
+  // `brief`: the thread has other work soon, and leaves what it does not finish in 20 us.
+  bool run_chunk(Chunk chunk, bool brief) noexcept;
 
   // Drops all packets that have not run. Waits for the running piece of work. On return no work of
   // the ring runs or will run. Precondition: the producer has stopped.
@@ -197,6 +205,8 @@ class Ring final : private base::Notify {
   bool work_on_job(Slice& slice) noexcept;
   bool work_on_tasks(TaskGraph& tasks, bool brief) noexcept;
   void end_visit(Visit visit, bool wake) noexcept;
+  bool run_briefly(Chunk chunk, std::uint64_t first, std::uint64_t end) noexcept;
+  bool leave_rest(Chunk chunk) noexcept;
   bool finish_chunks(std::uint32_t count) noexcept;
   void notify() noexcept override;
 
@@ -233,6 +243,7 @@ class Ring final : private base::Notify {
 
   // Claims. A chunk can be claimed only while its job exists, so the claiming thread may read job_.
   alignas(64) base::Atomic<std::uint32_t> unclaimed_{0};
+  base::Atomic<std::uint64_t> rest_{0};  // a chunk that was left: groups done << 16 | index, or 0
   base::Atomic<std::uint32_t> idle_seats_{0};
   base::Atomic<bool> tasks_over_{false};
   base::Atomic<std::uint32_t> finished_{0};

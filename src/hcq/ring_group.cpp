@@ -172,7 +172,7 @@ bool RingGroup::serve_priority(Worker& worker, int priority) noexcept {
   }
   return find(priority, worker.cursor, [&](Ring& ring, unsigned index) {
     if (&ring == worker.held) return false;
-    std::uint32_t chunk;
+    Ring::Chunk chunk;
     if (ring.acquire()) {
       worker.cursor = index + 1;
       release_held(worker);

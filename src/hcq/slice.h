@@ -12,8 +12,11 @@ namespace halyard::inline v0::hcq {
 // Counts commands, and reads the clock (30 ns) only at doubling counts: 0.5 ns per command.
 class Slice {
  public:
-  // `chunks`: the number of job chunks the visit may run. A helper runs one and then re-checks its
-  // own deadline; a worker has no limit.
+  // A fraction of the 50 us that a scheduling hiccup costs, and many times the cost of a visit.
+  static constexpr Nanoseconds kTime = 20'000;
+
+  // `chunks`: the number of job chunks the visit may run. A helper runs one, or a part of it, and
+  // then re-checks its own deadline; a worker has no limit.
   explicit Slice(std::uint32_t chunks = ~std::uint32_t{0}) noexcept : chunks_(chunks) {}
 
   bool spent() const noexcept { return spent_; }
@@ -35,8 +38,6 @@ class Slice {
 
  private:
   static constexpr std::uint32_t kCommands = 512;
-  // A fraction of the 50 us that a scheduling hiccup costs, and many times the cost of a visit.
-  static constexpr Nanoseconds kTime = 20'000;
 
   [[gnu::noinline]] void look() noexcept {
     const Nanoseconds now = Clock::steady().now();

@@ -2,10 +2,12 @@
 #include "kernel/hyx.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "base/content_hash.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "hyx_generated.h"
@@ -21,8 +23,16 @@ constexpr flatbuffers::Verifier::Options kVerifierOptions = [] {
   return options;
 }();
 
-// Alignment of an image's bytes, and so of the size of a file: FlatBuffers pads it.
+// Of an image's bytes in a file.
 constexpr std::size_t kAlignment = 16;
+
+// The end of a file: the checksum of what stands before it.
+using Checksum = std::array<std::uint64_t, 2>;
+
+Checksum checksum(std::span<const std::byte> buffer) noexcept {
+  const base::ContentHash hash = base::content_hash({base::text_of(buffer)});
+  return {hash.high, hash.low};
+}
 
 std::string_view view(const flatbuffers::String* text) {
   return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
@@ -59,13 +69,10 @@ std::string join(const Range& range, Name name) {
 
 }  // namespace
 
-std::uint64_t image_checksum(std::span<const std::byte> bytes) noexcept {
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325u;
-  for (const std::byte byte : bytes) {
-    hash ^= static_cast<std::uint64_t>(byte);
-    hash *= 0x0000'0100'0000'01b3u;
-  }
-  return hash;
+void append_checksum(std::vector<std::byte>& buffer) {
+  const Checksum sum = checksum(buffer);
+  const auto bytes = std::as_bytes(std::span(sum));
+  buffer.insert(buffer.end(), bytes.begin(), bytes.end());
 }
 
 // Checks a file whose offsets are verified, and fills in the Hyx.
@@ -386,14 +393,11 @@ class Hyx::Reader {
         return damaged("two images are for target {}, convention {}", target, convention);
       }
       if (image->bytes()->size() == 0) return damaged("{}bytes is empty", owner);
-      // Offsets may alias: otherwise one range of bytes could be hashed 64 times.
+      // Offsets may alias: written again, a range of bytes that 64 images share takes 64 times as much.
       total += image->bytes()->size();
       if (total > hyx_.size_) return damaged("{}bytes overlaps another image", owner);
       *out = {target, convention,
               std::as_bytes(std::span(image->bytes()->data(), image->bytes()->size()))};
-      if (image_checksum(out->bytes) != image->checksum()) {
-        return damaged("{}bytes do not match their checksum", owner);
-      }
       ++out;
     }
     return {};
@@ -411,24 +415,25 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
   hyx.size_ = size;
   const auto* data = reinterpret_cast<const std::uint8_t*>(hyx.bytes_.get());
   // A smaller file has no identifier.
-  if (size < sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength) {
+  if (size < sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength + sizeof(Checksum)) {
     return error(StatusCode::kDataLoss, "{}: {} bytes are too few for a .hyx file", name, size);
   }
   if (!schema::FileBufferHasIdentifier(data)) {
     return error(StatusCode::kDataLoss, "{}: not a .hyx file: its identifier is not {}", name,
                  schema::FileIdentifier());
   }
-  flatbuffers::Verifier verifier(data, size, kVerifierOptions);
+  const std::size_t end = size - sizeof(Checksum);
+  const Checksum computed = checksum({hyx.bytes_.get(), end});
+  if (std::memcmp(&computed, data + end, sizeof computed) != 0) {
+    return error(StatusCode::kDataLoss,
+                 "{}: damaged: its {} bytes do not match the checksum at their end; or an older Halyard "
+                 "wrote it: compile it again", name, size);
+  }
+  flatbuffers::Verifier verifier(data, end, kVerifierOptions);
   if (!schema::VerifyFileBuffer(verifier)) {
     return error(StatusCode::kDataLoss, "{}: damaged: an offset or length leaves the file", name);
   }
   HALYARD_RETURN_IF_ERROR(Reader(hyx, *schema::GetFile(data)).read());
-  // The padding is at the file's end, where no other check would find it missing.
-  if (size % kAlignment != 0) {
-    return error(StatusCode::kDataLoss,
-                 "{}: damaged: {} bytes, no multiple of {}: its end is missing", name, size,
-                 kAlignment);
-  }
   return hyx;
 }
 

@@ -2,8 +2,8 @@
 //
 // Hyx: one .hyx file in memory, verified before its contents are accessible.
 //
-// Verification covers every offset, every rule of schemas/hyx.fbs, and the checksum of every image.
-// Machine code itself is trusted: a checksum finds damage, not malice.
+// Verification covers the file's checksum, every offset, and every rule of schemas/hyx.fbs. Machine
+// code itself is trusted: a checksum finds damage, not malice.
 //
 // Immutable and safe to read from any thread. Moving a Hyx keeps every view valid. Errors, whose
 // message names file and field: kDataLoss if the file is damaged or not a .hyx file,
@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halyard/base/export.h"
 #include "halyard/base/result.h"
@@ -84,7 +85,7 @@ class HALYARD_EXPORT Hyx {
   Array<SourceInfo> sources_;
 };
 
-// FNV-1a, 64 bits: an image's checksum in schemas/hyx.fbs.
-HALYARD_EXPORT std::uint64_t image_checksum(std::span<const std::byte> bytes) noexcept;
+// Appends the checksum with which a .hyx file ends.
+HALYARD_EXPORT void append_checksum(std::vector<std::byte>& buffer);
 
 }  // namespace halyard::inline v0::kernel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as a .hyx file: parsed or refused. Every view of an accepted file is readable, and a
-// file written from its contents is equivalent.
+// Any bytes, with their checksum, as a .hyx file: parsed or refused. Every view of an accepted file
+// is readable, and a file written from its contents is equivalent.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,11 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace halyard::kernel;
   const auto bytes = std::as_bytes(std::span(data, size));
   std::vector<std::byte> file(bytes.begin(), bytes.end());
-  if (size % 16 != 0) {
-    // Refused for its size. Padded, its contents are parsed too.
-    if (Hyx::parse(file, "fuzz.hyx").ok()) __builtin_trap();
-    file.resize(size + 16 - size % 16);
-  }
+  append_checksum(file);
   const auto hyx = Hyx::parse(file, "fuzz.hyx");
   if (!hyx.ok()) return 0;
   for (const KernelInfo& kernel : hyx->kernels()) {

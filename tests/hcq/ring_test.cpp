@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
+#include "base/atomic.h"
+#include "halyard/base/clock.h"
 #include "hcq_test_util.h"
 
 namespace halyard::hcq {
@@ -286,18 +289,75 @@ TEST(Ring, CloseDropsWhatHasNotRun) {
   EXPECT_EQ(r.sequence.value(), 1u);
 }
 
-TEST(Ring, CloseCutsAnOpenJobShort) {
-  SteppedRing r;
-  std::vector<std::uint32_t> marks(64, 0);
-  void* buffers[] = {marks.data()};
+// As mark_group(), longer than a helping thread stays.
+void mark_slowly(const Workgroup* group, void* const* buffers, const void* constants) {
+  const Nanoseconds until = Clock::steady().now() + 2 * Slice::kTime;
+  mark_group(group, buffers, constants);
+  while (Clock::steady().now() < until) base::spin_pause();
+}
+
+// A dispatch of 64 workgroups, in 8 chunks, the first ones of 16.
+struct LongDispatch : SteppedRing {
+  explicit LongDispatch(Kernel kernel = &mark_slowly) {
+    ring->push(PacketKind::kExec, 1, word(kernel), word(&targets), word(&one),
+               std::uint64_t{1} << 32 | marks.size(), 1);
+  }
+  // What a thread does that waits: true if there was something to run.
+  bool help() {
+    Slice slice(1);
+    return ring->step(slice, false);
+  }
+  auto marked() const { return std::count(marks.begin(), marks.end(), 1u); }
+
   const std::uint32_t one = 1;
-  r.ring->push(PacketKind::kExec, 1, word(&mark_group), word(&buffers), word(&one),
-               std::uint64_t{1} << 32 | 64, 1);
-  Slice slice(1);
-  r.ring->step(slice, false);
+  std::array<std::uint32_t, 64> marks{};
+  void* targets[1] = {marks.data()};
+};
+
+TEST(Ring, AHelperLeavesWhatItDoesNotFinishInItsTime) {
+  LongDispatch r;
+  for (int groups = 1; groups <= 64; ++groups) {
+    ASSERT_TRUE(r.help());
+    EXPECT_EQ(r.marked(), groups);
+    EXPECT_EQ(r.marks[groups - 1], 1u) << "it goes on where it has left";
+    EXPECT_EQ(r.ring->has_chunk(), groups < 64);
+  }
+  EXPECT_EQ(r.sequence.value(), 1u);
+  EXPECT_FALSE(r.help());
+}
+
+TEST(Ring, AWorkerFinishesWhatAHelperLeft) {
+  LongDispatch r;
+  ASSERT_TRUE(r.help());
+  EXPECT_EQ(drain(r.group), 8) << "the rest, and seven chunks";
+  EXPECT_EQ(r.marked(), 64);
+  EXPECT_EQ(r.sequence.value(), 1u);
+}
+
+// Only one chunk at a time is left: a second helper that has run out of time goes on.
+TEST(Ring, AHelperFinishesItsChunkWhileAnotherOneIsLeft) {
+  static LongDispatch* r;
+  LongDispatch ring([](const Workgroup* group, void* const* buffers, const void* constants) {
+    mark_slowly(group, buffers, constants);
+    if (group->group[0] == 0) r->help();
+  });
+  r = &ring;
+  ASSERT_TRUE(ring.help());
+  const auto chunk = ring.marked() - 1;
+  EXPECT_GT(chunk, 1);
+  EXPECT_EQ(std::count(ring.marks.begin(), ring.marks.begin() + chunk + 1, 1u), chunk + 1)
+      << "all of its own, and the first one of the next";
+  drain(ring.group);
+  EXPECT_EQ(ring.marked(), 64);
+  EXPECT_EQ(ring.sequence.value(), 1u);
+}
+
+TEST(Ring, CloseCutsAnOpenJobShort) {
+  LongDispatch r;
+  ASSERT_TRUE(r.help());
   r.ring->close();
   EXPECT_EQ(drain(r.group), 0);
-  EXPECT_EQ(std::count(marks.begin(), marks.end(), 1u), 16);
+  EXPECT_EQ(r.marked(), 1);
   EXPECT_EQ(r.sequence.value(), 0u);
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/content_hash.h"
 #include "base/format.h"
 
 namespace halyard::testing {
@@ -295,7 +296,7 @@ Result<VulkanDevice::Image*> VulkanDevice::image(const kernel::Hyx& hyx) {
   HALYARD_ASSIGN_OR_RETURN(
       const kernel::ImageInfo* const image,
       addressed.ok() ? addressed : hyx.image_for({&kVulkanTarget, 1}, kernel::kVulkanConvention));
-  const std::uint64_t key = kernel::image_checksum(image->bytes);
+  const std::uint64_t key = base::content_hash({base::text_of(image->bytes)}).low;
   if (const auto found = images_.find(key); found != images_.end()) return &found->second;
   if (image->bytes.size() % 4 != 0) {
     return error(StatusCode::kDataLoss, "{}: {} bytes of SPIR-V are no whole number of words",

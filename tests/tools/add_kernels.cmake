@@ -29,3 +29,4 @@ expect("halyard_add_kernels(app): no kernel file 'square.hyk' in /nowhere" /nowh
 expect("halyard_add_kernels(app): 'CMakeLists.txt' is not named as a kernel file: .hyk, .cu, .cl, .comp or .metal"
        CMakeLists.txt)
 expect("halyard_add_kernels(app): no manifest 'square.json' in ${source}" square.hyk MANIFEST square.json)
+expect("halyard_add_kernels(app): two kernel files would become square.hyx" square.hyk ${source}/square.hyk)

@@ -142,6 +142,8 @@ constexpr Planted kPlanted[] = {
     {"... and given back", "Mutex::unlock(", "exchange", "two_lockers"},
     {"a spin lock is taken", "SpinLock::lock(", "exchange", "two_spinners"},
     {"... and given back", "SpinLock::unlock(", "store", "two_spinners"},
+    {"the rest of a chunk is left", "Ring::leave_rest(", "compare_exchange", "rest_of_a_chunk"},
+    {"... and claimed", "Ring::claim_chunk(", "compare_exchange", "rest_of_a_chunk"},
     {"a packet, then the sleepers", "full_fence(", "fence", "wait_two_workers"},
     {"the sleepers, then a packet", "fence_after_rmw(", "fence", "lane_issue"},
 };

@@ -9,7 +9,11 @@
 #include "base/spin_lock.h"
 #include "drivers/cpu/lane.h"
 #include "hal/command.h"
+#include "halyard/base/clock.h"
+#include "hcq/ring.h"
 #include "hcq/ring_group.h"
+#include "hcq/signal_object.h"
+#include "hcq/slice.h"
 #include "sim/explore/explore_scenarios.h"
 #include "sim/explore/plain.h"
 
@@ -81,6 +85,52 @@ void issue_and_wait(Program& program) {
   for (int i = 0; i < kWorkers; ++i) program.thread("worker", [&w] { w.group.serve(); });
 }
 
+// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another one goes
+// on with what it leaves.
+struct DispatchWorld {
+  static constexpr std::size_t kGroups = 16;  // 8 chunks, the first two of 4
+
+  DispatchWorld() : ring(hcq::Ring::create(group, &sequence, 4).value()) {}
+
+  static void run_group(const hcq::Workgroup* group, void* const* buffers, const void*) {
+    auto& world = *static_cast<DispatchWorld*>(buffers[0]);
+    world.runs[group->group[0]].write(world.runs[group->group[0]].read() + 1);
+    if (group->group[0] == 1) expect(world.runs[0].read() == 1, "a chunk runs from its end");
+    if (group->group[0] % 2 != 0) return;
+    base::Parker nobody;  // lets a helper's time pass
+    (void)nobody.park(nobody.prepare(), Clock::steady().now() + hcq::Slice::kTime);
+  }
+  void issue() {
+    ring->push(hcq::PacketKind::kExec, 1, reinterpret_cast<std::uintptr_t>(&run_group),
+               reinterpret_cast<std::uintptr_t>(&buffers), 0, std::uint64_t{1} << 32 | kGroups, 1);
+  }
+  bool help() {
+    hcq::Slice slice(1);
+    return ring->step(slice, false);
+  }
+  void finish() {
+    while (sequence.value() == 0) {
+      if (!help()) base::spin_yield();
+    }
+    for (const Plain& each : runs) expect(each.read() == 1, "a workgroup ran more or less than once");
+  }
+
+  Plain runs[kGroups];
+  void* buffers[1] = {this};
+  hcq::SignalObject sequence{0};
+  hcq::RingGroup group{0};
+  std::unique_ptr<hcq::Ring> ring;
+};
+
+void rest_of_a_chunk(Program& program) {
+  auto& w = program.keep<DispatchWorld>();
+  program.thread("issuer", [&w] {
+    w.issue();
+    (void)w.help();
+  });
+  program.thread("helper", [&w] { w.finish(); });
+}
+
 constexpr Scenario kScenarios[] = {
     {"two_lockers", &two_lockers<base::Mutex>},
     {"two_spinners", &two_lockers<base::SpinLock>},
@@ -88,6 +138,7 @@ constexpr Scenario kScenarios[] = {
     {"lane_issue_and_wait_two_workers", &issue_and_wait<2, false>},
     {"lane_issue_and_help", &issue_and_wait<1, true>},
     {"lane_issue_and_help_two_workers", &issue_and_wait<2, true>},
+    {"rest_of_a_chunk", &rest_of_a_chunk},
 };
 
 }  // namespace
