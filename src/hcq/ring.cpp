@@ -30,9 +30,6 @@ constexpr std::uint64_t kWriteBack = 64;
 constexpr std::uint64_t kChunksPerThread = 8;
 constexpr std::uint64_t kLots = 4;
 
-// A thread that runs a chunk briefly reads the clock (30 ns) after 1, 9, 73 ... workgroups.
-constexpr std::uint64_t kMoreGroups = 8;
-
 // While a ring closes, the closing thread re-checks the running piece of work at this interval.
 constexpr Nanoseconds kClosePoll = 1'000'000;
 
@@ -445,14 +442,22 @@ bool Ring::run_chunk(Chunk chunk, bool brief) noexcept {
 }
 
 bool Ring::run_briefly(Chunk chunk, std::uint64_t first, std::uint64_t end) noexcept {
-  const Nanoseconds until = Clock::steady().now() + Slice::kTime;
-  for (std::uint64_t groups = 1;; groups *= kMoreGroups) {
-    groups = std::min(groups, end - first);
-    run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first, groups);
-    first += groups;
-    if (first == end) return finish_chunks(1);
-    chunk.groups_done += groups;
-    if (Clock::steady().now() >= until && leave_rest(chunk)) return false;
+  const Nanoseconds start = Clock::steady().now();
+  std::uint64_t done = 0;
+  for (std::uint64_t groups = 1;;) {
+    groups = std::min(groups, end - first - done);
+    run_groups(job_.kernel, job_.buffers, job_.constants, job_.groups, first + done, groups);
+    done += groups;
+    if (first + done == end) return finish_chunks(1);
+    const Nanoseconds spent = std::max<Nanoseconds>(Clock::steady().now() - start, 1);
+    if (spent >= Slice::kTime) {
+      if (leave_rest({chunk.index, chunk.groups_done + done})) return false;
+      groups = done;
+    } else {
+      // As many as fit at this pace: reading the clock (30 ns) costs as much as a small workgroup.
+      groups = 1 + done * static_cast<std::uint64_t>(Slice::kTime - spent) /
+                       static_cast<std::uint64_t>(spent);
+    }
   }
 }
 

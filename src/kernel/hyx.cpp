@@ -393,7 +393,7 @@ class Hyx::Reader {
         return damaged("two images are for target {}, convention {}", target, convention);
       }
       if (image->bytes()->size() == 0) return damaged("{}bytes is empty", owner);
-      // Offsets may alias: written again, a range of bytes that 64 images share takes 64 times as much.
+      // Offsets may alias: 64 images of one range of bytes would be 64 times as large when written.
       total += image->bytes()->size();
       if (total > hyx_.size_) return damaged("{}bytes overlaps another image", owner);
       *out = {target, convention,
@@ -415,7 +415,8 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
   hyx.size_ = size;
   const auto* data = reinterpret_cast<const std::uint8_t*>(hyx.bytes_.get());
   // A smaller file has no identifier.
-  if (size < sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength + sizeof(Checksum)) {
+  if (size <
+      sizeof(flatbuffers::uoffset_t) + flatbuffers::kFileIdentifierLength + sizeof(Checksum)) {
     return error(StatusCode::kDataLoss, "{}: {} bytes are too few for a .hyx file", name, size);
   }
   if (!schema::FileBufferHasIdentifier(data)) {
@@ -425,9 +426,11 @@ Result<Hyx> Hyx::adopt(std::unique_ptr<std::byte[]> bytes, std::size_t size,
   const std::size_t end = size - sizeof(Checksum);
   const Checksum computed = checksum({hyx.bytes_.get(), end});
   if (std::memcmp(&computed, data + end, sizeof computed) != 0) {
-    return error(StatusCode::kDataLoss,
-                 "{}: damaged: its {} bytes do not match the checksum at their end; or an older Halyard "
-                 "wrote it: compile it again", name, size);
+    return error(
+        StatusCode::kDataLoss,
+        "{}: damaged: its {} bytes do not match the checksum at their end; or an older Halyard "
+        "wrote it: compile it again",
+        name, size);
   }
   flatbuffers::Verifier verifier(data, end, kVerifierOptions);
   if (!schema::VerifyFileBuffer(verifier)) {

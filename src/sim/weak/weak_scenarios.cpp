@@ -85,8 +85,8 @@ void issue_and_wait(Program& program) {
   for (int i = 0; i < kWorkers; ++i) program.thread("worker", [&w] { w.group.serve(); });
 }
 
-// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another one goes
-// on with what it leaves.
+// A dispatch that a thread helps with for a moment, as a wait with a deadline does. Another one
+// goes on with what it leaves.
 struct DispatchWorld {
   static constexpr std::size_t kGroups = 16;  // 8 chunks, the first two of 4
 
@@ -112,7 +112,8 @@ struct DispatchWorld {
     while (sequence.value() == 0) {
       if (!help()) base::spin_yield();
     }
-    for (const Plain& each : runs) expect(each.read() == 1, "a workgroup ran more or less than once");
+    for (const Plain& each : runs)
+      expect(each.read() == 1, "a workgroup ran more or less than once");
   }
 
   Plain runs[kGroups];
