@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 
 #include "base/failing_calls.h"
@@ -25,6 +28,23 @@ TEST(File, TextOfOneThatCannotBeReadIsEmpty) {
   }
   std::filesystem::remove(path);
   EXPECT_EQ(base::read_text(path), "");
+}
+
+// A pipe with O_DIRECT gives a packet for each read.
+TEST(File, ReadAllPutsPiecesBehindEachOtherAndSaysWhereTheFileEnds) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_DIRECT), 0);
+  const Descriptor from(ends[0]);
+  Descriptor to(ends[1]);
+  for (const char* packet : {"ab", "c", "de"}) {
+    ASSERT_EQ(::write(to.get(), packet, std::strlen(packet)), long(std::strlen(packet)));
+  }
+  ASSERT_TRUE(to.close());
+  std::string text(4, ' ');
+  EXPECT_TRUE(read_all(from, "packets", std::as_writable_bytes(std::span(text).first(3))).ok());
+  EXPECT_EQ(text, "abc ");
+  const Status status = read_all(from, "packets", std::as_writable_bytes(std::span(text)));
+  EXPECT_EQ(status.to_string(), "DataLoss: packets: ends after 2 of 4 bytes");
 }
 
 }  // namespace

@@ -223,7 +223,7 @@ TEST(Hyx, NoticesEveryFlippedBit) {
   EXPECT_THAT(message(flipped), HasSubstr("do not match the checksum"));
 }
 
-// Its other rules hold for any bytes, as a checksum is no proof of who wrote them.
+// The other rules are checked whatever the checksum: it finds damage, not malice.
 TEST(Hyx, SurvivesEveryFlippedByte) {
   auto whole = compiler::write_hyx(sample());
   whole.resize(whole.size() - 16);

@@ -92,6 +92,18 @@ TEST(Dump, HasQueuesWhoseWorkIsNotIssuedFirst) {
   EXPECT_LT(text.find("parked queue"), text.find("running")) << text;
 }
 
+TEST(Dump, AWaitNamesTheSubmissionWhicheverOfItsSignalsIsWaitedFor) {
+  World world;
+  auto& queue = world.queue("late");
+  auto gate = world.semaphore(0, "gate"), x = world.semaphore(0, "x"), y = world.semaphore(0, "y");
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 1}}, {{x.get(), 1}, {y.get(), 1}}).ok());
+  for (const auto& each : {x.get(), y.get()}) {
+    expect_parts(std::string(each->wait(1, kNow).message()),
+                 {"to come from a submission on late that is not issued, waits for "
+                  "semaphore 1 'gate' >= 1 (is 0)"});
+  }
+}
+
 TEST(Dump, IsCutInAMessageAfterAWholeLine) {
   World world;
   auto& queue = world.queue(std::string(1000, 'q').c_str());

@@ -97,8 +97,8 @@ struct DispatchWorld {
     world.runs[group->group[0]].write(world.runs[group->group[0]].read() + 1);
     if (group->group[0] == 1) expect(world.runs[0].read() == 1, "a chunk runs from its end");
     if (group->group[0] % 2 != 0) return;
-    base::Parker nobody;  // lets a helper's time pass
-    (void)nobody.park(nobody.prepare(), Clock::steady().now() + hcq::Slice::kTime);
+    base::Parker unwoken;  // lets a helper's time pass
+    (void)unwoken.park(unwoken.prepare(), Clock::steady().now() + hcq::Slice::kTime);
   }
   void issue() {
     ring->push(hcq::PacketKind::kExec, 1, reinterpret_cast<std::uintptr_t>(&run_group),
