@@ -41,7 +41,9 @@ function(halyard_common_options target)
   if(HALYARD_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HALYARD_SANITIZE}
                            -fno-omit-frame-pointer -fno-sanitize-recover=all
-                           -fno-sanitize=vptr)  # the library has no RTTI
+                           -fno-sanitize=vptr  # the library has no RTTI
+                           # AddressSanitizer detects what this does; a fifth of the time to compile
+                           $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=object-size>)
     target_link_options(${target} PRIVATE ${sanitizer_link_options})
   endif()
 endfunction()
