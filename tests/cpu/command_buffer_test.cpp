@@ -26,6 +26,12 @@ HY_KERNEL(saxpy, 16, 1, 1, HY_IN(float, x), HY_INOUT(float, y), HY_SCALAR(float,
           HY_SCALAR(uint, n)) {
   HY_ITEMS_BELOW(n) { y[HY_GLOBAL_X] = a * x[HY_GLOBAL_X] + y[HY_GLOBAL_X]; }
 }
+HY_KERNEL(place, 1, 1, 1, HY_OUT(uint, y)) {
+  HY_ITEMS {
+    y[0] = HY_GX; y[1] = HY_GY; y[2] = HY_GZ;
+    y[3] = HY_GROUPS_X; y[4] = HY_GROUPS_Y; y[5] = HY_GROUPS_Z;
+  }
+}
 )";
 
 class CpuCommandBuffer : public ::testing::Test {
@@ -38,7 +44,8 @@ class CpuCommandBuffer : public ::testing::Test {
   void SetUp() override {
     executable_ = device_->load(kernel::Hyx::parse(*bytes_, "test.hyx").value()).value();
     for (std::uint32_t i = 0; i < executable_->file().kernels().size(); ++i) {
-      (executable_->file().kernels()[i].name == "add" ? add_ : saxpy_) = i;
+      const std::string_view name = executable_->file().kernels()[i].name;
+      (name == "add" ? add_ : name == "saxpy" ? saxpy_ : place_) = i;
     }
   }
 
@@ -99,7 +106,7 @@ class CpuCommandBuffer : public ::testing::Test {
   timeline::NativeQueue& lane_ = lane_of(*device_);
   std::uint64_t sequence_ = 0;
   Ref<hal::ExecutableImpl> executable_;
-  std::uint32_t add_ = 0, saxpy_ = 0;
+  std::uint32_t add_ = 0, saxpy_ = 0, place_ = 0;
   std::deque<std::array<hal::CommandRange, 2>> bindings_;
 };
 
@@ -119,6 +126,17 @@ TEST_F(CpuCommandBuffer, SingleDispatchRunsAllItsGroups) {
   for (int i = 0; i < 1000; ++i) {
     ASSERT_EQ(reinterpret_cast<float*>(y->host_pointer())[i], 3.0f * static_cast<float>(i));
   }
+}
+
+TEST_F(CpuCommandBuffer, ARecordedDispatchOfOneGroupIsTheFirstOfOne) {
+  const Ref<hal::Memory> y = zeroed(64);
+  hal::Command command = dispatch_add(whole(y), 0);
+  command.dispatch.function = place_;
+  command.dispatch.constants_size = 0;
+  const auto native = device_->prepare({std::vector<hal::Command>{command}}).value();
+  execute(*native);
+  const auto* at = reinterpret_cast<const std::uint32_t*>(y->host_pointer());
+  EXPECT_EQ(std::vector(at, at + 6), (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1}));
 }
 
 TEST_F(CpuCommandBuffer, LongChainRunsInOrderAcrossManyVisits) {
@@ -275,7 +293,7 @@ TEST_F(CpuCommandBuffer, RawHcqRunsAKernelOfAFile) {
 TEST_F(CpuCommandBuffer, ExecutableOutlivesItsDevice) {
   const Ref<hal::ExecutableImpl> kept = executable_;
   device_->close();
-  EXPECT_EQ(kept->file().kernels().size(), 2u);
+  EXPECT_EQ(kept->file().kernels().size(), 3u);
 }
 
 }  // namespace

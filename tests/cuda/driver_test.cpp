@@ -7,10 +7,12 @@
 #include <gmock/gmock.h>
 
 #include <string>
+#include <string_view>
 
 #include "cuda/cuda_test_util.h"
 #include "drivers/cuda/error.h"
 #include "drivers/cuda/functions.h"
+#include "drivers/cuda/physical_device.h"
 
 namespace halyard::cuda {
 namespace {
@@ -35,6 +37,40 @@ TEST_F(CudaDriver, ListsTheDevicesOfTheLibrary) {
   EXPECT_EQ(all[0].limits.max_workgroup_items, 1024u);
   EXPECT_EQ(all[0].limits.max_bindings * 8 + all[0].limits.max_constants_bytes, 4096u);
   EXPECT_FALSE(all[0].limits.indirect_dispatch);
+}
+
+// Machine code runs on its major version from its minor version on, PTX on its version and on later
+// ones (CUDA C++ Programming Guide, "Compute Capability").
+TEST(CudaTargets, AreThoseOfTheCapabilityBestFirst) {
+  const auto targets = [](int capability, int driver = 13000) {
+    std::string all;
+    for (const std::string_view name : image_targets(capability, driver)) {
+      all.append(all.empty() ? "" : " ").append(name);
+    }
+    return all;
+  };
+  EXPECT_EQ(targets(70), "fatbin");
+  EXPECT_EQ(targets(75), "cubin-sm_75 fatbin ptx-sm_75");
+  EXPECT_EQ(targets(80), "cubin-sm_80 fatbin ptx-sm_80 ptx-sm_75");
+  EXPECT_EQ(targets(86), "cubin-sm_86 cubin-sm_80 fatbin ptx-sm_86 ptx-sm_80 ptx-sm_75");
+  EXPECT_EQ(targets(87),
+            "cubin-sm_87 cubin-sm_86 cubin-sm_80 fatbin ptx-sm_87 ptx-sm_86 ptx-sm_80 ptx-sm_75");
+  const std::string older = "ptx-sm_89 ptx-sm_87 ptx-sm_86 ptx-sm_80 ptx-sm_75";
+  EXPECT_EQ(targets(89), "cubin-sm_89 cubin-sm_87 cubin-sm_86 cubin-sm_80 fatbin " + older);
+  EXPECT_EQ(targets(90), "cubin-sm_90 fatbin ptx-sm_90 " + older);
+  EXPECT_EQ(targets(100), "cubin-sm_100 fatbin ptx-sm_100 ptx-sm_90 " + older);
+  EXPECT_EQ(targets(103), "cubin-sm_103 cubin-sm_100 fatbin ptx-sm_100 ptx-sm_90 " + older);
+  EXPECT_EQ(targets(120), "cubin-sm_120 fatbin ptx-sm_120 ptx-sm_100 ptx-sm_90 " + older);
+  EXPECT_EQ(targets(121),
+            "cubin-sm_121 cubin-sm_120 fatbin ptx-sm_120 ptx-sm_100 ptx-sm_90 " + older);
+  // A driver that is older than the language of a target does not compile it.
+  EXPECT_EQ(targets(120, 12080), targets(120));
+  EXPECT_EQ(targets(120, 12070), "cubin-sm_120 fatbin ptx-sm_90 " + older);
+  EXPECT_EQ(targets(90, 11080), targets(90));
+  EXPECT_EQ(targets(90, 11070), "cubin-sm_90 fatbin ptx-sm_87 ptx-sm_86 ptx-sm_80 ptx-sm_75");
+  EXPECT_EQ(targets(90, 11030), "cubin-sm_90 fatbin ptx-sm_86 ptx-sm_80 ptx-sm_75");
+  EXPECT_EQ(targets(90, 11000), "cubin-sm_90 fatbin ptx-sm_80 ptx-sm_75");
+  EXPECT_EQ(targets(90, 10020), "cubin-sm_90 fatbin");
 }
 
 TEST_F(CudaDriver, AMissingLibraryIsAnEmptyListAndNotFound) {

@@ -193,14 +193,17 @@ TEST_F(CudaImages, AnEntryThatIsDamagedOrRefusedIsCompiledAgain) {
 }
 
 TEST_F(CudaImages, AnExecutableCacheKeepsThemInItsFolder) {
-  const auto bytes = file({{"ptx-sm_80", "", ptx(9, 1024)}});
-  for (const std::uint64_t built : {1, 0}) {
-    const hal::Device device = registry.open("cuda://0").value();
-    const hal::ExecutableCache cache =
-        device.create_executable_cache({.folder = (folder_ / "mine").string()}).value();
-    EXPECT_EQ(run(device, cache.load(bytes, "test.hyx").value()), 9u);
-    EXPECT_EQ(cache.statistics().built, built);
-    EXPECT_EQ(cache.statistics().from_disk, 1 - built);
+  const std::string text = ptx(9, 1024);
+  for (const auto& bytes :
+       {file({{"ptx-sm_80", "", text}}), file({{"cubin-sm_80", "", cubin(text)}})}) {
+    for (const std::uint64_t built : {1, 0}) {
+      const hal::Device device = registry.open("cuda://0").value();
+      const hal::ExecutableCache cache =
+          device.create_executable_cache({.folder = (folder_ / "mine").string()}).value();
+      EXPECT_EQ(run(device, cache.load(bytes, "test.hyx").value()), 9u);
+      EXPECT_EQ(cache.statistics().built, built);
+      EXPECT_EQ(cache.statistics().from_disk, 1 - built);
+    }
   }
 }
 

@@ -212,6 +212,32 @@ TEST_F(CudaNative, AStreamMayEndOnceItsQueueIsGoneAndComeAgainBefore) {
   EXPECT_EQ(word(), 4u);
 }
 
+TEST_F(CudaNative, AnIdleStreamIsNotTouchedAsItsDeviceCloses) {
+  // Calls on streams as a device closes, by then without `stream`.
+  const auto calls_of_closing = [&](bool imported) {
+    hal::DriverRegistry own;
+    check(register_cuda_driver(own));
+    NativeCalls calls;
+    {
+      const hal::Device closing = own.open("cuda://0").value();
+      const hal::Buffer y = closing.allocate({.size = 4}).value();
+      const hal::Queue queue =
+          imported ? hal::import_stream(closing, stream).value() : closing.create_queue({}).value();
+      check(queue.fill(y, 3, 4, {}));
+      check(queue.wait_idle());
+      if (imported) {
+        EXPECT_EQ(cuda.cuStreamDestroy(stream), CUDA_SUCCESS);
+        stream = nullptr;
+      }
+      calls.reset();
+    }
+    check(own.shutdown(kForever));
+    return calls.count("cuStream");
+  };
+  const int owned = calls_of_closing(false), imported = calls_of_closing(true);
+  EXPECT_EQ(imported, owned - 3) << "cuStreamSynchronize, cuStreamQuery, cuStreamDestroy";
+}
+
 TEST_F(CudaNative, RefusesWhatIsNotOfTheDevice) {
   const auto code = [&](const hal::Device& on, void* what) {
     return hal::import_stream(on, what).status().code();

@@ -8,8 +8,11 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <optional>
+#include <string>
 
+#include "base/failing_calls.h"
 #include "hal/fake_driver.h"
 #include "hal/fake_files.h"
 
@@ -195,6 +198,23 @@ class Pipe {
  private:
   std::array<int, 2> ends_{};
 };
+
+TEST(UringBackend, WithoutMemoryForItsEntriesGivesBackItsRings) {
+  if (make_uring_backend() == nullptr) GTEST_SKIP() << "this kernel has no io_uring for us";
+  const auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    std::size_t count = 0;
+    for (std::string line; std::getline(maps, line);) count += line.ends_with("[io_uring]");
+    return count;
+  };
+  const std::size_t before = mappings();
+  {
+    const halyard::testing::FailingCalls second("uring.map", 2);
+    EXPECT_EQ(make_uring_backend(), nullptr);
+    EXPECT_EQ(second.failed(), 1);
+  }
+  EXPECT_EQ(mappings(), before);
+}
 
 TEST(UringBackend, AWaitEndsWithARequestOrAnInterruptBeforeOrDuringIt) {
   const std::unique_ptr<FileBackend> backend = make_uring_backend();

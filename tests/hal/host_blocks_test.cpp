@@ -71,6 +71,7 @@ TEST(HostBlocks, LargerThanAnyClassAreFreedAsTheyComeBack) {
   Blocks b;
   {
     const HostBlock block = b.allocate(HostBlocks::kLargest + 1);
+    EXPECT_EQ(block.size(), HostBlocks::kLargest + 1);
   }
   EXPECT_EQ(b.control->live_memories, 0);
 }

@@ -212,6 +212,28 @@ TEST_P(HcqPatch, UpdatesChangeCommandsByTheirIndex) {
   EXPECT_EQ(target, 12u);
 }
 
+TEST_P(HcqPatch, AnUpdateMayGiveArgumentsInOtherMemory) {
+  const Program program = mark_program();
+  std::uint32_t a = 0, b = 0;
+  alignas(8) std::array<std::byte, 16> first, second;
+  const auto args = [&](std::uint32_t& mark, std::uint32_t by, std::span<std::byte> memory) {
+    const BufferOperand buffers[] = {Buffer(&mark, 4)};
+    const Value values[] = {by};
+    return program.fill_kernargs(buffers, values, memory);
+  };
+  const Signal done = device->create_signal().value();
+  ComputeQueue q;
+  q.exec(program, args(a, 1, first), {1, 1, 1}, {1, 1, 1}).signal(done, 1);
+  bind(q);
+  ASSERT_TRUE(q.submit(*device).ok());
+  ASSERT_TRUE(done.wait(1, 20s).ok());
+  q.update_exec(0, args(b, 5, second), {1, 1, 1}).update_signal(1, done, 2);
+  ASSERT_TRUE(q.submit(*device).ok());
+  ASSERT_TRUE(done.wait(2, 20s).ok());
+  EXPECT_EQ(a, 1u);
+  EXPECT_EQ(b, 5u);
+}
+
 // A later change does not affect a submission in flight.
 TEST_P(HcqPatch, SubmissionsInFlightKeepWhatTheyWereSubmittedWith) {
   const Program program = mark_program();

@@ -131,6 +131,12 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"program_headers_beyond_the_end",
                [](auto& image) { header(image).e_phoff = ~std::uint64_t{0} - 8; },
                "program headers"},
+        Damage{"a_program_header_that_ends_beyond_the_image",
+               [](auto& image) {
+                 header(image).e_phoff =
+                     image.size() - header(image).e_phnum * sizeof(Elf64_Phdr) + 8;
+               },
+               "program headers"},
         Damage{"an_image_cut_short",
                [](auto& image) {
                  image.resize(header(image).e_phoff + header(image).e_phnum * sizeof(Elf64_Phdr));

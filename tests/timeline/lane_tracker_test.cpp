@@ -43,6 +43,7 @@ TEST(Rule20Markers, AreRecordedAtLeastEvery32Submissions) {
   queue.native().run();
   EXPECT_EQ(queue.native().poll().sequence, 64u);
   EXPECT_EQ(queue.native().mark_calls, 0) << "requested with the issue, not separately";
+  EXPECT_EQ(queue.native().markers(), 2u);
 }
 
 TEST(Rule20Markers, AForeignWaiterGetsOneLate) {

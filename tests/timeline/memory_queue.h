@@ -130,6 +130,10 @@ class MemoryQueue final : public NativeQueue {
     }
     return result;
   }
+  std::size_t markers() {  // recorded so far
+    std::lock_guard lock(marker_mutex_);
+    return markers_.size();
+  }
   Status mark() noexcept override {
     note("mark");
     std::lock_guard lock(mutex_);

@@ -112,29 +112,32 @@ Status describe(const Functions& cuda, int version, PhysicalDevice& device) {
   limits.max_in_flight = kMaxInFlight;
   limits.indirect_dispatch = false;  // no call of a stream reads its counts from memory
 
-  for (const Cubin& cubin : kCubins) {
-    if (cubin.capability / 10 == device.capability / 10 && cubin.capability <= device.capability) {
-      device.targets.push_back(cubin.name);
-    }
-  }
-  device.targets.push_back(kFatbinTarget);
+  device.targets = image_targets(device.capability, version);
 
   const auto lacks = [&](bool has, std::string_view what) {
     if (!has) base::append(device.lacks, "{}{}", device.lacks.empty() ? "" : ", ", what);
   };
   lacks(read(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) != 0, "unified addressing");
   lacks(read(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY) != 0, "mapped host memory");
-  const std::size_t machine_code = device.targets.size();
-  for (const Target& target : kTargets) {
-    if (device.capability >= target.capability && version >= target.driver) {
-      device.targets.push_back(target.name);
-    }
-  }
-  lacks(device.targets.size() != machine_code, "compute capability 7.5");
+  lacks(device.targets.back() != kFatbinTarget, "compute capability 7.5");
   return read.status();
 }
 
 }  // namespace
+
+std::vector<std::string_view> image_targets(int capability, int driver) {
+  std::vector<std::string_view> targets;
+  for (const Cubin& cubin : kCubins) {
+    if (cubin.capability / 10 == capability / 10 && cubin.capability <= capability) {
+      targets.push_back(cubin.name);
+    }
+  }
+  targets.push_back(kFatbinTarget);
+  for (const Target& target : kTargets) {
+    if (capability >= target.capability && driver >= target.driver) targets.push_back(target.name);
+  }
+  return targets;
+}
 
 Result<std::vector<PhysicalDevice>> find_physical_devices(const Functions& cuda, int version) {
   int count = 0;

@@ -38,6 +38,10 @@ struct PhysicalDevice {
   hal::DeviceLimits limits;
 };
 
+// The images that a device runs, best first: machine code, kFatbinTarget, PTX. `driver` is the
+// version, such as 12040, of the library that compiles PTX.
+std::vector<std::string_view> image_targets(int capability, int driver);
+
 // All devices of an initialized driver of that version, such as 12040.
 Result<std::vector<PhysicalDevice>> find_physical_devices(const Functions& cuda, int version);
 

@@ -15,7 +15,7 @@ struct HostBlocks::Chunk {
   HostBlocks* pool;
   Ref<Memory> memory;
   Chunk* next;
-  std::uint64_t size_class;  // kClasses: one block, of no class
+  SizeClass* size_class;  // null: one block, of no class
   std::uint64_t block_size;
   Node* nodes() noexcept { return reinterpret_cast<Node*>(this + 1); }
 };
@@ -64,7 +64,8 @@ HostBlock HostBlocks::take(std::uint64_t size) noexcept {
 Result<HostBlock> HostBlocks::add(Ref<Memory> memory, std::uint64_t size) {
   assert(memory->host_pointer() != nullptr && memory->size() >= chunk_size(size));
   const std::uint64_t index = class_of(size);
-  const std::uint64_t block_size = index < kClasses ? bytes_of(index) : size;
+  SizeClass* const size_class = index < kClasses ? &classes_[index] : nullptr;
+  const std::uint64_t block_size = size_class != nullptr ? bytes_of(index) : size;
   const std::uint64_t count = block_size < kChunk ? kChunk / block_size : 1;
   void* const place = base::resize(nullptr, sizeof(Chunk) + count * sizeof(Node));
   if (place == nullptr) {
@@ -74,18 +75,17 @@ Result<HostBlock> HostBlocks::add(Ref<Memory> memory, std::uint64_t size) {
   auto* const chunk = ::new (place) Chunk{.pool = this,
                                           .memory = std::move(memory),
                                           .next = nullptr,
-                                          .size_class = index,
+                                          .size_class = size_class,
                                           .block_size = block_size};
   Node* const nodes = chunk->nodes();
   for (std::uint64_t i = 0; i < count; ++i) {
     ::new (static_cast<void*>(nodes + i)) Node{chunk, i + 1 < count ? nodes + i + 1 : nullptr};
   }
   if (count != 1) {
-    SizeClass& size_class = classes_[index];
-    base::LockGuard lock(size_class.mutex);
-    chunk->next = std::exchange(size_class.chunks, chunk);
-    nodes[count - 1].next = std::exchange(size_class.free, nodes + 1);
-    size_class.free_count += count - 1;
+    base::LockGuard lock(size_class->mutex);
+    chunk->next = std::exchange(size_class->chunks, chunk);
+    nodes[count - 1].next = std::exchange(size_class->free, nodes + 1);
+    size_class->free_count += count - 1;
   }
   retain();
   return HostBlock(nodes);
@@ -94,13 +94,12 @@ Result<HostBlock> HostBlocks::add(Ref<Memory> memory, std::uint64_t size) {
 void HostBlocks::give_back(Node* node) noexcept {
   Chunk* const chunk = node->chunk;
   bool keep = false;
-  if (chunk->size_class < kClasses) {
-    SizeClass& size_class = classes_[chunk->size_class];
-    base::LockGuard lock(size_class.mutex);
-    keep = chunk->block_size < kChunk || size_class.free_count < kMaxFreeBytes / chunk->block_size;
+  if (SizeClass* const size_class = chunk->size_class) {
+    base::LockGuard lock(size_class->mutex);
+    keep = chunk->block_size < kChunk || size_class->free_count < kMaxFreeBytes / chunk->block_size;
     if (keep) {
-      node->next = std::exchange(size_class.free, node);
-      ++size_class.free_count;
+      node->next = std::exchange(size_class->free, node);
+      ++size_class->free_count;
     }
   }
   if (!keep) free(chunk);
