@@ -172,6 +172,30 @@ TEST_F(SteadyState, ARefusedSubmissionLeavesNoBlockBehind) {
   });
 }
 
+// With one allocation after the other failing, until none does.
+TEST_F(SteadyState, ARecordingThatLacksMemoryIsRefused) {
+  if (!counts::counts_allocations()) GTEST_SKIP() << "a sanitizer has replaced malloc";
+  const Event event = device.create_event().value();
+  bool failed = true;
+  std::uint64_t n = 0;
+  while (failed) {
+    Recorder recorder(device);
+    {
+      const counts::FailingAllocation nth(++n);
+      recorder.set_event(event).wait_event(event).reset_event(event);
+      recorder.copy(slot(3, 0, 64), slot(4, 0, 64));
+      for (std::uint32_t i = 0; i < 100; ++i) {
+        recorder.fill(x, i).barrier().dispatch(saxpy, {.items = 256}, {x, y}, {1.f, 2u});
+      }
+      failed = nth.has_failed();
+    }
+    EXPECT_EQ(recorder.finish().status().code(),
+              failed ? StatusCode::kResourceExhausted : StatusCode::kOk)
+        << "allocation " << n;
+  }
+  EXPECT_GT(n, 10u);
+}
+
 TEST_F(SteadyState, FileTransferAllocatesNothing) {
   const std::string path = ::testing::TempDir() + "halyard-steady-state";
   const File file = File::open(path, FileAccess::kReadWrite, FileCreation::kEmpty).value();

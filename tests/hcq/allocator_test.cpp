@@ -335,14 +335,6 @@ TEST(HcqAllocator, ExhaustionGivesBackWhatIsCachedAndUnused) {
   EXPECT_EQ(allocator.allocate(~std::uint64_t{0}).status().code(), StatusCode::kResourceExhausted);
 }
 
-TEST(HcqAllocator, GivesAllOfTheDevicesMemoryAndNotAByteMore) {
-  auto device = cpu::HcqDevice::create(1, {.memory_size = kMiB}).value();
-  Allocator allocator =
-      Allocator::create(*device, {.batch_size = kMiB / 4, .batch_count = 2}).value();
-  const Memory half = allocator.allocate(kMiB / 2).value();
-  EXPECT_EQ(allocator.allocate(1).status().code(), StatusCode::kResourceExhausted);
-}
-
 TEST(HcqAllocator, MemoryMayOutliveItsAllocatorAlsoInFlight) {
   auto device = cpu::HcqDevice::create(1, {.memory_size = kMiB}).value();
   const auto data = pattern(1000);
