@@ -237,6 +237,21 @@ TEST_F(CudaGraph, FillToTheEndOfASlot_HasEveryLength) {
   EXPECT_EQ(calls.count("cuGraphLaunch"), 7);
 }
 
+TEST_F(CudaGraph, GridOfThreeDimensions_HasAllItsGroups) {
+  constexpr std::uint32_t kGroups = 2 * 3 * 5;
+  hal::Recorder recorder(device());
+  const hal::Buffer x = words(kGroups + 1);
+  const hal::Function count = device().load(kernels()).value().function("count").value();
+  recorder.dispatch(count, {.groups = {2, 3, 5}}, {x}, {});
+  const hal::CommandBuffer commands = recorder.finish().value();
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    replay(commands);
+    const hal::Mapping mapping = x.map().value();
+    EXPECT_THAT(of(mapping).first(kGroups), Each(i));
+    EXPECT_EQ(of(mapping)[kGroups], 0u);
+  }
+}
+
 TEST_F(CudaGraph, EmptyGrid_OrdersButRunsNothing) {
   hal::Recorder recorder(device());
   const hal::Buffer x = words(), y = words();

@@ -284,6 +284,18 @@ TEST(FileTrace, AFullDiskEndsTheTraceAndNotTheProgram) {
               HasSubstr("halyard: HALYARD_PROFILE: /dev/full: write: No space left on device"));
 }
 
+TEST(FileTrace, TakesThePlaceOfALongerFile) {
+  const std::string path =
+      ::testing::TempDir() + "longer." + std::to_string(::getpid()) + ".json";
+  std::ofstream(path) << std::string(100'000, 'x');
+  FileTrace::open(path).value()->close();
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_THAT(text.str(), ::testing::StartsWith("["));
+  EXPECT_THAT(text.str(), ::testing::Not(HasSubstr("xxx")));
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+}
+
 TEST(FileTrace, ThePlaceholderStandsForTheProcess) {
   const std::string folder = ::testing::TempDir();
   const std::string path = folder + "trace." + std::to_string(::getpid()) + ".json";
