@@ -29,12 +29,16 @@ Status Cell::run(Context& context) {
   {
     base::LockGuard lock(state_->mutex);
     if (!state_->ran && context.recording() != nullptr) {
+      const Nesting nesting(context);
       state_->recording = Ref<TreeRecording>(context.recording());
-      state_->status = execute(context);
+      state_->status = nesting.status();
+      if (state_->status.ok()) state_->status = execute(context);
       state_->ran = true;
     } else if (!state_->ran) {
       Context own(context.queue(), context.runtime());
-      state_->status = execute(own);
+      const Nesting nesting(context, own);
+      state_->status = nesting.status();
+      if (state_->status.ok()) state_->status = execute(own);
       Result<Moment> end = own.end();
       if (end.ok()) {
         state_->end = *std::move(end);

@@ -53,6 +53,7 @@ Context::Context(Context& whole, QueueRef queue)
                   ? queue_.status()
                   : Status(StatusCode::kFailedPrecondition, "a recording is on one queue")) {
   if (queue_.device() == whole.queue_.device()) pool_ = whole.pool_;
+  depth_ = whole.depth_;
 }
 
 Context::Context(Context& whole, RefCounted& recording)
@@ -61,7 +62,8 @@ Context::Context(Context& whole, RefCounted& recording)
       whole_(&whole),
       recording_(&static_cast<detail::TreeRecording&>(recording)),
       pool_(whole.pool_),
-      status_(whole.status_) {}
+      status_(whole.status_),
+      depth_(whole.depth_) {}
 
 // Counts a destroyed part in the load of its queue until the whole tree has ended.
 struct Context::PartLoad {

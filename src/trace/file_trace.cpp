@@ -96,7 +96,7 @@ void FileTrace::run() noexcept {
     if (last) events_.close();
     write();
     served_.store(asked, std::memory_order_release);
-    base::futex_wake(served_, 1 << 30);
+    base::futex_wake(served_, 1);  // flush() sleeps with the mutex held
     if (last) return;
     parker_.park(epoch, Clock::steady().now() + kInterval);
   }

@@ -14,8 +14,8 @@
 // A function of the shared operation must not await one of these operations: that deadlocks.
 //
 // Several threads may await and drop copies at once. A chain in which each operation is made of the
-// one before is executed and dropped by recursion: a thread's stack holds some thousands, so await
-// in between.
+// one before is executed by recursion: one of more than 2,000 fails (kOutOfRange), so await in
+// between.
 #pragma once
 
 #include <concepts>

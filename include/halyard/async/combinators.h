@@ -24,6 +24,7 @@
 
 #include "halyard/async/context.h"
 #include "halyard/async/detail/combinators.h"
+#include "halyard/async/detail/nesting.h"
 #include "halyard/async/detail/operation_tree.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/tensor.h"
@@ -69,19 +70,20 @@ class [[nodiscard("an operation does nothing until it is awaited")]] BoxedOperat
 
   template <DeviceOperation Op>
     requires(std::same_as<typename Op::Output, T> && !std::same_as<Op, BoxedOperation>)
-  explicit BoxedOperation(Op&& operation) : box_(std::make_unique<Box<Op>>(std::move(operation))) {}
+  explicit BoxedOperation(Op&& operation) : box_(new Box<Op>(std::move(operation))) {}
 
   Result<T> execute(Context& context) && {
     if (!box_) return detail::runs_once();
+    const detail::Nesting nesting(context);
+    if (Status status = nesting.status(); !status.ok()) return status;
     return std::exchange(box_, nullptr)->execute(context);
   }
   void collect(detail::OpInputs& inputs) const {
-    if (box_) box_->collect(inputs);
+    if (box_) inputs.collect_nested(*box_);
   }
 
  private:
-  struct Base {
-    virtual ~Base() = default;
+  struct Base : detail::Nested {
     virtual Result<T> execute(Context& context) = 0;
     virtual void collect(detail::OpInputs& inputs) const = 0;
   };
@@ -94,7 +96,7 @@ class [[nodiscard("an operation does nothing until it is awaited")]] BoxedOperat
     }
     Op operation;
   };
-  std::unique_ptr<Base> box_;
+  std::unique_ptr<Base, detail::Drop> box_;
 };
 
 namespace detail {

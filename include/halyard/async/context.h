@@ -34,6 +34,7 @@ namespace halyard::inline v0::async {
 namespace detail {
 struct ArrayRef;
 struct KernelSignature;
+class Nesting;
 class TreeRecording;
 class TreeTimeline;
 class WaitList;
@@ -108,6 +109,7 @@ class HALYARD_EXPORT Context {
   }
 
  private:
+  friend class detail::Nesting;
   static constexpr std::size_t kMaxJoined = 3;
 
   static const hal::Semaphore& semaphore(const detail::Moment& moment) noexcept;
@@ -135,6 +137,7 @@ class HALYARD_EXPORT Context {
   detail::Moment chain_;  // the end of the last submission
   std::array<detail::Moment, kMaxJoined> joined_;
   std::size_t joined_count_ = 0;
+  std::uint32_t depth_ = 0;  // of the boxed and shared operations that are executing
   Status join_error_;  // a part could not be joined, so the end of this tree is unknown
   struct PartLoad;
   PartLoad* part_loads_ = nullptr;  // of the parts that were destroyed

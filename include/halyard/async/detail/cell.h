@@ -12,6 +12,7 @@
 
 #include "halyard/async/context.h"
 #include "halyard/async/detail/frame_pool.h"
+#include "halyard/async/detail/nesting.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/tensor.h"
 #include "halyard/base/export.h"
@@ -22,7 +23,7 @@ namespace halyard::inline v0::async::detail {
 
 // Safe from any thread. All virtual functions are inline, because the library has no type
 // information that derived classes could refer to.
-class Cell : public RefCounted {
+class Cell : public RefCounted, public Nested {
  public:
   // Runs the operation unless it has run, and joins its end to `context`'s. Returns its failure.
   HALYARD_EXPORT Status run(Context& context);
@@ -34,6 +35,8 @@ class Cell : public RefCounted {
   ~Cell() override { destroy_state(state_); }
 
  private:
+  void destroy() noexcept final { drop(this); }
+
   struct State;
   HALYARD_EXPORT static State* create_state() noexcept;  // null: no memory
   HALYARD_EXPORT static void destroy_state(State* state) noexcept;

@@ -6,12 +6,14 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "halyard/async/context.h"
+#include "halyard/async/detail/nesting.h"
 #include "halyard/async/detail/storage.h"
 #include "halyard/async/operation.h"
 #include "halyard/async/policy.h"
@@ -43,12 +45,21 @@ class HALYARD_EXPORT OpInputs {
   void add_value(const T& value) {
     if constexpr (requires { value.memory(); }) add(value.memory());
   }
+  // Those of a boxed operation, unless that is nested too deep to be executed.
+  template <class Box>
+  void collect_nested(const Box& box) {
+    if (depth_ == kMaxNesting) return;
+    ++depth_;
+    box.collect(*this);
+    --depth_;
+  }
   std::span<const OpInput> get() const noexcept { return {inputs_.data(), count_}; }
 
  private:
   static constexpr std::size_t kMaxInputs = 8;
   std::array<OpInput, kMaxInputs> inputs_;
   std::size_t count_ = 0;
+  std::uint32_t depth_ = 0;
 };
 
 template <class T>
