@@ -47,6 +47,14 @@ CommandQueue::CommandQueue(CommandQueue&&) noexcept = default;
 CommandQueue& CommandQueue::operator=(CommandQueue&&) noexcept = default;
 CommandQueue::~CommandQueue() = default;
 
+detail::CommandList& CommandQueue::commands() {
+  if (!commands_) {
+    commands_ = std::make_unique<detail::CommandList>(QueueType::kCompute);
+    commands_->fail(moved_from("a command"));
+  }
+  return *commands_;
+}
+
 std::size_t CommandQueue::command_count() const noexcept {
   return commands_ ? commands_->commands.size() : 0;
 }
@@ -84,10 +92,10 @@ Status CommandQueue::bind(Device& device) {
 }
 
 Status CommandQueue::resolve(const SymbolTable& symbols) {
-  return commands_->resolve(symbols.id_, symbols.entries_);
+  return commands().resolve(symbols.id_, symbols.entries_);
 }
 
-void CommandQueue::set_profiling(bool on) noexcept { commands_->profiled = on; }
+void CommandQueue::set_profiling(bool on) noexcept { commands().profiled = on; }
 
 std::vector<CommandTimes> CommandQueue::profile() const {
   std::vector<CommandTimes> result;
@@ -102,19 +110,19 @@ std::vector<CommandTimes> CommandQueue::profile() const {
 }
 
 void CommandQueue::add_signal(const SignalOperand& signal, const Operand& value) {
-  add(*commands_, PacketKind::kSignal, signal, value, "signal");
+  add(commands(), PacketKind::kSignal, signal, value, "signal");
 }
 
 void CommandQueue::add_wait(const SignalOperand& signal, const Operand& value) {
-  add(*commands_, PacketKind::kWait, signal, value, "wait");
+  add(commands(), PacketKind::kWait, signal, value, "wait");
 }
 
 void CommandQueue::add_timestamp(const SignalOperand& signal) {
-  add(*commands_, PacketKind::kTimestamp, signal, 0, "timestamp");
+  add(commands(), PacketKind::kTimestamp, signal, 0, "timestamp");
 }
 
 void CommandQueue::add_custom(const CustomCommand& command, std::span<const Operand> words) {
-  detail::CommandList& list = *commands_;
+  detail::CommandList& list = commands();
   if (command.run == nullptr || words.size() > kCallWords) {
     return list.fail(error(StatusCode::kInvalidArgument,
                            "queue: custom command '{}' with {}{}; it takes at most {}",
@@ -129,7 +137,7 @@ void CommandQueue::add_custom(const CustomCommand& command, std::span<const Oper
 
 void CommandQueue::add_exec(const Program& program, const ArgsState& args,
                             const Size3Operand& global_size, Size3 local_size) {
-  detail::CommandList& list = *commands_;
+  detail::CommandList& list = commands();
   const auto fail = [&](Status status) { list.fail(std::move(status)); };
   if (!program) return fail(error(StatusCode::kInvalidArgument, "queue: exec of an empty program"));
   if (!args.status().ok()) return fail(args.status());
@@ -174,7 +182,7 @@ void CommandQueue::add_exec(const Program& program, const ArgsState& args,
 
 void CommandQueue::add_copy(const BufferOperand& target, const BufferOperand& source,
                             std::uint64_t size) {
-  detail::CommandList& list = *commands_;
+  detail::CommandList& list = commands();
   if (size > target.size || size > source.size) {
     list.fail(error(StatusCode::kOutOfRange, "queue: copy of {} from {} to {}",
                     base::counted(size, "byte"), source.size, base::counted(target.size, "byte")));
@@ -190,19 +198,19 @@ void CommandQueue::add_bound(const CommandQueue& queue) {
   detail::Command command{.kind = PacketKind::kIndirect};
   command.words[0] = word(queue.commands_->bound.get());
   command.keeps = queue.commands_->bound;
-  commands_->add(std::move(command));
+  commands().add(std::move(command));
 }
 
 void CommandQueue::change_signal(std::size_t command, const Signal& signal, std::uint64_t value) {
-  change(*commands_, PacketKind::kSignal, command, signal, value, "update_signal");
+  change(commands(), PacketKind::kSignal, command, signal, value, "update_signal");
 }
 
 void CommandQueue::change_wait(std::size_t command, const Signal& signal, std::uint64_t value) {
-  change(*commands_, PacketKind::kWait, command, signal, value, "update_wait");
+  change(commands(), PacketKind::kWait, command, signal, value, "update_wait");
 }
 
 void CommandQueue::change_custom(std::size_t index, std::initializer_list<std::uint64_t> words) {
-  detail::CommandList& list = *commands_;
+  detail::CommandList& list = commands();
   detail::Command* command = list.find(index, PacketKind::kCall, 0b11110, "update_custom");
   if (command == nullptr) return;
   if (words.size() > kCallWords) {

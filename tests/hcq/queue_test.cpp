@@ -67,6 +67,14 @@ TEST(HcqQueue, OneThatWasMovedFromSaysSo) {
   EXPECT_TRUE(queue.profile().empty());
   EXPECT_EQ(queue.submit(*device).message(), "queue: submit of one that was moved from");
   EXPECT_EQ(queue.bind(*device).code(), StatusCode::kFailedPrecondition);
+  const Signal signal = device->create_signal().value();
+  queue.set_profiling(true);
+  queue.wait(signal, 0).memory_barrier().signal(signal, 1).update_wait(0, signal, 2);
+  EXPECT_EQ(queue.submit(*device).message(), "queue: a command of one that was moved from");
+  EXPECT_EQ(queue.bind(*device).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(signal.value(), 0u);
+  queue = ComputeQueue();
+  EXPECT_TRUE(queue.signal(signal, 1).submit(*device).ok());
 }
 
 TEST(HcqQueue, TwentyThousandIncrementsBehindAClosedGateAllRun) {

@@ -51,8 +51,7 @@ struct CommandTimes {
 
 class HALYARD_EXPORT CommandQueue {
  public:
-  // Of one that was moved from, submit() and bind() are kFailedPrecondition; no command may be
-  // added to it.
+  // Of one that was moved from, submit() and bind() are kFailedPrecondition, whatever is added.
   CommandQueue(CommandQueue&&) noexcept;
   CommandQueue& operator=(CommandQueue&&) noexcept;
   ~CommandQueue();
@@ -86,7 +85,7 @@ class HALYARD_EXPORT CommandQueue {
 
  protected:
   explicit CommandQueue(QueueType type);
-  detail::CommandList& commands() noexcept { return *commands_; }
+  detail::CommandList& commands();
   Status resolve(const SymbolTable& symbols);
   void add_signal(const SignalOperand& signal, const Operand& value);
   void add_wait(const SignalOperand& signal, const Operand& value);
