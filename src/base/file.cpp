@@ -94,6 +94,7 @@ FileSizeSignalGuard::~FileSizeSignalGuard() {
 Status system_error(std::string_view path, std::string_view operation) {
   const int number = errno;
   const char* const name = ::strerrorname_np(number);
+  if (path.empty()) path = "''";
   return Status(code_of(number), base::format("{}: {}: {}", path, operation, std::strerror(number)),
                 name == nullptr ? "" : name);
 }

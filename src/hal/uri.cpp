@@ -24,7 +24,7 @@ class Parser {
     uri.driver = take(in_driver);
     if (uri.driver.empty() || !is_lower(uri.driver[0])) {
       at_ = 0;
-      return wrong("a driver's name");
+      return wrong("a driver's name, in lower case,");
     }
     if (!skip("://")) return wrong("'://'");
     uri.path = take(in_value);

@@ -68,7 +68,7 @@ Status RingGroup::add(Ring& ring) noexcept {
   unsigned count = ring_count_.load(std::memory_order_relaxed);
   do {
     if (count == kMaxRings) {
-      return error(StatusCode::kResourceExhausted, "device: it has {} rings, no more fit", count);
+      return error(StatusCode::kResourceExhausted, "device: it has {} queues, no more fit", count);
     }
   } while (!ring_count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
   rings_[count] = &ring;

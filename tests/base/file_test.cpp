@@ -31,6 +31,10 @@ TEST(File, TextOfOneThatCannotBeReadIsEmpty) {
 }
 
 // A pipe with O_DIRECT gives a packet for each read.
+TEST(File, AnEmptyPathIsSeenInTheError) {
+  EXPECT_EQ(open_input("").status().message(), "'': open: No such file or directory");
+}
+
 TEST(File, ReadAllPutsPiecesBehindEachOtherAndSaysWhereTheFileEnds) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_DIRECT), 0);

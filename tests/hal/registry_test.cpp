@@ -196,7 +196,7 @@ TEST_F(Registry, SeveralUrisOpenTheirDevicesInOrder) {
 TEST_F(Registry, AListWithABadPartOpensNothingAndNamesThePart) {
   for (const auto& [text, message] : std::initializer_list<std::pair<const char*, const char*>>{
            {"fake://,fake:/", "\"fake:/\", 2 of 2: URI \"fake:/\": expected '://'"},
-           {"fake://,", "\"\", 2 of 2: URI \"\": expected a driver's name"},
+           {"fake://,", "\"\", 2 of 2: URI \"\": expected a driver's name, in lower case, at"},
            {",fake://", "\"\", 1 of 2: URI"},
            {"fake://, fake://", "\" fake://\", 2 of 2"},
            {"fake://,fake://?hang_timeout=1,fake://", "2 of 3: hang_timeout=1"}}) {

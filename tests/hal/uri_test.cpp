@@ -45,9 +45,9 @@ TEST_P(BadUri, IsInvalidAndSaysWhere) {
 
 INSTANTIATE_TEST_SUITE_P(
     Uri, BadUri,
-    ::testing::Values(std::pair{"", "a driver's name at character 1"},
-                      std::pair{"CPU://", "a driver's name at character 1"},
-                      std::pair{"0cpu://", "a driver's name at character 1"},
+    ::testing::Values(std::pair{"", "a driver's name, in lower case, at character 1"},
+                      std::pair{"CPU://", "a driver's name, in lower case, at character 1"},
+                      std::pair{"0cpu://", "a driver's name, in lower case, at character 1"},
                       std::pair{"cpu", "'://' at character 4"},
                       std::pair{"cpu:/0", "'://' at character 4"},
                       std::pair{"cpu://0 ", "'?' or the end at character 8"},

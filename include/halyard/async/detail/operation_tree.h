@@ -99,7 +99,8 @@ class Once {
   bool left_ = true;
 };
 inline Status runs_once() {
-  return Status(StatusCode::kFailedPrecondition, "an operation runs once");
+  return Status(StatusCode::kFailedPrecondition,
+                "an operation runs once: this one has run, or was moved from");
 }
 
 // Executes `Ops` one after another, then `call(context, their results...)`.
