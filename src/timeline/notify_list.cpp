@@ -8,7 +8,7 @@ namespace halyard::inline v0::timeline {
 void NotifyList::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   {
     base::LockGuard lock(mutex_);
-    Armed* const entry = link(sequence, notify);
+    Armed* const entry = closed_ ? nullptr : link(sequence, notify);
     if (entry != nullptr) {
       update_least();
       const std::uint64_t reached = reached_.load(std::memory_order_seq_cst);
@@ -58,9 +58,30 @@ void NotifyList::notify_reached() noexcept {
         take(armed_[i], reached);
       }
       update_least();
+      calling_.fetch_add(1, std::memory_order_relaxed);
     }
     for (int i = 0; i < count; ++i) batch[i]->notify();
+    calling_.fetch_sub(1, std::memory_order_release);
   }
+}
+
+void NotifyList::close() noexcept {
+  for (bool more = true; more;) {
+    base::Notify* notify = nullptr;
+    {
+      base::LockGuard lock(mutex_);
+      closed_ = true;
+      more = !armed_.empty();
+      if (more) {
+        notify = armed_.back().notify;
+        armed_.shrink(armed_.size() - 1);
+      }
+      update_least();
+    }
+    if (more) notify->notify();
+  }
+  // Who raises it from now on finds nothing.
+  while (calling_.load(std::memory_order_acquire) != 0) base::spin_yield();
 }
 
 }  // namespace halyard::inline v0::timeline

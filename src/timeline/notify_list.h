@@ -55,6 +55,11 @@ class NotifyList {
     }
   }
 
+  // For a lane that is kept, as it may still run, beyond those whom it notifies: notifies all that
+  // are armed, early. On return no call of notify() is in progress, and none begins but by arm().
+  // Not within one.
+  void close() noexcept;
+
   // The smallest sequence that is armed for, or kNothing.
   std::uint64_t least() const noexcept { return least_.load(std::memory_order_seq_cst); }
 
@@ -82,6 +87,8 @@ class NotifyList {
   base::Atomic<std::uint64_t> least_{kNothing};
   mutable base::Mutex mutex_;  // guards armed_, and writes of least_
   base::Array<Armed> armed_;
+  bool closed_ = false;                     // under the lock
+  base::Atomic<std::uint32_t> calling_{0};  // advance()s that notify; raised under the lock
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -389,6 +389,23 @@ TEST_F(StreamLaneUnstoppable, WhatRunsGoesOnWithWhatItWasGiven) {
   while (std::atomic_ref(bytes[63]).load() != std::byte{1}) base::spin_pause();
 }
 
+TEST_F(StreamLaneUnstoppable, WhatRunsNotifiesNothingOnceItIsAbandoned) {
+  CountingNotify notify;
+  {
+    GatedLane lane(context);
+    lane.issue(kGate, 1);
+    while (gates.entered == 0) base::spin_pause();
+    EXPECT_TRUE(lane->arm(1, notify).ok());
+    EXPECT_EQ(notify.count, 0);
+    EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "hangs")),
+              timeline::Abandoned::kStillRunning);
+    EXPECT_EQ(notify.count, 1);
+  }
+  gates.open = true;
+  while (std::atomic_ref(bytes[63]).load() != std::byte{1}) base::spin_pause();
+  EXPECT_EQ(notify.count, 1);
+}
+
 TEST_F(StreamLaneUnstoppable, WhatHasEndedIsStopped) {
   for (int i = 0; i < 100; ++i) {
     GatedLane lane(context);

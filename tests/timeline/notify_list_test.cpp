@@ -49,6 +49,38 @@ TEST(NotifyList, NotifiesAtOnceWhatIsReached) {
   EXPECT_EQ(list.least(), NotifyList::kNothing);
 }
 
+TEST(NotifyList, OneThatIsClosedNotifiesOnlyWhoArmsIt) {
+  NotifyList list;
+  CountingNotify armed, late;
+  list.arm(2, armed);
+  list.close();
+  EXPECT_EQ(armed.count, 1) << "early is allowed, late is not";
+  EXPECT_EQ(list.least(), NotifyList::kNothing);
+  list.advance(2);
+  EXPECT_EQ(armed.count, 1);
+  list.arm(3, late);
+  EXPECT_EQ(late.count, 1);
+  list.advance(3);
+  EXPECT_EQ(late.count, 1);
+}
+
+TEST(NotifyList, CloseReturnsWhenTheCallsInProgressHave) {
+  NotifyList list;
+  std::atomic<bool> called{false}, go{false}, returned{false};
+  CallingNotify slow;
+  slow.call = [&] {
+    called = true;
+    while (!go) std::this_thread::yield();
+    returned = true;
+  };
+  list.arm(1, slow);
+  std::jthread advances([&] { list.advance(1); });
+  while (!called) std::this_thread::yield();
+  std::jthread opens([&] { go = true; });
+  list.close();
+  EXPECT_TRUE(returned);
+}
+
 TEST(NotifyList, NeverGoesBack) {
   NotifyList list;
   CountingNotify notify;

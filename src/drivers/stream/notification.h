@@ -79,14 +79,15 @@ class Notifier {
     if (!follow().ok()) list_.advance(markers_.newest());  // early
   }
 
-  // Issues nothing any more. True: no host function runs or will run, and the thread has ended. The
-  // issuer has ended. `markers_end`: the stream of the markers has stopped. Else the thread may
-  // sleep on one for ever, and ends by itself if it does not.
+  // Issues and notifies nothing any more. True: no host function runs or will run, and the thread
+  // has ended. The issuer has ended. `markers_end`: the stream of the markers has stopped. Else the
+  // thread may sleep on one for ever, and ends by itself if it does not.
   bool stop(bool markers_end) noexcept {
     {
       base::LockGuard lock(follow_mutex_);
       stopped_.store(true, std::memory_order_seq_cst);
     }
+    list_.close();  // a host function may run when the engine is gone
     if (!open_) return true;
     if (has_thread()) parker_->wake();
     if (!markers_end) return false;

@@ -14,8 +14,8 @@
 
 namespace halyard::inline v0::async::detail {
 
-// What is executed within each other. A level takes 250 to 1,300 bytes of the stack (g++ 12, with
-// and without optimisation; a thread has 8 MiB by default).
+// As many may execute, each within the one before. A level takes 250 to 1,300 bytes of the stack
+// (g++ 12, with and without optimisation; a thread has 8 MiB by default).
 inline constexpr std::uint32_t kMaxNesting = 2000;
 
 // One level deeper while it lives, on one thread.
@@ -40,8 +40,8 @@ class Nesting {
 };
 
 class Nested;
-// Destroys it, and what it holds: with a bounded stack, however deep that is nested. What is a
-// hundred deep is destroyed as the outermost call on this thread ends.
+// Destroys it and what it holds, with a bounded stack: what is more than a hundred deep is destroyed
+// as the outermost call on this thread ends.
 HALYARD_EXPORT void drop(Nested* nested) noexcept;
 
 // Base of what such an operation holds.
