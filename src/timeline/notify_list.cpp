@@ -80,7 +80,7 @@ void NotifyList::close() noexcept {
     }
     if (more) notify->notify();
   }
-  // Who raises it from now on finds nothing.
+  // A later advance() finds nothing to notify.
   while (calling_.load(std::memory_order_acquire) != 0) base::spin_yield();
 }
 
