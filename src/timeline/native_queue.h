@@ -140,8 +140,7 @@ class NativeQueue {
   // Calls notify.notify() once, soon after the lane has reached `sequence`, or at once if it has.
   // May call early as well, never late: the last arming of a notify is kept even if an early call
   // follows it. NotifyList (timeline/notify_list.h) does this for a lane whose own threads see its
-  // progress. `notify` may be of the engine: it is not called once abandon() has returned. A stale
-  // call before that is harmless.
+  // progress. `notify` is not called once abandon() has returned; a stale call before is harmless.
   virtual Status arm(std::uint64_t sequence, base::Notify& notify) noexcept = 0;
 
   // A host thread waits for `sequence` of this lane and offers its time. Runs one small piece of
@@ -155,8 +154,7 @@ class NativeQueue {
   // The device is lost or closing: drops what has not run, and stops what runs where that is
   // possible; it may wait for that. issue() and mark() are not called any more; the others may be.
   // After kStillRunning the engine keeps every operation that the lane has not passed, and the
-  // driver keeps the native queue and the memory it uses, for good. Either way what was armed is
-  // notified no more.
+  // driver keeps the native queue and the memory it uses, for good. It notifies nothing any more.
   [[nodiscard]] virtual Abandoned abandon(const Status& cause) noexcept = 0;
 };
 
