@@ -55,9 +55,9 @@ class NotifyList {
     }
   }
 
-  // For a lane that is kept, as it may still run, longer than what it notifies. Notifies all that are
-  // armed, early. On return no call of notify() is in progress, and none begins but by arm(). Not
-  // within one.
+  // For a lane that is kept, as it may still run, longer than what it notifies. Notifies all that
+  // are armed, early. On return no call of notify() is in progress, and none begins but by arm().
+  // Not within one.
   void close() noexcept;
 
   // The smallest sequence that is armed for, or kNothing.
