@@ -30,15 +30,15 @@ Status Cell::run(Context& context) {
     base::LockGuard lock(state_->mutex);
     if (!state_->ran && context.recording() != nullptr) {
       const Nesting nesting(context);
+      HALYARD_RETURN_IF_ERROR(nesting.status());
       state_->recording = Ref<TreeRecording>(context.recording());
-      state_->status = nesting.status();
-      if (state_->status.ok()) state_->status = execute(context);
+      state_->status = execute(context);
       state_->ran = true;
     } else if (!state_->ran) {
       Context own(context.queue(), context.runtime());
       const Nesting nesting(context, own);
-      state_->status = nesting.status();
-      if (state_->status.ok()) state_->status = execute(own);
+      HALYARD_RETURN_IF_ERROR(nesting.status());  // it has not run: it may be awaited by itself
+      state_->status = execute(own);
       Result<Moment> end = own.end();
       if (end.ok()) {
         state_->end = *std::move(end);

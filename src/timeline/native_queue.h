@@ -140,7 +140,7 @@ class NativeQueue {
   // Calls notify.notify() once, soon after the lane has reached `sequence`, or at once if it has.
   // May call early as well, never late: the last arming of a notify is kept even if an early call
   // follows it. NotifyList (timeline/notify_list.h) does this for a lane whose own threads see its
-  // progress. `notify` is not called once abandon() has returned; a stale call before is harmless.
+  // progress. `notify` lives until the lane is destroyed, or abandon() has left it running.
   virtual Status arm(std::uint64_t sequence, base::Notify& notify) noexcept = 0;
 
   // A host thread waits for `sequence` of this lane and offers its time. Runs one small piece of
@@ -154,7 +154,7 @@ class NativeQueue {
   // The device is lost or closing: drops what has not run, and stops what runs where that is
   // possible; it may wait for that. issue() and mark() are not called any more; the others may be.
   // After kStillRunning the engine keeps every operation that the lane has not passed, and the
-  // driver keeps the native queue and the memory it uses, for good. It notifies nothing any more.
+  // driver keeps the native queue and the memory it uses, for good; the lane notifies no more.
   [[nodiscard]] virtual Abandoned abandon(const Status& cause) noexcept = 0;
 };
 

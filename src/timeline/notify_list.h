@@ -15,7 +15,7 @@
 // the lane may know of progress that advance() has not reported yet, arm for what comes next, and
 // take the notification of the earlier arming for nothing new.
 //
-// Any thread may call either function. notify() is called under no lock. Entries are kept in an
+// Any thread may call each function. notify() is called under no lock. Entries are kept in an
 // array whose memory is reused; without memory for one more, arm() notifies at once, which is
 // early.
 #pragma once

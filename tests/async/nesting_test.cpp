@@ -54,6 +54,17 @@ TEST_F(AsyncNesting, FarTooManyAreRefusedToo) {
   EXPECT_THAT(failure(schedule(boxes(kFarTooMany), LocalityFirst())), refused);
 }
 
+TEST_F(AsyncNesting, WhatWasTooDeepHasNotRunAndMayBeAwaitedByItself) {
+  auto inner = shares(kDeepest);
+  auto outer = relu(inner) | share;
+  for (std::uint32_t i = 1; i < kDeepest; ++i) outer = relu(outer) | share;
+  const auto refused = refused_with(StatusCode::kOutOfRange, "await one in between");
+  auto again = outer;
+  EXPECT_THAT(failure(outer), refused);
+  EXPECT_THAT(elements(inner), Each(0.0f));
+  EXPECT_THAT(failure(again), refused) << "it has run, and failed";
+}
+
 TEST_F(AsyncNesting, AnyNumberIsDroppedWithoutBeingExecuted) {
   (void)boxes(kFarTooMany);
   (void)shares(kFarTooMany);

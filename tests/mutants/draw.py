@@ -74,7 +74,7 @@ def places(code):
         for it in re.finditer(r'\breturn (true|false);', text):
             yield 'result', at + it.start(1), at + it.end(1), OTHER[it[1]]
         for it in re.finditer(r'\breturn ([^{};]+);', text):
-            if it[1] not in OTHER and it[1] != 'nullptr':  # which {} is, too
+            if it[1] not in OTHER and it[1] != 'nullptr':  # {} is the same
                 yield 'result', at + it.start(1), at + it.end(1), '{}'
         for it in re.finditer(r'(\w+)\(', text):
             end = closing(code, at + it.end() - 1)

@@ -328,13 +328,16 @@ TEST_P(VulkanWaking, ALaneEndsOnceWhatWaitedForItHasPassed) {
   }
 }
 
-TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunning) {
+TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   Gate gate(native());
   auto lane = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
+  CountingNotify notify;
+  EXPECT_TRUE(lane->arm(1, notify).ok());
   fake().impatient = true;
   EXPECT_EQ(lane->abandon(kGone), timeline::Abandoned::kStillRunning);
   fake().impatient = false;
+  EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
   gate.open(1);  // for lavapipe's sake
   Lane::keep_for_good(std::move(lane));
 }

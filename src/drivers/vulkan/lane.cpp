@@ -280,6 +280,8 @@ timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
     (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
     // Work of a lost device does not run on (section 5.2.3): objects may be destroyed.
     stopped_ = result == VK_SUCCESS || device_.lost();
+    // The notifier's thread may serve another runtime when this one's engine is gone.
+    if (!stopped_) notified_.list.close();
   }
   return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
 }
