@@ -4,9 +4,25 @@
 #include <new>
 #include <utility>
 
+#include "base/atomic.h"
 #include "timeline/effects.h"
 
 namespace halyard::inline v0::hal {
+namespace {
+
+constinit base::Atomic<std::uint64_t> last_serial{0};
+
+}  // namespace
+
+Memory::Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer,
+               std::uint64_t device_address, const void* domain) noexcept
+    : size_(size),
+      type_(type),
+      host_pointer_(host_pointer),
+      device_address_(device_address),
+      root_(this),
+      serial_(last_serial.fetch_add(1, std::memory_order_relaxed) + 1),
+      domain_(domain) {}
 
 // Calls the release function of imported memory after its last use. A lane releases what it has
 // done under its retire role, and the user's code may query the progress of that lane. So the call

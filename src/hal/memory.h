@@ -78,16 +78,13 @@ class Memory : public Reclaimed {
   const void* domain() const noexcept { return domain_; }
   // Whether this is a PoolMemory.
   bool of_pool() const noexcept { return of_pool_; }
+  // Of a driver's memory: a number that no other of this process has had. An address, here or on
+  // the device, may be had again.
+  std::uint64_t serial() const noexcept { return serial_; }
 
  protected:
   Memory(std::uint64_t size, MemoryType type, std::byte* host_pointer, std::uint64_t device_address,
-         const void* domain) noexcept
-      : size_(size),
-        type_(type),
-        host_pointer_(host_pointer),
-        device_address_(device_address),
-        root_(this),
-        domain_(domain) {}
+         const void* domain) noexcept;
   // Memory of a pool, without an address yet.
   Memory(std::uint64_t size, MemoryType type, const void* domain) noexcept
       : size_(size), type_(type), domain_(domain), of_pool_(true) {}
@@ -107,6 +104,7 @@ class Memory : public Reclaimed {
   std::uint64_t device_address_ = 0;
   Memory* root_ = nullptr;
   std::uint64_t root_offset_ = 0;
+  std::uint64_t serial_ = 0;
   const void* domain_;
   MemoryOwner* owner_ = nullptr;  // of imported memory
   Ref<MemoryCounters> counters_;

@@ -113,6 +113,35 @@ TEST(StreamGraph, OnlyChangedSlots_AreUpdated) {
   EXPECT_EQ(word(other, 8), 0u);
 }
 
+// A copy of a graph of CUDA names the memory, not its address alone.
+TEST(StreamGraph, OtherMemoryAtTheSameAddress_IsUpdated) {
+  struct SameAddress final : hal::Memory {
+    explicit SameAddress(const hal::Memory& it)
+        : Memory(it.size(), it.type(), it.host_pointer(), it.device_address(), it.domain()) {}
+    // Its description, too, lies where that of earlier memory lay.
+    static void* operator new(std::size_t) {
+      alignas(std::max_align_t) static std::byte place[sizeof(hal::Memory)];
+      return place;
+    }
+    static void operator delete(void*) {}
+  };
+  OpenedContext context;
+  const auto memory = zeros(context);
+  auto it = Ref<SameAddress>::adopt(new SameAddress(*memory));
+  SlotFills fills(context, 1);
+  OpenedLane<> lane(context);
+  fills.table[0] = {it.get(), 0, 4};
+  lane.issue(fills.operation, 1);
+  lane.issue(fills.operation, 2);
+  EXPECT_EQ(fills.counts().updated_nodes, 0u);
+  lane.wait_until(2);
+  it = {};
+  it = Ref<SameAddress>::adopt(new SameAddress(*memory));
+  lane.issue(fills.operation, 3);
+  EXPECT_EQ(fills.counts().updated_nodes, 1u);
+  lane.wait_until(3);
+}
+
 // Each lane has an instance with the addresses of its replays.
 TEST(StreamGraph, LanesThatReplayARecording_DoNotMix) {
   OpenedContext context;

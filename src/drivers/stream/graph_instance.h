@@ -6,7 +6,9 @@
 //
 //     first replay     build: nodes, dependencies, instantiate, with the slots' addresses
 //     next replays     update: new parameters for the nodes of slots, also of numbers, that differ
-//                      from its last replay; launches in flight keep theirs
+//                      from its last replay; launches in flight keep theirs. Other memory at the
+//                      same address differs, too: cuGraphLaunch crashed (driver 580, H200) where a
+//                      copy named memory that had been freed, whatever lay at its address
 //     what no update   build again: the length of a fill that the library does not take, a slot
 //     can express      that becomes or stops being empty, memory of another kind
 #pragma once
@@ -67,7 +69,7 @@ class GraphInstance {
       for (const std::uint32_t index : shape.uses.nodes_of(slot)) {
         Node& node = nodes_[index];
         const hal::Command& command = shape.recording.commands[shape.plan.nodes()[index].command];
-        // A kernel gets the address, or the number, alone.
+        // A kernel gets the address, or the number, alone: bytes.
         if (!moved && command.kind == hal::CommandKind::kDispatch) continue;
         if (node.updated_in == replay_) continue;
         node.updated_in = replay_;
@@ -96,13 +98,11 @@ class GraphInstance {
     bool is_empty = false;  // the command had no work when it was built
     std::uint64_t updated_in = 0;
   };
-  // What the executable graph has of a slot; of a number, the bits as `address`. Memory that took
-  // the place of other memory, with the same address and of the same type, is the same to a graph.
+  // What the executable graph has of a slot; of a number, the bits as `address`.
   struct Bound {
-    const hal::Memory* memory = nullptr;
+    std::uint64_t serial = 0;  // of the memory
     std::uint64_t address = 0;
     std::uint64_t length = 0;
-    hal::MemoryType type{};
     friend bool operator==(const Bound&, const Bound&) noexcept = default;
   };
   using Nodes = std::span<const typename Api::GraphNode>;
@@ -175,8 +175,7 @@ class GraphInstance {
 
   static Bound bound(const hal::BoundRange& range) noexcept {
     if (range.memory == nullptr) return {.address = range.offset};
-    const hal::Memory& root = range.memory->root();
-    return {&root, address_of(range), range.length, root.type()};
+    return {range.memory->root().serial(), address_of(range), range.length};
   }
 
   Status try_build(const Api& api, const GraphShape& shape, const hal::BoundRange* table,

@@ -26,8 +26,6 @@ constexpr VkMemoryAllocateFlagsInfo kWithAddress = {
 // Of an allocation that asks for none (BufferInfo::alignment).
 constexpr std::uint64_t kDefaultAlignment = 64;
 
-base::Atomic<std::uint64_t> next_serial{1};
-
 bool is_aligned(const void* host, VkDeviceAddress address, std::uint64_t alignment) noexcept {
   return ((reinterpret_cast<std::uintptr_t>(host) | address) & (alignment - 1)) == 0;
 }
@@ -58,8 +56,7 @@ DeviceMemory::DeviceMemory(Ref<NativeDevice> device, const Native& native, std::
                            hal::MemoryType type, const void* domain) noexcept
     : Memory(size, type, native.host, native.address, domain),
       device_(std::move(device)),
-      native_(native),
-      serial_(next_serial.fetch_add(1, std::memory_order_relaxed)) {}
+      native_(native) {}
 
 DeviceMemory::~DeviceMemory() { free_native(*device_, native_); }
 

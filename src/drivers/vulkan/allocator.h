@@ -54,8 +54,6 @@ class DeviceMemory final : public hal::Memory {
   VkBuffer buffer() const noexcept { return native_.buffer; }
   // Where the memory begins in buffer(): not at 0 if it was imported from the middle of a page.
   std::uint64_t offset_in_buffer() const noexcept { return native_.offset; }
-  // Never given to another memory of this process, unlike handles and addresses.
-  std::uint64_t serial() const noexcept { return serial_; }
 
  private:
   struct Native {
@@ -89,7 +87,6 @@ class DeviceMemory final : public hal::Memory {
 
   const Ref<NativeDevice> device_;
   const Native native_;
-  const std::uint64_t serial_;
 };
 
 // Where commands work on `range`. For commands that are issued.

@@ -162,7 +162,7 @@ bool CommandBuffer::names(Instance& instance, const hal::BoundRange* table) cons
     Named now = {.offset = bound.offset};  // of a number
     if (bound.memory != nullptr) {
       const hal::BoundRange root = hal::at_root(bound);
-      now = {static_cast<const DeviceMemory&>(*root.memory).serial(), root.offset, root.length};
+      now = {root.memory->serial(), root.offset, root.length};
     }
     same = same && now.serial == named.serial && now.offset == named.offset &&
            now.length == named.length;
