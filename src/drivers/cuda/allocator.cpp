@@ -129,21 +129,31 @@ class OthersMemory final : public hal::Memory {
 };
 
 // Pins [begin, end), exactly: cuMemHostRegister asks for no alignment, and two ranges may lie in
-// one page. Null if all of it was pinned by its owner, as memory of cuMemHostAlloc is.
+// one page. Null where CUDA has it already, or refuses it.
 Result<Registration*> pin(const Functions& cuda, const Ref<timeline::EntryGuard>& guard,
-                          std::uintptr_t begin, std::uintptr_t end) {
+                          std::uintptr_t begin, std::uintptr_t end, CUresult& result) {
   base::LockGuard lock(registrations_mutex);
   if (Registration* const known = share(cuda, begin, end)) return known;
   std::unique_ptr<Registration> fresh(new (std::nothrow) Registration{&cuda, begin, end, guard});
   if (fresh == nullptr) return no_memory(sizeof *fresh);
-  const CUresult result =
-      cuda.cuMemHostRegister(pointer_to(begin), std::size_t{end - begin},
-                             CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-  if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+  result = cuda.cuMemHostRegister(pointer_to(begin), std::size_t{end - begin},
+                                  CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  // An H200 with driver 580 answers the first for what cuMemHostRegister pinned, and the second for
+  // what cuMemHostAlloc or cuMemAllocManaged allocated.
+  if (result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED || result == CUDA_ERROR_INVALID_VALUE) {
     return static_cast<Registration*>(nullptr);
+  }
   HALYARD_RETURN_IF_ERROR(to_status(result, "cuMemHostRegister"));
   fresh->next = registrations;
   return registrations = fresh.release();
+}
+
+// How kernels see memory of the host that CUDA has pinned or manages.
+CUresult device_pointer(const Functions& cuda, std::uintptr_t host, CUdeviceptr& address) {
+  const CUresult result = cuda.cuMemHostGetDevicePointer(&address, pointer_to(host), 0u);
+  if (result == CUDA_SUCCESS) return result;
+  return cuda.cuPointerGetAttribute(static_cast<void*>(&address),
+                                    CU_POINTER_ATTRIBUTE_DEVICE_POINTER, host);
 }
 
 }  // namespace
@@ -193,18 +203,19 @@ Result<Ref<hal::Memory>> Allocator::allocate(std::uint64_t size, std::uint64_t a
 Result<Ref<hal::Memory>> Allocator::import_memory(std::byte* data, std::uint64_t size) const {
   const std::uintptr_t begin = address_of(data);
   const std::uint64_t bytes = std::max<std::uint64_t>(size, 1);
+  CUresult result = CUDA_SUCCESS;
   HALYARD_ASSIGN_OR_RETURN(Registration* const registration,
-                           pin(cuda, guard, begin, begin + bytes));
+                           pin(cuda, guard, begin, begin + bytes, result));
   CUdeviceptr first = 0, last = 0;
-  const CUresult result =
-      cuda.cuMemHostGetDevicePointer(&first, static_cast<void*>(data), 0u) == CUDA_SUCCESS
-          ? cuda.cuMemHostGetDevicePointer(&last, pointer_to(begin + bytes - 1), 0u)
-          : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   ImportedMemory* memory = nullptr;
   Status status;
-  if (result != CUDA_SUCCESS || last - first != bytes - 1) {
-    status = error(StatusCode::kResourceExhausted,
-                   "cuda: {} bytes of the host cannot be pinned: a part of them is already", size);
+  if (device_pointer(cuda, begin, first) != CUDA_SUCCESS ||
+      device_pointer(cuda, begin + bytes - 1, last) != CUDA_SUCCESS || last - first != bytes - 1) {
+    status = result == CUDA_ERROR_INVALID_VALUE
+                 ? to_status(result, "cuMemHostRegister")
+                 : error(StatusCode::kResourceExhausted,
+                         "cuda: {} bytes of the host cannot be pinned: a part of them is already",
+                         size);
   } else {
     memory = new (std::nothrow) ImportedMemory(registration, data, first, size, domain);
     if (memory == nullptr) status = no_memory(size);

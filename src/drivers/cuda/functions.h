@@ -60,6 +60,7 @@ enum CUfunction_attribute : int {
 };
 enum CUpointer_attribute : int {
   CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
 };
 inline constexpr unsigned CU_MEMORYTYPE_DEVICE = 2;

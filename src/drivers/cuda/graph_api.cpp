@@ -42,12 +42,13 @@ class KernelNode {
   CUDA_KERNEL_NODE_PARAMS parameters_ = {};
 };
 
-// One row: the only shape whose parameters an executable graph lets change.
+// One row: the only shape whose parameters an executable graph lets change. CUDA does not say what
+// the bits of a value beyond its element are, and an H200 writes them.
 CUDA_MEMSET_NODE_PARAMS memset_node(std::uint64_t target, std::uint32_t pattern,
                                     std::uint32_t pattern_size, std::uint64_t size) noexcept {
   CUDA_MEMSET_NODE_PARAMS parameters = {};
   parameters.dst = target;
-  parameters.value = pattern;
+  parameters.value = pattern & ~std::uint32_t{0} >> (32 - 8 * pattern_size);
   parameters.elementSize = pattern_size;
   parameters.width = size / pattern_size;
   parameters.height = 1;
