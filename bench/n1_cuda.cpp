@@ -20,7 +20,7 @@
 namespace halyard::bench {
 namespace {
 
-// Counts Halyard's calls of functions that hand work to the device. Threads of the runtime may ask
+// Counts Halyard's calls, and those of functions that hand work to the device. Threads of the runtime may ask
 // for longer than it is installed, so it stays.
 class Calls final : public base::CallObserver {
  public:
@@ -28,22 +28,27 @@ class Calls final : public base::CallObserver {
     constexpr std::string_view kWork[] = {
         "cuda.cuLaunchKernel", "cuda.cuEventRecord",  "cuda.cuStreamWaitEvent",
         "cuda.cuGraphLaunch",  "cuda.cuLaunchHostFunc", "cuda.cuGraphExecKernelNodeSetParams"};
-    for (const std::string_view name : kWork) count_ += site.name == name;
+    for (const std::string_view name : kWork) work_ += site.name == name;
+    all_ += site.name.starts_with("cuda.");
     return 0;
   }
-  // While `turn` runs.
+  // While `turn` runs, for each of its `size` operations.
   template <class F>
-  static std::uint64_t during(F&& turn) {
+  static void during(F&& turn, std::uint64_t size, Sample& sample) {
     static Calls calls;
-    calls.count_ = 0;
+    calls.work_ = calls.all_ = 0;
     base::observe_calls(&calls);
     turn();
     base::observe_calls(nullptr);
-    return calls.count_;
+    const auto each = [size](std::uint64_t count) {
+      return static_cast<double>(count) / static_cast<double>(size);
+    };
+    sample.metrics["calls that hand over work"] = each(calls.work_);
+    sample.metrics["calls of CUDA, all"] = each(calls.all_);
   }
 
  private:
-  std::atomic<std::uint64_t> count_{0};
+  std::atomic<std::uint64_t> work_{0}, all_{0};
 };
 
 // A pattern of submissions, which both sides do.
@@ -65,8 +70,7 @@ Arms arms_of(Pattern pattern, int loops) {
     Sample sample = turns(pattern.halyard);
     sample.metrics["ns beyond CUDA's calls"] =
         median(sample.times) - median(turns(pattern.raw).times);
-    sample.metrics["calls that hand over work"] =
-        static_cast<double>(Calls::during(pattern.halyard)) / static_cast<double>(pattern.size);
+    Calls::during(pattern.halyard, pattern.size, sample);
     return sample;
   };
   return {{std::string("halyard: ") + pattern.name, halyard},
@@ -232,20 +236,20 @@ Arms replay(World& world, std::size_t changed) {
   void *graph = nullptr, *exec = nullptr, *before = nullptr;
   RawCuda::expect(cuda.create_graph(&graph, 0));
   std::vector<void*> nodes(kNodes);
-  std::uint64_t address = 0;
+  RawCuda::Address address = cuda.word;
   std::uint32_t amount = 1;
   void* parameters[] = {&address, &amount};
-  KernelNode node{cuda.kernel, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr};
+  KernelNode node{cuda.add, {1, 1, 1}, {1, 1, 1}, 0, parameters, nullptr};
   for (void*& it : nodes) {
     RawCuda::expect(cuda.add_kernel(&it, graph, &before, before != nullptr ? 1 : 0, &node));
     before = it;
   }
   RawCuda::expect(cuda.instantiate(&exec, graph, 0));
   const auto raw = [&cuda, exec, nodes, changed, stream = cuda.stream(), event = cuda.event()] {
-    std::uint64_t its_address = 0;
+    RawCuda::Address its_address = cuda.word;
     std::uint32_t its_amount = 1;
     void* its_parameters[] = {&its_address, &its_amount};
-    const KernelNode its{cuda.kernel, {1, 1, 1}, {1, 1, 1}, 0, its_parameters, nullptr};
+    const KernelNode its{cuda.add, {1, 1, 1}, {1, 1, 1}, 0, its_parameters, nullptr};
     for (int k = 0; k < 50; ++k) {
       for (std::size_t i = 0; i < changed; ++i) {
         RawCuda::expect(cuda.set_kernel(exec, nodes[i], &its));
