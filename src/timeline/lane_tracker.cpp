@@ -26,7 +26,8 @@ LaneTracker::LaneTracker(Queue& queue, NativeQueue& native) noexcept
       guard_(native.entry_guard()),
       mask_(std::bit_ceil(std::max<std::uint64_t>(native.capabilities().max_in_flight, 1)) - 1),
       limit_(std::max<std::uint32_t>(native.capabilities().max_in_flight, 1)),
-      marks_all_(native.capabilities().marks_every_submission) {}
+      marks_all_(native.capabilities().marks_every_submission),
+      poll_time_(native.capabilities().poll_time) {}
 
 LaneTracker::~LaneTracker() = default;
 

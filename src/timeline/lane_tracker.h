@@ -83,6 +83,9 @@ class LaneTracker {
     return sequence >= dead_from_.load(std::memory_order_acquire);
   }
 
+  // QueueCapabilities::poll_time.
+  Nanoseconds poll_time() const noexcept { return poll_time_; }
+
   // While pinned, the native queue stays open.
   void pin() noexcept { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() noexcept { pins_.fetch_sub(1, std::memory_order_release); }
@@ -183,6 +186,7 @@ class LaneTracker {
   const std::uint64_t mask_;
   const std::uint32_t limit_;
   const bool marks_all_;
+  const Nanoseconds poll_time_;
 
   // Written under the issuer role.
   std::uint64_t issued_ = 0;

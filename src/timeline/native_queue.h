@@ -105,6 +105,9 @@ struct QueueCapabilities {
   // Native commands in flight beyond which the engine holds work back. Below the depth at which
   // issue() would block or be busy.
   std::uint32_t max_in_flight = 1024;
+  // How long a thread that waits polls before it sleeps, beyond WorkSource::spin_turns(). A thread
+  // that sleeps is woken so much later than one that polls sees the end (rule 22).
+  Nanoseconds poll_time = 0;
 };
 
 class NativeQueue {

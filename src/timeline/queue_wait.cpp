@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "timeline/engine.h"
 #include "timeline/queue.h"
+#include "timeline/spin.h"
 #include "timeline/trace.h"
 
 namespace halyard::inline v0::timeline {
@@ -44,8 +45,7 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
   }
   bool in_time = true;
   Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
-  const unsigned spin_turns = engine_.work_source().spin_turns();
-  for (unsigned turns = 0;;) {
+  for (Spin spin(engine_.work_source());;) {
     const std::uint32_t epoch = parker.prepare();
     const NextStep step = next_step();
     if (step == NextStep::kDone) break;
@@ -72,21 +72,22 @@ bool Queue::wait_here(Nanoseconds until, F&& next_step) noexcept {
     }
     const bool running = lane != nullptr && lane->retired() < sequence;
     const bool moved = running && lane->help(sequence);
+    const bool sleeps = !moved && !spin.again(running ? lane->poll_time() : 0);
     // Where nothing has moved for long, the completion shell checks for a fault.
-    if (running && !moved && turns >= spin_turns &&
+    if (running && sleeps &&
         (now >= look_at ||
          !(lane->visible(sequence) && lane->native()->arm(sequence, parker).ok()))) {
       lane->watch(sequence);
     }
     if (lane != nullptr) lane->unpin();
     if (moved) {
-      turns = 0;
-    } else if (turns++ < spin_turns || (step == NextStep::kSpin && !running)) {
-      engine_.work_source().pause(turns);
+      spin.restart();
+    } else if (!sleeps || (step == NextStep::kSpin && !running)) {
+      spin.pause();
     } else if (parker.prepare() != epoch) {
       // Woken before it slept: the lane is there already, and another thread is retiring it. That
       // one must run.
-      engine_.work_source().pause(turns);
+      spin.pause();
     } else {
       look_at = now + Engine::kLookInterval;  // rule 23
       engine_.work_source().park(parker, epoch, until < look_at ? until : look_at);

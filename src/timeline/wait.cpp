@@ -14,6 +14,7 @@
 #include "timeline/host_wait.h"
 #include "timeline/lane_tracker.h"
 #include "timeline/semaphore.h"
+#include "timeline/spin.h"
 #include "timeline/trace.h"
 
 namespace halyard::inline v0::timeline {
@@ -47,6 +48,7 @@ class Waiter {
   const std::span<const Point> points_;
   const bool any_;
   Visit visit_;  // of the lanes that it polls
+  Nanoseconds poll_time_ = 0;
 
   static constexpr std::size_t kInlineWaits = 4;
   HostWait inline_waits_[kInlineWaits];
@@ -79,6 +81,7 @@ Waiter::Outcome Waiter::look(Status& outcome) const {
 // none: what it would run there takes as long as it takes. False: nothing moved.
 bool Waiter::make_progress(bool polls) {
   bool moved = false;
+  poll_time_ = 0;
   for (const Point& point : points_) {
     LaneTracker* lane = nullptr;
     std::uint64_t sequence = 0;
@@ -99,6 +102,7 @@ bool Waiter::make_progress(bool polls) {
       retire();
     }
     if (lane->retired() < sequence) {
+      poll_time_ = std::max(poll_time_, lane->poll_time());
       EffectScope scope(engine_, EffectScope::Mode::kDefer);
       moved |= point.semaphore()->retire_others(point.value(), lane, visit_);
     }
@@ -162,16 +166,16 @@ Status Waiter::wait(Deadline deadline) {
                  points_[0].semaphore()->describe(), points_[0].value());
   }
   Nanoseconds look_at = Deadline::kForeverTime, long_from = engine_.long_from(until);
-  for (unsigned turns = 0;;) {
-    if (make_progress(until == Deadline::kPassedTime)) turns = 0;
+  for (Spin spin(work_source);;) {
+    if (make_progress(until == Deadline::kPassedTime)) spin.restart();
     if (look(outcome) == Outcome::kDone) return outcome;
     if (until != Deadline::kForeverTime &&
         (until == Deadline::kPassedTime || engine_.clock().now() >= until)) {
       Status exceeded = deadline_exceeded();  // names nothing if the value has come just now
       return look(outcome) == Outcome::kDone ? outcome : exceeded;
     }
-    if (turns++ < work_source.spin_turns()) {
-      work_source.pause(turns);
+    if (spin.again(poll_time_)) {
+      spin.pause();
       continue;
     }
     visit_.leave();
@@ -183,7 +187,7 @@ Status Waiter::wait(Deadline deadline) {
     if (parker_->prepare() != epoch) {
       // Woken before it slept: the lane is there already, or has a fault, and another thread is
       // about to say so. That one must run.
-      work_source.pause(turns);
+      spin.pause();
       continue;
     }
     // Rule 23: notifications can be lost, so check again now and then.

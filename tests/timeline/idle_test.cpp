@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Waits for a whole queue, and flushes.
+// Waits for a whole queue, and flushes; how long a waiting thread polls.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
@@ -34,6 +34,55 @@ TEST(Idle, SleepsOnTheLaneUntilItIsDone) {
   EXPECT_TRUE(queue->wait_idle(kForever).ok());
   EXPECT_EQ(armed, 1u);
   EXPECT_EQ(world.work_source.parks, 1);
+}
+
+// A thread that waits for the queue, or for a value, on a lane that is polled for 5 us. Each pause
+// takes 0.1 us, and `ends` is when the work does.
+struct PolledLane {
+  explicit PolledLane(Nanoseconds ends) {
+    EXPECT_TRUE(world.submit(queue, {}, {{signal.get(), 1}}).ok());
+    world.work_source.on_pause = [this, ends] {
+      ++pauses;
+      world.work_source.clock_.time += 100;
+      if (100 * pauses == ends) queue.native().run();
+    };
+    world.work_source.asleep = [this] { queue.native().run(); };
+  }
+  World world;
+  QueueUnderTest& queue = world.queue(world.device(), "polled", {.poll_time = 5'000});
+  HandleRef<Semaphore> signal = world.semaphore();
+  int pauses = 0;
+};
+
+TEST(Polling, WorkThatEndsInTimeLetsNoThreadSleep) {
+  const auto expect_no_sleep = [](auto&& wait) {
+    PolledLane lane(6'400 + 4'900);  // 64 turns come first
+    EXPECT_TRUE(wait(lane).ok());
+    EXPECT_EQ(lane.pauses, 64 + 49);
+    EXPECT_EQ(lane.world.work_source.parks, 0);
+  };
+  expect_no_sleep([](PolledLane& lane) { return lane.queue->wait_idle(kForever); });
+  expect_no_sleep([](PolledLane& lane) { return lane.signal->wait(1, kForever); });
+}
+
+TEST(Polling, EndsWithSleep) {
+  const auto expect_sleep = [](auto&& wait) {
+    PolledLane lane(Deadline::kForeverTime);
+    EXPECT_TRUE(wait(lane).ok());
+    EXPECT_EQ(lane.pauses, 64 + 50);
+    EXPECT_EQ(lane.world.work_source.parks, 1);
+  };
+  expect_sleep([](PolledLane& lane) { return lane.queue->wait_idle(kForever); });
+  expect_sleep([](PolledLane& lane) { return lane.signal->wait(1, kForever); });
+}
+
+TEST(Polling, AThreadThatIsWokenTooEarlySleepsAgainAtOnce) {
+  PolledLane lane(Deadline::kForeverTime);
+  EXPECT_TRUE(lane.world.submit(lane.queue, {}, {{lane.signal.get(), 2}}).ok());
+  lane.world.work_source.asleep = [&] { (void)lane.queue.native().run(1); };
+  EXPECT_TRUE(lane.signal->wait(2, kForever).ok());
+  EXPECT_EQ(lane.pauses, 64 + 50);
+  EXPECT_EQ(lane.world.work_source.parks, 2);
 }
 
 TEST(Idle, TheShellWakesAWaiterThatCouldNotArm) {

@@ -133,7 +133,7 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
       api.priority = greatest;
       break;
   }
-  return lanes_.open(api, guard_.get(), kMaxInFlight, options_.completion);
+  return lanes_.open(api, guard_.get(), kMaxInFlight, options_.completion, options_.poll_time);
 }
 
 Status Device::check_stream(void* stream) {
@@ -155,8 +155,8 @@ Status Device::check_stream(void* stream) {
 
 Result<timeline::NativeQueue*> Device::import_lane(void* stream) {
   const stream::Inside inside(*guard_);
-  return lanes_.open(api_of(library_, physical_, options_), guard_.get(), kMaxInFlight, options_.completion,
-                     static_cast<CUstream>(stream));
+  return lanes_.open(api_of(library_, physical_, options_), guard_.get(), kMaxInFlight,
+                     options_.completion, options_.poll_time, static_cast<CUstream>(stream));
 }
 
 void Device::close() {

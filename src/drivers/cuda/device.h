@@ -25,6 +25,9 @@ struct DeviceOptions {
   bool async_allocations = false;  // kDeviceLocal memory is of a MemoryPool
   std::uint64_t release_threshold = ~std::uint64_t{0};  // of it
   stream::CommandBufferMode recordings = stream::CommandBufferMode::kAuto;
+  // By default longer than most submissions take. CUDA's own waits poll without limit where there
+  // are processors for it, and a sleeping thread of an H200's host was woken 20 to 130 us late.
+  Nanoseconds poll_time = 2'000'000;
 };
 
 class Device final : public hal::DeviceImpl {

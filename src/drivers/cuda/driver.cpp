@@ -37,6 +37,7 @@ constexpr ModeName kCompletionModes[] = {
 };
 
 constexpr unsigned kMostMebibytes = 1u << 20;
+constexpr unsigned kMostMicroseconds = 1'000'000;  // of polling
 
 Result<Choice> read_options(const hal::Uri& uri) {
   Choice choice;
@@ -67,6 +68,13 @@ Result<Choice> read_options(const hal::Uri& uri) {
                      kMostMebibytes);
       }
       choice.device.release_threshold = std::uint64_t{*mebibytes} << 20;
+    } else if (name == "poll_time") {
+      const auto microseconds = base::parse_number(value, 0, kMostMicroseconds);
+      if (!microseconds) {
+        return error(StatusCode::kInvalidArgument, "cuda: option poll_time is '{}', not 0 to {} us",
+                     value, kMostMicroseconds);
+      }
+      choice.device.poll_time = Nanoseconds{*microseconds} * 1000;
     } else if (name == "host_visible") {
       if (value != "managed" && value != "pinned") {
         return error(StatusCode::kInvalidArgument,
@@ -88,7 +96,7 @@ Result<Choice> read_options(const hal::Uri& uri) {
       return error(StatusCode::kInvalidArgument,
                    "cuda: unknown option '{}'; there are async_allocations, cache, "
                    "command_buffer_mode, completion_mode, devices, hang_timeout, host_visible, "
-                   "library_path, peers and release_threshold",
+                   "library_path, peers, poll_time and release_threshold",
                    name);
     }
     base::append(choice.options, "{}{}={}", choice.options.empty() ? "?" : "&", name, value);

@@ -18,6 +18,8 @@
 //   async_allocations=1  memory of kDeviceLocal is of a memory pool of CUDA, and freeing it never
 //                        waits for the GPU. kUnavailable where CUDA has no pools. Default 0
 //   release_threshold=N  MiB that this pool keeps when they are free. Default: all
+//   poll_time=N          a thread that waits polls for N microseconds before it sleeps, up to
+//                        1000000; 0: some 20. Default 2000
 #pragma once
 
 #include "halyard/base/status.h"

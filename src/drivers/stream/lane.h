@@ -36,8 +36,10 @@ class Lane : public timeline::NativeQueue {
  public:
   // `guard` sets the context of the stream; may be null. Modes but the first need a CompletionApi.
   Lane(const Api& api, Commands commands, timeline::EntryGuard* guard, std::uint32_t max_in_flight,
-       CompletionMode mode = CompletionMode::kHostCallback)
-      : capabilities_{.marks_every_submission = false, .max_in_flight = max_in_flight},
+       CompletionMode mode = CompletionMode::kHostCallback, Nanoseconds poll_time = 0)
+      : capabilities_{.marks_every_submission = false,
+                      .max_in_flight = max_in_flight,
+                      .poll_time = poll_time},
         api_(api),
         commands_(std::move(commands)),
         guard_(guard),

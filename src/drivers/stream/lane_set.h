@@ -23,6 +23,7 @@ class LaneSet {
   Result<timeline::NativeQueue*> open(const Api& api, timeline::EntryGuard* guard,
                                       std::uint32_t max_in_flight,
                                       CompletionMode mode = CompletionMode::kHostCallback,
+                                      Nanoseconds poll_time = 0,
                                       typename Api::Stream borrowed = {}) {
     base::LockGuard lock(mutex_);
     if (count_ == kMaxLanes) {
@@ -30,7 +31,8 @@ class LaneSet {
                    Api::kDriver, kMaxLanes);
     }
     std::unique_ptr<ItsLane> lane(
-        new (std::nothrow) ItsLane(api, StreamCommands<Api>(count_), guard, max_in_flight, mode));
+        new (std::nothrow) ItsLane(api, StreamCommands<Api>(count_), guard, max_in_flight, mode,
+                                   poll_time));
     if (lane == nullptr) {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }

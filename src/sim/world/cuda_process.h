@@ -15,6 +15,7 @@ namespace halyard::inline v0::sim {
 struct CudaOptions {
   std::uint32_t devices = 1;
   const char* completion_mode = "host_callback";  // docs/drivers/cuda.md
+  unsigned poll_time = 0;                         // microseconds
   // Whatever CUDA permits and few programs expect, by the seed (docs/simulated-cuda.md).
   bool adversarial = false;
   std::uint64_t host_delay = 0;     // nanoseconds that host functions may be late

@@ -162,6 +162,7 @@ void Plan::draw_cuda() {
   cuda.devices = beside == Driver::kCuda ? devices : devices - 1;
   cuda.adversarial = random.one_in(2);
   cuda.host_delay = random.one_in(2) ? 20'000 : 0;
+  cuda.poll_time = seed / kCudaEvery % 5 == 0 ? 2000 : 0;  // without, threads sleep more often
   if (!faulty) {
     constexpr const char* kModes[] = {"host_callback", "event", "flag"};
     cuda.completion_mode = kModes[random.below(3)];
@@ -196,8 +197,9 @@ Result<std::vector<hal::Device>> Plan::open(hal::DriverRegistry& registry,
     check(registry.add(make_sim_driver(with_devices)));
     natives.resize(cuda.devices);
     HALYARD_ASSIGN_OR_RETURN(std::vector<hal::Device> opened,
-                             registry.open_all(fmt::format("cuda://?devices={}&completion_mode={}",
-                                                           cuda.devices, cuda.completion_mode)));
+                             registry.open_all(fmt::format(
+                                 "cuda://?devices={}&completion_mode={}&poll_time={}", cuda.devices,
+                                 cuda.completion_mode, cuda.poll_time)));
     if (beside == Driver::kCuda) return opened;
     const std::string other =
         beside == Driver::kCpu ? fmt::format("cpu://?workers={}", workers) : "sim://";
