@@ -53,7 +53,7 @@ class RawCuda {
   int (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
   int (*copy)(Address, Address, std::size_t, Stream) = nullptr;
   int (*fill)(Address, unsigned, std::size_t, Stream) = nullptr;
-  // Those of bench.hyk, and a word for the first: the arms differ in who submits them alone.
+  // Those of bench.hyk, and a word for the first, so that only the way of submission differs.
   void* add = nullptr;
   void* triad = nullptr;
   Address word = 0;
@@ -189,10 +189,10 @@ struct CudaDevice {
   hal::Semaphore done;
   std::uint64_t value = 0;
 
-  CudaDevice() {
+  explicit CudaDevice(const std::string& uri = "cuda://0") {
     (void)setenv("HALYARD_CUDA_LIBRARY", HALYARD_SIM_CUDA_LIBRARY, /*overwrite=*/0);
     (void)setenv("HALYARD_SIM_CUDA_MODE", "null", /*overwrite=*/0);
-    auto opened = hal::open("cuda://0");
+    auto opened = hal::open(uri);
     if (!opened.ok()) throw Unavailable(opened.status().to_string());
     device = *std::move(opened);
     queue = device.queue();

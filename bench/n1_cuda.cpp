@@ -201,15 +201,16 @@ Arms fork_and_join(World& world) {
 }
 
 // A recording of 100 dispatches in a chain, of which `changed` get another buffer each time.
-Arms replay(World& world, std::size_t changed) {
+Arms replay(World& world, std::size_t changed, const std::string& uri = "cuda://0") {
   constexpr std::size_t kNodes = 100;
   struct Recorded : CudaDevice {
+    using CudaDevice::CudaDevice;
     hal::CommandBuffer commands;
     std::vector<hal::Buffer> others;
     std::vector<hal::BufferRange> table;
     std::size_t turn = 0;
   };
-  auto state = std::make_shared<Recorded>();
+  auto state = std::make_shared<Recorded>(uri);
   hal::Recorder recorder(state->device);
   for (std::size_t i = 0; i < kNodes; ++i) {
     if (i != 0) recorder.barrier();
@@ -294,6 +295,12 @@ std::vector<Row> cuda_rows() {
     return std::vector<Target>{{Kind::kMetric, 250, "ns beyond CUDA's calls"},
                                {Kind::kMetric, calls, "calls that hand over work"}};
   };
+  // For a GPU: what it costs that the thread sleeps.
+  const auto asleep = [](const char* id, std::string mode) {
+    return Row{id, "N5 with poll_time=0, so that the thread sleeps", {}, [mode](World& world) {
+                 return replay(world, 0, "cuda://0?poll_time=0&" + mode);
+               }};
+  };
   return {
       {"N1", "a dispatch on cuda:// and its wait", within(2), dispatch_and_wait},
       {"N2", "a chain of 1000 dispatches in a queue; each", within(1.032), chain},
@@ -305,6 +312,9 @@ std::vector<Row> cuda_rows() {
        [](World& world) { return replay(world, 0); }},
       {"N5.slots", "the same with 3 slots that change", within(5),
        [](World& world) { return replay(world, 3); }},
+      asleep("N5.asleep.host_callback", "completion_mode=host_callback"),
+      asleep("N5.asleep.event", "completion_mode=event"),
+      asleep("N5.asleep.flag", "completion_mode=flag"),
       {"N6.256", "a chain of 256 that is parked and then released; each", within(1.04),
        [](World& world) { return parked(world, 256); }},
       {"N6.4096", "the same of 4096; each", within(1.04),
