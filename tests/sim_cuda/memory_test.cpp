@@ -85,6 +85,17 @@ TEST_F(SimCudaMemory, Register_TwiceIsAnError) {
   EXPECT_EQ(cuMemHostUnregister(bytes.data()), 713);
 }
 
+// Seen on an H200.
+TEST_F(SimCudaMemory, Register_OfMemoryThatTheDriverGave_IsInvalid) {
+  void* host = nullptr;
+  Address managed = 0;
+  ASSERT_EQ(cuMemHostAlloc(&host, 4096, 0), kSuccess);
+  ASSERT_EQ(cuMemAllocManaged(&managed, 4096, 1), kSuccess);
+  EXPECT_EQ(cuMemHostRegister_v2(host, 4096, 0), kInvalidValue);
+  EXPECT_EQ(cuMemHostRegister_v2(reinterpret_cast<void*>(managed), 4096, 0), kInvalidValue);
+  EXPECT_EQ(cuMemFreeHost(host), kSuccess);
+}
+
 TEST_F(SimCudaMemory, PointerAttributes_NameTheKindOfMemory) {
   const Address a = words(8);
   Address managed = 0;

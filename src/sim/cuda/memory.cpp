@@ -256,10 +256,12 @@ std::optional<Allocation> MemoryTable::find(DevicePointer address) const {
   return at->second;
 }
 
-bool MemoryTable::overlaps(DevicePointer begin, DevicePointer end) const {
+std::optional<Allocation> MemoryTable::overlapping(DevicePointer begin, DevicePointer end) const {
   const std::lock_guard lock(mutex_);
-  const auto at = table_.lower_bound(end);
-  return at != table_.begin() && std::prev(at)->second.end() > begin;
+  const auto after = table_.lower_bound(end);
+  if (after == table_.begin()) return std::nullopt;
+  const Allocation& last = std::prev(after)->second;
+  return last.end() > begin ? std::optional(last) : std::nullopt;
 }
 
 std::vector<Allocation> MemoryTable::managed() const {

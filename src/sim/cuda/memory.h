@@ -106,8 +106,8 @@ class MemoryTable {
   // True if cuMemFreeAsync freed the memory at `address` and nothing has its place yet, whether or
   // not the stream is there already: so that reports do not depend on how fast a stream is.
   bool is_freed(DevicePointer address) const;
-  // True if memory of the table shares a byte with [begin, end).
-  bool overlaps(DevicePointer begin, DevicePointer end) const;
+  // The last allocation that shares a byte with [begin, end).
+  std::optional<Allocation> overlapping(DevicePointer begin, DevicePointer end) const;
   // All allocations of a context.
   std::vector<Allocation> of(const ContextState* context) const;
 

@@ -122,8 +122,11 @@ Result allocate_host(Call& call, void** host, std::size_t size, unsigned flags) 
 Result register_host(Call& call, void* host, std::size_t size, unsigned flags) {
   HALYARD_CUDA_REQUIRE(host != nullptr && size != 0 && (flags & ~15U) == 0, kInvalidValue);
   const auto begin = reinterpret_cast<DevicePointer>(host);
-  // cuda.h, cuMemHostRegister: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-  HALYARD_CUDA_REQUIRE(!memory().overlaps(begin, begin + size), kHostMemoryAlreadyRegistered);
+  // cuda.h, cuMemHostRegister: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED. Of memory that the driver
+  // itself gave, as cuMemHostAlloc does, it says nothing: an H200 answers INVALID_VALUE.
+  if (const std::optional<Allocation> other = memory().overlapping(begin, begin + size)) {
+    return other->kind == MemoryKind::kRegistered ? kHostMemoryAlreadyRegistered : kInvalidValue;
+  }
   Allocation allocation;
   allocation.begin = begin;
   allocation.size = size;

@@ -110,7 +110,7 @@ HALYARD_CUDA_EXPORT Result cuMemAddressFree(DevicePointer address, std::size_t s
   HALYARD_CUDA_CALL(cuMemAddressFree, kInitialized);
   const auto at = tables().reserved.find(address);
   HALYARD_CUDA_REQUIRE(at != tables().reserved.end() && at->second == size, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(!memory().overlaps(address, address + size), kInvalidValue);
+  HALYARD_CUDA_REQUIRE(!memory().overlapping(address, address + size), kInvalidValue);
   tables().reserved.erase(at);
   return kSuccess;
 }
@@ -150,7 +150,7 @@ HALYARD_CUDA_EXPORT Result cuMemMap(DevicePointer address, std::size_t size, std
   HALYARD_CUDA_REQUIRE(at != tables().physical.end() && flags == 0 && offset == 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(address % kGranularity == 0 && size == at->second.size, kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_reserved(address, size), kInvalidValue);
-  HALYARD_CUDA_REQUIRE(!memory().overlaps(address, address + size), kInvalidValue);
+  HALYARD_CUDA_REQUIRE(!memory().overlapping(address, address + size), kInvalidValue);
   Allocation allocation;
   allocation.begin = address;
   allocation.size = size;
