@@ -61,7 +61,7 @@ TEST(SimCudaReport, NamesMisuse) {
   const std::string report = run("misuse").report;
   for (const char* rule : {"attributes-of-freed-memory", "double-free", "free-of-no-allocation",
                            "call-in-host-function", "record-across-contexts", "use-after-destroy",
-                           "launch-beyond-limits"}) {
+                           "launch-beyond-limits", "fill-value-beyond-its-element"}) {
     EXPECT_THAT(report, HasSubstr("misuse " + std::string(rule) + " "));
   }
   EXPECT_THAT(report, HasSubstr("unsupported cuTexObjectCreate 1\n"));

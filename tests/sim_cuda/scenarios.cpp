@@ -75,6 +75,10 @@ void misuse() {
   cuModuleGetFunction(&function, module, "fill");
   void* parameters[] = {&a, &type, &type};
   cuLaunchKernel(function, 1, 65536, 1, 32, 1, 1, 0, nullptr, parameters, nullptr);
+  Handle graph = nullptr, node = nullptr;
+  const MemsetNode fill{a, 4, 0x1ff, 1, 4, 1};
+  cuGraphCreate(&graph, 0);
+  cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, nullptr);
   cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
 }
 

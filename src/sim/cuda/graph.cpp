@@ -251,6 +251,10 @@ Result work_of(const FillParams& params, ContextState* context, Work& work) {
   HALYARD_CUDA_REQUIRE(params.width != 0 && params.height != 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(params.height == 1 || params.pitch >= params.width * params.element_size,
                        kInvalidValue);
+  if (exceeds_element(params)) {
+    report_misuse("fill-value-beyond-its-element",
+                  "a memset node has a value with bits beyond its element");
+  }
   work = FillWork{params, context};
   return kSuccess;
 }

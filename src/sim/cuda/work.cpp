@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/cuda/work.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -263,6 +264,10 @@ bool run_copy(const CopyWork& work, ContextState& context) {
   return true;
 }
 
+bool exceeds_element(const FillParamsV1& fill) {
+  return (std::uint64_t{fill.value} >> (8 * fill.element_size)) != 0;
+}
+
 bool run_fill(const FillWork& work, ContextState& context) {
   const FillParamsV1& fill = work.fill;
   if (fill.width == 0 || fill.height == 0) return true;
@@ -273,12 +278,15 @@ bool run_fill(const FillWork& work, ContextState& context) {
     bytes = bytes_of(context, fill.dst, (fill.height - 1) * fill.pitch + row);
   }
   if (bytes == nullptr) return false;
+  // An H200 did not write the low bits of a value that exceeds its element. Here all of its bytes
+  // are written, so that a program that relies on the low ones is found.
+  const std::size_t step = exceeds_element(fill) ? sizeof fill.value : fill.element_size;
   for (std::size_t y = 0; y < fill.height; ++y, bytes += fill.pitch) {
-    if (fill.element_size == 1) {
+    if (step == 1) {
       std::memset(bytes, static_cast<int>(fill.value), row);
     } else {
-      for (std::size_t at = 0; at < row; at += fill.element_size) {
-        std::memcpy(bytes + at, &fill.value, fill.element_size);
+      for (std::size_t at = 0; at < row; at += step) {
+        std::memcpy(bytes + at, &fill.value, std::min(step, row - at));
       }
     }
   }

@@ -119,6 +119,8 @@ void fail_context(ContextState& context, Result fault);
 // Runs a copy whose checks have passed. Returns false if it leaves the memory that it names.
 bool run_copy(const CopyWork& work, ContextState& context);
 bool run_fill(const FillWork& work, ContextState& context);
+// True if the value has bits beyond an element, of which cuda.h does not say what is written.
+bool exceeds_element(const FillParamsV1& fill);
 Result run_kernel(const KernelWork& work, StreamState& stream);
 
 }  // namespace halyard::inline v0::sim::cuda
