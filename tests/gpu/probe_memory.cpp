@@ -173,6 +173,50 @@ std::string after_a_fault() {
   return name_of(fault) + ", allocation " + name_of(allocation) + ", new context " +
          name_of(context);
 }
+// What the calls of a process answer after a fault is in cuda.h for none of them alone.
+Handle retain_primary() {
+  Handle context = nullptr;
+  call("cuDevicePrimaryCtxRetain", &context, 0);
+  call("cuCtxSetCurrent", context);
+  return context;
+}
+void make_fault() {
+  launch_store(load_kernel("store"), 8, 1, nullptr);
+  call("cuCtxSynchronize");
+}
+std::string queries_after_a_fault() {
+  make_context();
+  const Handle stream = make_stream(), event = make_event();
+  call("cuEventRecord", event, stream);
+  call("cuStreamSynchronize", stream);
+  make_fault();
+  const int of_event = call("cuEventQuery", event);
+  return "event " + name_of(of_event) + ", stream " + name_of(call("cuStreamQuery", stream));
+}
+std::string releases_after_a_fault() {
+  retain_primary();
+  const Handle stream = make_stream(), event = make_event();
+  Handle module = nullptr;
+  load_kernel("store", &module);
+  const Address a = make_words(1);
+  make_fault();
+  std::string answer = "memory " + name_of(call("cuMemFree_v2", a));
+  answer += ", stream " + name_of(call("cuStreamDestroy_v2", stream));
+  answer += ", event " + name_of(call("cuEventDestroy_v2", event));
+  answer += ", module " + name_of(call("cuModuleUnload", module));
+  return answer + ", context " + name_of(call("cuDevicePrimaryCtxRelease_v2", 0));
+}
+std::string reset_after_a_fault() {
+  retain_primary();
+  make_fault();
+  const int reset = call("cuDevicePrimaryCtxReset_v2", 0);
+  Handle context = nullptr;
+  Address a = 0;
+  int then = call("cuDevicePrimaryCtxRetain", &context, 0);
+  if (then == 0) then = call("cuCtxSetCurrent", context);
+  if (then == 0) then = call("cuMemAlloc_v2", &a, std::size_t{4});
+  return name_of(reset) + ", then " + name_of(then);
+}
 std::string after_out_of_memory() {
   make_context();
   Address a = 0;
@@ -196,6 +240,37 @@ std::string registered_address() {
   call("cuMemHostGetDevicePointer_v2", &address, static_cast<void*>(bytes.data()), 0U);
   return "host pointer usable " + attribute(91) +
          (address == reinterpret_cast<Address>(bytes.data()) ? ", the same" : ", another");
+}
+
+int register_bytes(void* first, std::size_t size) {
+  return call("cuMemHostRegister_v2", first, size, 2U);
+}
+std::string register_host_memory_of_the_driver() {
+  make_context();
+  void* host = nullptr;
+  call("cuMemHostAlloc", &host, std::size_t{4096}, 2U);
+  return name_of(register_bytes(host, 4096));
+}
+std::string register_managed() {
+  make_context();
+  return name_of(register_bytes(reinterpret_cast<void*>(make_managed()), 64));
+}
+alignas(4096) std::byte pages[8192];
+std::string register_a_part_again() {
+  make_context();
+  register_bytes(pages, 4096);
+  return name_of(register_bytes(pages, 8192));
+}
+std::string register_twice_in_a_page() {
+  make_context();
+  register_bytes(pages, 100);
+  return name_of(register_bytes(pages + 200, 100));
+}
+std::string host_pointer_of_managed() {
+  make_context();
+  Address address = 0;
+  return name_of(
+      call("cuMemHostGetDevicePointer_v2", &address, reinterpret_cast<void*>(make_managed()), 0U));
 }
 
 // cuModuleUnload does not say.
@@ -245,14 +320,29 @@ constexpr Probe kMemoryProbes[] = {
      "does not wait, writes 5", &copy_from_pageable},
     {"19b", "cuMemcpyDtoHAsync to pageable memory behind work", "waits for the work, reads 0",
      &copy_to_pageable},
-    {"20", "after a fault", "ILLEGAL_ADDRESS, allocation ILLEGAL_ADDRESS, new context success",
-     &after_a_fault},
+    {"20", "after a fault",
+     "ILLEGAL_ADDRESS, allocation ILLEGAL_ADDRESS, new context ILLEGAL_ADDRESS", &after_a_fault},
     {"20b", "after an allocation that is too large", "OUT_OF_MEMORY, then success",
      &after_out_of_memory},
+    {"20c", "another stream's event and the stream, after a fault",
+     "event ILLEGAL_ADDRESS, stream ILLEGAL_ADDRESS", &queries_after_a_fault},
+    {"20d", "release everything after a fault",
+     "memory ILLEGAL_ADDRESS, stream success, event success, module success, context success",
+     &releases_after_a_fault},
+    {"20e", "reset the primary context after a fault and retain it again",
+     "success, then ILLEGAL_ADDRESS", &reset_after_a_fault},
     {"23", "register host memory twice", "HOST_MEMORY_ALREADY_REGISTERED", &register_twice},
     {"23b", "address of registered memory on the device", "host pointer usable 1, the same",
      &registered_address},
-    {"24", "unload a module in flight", "success, does not wait, writes 3", &unload_in_flight},
+    {"23c", "register memory of cuMemHostAlloc", "INVALID_VALUE",
+     &register_host_memory_of_the_driver},
+    {"23d", "register managed memory", "INVALID_VALUE", &register_managed},
+    {"23e", "register a range of which a part is registered", "HOST_MEMORY_ALREADY_REGISTERED",
+     &register_a_part_again},
+    {"23f", "register two ranges of one page", "success", &register_twice_in_a_page},
+    {"23g", "cuMemHostGetDevicePointer of managed memory", "INVALID_VALUE",
+     &host_pointer_of_managed},
+    {"24", "unload a module in flight", "success, waits for the work, writes 3", &unload_in_flight},
     {"26", "launch a grid without blocks", "INVALID_VALUE", &launch_of_no_block},
 };
 

@@ -2,6 +2,8 @@
 //
 // Probes of streams, events, host functions, graphs and capture. Each names its place in cuda.h.
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 
 #include "gpu/probe.h"
 
@@ -186,6 +188,138 @@ std::string memset_unaligned() {
   return name_of(add_memset(make_graph(), {make_words(2) + 2, 8, 0, 4, 1, 1}, context, &node));
 }
 
+Handle instantiate(Handle graph) {
+  Handle exec = nullptr;
+  call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL);
+  return exec;
+}
+
+// CUDA_MEMSET_NODE_PARAMS does not say what a value beyond its element writes.
+std::string memset_beyond(unsigned element_size, std::size_t width) {
+  const Handle context = make_context(), stream = make_stream(), graph = make_graph();
+  Handle node = nullptr;
+  const Address a = make_words(4);
+  const int result = add_memset(graph, {a, 16, 0xa1b2c3d4, element_size, width, 1}, context, &node);
+  std::string answer = name_of(result) + ",";
+  call("cuGraphLaunch", instantiate(graph), stream);
+  call("cuStreamSynchronize", stream);
+  for (std::size_t at = 0; at < element_size * width; ++at) {
+    char digits[8];
+    std::snprintf(digits, sizeof digits, " %02x",
+                  read_word(a + at / 4 * 4) >> (8 * (at % 4)) & 255);
+    answer += digits;
+  }
+  return answer;
+}
+std::string memset_of_4_bytes() { return memset_beyond(1, 4); }
+std::string memset_of_7_bytes() { return memset_beyond(1, 7); }
+std::string memset_of_4_halves() { return memset_beyond(2, 4); }
+std::string memset_of_7_halves() { return memset_beyond(2, 7); }
+
+// CUDA_MEMCPY3D
+struct CopyEnd {
+  std::size_t x, y, z, level;
+  unsigned type;
+  const void* host;
+  Address device;
+  Handle array;
+  void* reserved;
+  std::size_t pitch, height;
+};
+struct CopyNode {
+  CopyEnd source, destination;
+  std::size_t width, height, depth;
+};
+CopyNode copy_of_a_word(Address to, Address from) {
+  CopyNode copy{};
+  copy.source.type = copy.destination.type = 2;  // CU_MEMORYTYPE_DEVICE
+  copy.source.device = from;
+  copy.destination.device = to;
+  copy.width = 4;
+  copy.height = copy.depth = 1;
+  return copy;
+}
+
+// cuGraphExecMemcpyNodeSetParams: the source must be "allocated from the same contexts as the
+// original"; that the original still exists it does not ask.
+std::string copy_whose_source_was_freed() {
+  const Handle context = make_context(), stream = make_stream(), graph = make_graph();
+  const Address a = make_words(1), first = make_words(1), second = make_words(1);
+  fill(second, 5, 1, stream);
+  call("cuStreamSynchronize", stream);
+  const CopyNode old = copy_of_a_word(a, first), changed = copy_of_a_word(a, second);
+  Handle node = nullptr;
+  call("cuGraphAddMemcpyNode", &node, graph, static_cast<const Handle*>(nullptr), std::size_t{0},
+       &old, context);
+  const Handle exec = instantiate(graph);
+  call("cuMemFree_v2", first);
+  const int set = call("cuGraphExecMemcpyNodeSetParams", exec, node, &changed, context);
+  const int launch = call("cuGraphLaunch", exec, stream);
+  call("cuStreamSynchronize", stream);
+  return name_of(set) + ", launch " + name_of(launch) + ", writes " + std::to_string(read_word(a));
+}
+
+// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNode {
+  Handle function;
+  unsigned grid[3], block[3], shared_bytes;
+  void** parameters;
+  void** extra;
+  Handle kernel, context;
+};
+
+// cuGraphExecKernelNodeSetParams: "Already enqueued or running launches ... are not affected"
+std::string change_a_graph_in_flight() {
+  make_context();
+  const Handle stream = make_stream(), graph = make_graph();
+  Address a = make_words(1);
+  std::uint32_t value = 3;
+  void* parameters[] = {&a, &value};
+  const KernelNode store{load_kernel("store"), {1, 1, 1}, {1, 1, 1}, 0,
+                         parameters,           nullptr,   nullptr,   nullptr};
+  Handle node = nullptr;
+  call("cuGraphAddKernelNode_v2", &node, graph, static_cast<const Handle*>(nullptr), std::size_t{0},
+       &store);
+  const Handle exec = instantiate(graph);
+  std::string answer;
+  {
+    Gate gate(stream);
+    call("cuGraphLaunch", exec, stream);
+    value = 4;
+    const int result = call("cuGraphExecKernelNodeSetParams_v2", exec, node, &store);
+    answer = name_of(result) + ", " + gate.what_the_call_did();
+  }
+  answer += ", writes " + std::to_string(read_word(a));
+  call("cuGraphLaunch", exec, stream);
+  call("cuStreamSynchronize", stream);
+  return answer + ", then " + std::to_string(read_word(a));
+}
+
+// cuLaunchHostFunc: those of independent streams "may be serialized".
+std::string host_functions(bool of_two_contexts) {
+  const Handle context = make_context();
+  static std::atomic<bool> ran = false;
+  void (*const function)(void*) = [](void*) { ran = true; };
+  Gate gate(make_stream());
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until it holds the stream
+  if (of_two_contexts) make_context();
+  const Handle other = make_stream();
+  call("cuLaunchHostFunc", other, function, static_cast<void*>(nullptr));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const bool ran_beside = ran;
+  gate.open();
+  call("cuStreamSynchronize", other);
+  call("cuCtxSetCurrent", context);  // for the gate's end
+  return ran_beside ? "at the same time" : "one at a time";
+}
+std::string host_functions_of_two_streams() { return host_functions(false); }
+std::string host_functions_of_two_contexts() { return host_functions(true); }
+
+std::string end_of_a_capture(int result, Handle stream) {
+  Handle graph = nullptr;
+  return name_of(result) + ", the capture " + name_of(call("cuStreamEndCapture", stream, &graph));
+}
+
 // cuThreadExchangeStreamCaptureMode: a global capture prohibits unsafe calls of other threads.
 std::string allocate_during_a_capture(int capture_mode, int thread_mode) {
   const Handle context = make_context(), stream = make_stream();
@@ -198,11 +332,25 @@ std::string allocate_during_a_capture(int capture_mode, int thread_mode) {
     call("cuThreadExchangeStreamCaptureMode", &mode);
     result = call("cuMemAlloc_v2", &a, std::size_t{4});
   }).join();
-  Handle graph = nullptr;
-  return name_of(result) + ", the capture " + name_of(call("cuStreamEndCapture", stream, &graph));
+  return end_of_a_capture(result, stream);
 }
 std::string allocate_during_anothers_capture() { return allocate_during_a_capture(0, 0); }
 std::string allocate_relaxed_during_a_capture() { return allocate_during_a_capture(0, 2); }
+
+// cuStreamBeginCapture, calls that may not be captured
+std::string launch_a_graph_in_a_capture() {
+  make_context();
+  const Handle stream = make_stream(), exec = instantiate(make_graph());
+  call("cuStreamBeginCapture_v2", stream, 2);
+  return end_of_a_capture(call("cuGraphLaunch", exec, stream), stream);
+}
+std::string query_a_captured_event() {
+  make_context();
+  const Handle stream = make_stream(), event = make_event();
+  call("cuStreamBeginCapture_v2", stream, 2);
+  call("cuEventRecord", event, stream);
+  return end_of_a_capture(call("cuEventQuery", event), stream);
+}
 
 // "Stream synchronization behavior": the legacy stream and blocking streams
 std::string null_stream_behind(unsigned flags) {
@@ -237,7 +385,7 @@ constexpr Probe kOrderProbes[] = {
      &destroy_in_flight},
     {"5", "call the driver from a host function", "NOT_PERMITTED", &call_in_host_function},
     {"6", "host function and callback after a fault",
-     "host function not called, callback ILLEGAL_ADDRESS", &callbacks_after_a_fault},
+     "host function not called, callback not called", &callbacks_after_a_fault},
     {"7", "time between events without records", "INVALID_HANDLE", &elapsed_without_record},
     {"7b", "time to an event without timing", "INVALID_HANDLE", &elapsed_without_timing},
     {"10", "launch a graph in two streams, the first held", "the second NOT_READY",
@@ -248,14 +396,33 @@ constexpr Probe kOrderProbes[] = {
      &update_two_dimensions},
     {"12", "memset node with elements of 8 bytes", "INVALID_VALUE", &memset_of_eight_bytes},
     {"12b", "memset node at half an element", "INVALID_VALUE", &memset_unaligned},
+    {"12c", "memset node of 4 bytes, value 0xa1b2c3d4", "success, d4 c3 b2 a1", &memset_of_4_bytes},
+    {"12d", "memset node of 7 bytes, value 0xa1b2c3d4", "success, d4 c3 b2 a1 d4 c3 b2",
+     &memset_of_7_bytes},
+    {"12e", "memset node of 4 elements of 2 bytes, value 0xa1b2c3d4",
+     "success, d4 c3 b2 a1 d4 c3 b2 a1", &memset_of_4_halves},
+    {"12f", "memset node of 7 elements of 2 bytes, value 0xa1b2c3d4",
+     "success, d4 c3 b2 a1 d4 c3 b2 a1 d4 c3 b2 a1 d4 c3", &memset_of_7_halves},
     {"21", "cuMemAlloc while another thread captures globally",
-     "STREAM_CAPTURE_UNSUPPORTED, the capture success", &allocate_during_anothers_capture},
+     "STREAM_CAPTURE_UNSUPPORTED, the capture STREAM_CAPTURE_INVALIDATED",
+     &allocate_during_anothers_capture},
     {"21b", "the same in a relaxed thread", "success, the capture success",
      &allocate_relaxed_during_a_capture},
+    {"21c", "launch a graph in a capture",
+     "STREAM_CAPTURE_UNSUPPORTED, the capture STREAM_CAPTURE_INVALIDATED",
+     &launch_a_graph_in_a_capture},
+    {"21d", "query an event that was captured",
+     "CAPTURED_EVENT, the capture STREAM_CAPTURE_INVALIDATED", &query_a_captured_event},
     {"22", "NULL stream behind a blocking stream", "waits for the work",
      &null_stream_behind_blocking},
     {"22b", "NULL stream behind a non-blocking stream", "does not wait", &null_stream_behind_other},
     {"25", "record an event again in flight", "success, does not wait", &record_again_in_flight},
+    {"27", "host functions of two streams", "one at a time", &host_functions_of_two_streams},
+    {"27b", "host functions of two contexts", "at the same time", &host_functions_of_two_contexts},
+    {"28", "copy node of an executable graph whose first source was freed: other parameters",
+     "success, launch success, writes 5", &copy_whose_source_was_freed},
+    {"29", "kernel node of an executable graph in flight: other parameters",
+     "success, does not wait, writes 3, then 4", &change_a_graph_in_flight},
 };
 
 }  // namespace
