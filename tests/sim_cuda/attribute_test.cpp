@@ -126,8 +126,7 @@ TEST_F(SimCudaAttributes, OfStreams_AreKeptAndCopied) {
   const Handle first = stream(), second = stream();
   Value value{};
   ASSERT_EQ(cuStreamGetAttribute(first, kSynchronizationPolicy, &value), kSuccess);
-  EXPECT_EQ(value[0], 1U);  // CU_SYNC_POLICY_AUTO
-  value[0] = 3;
+  value[0] = 3;  // what it was is not specified: here CU_SYNC_POLICY_AUTO, on an H200 0xffffffff
   ASSERT_EQ(cuStreamSetAttribute(first, kSynchronizationPolicy, &value), kSuccess);
   value[0] = static_cast<std::uint32_t>(-2);
   ASSERT_EQ(cuStreamSetAttribute(first, kPriority, &value), kSuccess);
@@ -150,15 +149,16 @@ TEST_F(SimCudaAttributes, OfKernelNodes_OutliveNewParameters_AndAreCopied) {
   const Handle node = fill_node(of, a, 1), twin = fill_node(other, a, 1);
   Value value{1};
   ASSERT_EQ(cuGraphKernelNodeSetAttribute(node, kCooperative, &value), kSuccess);
-  value[0] = 7;
   ASSERT_EQ(cuGraphKernelNodeSetAttribute(node, kMemSyncDomain, &value), kSuccess);
+  value[0] = 2;  // there are two domains
+  EXPECT_EQ(cuGraphKernelNodeSetAttribute(node, kMemSyncDomain, &value), kInvalidValue);
   std::uint32_t word = 2, count = 1;
   void* parameters[] = {&a, &word, &count};
   const KernelNode changed{fill_function(), 1,       1,       1,      32, 1, 1, 0,
                            parameters,      nullptr, nullptr, nullptr};
   ASSERT_EQ(cuGraphKernelNodeSetParams_v2(node, &changed), kSuccess);
   ASSERT_EQ(cuGraphKernelNodeGetAttribute(node, kMemSyncDomain, &value), kSuccess);
-  EXPECT_EQ(value[0], 7U);
+  EXPECT_EQ(value[0], 1U);
   ASSERT_EQ(cuGraphKernelNodeGetAttribute(twin, kCooperative, &value), kSuccess);
   EXPECT_EQ(value[0], 0U);
   ASSERT_EQ(cuGraphKernelNodeCopyAttributes(twin, node), kSuccess);
@@ -182,8 +182,8 @@ TEST_F(SimCudaAttributes, DotPrint_HasNodesAndEdges) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   std::remove(path.c_str());
-  for (const char* part : {"digraph dot {", "KERNEL\\nfill\\n<<<{1,1,1},{32,1,1},0>>>", "\" -> \"",
-                           "label=\"EMPTY\"", "cluster_1"}) {
+  // What is around these differs between drivers.
+  for (const char* part : {"digraph dot {", "KERNEL", "fill", "\" -> \"", "EMPTY", "cluster_1"}) {
     EXPECT_NE(text.str().find(part), std::string::npos) << part << " in\n" << text.str();
   }
   EXPECT_EQ(cuGraphDebugDotPrint(of, "/nonexistent/graph.dot", 0), 304);

@@ -17,7 +17,8 @@ constexpr int kStreamAttributes[] = {kAccessPolicyWindow, kSynchronizationPolicy
 constexpr int kNodeAttributes[] = {
     kAccessPolicyWindow, kCooperative,   kClusterDimension, kClusterPolicy,   kPriorityAttribute,
     kMemSyncDomainMap,   kMemSyncDomain, kPreferredCluster, kDeviceUpdatable, kSharedCarveout};
-constexpr int kAutomatic = 1;  // CU_SYNC_POLICY_AUTO
+constexpr int kAutomatic = 1;          // CU_SYNC_POLICY_AUTO
+constexpr unsigned kRemoteDomain = 1;  // CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE, the last one
 
 template <std::size_t kCount>
 bool is_one_of(const int (&ids)[kCount], int id) {
@@ -50,6 +51,8 @@ Result set_node_attribute(KernelWork& work, int id, const AttributeValue& value)
       HALYARD_CUDA_REQUIRE(extent <= 1, kNotSupported);
     }
   }
+  HALYARD_CUDA_REQUIRE(
+      id != kMemSyncDomain || static_cast<unsigned>(as_int(value)) <= kRemoteDomain, kInvalidValue);
   HALYARD_CUDA_REQUIRE(id != kDeviceUpdatable || as_int(value) == 0, kNotSupported);
   if (id == kCooperative && as_int(value) != 0) {
     const Result result =
