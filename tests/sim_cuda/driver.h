@@ -233,10 +233,16 @@ DONE:
 }
 )";
 
-// Holds a stream at a host function until it is opened.
+// Holds a stream at a host function until it is opened. Only one at a time, and no other host
+// function meanwhile: a driver may call them one after another.
 class Gate {
  public:
   void hold(Handle stream) { ASSERT_EQ(cuLaunchHostFunc(stream, &wait, this), kSuccess); }
+  // Waits until it holds the stream.
+  void await() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return holds_; });
+  }
   void open() {
     const std::lock_guard lock(mutex_);
     is_open_ = true;
@@ -245,12 +251,15 @@ class Gate {
   static void wait(void* gate) {
     Gate& self = *static_cast<Gate*>(gate);
     std::unique_lock lock(self.mutex_);
+    self.holds_ = true;
+    self.changed_.notify_all();
     self.changed_.wait(lock, [&] { return self.is_open_; });
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
+  bool holds_ = false;
   bool is_open_ = false;
 };
 

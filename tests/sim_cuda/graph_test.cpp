@@ -101,10 +101,10 @@ TEST_F(SimCudaGraph, Update_ReplacesParametersOfTheSameShape) {
   EXPECT_EQ(read(a + 4), 4U);
   const Handle other = graph();
   fill_node(other, {}, a, 3);
-  const Handle loose = fill_node(other, {}, a + 4, 4);
+  fill_node(other, {}, a + 4, 4);
   EXPECT_EQ(cuGraphExecUpdate_v2(exec, other, &info), kUpdateFailure);
-  EXPECT_EQ(info.result, 2);  // the topology
-  EXPECT_EQ(info.error_node, loose);
+  EXPECT_EQ(info.result, 2);            // the topology
+  EXPECT_NE(info.error_node, nullptr);  // an H200 names another one of the two
 }
 
 // cuGraphExecMemsetNodeSetParams and cuGraphExecUpdate: of a 2-D memset only the destination and
@@ -180,7 +180,6 @@ TEST_F(SimCudaGraph, Capture_FollowsEventsIntoOtherStreams) {
   ASSERT_EQ(cuStreamWaitEvent(side, fork, 0), kSuccess);
   ASSERT_EQ(cuMemsetD32Async(a + 4, 2, 1, side), kSuccess);
   ASSERT_EQ(cuEventRecord(join, side), kSuccess);
-  EXPECT_EQ(cuEventQuery(join), kCapturedEvent);
   ASSERT_EQ(cuStreamWaitEvent(origin, join, 0), kSuccess);
   ASSERT_EQ(cuMemsetD32Async(a + 8, 3, 1, origin), kSuccess);
   Handle captured = nullptr;
@@ -214,10 +213,20 @@ TEST_F(SimCudaGraph, Capture_NamesItsErrors) {
   EXPECT_EQ(cuMemsetD32Async(a, 1, 1, nullptr), kCaptureImplicit);
   EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
   EXPECT_EQ(captured, nullptr);
+  // The last two as seen on an H200.
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 2), kSuccess);
+  ASSERT_EQ(cuEventRecord(fork, origin), kSuccess);
+  EXPECT_EQ(cuEventQuery(fork), kCapturedEvent);
+  EXPECT_EQ(cuStreamWaitEvent(origin, fork, 0), kCaptureInvalidated);
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
+  ASSERT_EQ(cuStreamBeginCapture_v2(origin, 2), kSuccess);
+  EXPECT_EQ(cuGraphLaunch(instantiate(graph()), origin), kCaptureUnsupported);
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
 }
 
 // cuThreadExchangeStreamCaptureMode: while any thread captures in the global mode, other threads'
-// potentially unsafe calls are prohibited unless they are in the relaxed mode.
+// potentially unsafe calls are prohibited unless they are in the relaxed mode. On an H200 such a
+// call also ends the capture.
 TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
   const Handle origin = stream(), earlier = event();
   ASSERT_EQ(cuStreamBeginCapture_v2(origin, 0), kSuccess);
@@ -235,20 +244,18 @@ TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
     EXPECT_EQ(cuEventSynchronize(earlier), kSuccess);
   }).join();
   Handle captured = nullptr;
-  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kSuccess);
+  EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);
 }
 
 // cuMemAllocAsync in a capture: an allocation node, whose address is known when it is made.
-TEST_F(SimCudaGraph, Capture_TakesAllocationsAndLaunchesOfGraphs) {
-  const Handle inner = graph(), in = stream();
+TEST_F(SimCudaGraph, Capture_TakesAllocations) {
+  const Handle in = stream();
   const Address kept = words(1);
-  fill_node(inner, {}, kept, 6);
-  const Handle inner_exec = instantiate(inner);
   ASSERT_EQ(cuStreamBeginCapture_v2(in, 2), kSuccess);
   Address a = 0;
   ASSERT_EQ(cuMemAllocAsync(&a, 64, in), kSuccess);
-  ASSERT_EQ(cuMemsetD32Async(a, 4, 16, in), kSuccess);
-  ASSERT_EQ(cuGraphLaunch(inner_exec, in), kSuccess);
+  ASSERT_EQ(cuMemsetD32Async(a, 6, 16, in), kSuccess);
+  ASSERT_EQ(cuMemcpyDtoDAsync_v2(kept, a, 4, in), kSuccess);
   ASSERT_EQ(cuMemFreeAsync(a, in), kSuccess);
   Handle captured = nullptr;
   ASSERT_EQ(cuStreamEndCapture(in, &captured), kSuccess);
@@ -257,7 +264,7 @@ TEST_F(SimCudaGraph, Capture_TakesAllocationsAndLaunchesOfGraphs) {
   std::size_t count = 4;
   ASSERT_EQ(cuGraphGetNodes(captured, nodes, &count), kSuccess);
   for (std::size_t i = 0; i < count; ++i) cuGraphNodeGetType(nodes[i], &types.emplace_back());
-  EXPECT_EQ(types, (std::vector<int>{10, 2, 4, 11}));
+  EXPECT_EQ(types, (std::vector<int>{10, 2, 1, 11}));
   const Handle exec = instantiate(captured);
   for (int i = 0; i < 2; ++i) ASSERT_EQ(cuGraphLaunch(exec, in), kSuccess);
   ASSERT_EQ(cuStreamSynchronize(in), kSuccess);

@@ -3,11 +3,14 @@
 // Modules, launches and libraries. Source: cuda.h of CUDA 13.0 at the function that a case names.
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "sim_cuda/driver.h"
@@ -30,8 +33,8 @@ TEST_F(SimCudaModule, Launch_TakesPointersOrAPackedBuffer) {
   void* extra[] = {reinterpret_cast<void*>(1), &packed, reinterpret_cast<void*>(2), &size, nullptr};
   EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kSuccess);
   EXPECT_EQ(read(a), 12U);
-  size = 8;
-  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kInvalidValue);
+  size = 8;  // too short, which an H200 takes
+  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), kSuccess);
   LaunchConfig config{};
   config.grid_x = config.grid_y = config.grid_z = config.block_y = config.block_z = 1;
   config.block_x = 32;
@@ -39,6 +42,29 @@ TEST_F(SimCudaModule, Launch_TakesPointersOrAPackedBuffer) {
   void* parameters[] = {&a, &value, &count};
   EXPECT_EQ(cuLaunchKernelEx(&config, function, parameters, nullptr), kSuccess);
   EXPECT_EQ(read(a), 13U);
+}
+
+// cuModuleUnload does not say that it waits for kernels in flight. An H200 does.
+TEST_F(SimCudaModule, Unload_WaitsForTheWork) {
+  Handle module = nullptr, function = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kFillPtx), kSuccess);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "fill"), kSuccess);
+  const Handle in = stream();
+  const Address a = words(1);
+  Gate gate;
+  gate.hold(in);
+  ASSERT_EQ(launch_fill(function, a, 3, 1, in), kSuccess);
+  std::atomic<bool> is_unloaded = false;
+  std::thread unloader([&] {
+    EXPECT_EQ(cuCtxSetCurrent(context_), kSuccess);
+    EXPECT_EQ(cuModuleUnload(module), kSuccess);
+    is_unloaded = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(is_unloaded);
+  gate.open();
+  unloader.join();
+  EXPECT_EQ(read(a), 3U);
 }
 
 TEST_F(SimCudaModule, Launch_BeyondLimits_IsRefused) {
@@ -72,6 +98,7 @@ TEST_F(SimCudaModule, Cubin_HasNoBinaryForThisGpu) {
       "\x7f"
       "ELF\x02\x01\x01";
   Handle module = nullptr;
+  // A GPU reads the sections too, and answers 200.
   EXPECT_EQ(cuModuleLoadData(&module, cubin), kNoBinary);
   EXPECT_EQ(cuModuleLoadData(&module, "no image"), 200);
 }
@@ -102,10 +129,11 @@ TEST_F(SimCudaModule, Fatbin_IsLoadedFromItsPtx) {
   EXPECT_EQ(cuModuleGetFunction(&function, module, "empty"), kNotFound);
   EXPECT_EQ(cuModuleUnload(module), kSuccess);
   EXPECT_EQ(cuModuleUnload(module), kInvalidHandle);
-  EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 90).data()), kNoBinary);
+  EXPECT_EQ(cuModuleLoadData(&module, fatbin_of(kFillPtx, 900).data()), kNoBinary);
 }
 
-// Every length is one that a full disk may leave.
+// Every length is one that a full disk may leave. Here the answer is 200; on an H200 209 or 999,
+// and the process died of one length.
 TEST_F(SimCudaModule, FatbinFile_CutOffAnywhere_IsAnInvalidImage) {
   const std::vector<char> whole = fatbin_of(kFillPtx, 80);
   const std::string path =
@@ -192,6 +220,11 @@ TEST_F(SimCudaModule, Linker_JoinsItsInputs) {
   ASSERT_EQ(cuLinkAddData_v2(link, 1, caller.data(), caller.size(), "caller", 0, nullptr, nullptr),
             kSuccess);
   EXPECT_NE(cuLinkComplete(link, &image, &size), kSuccess);  // twice is nowhere
+  EXPECT_EQ(cuLinkAddFile_v2(link, 1, path.c_str(), 0, nullptr, nullptr), kInvalidValue);
+  ASSERT_EQ(cuLinkDestroy(link), kSuccess);
+  ASSERT_EQ(cuLinkCreate_v2(0, nullptr, nullptr, &link), kSuccess);
+  ASSERT_EQ(cuLinkAddData_v2(link, 1, caller.data(), caller.size(), "caller", 0, nullptr, nullptr),
+            kSuccess);
   ASSERT_EQ(cuLinkAddFile_v2(link, 1, path.c_str(), 0, nullptr, nullptr), kSuccess);
   std::remove(path.c_str());
   ASSERT_EQ(cuLinkComplete(link, &image, &size), kSuccess);
@@ -213,7 +246,8 @@ TEST_F(SimCudaModule, Occupancy_FollowsThreadsAndSharedMemory) {
   EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 1024, 0), kSuccess);
   EXPECT_EQ(blocks, 2);
   EXPECT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 64, 48000), kSuccess);
-  EXPECT_EQ(blocks, 3);
+  EXPECT_GE(blocks, 3);  // as many as the multiprocessor's shared memory holds: on an H200 4
+  EXPECT_LT(blocks, 6);
   EXPECT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 0), kSuccess);
   EXPECT_EQ(block % 32, 0);
   EXPECT_GT(grid, 0);

@@ -3,10 +3,12 @@
 // Small programs of the driver API, each chosen by its name. report_test runs them and reads what
 // the simulated driver reports of them. Prints the results of the calls that matter.
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "sim_cuda/driver.h"
 
@@ -75,6 +77,10 @@ void misuse() {
   cuModuleGetFunction(&function, module, "fill");
   void* parameters[] = {&a, &type, &type};
   cuLaunchKernel(function, 1, 65536, 1, 32, 1, 1, 0, nullptr, parameters, nullptr);
+  std::size_t size = 0;
+  void* extra[] = {reinterpret_cast<void*>(1), &a, reinterpret_cast<void*>(2), &size, nullptr};
+  cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra);
+  cuCtxSynchronize();
   Handle graph = nullptr, node = nullptr;
   const MemsetNode fill{a, 4, 0x1ff, 1, 4, 1};
   cuGraphCreate(&graph, 0);
@@ -83,8 +89,9 @@ void misuse() {
 }
 
 // One module is unloaded before its kernel runs, another while only the first one's is in flight.
+// Both calls may wait for the kernel.
 void unload_in_flight() {
-  context();
+  const Handle current = context();
   Handle in = nullptr, module = nullptr, other = nullptr, function = nullptr;
   cuStreamCreate(&in, 0);
   cuModuleLoadData(&module, kFillPtx);
@@ -96,9 +103,15 @@ void unload_in_flight() {
   std::uint32_t value = 3, count = 0;
   void* parameters[] = {&a, &value, &count};
   cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, in, parameters, nullptr);
-  cuModuleUnload(other);
-  cuModuleUnload(module);
+  const auto unload = [&](Handle of) {
+    cuCtxSetCurrent(current);
+    cuModuleUnload(of);
+  };
+  std::thread first(unload, other), second(unload, module);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   gate.open();
+  first.join();
+  second.join();
   cuStreamSynchronize(in);
 }
 
@@ -133,13 +146,14 @@ void launch() {
   print("host", ran);
 }
 
-// A fault, and whether another context of the process still works.
+// A fault, and whether another context and another device still work.
 void fault() {
   launch();
-  const Handle second = context();
+  Handle made = nullptr;
   Address a = 0;
+  print("new context", cuCtxCreate_v2(&made, 0, 0));
+  cuCtxCreate_v2(&made, 0, 1);
   print("second", cuMemAlloc_v2(&a, 64));
-  (void)second;
 }
 
 // New memory holds no zeros in strict and adversarial mode.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "sim/cuda/call.h"
 
+#include "sim/cuda/capture.h"
 #include "sim/cuda/options.h"
 
 namespace halyard::inline v0::sim::cuda {
@@ -24,6 +25,7 @@ Result Call::check_captures(const ThreadState& thread) {
        (thread.capture_mode == kCaptureGlobal && state().global_captures != 0))) [[unlikely]] {
     report_misuse("unsafe-call-in-capture",
                   "a potentially unsafe call was made while a stream was being captured");
+    invalidate_captures(thread.capture_mode == kCaptureGlobal);
     return kCaptureUnsupported;
   }
   return kSuccess;

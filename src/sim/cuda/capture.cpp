@@ -59,7 +59,9 @@ Result capture_work(StreamState& stream, Work work) {
     add_to_frontier(stream, event.frontier);
     return kSuccess;
   }
-  if (std::holds_alternative<CallbackWork>(work) || std::holds_alternative<FreeWork>(work)) {
+  // The launch of a graph: as an H200 answers; cuda.h does not say.
+  if (std::holds_alternative<CallbackWork>(work) || std::holds_alternative<FreeWork>(work) ||
+      std::holds_alternative<GraphWork>(work)) {
     return break_capture(*capture, kCaptureUnsupported);
   }
   if (auto* const copy = std::get_if<CopyWork>(&work)) copy->staged.clear();
@@ -80,6 +82,19 @@ void invalidate_captures(ContextState& context) {
   for (const std::weak_ptr<StreamState>& weak : context.streams) {
     const std::shared_ptr<StreamState> stream = weak.lock();
     if (stream != nullptr && stream->capture != nullptr) stream->capture->is_broken = true;
+  }
+}
+
+void invalidate_captures(bool ends_global) {
+  for (const std::shared_ptr<ContextState>& context : state().contexts) {
+    for (const std::weak_ptr<StreamState>& weak : context->streams) {
+      const std::shared_ptr<StreamState> stream = weak.lock();
+      if (stream == nullptr || stream->capture == nullptr) continue;
+      CaptureState& capture = *stream->capture;
+      capture.is_broken |=
+          (ends_global && capture.mode == kCaptureGlobal) ||
+          (capture.mode != kCaptureRelaxed && capture.thread == base::this_thread());
+    }
   }
 }
 

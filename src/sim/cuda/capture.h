@@ -35,5 +35,8 @@ Result join_capture(StreamState& stream, EventState& event);
 // True if a blocking stream of the context is being captured.
 bool is_captured(ContextState& context);
 void invalidate_captures(ContextState& context);
+// Those that an unsafe call of this thread ends, as seen on an H200: its own that are not relaxed
+// and, if `ends_global`, the global ones of all threads.
+void invalidate_captures(bool ends_global);
 
 }  // namespace halyard::inline v0::sim::cuda

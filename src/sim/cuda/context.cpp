@@ -21,9 +21,12 @@ bool are_context_flags(unsigned flags) {
   return (flags & ~kFlagsMask) == 0 && (schedule & (schedule - 1)) == 0;
 }
 
+Result lost(DeviceId device) { return state().devices[static_cast<std::size_t>(device)].lost; }
+
 Result create_context(Context* context, unsigned flags, DeviceId device) {
   HALYARD_CUDA_REQUIRE(context != nullptr && are_context_flags(flags), kInvalidValue);
   HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
+  HALYARD_CUDA_REQUIRE(lost(device) == kSuccess, lost(device));
   ContextState* const made = make_context(device, flags, false);
   this_thread().contexts.push_back(made);
   *context = made->handle;
@@ -154,6 +157,7 @@ HALYARD_CUDA_EXPORT Result cuDevicePrimaryCtxRetain(Context* context, DeviceId d
   HALYARD_CUDA_REQUIRE(is_device(device), kInvalidDevice);
   DeviceState& of = state().devices[static_cast<std::size_t>(device)];
   if (of.primary == nullptr) {
+    HALYARD_CUDA_REQUIRE(of.lost == kSuccess, of.lost);
     of.primary = make_context(device, of.primary_flags, true)->handle;
   }
   ++of.primary_references;

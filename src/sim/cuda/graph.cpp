@@ -52,10 +52,8 @@ std::shared_ptr<GraphState> clone(const GraphState& graph) {
   for (const auto& node : graph.nodes) {
     Work work = node->work;
     if (auto* const child = std::get_if<GraphWork>(&work)) {
-      if (child->graph != nullptr) {  // else a captured launch, of what was instantiated before it
-        child->graph = clone(*child->graph);
-        child->graph->is_child = true;
-      }
+      child->graph = clone(*child->graph);
+      child->graph->is_child = true;
     }
     NodeState& twin = append_node(*copy, {}, std::move(work));
     twin.id = node->id;
@@ -86,8 +84,7 @@ Result instantiate(GraphState& graph, ContextState& context, std::uint64_t flags
         continue;
       }
       PlanNode planned{node->work, {}, true};
-      if (auto* const child = std::get_if<GraphWork>(&planned.work);
-          child != nullptr && child->graph != nullptr) {
+      if (auto* const child = std::get_if<GraphWork>(&planned.work)) {
         std::shared_ptr<ExecState> inner;
         if (const Result result = instantiate(*child->graph, context, 0, inner);
             result != kSuccess) {
@@ -189,8 +186,7 @@ UpdateResult update_exec(ExecState& exec, GraphState& graph, NodeState*& culprit
     if (const UpdateResult result = may_replace(planned.work, work); result != kUpdateSuccess) {
       return result;
     }
-    if (auto* const child = std::get_if<GraphWork>(&work);
-        child != nullptr && child->graph != nullptr) {
+    if (auto* const child = std::get_if<GraphWork>(&work)) {
       std::shared_ptr<ExecState> inner;
       if (instantiate(*child->graph, *exec.context, 0, inner) != kSuccess ||
           inner->plan->nodes.size() != std::get<GraphWork>(planned.work).plan->nodes.size()) {
@@ -212,11 +208,10 @@ Result launch_graph(ExecState& exec, StreamState& stream) {
     stream.waits.push_back(exec.latest);
   }
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
-  if (result == kSuccess && stream.capture == nullptr) {
-    exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
-    guard_managed_memory();
-  }
-  return result;
+  if (result != kSuccess) return result;
+  exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
+  guard_managed_memory();
+  return kSuccess;
 }
 
 Result work_of(const KernelParams& params, ContextState* current, Work& work) {

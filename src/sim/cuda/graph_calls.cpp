@@ -27,11 +27,9 @@ Result instantiate_graph(Call& call, GraphExec* exec, Graph handle, std::uint64_
 
 void end_nodes(GraphState& graph) {
   for (const auto& node : graph.nodes) {
-    if (auto* const child = std::get_if<GraphWork>(&node->work); child != nullptr) {
-      if (child->graph != nullptr) {
-        end_nodes(*child->graph);
-        if (child->graph->handle != nullptr) end_handle(child->graph->handle);
-      }
+    if (auto* const child = std::get_if<GraphWork>(&node->work)) {
+      end_nodes(*child->graph);
+      if (child->graph->handle != nullptr) end_handle(child->graph->handle);
     }
     end_handle(node->handle);
   }

@@ -86,8 +86,7 @@ void print(std::FILE* file, const GraphState& graph, int& graphs) {
                    static_cast<unsigned long long>(before->serial),
                    static_cast<unsigned long long>(node->serial));
     }
-    if (const auto* child = std::get_if<GraphWork>(&node->work);
-        child != nullptr && child->graph != nullptr) {
+    if (const auto* child = std::get_if<GraphWork>(&node->work)) {
       print(file, *child->graph, graphs);
     }
   }

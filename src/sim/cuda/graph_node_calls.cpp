@@ -382,7 +382,6 @@ HALYARD_CUDA_EXPORT Result cuGraphChildGraphNodeGetGraph(GraphNode node, Graph* 
   HALYARD_CUDA_CALL(cuGraphChildGraphNodeGetGraph, kInitialized);
   const auto* const work = work_of_node<GraphWork>(node);
   HALYARD_CUDA_REQUIRE(work != nullptr && graph != nullptr, kInvalidValue);
-  HALYARD_CUDA_REQUIRE(work->graph != nullptr, kNotSupported);  // a captured launch
   if (work->graph->handle == nullptr) work->graph->handle = make_handle(work->graph);
   *graph = work->graph->handle;
   return kSuccess;

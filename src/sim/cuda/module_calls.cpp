@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "sim/cuda/module.h"
+#include "sim/cuda/options.h"
 
 namespace halyard::inline v0::sim::cuda {
 
@@ -15,6 +16,7 @@ struct LinkState {
   JitOptions options;
   std::vector<std::string> texts;
   std::string result;
+  bool is_complete = false;  // cuLinkComplete was called, with success or without
 };
 
 namespace {
@@ -137,6 +139,12 @@ HALYARD_CUDA_EXPORT Result cuModuleUnload(Module handle) {
     // cuda.h, cuLibraryGetModule: the module goes with its library.
     report_misuse("library-module-unloaded", "cuModuleUnload was called for a library's module");
     return kNotPermitted;
+  }
+  module->is_unloaded = true;  // so that a kernel in flight is reported
+  // cuda.h does not say that it waits for the work in flight. An H200 does.
+  if (!options().adversarial) {
+    drain(call.lock(), *module->context);
+    HALYARD_CUDA_REQUIRE(resolve(handle) == module, kInvalidHandle);
   }
   --module->context->live_modules;
   unload_module(handle);
@@ -416,7 +424,7 @@ Result create_link(unsigned count, const int* options, void** values, Link* link
 Result add_to_link(Link handle, const void* data, std::size_t size) {
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
-  HALYARD_CUDA_REQUIRE(data != nullptr && size != 0, kInvalidValue);
+  HALYARD_CUDA_REQUIRE(data != nullptr && size != 0 && !link->is_complete, kInvalidValue);
   const std::string image(static_cast<const char*>(data), size);  // with a zero behind it
   std::vector<std::string> texts;
   if (const Result result = find_texts(image.c_str(), size, texts); result != kSuccess) return result;
@@ -472,6 +480,7 @@ HALYARD_CUDA_EXPORT Result cuLinkComplete(Link handle, void** cubin, std::size_t
   LinkState* const link = resolve(handle);
   HALYARD_CUDA_REQUIRE(link != nullptr, kInvalidHandle);
   HALYARD_CUDA_REQUIRE(cubin != nullptr && !link->texts.empty(), kInvalidValue);
+  link->is_complete = true;
   link->result = pack_texts(link->texts);
   std::shared_ptr<const ptx::Module> code;
   const Result result = parse_image(link->result.data(), link->result.size(), link->options, code);

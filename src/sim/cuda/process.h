@@ -28,8 +28,8 @@ void begin_process(const Options& options);
 // The device of the context that is current in this thread; -1: there is none.
 DeviceId current_device();
 
-// A fault of a kernel on `device`, from outside: every later call in its primary context answers
-// it, and what the context has in flight does not run.
+// A fault of a kernel on `device`, from outside: every later call in its contexts answers it, and
+// what they have in flight does not run. Nothing if the device has no primary context.
 void fail_device(DeviceId device, Result fault);
 
 // Waits until nothing is in flight.

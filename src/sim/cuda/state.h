@@ -30,9 +30,10 @@ struct ContextState {
   std::uint64_t id = 0;
   bool is_primary = false;
   base::Atomic<bool> is_destroyed{false};
-  // The first fault of a kernel; every later call answers it.
+  // The first fault of a kernel of its device; every later call answers it.
   base::Atomic<Result> sticky{kSuccess};
   Context handle = nullptr;
+  Mutex host_functions;                 // held while one of them runs
   std::shared_ptr<StreamState> legacy;  // the NULL stream
   std::vector<std::weak_ptr<StreamState>>
       streams;                              // all others, those with work after destruction too
@@ -49,6 +50,7 @@ struct DeviceState {
   Context primary = nullptr;
   unsigned primary_references = 0;
   unsigned primary_flags = 0;
+  Result lost = kSuccess;  // a fault that no new context ends
   Pool default_pool = nullptr, current_pool = nullptr;
 };
 

@@ -59,7 +59,10 @@ bool was_captured(const EventState& event) { return event.capture != nullptr; }
 // 104555), and HIP has the same rule (ROCm/rocm-systems, pull request 3176).
 Result check_awaited(const EventState* event) {
   HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
-  HALYARD_CUDA_REQUIRE(!was_captured(*event), kCapturedEvent);
+  if (was_captured(*event)) {
+    event->capture->is_broken = true;  // as on an H200; cuda.h does not say
+    return kCapturedEvent;
+  }
   return Call::check_captures(this_thread());
 }
 

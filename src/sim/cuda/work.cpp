@@ -16,10 +16,17 @@
 namespace halyard::inline v0::sim::cuda {
 
 void fail_context(ContextState& context, Result fault) {
-  if (context.sticky.load() == kSuccess) context.sticky.store(fault);
+  // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". An H200
+  // gave no new context; what other devices do was not seen. A program that goes on with them has
+  // luck, which adversarial mode takes away.
+  DeviceState& device = state().devices[static_cast<std::size_t>(context.device)];
+  if (device.lost == kSuccess) device.lost = fault;
+  for (const std::shared_ptr<ContextState>& each : state().contexts) {
+    if (each->device == context.device && each->sticky.load() == kSuccess) {
+      each->sticky.store(fault);
+    }
+  }
   open_managed_memory();
-  // cuda.h, CUDA_ERROR_ILLEGAL_ADDRESS: "the process must be terminated and relaunched". A program
-  // that goes on in another context has luck, which adversarial mode takes away.
   if (options().adversarial) state().lost.store(fault);
 }
 
@@ -32,9 +39,13 @@ namespace {
 
 constexpr Nanoseconds kPollPause = 20'000;
 
-// Runs a function of the program, in which calls of the API are misuse.
+// Runs a function of the program, in which calls of the API are misuse. cuda.h, cuLaunchHostFunc:
+// "Host functions without a mandated order (such as in independent streams) execute in undefined
+// order and may be serialized." An H200 serializes them: one that waits holds back those of every
+// other stream.
 template <class Function>
-void call_program(Function function) {
+void call_program(ContextState& context, Function function) {
+  const Lock lock(context.host_functions);
   ThreadState& thread = this_thread();
   thread.is_in_host_function = true;
   function();
@@ -343,8 +354,10 @@ void execute(const Work& work, StreamState& stream) {
   if (const auto* record = std::get_if<RecordWork>(&work)) return finish_record(*record);
   if (const auto* free = std::get_if<FreeWork>(&work)) return finish_free(*free);
   if (const auto* callback = std::get_if<CallbackWork>(&work)) {
-    // cuda.h, cuStreamAddCallback: called after an error too, with the error as its status.
-    return call_program([&] { call_back(*callback, fault); });
+    // cuda.h, cuStreamAddCallback: called after an error too, with the error as its status. An H200
+    // does not call it then.
+    if (fault != kSuccess && !options().adversarial) return;
+    return call_program(context, [&] { call_back(*callback, fault); });
   }
   if (fault != kSuccess) return;  // cuda.h, cuLaunchHostFunc: not called after an error
   if (const auto* kernel = std::get_if<KernelWork>(&work)) {
@@ -369,7 +382,7 @@ void execute(const Work& work, StreamState& stream) {
       sleep_for(static_cast<Nanoseconds>(choose(stream.number, stream.completed, most)));
       if (current_fault(context) != kSuccess) return;
     }
-    call_program([&] { host->host.function(host->host.data); });
+    call_program(context, [&] { host->host.function(host->host.data); });
   } else if (const auto* operations = std::get_if<MemOpWork>(&work)) {
     run_mem_ops(*operations, stream);
   } else if (const auto* wait = std::get_if<WaitWork>(&work)) {

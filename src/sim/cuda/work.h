@@ -87,7 +87,7 @@ struct FreeNodeWork {
   DevicePointer address = 0;
 };
 struct Plan;
-// A graph inside a graph, or the launch of one.
+// A graph inside a graph, or a launch of one.
 struct GraphWork {
   std::shared_ptr<const Plan> plan;   // in an instantiated graph
   std::shared_ptr<GraphState> graph;  // in a graph
@@ -109,11 +109,11 @@ struct Plan {
 };
 
 // Executes work of a stream, on the stream's thread, without the lock. After a fault of the context
-// only what the documentation says still happens: callbacks are called, records and frees take
-// place.
+// only records and frees still take place, and in adversarial mode callbacks are called.
 void execute(const Work& work, StreamState& stream);
 
-// A fault of the context, and in adversarial mode of the process. The State is locked.
+// A fault of the context and of all others of its device, and in adversarial mode of the process.
+// The State is locked.
 void fail_context(ContextState& context, Result fault);
 
 // Runs a copy whose checks have passed. Returns false if it leaves the memory that it names.
