@@ -259,6 +259,41 @@ std::string copy_whose_source_was_freed() {
   return name_of(set) + ", launch " + name_of(launch) + ", writes " + std::to_string(read_word(a));
 }
 
+// Nothing says whether a node names the memory or its address.
+std::string copy_whose_source_was_replaced(bool pinned) {
+  const Handle context = make_context(), stream = make_stream(), graph = make_graph();
+  const Address a = make_words(1);
+  const auto make = [pinned] {
+    void* host = nullptr;
+    Address address = 0;
+    if (!pinned) return call("cuMemAlloc_v2", &address, std::size_t{100'000}), address;
+    call("cuMemHostAlloc", &host, std::size_t{100'000}, 3U /* PORTABLE, DEVICEMAP */);
+    return static_cast<Address>(reinterpret_cast<std::uintptr_t>(host));
+  };
+  const Address first = make();
+  CopyNode copy = copy_of_a_word(a, first);
+  copy.source.type = copy.destination.type = 4;  // CU_MEMORYTYPE_UNIFIED
+  Handle node = nullptr;
+  call("cuGraphAddMemcpyNode", &node, graph, static_cast<const Handle*>(nullptr), std::size_t{0},
+       &copy, context);
+  const Handle exec = instantiate(graph);
+  call("cuGraphLaunch", exec, stream);
+  call("cuStreamSynchronize", stream);
+  if (pinned) {
+    call("cuMemFreeHost", reinterpret_cast<void*>(static_cast<std::uintptr_t>(first)));
+  } else {
+    call("cuMemFree_v2", first);
+  }
+  const Address second = make();
+  fill(second, 5, 1, stream);
+  const int launch = call("cuGraphLaunch", exec, stream);
+  call("cuStreamSynchronize", stream);
+  return (second == first ? "the same address, launch " : "another address, launch ") +
+         name_of(launch) + ", writes " + std::to_string(read_word(a));
+}
+std::string copy_whose_pinned_source_was_replaced() { return copy_whose_source_was_replaced(true); }
+std::string copy_whose_device_source_was_replaced() { return copy_whose_source_was_replaced(false); }
+
 // CUDA_KERNEL_NODE_PARAMS_v2
 struct KernelNode {
   Handle function;
@@ -396,13 +431,13 @@ constexpr Probe kOrderProbes[] = {
      &update_two_dimensions},
     {"12", "memset node with elements of 8 bytes", "INVALID_VALUE", &memset_of_eight_bytes},
     {"12b", "memset node at half an element", "INVALID_VALUE", &memset_unaligned},
-    {"12c", "memset node of 4 bytes, value 0xa1b2c3d4", "success, d4 c3 b2 a1", &memset_of_4_bytes},
-    {"12d", "memset node of 7 bytes, value 0xa1b2c3d4", "success, d4 c3 b2 a1 d4 c3 b2",
+    {"12c", "memset node of 4 bytes, value 0xa1b2c3d4", "success, d4 d7 f7 f7", &memset_of_4_bytes},
+    {"12d", "memset node of 7 bytes, value 0xa1b2c3d4", "success, d4 d7 f7 f7 d4 d7 f7",
      &memset_of_7_bytes},
     {"12e", "memset node of 4 elements of 2 bytes, value 0xa1b2c3d4",
-     "success, d4 c3 b2 a1 d4 c3 b2 a1", &memset_of_4_halves},
+     "success, d4 c3 f6 e3 d4 c3 f6 e3", &memset_of_4_halves},
     {"12f", "memset node of 7 elements of 2 bytes, value 0xa1b2c3d4",
-     "success, d4 c3 b2 a1 d4 c3 b2 a1 d4 c3 b2 a1 d4 c3", &memset_of_7_halves},
+     "success, d4 c3 f6 e3 d4 c3 f6 e3 d4 c3 f6 e3 d4 c3", &memset_of_7_halves},
     {"21", "cuMemAlloc while another thread captures globally",
      "STREAM_CAPTURE_UNSUPPORTED, the capture STREAM_CAPTURE_INVALIDATED",
      &allocate_during_anothers_capture},
@@ -421,6 +456,10 @@ constexpr Probe kOrderProbes[] = {
     {"27b", "host functions of two contexts", "at the same time", &host_functions_of_two_contexts},
     {"28", "copy node of an executable graph whose first source was freed: other parameters",
      "success, launch success, writes 5", &copy_whose_source_was_freed},
+    {"28b", "launch a copy whose pinned source was freed and allocated again",
+     "the same address, launch success, writes 5", &copy_whose_pinned_source_was_replaced},
+    {"28c", "launch a copy whose source on the device was freed and allocated again",
+     "the same address, launch success, writes 5", &copy_whose_device_source_was_replaced},
     {"29", "kernel node of an executable graph in flight: other parameters",
      "success, does not wait, writes 3, then 4", &change_a_graph_in_flight},
 };

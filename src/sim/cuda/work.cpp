@@ -289,16 +289,18 @@ bool run_fill(const FillWork& work, ContextState& context) {
     bytes = bytes_of(context, fill.dst, (fill.height - 1) * fill.pitch + row);
   }
   if (bytes == nullptr) return false;
-  // An H200 did not write the low bits of a value that exceeds its element. Here all of its bytes
-  // are written, so that a program that relies on the low ones is found.
-  const std::size_t step = exceeds_element(fill) ? sizeof fill.value : fill.element_size;
+  // As an H200 does: a word of one value in all its elements, which are or'ed together.
+  std::uint32_t word = fill.value;
+  for (unsigned at = fill.element_size; at < sizeof word; ++at) {
+    if (at % fill.element_size == 0) word |= fill.value << (8 * at);
+  }
   for (std::size_t y = 0; y < fill.height; ++y, bytes += fill.pitch) {
-    if (step == 1) {
+    if (fill.element_size == 1 && !exceeds_element(fill)) {
       std::memset(bytes, static_cast<int>(fill.value), row);
-    } else {
-      for (std::size_t at = 0; at < row; at += step) {
-        std::memcpy(bytes + at, &fill.value, std::min(step, row - at));
-      }
+      continue;
+    }
+    for (std::size_t at = 0; at < row; at += sizeof word) {
+      std::memcpy(bytes + at, &word, std::min(sizeof word, row - at));
     }
   }
   return true;
