@@ -62,7 +62,8 @@ TEST(SimCudaReport, NamesMisuse) {
   for (const char* rule :
        {"attributes-of-freed-memory", "double-free", "free-of-no-allocation",
         "call-in-host-function", "record-across-contexts", "use-after-destroy",
-        "launch-beyond-limits", "fill-value-beyond-its-element", "short-parameter-buffer"}) {
+        "launch-beyond-limits", "fill-value-beyond-its-element", "short-parameter-buffer",
+        "copy-of-freed-memory"}) {
     EXPECT_THAT(report, HasSubstr("misuse " + std::string(rule) + " "));
   }
   EXPECT_THAT(report, HasSubstr("unsupported cuTexObjectCreate 1\n"));

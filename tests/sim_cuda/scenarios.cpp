@@ -86,6 +86,21 @@ void misuse() {
   cuGraphCreate(&graph, 0);
   cuGraphAddMemsetNode(&node, graph, nullptr, 0, &fill, nullptr);
   cuTexObjectCreate(nullptr, nullptr, nullptr, nullptr);
+  // A copy whose source was freed, and whose address other memory has.
+  void* pinned = nullptr;
+  Handle exec = nullptr;
+  cuMemHostAlloc(&pinned, 4096, 0);
+  cuMemAlloc_v2(&a, 64);
+  cuStreamBeginCapture_v2(in, 0);
+  cuMemcpyHtoDAsync_v2(a, pinned, 64, in);
+  cuStreamEndCapture(in, &graph);
+  cuGraphInstantiateWithFlags(&exec, graph, 0);
+  cuGraphLaunch(exec, in);
+  cuStreamSynchronize(in);
+  cuMemFreeHost(pinned);
+  cuMemHostAlloc(&pinned, 4096, 0);
+  cuGraphLaunch(exec, in);
+  cuStreamSynchronize(in);
 }
 
 // One module is unloaded before its kernel runs, another while only the first one's is in flight.

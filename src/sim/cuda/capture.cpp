@@ -66,6 +66,7 @@ Result capture_work(StreamState& stream, Work work) {
   }
   if (auto* const copy = std::get_if<CopyWork>(&work)) copy->staged.clear();
   if (auto* const operations = std::get_if<MemOpWork>(&work)) operations->order = 0;
+  note_pinned_ends(work);
   NodeState& node = append_node(*capture->graph, std::move(stream.frontier), std::move(work));
   stream.frontier = {&node};
   return kSuccess;

@@ -20,6 +20,40 @@ NodeType type_of(const Work& work) {
   return kTypes[work.index()];
 }
 
+namespace {
+
+std::uint64_t pinned_at(MemoryType type, const void* host, DevicePointer device) {
+  const std::optional<Allocation> found =
+      memory().find(type == kHost ? reinterpret_cast<DevicePointer>(host) : device);
+  return found && found->kind == MemoryKind::kHost ? found->id : 0;
+}
+PinnedEnds pinned_ends(const Copy3D& copy) {
+  return {pinned_at(copy.src_type, copy.src_host, copy.src_device),
+          pinned_at(copy.dst_type, copy.dst_host, copy.dst_device)};
+}
+
+// On an H200 cuGraphLaunch ends the process then.
+void report_replaced_memory(const Plan& plan) {
+  for (const PlanNode& node : plan.nodes) {
+    const auto* const work = std::get_if<CopyWork>(&node.work);
+    if (work == nullptr || !node.is_enabled) continue;
+    const PinnedEnds now = pinned_ends(work->copy);
+    if ((work->pinned.source == 0 || work->pinned.source == now.source) &&
+        (work->pinned.target == 0 || work->pinned.target == now.target)) {
+      continue;
+    }
+    report_misuse("copy-of-freed-memory",
+                  "a graph was launched that copies memory of cuMemHostAlloc which was freed "
+                  "since, whatever has its address now");
+  }
+}
+
+}  // namespace
+
+void note_pinned_ends(Work& work) {
+  if (auto* const copy = std::get_if<CopyWork>(&work)) copy->pinned = pinned_ends(copy->copy);
+}
+
 NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work) {
   auto node = std::make_shared<NodeState>();
   node->graph = &graph;
@@ -207,6 +241,7 @@ Result launch_graph(ExecState& exec, StreamState& stream) {
   if (stream.capture == nullptr && exec.latest.stream != nullptr && !has_passed(exec.latest)) {
     stream.waits.push_back(exec.latest);
   }
+  report_replaced_memory(*exec.plan);
   const Result result = submit(stream, GraphWork{exec.plan, nullptr});
   if (result != kSuccess) return result;
   exec.latest = {stream.shared_from_this(), stream.submitted, nullptr};
@@ -260,6 +295,7 @@ Result work_of(const Copy3D& copy, ContextState* context, Work& work) {
   if (const Result result = check_copy(copy_work.copy); result != kSuccess) return result;
   copy_work.context = context;
   work = std::move(copy_work);
+  note_pinned_ends(work);
   return kSuccess;
 }
 

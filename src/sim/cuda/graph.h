@@ -54,6 +54,8 @@ NodeType type_of(const Work& work);
 Result add_node(GraphState& graph, std::span<const GraphNode> dependencies, Work work,
                 GraphNode* node);
 NodeState& append_node(GraphState& graph, std::vector<NodeState*> dependencies, Work work);
+// Of a copy that becomes a node.
+void note_pinned_ends(Work& work);
 
 std::shared_ptr<GraphState> clone(const GraphState& graph);
 

@@ -38,11 +38,16 @@ struct KernelWork {
   std::map<int, AttributeValue> attributes;  // of a node
   std::vector<void*> pointers;               // into parameters, for GetParams of a node
 };
+// The ends of a copy in memory of cuMemHostAlloc: Allocation::id, 0 of other memory.
+struct PinnedEnds {
+  std::uint64_t source = 0, target = 0;
+};
 struct CopyWork {
   Copy3D copy{};
   ContextState* context = nullptr;         // null: that of the stream
   ContextState* source_context = nullptr;  // of a copy between peers
   std::vector<std::byte> staged;           // the bytes of pageable memory, instead of copy.src_host
+  PinnedEnds pinned;                       // of a node of a graph
 };
 struct FillWork {
   FillParamsV1 fill{};
