@@ -80,8 +80,12 @@ void buffers_do_not_overlap(Context& t) {
 
 void freed_memory_is_allocated_again(Context& t) {
   // Allocates four times the device's memory, one block at a time, without touching it.
-  const std::uint64_t size = std::max<std::uint64_t>(t.device().info().memory_size / 4, 1 << 20);
-  for (int i = 0; i < 16; ++i) VERIFY_OK(t.device().allocate({.size = size}));
+  const hal::DeviceInfo& info = t.device().info();
+  const std::uint64_t memory = std::max<std::uint64_t>(info.memory_size, 4 << 20);
+  const std::uint64_t size = std::min(memory / 4, info.limits.max_buffer_size);
+  for (std::uint64_t done = 0; done < 4 * memory; done += size) {
+    VERIFY_OK(t.device().allocate({.size = size}));
+  }
 }
 
 void too_much_memory_is_resource_exhausted(Context& t) {
