@@ -181,6 +181,17 @@ void tensor_goes_out_and_in_again(Context& t) {
   VERIFY_EQ(again.buffer().map()->as<float>()[23], 23.0f);
 }
 
+void tensor_that_comes_back_is_its_buffer_again(Context& t) {
+  const BufferView view = floats(t, {2, 3, 4});
+  dlpack::ManagedTensor* const managed = to_dlpack(view).value();
+  managed->tensor.shape[0] = 1;  // its second half
+  managed->tensor.byte_offset = 48;
+  const BufferView half = from_dlpack(t.device(), managed).value();
+  VERIFY(half.buffer() == view.buffer());
+  VERIFY_EQ(half.offset(), 48u);
+  VERIFY_EQ(half.element_count(), 12u);
+}
+
 void every_element_type_is_exchanged(Context& t) {
   for (int type = 0; type <= static_cast<int>(ElementType::kUint8); ++type) {
     const auto element = static_cast<ElementType>(type);
@@ -251,6 +262,7 @@ constexpr Case kCases[] = {
     CASE(exported_tensor_keeps_the_memory),
     CASE_ON_EVERY_QUEUE(imported_tensor_is_a_view_of_their_bytes),
     CASE(tensor_goes_out_and_in_again),
+    CASE(tensor_that_comes_back_is_its_buffer_again),
     CASE(every_element_type_is_exchanged),
     CASE(tensor_without_elements_is_taken),
     CASE(tensor_that_is_refused_stays_its_owners),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <optional>
 
 #include "hal/device.h"
 #include "hal/memory/buffer.h"
@@ -47,6 +48,11 @@ struct Place {
   dlpack::Device device;
 };
 
+template <class Managed>
+void delete_exported(Managed* self) {
+  delete static_cast<Exported<Managed>*>(self->context);
+}
+
 // Memory that the host sees is the host's to all libraries, pinned or not, and so is that of a
 // device that works in host memory, whether or not it may be mapped. Other memory is that of its
 // device, by address.
@@ -87,7 +93,7 @@ Result<Managed*> give(const BufferView& view) {
                     .strides = nullptr,
                     .byte_offset = 0};
   managed.context = exported;
-  managed.deleter = [](Managed* self) { delete static_cast<Exported<Managed>*>(self->context); };
+  managed.deleter = &delete_exported<Managed>;
   return &managed;
 }
 
@@ -148,6 +154,25 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   return {};
 }
 
+// The view that the tensor is of, or a part of it, if it was made here of a buffer of `device`. An
+// import would do, but a device need not import what it has allocated and mapped itself.
+template <class Managed>
+std::optional<BufferView> view_of(const Device& device, const Managed& managed, ElementType element,
+                                  View<std::uint64_t> shape, std::uint64_t bytes) {
+  if (managed.deleter != &delete_exported<Managed>) return {};
+  const BufferView& view = static_cast<const Exported<Managed>*>(managed.context)->view;
+  if (&view.buffer().object()->device() != device.object()) return {};
+  const Result<Place> place = place_of(view);
+  if (!place.ok()) return {};
+  const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(managed.tensor.data) +
+                               managed.tensor.byte_offset -
+                               reinterpret_cast<std::uintptr_t>(place->data);
+  if (offset > view.size() || bytes > view.size() - offset) return {};
+  Result<BufferView> again =
+      BufferView::create(view.buffer(), element, shape, view.offset() + offset);
+  return again.ok() ? std::optional(*std::move(again)) : std::nullopt;
+}
+
 template <class Managed>
 Result<BufferView> take(const Device& device, Managed* managed) {
   if (managed == nullptr) return Status(StatusCode::kInvalidArgument, "from_dlpack: no tensor");
@@ -169,6 +194,10 @@ Result<BufferView> take(const Device& device, Managed* managed) {
     HALYARD_ASSIGN_OR_RETURN(BufferView view, BufferView::create(buffer, element, extents));
     release();
     return view;
+  }
+  if (std::optional<BufferView> own = view_of(device, *managed, element, extents, bytes)) {
+    release();
+    return *std::move(own);
   }
   std::byte* const data =
       tensor.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
