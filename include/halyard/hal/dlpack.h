@@ -73,10 +73,11 @@ HALYARD_EXPORT Result<dlpack::ManagedTensor*> to_dlpack(const BufferView& view);
 HALYARD_EXPORT Result<dlpack::ManagedTensorVersioned*> to_dlpack_versioned(const BufferView& view);
 
 // Imports a tensor as a buffer of `device`. On success the buffer takes the tensor over: its
-// deleter is called when the last user of the memory is gone (Device::import_memory); one of
-// to_dlpack for a buffer of `device` is that buffer again. On an error the tensor stays the caller's. Memory of a CUDA device is taken by a cuda device of the same
-// ordinal (native.h: import_address, and how to order its first use); memory of the host, pinned or
-// not, by every device that imports memory. Errors:
+// deleter is called when the last user of the memory is gone (Device::import_memory). A tensor of
+// to_dlpack for a buffer of `device` is that buffer again. On an error the tensor stays the
+// caller's. Memory of a CUDA device is taken by a cuda device of the same ordinal (native.h:
+// import_address, and how to order its first use); memory of the host, pinned or not, by every
+// device that imports memory. Errors:
 //   kInvalidArgument   no tensor, an empty device, a negative or impossible shape, data that is not
 //                      aligned to Device::kImportAlignment, data that is not where it says
 //   kUnimplemented     an element type that Halyard does not have, strides that are not dense and
