@@ -37,6 +37,12 @@ struct NumberedEvents {
   int* destroyed;
 };
 
+template <class Table>
+auto* oldest(Table& table) {
+  std::uint32_t place = 1;
+  return table.live(place);
+}
+
 class MarkerTableTest : public ::testing::Test {
  protected:
   static constexpr std::uint32_t kCapacity = 4;
@@ -49,11 +55,29 @@ class MarkerTableTest : public ::testing::Test {
     table.add(*marker, sequence);
     return marker->event();
   }
-  void pass() { table.pass(*table.oldest()); }
+  void pass() { table.pass(*oldest(table)); }
 
   int left = 100, made = 0, destroyed = 0;
   MarkerTable<NumberedEvents> table{NumberedEvents{&left, &made, &destroyed}, kCapacity};
 };
+
+TEST_F(MarkerTableTest, GivesTheNewestWhereThereAreFewer_AndPassesAllUpToOne) {
+  for (const std::uint64_t sequence : {3, 7, 9}) record(sequence);
+  std::uint32_t place = 2;
+  EXPECT_EQ(table.live(place)->sequence(), 7u);
+  place = 4;
+  auto* const newest = table.live(place);
+  EXPECT_EQ(newest->sequence(), 9u);
+  EXPECT_EQ(place, 3u);
+  place = 2;
+  table.pass(*table.live(place));
+  EXPECT_EQ(table.passed(), 7u);
+  EXPECT_EQ(oldest(table), newest);
+  table.pass(*newest);
+  EXPECT_EQ(table.live(place), nullptr);
+  for (const std::uint64_t sequence : {10, 11, 12}) record(sequence);
+  EXPECT_EQ(made, 3) << "those that were passed are used again";
+}
 
 TEST_F(MarkerTableTest, FindsTheMarkerBehindExactlyOneSequence) {
   const int first = record(3), second = record(7);
@@ -75,7 +99,7 @@ TEST_F(MarkerTableTest, ASequenceThatIsInNoTableAnyMoreHasPassed) {
   pass();
   EXPECT_EQ(table.passed(), 3u);
   EXPECT_EQ(table.hold(3), nullptr);
-  EXPECT_EQ(table.oldest()->sequence(), 7u);
+  EXPECT_EQ(oldest(table)->sequence(), 7u);
 }
 
 TEST_F(MarkerTableTest, RecordsAgainWhatHasPassed) {
@@ -148,7 +172,7 @@ TEST(MarkerTable, DestroysEachEventOnce) {
     MarkerTable<NumberedEvents> table(NumberedEvents{&left, &made, &destroyed}, 4);
     check(table.open());
     for (std::uint64_t i = 1; i <= 3; ++i) table.add(*table.take().value(), i);
-    table.pass(*table.oldest());
+    table.pass(*oldest(table));
   }
   EXPECT_EQ(made, 3);
   EXPECT_EQ(destroyed, 3);

@@ -93,15 +93,28 @@ class Lane : public timeline::NativeQueue {
   Status mark() noexcept override { return record(); }
 
   // A fault hides what was complete before it and had not been polled.
+  // A stream reaches its markers in their order, and a query costs a GPU's driver 0.2 us. So after
+  // two that are reached it asks ahead, twice as far each time, and then between the last one that
+  // is reached and the first one that is not.
   timeline::Progress poll() noexcept override {
+    constexpr std::uint32_t kAll = ~std::uint32_t{0};
     Status fault = abandoned() ? cause_ : Status();
-    while (fault.ok()) {
-      auto* const oldest = markers_.oldest();
-      if (oldest == nullptr) break;
-      const Result<bool> reached = is_reached(*oldest);
-      fault = as_fault(reached.status());
-      if (!reached.ok() || !*reached) break;
-      markers_.pass(*oldest);
+    std::uint32_t open = kAll;  // of the oldest markers those that may be reached
+    std::uint32_t place = 1;    // of the next to be asked for
+    for (int reached = 0; fault.ok() && open != 0;) {
+      const auto* const marker = markers_.live(place);
+      if (marker == nullptr) break;
+      const Result<bool> is = is_reached(*marker);
+      fault = as_fault(is.status());
+      if (!is.ok()) break;
+      if (*is) {
+        markers_.pass(*marker);
+        if (open != kAll) open -= place;
+        ++reached;
+      } else {
+        open = place - 1;
+      }
+      place = open != kAll ? (open + 1) / 2 : reached < 2 ? 1 : 2 * place;
     }
     return {.sequence = markers_.passed(), .fault = std::move(fault)};
   }

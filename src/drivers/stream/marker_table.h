@@ -15,6 +15,7 @@
 // Markers are made as they are needed and used again; in the steady state nothing is allocated.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <memory>
@@ -108,20 +109,27 @@ class MarkerTable {
   // --- by the poller
   // ------------------------------------------------------------------------------
 
-  // The one that is reached next; null: none is live. It stays until pass().
-  Marker* oldest() noexcept {
+  // The one at `place` from the oldest on, which is 1; the newest, whose place that becomes, if
+  // there are fewer. Null: none is live. It stays until pass().
+  Marker* live(std::uint32_t& place) noexcept {
     base::LockGuard lock(mutex_);
-    return count_ != 0 ? at(0) : nullptr;
+    if (count_ == 0) return nullptr;
+    place = std::min(place, count_);
+    return at(place - 1);
   }
-  // The lane has reached `marker`, the oldest.
-  void pass(Marker& marker) noexcept {
+  // The lane has reached `last`, which is live, and so all before it.
+  void pass(const Marker& last) noexcept {
     base::LockGuard lock(mutex_);
-    assert(count_ != 0 && at(0) == &marker);
-    passed_.store(marker.sequence_, std::memory_order_seq_cst);
-    first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
-    --count_;
-    marker.live_ = false;
-    if (marker.holders_ == 0) put_free(marker);
+    passed_.store(last.sequence_, std::memory_order_seq_cst);
+    for (bool more = true; more;) {
+      assert(count_ != 0);
+      Marker& marker = *at(0);
+      more = &marker != &last;
+      first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+      --count_;
+      marker.live_ = false;
+      if (marker.holders_ == 0) put_free(marker);
+    }
   }
 
   // --- by any thread
