@@ -20,8 +20,8 @@
 namespace halyard::bench {
 namespace {
 
-// Counts Halyard's calls, and those of functions that hand work to the device. Threads of the runtime may ask
-// for longer than it is installed, so it stays.
+// Counts Halyard's calls, and those of functions that hand work to the device. Threads of the
+// runtime may ask for longer than it is installed, so it stays.
 class Calls final : public base::CallObserver {
  public:
   int before(const base::CallSite& site) noexcept override {

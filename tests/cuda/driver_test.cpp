@@ -130,6 +130,8 @@ TEST_F(CudaDriver, WithoutPeersGpusDoNotUseEachOthersMemory) {
     EXPECT_FALSE(devices[0].can_access(peers[1]));
   }
   EXPECT_EQ(code_of(registry, "cuda://?peers=2"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(registry, "cuda://?poll_time=-1"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(registry, "cuda://?poll_time=1000001"), StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaDriver, AStatusHasTheNameAndNumberOfTheResult) {

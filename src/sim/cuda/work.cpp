@@ -291,8 +291,8 @@ bool run_fill(const FillWork& work, ContextState& context) {
   if (bytes == nullptr) return false;
   // As an H200 does: a word of one value in all its elements, which are or'ed together.
   std::uint32_t word = fill.value;
-  for (unsigned at = fill.element_size; at < sizeof word; ++at) {
-    if (at % fill.element_size == 0) word |= fill.value << (8 * at);
+  for (unsigned at = fill.element_size; at < sizeof word; at += fill.element_size) {
+    word |= fill.value << (8 * at);
   }
   for (std::size_t y = 0; y < fill.height; ++y, bytes += fill.pitch) {
     if (fill.element_size == 1 && !exceeds_element(fill)) {
