@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/failing_calls.h"
 #include "hal/memory/arena.h"
 
 namespace halyard::hal {
@@ -29,6 +30,23 @@ TEST(BlockPool, ReusesAFreedBlockOfTheClass) {
     const std::byte* first = pool.allocate(size).data();
     EXPECT_EQ(pool.allocate(size).data(), first) << size;
   }
+}
+
+TEST(BlockPool, KeepsSixteenMebibytesOfAClass) {
+  BlockPool pool;
+  const auto allocate = [&](std::vector<Block>& blocks) {
+    while (blocks.size() < 300) {
+      Block block = pool.allocate(64 << 10);
+      if (!block) break;
+      blocks.push_back(std::move(block));
+    }
+    return blocks.size();
+  };
+  std::vector<Block> burst, later;
+  ASSERT_EQ(allocate(burst), 300u);
+  burst.clear();
+  const halyard::testing::FailingCalls system("block_pool.allocate");
+  EXPECT_EQ(allocate(later), 256u);
 }
 
 TEST(BlockPool, BlocksInUseAreDistinct) {

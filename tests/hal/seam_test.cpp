@@ -147,6 +147,19 @@ TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
   EXPECT_FALSE(pending.wait(2)) << "nothing was freed since, and nothing is pending";
 }
 
+TEST(PendingFrees, NothingIsAskedAgainForWhatWasFreedBefore) {
+  PendingFrees pending;
+  pending.posted();
+  pending.freed();
+  int asked = 0;
+  const auto none = [&] {
+    ++asked;
+    return Result<int>(Status(StatusCode::kResourceExhausted, "none"));
+  };
+  EXPECT_FALSE(pending.retry_once(none).ok());
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(Seam, ARecordingSaysHowOftenItWillBeUsed) {
   open();
   (void)recording(RecordingUse::kOnce);

@@ -231,6 +231,16 @@ constexpr Gate kStandsBehind{
         },
 };
 
+TEST(Rule20Markers, AThreadThatHelpsIsToldOfANewMarkerThoughNothingWasToRun) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kMarkers);
+  LaneTracker* lane = nullptr;
+  EXPECT_TRUE(Gated::submit(queue, kTellsItsLane, {.lane = &lane}).ok());
+  EXPECT_TRUE(lane->help(1));
+  EXPECT_FALSE(lane->help(1)) << "it is marked";
+  world.settle();
+}
+
 TEST(Rule20Markers, OneWithAReusedEntryIsNotWaitedFor) {
   World world;
   auto& device = world.device();
