@@ -60,18 +60,47 @@ TEST_F(VulkanDriver, OpensAllDevicesOrOne) {
   EXPECT_EQ(open("vulkan://1?devices=2").info().uri, "vulkan://1?devices=2");
   EXPECT_EQ(open("vulkan://?devices=2&cache=0").info().uri, "vulkan://0?devices=2&cache=0");
   EXPECT_EQ(open("vulkan://?cache=0").info().uri, "vulkan://0?cache=0");
+  EXPECT_EQ(open("vulkan://?poll_time=1000000").info().uri, "vulkan://0?poll_time=1000000");
   EXPECT_EQ(open().info().uri, "vulkan://0");
 }
 
 TEST_F(VulkanDriver, NamesTheErrorOfAUri) {
   for (const char* uri : {"vulkan://?devices=0", "vulkan://?devices=65", "vulkan://?devices=x",
-                          "vulkan://?workers=1", "vulkan://?cache=2"}) {
+                          "vulkan://?workers=1", "vulkan://?cache=2", "vulkan://?poll_time=-1",
+                          "vulkan://?poll_time=1000001"}) {
     const Status status = registry_->open(uri).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
     EXPECT_EQ(status.message().find("vulkan: "), 0u) << status.message();
   }
   for (const char* uri : {"vulkan://64", "vulkan://x", "vulkan://2?devices=2"}) {
     EXPECT_EQ(registry_->open(uri).status().code(), StatusCode::kNotFound) << uri;
+  }
+}
+
+// A wait of 5 ms, for what is not seen to end, reads the semaphore some 70 times before it sleeps.
+TEST_F(VulkanDriver, AThreadThatWaitsPollsAGpuAndSleepsForACpu) {
+  const auto reads = [&](const char* uri) {
+    const hal::Device device = open(uri);
+    const hal::Semaphore done = device.create_semaphore().value();
+    fake().frozen = true;
+    check(device.queue().fill(visible(device), 1, 1, {.signal = {{done, 1}}}));
+    const Calls calls("vulkan.vkGetSemaphoreCounterValue");
+    EXPECT_EQ(done.wait(1, 5ms).code(), StatusCode::kDeadlineExceeded);
+    const int count = calls.count();
+    fake().frozen = false;
+    check(done.wait(1, 60s));
+    return count;
+  };
+  while (reads("vulkan://") < 300) {  // of a busy machine it may be fewer
+  }
+  while (reads("vulkan://?poll_time=10000") < 300) {
+  }
+  EXPECT_LT(reads("vulkan://?poll_time=0"), 300);
+  fake().gpu = false;
+  registry_ = std::make_unique<hal::DriverRegistry>();  // reads the list of devices anew
+  check(register_vulkan_driver(*registry_));
+  EXPECT_LT(reads("vulkan://"), 300);
+  while (reads("vulkan://?poll_time=10000") < 300) {
   }
 }
 

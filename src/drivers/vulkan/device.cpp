@@ -13,22 +13,22 @@
 namespace halyard::inline v0::vulkan {
 
 Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, HandleRef<NativeDevice> native,
-                                               const void* domain, bool caches_pipelines) {
+                                               const void* domain, const DeviceOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(ArgumentHeap heap,
                            ArgumentHeap::create(Ref<NativeDevice>(native.get())));
-  std::unique_ptr<Device> device(new (std::nothrow) Device(
-      std::move(info), std::move(native), std::move(heap), domain, caches_pipelines));
+  std::unique_ptr<Device> device(new (std::nothrow) Device(std::move(info), std::move(native),
+                                                           std::move(heap), domain, options));
   if (device != nullptr) return device;
   return error(StatusCode::kResourceExhausted, "vulkan: no memory for a device");
 }
 
 Device::Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHeap heap,
-               const void* domain, bool caches_pipelines)
+               const void* domain, const DeviceOptions& options)
     : info_(std::move(info)),
       native_(std::move(native)),
       heap_(std::move(heap)),
       domain_(domain),
-      caches_pipelines_(caches_pipelines) {}
+      options_(options) {}
 
 Device::~Device() { close(); }
 
@@ -75,7 +75,7 @@ Result<Ref<hal::SharedTimelineImpl>> Device::import_timeline(int descriptor) {
 }
 
 Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
-  return Executable::load(heap_.shared_device(), std::move(file), caches_pipelines_);
+  return Executable::load(heap_.shared_device(), std::move(file), options_.caches_pipelines);
 }
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
@@ -89,7 +89,8 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind kind, hal::Queue
     return error(StatusCode::kResourceExhausted, "vulkan: a device has at most {} lanes",
                  kMaxLanes);
   }
-  HALYARD_ASSIGN_OR_RETURN(lanes_[lane_count_], Lane::create(heap_, kind, priority));
+  HALYARD_ASSIGN_OR_RETURN(lanes_[lane_count_],
+                           Lane::create(heap_, kind, priority, options_.poll_time));
   return static_cast<timeline::NativeQueue*>(lanes_[lane_count_++].get());
 }
 

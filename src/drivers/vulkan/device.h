@@ -17,13 +17,17 @@ namespace halyard::inline v0::vulkan {
 
 inline constexpr unsigned kMaxLanes = 64;  // of a device
 
+struct DeviceOptions {
+  bool caches_pipelines = true;  // on disk (pipeline_cache.h)
+  Nanoseconds poll_time = 0;     // QueueCapabilities::poll_time of its lanes
+};
+
 class Device final : public hal::DeviceImpl, private trace::DeviceClock {
  public:
   // `domain`: of its lanes and its memory; that of the physical device. kResourceExhausted.
-  // `caches_pipelines`: on disk (pipeline_cache.h).
   static Result<std::unique_ptr<Device>> create(hal::DeviceInfo info,
                                                 HandleRef<NativeDevice> native, const void* domain,
-                                                bool caches_pipelines);
+                                                const DeviceOptions& options);
   ~Device() override;
 
   const hal::DeviceInfo& info() const noexcept override { return info_; }
@@ -50,14 +54,14 @@ class Device final : public hal::DeviceImpl, private trace::DeviceClock {
 
  private:
   Device(hal::DeviceInfo info, HandleRef<NativeDevice> native, ArgumentHeap heap,
-         const void* domain, bool caches_pipelines);
+         const void* domain, const DeviceOptions& options);
   Result<trace::ClockPair> read() noexcept override;  // of the clock
 
   const hal::DeviceInfo info_;
   const HandleRef<NativeDevice> native_;
   const ArgumentHeap heap_;
   const void* const domain_;
-  const bool caches_pipelines_;
+  const DeviceOptions options_;
   base::Mutex mutex_;  // guards the rest
   std::unique_ptr<Lane> lanes_[kMaxLanes];
   unsigned lane_count_ = 0;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/vulkan/driver.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,39 +23,50 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
+// An option is absent, or has a number between its bounds.
 struct Options {
-  unsigned devices = 0;  // 0: as many as there are
-  bool cache = true;
+  std::optional<unsigned> devices, cache, poll_time;
 };
+
+struct OptionName {
+  std::string_view name;
+  std::optional<unsigned> Options::*value;
+  unsigned least, most;
+};
+constexpr OptionName kOptions[] = {{"devices", &Options::devices, 1, kMaxDevices},
+                                   {"cache", &Options::cache, 0, 1},
+                                   {"poll_time", &Options::poll_time, 0, 1'000'000}};
+
+// Of a device that is no CPU: longer than threads take to wake (docs/drivers/cuda.md, completion).
+constexpr unsigned kPollMicroseconds = 2000;
 
 Result<Options> read_options(const hal::Uri& uri) {
   Options options;
   for (const auto& [name, value] : uri.options) {
-    const bool is_devices = name == "devices";
-    if (!is_devices && name != "cache") {
-      return error(StatusCode::kInvalidArgument,
-                   "vulkan: unknown option '{}'; there are cache, devices and hang_timeout", name);
+    const auto* const option = std::ranges::find(kOptions, name, &OptionName::name);
+    if (option == std::end(kOptions)) {
+      return error(
+          StatusCode::kInvalidArgument,
+          "vulkan: unknown option '{}'; there are cache, devices, hang_timeout and poll_time",
+          name);
     }
-    const unsigned least = is_devices ? 1 : 0, most = is_devices ? kMaxDevices : 1;
-    const auto number = base::parse_number(value, least, most);
-    if (!number) {
+    options.*option->value = base::parse_number(value, option->least, option->most);
+    if (!(options.*option->value)) {
       return error(StatusCode::kInvalidArgument, "vulkan: option {} is '{}', not {} to {}", name,
-                   value, least, most);
-    }
-    if (is_devices) {
-      options.devices = static_cast<unsigned>(*number);
-    } else {
-      options.cache = *number != 0;
+                   value, option->least, option->most);
     }
   }
   return options;
 }
 
-// The part of a device's URI that says what differs from the defaults.
+// The part of a device's URI that says what was asked for.
 std::string query_of(const Options& options) {
   std::string query;
-  if (options.devices != 0) base::append(query, "?devices={}", options.devices);
-  if (!options.cache) base::append(query, "{}cache=0", query.empty() ? "?" : "&");
+  for (const OptionName& option : kOptions) {
+    if (const auto& value = options.*option.value) {
+      base::append(query, "{}{}={}", query.empty() ? "?" : "&", option.name, *value);
+    }
+  }
   return query;
 }
 
@@ -92,21 +107,25 @@ class VulkanDriver final : public hal::Driver {
 
   Result<std::vector<std::unique_ptr<hal::DeviceImpl>>> open(const hal::Uri& uri) override {
     HALYARD_ASSIGN_OR_RETURN(const Options options, read_options(uri));
-    const unsigned wanted = options.devices;
     base::LockGuard lock(mutex_);
     HALYARD_RETURN_IF_ERROR(load());
     const auto present = static_cast<unsigned>(library_->devices().size());
     if (present == 0) return error(StatusCode::kNotFound, "vulkan: there is no device");
     HALYARD_ASSIGN_OR_RETURN(const hal::Ordinals ordinals,
-                             hal::ordinals_of(uri, wanted != 0 ? wanted : present));
+                             hal::ordinals_of(uri, options.devices.value_or(present)));
     const std::string query = query_of(options);
     std::vector<std::unique_ptr<hal::DeviceImpl>> devices;
     for (unsigned ordinal = ordinals.first; ordinal < ordinals.end; ++ordinal) {
       const unsigned physical = ordinal % present;
+      const PhysicalDevice& its = library_->devices()[physical];
+      const Nanoseconds microseconds =
+          options.poll_time.value_or(its.is_cpu ? 0 : kPollMicroseconds);
       HALYARD_ASSIGN_OR_RETURN(HandleRef<NativeDevice> native, open_.get(library_, physical));
       HALYARD_ASSIGN_OR_RETURN(
-          auto device, Device::create(describe(ordinal, library_->devices()[physical], query),
-                                      std::move(native), domain_of(physical), options.cache));
+          auto device,
+          Device::create(describe(ordinal, its, query), std::move(native), domain_of(physical),
+                         {.caches_pipelines = options.cache.value_or(1) == 1,
+                          .poll_time = microseconds * 1000}));
       devices.push_back(std::move(device));
     }
     return devices;

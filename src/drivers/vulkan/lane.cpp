@@ -46,8 +46,8 @@ std::uint32_t command_count(const hal::Operation& operation) noexcept {
 }  // namespace
 
 Result<std::unique_ptr<Lane>> Lane::create(const ArgumentHeap& heap, hal::QueueKind kind,
-                                           hal::QueuePriority priority) {
-  std::unique_ptr<Lane> lane(new (std::nothrow) Lane(heap));
+                                           hal::QueuePriority priority, Nanoseconds poll_time) {
+  std::unique_ptr<Lane> lane(new (std::nothrow) Lane(heap, poll_time));
   if (lane == nullptr) return error(StatusCode::kResourceExhausted, "vulkan: no memory for a lane");
   HALYARD_RETURN_IF_ERROR(lane->open(kind, priority));
   return lane;
@@ -78,12 +78,6 @@ Lane::~Lane() {
   device_.vk().vkDestroyCommandPool(device_.handle(), pool_, nullptr);  // frees its buffers
   device_.destroy_timeline(notified_.semaphore);
   if (queue_ != nullptr) device_.give_back(*queue_);
-}
-
-const timeline::QueueCapabilities& Lane::capabilities() const noexcept {
-  static constexpr timeline::QueueCapabilities kCapabilities{.marks_every_submission = true,
-                                                             .max_in_flight = kMaxInFlight};
-  return kCapabilities;
 }
 
 timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,

@@ -35,11 +35,14 @@ class Lane final : public timeline::NativeQueue {
  public:
   // kResourceExhausted.
   static Result<std::unique_ptr<Lane>> create(const ArgumentHeap& heap, hal::QueueKind kind,
-                                              hal::QueuePriority priority);
+                                              hal::QueuePriority priority,
+                                              Nanoseconds poll_time = 0);
   // Precondition: abandon() has answered kStopped, or nothing was issued.
   ~Lane() override;
 
-  const timeline::QueueCapabilities& capabilities() const noexcept override;
+  const timeline::QueueCapabilities& capabilities() const noexcept override {
+    return capabilities_;
+  }
   timeline::IssueResult issue(std::span<const timeline::Issue> batch,
                               timeline::Doorbell doorbell) noexcept override;
   timeline::Progress poll() noexcept override;
@@ -58,7 +61,12 @@ class Lane final : public timeline::NativeQueue {
     Stamping stamping;
   };
 
-  explicit Lane(const ArgumentHeap& heap) noexcept : heap_(heap), device_(heap.device()) {}
+  Lane(const ArgumentHeap& heap, Nanoseconds poll_time) noexcept
+      : heap_(heap),
+        device_(heap.device()),
+        capabilities_{.marks_every_submission = true,
+                      .max_in_flight = kMaxInFlight,
+                      .poll_time = poll_time} {}
   Status open(hal::QueueKind kind, hal::QueuePriority priority);
 
   Slot& slot(std::uint64_t sequence) noexcept { return slots_[sequence % kMaxInFlight]; }
@@ -72,6 +80,7 @@ class Lane final : public timeline::NativeQueue {
 
   const ArgumentHeap heap_;
   NativeDevice& device_;  // the heap's
+  const timeline::QueueCapabilities capabilities_;
   SharedQueue* queue_ = nullptr;
   bool computes_ = false;  // the queue is of the compute family
   StampedBy stamped_by_ = StampedBy::kHost;

@@ -196,8 +196,8 @@ Status describe(const Functions& vk, PhysicalDevice& device) {
   vk.vkGetPhysicalDeviceFeatures2(device.handle, &features);
   device.stores_8_bits = f12.storageBuffer8BitAccess == VK_TRUE;
   device.stores_16_bits = f11.storageBuffer16BitAccess == VK_TRUE;
-  device.copies_by_kernel = device.stores_8_bits &&
-                            properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU;
+  device.is_cpu = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  device.copies_by_kernel = device.stores_8_bits && !device.is_cpu;
   lacks(device.compute.queues != 0, "a queue for compute");
   lacks(f12.timelineSemaphore == VK_TRUE, "timelineSemaphore");
   lacks(f12.bufferDeviceAddress == VK_TRUE, "bufferDeviceAddress");

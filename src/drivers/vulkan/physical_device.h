@@ -48,6 +48,7 @@ struct PhysicalDevice {
   VkExternalMemoryFeatureFlags by_descriptor = 0;  // an opaque file descriptor
   VkExternalSemaphoreFeatureFlags timelines_by_descriptor = 0;
   VkExternalMemoryFeatureFlags of_host = 0;  // memory of the host
+  bool is_cpu = false;                       // VK_PHYSICAL_DEVICE_TYPE_CPU: lavapipe
   // Elements of 8 and 16 bits in buffers: storageBuffer8BitAccess, storageBuffer16BitAccess.
   bool stores_8_bits = false, stores_16_bits = false;
   // Its kernels may copy single bytes (stores_8_bits), and are worth more than recording again.
