@@ -327,7 +327,8 @@ constexpr Probe kMemoryProbes[] = {
     {"20c", "another stream's event and the stream, after a fault",
      "event ILLEGAL_ADDRESS, stream ILLEGAL_ADDRESS", &queries_after_a_fault},
     {"20d", "release everything after a fault",
-     "memory ILLEGAL_ADDRESS, stream success, event success, module success, context success",
+     "memory ILLEGAL_ADDRESS, stream ILLEGAL_ADDRESS, event ILLEGAL_ADDRESS, module "
+     "ILLEGAL_ADDRESS, context success",
      &releases_after_a_fault},
     {"20e", "reset the primary context after a fault and retain it again",
      "success, then ILLEGAL_ADDRESS", &reset_after_a_fault},

@@ -236,7 +236,9 @@ struct CallbackSeen {
 // called, with the error as status; an H200 does not call it. CUDA_ERROR_ILLEGAL_ADDRESS: every
 // later call of the process answers it. The last case: nothing works on the device after it.
 TEST_F(SimCudaStream, Fault_IsSticky_SkipsHostFunctionsAndCallbacks) {
-  const Handle in = stream(), function = fill_function();
+  const Handle in = stream(), unused = event(), function = fill_function();
+  Handle module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kFillPtx), kSuccess);
   CallbackSeen seen;
   Gate gate;
   gate.hold(in);
@@ -260,6 +262,10 @@ TEST_F(SimCudaStream, Fault_IsSticky_SkipsHostFunctionsAndCallbacks) {
   EXPECT_EQ(cuStreamQuery(in), kIllegalAddress);
   EXPECT_EQ(cuCtxSynchronize(), kIllegalAddress);
   EXPECT_EQ(cuCtxCreate_v2(&other, 0, 0), kIllegalAddress);
+  EXPECT_EQ(cuModuleUnload(module), kIllegalAddress);
+  EXPECT_EQ(cuStreamDestroy_v2(in), kIllegalAddress);
+  EXPECT_EQ(cuEventDestroy_v2(unused), kIllegalAddress);
+  EXPECT_EQ(cuEventDestroy_v2(unused), kInvalidHandle) << "it is gone";
 }
 
 }  // namespace

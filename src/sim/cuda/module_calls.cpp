@@ -146,9 +146,10 @@ HALYARD_CUDA_EXPORT Result cuModuleUnload(Module handle) {
     drain(call.lock(), *module->context);
     HALYARD_CUDA_REQUIRE(resolve(handle) == module, kInvalidHandle);
   }
-  --module->context->live_modules;
+  ContextState& context = *module->context;
+  --context.live_modules;
   unload_module(handle);
-  return kSuccess;
+  return context.sticky.load();  // it is gone all the same; an H200 answers alike
 }
 
 HALYARD_CUDA_EXPORT Result cuModuleGetLoadingMode(int* mode) {

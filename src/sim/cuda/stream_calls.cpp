@@ -26,16 +26,18 @@ Result end_stream(Stream handle) {
   StreamState* const stream = resolve(handle);
   HALYARD_CUDA_REQUIRE(stream != nullptr, kInvalidHandle);
   if (stream->capture != nullptr) stream->capture->is_broken = true;
+  const ContextState& context = *stream->context;
   destroy_stream(handle);
-  return kSuccess;
+  return context.sticky.load();  // it is gone all the same; an H200 answers alike
 }
 
 Result end_event(Event handle) {
   EventState* const event = resolve(handle);
   HALYARD_CUDA_REQUIRE(event != nullptr, kInvalidHandle);
-  --event->context->live_events;
+  ContextState& context = *event->context;
+  --context.live_events;
   end_handle(handle);
-  return kSuccess;
+  return context.sticky.load();  // as end_stream()
 }
 
 Result record(Event handle, Stream stream_handle) {
