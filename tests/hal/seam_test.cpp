@@ -2,10 +2,12 @@
 //
 // What the HAL grants a driver of a GPU: calls within its entry guard, frees on the reclaim thread,
 // an instance of a recording for one submission at a time.
+#include <atomic>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "base/failing_calls.h"
 #include "hal/fake_driver.h"
 
 namespace halyard::hal {
@@ -145,6 +147,27 @@ TEST(PendingFrees, WaitsForWhatWasPostedBeforeTheCall) {
   reclaim.join();
   EXPECT_TRUE(pending.wait(1));
   EXPECT_FALSE(pending.wait(2)) << "nothing was freed since, and nothing is pending";
+}
+
+// It waits for two: after the first it looks, and sleeps again.
+TEST(PendingFrees, EachFreeWakesTheThreadThatWaits) {
+  // Again if the second that a wait may take has passed first, on a busy machine.
+  for (bool slept_again = false; !slept_again;) {
+    PendingFrees pending;
+    pending.posted();
+    pending.posted();
+    const halyard::testing::FailingCalls calls;  // counts sleeps
+    std::atomic<bool> ended = false;
+    std::thread waiter([&] {
+      EXPECT_TRUE(pending.wait(0));
+      ended = true;
+    });
+    calls.wait_for_sleeps(1);
+    pending.freed();
+    while (!(slept_again = calls.sleeps() >= 2) && !ended) std::this_thread::yield();
+    pending.freed();
+    waiter.join();
+  }
 }
 
 TEST(PendingFrees, NothingIsAskedAgainForWhatWasFreedBefore) {
