@@ -9,7 +9,7 @@
 //
 //     Entered(device, guard)->allocate(size, alignment, type);     // enter, allocate, leave
 //
-// A thread that polls makes call after call. A Visit enters once for all of them.
+// A thread that polls, or that issues, makes call after call. A Visit enters once for all of them.
 #pragma once
 
 #include <utility>
@@ -56,9 +56,10 @@ class [[nodiscard]] Entered {
   EntryGuard::Saved saved_;
 };
 
-// A stretch of polls by one thread: the guard that one enters stays entered for the next. Its owner
-// leaves before anything else happens on the thread, above all before what may run or destroy
-// something of a user's. At most one guard at a time; a lane without one is polled with none.
+// A stretch of native calls by one thread: the guard that one enters stays entered for the next.
+// Its owner leaves before anything else happens on the thread, above all before what may run or
+// destroy something of a user's. At most one guard at a time; a lane without one is called with
+// none.
 class Visit {
  public:
   Visit() noexcept = default;

@@ -32,8 +32,10 @@ void IssueSite::wait_for(LaneTracker& other, std::uint64_t sequence) noexcept {
 }
 
 void IssueSite::watch(LaneTracker& other, std::uint64_t sequence) noexcept {
-  if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit());
+  if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit(), visit_);
   other.watch(sequence);
 }
+
+void IssueSite::retire(LaneTracker& other) noexcept { (void)other.try_retire(visit_); }
 
 }  // namespace halyard::inline v0::timeline

@@ -29,8 +29,9 @@ class Submission;
 // The place that a submission would take in a lane.
 class IssueSite {
  public:
-  IssueSite(LaneTracker& lane, Submission& submission, base::Array<Edge>& edges) noexcept
-      : lane_(lane), submission_(submission), edges_(edges) {}
+  IssueSite(LaneTracker& lane, Submission& submission, base::Array<Edge>& edges,
+            Visit& visit) noexcept
+      : lane_(lane), submission_(submission), edges_(edges), visit_(visit) {}
 
   // How this submission is ordered after `sequence` of `other`, a lane of the same device; in order
   // of preference.
@@ -51,12 +52,16 @@ class IssueSite {
   // before kLater is returned.
   void watch(LaneTracker& other, std::uint64_t sequence) noexcept;
 
+  // Retires what `other` has passed by now.
+  void retire(LaneTracker& other) noexcept;
+
   LaneTracker& lane() const noexcept { return lane_; }
 
  private:
   LaneTracker& lane_;
   Submission& submission_;
   base::Array<Edge>& edges_;  // with room for one more
+  Visit& visit_;
 };
 
 struct Gate {

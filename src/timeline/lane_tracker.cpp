@@ -37,9 +37,8 @@ bool LaneTracker::try_retire(Visit& visit) noexcept {
   return true;
 }
 
-void LaneTracker::retire() noexcept {
+void LaneTracker::retire(Visit& visit) noexcept {
   take_retire_role();
-  Visit visit;
   retire_in_role(visit);
 }
 
@@ -74,9 +73,9 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   if (closed_) return {};
   Progress progress{passed_, {}};
   if (passed_ < enough) progress = native(visit)->poll();
-  passed_ = progress.sequence;
+  passed_ = std::max(passed_, progress.sequence);  // a poll may know less than note_passed()
   std::uint64_t end = published_.load(std::memory_order_acquire);
-  if (progress.sequence > end) [[unlikely]] {
+  if (passed_ > end) [[unlikely]] {
     // The device was faster than the issuer, which reads `overtaken` after it has released its
     // role. If it has read it already, the load of the role acquires what the issuer published:
     // `published_` is a release store, outside the order of seq_cst accesses.
@@ -85,7 +84,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
     end = published_.load(std::memory_order_acquire);
   }
   const std::uint64_t alive = dead_from_.load(std::memory_order_relaxed) - 1;
-  const std::uint64_t through = std::min({progress.sequence, end, alive});
+  const std::uint64_t through = std::min({passed_, end, alive});
   std::uint64_t at = retired_.load(std::memory_order_relaxed);
   // What has ended lets go of things of its user's.
   if (at < through || quarantined()) visit.leave();
@@ -105,15 +104,15 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   set_retired(at);
   unsure_.store(unsure, std::memory_order_relaxed);
   // Quarantined entries that the native queue has passed after all release their payloads.
-  while (quarantined() && kept_until_ < progress.sequence && kept_until_ < end) {
+  while (quarantined() && kept_until_ < passed_ && kept_until_ < end) {
     release_held(++kept_until_);
   }
   return std::move(progress.fault);
 }
 
-// Rule 27: a native library may let go of what waits for a device that has a fault, so that this
-// lane passes work whose input was never written. An edge that has held is complete in its own
-// lane.
+// Rule 27: a native library may let go of what waits for another device that has a fault, so that
+// this lane passes work whose input was never written. An edge that has held is complete in its own
+// lane. Of a lane of this device it is known without a poll.
 bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
   const Entry& next = entry(before + 1);
   const Submission& submission = *next.submission;
@@ -121,7 +120,8 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
   const auto is_complete = [&](LaneTracker* lane, std::uint64_t sequence) {
     if (lane == nullptr || lane->is_complete(sequence)) return true;
     set_retired(before);  // the other lane may ask this one
-    if (lane->complete_to(sequence, visit)) return true;
+    const bool passed = &lane->queue_.device() == &queue_.device();
+    if (lane->complete_to(sequence, passed, visit)) return true;
     lane->watch(sequence);
     return false;
   };
@@ -134,8 +134,12 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
 
 // Within the retirement of another lane. A fault is left to the completion shell: the loss of the
 // device takes the roles of other lanes, perhaps of that one.
-bool LaneTracker::complete_to(std::uint64_t sequence, Visit& visit) noexcept {
+bool LaneTracker::complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+  if (passed && passed_ < sequence && !closed_) {
+    passed_ = sequence;
+    native_.note_passed(sequence);
+  }
   (void)advance(visit, sequence);
   release_retire_role();
   tell_room();
@@ -243,8 +247,8 @@ bool LaneTracker::waited_for(const LaneTracker& other, std::uint64_t sequence) c
   });
 }
 
-void LaneTracker::make_visible(std::uint64_t sequence) noexcept {
-  if (!visible(sequence) && !queue_.try_mark()) queue_.request_mark(Queue::kQuietMark);
+void LaneTracker::make_visible(std::uint64_t sequence, Visit& visit) noexcept {
+  if (!visible(sequence) && !queue_.try_mark(visit)) queue_.request_mark(Queue::kQuietMark, visit);
 }
 
 void LaneTracker::make_visible_to_shell(std::uint64_t sequence) noexcept {
@@ -260,8 +264,7 @@ bool LaneTracker::help(std::uint64_t sequence, Visit& visit) noexcept {
 
 bool LaneTracker::mark_visible(std::uint64_t sequence, Visit& visit) noexcept {
   if (visible(sequence)) return false;
-  visit.leave();
-  make_visible(sequence);
+  make_visible(sequence, visit);
   return visible(sequence);
 }
 

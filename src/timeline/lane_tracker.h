@@ -41,12 +41,12 @@ class LaneTracker {
     return try_retire(visit);
   }
   // Waits until no other thread retires this lane, then retires.
-  void retire() noexcept;
+  void retire(Visit& visit) noexcept;
 
   // On a lane that does not mark every submission: has a marker recorded behind `sequence`, by this
   // thread, or by the one that issues now. The caller asks visible() again later. The second
   // function also wakes the completion shell once there is a marker.
-  void make_visible(std::uint64_t sequence) noexcept;
+  void make_visible(std::uint64_t sequence, Visit& visit) noexcept;
   void make_visible_to_shell(std::uint64_t sequence) noexcept;
 
   bool visible(std::uint64_t sequence) const noexcept {
@@ -96,11 +96,10 @@ class LaneTracker {
 
   // Every call to the driver goes through this; edges name native_queue().
   Entered<NativeQueue> native() const noexcept { return {native_, guard_.get()}; }
-  Entered<NativeQueue> native_for(std::span<const Issue> batch) const noexcept {
-    const bool enter = guard_ != nullptr && std::ranges::any_of(batch, [this](const Issue& issue) {
-      return native_.needs_guard(issue);
-    });
-    return {native_, enter ? guard_.get() : nullptr};
+  NativeQueue* native_for(std::span<const Issue> batch, Visit& visit) const noexcept {
+    const auto needs = [this](const Issue& issue) { return native_.needs_guard(issue); };
+    if (guard_ != nullptr && std::ranges::any_of(batch, needs)) visit.enter(guard_.get());
+    return &native_;
   }
   NativeQueue* native(Visit& visit) const noexcept {
     visit.enter(guard_.get());
@@ -157,7 +156,7 @@ class LaneTracker {
   // Under the retire role, everything through `before` being complete: whether all that the next
   // entry waits for in other lanes is complete, too. Completes what it can.
   bool edges_are_complete(std::uint64_t before, Visit& visit) noexcept;
-  bool complete_to(std::uint64_t sequence, Visit& visit) noexcept;
+  bool complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
   // Under the retire role: false if the driver may still touch the operations in flight.
   bool abandon(const Status& cause) noexcept;

@@ -20,6 +20,8 @@
 //     or until abandon() has returned kStopped.
 //   - An operation that faults is loss of the device: poll() reports it as a fault. kDeviceLost
 //     from any function here, and any error from probe() or arm(), is loss of the device, too.
+//   - A lane passes a native wait for another lane of its device only once that has passed the
+//     edge. A fault lets go of no such wait before poll() of the waiting lane reports it.
 #pragma once
 
 #include <cstddef>
@@ -121,7 +123,7 @@ class NativeQueue {
   virtual EntryGuard* entry_guard() const noexcept { return nullptr; }
 
   // False: to put `issue` into the lane takes no native call, so issue() of such ones alone need
-  // not be within the guard. By the issuer, outside of the guard, of a lane that has one.
+  // not be within the guard. By the issuer, perhaps outside of the guard, of a lane that has one.
   virtual bool needs_guard(const Issue& issue) const noexcept {
     (void)issue;
     return true;
@@ -136,6 +138,11 @@ class NativeQueue {
   virtual Status mark() noexcept { return {}; }
 
   virtual Progress poll() noexcept = 0;
+
+  // Another lane of this device has passed a native wait for `sequence` of this one, so this one
+  // has passed it, too. In place of a poll(), by the same thread; makes no native call, and may be
+  // called outside of the guard.
+  virtual void note_passed(std::uint64_t sequence) noexcept { (void)sequence; }
 
   // Checks for a fault when nothing arrives (rule 23). Ok: none found.
   virtual Status probe() noexcept { return {}; }

@@ -182,11 +182,16 @@ class Queue final : public RefCounted, public WorkItem {
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
   // True if something came in meanwhile. With `may_retire`, retires what was overtaken, in which a
   // loss may be found; not under a lock of the engine.
-  [[nodiscard]] bool release_role(bool may_retire = true) noexcept;
+  [[nodiscard]] bool release_role(bool may_retire = true) noexcept {
+    Visit visit;
+    return release_role(visit, may_retire);
+  }
+  [[nodiscard]] bool release_role(Visit& visit, bool may_retire = true) noexcept;
   // Drains and releases; with `direct`, issues that one first if nothing is queued before it.
   void work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept;
-  std::size_t drain(std::size_t bound) noexcept;
-  IssuedAt issue_direct(Submission& submission) noexcept;
+  // `visit`: of the native calls of one stretch under the role, as in the functions below.
+  std::size_t drain(std::size_t bound, Visit& visit) noexcept;
+  IssuedAt issue_direct(Submission& submission, Visit& visit) noexcept;
   Submission* next() noexcept;
   void take_inbox() noexcept;
   void push_back(Submission& submission) noexcept;
@@ -195,29 +200,33 @@ class Queue final : public RefCounted, public WorkItem {
   void hold(Submission& submission) noexcept;
   void unhold() noexcept;
   enum class Resolve { kReady, kFailed, kNeedsMarker, kHeld };
-  Resolve resolve(Submission& submission, std::size_t index, Status& cause) noexcept;
-  bool may_issue(Submission& submission, std::size_t index) noexcept;
-  void issue(std::size_t count) noexcept;
-  std::uint64_t room(std::uint64_t wanted) noexcept;
-  bool issue_part() noexcept;
+  Resolve resolve(Submission& submission, std::size_t index, Visit& visit, Status& cause) noexcept;
+  bool may_issue(Submission& submission, std::size_t index, Visit& visit) noexcept;
+  void issue(std::size_t count, Visit& visit) noexcept;
+  std::uint64_t room(std::uint64_t wanted, Visit& visit) noexcept;
+  bool issue_part(Visit& visit) noexcept;
   void start_host_call(Submission& submission) noexcept;
   void fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
                   bool started) noexcept;
-  void publish(LaneTracker& lane, Submission& submission) noexcept;
+  void publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept;
   void note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept;
   void publish_part(LaneTracker& lane, Submission& submission) noexcept;
-  void serve_marks() noexcept;
-  bool mark_tail() noexcept;
-  bool mark() noexcept;
+  void serve_marks(Visit& visit) noexcept;
+  bool mark_tail(Visit& visit) noexcept;
+  bool mark(Visit& visit) noexcept;
   // From any thread: records a marker at the lane's tail, where that has none. False: another
   // thread has the role, or there is no marker to be had.
-  bool try_mark() noexcept;
+  bool try_mark(Visit& visit) noexcept;
   // From any thread: has a marker recorded at the lane's tail soon, and then kicks the queue whose
   // bit it is. With kShellMark it wakes the completion shell; with kQuietMark it wakes no thread,
   // as the caller will look again.
   static constexpr std::uint64_t kShellMark = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kQuietMark = std::uint64_t{1} << 62;
-  void request_mark(std::uint64_t bit) noexcept;
+  void request_mark(std::uint64_t bit, Visit& visit) noexcept;
+  void request_mark(std::uint64_t bit) noexcept {
+    Visit visit;
+    request_mark(bit, visit);
+  }
   std::uint64_t mark_bit() const noexcept { return std::uint64_t{1} << index_ % 62; }
 
   // Loss, under the role: queue_loss.cpp.

@@ -22,13 +22,14 @@ void Queue::run(bool shell) noexcept {
 
 void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexcept {
   std::size_t budget = kBound;
+  Visit visit;
   if (direct != nullptr) {
     take_inbox();
     if (carry_ == nullptr && in_parts_ == nullptr && lane_ != nullptr && direct->gate_ == nullptr &&
-        direct->depth_ == 1 && room(1) != 0) {
-      const IssuedAt at = issue_direct(*direct);
+        direct->depth_ == 1 && room(1, visit) != 0) {
+      const IssuedAt at = issue_direct(*direct, visit);
       if (issued != nullptr) *issued = at;
-      if (!release_role() || !take_role()) return;
+      if (!release_role(visit) || !take_role()) return;
     } else {
       if (!direct->listed_) list(*direct);
       push_back(*direct);
@@ -36,14 +37,15 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
     }
   }
   for (;;) {
-    const std::size_t done = drain(budget);
+    const std::size_t done = drain(budget, visit);
     budget -= done;
-    if (!release_role()) return;
+    if (!release_role(visit)) return;
     if (budget == 0) break;
     // If another thread has taken the role meanwhile, that thread checks again.
     if (!take_role()) return;
     if (done == 0) --budget;
   }
+  visit.leave();
   // Drain again later: on a shell, after this thread's other effects; for an outside caller, on the
   // issue shell if a thread can run that.
   if (shell || !engine_.work_source().ensure(base::Shell::kIssue).ok()) {
@@ -59,7 +61,7 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
 }
 
 // Issues one submission, of which no other thread knows; its waits were reached or covered.
-IssuedAt Queue::issue_direct(Submission& submission) noexcept {
+IssuedAt Queue::issue_direct(Submission& submission, Visit& visit) noexcept {
   if (device_.lost()) {
     (void)submission.end(Submission::State::kParked, Submission::State::kFailed, device_.status());
     submission.release();
@@ -69,13 +71,13 @@ IssuedAt Queue::issue_direct(Submission& submission) noexcept {
   batch_[0] = &submission;
   edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
-  if (submission.wait_count_ != 0 && !may_issue(submission, 0)) return {};
+  if (submission.wait_count_ != 0 && !may_issue(submission, 0, visit)) return {};
   const std::uint64_t sequence = lane_->issued_ + 1;
-  issue(1);
+  issue(1, visit);
   return lane_->issued_ == sequence ? IssuedAt{lane_.get(), sequence} : IssuedAt{};
 }
 
-bool Queue::release_role(bool may_retire) noexcept {
+bool Queue::release_role(Visit& visit, bool may_retire) noexcept {
   LaneTracker* lane = lane_.get();
   const bool held_back = held_back_;
   role_.store(false, std::memory_order_seq_cst);
@@ -83,7 +85,7 @@ bool Queue::release_role(bool may_retire) noexcept {
   if (lane != nullptr && lane->overtaken_.load(std::memory_order_seq_cst)) [[unlikely]] {
     if (!may_retire) return true;
     lane->overtaken_.store(false, std::memory_order_seq_cst);
-    lane->retire();  // not try_retire(): a retirer may have polled before we published
+    lane->retire(visit);  // not try_retire(): a retirer may have polled before we published
   }
   return inbox_.load(std::memory_order_seq_cst) != nullptr ||
          want_mark_.load(std::memory_order_seq_cst) != 0 ||
@@ -179,23 +181,26 @@ void Queue::unhold() noexcept {
   }
 }
 
-std::size_t Queue::drain(std::size_t bound) noexcept {
-  serve_marks();
-  if (sweep_.load(std::memory_order_relaxed)) look_for_loss();
+std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
+  serve_marks(visit);
+  if (sweep_.load(std::memory_order_relaxed)) [[unlikely]] {
+    visit.leave();  // what a lost device held is let go
+    look_for_loss();
+  }
   if (retry_.load(std::memory_order_relaxed)) unhold();
   std::size_t done = 0;
   held_back_ = false;
   std::uint64_t wanted = 1;  // native commands that the next one needs
   while (done < bound && (in_parts_ != nullptr || carry_ != nullptr ||
                           inbox_.load(std::memory_order_relaxed) != nullptr)) {
-    if (in_parts_ != nullptr ? !issue_part() : room(wanted) == 0) {
+    if (in_parts_ != nullptr ? !issue_part(visit) : room(wanted, visit) == 0) {
       take_inbox();  // a later check of the inbox must not find work that cannot be issued
       held_back_ = true;
       break;
     }
     if (in_parts_ != nullptr) continue;
     const std::uint64_t limit = lane_ != nullptr ? lane_->limit_ : kBound;
-    std::uint64_t fits = room(wanted);
+    std::uint64_t fits = room(wanted, visit);
     std::size_t count = 0;
     edges_.shrink(0);
     wanted = 1;
@@ -212,13 +217,14 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
         submission->release();  // ended in the inbox
         continue;
       }
-      if (!may_issue(*submission, count)) continue;
+      if (!may_issue(*submission, count, visit)) continue;
       if (tracer_ != nullptr) [[unlikely]]
         submission->issued_ = tracer_->now();
       if (submission->host_call_ != nullptr) {
         start_host_call(*submission);
       } else if (submission->start_host_work_ != nullptr) {
         enter();
+        visit.leave();
         submission->start_host_work_(*submission);
       } else {
         batch_[count++] = submission;
@@ -229,10 +235,10 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
         fits -= std::min<std::uint64_t>(fits, in_parts ? fits : submission->depth_);
       }
     }
-    if (count != 0) issue(count);
+    if (count != 0) issue(count, visit);
   }
   if (done >= bound && carry_ != nullptr) held_back_ = true;
-  serve_marks();
+  serve_marks(visit);
   // A thread that waits for room counts itself before it reads the backlog, lowered before this.
   if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {
     wake_waiting();
@@ -241,9 +247,9 @@ std::size_t Queue::drain(std::size_t bound) noexcept {
 }
 
 // False: it has failed, or is held.
-bool Queue::may_issue(Submission& submission, std::size_t index) noexcept {
+bool Queue::may_issue(Submission& submission, std::size_t index, Visit& visit) noexcept {
   Status cause;
-  switch (resolve(submission, index, cause)) {
+  switch (resolve(submission, index, visit, cause)) {
     case Resolve::kReady:
       return true;
     case Resolve::kFailed:
@@ -271,13 +277,13 @@ void Queue::start_host_call(Submission& submission) noexcept {
 
 // Returns how many native commands the lane takes now, at least `wanted`. At 0 the queue is busy
 // and will be kicked.
-std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
+std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
   if (lane_ == nullptr || device_.lost())
     return std::max<std::uint64_t>(wanted, kBound);  // to be failed
   if (busy_.load(std::memory_order_relaxed)) return 0;
   LaneTracker& lane = *lane_;
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
-  (void)lane.try_retire();
+  (void)lane.try_retire(visit);
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   // Rule 16: the flag is stored before the depth is read again, and a retirer lowers the depth
   // before it reads the flag.
@@ -292,19 +298,20 @@ std::uint64_t Queue::room(std::uint64_t wanted) noexcept {
 }
 
 // Issues the next part of the submission in parts. False: the lane has no room for one now.
-bool Queue::issue_part() noexcept {
+bool Queue::issue_part(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the loss ends it (look_for_loss)
-  if (room(1) == 0) return false;
+  if (room(1, visit) == 0) return false;
   batch_[0] = in_parts_;
   edges_.shrink(0);
   first_edge_[0] = first_edge_[1] = 0;
-  issue(1);
+  issue(1, visit);
   return !busy_.load(std::memory_order_relaxed);
 }
 
 // Checks every wait anew: reached, then failed, then promise. One of them holds, because a promise
 // is removed after its word has moved (rule 11).
-Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status& cause) noexcept {
+Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Visit& visit,
+                              Status& cause) noexcept {
   first_edge_[index] = edges_.size();
   if (device_.lost()) return cause = device_.status(), Resolve::kFailed;
   if (lane_ == nullptr) {
@@ -341,8 +348,8 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
       const std::uint64_t marker = lane->marker_for(sequence);
       if (marker == 0) {
         // Rule 20: where another thread has the role, the bit first; that one marks and kicks us.
-        const bool seen = lane->queue().try_mark();
-        if (!seen) lane->queue().request_mark(mark_bit());
+        const bool seen = lane->queue().try_mark(visit);
+        if (!seen) lane->queue().request_mark(mark_bit(), visit);
         const bool marked = lane->marker_for(sequence) != 0;
         lane->unpin();
         if (marked) continue;
@@ -357,7 +364,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
   }
   Resolve resolved = Resolve::kReady;
   if (submission.gate_ != nullptr) {
-    IssueSite site(*lane_, submission, edges_);
+    IssueSite site(*lane_, submission, edges_, visit);
     const Gate::Answer answer = submission.gate_->ask(submission.payload_, site, cause);
     if (answer == Gate::Answer::kLater) resolved = Resolve::kHeld;
     if (answer == Gate::Answer::kFail) resolved = Resolve::kFailed;
@@ -367,7 +374,7 @@ Queue::Resolve Queue::resolve(Submission& submission, std::size_t index, Status&
 }
 
 // Hands batch_[0, count) to the lane. What the lane does not take is put back in order, or failed.
-void Queue::issue(std::size_t count) noexcept {
+void Queue::issue(std::size_t count, Visit& visit) noexcept {
   LaneTracker& lane = *lane_;
   Doorbell doorbell = Doorbell::kDefer;
   std::uint64_t depth = lane.issued_depth_;
@@ -417,7 +424,7 @@ void Queue::issue(std::size_t count) noexcept {
   const std::uint64_t retired = lane.retired();
   const bool was_empty = lane.issued_ == retired;
   const std::span<const Issue> batch(issues_, count);
-  const IssueResult result = lane.native_for(batch)->issue(batch, doorbell);
+  const IssueResult result = lane.native_for(batch, visit)->issue(batch, doorbell);
   assert(result.count <= count);
   for (std::size_t i = 0; i < result.count; ++i) {
     const Issue& issued = issues_[i];
@@ -441,7 +448,7 @@ void Queue::issue(std::size_t count) noexcept {
       }
       in_parts_ = nullptr;
     }
-    publish(lane, *batch_[i]);
+    publish(lane, *batch_[i], visit);
   }
   if (result.count == count) return;
 
@@ -528,7 +535,7 @@ void Queue::fail_issue(LaneTracker& lane, Submission& submission, const Status& 
   submission.release();
 }
 
-void Queue::publish(LaneTracker& lane, Submission& submission) noexcept {
+void Queue::publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept {
   const std::uint64_t sequence = submission.sequence_;
   note_issued_to_gate(lane, submission);
   lane.note_waits(submission);
@@ -539,7 +546,7 @@ void Queue::publish(LaneTracker& lane, Submission& submission) noexcept {
     foreign |= submission.signals_[i].semaphore->publish(submission.signals_[i], lane);
   }
   // Another lane's work was released just now and will need a marker.
-  if (foreign && !lane.visible(sequence)) (void)mark();
+  if (foreign && !lane.visible(sequence)) (void)mark(visit);
   // From here on a retirer may end the submission.
   lane.publish(sequence);
   if (device_.hang_timeout() != 0) lane.watch(sequence);
@@ -557,10 +564,10 @@ void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
 
 // Records a marker at the tail of the lane. False: none can be recorded now, or the device is lost.
 // Held submissions and the completion shell ask again every Engine::kLookInterval.
-bool Queue::mark() noexcept {
+bool Queue::mark(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
   LaneTracker& lane = *lane_;
-  if (Status status = lane.native()->mark(); !status.ok()) {
+  if (Status status = lane.native(visit)->mark(); !status.ok()) {
     if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
     return false;
   }
@@ -569,32 +576,32 @@ bool Queue::mark() noexcept {
   return true;
 }
 
-void Queue::serve_marks() noexcept {
+void Queue::serve_marks(Visit& visit) noexcept {
   if (want_mark_.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t bits = want_mark_.exchange(0, std::memory_order_seq_cst);
-  if (mark_tail()) engine_.kick_marked(bits);
+  if (mark_tail(visit)) engine_.kick_marked(bits);
 }
 
 // Under the role: true if the end of what was issued can be seen.
-bool Queue::mark_tail() noexcept {
+bool Queue::mark_tail(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the end of the lane notifies all queues (tell_others)
-  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark();
+  return lane_ == nullptr || lane_->visible(lane_->issued_) || mark(visit);
 }
 
-bool Queue::try_mark() noexcept {
+bool Queue::try_mark(Visit& visit) noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   if (!take_role()) return false;
-  const bool seen = mark_tail();
-  if (release_role()) schedule();
+  const bool seen = mark_tail(visit);
+  if (release_role(visit)) schedule();
   return seen;
 }
 
-void Queue::request_mark(std::uint64_t bit) noexcept {
+void Queue::request_mark(std::uint64_t bit, Visit& visit) noexcept {
   EffectScope scope(engine_, EffectScope::Mode::kDefer);
   want_mark_.fetch_or(bit, std::memory_order_seq_cst);
   if (!take_role()) return;  // its holder reads want_mark before and after it releases the role
-  serve_marks();
-  if (release_role()) schedule();
+  serve_marks(visit);
+  if (release_role(visit)) schedule();
 }
 
 }  // namespace halyard::inline v0::timeline

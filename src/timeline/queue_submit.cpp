@@ -372,18 +372,19 @@ void Queue::unlist(Submission& submission) noexcept {
 bool Queue::retire_ended() noexcept {
   if (!take_role()) return true;
   bool busy = carry_ != nullptr || in_parts_ != nullptr;
+  Visit visit;
   if (lane_ != nullptr) {
     // Perhaps no thread waits for the last ones; without a marker their end would never be seen.
-    (void)mark_tail();
-    (void)lane_->try_retire();
+    (void)mark_tail(visit);
+    (void)lane_->try_retire(visit);
     busy |= lane_->published() != lane_->retired();
   }
   // Work in front of a dead wait still runs.
   for (const auto& lane : quarantined_) {
-    (void)lane->try_retire();
+    (void)lane->try_retire(visit);
     busy |= lane->retired() < lane->in_front();
   }
-  if (release_role()) schedule();
+  if (release_role(visit)) schedule();
   return busy;
 }
 

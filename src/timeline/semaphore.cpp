@@ -118,10 +118,10 @@ Result<std::uint64_t> Semaphore::query() {
   for (std::uint64_t seen = kMaxValue + 1;
        seen != value() && find_promise(value() + 1, kHostDomain, lane, sequence);) {
     seen = value();
-    lane->make_visible(sequence);
-    (void)lane->try_retire();
-    lane->unpin();
     Visit visit;
+    lane->make_visible(sequence, visit);
+    (void)lane->try_retire(visit);
+    lane->unpin();
     (void)retire_others(seen + 1, lane, visit);
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
@@ -286,10 +286,7 @@ bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
   Promise others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {
-    if (!others[i].lane->visible(others[i].sequence)) {
-      visit.leave();
-      others[i].lane->make_visible(others[i].sequence);
-    }
+    others[i].lane->make_visible(others[i].sequence, visit);
     (void)others[i].lane->try_retire(visit);
     others[i].lane->unpin();
   }

@@ -145,9 +145,10 @@ void Waiter::arm(bool stalled) {
         !point.semaphore()->find_promise(point.value(), kHostDomain, lane, sequence)) {
       continue;  // none yet: its publisher finds us linked and has the lane watched
     }
-    lane->make_visible(sequence);
+    Visit visit;
+    lane->make_visible(sequence, visit);
     // Without a marker yet, or when arming fails, the completion shell watches it.
-    if (stalled || !lane->visible(sequence) || !lane->native()->arm(sequence, *parker_).ok()) {
+    if (stalled || !lane->visible(sequence) || !lane->native(visit)->arm(sequence, *parker_).ok()) {
       lane->watch(sequence);
     }
     point.semaphore()->watch_others(point.value(), lane);

@@ -55,7 +55,7 @@ class MarkerTableTest : public ::testing::Test {
     table.add(*marker, sequence);
     return marker->event();
   }
-  void pass() { table.pass(*oldest(table)); }
+  void pass() { table.pass(oldest(table)->sequence()); }
 
   int left = 100, made = 0, destroyed = 0;
   MarkerTable<NumberedEvents> table{NumberedEvents{&left, &made, &destroyed}, kCapacity};
@@ -70,10 +70,10 @@ TEST_F(MarkerTableTest, GivesTheNewestWhereThereAreFewer_AndPassesAllUpToOne) {
   EXPECT_EQ(newest->sequence(), 9u);
   EXPECT_EQ(place, 3u);
   place = 2;
-  table.pass(*table.live(place));
+  table.pass(table.live(place)->sequence());
   EXPECT_EQ(table.passed(), 7u);
   EXPECT_EQ(oldest(table), newest);
-  table.pass(*newest);
+  table.pass(newest->sequence());
   EXPECT_EQ(table.live(place), nullptr);
   for (const std::uint64_t sequence : {10, 11, 12}) record(sequence);
   EXPECT_EQ(made, 3) << "those that were passed are used again";
@@ -172,7 +172,7 @@ TEST(MarkerTable, DestroysEachEventOnce) {
     MarkerTable<NumberedEvents> table(NumberedEvents{&left, &made, &destroyed}, 4);
     check(table.open());
     for (std::uint64_t i = 1; i <= 3; ++i) table.add(*table.take().value(), i);
-    table.pass(*oldest(table));
+    table.pass(oldest(table)->sequence());
   }
   EXPECT_EQ(made, 3);
   EXPECT_EQ(destroyed, 3);

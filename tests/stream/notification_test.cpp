@@ -139,7 +139,7 @@ TEST(StreamNotifier, FollowsAMarkerThatIsRecordedAgainBeforeCallHostReturns) {
   auto* const marker = markers.take().value();
   markers.add(*marker, 1);
   then = [&] {
-    markers.pass(*marker);
+    markers.pass(marker->sequence());
     ASSERT_EQ(markers.take().value(), marker);
     markers.add(*marker, 5);
   };

@@ -169,6 +169,25 @@ TEST(Rule27LetGo, WorkWhoseInputHasArrivedIsCompleteWithIt) {
   EXPECT_LE(world.a.native().poll_calls + world.b.native().poll_calls, polls + 4);
 }
 
+// A fault lets go of no wait within its device: that the wait has held says enough.
+TEST(Rule27LetGo, ALaneOfTheSameDeviceIsCompletedWithoutAPoll) {
+  World world;
+  auto& device = world.device();
+  auto& b = world.queue(device, "b", kMarkers);
+  auto& c = world.queue(device, "c", kMarkers);
+  auto between = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(b, {}, {{between.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(c, {{between.get(), 1}}, {{done.get(), 1}}).ok());
+  c->flush();
+  EXPECT_EQ(b.native().run(), 1);
+  EXPECT_EQ(c.native().run(), 1);
+  const int polls = b.native().poll_calls;
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(between->value(), 1u);
+  EXPECT_EQ(b.native().poll_calls, polls);
+  EXPECT_EQ(b.native().noted, 1u) << "it may use what stood at 1 again";
+}
+
 // Its lane is dead, but its signals have not failed yet.
 TEST(Rule27Quarantine, WhatIsSubmittedBehindADeadEntryFailsUnissued) {
   World world;

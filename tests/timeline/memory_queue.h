@@ -148,6 +148,7 @@ class MemoryQueue final : public NativeQueue {
     ++poll_calls;
     return {visible(), fault};
   }
+  void note_passed(std::uint64_t sequence) noexcept override { noted = sequence; }
   Status probe() noexcept override {
     note("probe");
     ++probes;
@@ -236,6 +237,7 @@ class MemoryQueue final : public NativeQueue {
   bool abandoned = false;
   bool still_running = false;  // as a device whose work cannot be stopped
   int issue_calls = 0, mark_calls = 0, doorbells = 0, probes = 0;
+  std::uint64_t noted = 0;  // by note_passed()
   std::atomic<int> poll_calls{0};
   std::vector<Edge> last_waits;
   std::vector<CommandSpan> parts;  // of all that was issued

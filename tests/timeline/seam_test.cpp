@@ -449,6 +449,121 @@ TEST(EntryGuards, WorkThatTakesNoNativeCallsIsIssuedOutside) {
   EXPECT_EQ(world.a.native().issue_calls, 2);
 }
 
+TEST(EntryGuards, AChainThatIsReleasedIsIssuedWithinOneEntry) {
+  GuardedWorld world;
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    EXPECT_TRUE(world.submit(world.a, {{world.done.get(), i}}, {{world.done.get(), i + 1}}).ok());
+  }
+  world.a.native().inside = [&] { EXPECT_EQ(world.counted->depth, 1); };
+  EXPECT_TRUE(world.done->signal(1).ok());
+  EXPECT_EQ(world.a.native().issue_calls, 20);
+  EXPECT_EQ(world.counted->entered, 1);
+  EXPECT_EQ(world.counted->depth, 0);
+}
+
+// Lanes of one guard that are seen at markers.
+struct MarkedWorld : GuardedWorld {
+  QueueUnderTest& b = queue(*devices.front(), "b", kMarkers);
+  QueueUnderTest& c = queue(*devices.front(), "c", kMarkers);
+};
+
+TEST(EntryGuards, AMarkerOnAnotherLaneIsRecordedWithinTheEntryOfTheWorkThatNeedsIt) {
+  MarkedWorld world;
+  auto between = world.semaphore();
+  EXPECT_TRUE(world.submit(world.b, {}, {{between.get(), 1}}).ok());
+  const int entered = world.counted->entered;
+  EXPECT_TRUE(world.submit(world.c, {{between.get(), 1}}, {{world.done.get(), 1}}).ok());
+  EXPECT_EQ(world.b.native().mark_calls, 1);
+  EXPECT_EQ(world.c.native().issue_calls, 1);
+  EXPECT_EQ(world.counted->entered, entered + 1);
+}
+
+TEST(EntryGuards, AWaitRecordsItsMarkerWithinTheEntryOfItsPolls) {
+  MarkedWorld world;
+  EXPECT_TRUE(world.submit(world.b, {}, {{world.done.get(), 1}}).ok());
+  const int entered = world.counted->entered;
+  world.work_source.on_pause = [&] { world.b.native().run(); };
+  EXPECT_TRUE(world.done->wait(1, kForever).ok());
+  EXPECT_EQ(world.b.native().mark_calls, 1);
+  EXPECT_EQ(world.counted->entered, entered + 1);
+  EXPECT_EQ(world.counted->depth, 0);
+}
+
+TEST(EntryGuards, WorkOfTheHostStartsOutside) {
+  static GuardedWorld* its = nullptr;
+  GuardedWorld world;
+  its = &world;
+  Submission* const host_work = world.a->allocate().value();
+  host_work->emplace<Operation>();
+  host_work->set_host_work([](Submission& submission) noexcept {
+    EXPECT_EQ(its->counted->depth, 0) << "it may end at once";
+    submission.end_host_work({});
+  });
+  const Point ready{world.done.get(), 1};
+  auto ended = world.semaphore();
+  const Point end{ended.get(), 1};
+  const SubmitOptions options{.waits = {&ready, 1}, .signals = {&end, 1}};
+  EXPECT_TRUE(world.a->submit(*host_work, options, nullptr).ok());
+  world.a.native().on_issue = [&] { EXPECT_TRUE(world.done->signal(1).ok()); };
+  EXPECT_TRUE(world.submit(world.a, {}, {}).ok());
+  EXPECT_EQ(ended->value(), 1u) << "by the thread that had the role";
+}
+
+// Lets go of what another lane has passed while something waits to be issued.
+TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
+  static CountingGuard* guard = nullptr;
+  static IssuedAt ended;
+  MarkedWorld world;
+  guard = world.counted.get();
+  bool gone = false;
+  Submission* const first = world.a->allocate().value();
+  first->emplace<Operation>(&world.log, 1, std::shared_ptr<int>(new int(0), [&](int* number) {
+                              EXPECT_EQ(guard->depth, 0) << "perhaps a user's destructor";
+                              gone = true;
+                              delete number;
+                            }));
+  EXPECT_TRUE(world.a->submit(*first, {}, nullptr, &ended).ok());
+  EXPECT_EQ(world.a.native().run(), 1);
+  auto between = world.semaphore();
+  EXPECT_TRUE(world.submit(world.b, {}, {{between.get(), 1}}).ok());
+  static constexpr Gate kRetires{.ask = [](void*, IssueSite& site, Status&) noexcept {
+    EXPECT_EQ(guard->depth, 1) << "a marker was recorded just now";
+    site.retire(*ended.lane);
+    return Gate::Answer::kGo;
+  }};
+  Submission* const gated = world.c->allocate().value();
+  gated->emplace<Operation>();
+  gated->set_gate(kRetires);
+  const Point ready{between.get(), 1};
+  EXPECT_TRUE(world.c->submit(*gated, {.waits = {&ready, 1}}, nullptr).ok());
+  EXPECT_TRUE(gone);
+  EXPECT_EQ(world.counted->depth, 0);
+}
+
+// The device is lost while something is issued behind work that failed after native calls.
+TEST(EntryGuards, WhatALossLetsGoIsLetGoOutside) {
+  GuardedWorld world;
+  bool gone = false;
+  world.resource = std::shared_ptr<int>(new int(0), [&](int* number) {
+    EXPECT_EQ(world.counted->depth, 0) << "perhaps a user's destructor";
+    gone = true;
+    delete number;
+  });
+  MemoryQueue& native = world.a.native();
+  native.stopped = true;
+  native.fail_next = kNoMemory;
+  native.fails_started = true;
+  EXPECT_TRUE(world.submit(world.a, {}, {{world.done.get(), 1}}).ok());
+  world.resource.reset();
+  EXPECT_FALSE(gone) << "the device may still touch it";
+  native.on_issue = [&] {
+    EXPECT_EQ(world.counted->depth, 1);
+    world.devices.front()->lose(kIllegalAddress);
+  };
+  EXPECT_TRUE(world.submit(world.a, {}, {}).ok());
+  EXPECT_TRUE(gone);
+}
+
 TEST(EntryGuards, WhatEndsDuringAWaitIsLetGoOutside) {
   GuardedWorld world;
   bool gone = false;

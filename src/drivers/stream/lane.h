@@ -108,7 +108,7 @@ class Lane : public timeline::NativeQueue {
       fault = as_fault(is.status());
       if (!is.ok()) break;
       if (*is) {
-        markers_.pass(*marker);
+        markers_.pass(marker->sequence());
         if (open != kAll) open -= place;
         ++reached;
       } else {
@@ -118,6 +118,8 @@ class Lane : public timeline::NativeQueue {
     }
     return {.sequence = markers_.passed(), .fault = std::move(fault)};
   }
+
+  void note_passed(std::uint64_t sequence) noexcept override { markers_.pass(sequence); }
 
   Status probe() noexcept override { return abandoned() ? cause_ : as_fault(api_.query(stream_)); }
 

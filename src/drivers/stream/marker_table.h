@@ -3,7 +3,7 @@
 // MarkerTable: the markers of one lane: events of a native library, each recorded behind one
 // sequence.
 //
-//     take()            add(m, n)            pass(m)                 release(m)
+//     take()            add(m, n)            pass(n)                 release(m)
 //     free ────> recorded natively ────> live ────> passed, and not held ────> free
 //                                           hold(n) ... release(m)
 //
@@ -117,14 +117,12 @@ class MarkerTable {
     place = std::min(place, count_);
     return at(place - 1);
   }
-  // The lane has reached `last`, which is live, and so all before it.
-  void pass(const Marker& last) noexcept {
+  // The lane has passed `sequence`, more than before.
+  void pass(std::uint64_t sequence) noexcept {
     base::LockGuard lock(mutex_);
-    passed_.store(last.sequence_, std::memory_order_seq_cst);
-    for (bool more = true; more;) {
-      assert(count_ != 0);
+    passed_.store(sequence, std::memory_order_seq_cst);
+    while (count_ != 0 && at(0)->sequence_ <= sequence) {
       Marker& marker = *at(0);
-      more = &marker != &last;
       first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
       --count_;
       marker.live_ = false;

@@ -168,7 +168,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
   }
   if (!taken) {
     // The device may have passed more than was retired.
-    each_lane([](timeline::LaneTracker& lane, std::uint64_t) { (void)lane.try_retire(); });
+    each_lane([&](timeline::LaneTracker& lane, std::uint64_t) { site.retire(lane); });
     base::LockGuard lock(mutex_);
     if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
