@@ -12,11 +12,18 @@
 // A thread that polls, or that issues, makes call after call. A Visit enters once for all of them.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include "halyard/base/ref.h"
 
 namespace halyard::inline v0::timeline {
+
+// What a thread is about to call: CUDA forbids less of what it puts into a stream.
+enum class Calls : std::uint8_t {
+  kEnqueue,  // NativeQueue::issue() and mark() alone
+  kAny,
+};
 
 // A driver's preparation of a calling thread. Objects that may still call the driver keep it alive,
 // so it may outlive its device.
@@ -27,7 +34,7 @@ class EntryGuard : public RefCounted {
     void* words[4];
   };
   // From any thread; calls nest. Neither fails: a call into the driver then reports the fault.
-  virtual void enter(Saved& saved) noexcept = 0;
+  virtual void enter(Saved& saved, Calls calls) noexcept = 0;
   virtual void leave(const Saved& saved) noexcept = 0;
 };
 
@@ -38,7 +45,7 @@ class [[nodiscard]] Entered {
  public:
   Entered(T& object, EntryGuard* guard) noexcept : object_(object), guard_(guard) {
     if (guard_ != nullptr) [[unlikely]]
-      guard_->enter(saved_);
+      guard_->enter(saved_, Calls::kAny);
   }
   ~Entered() {
     if (guard_ != nullptr) [[unlikely]]
@@ -67,11 +74,12 @@ class Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
-  void enter(EntryGuard* guard) noexcept {
-    if (guard_.get() == guard) return;
+  void enter(EntryGuard* guard, Calls calls) noexcept {
+    if (guard_.get() == guard && calls_ >= calls) return;
     leave();
     guard_ = Ref<EntryGuard>(guard);
-    if (guard != nullptr) guard->enter(saved_);
+    calls_ = calls;
+    if (guard != nullptr) guard->enter(saved_, calls);
   }
   void leave() noexcept {
     if (guard_ == nullptr) return;
@@ -81,6 +89,7 @@ class Visit {
 
  private:
   Ref<EntryGuard> guard_;  // kept: between two polls the lane may end
+  Calls calls_ = Calls::kEnqueue;
   EntryGuard::Saved saved_;
 };
 

@@ -98,11 +98,13 @@ class LaneTracker {
   Entered<NativeQueue> native() const noexcept { return {native_, guard_.get()}; }
   NativeQueue* native_for(std::span<const Issue> batch, Visit& visit) const noexcept {
     const auto needs = [this](const Issue& issue) { return native_.needs_guard(issue); };
-    if (guard_ != nullptr && std::ranges::any_of(batch, needs)) visit.enter(guard_.get());
+    if (guard_ != nullptr && std::ranges::any_of(batch, needs)) {
+      visit.enter(guard_.get(), Calls::kEnqueue);
+    }
     return &native_;
   }
-  NativeQueue* native(Visit& visit) const noexcept {
-    visit.enter(guard_.get());
+  NativeQueue* native(Visit& visit, Calls calls = Calls::kAny) const noexcept {
+    visit.enter(guard_.get(), calls);
     return &native_;
   }
   NativeQueue& native_queue() const noexcept { return native_; }

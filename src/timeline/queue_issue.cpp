@@ -567,7 +567,7 @@ void Queue::publish_part(LaneTracker& lane, Submission& submission) noexcept {
 bool Queue::mark(Visit& visit) noexcept {
   if (device_.lost()) return false;  // the native queue may be abandoned
   LaneTracker& lane = *lane_;
-  if (Status status = lane.native(visit)->mark(); !status.ok()) {
+  if (Status status = lane.native(visit, Calls::kEnqueue)->mark(); !status.ok()) {
     if (status.code() != StatusCode::kResourceExhausted) device_.lose(status);
     return false;
   }

@@ -28,6 +28,18 @@ class CudaContext : public CudaTest {
                                   {.wait = {{done, 1}}, .signal = {{done, 2}}}));
     check(done.wait(2, kForever));
     EXPECT_EQ(y.map().value().as<std::uint32_t>()[63], 7u);
+    hal::Recorder recorder(device);
+    recorder.fill(hal::slot(0, 0, 256), 1).barrier().fill(hal::slot(0, 0, 4), 2);
+    const hal::CommandBuffer commands = recorder.finish().value();
+    std::uint64_t value = 2;
+    for (const hal::Buffer& target : {x, y, x}) {
+      check(device.queue().execute(
+          commands, {.bindings = {target}, .wait = {{done, value}}, .signal = {{done, value + 1}}}));
+      ++value;
+    }
+    check(device.queue().copy(x, y, {.wait = {{done, value}}, .signal = {{done, value + 1}}}));
+    check(done.wait(value + 1, kForever));
+    EXPECT_EQ(y.map().value().as<std::uint32_t>()[0], 2u);
   }
   CUcontext current() {
     CUcontext context = nullptr;
@@ -106,7 +118,8 @@ TEST_F(CudaContext, ACaptureOfItsUserSurvives) {
   ASSERT_EQ(cuda.cuMemAlloc(&memory, 4), CUDA_SUCCESS);
 
   for (const char* uri : {"cuda://0?completion_mode=flag", "cuda://0?completion_mode=host_callback",
-                          "cuda://0?completion_mode=event"}) {
+                          "cuda://0?completion_mode=event", "cuda://0?command_buffer_mode=graph",
+                          "cuda://0?async_allocations=1"}) {
     ASSERT_EQ(begin_capture(stream, 0 /* CU_STREAM_CAPTURE_MODE_GLOBAL */), CUDA_SUCCESS);
     ASSERT_EQ(fill(memory, 1, 1, stream), CUDA_SUCCESS);
     {

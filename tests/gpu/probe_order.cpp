@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Probes of streams, events, host functions, graphs and capture. Each names its place in cuda.h.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -372,6 +373,60 @@ std::string allocate_during_a_capture(int capture_mode, int thread_mode) {
 std::string allocate_during_anothers_capture() { return allocate_during_a_capture(0, 0); }
 std::string allocate_relaxed_during_a_capture() { return allocate_during_a_capture(0, 2); }
 
+// A capture forbids what is "not enqueued asynchronously to a stream": in a thread, beside another
+// one's global capture.
+template <class F>
+std::string beside_a_capture(F&& make_calls) {
+  const Handle context = make_context(), stream = make_stream();
+  const Handle captures = make_stream(), event = make_event(), graph = make_graph();
+  Handle node = nullptr;
+  const Address a = make_words(2);
+  add_memset(graph, {a, 4, 0, 4, 1, 1}, context, &node);
+  const Handle exec = instantiate(graph), kernel = load_kernel("store");
+  call("cuEventRecord", event, stream);
+  call("cuStreamSynchronize", stream);
+  call("cuStreamBeginCapture_v2", captures, 0);
+  std::string answers;
+  std::thread([&] {
+    call("cuCtxSetCurrent", context);
+    for (const int result : make_calls(stream, event, graph, exec, kernel, a)) {
+      answers += name_of(result) + ", ";
+    }
+  }).join();
+  Handle captured = nullptr;
+  return answers + "the capture " + name_of(call("cuStreamEndCapture", captures, &captured));
+}
+std::string submit_beside_a_capture() {
+  return beside_a_capture([](Handle stream, Handle event, Handle, Handle exec, Handle kernel,
+                             Address a) {
+    void (*const function)(void*) = [](void*) {};
+    return std::array{launch_store(kernel, a, 3, stream),
+                      call("cuEventRecord", event, stream),
+                      call("cuStreamWaitEvent", stream, event, 0U),
+                      call("cuMemcpyAsync", a + 4, a, std::size_t{4}, stream),
+                      fill(a, 1, 1, stream),
+                      call("cuLaunchHostFunc", stream, function, static_cast<void*>(nullptr)),
+                      call("cuGraphLaunch", exec, stream)};
+  });
+}
+std::string query_beside_a_capture() {
+  return beside_a_capture([](Handle, Handle event, Handle, Handle, Handle, Address) {
+    return std::array{call("cuEventQuery", event)};
+  });
+}
+std::string instantiate_beside_a_capture() {
+  return beside_a_capture([](Handle, Handle, Handle graph, Handle, Handle, Address) {
+    Handle exec = nullptr;
+    return std::array{call("cuGraphInstantiateWithFlags", &exec, graph, 0ULL)};
+  });
+}
+std::string allocate_in_order_beside_a_capture() {
+  return beside_a_capture([](Handle stream, Handle, Handle, Handle, Handle, Address) {
+    Address a = 0;
+    return std::array{call("cuMemAllocAsync", &a, std::size_t{4}, stream)};
+  });
+}
+
 // cuStreamBeginCapture, calls that may not be captured
 std::string launch_a_graph_in_a_capture() {
   make_context();
@@ -448,6 +503,17 @@ constexpr Probe kOrderProbes[] = {
      &launch_a_graph_in_a_capture},
     {"21d", "query an event that was captured",
      "CAPTURED_EVENT, the capture STREAM_CAPTURE_INVALIDATED", &query_a_captured_event},
+    {"21e", "a launch, record, wait, copy, memset, host function, graph, beside another's capture",
+     "success, success, success, success, success, success, success, the capture success",
+     &submit_beside_a_capture},
+    {"21f", "cuEventQuery beside another's capture",
+     "STREAM_CAPTURE_UNSUPPORTED, the capture STREAM_CAPTURE_INVALIDATED", &query_beside_a_capture},
+    {"21g", "instantiate a graph beside another's capture",
+     "STREAM_CAPTURE_UNSUPPORTED, the capture STREAM_CAPTURE_INVALIDATED",
+     &instantiate_beside_a_capture},
+    {"21h", "cuMemAllocAsync beside another's capture",
+     "STREAM_CAPTURE_UNSUPPORTED, the capture STREAM_CAPTURE_INVALIDATED",
+     &allocate_in_order_beside_a_capture},
     {"22", "NULL stream behind a blocking stream", "waits for the work",
      &null_stream_behind_blocking},
     {"22b", "NULL stream behind a non-blocking stream", "does not wait", &null_stream_behind_other},

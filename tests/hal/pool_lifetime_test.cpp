@@ -69,7 +69,7 @@ TEST_F(PoolTest, AFaultWhileASlabIsAllocatedIsALossOfTheDevice) {
 // Calls a function the first time that a thread enters the driver from then on.
 class OnEntry final : public timeline::EntryGuard {
  public:
-  void enter(Saved&) noexcept override {
+  void enter(Saved&, timeline::Calls) noexcept override {
     if (const auto run = std::exchange(next, nullptr)) run();
   }
   void leave(const Saved&) noexcept override {}

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 // Counts how deep each thread is inside the driver.
 class DepthGuard final : public timeline::EntryGuard {
  public:
-  void enter(Saved&) noexcept override { ++depth; }
+  void enter(Saved&, timeline::Calls) noexcept override { ++depth; }
   void leave(const Saved&) noexcept override { --depth; }
   static thread_local int depth;
 };

@@ -228,7 +228,7 @@ TEST_F(SimCudaGraph, Capture_NamesItsErrors) {
 // potentially unsafe calls are prohibited unless they are in the relaxed mode. On an H200 such a
 // call also ends the capture.
 TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
-  const Handle origin = stream(), earlier = event();
+  const Handle origin = stream(), other = stream(), earlier = event(), empty = graph();
   ASSERT_EQ(cuStreamBeginCapture_v2(origin, 0), kSuccess);
   std::thread([&] {
     Address a = 0;
@@ -236,12 +236,19 @@ TEST_F(SimCudaGraph, GlobalCapture_ProhibitsUnsafeCallsOfOthers) {
     EXPECT_EQ(cuMemAlloc_v2(&a, 4), kCaptureUnsupported);
     EXPECT_EQ(cuEventQuery(earlier), kCaptureUnsupported);
     EXPECT_EQ(cuEventSynchronize(earlier), kCaptureUnsupported);
+    EXPECT_EQ(cuStreamQuery(other), kCaptureUnsupported);
+    EXPECT_EQ(cuMemAllocAsync(&a, 4, other), kCaptureUnsupported);
+    Handle exec = nullptr;
+    EXPECT_EQ(cuGraphInstantiateWithFlags(&exec, empty, 0), kCaptureUnsupported);
     int mode = 2;
     EXPECT_EQ(cuThreadExchangeStreamCaptureMode(&mode), kSuccess);
     EXPECT_EQ(mode, 0);
     EXPECT_EQ(cuMemAlloc_v2(&a, 4), kSuccess);
     EXPECT_EQ(cuEventQuery(earlier), kSuccess);
     EXPECT_EQ(cuEventSynchronize(earlier), kSuccess);
+    EXPECT_EQ(cuStreamQuery(other), kSuccess);
+    EXPECT_EQ(cuMemAllocAsync(&a, 4, other), kSuccess);
+    EXPECT_EQ(cuGraphInstantiateWithFlags(&exec, empty, 0), kSuccess);
   }).join();
   Handle captured = nullptr;
   EXPECT_EQ(cuStreamEndCapture(origin, &captured), kCaptureInvalidated);

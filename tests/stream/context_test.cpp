@@ -66,13 +66,29 @@ TEST(ContextGuard, PutsBackNothingThatItCouldNotSet) {
     {
       auto failing = std::make_unique<FailingCalls>(site);
       timeline::EntryGuard::Saved saved;
-      second.guard->enter(saved);
+      second.guard->enter(saved, timeline::Calls::kAny);
       failing.reset();
       second.guard->leave(saved);
     }
     EXPECT_EQ(current(), its) << site;
     EXPECT_EQ(capture_mode(), fake::CaptureMode::kRelaxed) << site;
   }
+}
+
+// What issue() and mark() put into a stream is allowed whatever another thread captures.
+TEST(ContextGuard, LeavesTheCaptureModeWhereWorkIsOnlyPutIntoStreams) {
+  OpenedContext context;
+  timeline::Visit visit;
+  visit.enter(context.guard.get(), timeline::Calls::kEnqueue);
+  EXPECT_NE(current(), nullptr);
+  EXPECT_EQ(capture_mode(), fake::CaptureMode::kGlobal);
+  visit.enter(context.guard.get(), timeline::Calls::kAny);
+  EXPECT_EQ(capture_mode(), fake::CaptureMode::kRelaxed);
+  visit.enter(context.guard.get(), timeline::Calls::kEnqueue);
+  EXPECT_EQ(capture_mode(), fake::CaptureMode::kRelaxed) << "it stays entered for more";
+  visit.leave();
+  EXPECT_EQ(capture_mode(), fake::CaptureMode::kGlobal);
+  EXPECT_EQ(current(), nullptr);
 }
 
 TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
@@ -103,7 +119,8 @@ TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
     check(register_stream_driver(registry));
     alignas(hal::Device::kImportAlignment) std::byte bytes[4096];
     {
-      const auto devices = registry.open_all("stream://?devices=2").value();
+      auto devices = registry.open_all("stream://?devices=2").value();
+      devices.push_back(registry.open("stream://0?command_buffer_mode=graph").value());
       unchanged("open");
       const hal::Buffer imported = devices[0].import_memory(bytes, [] {}).value();
       const hal::Buffer allocated =
@@ -115,8 +132,13 @@ TEST(Context, OfTheUserSurvivesEveryCallOfTheHal) {
       hal::Recorder recorder(devices[0]);
       recorder.fill(imported, 1).fill(imported, 2);
       const auto commands = recorder.finish().value();
+      const hal::Buffer its = devices[2].allocate({.size = 64}).value();
+      hal::Recorder second(devices[2]);
+      second.fill(its, 1).fill(its, 2);
+      const auto graph = second.finish().value();
       unchanged("recording");
       check(devices[0].queue().execute(commands, {.signal = {{done, 1}}}));
+      check(devices[2].queue().execute_and_wait(graph, {}));
       check(queue.fill(allocated, 2, 1, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
       unchanged("submission");
       check(done.wait(2, kForever));

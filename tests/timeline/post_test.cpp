@@ -13,7 +13,7 @@ using testing::World;
 // Entered around every call to a lane, so it counts all of them.
 class CountedCalls final : public EntryGuard {
  public:
-  void enter(Saved&) noexcept override { ++count; }
+  void enter(Saved&, Calls) noexcept override { ++count; }
   void leave(const Saved&) noexcept override {}
   int count = 0;
 };

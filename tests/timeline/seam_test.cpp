@@ -365,7 +365,7 @@ TEST(Abandon, AQuarantinedLaneThatStillRunsKeepsWhatItHolds) {
 
 // Counts, and checks that calls happen within.
 struct CountingGuard final : EntryGuard {
-  void enter(Saved& saved) noexcept override {
+  void enter(Saved& saved, Calls) noexcept override {
     saved.words[0] = this;
     ++depth;
     ++entered;

@@ -4,6 +4,10 @@
 // device's context current, and sets a capture mode in which another thread's stream capture
 // forbids nothing. Both belong to the thread's user, and the guard restores them.
 //
+// A capture forbids what is "not enqueued asynchronously to a stream" (cuda.h,
+// cuThreadExchangeStreamCaptureMode). So what issue() and mark() put into streams needs no other
+// mode; what else they call now and then sets it itself (Relaxed).
+//
 // The context is the primary one of the device: shared with all other users of the library in this
 // process, counted, and never reset.
 #pragma once
@@ -31,12 +35,13 @@ class ContextGuard final : public timeline::EntryGuard {
   }
 
   // What cannot be read or set stays as it is: the calls that follow fail then.
-  void enter(Saved& saved) noexcept override {
+  void enter(Saved& saved, timeline::Calls calls) noexcept override {
     Context before{};
     CaptureMode mode = Api::kRelaxedCapture;
     const bool other = api_.current_context(before).ok() && before != context_;
     const bool set = other && api_.set_current_context(context_).ok();
-    const bool relaxed = api_.exchange_capture_mode(mode).ok();
+    const bool relaxed =
+        calls == timeline::Calls::kAny && api_.exchange_capture_mode(mode).ok();
     saved.words[0] = to_word(before);
     saved.words[1] = to_word(mode);
     saved.words[2] = set ? this : nullptr;
@@ -81,11 +86,39 @@ class ContextGuard final : public timeline::EntryGuard {
   bool retained_ = false;
 };
 
+// The capture mode alone, for a scope; nothing for an Api without contexts.
+template <class Api>
+class Relaxed {
+ public:
+  explicit Relaxed(const Api&) noexcept {}
+  ~Relaxed() {}
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+};
+template <ContextApi Api>
+class Relaxed<Api> {
+ public:
+  explicit Relaxed(const Api& api) noexcept
+      : api_(api), set_(api.exchange_capture_mode(mode_).ok()) {}
+  ~Relaxed() {
+    if (set_) (void)api_.exchange_capture_mode(mode_);
+  }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  const Api& api_;
+  typename Api::CaptureMode mode_ = Api::kRelaxedCapture;  // of the user's, once it is set
+  const bool set_;
+};
+
 // Within `guard` for a scope: for destructors, which no caller guards, and where the driver calls
 // itself.
 class Inside {
  public:
-  explicit Inside(timeline::EntryGuard& guard) noexcept : guard_(guard) { guard_.enter(saved_); }
+  explicit Inside(timeline::EntryGuard& guard) noexcept : guard_(guard) {
+    guard_.enter(saved_, timeline::Calls::kAny);
+  }
   ~Inside() { guard_.leave(saved_); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;

@@ -139,6 +139,7 @@ Code add_node(Graph* graph, std::span<const GraphNode> behind, GraphNode& node,
 
 Code instantiate(Graph* graph, ExecutableGraph*& executable) noexcept {
   const Turn turn(graph->taken);
+  if (const Code code = enter_unsafe(); code != Code::kSuccess) return code;
   std::unique_ptr<ExecutableGraph> made(new (std::nothrow) ExecutableGraph);
   const std::size_t count = graph->nodes.size();
   if (made == nullptr || !made->nodes.make_room(count)) return Code::kOutOfMemory;

@@ -121,6 +121,15 @@ Code enter_current(Context*& context) noexcept {
   return enter(state, context, Capture::kUnsafe);
 }
 
+}  // namespace
+
+Code enter_unsafe() noexcept {
+  Context* context = nullptr;
+  return enter_current(context);
+}
+
+namespace {
+
 // Of what stops or frees: noted all the same, but it goes on, so that nothing is left behind.
 void enter_to_end(const Context& context) noexcept { (void)enter(context, Capture::kUnsafe); }
 void enter_to_free(const Context& context) noexcept {

@@ -18,6 +18,8 @@
 namespace halyard::inline v0::stream::fake {
 
 void note_violation(const char* what) noexcept;
+// What a call that captures may forbid checks first, in the current context.
+Code enter_unsafe() noexcept;
 // The calling thread runs host functions from now on; those call nothing.
 void enter_host_functions() noexcept;
 void leave_host_functions() noexcept;

@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/format.h"
 #include "drivers/stream/api.h"
+#include "drivers/stream/context.h"
 #include "drivers/stream/graph_plan.h"
 #include "drivers/stream/native_command.h"
 #include "drivers/stream/slot_uses.h"
@@ -49,6 +50,7 @@ class GraphInstance {
   // Errors as the library fails, and kResourceExhausted; nothing is built then.
   Status build(const Api& api, const GraphShape& shape, const hal::BoundRange* table,
                Arguments& arguments) noexcept {
+    const Relaxed relaxed(api);
     destroy(api);
     const Status status = try_build(api, shape, table, arguments);
     if (!status.ok()) destroy(api);

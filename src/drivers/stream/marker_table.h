@@ -25,6 +25,7 @@
 #include "base/format.h"
 #include "base/mutex.h"
 #include "drivers/stream/api.h"
+#include "drivers/stream/context.h"
 #include "halyard/base/result.h"
 
 namespace halyard::inline v0::stream {
@@ -170,6 +171,7 @@ class MarkerTable {
   Result<Marker*> make() {
     std::unique_ptr<Marker> marker(new (std::nothrow) Marker);
     if (marker == nullptr) return no_memory();
+    const Relaxed relaxed(api_);
     HALYARD_RETURN_IF_ERROR(api_.create_event(marker->event_));
     marker->next_made_ = made_;
     return made_ = marker.release();

@@ -150,7 +150,7 @@ class Notifier {
   }
   void serve() noexcept {
     timeline::EntryGuard::Saved saved;
-    if (guard_ != nullptr) guard_->enter(saved);
+    if (guard_ != nullptr) guard_->enter(saved, timeline::Calls::kAny);
     for (;;) {
       const std::uint32_t epoch = parker_->prepare();
       if (stopped_.load(std::memory_order_seq_cst)) break;

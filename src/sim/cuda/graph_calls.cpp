@@ -275,13 +275,13 @@ HALYARD_CUDA_EXPORT Result cuGraphNodeGetDependentNodes_v2(GraphNode handle, Gra
 
 HALYARD_CUDA_EXPORT Result cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph,
                                                        unsigned long long flags) {
-  HALYARD_CUDA_CALL(cuGraphInstantiateWithFlags, kCurrent);
+  HALYARD_CUDA_CALL(cuGraphInstantiateWithFlags, kCurrent | kUnsafeInCapture);
   return instantiate_graph(call, exec, graph, flags);
 }
 
 HALYARD_CUDA_EXPORT Result cuGraphInstantiateWithParams(GraphExec* exec, Graph graph,
                                                         InstantiateParams* params) {
-  HALYARD_CUDA_CALL(cuGraphInstantiateWithParams, kCurrent);
+  HALYARD_CUDA_CALL(cuGraphInstantiateWithParams, kCurrent | kUnsafeInCapture);
   HALYARD_CUDA_REQUIRE(params != nullptr, kInvalidValue);
   params->error_node = nullptr;
   const Result result = instantiate_graph(call, exec, graph, params->flags);
@@ -295,7 +295,7 @@ HALYARD_CUDA_EXPORT Result cuGraphInstantiateWithParams(GraphExec* exec, Graph g
 #define HALYARD_CUDA_INSTANTIATE(name)                                                            \
   HALYARD_CUDA_EXPORT Result name(GraphExec* exec, Graph graph, GraphNode* error_node, char* log, \
                                   std::size_t log_bytes) {                                        \
-    HALYARD_CUDA_CALL(name, kCurrent);                                                            \
+    HALYARD_CUDA_CALL(name, kCurrent | kUnsafeInCapture);                                         \
     if (error_node != nullptr) *error_node = nullptr;                                             \
     if (log != nullptr && log_bytes != 0) *log = '\0';                                            \
     return instantiate_graph(call, exec, graph, 0);                                               \

@@ -83,6 +83,11 @@ Result allocate_async(DevicePointer* address, std::size_t size, Pool handle, Str
   HALYARD_CUDA_REQUIRE(pool != nullptr, kInvalidValue);
   HALYARD_CUDA_REQUIRE(size != 0, kInvalidValue);
   HALYARD_CUDA_REQUIRE(pool->max_size == 0 || size <= pool->max_size - pool->used, kOutOfMemory);
+  if (stream->capture == nullptr) {  // as on an H200; cuda.h does not say
+    if (const Result result = Call::check_captures(this_thread()); result != kSuccess) {
+      return result;
+    }
+  }
   Allocation allocation;
   allocation.size = size;
   allocation.kind = MemoryKind::kPool;

@@ -163,6 +163,7 @@ HALYARD_CUDA_EXPORT Result cuStreamQuery(Stream handle) {
     stream->capture->is_broken = true;
     return kCaptureUnsupported;
   }
+  if (const Result result = Call::check_captures(this_thread()); result != kSuccess) return result;
   if (!is_complete(*stream)) return kNotReady;
   return_managed_memory();
   return kSuccess;
