@@ -176,9 +176,14 @@ void imported_tensor_is_a_view_of_their_bytes(Context& t) {
 
 void tensor_goes_out_and_in_again(Context& t) {
   const BufferView view = floats(t, {2, 3, 4});
-  const BufferView again = from_dlpack(t.device(1), to_dlpack(view).value()).value();
-  VERIFY_EQ(again.rank(), 3u);
-  VERIFY_EQ(again.buffer().map()->as<float>()[23], 23.0f);
+  dlpack::ManagedTensor* const managed = to_dlpack(view).value();
+  const Result<BufferView> again = from_dlpack(t.device(1), managed);
+  if (!again.ok()) managed->deleter(managed);
+  if (again.status().code() == StatusCode::kUnimplemented) {
+    throw Skip{std::string(again.status().message())};
+  }
+  VERIFY_EQ(again.value().rank(), 3u);
+  VERIFY_EQ(again->buffer().map()->as<float>()[23], 23.0f);
 }
 
 void tensor_that_comes_back_is_its_buffer_again(Context& t) {

@@ -252,8 +252,15 @@ Result<Ref<DeviceMemory>> DeviceMemory::import(Ref<NativeDevice> device, std::by
     info.pNext = &imported;
     info.allocationSize = bytes;
     info.memoryTypeIndex = memory_type;
-    HALYARD_RETURN_IF_ERROR(device->check(
-        vk.vkAllocateMemory(device->handle(), &info, nullptr, &native.memory), "vkAllocateMemory"));
+    const VkResult taken = vk.vkAllocateMemory(device->handle(), &info, nullptr, &native.memory);
+    // An import takes no memory of the device. Driver 580 of an H200 answers so for memory that
+    // another VkDevice has mapped.
+    if (taken == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+      return Status(StatusCode::kUnimplemented,
+                    "vulkan: the driver does not take this host memory, perhaps a device's",
+                    "VK_ERROR_OUT_OF_DEVICE_MEMORY");
+    }
+    HALYARD_RETURN_IF_ERROR(device->check(taken, "vkAllocateMemory"));
     return bind(*device, native);
   };
   if (const Status status = create(); !status.ok()) {
