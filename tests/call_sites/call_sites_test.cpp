@@ -197,6 +197,7 @@ constexpr Outcome kOutcomes[] = {
     {"vulkan.dlsym", true, "has no vkGetInstanceProcAddr", kUnavailable},
     {"vulkan.vkAllocateCommandBuffers", true, "vkAllocateCommandBuffers", kExhausted},
     {"vulkan.vkAllocateMemory", true, "vkAllocateMemory", kExhausted},
+    {"vulkan.vkAllocateMemory", true, "does not take this host memory", StatusCode::kUnimplemented},
     {"vulkan.vkBeginCommandBuffer", true, "vkBeginCommandBuffer", kExhausted},
     {"vulkan.vkBindBufferMemory", true, "vkBindBufferMemory", kExhausted},
     {"vulkan.vkCreateBuffer", true, "vkCreateBuffer", kExhausted},

@@ -365,8 +365,9 @@ TEST(Abandon, AQuarantinedLaneThatStillRunsKeepsWhatItHolds) {
 
 // Counts, and checks that calls happen within.
 struct CountingGuard final : EntryGuard {
-  void enter(Saved& saved, Calls) noexcept override {
+  void enter(Saved& saved, Calls calls) noexcept override {
     saved.words[0] = this;
+    latest = calls;
     ++depth;
     ++entered;
   }
@@ -375,6 +376,7 @@ struct CountingGuard final : EntryGuard {
     --depth;
   }
   int depth = 0, entered = 0;
+  Calls latest{};
 };
 
 TEST(EntryGuards, EveryCallToALaneIsMadeWithin) {
@@ -486,6 +488,18 @@ TEST(EntryGuards, AWaitRecordsItsMarkerWithinTheEntryOfItsPolls) {
   EXPECT_TRUE(world.done->wait(1, kForever).ok());
   EXPECT_EQ(world.b.native().mark_calls, 1);
   EXPECT_EQ(world.counted->entered, entered + 1);
+  EXPECT_EQ(world.counted->depth, 0);
+}
+
+TEST(EntryGuards, AnEntryToIssueOrMarkDoesNotDoForAPoll) {
+  MarkedWorld world;
+  EXPECT_TRUE(world.submit(world.b, {}, {}).ok());
+  EXPECT_EQ(world.counted->latest, Calls::kEnqueue);
+  const int entered = world.counted->entered;
+  EXPECT_TRUE(world.b->in_flight());
+  EXPECT_EQ(world.b.native().mark_calls, 1);
+  EXPECT_EQ(world.counted->entered, entered + 2);
+  EXPECT_EQ(world.counted->latest, Calls::kAny);
   EXPECT_EQ(world.counted->depth, 0);
 }
 
