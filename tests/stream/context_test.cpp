@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "drivers/stream/driver.h"
+#include "drivers/stream/marker_table.h"
 #include "hal/registry.h"
 #include "halyard/halyard.h"
 #include "stream/opened_lane.h"
@@ -89,6 +90,25 @@ TEST(ContextGuard, LeavesTheCaptureModeWhereWorkIsOnlyPutIntoStreams) {
   visit.leave();
   EXPECT_EQ(capture_mode(), fake::CaptureMode::kGlobal);
   EXPECT_EQ(current(), nullptr);
+}
+
+// But for the event of a marker, which the issuer makes where it lacks one.
+TEST(ContextGuard, IsRelaxedToMakeAMarkerWhileAnotherThreadCaptures) {
+  OpenedContext context;
+  timeline::Visit visit;
+  MarkerTable<FakeApi> markers(context.api, 2);
+  {
+    const Inside inside(*context.guard);
+    check(markers.open());
+  }
+  const std::uint64_t violations = fake::violations();
+  fake::begin_capture();
+  visit.enter(context.guard.get(), timeline::Calls::kEnqueue);
+  markers.add(*markers.take().value(), 1);
+  EXPECT_TRUE(markers.take().ok());
+  EXPECT_EQ(fake::violations(), violations) << fake::latest_violation();
+  EXPECT_EQ(capture_mode(), fake::CaptureMode::kGlobal);
+  fake::end_capture();
 }
 
 TEST(ContextGuard, SharesThePrimaryContextOfItsDevice) {
