@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/format.h"
 #include "base/sanitizers.h"
 #include "hal/registry.h"
 #include "halyard/hal/buffer_view.h"
