@@ -77,6 +77,52 @@ TEST(HcqQueue, OneThatWasMovedFromSaysSo) {
   EXPECT_TRUE(queue.signal(signal, 1).submit(*device).ok());
 }
 
+TEST(HcqProgram, SaysWhatAProgramOfTheCpuCannotHave) {
+  const auto message = [](ProgramInfo info, Kernel kernel = &saxpy) {
+    info.name = "p";
+    return std::string(cpu_program(kernel, info).status().message());
+  };
+  const auto of_one = [&](Value::Type type, std::uint32_t offset, std::uint32_t size) {
+    return message({.constants = {{"a", type, offset}}, .constants_size = size});
+  };
+  EXPECT_EQ(message({}, nullptr), "program 'p': no function");
+  EXPECT_EQ(message({.buffer_count = 64, .constants_size = 4096}), "");
+  EXPECT_EQ(message({.buffer_count = 65}), "program 'p': 65 buffers; the most is 64");
+  EXPECT_EQ(message({.constants_size = 4097}),
+            "program 'p': 4097 bytes of constants; the most is 4096");
+  EXPECT_EQ(of_one(Value::Type::kFloat64, 8, 16), "");
+  EXPECT_EQ(of_one(Value::Type::kFloat64, 8, 15),
+            "program 'p': constant 'a' at offset 8 of 15 bytes");
+  EXPECT_EQ(of_one(Value::Type::kUint64, 4, 16),
+            "program 'p': constant 'a' at offset 4 of 16 bytes");
+  EXPECT_EQ(of_one(Value::Type::kInt32, 4, 8), "");
+}
+
+TEST(HcqQueue, AnUpdateThatDoesNotFitSaysSo) {
+  auto device = open_cpu(1).value();
+  const Program program = increment_program(), other = increment_program();
+  const CustomCommand nothing{"nothing", [](const std::uint64_t*) {}};
+  std::uint64_t large[2] = {}, small = 0;
+  const Buffer two(large, 16), one(&small, 8);
+  const auto message = [&](auto update) {
+    ComputeQueue q;
+    q.custom(nothing, {1}).exec(program, program.fill_kernargs({one}), {1, 1, 1}, {1, 1, 1});
+    update(q);
+    return std::string(q.submit(*device).message());
+  };
+  EXPECT_EQ(message([&](ComputeQueue& q) { q.update_custom(0, {1, 2, 3, 4}); }), "");
+  EXPECT_EQ(message([&](ComputeQueue& q) { q.update_custom(0, {1, 2, 3, 4, 5}); }),
+            "queue: update_custom with 5 words; it takes at most 4");
+  EXPECT_EQ(message([&](ComputeQueue& q) { q.update_exec(1, other.fill_kernargs({one}), {}); }),
+            "queue: update_exec of command 1 with arguments of another program");
+  CopyQueue copies;
+  EXPECT_EQ(copies.copy(two, two, 16).update_copy(0, two, one).submit(*device).message(),
+            "queue: update_copy of 16 bytes from 8 to 16 bytes");
+  CopyQueue again;
+  EXPECT_EQ(again.copy(two, two, 16).update_copy(0, one, two).submit(*device).message(),
+            "queue: update_copy of 16 bytes from 16 to 8 bytes");
+}
+
 TEST(HcqQueue, TwentyThousandIncrementsBehindAClosedGateAllRun) {
   auto device = open_cpu(2).value();
   const Signal gate = device->create_signal().value();

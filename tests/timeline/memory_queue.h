@@ -89,6 +89,9 @@ struct Operation : timeline::Operation {
 
 inline constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
 
+inline const Status kNoMemory(StatusCode::kResourceExhausted, "no memory", "CUDA_ERROR_2");
+inline const Status kIllegalAddress(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
+
 class MemoryQueue final : public NativeQueue {
  public:
   explicit MemoryQueue(QueueCapabilities capabilities = {}) : capabilities_(capabilities) {}
@@ -419,5 +422,8 @@ class World {
 };
 
 inline StatusCode code(const Status& status) { return status.code(); }
+inline bool failed_with(const HandleRef<Semaphore>& semaphore, StatusCode expected) {
+  return code(semaphore->query().status()) == expected;
+}
 
 }  // namespace halyard::timeline::testing

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a lane of a GPU may answer: failures that cannot be undone, markers that cannot be had, work
-// that cannot be stopped; submissions deeper than the lane; calls within an entry guard.
+// that cannot be stopped; calls within an entry guard.
 #include "memory_queue.h"
 
 namespace halyard::timeline::testing {
 namespace {
-
-const Status kNoMemory(StatusCode::kResourceExhausted, "no memory", "CUDA_ERROR_2");
-const Status kIllegalAddress(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
-
-bool failed_with(const HandleRef<Semaphore>& semaphore, StatusCode expected) {
-  return code(semaphore->query().status()) == expected;
-}
 
 // ---- rule 10: a failure behind the first native call
 
@@ -89,156 +82,6 @@ TEST(Rule10StartedFailure, ThatIsALossKeepsWhatItTouchesUntilTheLaneIsAbandoned)
   world.settle();
   EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
   EXPECT_EQ(kept_as_it_is_abandoned, 2);
-  EXPECT_EQ(world.resource.use_count(), 1);
-}
-
-// ---- rule 16: depth in native commands, parts
-
-constexpr QueueCapabilities kFour{.max_in_flight = 4};
-
-TEST(Rule16Depth, CountsNativeCommandsAndNotSubmissions) {
-  World world;
-  auto& queue = world.queue(world.device(), "q", kFour);
-  queue.native().stopped = true;
-  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 3).ok());
-  EXPECT_TRUE(world.submit(queue, {}, {}, 2, nullptr, 2).ok());
-  EXPECT_EQ(queue.native().waiting(), 1u) << "3 + 2 are more than 4";
-  queue.native().stopped = false;
-  world.settle();
-  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
-}
-
-TEST(Rule16Depth, WhatIsDeeperThanAnEmptyLaneGoesInParts) {
-  World world;
-  auto& queue = world.queue(world.device(), "q", kFour);
-  auto done = world.semaphore(), behind = world.semaphore();
-  queue.native().stopped = true;
-  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 10).ok());
-  EXPECT_TRUE(world.submit(queue, {}, {{behind.get(), 1}}, 2).ok());
-  EXPECT_EQ(queue.native().waiting(), 1u) << "the first part";
-  queue.native().stopped = false;
-  EXPECT_EQ(queue.native().run(1), 1);
-  EXPECT_TRUE(world.submit(queue, {}, {}, 3).ok()) << "when there is room again";
-  world.settle();
-  const auto& parts = queue.native().parts;
-  ASSERT_EQ(parts.size(), 5u);
-  EXPECT_EQ(parts[0].first, 0u);
-  EXPECT_EQ(parts[0].count, 4u);
-  EXPECT_EQ(parts[1].first, 4u);
-  EXPECT_EQ(parts[1].count, 4u);
-  EXPECT_EQ(parts[2].first, 8u);
-  EXPECT_EQ(parts[2].count, 2u);
-  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 1, 2, 3})) << "nothing comes between";
-  EXPECT_EQ(done->query().value(), 1u);
-  EXPECT_EQ(behind->query().value(), 1u);
-  EXPECT_EQ(world.resource.use_count(), 1);
-}
-
-// The queue has been told of room, but no thread has drained it yet.
-TEST(Rule16Depth, WhatIsSubmittedAsThereIsRoomGoesBehindTheParts) {
-  World world;
-  auto& queue = world.queue(world.device(), "q", kFour);
-  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 10).ok());
-  EXPECT_EQ(queue.native().run(1), 1);
-  EXPECT_TRUE(queue->in_flight());
-  EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
-  world.settle();
-  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 1, 2}));
-}
-
-TEST(Rule16Depth, PartsSignalWithTheLastOneAndCoverNothingBefore) {
-  World world;
-  auto& device = world.device();
-  auto& queue = world.queue(device, "q", kFour);
-  auto& other = world.queue(device, "other");
-  auto done = world.semaphore();
-  queue.native().stopped = true;
-  EXPECT_TRUE(world.submit(other, {{done.get(), 1}}, {}, 2).ok());
-  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 5).ok());
-  EXPECT_EQ(other.native().waiting(), 0u);
-  queue.native().stopped = false;
-  EXPECT_EQ(queue.native().run(1), 1);
-  EXPECT_EQ(done->query().value(), 0u);
-  EXPECT_NE(world.engine.dump_timelines().find("in parts"), std::string::npos);
-  world.settle();
-  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 2}));
-}
-
-TEST(Rule16Depth, PartsGoOnBehindMarkers) {
-  World world;
-  auto& queue =
-      world.queue(world.device(), "q", {.marks_every_submission = false, .max_in_flight = 4});
-  auto done = world.semaphore();
-  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 100).ok());
-  world.settle();
-  EXPECT_TRUE(queue->wait_idle(kNow).ok());
-  EXPECT_EQ(done->query().value(), 1u);
-  EXPECT_EQ(queue.native().parts.size(), 25u);
-}
-
-TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
-  for (const bool some_have_run : {false, true}) {
-    World world;
-    auto& device = world.device();
-    auto& queue = world.queue(device, "q", kFour);
-    auto done = world.semaphore();
-    queue.native().stopped = true;
-    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 10).ok());
-    if (some_have_run) {
-      queue.native().stopped = false;
-      EXPECT_EQ(queue.native().run(), 1);
-      queue.native().stopped = true;
-    }
-    device.lose(kIllegalAddress);
-    world.settle();
-    EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
-    EXPECT_EQ(world.resource.use_count(), 1);
-    EXPECT_TRUE(queue->wait_idle(kNow).ok());
-  }
-}
-
-TEST(Rule16Depth, APartThatFailsFailsTheSubmissionWhichIsKeptUntilTheOthersHavePassed) {
-  World world;
-  auto& queue = world.queue(world.device(), "q", kFour);
-  auto done = world.semaphore(), behind = world.semaphore();
-  queue.native().capacity = 1;  // so that the second part is offered while the first is in flight
-  queue.native().stopped = true;
-  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 6).ok());
-  EXPECT_TRUE(world.submit(queue, {}, {{behind.get(), 1}}, 2).ok());
-  queue.native().capacity = 10;
-  queue.native().fail_next = kNoMemory;
-  queue.native().stopped = false;
-  EXPECT_EQ(queue.native().run(1), 1);
-  (void)done->query();
-  world.settle();
-  EXPECT_TRUE(failed_with(done, StatusCode::kResourceExhausted));
-  EXPECT_EQ(behind->query().value(), 1u);
-  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
-  EXPECT_EQ(world.resource.use_count(), 1);
-}
-
-TEST(Rule27Parts, BehindADeadWaitAreHeldWithTheirLane) {
-  World world;
-  auto& lost = world.device("lost");
-  auto& a = world.queue(lost, "a");
-  auto& b = world.queue(world.device("alive"), "b", kFour);
-  auto between = world.semaphore(), done = world.semaphore(), fresh = world.semaphore();
-  a.native().stopped = true;
-  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
-  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2, nullptr, 10).ok());
-  EXPECT_EQ(b.native().waiting(), 1u);
-  MemoryQueue& old = b.native();
-  lost.lose(kIllegalAddress);
-  while (world.step_shells()) {
-  }
-  EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
-  EXPECT_EQ(world.resource.use_count(), 2) << "the old lane may still touch it";
-  EXPECT_TRUE(world.submit(b, {}, {{fresh.get(), 1}}, 3).ok());
-  world.settle();
-  EXPECT_EQ(fresh->query().value(), 1u) << "a fresh lane has taken over";
-  old.ignores_waits = true;
-  EXPECT_EQ(old.run(), 1);
-  EXPECT_FALSE(b->in_flight());
   EXPECT_EQ(world.resource.use_count(), 1);
 }
 
@@ -365,7 +208,7 @@ TEST(Abandon, AQuarantinedLaneThatStillRunsKeepsWhatItHolds) {
 
 // Counts, and checks that calls happen within.
 struct CountingGuard final : EntryGuard {
-  void enter(Saved& saved, Calls calls) noexcept override {
+  void enter(Saved& saved, timeline::Calls calls) noexcept override {
     saved.words[0] = this;
     latest = calls;
     ++depth;
@@ -376,7 +219,7 @@ struct CountingGuard final : EntryGuard {
     --depth;
   }
   int depth = 0, entered = 0;
-  Calls latest{};
+  timeline::Calls latest{};
 };
 
 TEST(EntryGuards, EveryCallToALaneIsMadeWithin) {
@@ -494,12 +337,12 @@ TEST(EntryGuards, AWaitRecordsItsMarkerWithinTheEntryOfItsPolls) {
 TEST(EntryGuards, AnEntryToIssueOrMarkDoesNotDoForAPoll) {
   MarkedWorld world;
   EXPECT_TRUE(world.submit(world.b, {}, {}).ok());
-  EXPECT_EQ(world.counted->latest, Calls::kEnqueue);
+  EXPECT_EQ(world.counted->latest, timeline::Calls::kEnqueue);
   const int entered = world.counted->entered;
   EXPECT_TRUE(world.b->in_flight());
   EXPECT_EQ(world.b.native().mark_calls, 1);
   EXPECT_EQ(world.counted->entered, entered + 2);
-  EXPECT_EQ(world.counted->latest, Calls::kAny);
+  EXPECT_EQ(world.counted->latest, timeline::Calls::kAny);
   EXPECT_EQ(world.counted->depth, 0);
 }
 

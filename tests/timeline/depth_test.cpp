@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rule 16: the depth of a lane in native commands, and submissions that are deeper: they go in parts.
+#include "memory_queue.h"
+
+namespace halyard::timeline::testing {
+namespace {
+
+constexpr QueueCapabilities kFour{.max_in_flight = 4};
+
+TEST(Rule16Depth, CountsNativeCommandsAndNotSubmissions) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 3).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2, nullptr, 2).ok());
+  EXPECT_EQ(queue.native().waiting(), 1u) << "3 + 2 are more than 4";
+  queue.native().stopped = false;
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2}));
+}
+
+TEST(Rule16Depth, WhatIsDeeperThanAnEmptyLaneGoesInParts) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  auto done = world.semaphore(), behind = world.semaphore();
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 10).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{behind.get(), 1}}, 2).ok());
+  EXPECT_EQ(queue.native().waiting(), 1u) << "the first part";
+  queue.native().stopped = false;
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_TRUE(world.submit(queue, {}, {}, 3).ok()) << "when there is room again";
+  world.settle();
+  const auto& parts = queue.native().parts;
+  ASSERT_EQ(parts.size(), 5u);
+  EXPECT_EQ(parts[0].first, 0u);
+  EXPECT_EQ(parts[0].count, 4u);
+  EXPECT_EQ(parts[1].first, 4u);
+  EXPECT_EQ(parts[1].count, 4u);
+  EXPECT_EQ(parts[2].first, 8u);
+  EXPECT_EQ(parts[2].count, 2u);
+  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 1, 2, 3})) << "nothing comes between";
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(behind->query().value(), 1u);
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+// The queue has been told of room, but no thread has drained it yet.
+TEST(Rule16Depth, WhatIsSubmittedAsThereIsRoomGoesBehindTheParts) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 10).ok());
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_TRUE(queue->in_flight());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 1, 2}));
+}
+
+TEST(Rule16Depth, PartsSignalWithTheLastOneAndCoverNothingBefore) {
+  World world;
+  auto& device = world.device();
+  auto& queue = world.queue(device, "q", kFour);
+  auto& other = world.queue(device, "other");
+  auto done = world.semaphore();
+  queue.native().stopped = true;
+  EXPECT_TRUE(world.submit(other, {{done.get(), 1}}, {}, 2).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 5).ok());
+  EXPECT_EQ(other.native().waiting(), 0u);
+  queue.native().stopped = false;
+  EXPECT_EQ(queue.native().run(1), 1);
+  EXPECT_EQ(done->query().value(), 0u);
+  EXPECT_NE(world.engine.dump_timelines().find("in parts"), std::string::npos);
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 1, 2}));
+}
+
+TEST(Rule16Depth, PartsGoOnBehindMarkers) {
+  World world;
+  auto& queue =
+      world.queue(world.device(), "q", {.marks_every_submission = false, .max_in_flight = 4});
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 100).ok());
+  world.settle();
+  EXPECT_TRUE(queue->wait_idle(kNow).ok());
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(queue.native().parts.size(), 25u);
+}
+
+TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
+  for (const bool some_have_run : {false, true}) {
+    World world;
+    auto& device = world.device();
+    auto& queue = world.queue(device, "q", kFour);
+    auto done = world.semaphore();
+    queue.native().stopped = true;
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1, nullptr, 10).ok());
+    if (some_have_run) {
+      queue.native().stopped = false;
+      EXPECT_EQ(queue.native().run(), 1);
+      queue.native().stopped = true;
+    }
+    device.lose(kIllegalAddress);
+    world.settle();
+    EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
+    EXPECT_EQ(world.resource.use_count(), 1);
+    EXPECT_TRUE(queue->wait_idle(kNow).ok());
+  }
+}
+
+// A queue of which one command is a part that is in flight: of what is submitted as 2, which has 6.
+// Run's end leaves room for the second part.
+struct WithAPartInFlight {
+  WithAPartInFlight() {
+    queue.native().stopped = true;
+    EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 3).ok());
+    EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 2, nullptr, 6).ok());
+    EXPECT_TRUE(world.submit(queue, {}, {{behind.get(), 1}}, 3).ok());
+    EXPECT_EQ(queue.native().parts.back().count, 1u);
+    queue.native().stopped = false;
+    EXPECT_EQ(queue.native().run(1), 1);
+    queue.native().stopped = true;
+  }
+  void offer_the_next() { (void)done->query(), world.step_shells(); }
+
+  World world;
+  QueueUnderTest& queue = world.queue(world.device(), "q", kFour);
+  HandleRef<Semaphore> done = world.semaphore(), behind = world.semaphore();
+};
+
+TEST(Rule16Depth, APartThatFailsFailsTheSubmissionWhichIsKeptUntilTheOthersHavePassed) {
+  WithAPartInFlight it;
+  it.queue.native().fail_next = kNoMemory;
+  it.offer_the_next();
+  EXPECT_TRUE(failed_with(it.done, StatusCode::kResourceExhausted));
+  EXPECT_EQ(it.world.resource.use_count(), 3) << "the first part may use it";
+  it.queue.native().stopped = false;
+  it.world.settle();
+  EXPECT_EQ(it.behind->query().value(), 1u);
+  EXPECT_EQ(it.world.log, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(it.world.resource.use_count(), 1);
+}
+
+TEST(Rule16Depth, APartThatIsRefusedIsOfferedAgainBeforeAllOtherWork) {
+  WithAPartInFlight it;
+  it.queue.native().capacity = 1;
+  it.offer_the_next();
+  EXPECT_EQ(it.queue.native().parts.size(), 2u);
+  EXPECT_TRUE(it.world.submit(it.queue, {}, {}, 4).ok());
+  it.queue.native().capacity = 100;
+  it.queue.native().stopped = false;
+  it.world.settle();
+  EXPECT_EQ(it.queue.native().parts[2].first, 1u);
+  EXPECT_EQ(it.world.log.front(), 1);
+  EXPECT_EQ(it.world.log.back(), 4);
+  EXPECT_EQ(it.done->query().value(), 1u);
+  EXPECT_EQ(it.behind->query().value(), 1u);
+}
+
+TEST(Rule16Depth, WhatAnEmptyLaneRefusesFails) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  auto done = world.semaphore(), other = world.semaphore();
+  queue.native().capacity = 0;
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+  EXPECT_TRUE(failed_with(done, StatusCode::kResourceExhausted));
+  EXPECT_NE(done->query().status().message().find("q: the submission does not fit an empty lane"),
+            std::string_view::npos);
+  queue.native().capacity = 1;
+  EXPECT_TRUE(world.submit(queue, {}, {{other.get(), 1}}, 2).ok());
+  world.settle();
+  EXPECT_EQ(other->query().value(), 1u) << "the queue goes on";
+}
+
+TEST(Rule27Parts, BehindADeadWaitAreHeldWithTheirLane) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a");
+  auto& b = world.queue(world.device("alive"), "b", kFour);
+  auto between = world.semaphore(), done = world.semaphore(), fresh = world.semaphore();
+  a.native().stopped = true;
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 2, nullptr, 10).ok());
+  EXPECT_EQ(b.native().waiting(), 1u);
+  MemoryQueue& old = b.native();
+  lost.lose(kIllegalAddress);
+  while (world.step_shells()) {
+  }
+  EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
+  EXPECT_EQ(world.resource.use_count(), 2) << "the old lane may still touch it";
+  EXPECT_TRUE(world.submit(b, {}, {{fresh.get(), 1}}, 3).ok());
+  world.settle();
+  EXPECT_EQ(fresh->query().value(), 1u) << "a fresh lane has taken over";
+  old.ignores_waits = true;
+  EXPECT_EQ(old.run(), 1);
+  EXPECT_FALSE(b->in_flight());
+  EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace halyard::timeline::testing
