@@ -7,8 +7,11 @@
  *   hy_mul_high(a, b)                           the upper 32 bits of the product of two uints
  *   hy_float_as_uint(x)  hy_uint_as_float(x)    the same 32 bits
  *
+ * hy_abs, hy_floor, hy_sqrt and hy_rsqrt of a double are computed in double; hy_exp, hy_log and
+ * hy_tanh take none: they have the accuracy of a float. Other arguments become floats.
+ *
  * Every function but hy_min and hy_max returns a NaN for a NaN. 1 ulp is the distance between
- * adjacent floats at the exact result.
+ * adjacent floats, or doubles, at the exact result.
  */
 #ifndef HALYARD_KERNEL_MATH_H_
 #define HALYARD_KERNEL_MATH_H_
@@ -67,6 +70,7 @@ HY_FN uint hy_mul_high(uint a, uint b) {
 
 /* Exact. */
 HY_FN float hy_abs(float x) { return __builtin_fabsf(x); }
+HY_FN double hy_abs_double(double x) { return __builtin_fabs(x); }
 /* The largest whole number that is not above x. Exact; -0 remains -0. */
 HY_FN float hy_floor(float x) {
   /* From 2^23 on every float is whole. */
@@ -75,13 +79,21 @@ HY_FN float hy_floor(float x) {
   const float y = __builtin_copysignf(whole - (whole > x ? 1.0f : 0.0f), x);
   return small ? y : x;
 }
+HY_FN double hy_floor_double(double x) {
+  const int small = hy_abs_double(x) < 4503599627370496.0; /* 2^52 */
+  const double whole = (double)(long long)(small ? x : 0.0);
+  const double y = __builtin_copysign(whole - (whole > x ? 1.0 : 0.0), x);
+  return small ? y : x;
+}
 
 /* Correctly rounded. */
 HY_FN float hy_sqrt(float x) { return __builtin_sqrtf(x); }
+HY_FN double hy_sqrt_double(double x) { return __builtin_sqrt(x); }
 
 /* 1 / sqrt(x), within 1.5 ulp, since both operations are correctly rounded. 0 gives infinity, -0
  * gives -infinity, a negative number gives a NaN. */
 HY_FN float hy_rsqrt(float x) { return 1.0f / hy_sqrt(x); }
+HY_FN double hy_rsqrt_double(double x) { return 1.0 / hy_sqrt_double(x); }
 
 /* e to the x, within 1 ulp; denormal results within 1 unit of their last place. */
 HY_FN float hy_exp(float x) {
@@ -150,5 +162,15 @@ HY_FN float hy_tanh(float x) {
   const float far = 1.0f - 2.0f / (hy_exp(a + a) + 1.0f);
   return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
+
+#define hy_abs(x) _Generic((x), double: hy_abs_double, default: hy_abs)(x)
+#define hy_floor(x) _Generic((x), double: hy_floor_double, default: hy_floor)(x)
+#define hy_sqrt(x) _Generic((x), double: hy_sqrt_double, default: hy_sqrt)(x)
+#define hy_rsqrt(x) _Generic((x), double: hy_rsqrt_double, default: hy_rsqrt)(x)
+/* Not a function, so a call of it is an error. */
+extern const struct hy_takes_no_double hy_not_of_a_double;
+#define hy_exp(x) _Generic((x), double: hy_not_of_a_double, default: hy_exp)(x)
+#define hy_log(x) _Generic((x), double: hy_not_of_a_double, default: hy_log)(x)
+#define hy_tanh(x) _Generic((x), double: hy_not_of_a_double, default: hy_tanh)(x)
 
 #endif /* HALYARD_KERNEL_MATH_H_ */

@@ -99,7 +99,15 @@ Status system_error(std::string_view path, std::string_view operation) {
                 name == nullptr ? "" : name);
 }
 
+Status check_path(std::string_view path) {
+  const std::size_t end = path.find('\0');
+  if (end == path.npos) return {};
+  return error(StatusCode::kInvalidArgument, "{}: a path of {} bytes with a zero byte",
+               path.substr(0, end), path.size());
+}
+
 Result<InputFile> open_input(const std::string& path, int folder, int flags) {
+  HALYARD_RETURN_IF_ERROR(check_path(path));
   // Non-blocking, since opening a FIFO would block here before its type is known.
   flags |= O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   InputFile file{

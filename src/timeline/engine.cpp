@@ -207,11 +207,13 @@ bool Engine::look_at(LaneTracker& lane) noexcept {
     lane.last_progress_ = now;
   } else if (status.ok() && now - lane.last_progress_ >= kLookInterval) {
     status = lane.native()->probe();
-    if (status.ok()) lane.watch_edges();
+    if (status.ok()) lane.watch_edges(now);
     const Nanoseconds limit = device.hang_timeout();
-    if (status.ok() && limit != 0 && now - lane.last_progress_ >= limit) {
+    // The time that it waits for another lane is that lane's.
+    const Nanoseconds still = now - std::max(lane.last_progress_, lane.waited_at_);
+    if (status.ok() && limit != 0 && still >= limit) {
       status = error(StatusCode::kDeviceLost, "{}: no progress for {} ms with work in flight",
-                     lane.queue().name(), (now - lane.last_progress_) / 1'000'000);
+                     lane.queue().name(), still / 1'000'000);
     }
   }
   if (!status.ok()) device.lose(status);

@@ -280,16 +280,15 @@ void LaneTracker::watch(std::uint64_t sequence) noexcept {
   queue_.engine().work_source().wake(base::Shell::kCompletion);
 }
 
-void LaneTracker::watch_edges() noexcept {
+void LaneTracker::watch_edges(Nanoseconds now) noexcept {
   if (retire_role_.exchange(true, std::memory_order_acquire)) return;
   const std::uint64_t first = retired() + 1;
   if (first <= published() && first < dead_from_.load(std::memory_order_relaxed)) {
-    const auto watch = [](LaneTracker* lane, std::uint64_t sequence) {
+    const auto watch = [&](LaneTracker* lane, std::uint64_t sequence) {
+      if (lane == nullptr || lane->retired() >= sequence) return;
+      waited_at_ = now;
       // Each only once and only while it is in flight: watch() wakes the calling thread.
-      if (lane != nullptr && lane->retired() < sequence &&
-          !lane->watched_.load(std::memory_order_acquire)) {
-        lane->watch(sequence);
-      }
+      if (!lane->watched_.load(std::memory_order_acquire)) lane->watch(sequence);
     };
     const Submission& submission = *entry(first).submission;
     for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {

@@ -69,7 +69,7 @@ class LaneTracker {
 
   // Watches the lanes that its first submission waits for natively. Without a waiter of their own
   // their loss would not be seen (rule 23).
-  void watch_edges() noexcept;
+  void watch_edges(Nanoseconds now) noexcept;
 
   std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }
   std::uint64_t published() const noexcept { return published_.load(std::memory_order_acquire); }
@@ -228,6 +228,7 @@ class LaneTracker {
   std::uint64_t armed_ = 0;
   std::uint64_t last_retired_ = 0;
   Nanoseconds last_progress_ = 0;
+  Nanoseconds waited_at_ = 0;  // when it was last seen to wait for another lane
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -35,6 +35,12 @@ TEST(File, AnEmptyPathIsSeenInTheError) {
   EXPECT_EQ(open_input("").status().message(), "'': open: No such file or directory");
 }
 
+TEST(File, APathWithAZeroByteIsRefused) {
+  const std::string path = std::string("/dev/null") + '\0' + ".txt";
+  EXPECT_EQ(open_input(path).status().message(), "/dev/null: a path of 14 bytes with a zero byte");
+  EXPECT_TRUE(check_path("/dev/null").ok());
+}
+
 TEST(File, ReadAllPutsPiecesBehindEachOtherAndSaysWhereTheFileEnds) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_DIRECT), 0);

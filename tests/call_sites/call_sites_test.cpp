@@ -195,6 +195,8 @@ constexpr Outcome kOutcomes[] = {
     {"uring.setup", false, "files are read and written one at a time"},
     {"vulkan.dlopen", true, "cannot be opened", StatusCode::kNotFound},
     {"vulkan.dlsym", true, "has no vkGetInstanceProcAddr", kUnavailable},
+    {"vulkan.duplicate", true, "vulkan: descriptor", kExhausted},
+    {"vulkan.stat", true, "vulkan: descriptor", StatusCode::kInvalidArgument},
     {"vulkan.vkAllocateCommandBuffers", true, "vkAllocateCommandBuffers", kExhausted},
     {"vulkan.vkAllocateMemory", true, "vkAllocateMemory", kExhausted},
     {"vulkan.vkAllocateMemory", true, "does not take this host memory", StatusCode::kUnimplemented},

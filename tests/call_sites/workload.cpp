@@ -94,6 +94,8 @@ Status share_timeline(const Workplace&, bool) {
   const Result<hal::SharedTimeline> same = device.import_timeline(number);
   if (!same.ok()) ::close(number);
   HALYARD_RETURN_IF_ERROR(same.status());
+  const base::Descriptor none(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (device.import_timeline(none.get()).ok()) return wrong("the null device is a timeline");
   return same->wait(1, kPatience);
 }
 

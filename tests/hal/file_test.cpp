@@ -268,6 +268,14 @@ TEST_F(SteppedFile, ADamagedDiskIsDataLoss) {
   EXPECT_EQ(s.query().status().native_error(), "EIO");
 }
 
+TEST(FileOpen, SaysWhatCannotBe) {
+  EXPECT_ERROR(File::open(std::string("/dev/null\0.txt", 14)).status(),
+               StatusCode::kInvalidArgument,
+               "file: open: /dev/null: a path of 14 bytes with a zero byte");
+  EXPECT_ERROR(File::open("/dev/null", FileAccess::kRead, FileCreation::kEmpty).status(),
+               StatusCode::kInvalidArgument, "kEmpty empties the file, and kRead cannot write");
+}
+
 TEST_F(SteppedFile, ADeviceStaysOpenUntilItsTransfersHaveEnded) {
   files->held = true;
   ASSERT_TRUE(queue.write(buffer, file, 0, {}).ok());

@@ -205,6 +205,30 @@ TEST_F(QueueOperation, AndWaitFormsNeedNoSignal) {
   EXPECT_TRUE(queue.barrier_and_wait({}, 20s).ok()) << "a failed semaphore is not used again";
 }
 
+TEST_F(QueueOperation, AndWaitFormsAreRefusedInACallbackBeforeTheySubmit) {
+  const Semaphore start = device.create_semaphore().value();
+  const Semaphore done = device.create_semaphore().value();
+  Recorder recorder(device);
+  const auto commands = recorder.finish().value();
+  Status barrier, execute, passed;
+  const auto registration =
+      start.on_reach(1, [&](const Status&) {
+             barrier = queue.barrier_and_wait({.signal = {{done, 1}}}, 20s);
+             execute = queue.execute_and_wait(commands, {.signal = {{done, 2}}}, 20s);
+             passed = queue.barrier_and_wait({.wait = {{start, 2}}, .signal = {{done, 3}}}, kNow);
+           }).value();
+  ASSERT_TRUE(start.signal(1).ok());
+  EXPECT_ERROR(barrier, StatusCode::kFailedPrecondition,
+               "barrier_and_wait within a callback, which must not block");
+  EXPECT_ERROR(execute, StatusCode::kFailedPrecondition,
+               "execute_and_wait within a callback, which must not block");
+  EXPECT_ERROR(passed, StatusCode::kDeadlineExceeded, "waited for 3");
+  EXPECT_TRUE(queue.wait_idle(kNow).code() == StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(done.query().value(), 0u);
+  ASSERT_TRUE(start.signal(2).ok());
+  EXPECT_TRUE(done.wait(3, 20s).ok());
+}
+
 TEST_F(QueueOperation, AndWaitFormsWaitForTheLastSignal) {
   const Semaphore a = device.create_semaphore().value();
   const Semaphore b = device.create_semaphore().value();

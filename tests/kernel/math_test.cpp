@@ -107,6 +107,40 @@ TEST(Math, AbsAndFloorAreExact) {
   EXPECT_EQ(worst_error("floor_of", [](double x) { return std::floor(x); }), 0.0);
 }
 
+TEST(Math, WhatIsExactForAFloatIsForADouble) {
+  const Kernels kernels = Kernels::of_text(R"(
+HY_KERNEL(of_doubles, 256, 1, 1, HY_IN(double, x), HY_OUT(double, y), HY_SCALAR(uint, n)) {
+  HY_ITEMS_BELOW(n) {
+    y[4 * HY_GLOBAL_X] = hy_sqrt(x[HY_GLOBAL_X]);
+    y[4 * HY_GLOBAL_X + 1] = hy_rsqrt(x[HY_GLOBAL_X]);
+    y[4 * HY_GLOBAL_X + 2] = hy_abs(x[HY_GLOBAL_X]);
+    y[4 * HY_GLOBAL_X + 3] = hy_floor(x[HY_GLOBAL_X]);
+  }
+}
+)");
+  std::vector<double> x = {0.1,    -0.1, 0.0,   -0.0, 1e-320, 1e300, 4503599627370495.5, -1.5,
+                           1e18,  -3.0, 2.0 / 3, -4503599627370495.5, 9007199254740993.0,
+                           std::numeric_limits<double>::infinity(),
+                           -std::numeric_limits<double>::infinity(),
+                           std::numeric_limits<double>::quiet_NaN()};
+  std::vector<double> y(4 * x.size());
+  const auto n = static_cast<std::uint32_t>(x.size());
+  kernels.run("of_doubles", {1, 1, 1}, {x, y}, &n);
+  const auto expect_same = [](double got, double want, double of) {
+    if (std::isnan(want)) {
+      EXPECT_TRUE(std::isnan(got)) << of;
+    } else {
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(got), std::bit_cast<std::uint64_t>(want)) << of;
+    }
+  };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    expect_same(y[4 * i], std::sqrt(x[i]), x[i]);
+    expect_same(y[4 * i + 1], 1.0 / std::sqrt(x[i]), x[i]);
+    expect_same(y[4 * i + 2], std::fabs(x[i]), x[i]);
+    expect_same(y[4 * i + 3], std::floor(x[i]), x[i]);
+  }
+}
+
 TEST(Math, ExpKnowsItsSpecialValues) {
   const auto y = apply(math("best"), "exp_of",
                        {0.0f, -0.0f, kInfinity, -kInfinity, kNan, 1000.0f, -1000.0f, 1.0f});

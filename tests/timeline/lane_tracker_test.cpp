@@ -398,5 +398,32 @@ TEST(Rule25Hang, NoProgressForTheTimeoutIsLossOfTheDevice) {
   EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
 }
 
+TEST(Rule25Hang, ALaneThatWaitsForAnotherIsNotHungUntilThatOneHasPassed) {
+  World world;
+  auto& patient = world.queue(world.device("patient"), "patient");
+  auto& device = world.device("hung");
+  device.set_hang_timeout(50'000'000);
+  auto& queue = world.queue(device, "q");
+  patient.native().stopped = true;
+  auto first = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(patient, {}, {{first.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(queue, {{first.get(), 1}}, {{done.get(), 1}}).ok());
+  EXPECT_EQ(queue.native().waiting(), 1u) << "it waits natively";
+  for (int i = 0; i < 10; ++i) {
+    world.settle();
+    world.work_source.clock_.time += 20'000'000;
+  }
+  EXPECT_TRUE(device.status().ok());
+  queue.native().stopped = true;
+  patient.native().stopped = false;
+  world.settle();
+  world.work_source.clock_.time += 49'000'000;
+  world.settle();
+  EXPECT_TRUE(device.status().ok());
+  world.work_source.clock_.time += 20'000'000;
+  world.settle();
+  EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
+}
+
 }  // namespace
 }  // namespace halyard::timeline::testing

@@ -3,9 +3,11 @@
 // The vulkan driver in a runtime of its own. tests/conformance covers what every driver must do.
 #include "drivers/vulkan/driver.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
 #include "drivers/serial/driver.h"
 #include "hal/registry.h"
 #include "halyard/halyard.h"
@@ -52,6 +55,21 @@ class VulkanDriver : public VulkanTest {
 
   std::unique_ptr<hal::DriverRegistry> registry_;
 };
+
+// lavapipe closes one of anything, and says only then that it is no memory.
+TEST_F(VulkanDriver, ADescriptorThatIsNoMemoryStaysTheCallers) {
+  const hal::Device device = open();
+  const base::Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const base::Descriptor next(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  EXPECT_FALSE(device.import_descriptor(null.get(), {.size = 4096}).ok());
+  struct stat file = {};
+  EXPECT_EQ(fstat(null.get(), &file), 0);
+  const int free = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  EXPECT_EQ(free, next.get() + 1) << "no copy is left";
+  close(free);
+  EXPECT_EQ(device.import_descriptor(free, {.size = 4096}).status().code(),
+            StatusCode::kInvalidArgument);
+}
 
 TEST_F(VulkanDriver, OpensAllDevicesOrOne) {
   const auto all = registry_->open_all("vulkan://?devices=3").value();

@@ -175,8 +175,8 @@ class HALYARD_EXPORT Queue {
   }
 
   // Submit as barrier or execute, then wait: see above. They also return the failure of the
-  // submission. After kDeadlineExceeded it stays submitted. info.room is ignored. Not in a
-  // callback, as Semaphore::wait.
+  // submission. After kDeadlineExceeded it stays submitted. info.room is ignored. In a callback
+  // they submit nothing: kFailedPrecondition, but with kNow.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;

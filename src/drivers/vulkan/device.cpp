@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "drivers/vulkan/allocator.h"
 #include "drivers/vulkan/command_buffer.h"
+#include "drivers/vulkan/descriptor_copy.h"
 #include "drivers/vulkan/executable.h"
 #include "drivers/vulkan/shared_timeline.h"
 
@@ -57,12 +58,14 @@ Result<Ref<hal::Memory>> Device::allocate_exportable(std::uint64_t size, hal::Me
 
 Result<Ref<hal::Memory>> Device::import_descriptor(int descriptor, std::uint64_t size,
                                                    hal::MemoryType type) {
+  HALYARD_ASSIGN_OR_RETURN(DescriptorCopy copy, DescriptorCopy::of(descriptor));
   HALYARD_ASSIGN_OR_RETURN(
       Ref<DeviceMemory> memory,
       DeviceMemory::allocate(
           heap_.shared_device(),
-          {.size = size, .type = type, .sharing = Sharing::kImport, .descriptor = descriptor},
+          {.size = size, .type = type, .sharing = Sharing::kImport, .descriptor = copy.get()},
           domain_));
+  copy.take();
   return Ref<hal::Memory>(std::move(memory));
 }
 

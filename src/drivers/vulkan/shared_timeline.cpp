@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "drivers/vulkan/descriptor_copy.h"
 #include "drivers/vulkan/timeline_semaphore.h"
 
 namespace halyard::inline v0::vulkan {
@@ -49,13 +50,15 @@ Result<Ref<hal::SharedTimelineImpl>> SharedTimeline::import(Ref<NativeDevice> de
   auto timeline = Ref<SharedTimeline>::adopt(new (std::nothrow) SharedTimeline(device, false));
   if (!timeline) return error(StatusCode::kResourceExhausted, "vulkan: no memory for a timeline");
   HALYARD_RETURN_IF_ERROR(create_timeline(*device, timeline->semaphore_));
+  HALYARD_ASSIGN_OR_RETURN(DescriptorCopy copy, DescriptorCopy::of(descriptor));
   VkImportSemaphoreFdInfoKHR info = {};
   info.sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR;
   info.semaphore = timeline->semaphore_;
   info.handleType = kTimelineDescriptor;
-  info.fd = descriptor;
+  info.fd = copy.get();
   HALYARD_RETURN_IF_ERROR(device->check(
       device->vk().vkImportSemaphoreFdKHR(device->handle(), &info), "vkImportSemaphoreFdKHR"));
+  copy.take();
   return Ref<hal::SharedTimelineImpl>(std::move(timeline));
 }
 

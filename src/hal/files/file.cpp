@@ -93,10 +93,14 @@ Result<std::uint64_t> FileObject::size() const {
 File::File(FileObject* object) noexcept : object_(handle_base(object)) {}
 
 Result<File> File::open(const std::string& path, FileAccess access, FileCreation creation) {
-  if (access > FileAccess::kReadWrite || creation > FileCreation::kEmpty ||
-      (creation == FileCreation::kEmpty && access == FileAccess::kRead)) {
+  if (Status status = base::check_path(path); !status.ok()) return at(status, "file: open");
+  if (access > FileAccess::kReadWrite || creation > FileCreation::kEmpty) {
     return error(StatusCode::kInvalidArgument, "file {}: open: access {}, creation {}", path,
                  static_cast<int>(access), static_cast<int>(creation));
+  }
+  if (creation == FileCreation::kEmpty && access == FileAccess::kRead) {
+    return error(StatusCode::kInvalidArgument,
+                 "file {}: open: kEmpty empties the file, and kRead cannot write", path);
   }
   constexpr int kAccess[] = {O_RDONLY, O_WRONLY, O_RDWR};
   constexpr int kCreation[] = {0, O_CREAT, O_CREAT | O_TRUNC};

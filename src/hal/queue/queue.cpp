@@ -99,9 +99,15 @@ Status QueueObject::host_call(const detail::CallableType& type, void* callable, 
 }
 
 template <class F>
-Status QueueObject::submit_and_wait(SubmitInfo info, Deadline deadline, F&& submit) {
+Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline deadline,
+                                    F&& submit) {
   timeline::IssuedAt issued;
-  deadline = Deadline::at(deadline.resolve(device_.engine().clock()));  // one for both waits
+  const Nanoseconds until = deadline.resolve(device_.engine().clock());
+  if (timeline::may_block(until) == timeline::MayBlock::kInCallback) {
+    return error(StatusCode::kFailedPrecondition,
+                 "{}: {} within a callback, which must not block", name(), call);
+  }
+  deadline = Deadline::at(until);  // one for both waits
   info.room = deadline;
   if (!info.signal.empty()) {
     HALYARD_RETURN_IF_ERROR(submit(info, &issued));
@@ -119,19 +125,22 @@ Status QueueObject::submit_and_wait(SubmitInfo info, Deadline deadline, F&& subm
 }
 
 Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) {
-  return submit_and_wait(info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
-    return barrier(with, issued);
-  });
+  return submit_and_wait("barrier_and_wait", info, deadline,
+                         [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
+                           return barrier(with, issued);
+                         });
 }
 
 Status QueueObject::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                                      Deadline deadline) {
-  return submit_and_wait(info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
-    return execute(
-        commands,
-        {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},
-        issued);
-  });
+  return submit_and_wait(
+      "execute_and_wait", info, deadline,
+      [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
+        return execute(
+            commands,
+            {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},
+            issued);
+      });
 }
 
 Result<HandleRef<timeline::Semaphore>> QueueObject::take_semaphore() {

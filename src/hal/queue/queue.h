@@ -130,7 +130,7 @@ class QueueObject final : public timeline::LaneSource {
 
   // Waits for the last signal of what submit(info, issued) submits.
   template <class F>
-  Status submit_and_wait(SubmitInfo info, Deadline deadline, F&& submit);
+  Status submit_and_wait(const char* call, SubmitInfo info, Deadline deadline, F&& submit);
 
   DeviceObject& device_;
   const QueueKind kind_;
