@@ -101,6 +101,10 @@ Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape, kernel:
   return static_cast<TreeRecording&>(recording).add_slot(shape, size, parameter);
 }
 
+std::size_t slot_of(const RefCounted& recording, const Storage* storage) noexcept {
+  return static_cast<const TreeRecording&>(recording).slot_of(storage);
+}
+
 Result<hal::Constant> number_of(const Context& context, const char* user,
                                 const RefCounted* recording, std::uint32_t slot) {
   if (recording != nullptr && context.recording() == recording) {

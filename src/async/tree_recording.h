@@ -29,6 +29,8 @@ class TreeRecording final : public RefCounted {
   // from 0. Called before the first command.
   Result<Ref<Storage>> add_slot(const hal::Extents& shape, std::uint64_t size,
                                 std::size_t parameter);
+  // The number of slots if `storage` is none.
+  std::size_t slot_of(const Storage* storage) const noexcept;
   bool has_slot(const Storage* storage) const noexcept { return slot_of(storage) < slots_.size(); }
   // The binding for a command. Precondition: a slot belongs to this recording.
   hal::BindingRef binding(const StorageRange& memory) const;
@@ -77,8 +79,6 @@ class TreeRecording final : public RefCounted {
     hal::CommandId written{};
     base::Array<hal::CommandId> reads{};
   };
-  // slots_.size() if `storage` is no slot.
-  std::size_t slot_of(const Storage* storage) const noexcept;
   History* history_of(const Storage* storage) const noexcept;  // null before its first use
   // Adds to after_ the commands that a use must follow, and makes room for note_use(). Returns
   // false without memory.

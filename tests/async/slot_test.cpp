@@ -58,6 +58,23 @@ TEST_F(AsyncSlot, ARecordingIsCalledAsAFunctionForWhatItsTreeGives) {
   }
 }
 
+TEST_F(AsyncSlot, WhatItsTreeGivesHasTheArraysOfTheReplayForItsParameters) {
+  auto recorded = run(record(
+      [](Floats x, Number<float> a, Tensor<float> y) {
+        return zip(add_to(2.0f, x, std::move(y)), scale(x, a, scratch<float>({16, 16})), x);
+      },
+      Shape{16, 16}, Shape{16, 16}));
+  const Floats one = numbers(1) | share;
+  auto [y, scaled, x] = run(recorded(one, 3.0f, numbers(10)));
+  EXPECT_THAT(elements(y), Each(12.0f));
+  EXPECT_THAT(elements(scaled), Each(3.0f));
+  EXPECT_THAT(elements(x), Each(1.0f));
+  auto [z, other, two] = run(recorded(numbers(2), 4.0f, numbers(20)));
+  EXPECT_THAT(elements(z), Each(24.0f));
+  EXPECT_THAT(elements(two), Each(2.0f));
+  EXPECT_THAT(elements(y), Each(12.0f)) << "the first replay's";
+}
+
 // --- numbers -------------------------------------------------------------------------------------
 
 TEST_F(AsyncSlot, EachReplayHasItsNumbers) {

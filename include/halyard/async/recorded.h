@@ -86,15 +86,18 @@ class Recorded {
     return std::move(value_);
   }
 
-  // replay(arrays...), but returns output().
+  // replay(arrays...), but returns output(), in which the arrays of this replay stand for the
+  // function's parameters.
   template <class... Arrays>
   [[nodiscard]] auto operator()(Arrays&&... arrays) const {
     return replay(std::forward<Arrays>(arrays)...) |
-           map([given = output()](auto&&) mutable { return std::move(given); });
+           map([outputs = output(), of = detail::OutputOfReplay{recording_}](const auto& given) {
+             return of(outputs, given);
+           });
   }
 
   // The result of the tree, or element I of it, with its arrays as Shared. A use of them sees the
-  // replays that were submitted before that use.
+  // replays that were submitted before that use. Of an element that is a parameter there is none.
   template <std::size_t... I>
   [[nodiscard]] auto output() const noexcept {
     static_assert(sizeof...(I) <= 1, "output<I>(), to_host<I>(): one element");

@@ -37,6 +37,8 @@ HALYARD_EXPORT Result<Ref<RefCounted>> start_recording(const Context& context);
 HALYARD_EXPORT Result<Ref<Storage>> add_slot(RefCounted& recording, const Shape& shape,
                                              kernel::ElementType type, std::size_t parameter);
 HALYARD_EXPORT Status finish_recording(RefCounted& recording);
+// Which of a replay's arrays `storage` stands for; their number, if for none.
+HALYARD_EXPORT std::size_t slot_of(const RefCounted& recording, const Storage* storage) noexcept;
 
 template <class... Slots>
 inline constexpr std::size_t kArrays = (std::size_t{0} + ... + !kIsNumber<Slots>);
@@ -113,6 +115,33 @@ struct AsOutput {
   auto operator()(const std::tuple<T...>& values) const noexcept {
     return std::apply([this](const T&... value) { return std::tuple((*this)(value)...); }, values);
   }
+};
+
+// Gives the outputs of a recording for one replay: a parameter is the array that stood for it.
+struct OutputOfReplay {
+  template <class T, class... Given>
+  Shared<Tensor<T>> operator()(const Shared<Tensor<T>>& output,
+                               const std::tuple<Given...>& given) const {
+    std::size_t slot = slot_of(*recording, output.storage());
+    Storage* storage = output.storage();
+    const auto look_at = [&](const auto& array) {
+      if constexpr (requires { array.storage(); }) {
+        if (slot-- == 0) storage = array.storage();
+      }
+    };
+    std::apply([&](const auto&... each) { (look_at(each), ...); }, given);
+    return Shared<Tensor<T>>(Tensor<T>(Ref<Storage>(storage), output.shape()));
+  }
+  template <class T, class Given>
+  T operator()(const T& output, const Given&) const {
+    return output;
+  }
+  template <class... T, class Given>
+  std::tuple<T...> operator()(const std::tuple<T...>& outputs, const Given& given) const {
+    return std::apply(
+        [&](const T&... output) { return std::tuple<T...>((*this)(output, given)...); }, outputs);
+  }
+  Ref<RefCounted> recording;
 };
 
 // Whether a slot of type S takes an argument A. A slot that is only read also takes a Tensor.
