@@ -41,7 +41,7 @@ template <std::size_t kIndices, std::size_t kSizes>
 KernelSignature signature_of(const KernelNames& names, kernel::ElementType type) {
   const KernelOfType kernel = choose_kernel(names, type);
   return {kernel.name, type == kernel::ElementType::kFloat64 ? "argmax_double" : "argmax",
-          index_parameters<kIndices, kSizes>(kernel.type), true};
+          index_parameters<kIndices, kSizes>(kernel.type), true, "argmax"};
 }
 
 Status check_elements(const Shape& shape, kernel::ElementType type, std::uint64_t length) {

@@ -12,7 +12,8 @@
 namespace halyard::inline v0::async::detail {
 namespace {
 
-// In the order of Elementwise.
+// In the order of Elementwise: the functions, for messages, and their kernels.
+constexpr const char* kFunctions[] = {"add", "sub", "mul", "div", "relu", "sigmoid"};
 constexpr KernelNames kElementwise[] = {{"add", "add_double", "add_uint"},
                                         {"subtract", "subtract_double", "subtract_uint"},
                                         {"multiply", "multiply_double", "multiply_uint"},
@@ -100,32 +101,31 @@ Status launch_broadcast(Context& context, const KernelSignature& signature, cons
   const std::uint64_t of_row = (columns.size + kGroup - 1) / kGroup;
   const std::uint64_t groups = matrices.size * rows.size * of_row;
   if (groups <= max_groups(context)[0]) {
-    return launch_flat(context, signature, {a, b, y},
-                       {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a),
-                        to_size(rows.of_a), to_size(columns.of_a), to_size(matrices.of_b),
-                        to_size(rows.of_b), to_size(columns.of_b)},
-                       {.groups = groups});
+    return launch_flat(
+        context, signature, {a, b, y},
+        {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a), to_size(rows.of_a),
+         to_size(columns.of_a), to_size(matrices.of_b), to_size(rows.of_b), to_size(columns.of_b)},
+        {.groups = groups});
   }
   const std::size_t cut = matrices.size > 1 ? 0 : rows.size > 1 ? 1 : 2;
   const Dimension& whole = dimensions[cut];
   const std::uint64_t unit = cut == 2 ? kGroup : 1;  // elements of that dimension
   const std::uint64_t of_unit = cut == 0 ? rows.size * of_row : cut == 1 ? of_row : 1;
   const std::uint64_t of_y = cut == 0 ? rows.size * columns.size : cut == 1 ? columns.size : 1;
-  return launch_units(
-      context, (whole.size + unit - 1) / unit, of_unit,
-      [&](std::uint64_t first, std::uint64_t count) {
-        Dimensions part = dimensions;
-        part[cut].size = std::min(count * unit, whole.size - first * unit);
-        const std::uint64_t before = first * unit * element;
-        return launch_broadcast(context, signature, behind(a, before * whole.of_a),
-                                behind(b, before * whole.of_b), behind(y, before * of_y), part,
-                                element);
-      });
+  return launch_units(context, (whole.size + unit - 1) / unit, of_unit,
+                      [&](std::uint64_t first, std::uint64_t count) {
+                        Dimensions part = dimensions;
+                        part[cut].size = std::min(count * unit, whole.size - first * unit);
+                        const std::uint64_t before = first * unit * element;
+                        return launch_broadcast(context, signature, behind(a, before * whole.of_a),
+                                                behind(b, before * whole.of_b),
+                                                behind(y, before * of_y), part, element);
+                      });
 }
 
 Result<AnyTensor> broadcast(Context& context, Elementwise operation, hal::View<ArrayRef> operands,
                             const ArrayRef* into) {
-  const char* const name = kElementwise[static_cast<std::size_t>(operation)].of_float;
+  const char* const name = kFunctions[static_cast<std::size_t>(operation)];
   const ArrayRef &a = operands[0], &b = operands[1];
   HALYARD_ASSIGN_OR_RETURN(const Shape shape, broadcast_shape(name, a.shape, b.shape));
   for (const ArrayRef& operand : operands) {
@@ -137,7 +137,7 @@ Result<AnyTensor> broadcast(Context& context, Elementwise operation, hal::View<A
       choose_kernel(kBroadcast[static_cast<std::size_t>(operation)], a.type);
   const KernelSignature signature{
       kernel.name, a.type == kernel::ElementType::kFloat64 ? "broadcast_double" : "broadcast",
-      flat_parameters<2, 8>(kernel.type), true};
+      flat_parameters<2, 8>(kernel.type), true, name};
   HALYARD_RETURN_IF_ERROR(context.status());
   HALYARD_RETURN_IF_ERROR(launch_broadcast(context, signature, a.memory, b.memory, result.memory(),
                                            dimensions_of(shape, a.shape, b.shape),
@@ -154,18 +154,19 @@ constexpr std::uint64_t tiles_in(std::uint64_t size) { return (size + kTile - 1)
 Result<AnyTensor> elementwise(Context& context, Elementwise operation, hal::View<ArrayRef> operands,
                               const ArrayRef* into) {
   const KernelNames& names = kElementwise[static_cast<std::size_t>(operation)];
+  const char* const name = kFunctions[static_cast<std::size_t>(operation)];
   const bool unary = operands.size() == 1;
   const auto& [memory, shape, type] = operands[0];
   if (!unary && shape != operands[1].shape) return broadcast(context, operation, operands, into);
-  HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, names.of_float, type, shape, into));
+  HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, name, type, shape, into));
   const KernelOfType kernel = choose_kernel(names, type);
   const StorageRange arrays[] = {memory, unary ? result.memory() : operands[1].memory,
                                  result.memory()};
   const KernelSignature signature{
       kernel.name, elementwise_file(type),
-      unary ? flat_parameters<1, 1>(kernel.type) : flat_parameters<2, 1>(kernel.type), true};
-  HALYARD_RETURN_IF_ERROR(launch_elements<256>(
-      context, shape.elements(), [&](std::uint64_t first, std::uint64_t n) {
+      unary ? flat_parameters<1, 1>(kernel.type) : flat_parameters<2, 1>(kernel.type), true, name};
+  HALYARD_RETURN_IF_ERROR(
+      launch_elements<256>(context, shape.elements(), [&](std::uint64_t first, std::uint64_t n) {
         StorageRange parts[std::size(arrays)];
         for (std::size_t i = 0; i < std::size(parts); ++i) {
           parts[i] = behind(arrays[i], first * kernel::size_of(type));
@@ -182,9 +183,9 @@ Result<AnyTensor> scaled(Context& context, const hal::Constant& by, hal::View<Ar
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, "scale", type, shape, into));
   const KernelOfType kernel = choose_kernel(kScale, type);
   const KernelSignature signature{kernel.name, elementwise_file(type),
-                                  flat_parameters<1, 1, true>(kernel.type), true};
-  HALYARD_RETURN_IF_ERROR(launch_elements<256>(
-      context, shape.elements(), [&](std::uint64_t first, std::uint64_t n) {
+                                  flat_parameters<1, 1, true>(kernel.type), true, "scale"};
+  HALYARD_RETURN_IF_ERROR(
+      launch_elements<256>(context, shape.elements(), [&](std::uint64_t first, std::uint64_t n) {
         const std::uint64_t offset = first * kernel::size_of(type);
         return launch_flat(context, signature,
                            {behind(memory, offset), behind(result.memory(), offset)},
@@ -251,7 +252,10 @@ Result<AnyTensor> concatenated(Context& context, hal::View<ArrayRef> operands) {
   Sizes sizes{};
   for (const ArrayRef& operand : operands) {
     const Shape& shape = operand.shape;
-    bool fits = shape.rank() != 0 && shape.rank() == first.rank();
+    if (shape.rank() == 0) {
+      return Status(StatusCode::kInvalidArgument, "concat: of a scalar, which has no dimension");
+    }
+    bool fits = shape.rank() == first.rank();
     for (std::size_t d = 1; fits && d < first.rank(); ++d) fits = shape[d] == first[d];
     if (!fits) {
       return error(StatusCode::kInvalidArgument,
@@ -269,7 +273,7 @@ Result<AnyTensor> concatenated(Context& context, hal::View<ArrayRef> operands) {
     const std::uint64_t length = operand.shape.elements() * kernel::size_of(type);
     if (length != 0) {
       HALYARD_RETURN_IF_ERROR(
-          context.copy(operand.memory, StorageRange(storage.get(), offset, length)));
+          context.copy(operand.memory, StorageRange(storage.get(), offset, length), "concat"));
     }
     offset += length;
   }
@@ -285,14 +289,14 @@ Result<AnyTensor> softmax_of_rows(Context& context, hal::View<ArrayRef> operands
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, "softmax", type, shape, into));
   const std::uint64_t columns = shape[shape.rank() - 1];
   const KernelSignature signature{"softmax", "softmax", flat_parameters<1, 1>(type), true};
-  HALYARD_RETURN_IF_ERROR(launch_units(
-      context, columns == 0 ? 0 : shape.elements() / columns, 1,
-      [&](std::uint64_t first, std::uint64_t rows) {
-        const std::uint64_t before = first * columns * kernel::size_of(type);
-        return launch_flat(context, signature,
-                           {behind(memory, before), behind(result.memory(), before)},
-                           {to_size(columns)}, {.groups = rows});
-      }));
+  HALYARD_RETURN_IF_ERROR(
+      launch_units(context, columns == 0 ? 0 : shape.elements() / columns, 1,
+                   [&](std::uint64_t first, std::uint64_t rows) {
+                     const std::uint64_t before = first * columns * kernel::size_of(type);
+                     return launch_flat(context, signature,
+                                        {behind(memory, before), behind(result.memory(), before)},
+                                        {to_size(columns)}, {.groups = rows});
+                   }));
   return result;
 }
 

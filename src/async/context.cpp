@@ -255,9 +255,9 @@ Status Context::update(Storage* target, hal::Bytes source) {
       [&](hal::Recorder& recorder) { recorder.update(recording_->binding(target), source); });
 }
 
-Status Context::copy(const StorageRange& source, const StorageRange& target) {
-  HALYARD_RETURN_IF_ERROR(check_usable(source.storage, "copy"));
-  HALYARD_RETURN_IF_ERROR(check_usable(target.storage, "copy"));
+Status Context::copy(const StorageRange& source, const StorageRange& target, const char* user) {
+  HALYARD_RETURN_IF_ERROR(check_usable(source.storage, user));
+  HALYARD_RETURN_IF_ERROR(check_usable(target.storage, user));
   return submit_or_record(
       [&](auto&& use) {
         use(source.storage, Use::kRead);
@@ -278,7 +278,7 @@ Status Context::launch(const detail::KernelSignature& kernel, hal::View<KernelAr
   for (const KernelArray& array : arrays) {
     if (is_memory_of(device, array.memory.storage)) [[likely]]
       continue;
-    HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, kernel.name));
+    HALYARD_RETURN_IF_ERROR(check_here(array.memory.storage, kernel.called()));
   }
   const auto uses = [&](auto&& use) {
     for (const KernelArray& array : arrays) {

@@ -55,7 +55,7 @@ Status fill_elements(Context& context, const StorageRange& memory, std::uint64_t
                         static_cast<std::uint32_t>(std::min<std::size_t>(size, 4)));
   }
   const std::uint64_t words = memory.length / 4;
-  HALYARD_RETURN_IF_ERROR(check_size("fill", words));
+  HALYARD_RETURN_IF_ERROR(check_size("full", words));
   return launch_elements<256>(context, words, [&](std::uint64_t first, std::uint64_t n) {
     return launch_flat(context, {"fill_64", "generate", kFill64, true}, {behind(memory, 4 * first)},
                        {to_size(n), low, high}, {.items = n});
@@ -77,14 +77,13 @@ Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::
   return storage;
 }
 
-Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory,
-                                   const char* user) {
+Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory, const char* user) {
   if (memory.storage == nullptr) {
     return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
   }
   HALYARD_ASSIGN_OR_RETURN(Ref<Storage> copy,
                            context.allocate(memory.length, hal::MemoryType::kHostLocal));
-  HALYARD_RETURN_IF_ERROR(context.copy(memory, StorageRange(copy.get())));
+  HALYARD_RETURN_IF_ERROR(context.copy(memory, StorageRange(copy.get()), user));
   return copy;
 }
 

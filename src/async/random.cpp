@@ -12,10 +12,10 @@ constexpr KernelParameter kRandom[] = {kOutput, kSize, kSize, kSize, kSize, kSiz
 
 }  // namespace
 
-Result<Tensor<float>> random(Context& context, const char* kernel, const Shape& shape,
-                             std::uint64_t seed) {
+Result<Tensor<float>> random(Context& context, const char* function, const char* kernel,
+                             const Shape& shape, std::uint64_t seed) {
   constexpr std::uint64_t kEach = 1024;  // elements of a group in random.hyk
-  HALYARD_RETURN_IF_ERROR(check_size(kernel, shape.elements()));
+  HALYARD_RETURN_IF_ERROR(check_size(function, shape.elements()));
   HALYARD_ASSIGN_OR_RETURN(Tensor<float> result, allocate_tensor<float>(context, shape));
   const std::uint32_t zero = 0, low = to_size(seed), high = to_size(seed >> 32);
   HALYARD_RETURN_IF_ERROR(

@@ -29,10 +29,11 @@ constexpr struct {
 };
 
 template <std::size_t kSizes>
-KernelSignature signature_of(const KernelNames& names, kernel::ElementType type) {
+KernelSignature signature_of(const char* function, const KernelNames& names,
+                             kernel::ElementType type) {
   const KernelOfType kernel = choose_kernel(names, type);
   return {kernel.name, type == kernel::ElementType::kFloat64 ? "reduce_double" : "reduce",
-          flat_parameters<1, kSizes>(kernel.type), true};
+          flat_parameters<1, kSizes>(kernel.type), true, function};
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ KernelSignature signature_of(const KernelNames& names, kernel::ElementType type)
 Result<AnyTensor> reduce_all(Context& context, Reduction reduction, const ArrayRef& operand) {
   constexpr std::uint64_t kEach = 4096;  // elements of a group in reduce.hyk
   const auto& [name, all, rows, columns] = kReductions[static_cast<std::size_t>(reduction)];
-  const KernelSignature signature = signature_of<1>(all, operand.type);
+  const KernelSignature signature = signature_of<1>(name, all, operand.type);
   std::uint64_t left = operand.shape.elements();
   HALYARD_RETURN_IF_ERROR(check_size(name, left, kernel::size_of(operand.type)));
   StorageRange from = operand.memory;
@@ -51,10 +52,9 @@ Result<AnyTensor> reduce_all(Context& context, Reduction reduction, const ArrayR
     HALYARD_RETURN_IF_ERROR(
         launch_units(context, groups, 1, [&](std::uint64_t first, std::uint64_t count) {
           const std::uint64_t before = first * kernel::size_of(operand.type);
-          return launch_flat(context, signature,
-                             {behind(from, before * kEach), behind(to.memory(), before)},
-                             {to_size(std::min(count * kEach, left - first * kEach))},
-                             {.groups = count});
+          return launch_flat(
+              context, signature, {behind(from, before * kEach), behind(to.memory(), before)},
+              {to_size(std::min(count * kEach, left - first * kEach))}, {.groups = count});
         }));
     if (groups == 1) return to;
     from = to.memory();
@@ -70,8 +70,8 @@ Result<AnyTensor> reduce_axis(Context& context, Reduction reduction, int axis,
   HALYARD_ASSIGN_OR_RETURN(const Axis along, axis_of(name, shape, axis));
   HALYARD_RETURN_IF_ERROR(check_size(name, shape.elements(), kernel::size_of(type)));
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, name, type, along.others, into));
-  HALYARD_RETURN_IF_ERROR(launch_along(context, along, signature_of<1>(rows, type),
-                                       signature_of<2>(columns, type), memory, result));
+  HALYARD_RETURN_IF_ERROR(launch_along(context, along, signature_of<1>(name, rows, type),
+                                       signature_of<2>(name, columns, type), memory, result));
   return result;
 }
 

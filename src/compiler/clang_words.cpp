@@ -44,8 +44,9 @@ constexpr std::array kMeanings = {
             "reserved for the header: a source is the same for all targets"},
     Meaning{"cannot have __fp16 type",
             "half is for elements and variables; a function takes and returns float"},
-    Meaning{"hy_takes_no_double",
-            "hy_exp, hy_log and hy_tanh have the accuracy of a float: a double must be cast to one"},
+    Meaning{
+        "hy_takes_no_double",
+        "hy_exp, hy_log and hy_tanh have the accuracy of a float: a double must be cast to one"},
     Meaning{"call to undeclared function",
             "no function '{}'; there is no library but halyard/kernel_math.h"},
 };

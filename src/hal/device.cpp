@@ -100,12 +100,10 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
 
 // Skips a queue that still has work of its former user: the next user must not wait for it.
 // Takes no lock: work that ends during the search may drop handles of other queues here.
-DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
-                                                const void* stream) {
+DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info, const void* stream) {
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
-        at->queue.stream() != stream ||
-        !at->spare.exchange(false, std::memory_order_acq_rel)) {
+        at->queue.stream() != stream || !at->spare.exchange(false, std::memory_order_acq_rel)) {
       continue;
     }
     if (at->queue.reopen(info.name)) return at;
@@ -311,10 +309,13 @@ Queue Device::queue(QueueKind kind) const noexcept {
 Result<Queue> Device::create_queue(const QueueInfo& info) const {
   if (!object_) return empty_handle("device", "create_queue");
   DeviceObject& self = *object();
-  if (info.kind > QueueKind::kCopy || info.priority > QueuePriority::kHigh) {
-    return error(StatusCode::kInvalidArgument,
-                 "device {}: create_queue: there is no kind {} or no priority {}", self.name(),
-                 static_cast<int>(info.kind), static_cast<int>(info.priority));
+  const auto unknown = [&](const char* what, int value) {
+    return error(StatusCode::kInvalidArgument, "device {}: create_queue: there is no {} {}",
+                 self.name(), what, value);
+  };
+  if (info.kind > QueueKind::kCopy) return unknown("kind", static_cast<int>(info.kind));
+  if (info.priority > QueuePriority::kHigh) {
+    return unknown("priority", static_cast<int>(info.priority));
   }
   Result<Queue> queue = self.create_queue(info);
   if (!queue.ok()) return at(queue.status(), "device {}: create_queue", self.name());
@@ -365,14 +366,18 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
 
 namespace {
 
-// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error it
-// is not called.
+// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error
+// it is not called.
 template <class F>
 Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t address,
                          std::uint64_t size, const detail::MemoryRelease& release, F&& import) {
   const auto make = [&]() -> Result<Buffer> {
     if (device == nullptr) return empty_handle("device", call);
-    if (address == 0 || address % Device::kImportAlignment != 0) {
+    if (address == 0) {
+      return error(StatusCode::kInvalidArgument, "device {}: {}: the address is null",
+                   device->name(), call);
+    }
+    if (address % Device::kImportAlignment != 0) {
       return error(StatusCode::kInvalidArgument,
                    "device {}: {}: address {:#x} is no multiple of {}", device->name(), call,
                    address, Device::kImportAlignment);
@@ -384,8 +389,8 @@ Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t a
   Result<Buffer> buffer = make();
   // Last: a failure before it must not call `release`.
   if (buffer.ok() && !buffer->object()->memory().on_release(release)) {
-    buffer = error(StatusCode::kResourceExhausted, "device {}: {}: no memory", device->name(),
-                   call);
+    buffer =
+        error(StatusCode::kResourceExhausted, "device {}: {}: no memory", device->name(), call);
   }
   if (buffer.ok()) {
     device->adopt(buffer->object()->memory());

@@ -120,7 +120,7 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
       return unissued ? NextStep::kSleep : NextStep::kSpin;
     });
     if (in_time) return Status();
-    return error(StatusCode::kDeadlineExceeded, "{}: not idle\n{}", name(),
+    return error(StatusCode::kDeadlineExceeded, "{}: wait_idle: not idle\n{}", name(),
                  engine_.dump_timelines(this));
   });
 }

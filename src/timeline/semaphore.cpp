@@ -135,15 +135,15 @@ void Semaphore::release_signalled(EffectScope::Mode mode) noexcept {
 }
 
 // Neither a failure nor a value is ever taken back, so what stopped the signal still holds.
-Status Semaphore::refuse_signal(std::uint64_t value) const {
+Status Semaphore::refuse_signal(std::uint64_t value, const char* call) const {
   if (value > kMaxValue) {
-    return error(StatusCode::kInvalidArgument, "{}: signal of {} above 2^63-1", describe(),
+    return error(StatusCode::kInvalidArgument, "{}: {} of {} above 2^63-1", describe(), call,
                  base::number(value));
   }
   const std::uint64_t word = word_.load(std::memory_order_acquire);
   if ((word & kFailedBit) != 0) return failure();
-  return error(StatusCode::kInvalidArgument, "{}: signal of {}, but the value is {} already",
-               describe(), value, word);
+  return error(StatusCode::kInvalidArgument, "{}: {} of {}, but the value is {} already",
+               describe(), call, value, word);
 }
 
 void Semaphore::fail(const Status& status) {
@@ -281,8 +281,7 @@ std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
   return count;
 }
 
-bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
-                              Visit& visit) noexcept {
+bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane, Visit& visit) noexcept {
   Promise others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {

@@ -208,13 +208,13 @@ class Semaphore final : public RefCounted {
     if (tracer_ != nullptr) [[unlikely]]
       note_signal(value);
     if (value > kMaxValue || !raise(value)) [[unlikely]]
-      return refuse_signal(value);
+      return refuse_signal(value, mode == EffectScope::Mode::kPost ? "post" : "signal");
     // Rule 3: the word was written before `least` is read.
     if (least_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
       release_signalled(mode);
     return {};
   }
-  [[gnu::cold]] Status refuse_signal(std::uint64_t value) const;
+  [[gnu::cold]] Status refuse_signal(std::uint64_t value, const char* call) const;
   [[gnu::cold]] void note_late(const SignalNode& node) noexcept;
   [[gnu::cold]] void note_signal(std::uint64_t point) noexcept;
   void set_failed(const Status& status) noexcept;

@@ -358,6 +358,27 @@ TEST_F(AsyncOperation, ATensorToWriteOverHasTheShapeOfTheResult) {
               refused_with(StatusCode::kInvalidArgument, "relu: a tensor that was moved from"));
 }
 
+TEST_F(AsyncOperation, AnErrorNamesTheFunctionThatWasCalled) {
+  const auto gone = [&] {
+    auto old = run(ones<float>({2, 2}));
+    const auto taken = std::move(old);
+    return old;
+  };
+  const auto named = [](const std::string& function) {
+    return refused_with(StatusCode::kInvalidArgument, function + ": a tensor that was moved from");
+  };
+  EXPECT_THAT(failure(sub(gone(), ones<float>({2, 2}))), named("sub"));
+  EXPECT_THAT(failure(mul(ones<float>({2, 2}), gone())), named("mul"));
+  EXPECT_THAT(failure(scale(gone(), 2.0f)), named("scale"));
+  EXPECT_THAT(failure(concat(ones<float>({2, 2}), gone())), named("concat"));
+  EXPECT_THAT(failure(div(ones<float>({2}), ones<float>({3}))),
+              refused_with(StatusCode::kInvalidArgument, "div: shapes 2 and 3"));
+  EXPECT_THAT(failure(concat(sum(ones<float>({2})), sum(ones<float>({2})))),
+              refused_with(StatusCode::kInvalidArgument, "concat: of a scalar"));
+  EXPECT_THAT(failure(rand<float>({1ull << 32}, 1)),
+              refused_with(StatusCode::kOutOfRange, "rand: "));
+}
+
 TEST_F(AsyncOperation, ATensorMayHaveNoElements) {
   EXPECT_TRUE(elements(add(ones<float>({0}), zeros<float>({0}))).empty());
   EXPECT_TRUE(elements(from_host<float>({})).empty());

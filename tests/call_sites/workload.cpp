@@ -39,7 +39,6 @@ namespace {
 using namespace std::chrono_literals;
 using hal::MemoryType;
 
-
 constexpr std::string_view kKernels = R"(
 #include <halyard/kernel.h>
 HY_KERNEL(add, 16, 1, 1, HY_INOUT(uint, x), HY_SCALAR(uint, by), HY_SCALAR(uint, n)) {
@@ -386,7 +385,8 @@ constexpr Section kSections[] = {
     {"memory that vulkan devices share", share_memory, Section::Needs::kVulkan},
     {"a timeline that vulkan devices share", share_timeline, Section::Needs::kVulkan},
     {"a kernel on a vulkan device",
-     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); }, Section::Needs::kVulkan},
+     [](const Workplace& at, bool) { return run_kernel(at, "vulkan://0"); },
+     Section::Needs::kVulkan},
     {"a trace of a vulkan device", trace_vulkan, Section::Needs::kVulkan},
 #endif
 #ifdef HALYARD_SIM_CUDA_LIBRARY

@@ -212,11 +212,15 @@ TEST_F(QueueOperation, AndWaitFormsAreRefusedInACallbackBeforeTheySubmit) {
   const auto commands = recorder.finish().value();
   Status barrier, execute, passed;
   const auto registration =
-      start.on_reach(1, [&](const Status&) {
-             barrier = queue.barrier_and_wait({.signal = {{done, 1}}}, 20s);
-             execute = queue.execute_and_wait(commands, {.signal = {{done, 2}}}, 20s);
-             passed = queue.barrier_and_wait({.wait = {{start, 2}}, .signal = {{done, 3}}}, kNow);
-           }).value();
+      start
+          .on_reach(1,
+                    [&](const Status&) {
+                      barrier = queue.barrier_and_wait({.signal = {{done, 1}}}, 20s);
+                      execute = queue.execute_and_wait(commands, {.signal = {{done, 2}}}, 20s);
+                      passed = queue.barrier_and_wait({.wait = {{start, 2}}, .signal = {{done, 3}}},
+                                                      kNow);
+                    })
+          .value();
   ASSERT_TRUE(start.signal(1).ok());
   EXPECT_ERROR(barrier, StatusCode::kFailedPrecondition,
                "barrier_and_wait within a callback, which must not block");

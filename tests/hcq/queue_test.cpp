@@ -111,7 +111,9 @@ TEST(HcqQueue, AnUpdateThatDoesNotFitSaysSo) {
     return std::string(q.submit(*device).message());
   };
   EXPECT_EQ(message([&](ComputeQueue& q) { q.update_custom(0, {1, 2, 3, 4}); }), "");
-  EXPECT_EQ(message([&](ComputeQueue& q) { q.update_custom(0, {1, 2, 3, 4, 5}); }),
+  EXPECT_EQ(message([&](ComputeQueue& q) {
+              q.update_custom(0, {1, 2, 3, 4, 5});
+            }),
             "queue: update_custom with 5 words; it takes at most 4");
   EXPECT_EQ(message([&](ComputeQueue& q) { q.update_exec(1, other.fill_kernargs({one}), {}); }),
             "queue: update_exec of command 1 with arguments of another program");

@@ -118,8 +118,19 @@ HY_KERNEL(of_doubles, 256, 1, 1, HY_IN(double, x), HY_OUT(double, y), HY_SCALAR(
   }
 }
 )");
-  std::vector<double> x = {0.1,    -0.1, 0.0,   -0.0, 1e-320, 1e300, 4503599627370495.5, -1.5,
-                           1e18,  -3.0, 2.0 / 3, -4503599627370495.5, 9007199254740993.0,
+  std::vector<double> x = {0.1,
+                           -0.1,
+                           0.0,
+                           -0.0,
+                           1e-320,
+                           1e300,
+                           4503599627370495.5,
+                           -1.5,
+                           1e18,
+                           -3.0,
+                           2.0 / 3,
+                           -4503599627370495.5,
+                           9007199254740993.0,
                            std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN()};

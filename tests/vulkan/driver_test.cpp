@@ -83,9 +83,9 @@ TEST_F(VulkanDriver, OpensAllDevicesOrOne) {
 }
 
 TEST_F(VulkanDriver, NamesTheErrorOfAUri) {
-  for (const char* uri : {"vulkan://?devices=0", "vulkan://?devices=65", "vulkan://?devices=x",
-                          "vulkan://?workers=1", "vulkan://?cache=2", "vulkan://?poll_time=-1",
-                          "vulkan://?poll_time=1000001"}) {
+  for (const char* uri :
+       {"vulkan://?devices=0", "vulkan://?devices=65", "vulkan://?devices=x", "vulkan://?workers=1",
+        "vulkan://?cache=2", "vulkan://?poll_time=-1", "vulkan://?poll_time=1000001"}) {
     const Status status = registry_->open(uri).status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << uri;
     EXPECT_EQ(status.message().find("vulkan: "), 0u) << status.message();

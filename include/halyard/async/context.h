@@ -71,8 +71,10 @@ class HALYARD_EXPORT Context {
   Result<Ref<detail::Storage>> scratch(std::uint64_t size);
   Status fill(detail::Storage* target, std::uint32_t pattern, std::uint32_t pattern_size);
   Status update(detail::Storage* target, hal::Bytes source);
-  // Ranges of equal length. One may be of another device of the same hal runtime.
-  Status copy(const detail::StorageRange& source, const detail::StorageRange& target);
+  // Ranges of equal length. One may be of another device of the same hal runtime. `user` is the
+  // function in its messages.
+  Status copy(const detail::StorageRange& source, const detail::StorageRange& target,
+              const char* user = "copy");
   // Dispatches over `grid`; if that is null, over the tiles of the arrays that the kernel writes.
   Status launch(const detail::KernelSignature& kernel, hal::View<detail::KernelArray> arrays,
                 hal::View<hal::Constant> scalars, const hal::Grid* grid);
@@ -138,7 +140,7 @@ class HALYARD_EXPORT Context {
   std::array<detail::Moment, kMaxJoined> joined_;
   std::size_t joined_count_ = 0;
   std::uint32_t depth_ = 0;  // of the boxed and shared operations that are executing
-  Status join_error_;  // a part could not be joined, so the end of this tree is unknown
+  Status join_error_;        // a part could not be joined, so the end of this tree is unknown
   struct PartLoad;
   PartLoad* part_loads_ = nullptr;  // of the parts that were destroyed
 };

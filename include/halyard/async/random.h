@@ -25,13 +25,15 @@ namespace halyard::inline v0::async {
 namespace detail {
 
 // Runs `kernel` of random.hyk.
-HALYARD_EXPORT Result<Tensor<float>> random(Context& context, const char* kernel,
-                                            const Shape& shape, std::uint64_t seed);
+HALYARD_EXPORT Result<Tensor<float>> random(Context& context, const char* function,
+                                            const char* kernel, const Shape& shape,
+                                            std::uint64_t seed);
 
 struct CallRandom {
   Result<Tensor<float>> operator()(Context& context) const {
-    return random(context, kernel, shape, seed);
+    return random(context, function, kernel, shape, seed);
   }
+  const char* function;
   const char* kernel;
   Shape shape;
   std::uint64_t seed;
@@ -42,12 +44,12 @@ struct CallRandom {
 template <Element T>
 auto rand(const Shape& shape, std::uint64_t seed) {
   static_assert(std::is_same_v<T, float>, "rand, randn: numbers of float");
-  return detail::operation(detail::CallRandom{"random_uniform", shape, seed});
+  return detail::operation(detail::CallRandom{"rand", "random_uniform", shape, seed});
 }
 template <Element T>
 auto randn(const Shape& shape, std::uint64_t seed) {
   static_assert(std::is_same_v<T, float>, "rand, randn: numbers of float");
-  return detail::operation(detail::CallRandom{"random_normal", shape, seed});
+  return detail::operation(detail::CallRandom{"randn", "random_normal", shape, seed});
 }
 
 }  // namespace halyard::inline v0::async

@@ -120,7 +120,7 @@ class Recorded {
 
 // Records `operation` without running it.
 template <class Op>
-  requires DeviceOperation<std::decay_t<Op>>
+requires DeviceOperation<std::decay_t<Op>>
 auto record(Op&& operation) {
   static_assert(DeviceOperation<Op>, "an operation has one owner: record(std::move(operation))");
   if constexpr (DeviceOperation<Op>) {

@@ -42,7 +42,7 @@ class HALYARD_EXPORT Fence {
   std::vector<Point> points() const;
 
   // True if all points are reached, also if there are none; false if one is pending. Returns the
-  // failure if a semaphore has failed.
+  // failure of a semaphore that had failed before it reached its point.
   Result<bool> query() const;
   // wait_all for the present points.
   Status wait(Deadline deadline = kForever) const;

@@ -22,12 +22,14 @@
 // Otherwise it fails with kResourceExhausted and the sizes; a device that refuses a slab is not
 // waited for. The pool does not detect that a block's holder waits for the allocation. The message
 // of kDeadlineExceeded, and Device::dump_timelines(), say what each submission waits for and what
-// the pool holds. Allocations that signal one semaphore wait for one another: otherwise the larger
-// value would announce memory that does not exist yet.
+// the pool holds.
 //
 // Allocations that signal one semaphore should wait for one another, in the order of their values:
 // otherwise the larger value may be reached before the smaller allocation has memory. The block of
 // a buffer that is dropped without deallocate() returns when the last submission that uses it ends.
+//
+// For an alignment above 256 a block has up to that much more: an allocation of max_size with one
+// does not fit.
 //
 // A handle that is kept after deallocate() keeps no block, but it keeps the slab: native code that
 // still has the address never reaches memory outside the pool. If the pool returns that slab

@@ -161,8 +161,9 @@ class HALYARD_EXPORT Queue {
   // fn is destroyed after it has run. It is destroyed without running if the submission fails
   // before, or if host_call itself fails.
   template <class F>
-    requires std::is_invocable_v<std::decay_t<F>&>
-  Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {
+  requires std::is_invocable_v < std::decay_t<F>
+  & > Status host_call(F&& fn, const SubmitInfo& info,
+                       HostCallMode mode = HostCallMode::kShort) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof(Fn) <= detail::kInlineCallable && alignof(Fn) <= 16 &&
                   std::is_nothrow_move_constructible_v<Fn>) {

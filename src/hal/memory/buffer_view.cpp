@@ -52,6 +52,7 @@ std::uint64_t BufferView::element_count() const noexcept {
 }
 
 Result<BufferView> BufferView::reshape(View<std::uint64_t> shape) const {
+  if (!buffer_) return empty_handle("buffer view", "reshape");
   HALYARD_ASSIGN_OR_RETURN(BufferView view, create(buffer_, element_, shape, offset_));
   if (view.element_count() != element_count()) {
     return error(StatusCode::kInvalidArgument, "buffer view: reshape of {} to {}",

@@ -20,12 +20,13 @@ class FenceObject final : public RefCounted {
     std::uint64_t value = 0;
   };
 
-  Status insert(timeline::Semaphore* semaphore, std::uint64_t value) {
+  // `call` is the function in its messages.
+  Status insert(timeline::Semaphore* semaphore, std::uint64_t value, const char* call) {
     if (semaphore == nullptr) {
-      return Status(StatusCode::kInvalidArgument, "fence: insert: the point has no semaphore");
+      return error(StatusCode::kInvalidArgument, "fence: {}: the point has no semaphore", call);
     }
     if (value > timeline::kMaxValue) {
-      return error(StatusCode::kInvalidArgument, "fence: insert: {}: value {} above 2^63-1",
+      return error(StatusCode::kInvalidArgument, "fence: {}: {}: value {} above 2^63-1", call,
                    semaphore->describe(), base::number(value));
     }
     Semaphore handle(semaphore);  // taken and dropped outside the lock
@@ -38,8 +39,8 @@ class FenceObject final : public RefCounted {
       }
     }
     if (count_ != 0 && &entries_[0].semaphore.object()->engine() != &semaphore->engine()) {
-      return error(StatusCode::kPermissionDenied, "fence: insert: {} is of another runtime than {}",
-                   semaphore->describe(), entries_[0].semaphore.object()->describe());
+      return error(StatusCode::kPermissionDenied, "fence: {}: {} is of another runtime than {}",
+                   call, semaphore->describe(), entries_[0].semaphore.object()->describe());
     }
     if (count_ == capacity_) HALYARD_RETURN_IF_ERROR(grow());
     entries_[count_++] = {std::move(handle), value};
@@ -66,8 +67,7 @@ class FenceObject final : public RefCounted {
     const std::size_t capacity = capacity_ == 0 ? 4 : 2 * capacity_;
     std::unique_ptr<Entry[]> larger(new (std::nothrow) Entry[capacity]);
     if (larger == nullptr) {
-      return error(StatusCode::kResourceExhausted, "fence: insert: no memory for {} points",
-                   capacity);
+      return error(StatusCode::kResourceExhausted, "fence: no memory for {} points", capacity);
     }
     std::move(entries_.get(), entries_.get() + count_, larger.get());
     entries_ = std::move(larger);
@@ -87,18 +87,22 @@ Result<Fence> Fence::create(Points points) {
   Fence fence;
   fence.object_ = HandleRef<RefCounted>(handle_base(object));
   object->release();  // the handles' reference stays
-  for (const Point& point : points) HALYARD_RETURN_IF_ERROR(fence.insert(point));
+  for (const Point& point : points) {
+    HALYARD_RETURN_IF_ERROR(fence.object()->insert(point.semaphore(), point.value(), "create"));
+  }
   return fence;
 }
 
 Status Fence::insert(const Point& point) const {
   if (!object_) return empty_handle("fence", "insert");
-  return object()->insert(point.semaphore(), point.value());
+  return object()->insert(point.semaphore(), point.value(), "insert");
 }
 
 Status Fence::extend(const Fence& other) const {
   if (!object_ || !other) return empty_handle("fence", "extend");
-  for (const Point& point : other.points()) HALYARD_RETURN_IF_ERROR(insert(point));
+  for (const Point& point : other.points()) {
+    HALYARD_RETURN_IF_ERROR(object()->insert(point.semaphore(), point.value(), "extend"));
+  }
   return {};
 }
 
@@ -130,7 +134,8 @@ Status Fence::signal() const {
   if (!object_) return empty_handle("fence", "signal");
   Status first;
   for (const Point& point : points()) {
-    if (point.semaphore()->value_state(point.value()) == timeline::Semaphore::ValueState::kReached) {
+    if (point.semaphore()->value_state(point.value()) ==
+        timeline::Semaphore::ValueState::kReached) {
       continue;
     }
     Status status = point.semaphore()->signal(point.value());

@@ -104,8 +104,8 @@ Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline 
   timeline::IssuedAt issued;
   const Nanoseconds until = deadline.resolve(device_.engine().clock());
   if (timeline::may_block(until) == timeline::MayBlock::kInCallback) {
-    return error(StatusCode::kFailedPrecondition,
-                 "{}: {} within a callback, which must not block", name(), call);
+    return error(StatusCode::kFailedPrecondition, "{}: {} within a callback, which must not block",
+                 name(), call);
   }
   deadline = Deadline::at(until);  // one for both waits
   info.room = deadline;
@@ -125,17 +125,15 @@ Status QueueObject::submit_and_wait(const char* call, SubmitInfo info, Deadline 
 }
 
 Status QueueObject::barrier_and_wait(const SubmitInfo& info, Deadline deadline) {
-  return submit_and_wait("barrier_and_wait", info, deadline,
-                         [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
-                           return barrier(with, issued);
-                         });
+  return submit_and_wait(
+      "barrier_and_wait", info, deadline,
+      [&](const SubmitInfo& with, timeline::IssuedAt* issued) { return barrier(with, issued); });
 }
 
 Status QueueObject::execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                                      Deadline deadline) {
   return submit_and_wait(
-      "execute_and_wait", info, deadline,
-      [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
+      "execute_and_wait", info, deadline, [&](const SubmitInfo& with, timeline::IssuedAt* issued) {
         return execute(
             commands,
             {info.bindings, info.constants, with.wait, with.signal, with.submission, with.room},

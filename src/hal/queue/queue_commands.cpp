@@ -258,7 +258,7 @@ Status QueueObject::dispatch(const DispatchRequest& launch, const SubmitInfo& in
     return at(status, "queue {}: {} of {}", name(),
               launch.counts != nullptr ? "dispatch_indirect" : "dispatch",
               launch.executable != nullptr ? launch.executable->kernels()[launch.function].name
-                                           : "nothing");
+                                           : "an empty launch");
   }
   payload.executable = Ref<ExecutableImpl>(command.executable);
   for (std::uint32_t i = 0; i < command.binding_count; ++i) {

@@ -20,7 +20,8 @@ class RecorderState {
  public:
   RecorderState(const Device& device, RecordingUse use) : bound_(device.object()) {
     if (!device) {
-      first_error_ = empty_handle("recorder", "creation with a device");
+      first_error_ =
+          Status(StatusCode::kInvalidArgument, "recorder: its device is an empty handle");
       return;
     }
     device_ = device;

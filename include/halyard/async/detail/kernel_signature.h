@@ -24,6 +24,9 @@ struct KernelSignature {
   const char* file;
   hal::View<KernelParameter> parameters;  // of static storage
   bool unchecked;                         // the kernel may write flat arrays
+  const char* function = nullptr;         // that was called, for messages; null: the kernel itself
+
+  const char* called() const noexcept { return function != nullptr ? function : name; }
 };
 
 // Different for a kernel that is declared twice: it is then only bound twice.

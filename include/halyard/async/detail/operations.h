@@ -265,7 +265,9 @@ struct CallCopyTo {
     Context there(context, queue);
     auto copy = allocate_tensor<typename Array::value_type>(there, array.shape());
     if (!copy.ok()) return copy;
-    if (Status status = there.copy(array.memory(), copy->memory()); !status.ok()) return status;
+    if (Status status = there.copy(array.memory(), copy->memory(), "copy_to"); !status.ok()) {
+      return status;
+    }
     return copy;
   }
   QueueRef queue;
