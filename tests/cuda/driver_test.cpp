@@ -132,6 +132,7 @@ TEST_F(CudaDriver, WithoutPeersGpusDoNotUseEachOthersMemory) {
   EXPECT_EQ(code_of(registry, "cuda://?peers=2"), StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(registry, "cuda://?poll_time=-1"), StatusCode::kInvalidArgument);
   EXPECT_EQ(code_of(registry, "cuda://?poll_time=1000001"), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_of(registry, "cuda://?poll_time=1000000"), StatusCode::kOk);
 }
 
 TEST_F(CudaDriver, AStatusHasTheNameAndNumberOfTheResult) {

@@ -263,6 +263,70 @@ TEST_F(Foreign, AShaderDescribesItsOwnKernel) {
   EXPECT_EQ(kernel.static_shared_bytes, 256u);
 }
 
+TEST_F(Foreign, AShaderHasElementsOfEverySize) {
+  constexpr std::string_view kText = R"(#version 450
+#extension GL_EXT_shader_explicit_arithmetic_types : require
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer A { int8_t a[]; };
+layout(set = 0, binding = 1) buffer B { uint8_t b[]; };
+layout(set = 0, binding = 2) buffer C { int16_t c[]; };
+layout(set = 0, binding = 3) buffer D { uint16_t d[]; };
+layout(set = 0, binding = 4) buffer E { int64_t e[]; };
+layout(set = 0, binding = 5) buffer F { uint64_t f[]; };
+layout(set = 0, binding = 6) buffer G { double g[]; };
+layout(set = 0, binding = 7) buffer H { float16_t h[]; };
+layout(push_constant) uniform P { int64_t i; uint64_t j; double k; };
+void main() {
+  const uint at = gl_GlobalInvocationID.x;
+  a[at] = int8_t(b[at]);
+  c[at] = int16_t(d[at]);
+  e[at] = int64_t(f[at]) + i + int64_t(j);
+  g[at] = double(h[at]) + k;
+}
+)";
+  const kernel::Hyx hyx = build(write("t.comp", kText)).value();
+  const kernel::KernelInfo& kernel = hyx.kernels()[0];
+  using enum kernel::ElementType;
+  const kernel::ElementType types[] = {kInt8,  kUint8,  kInt16,   kUint16,
+                                       kInt64, kUint64, kFloat64, kFloat16};
+  ASSERT_EQ(kernel.bindings.size(), std::size(types));
+  for (std::size_t i = 0; i < std::size(types); ++i) EXPECT_EQ(kernel.bindings[i].type, types[i]);
+  ASSERT_EQ(kernel.constants.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(kernel.constants[i].type, types[4 + i]);
+}
+
+TEST_F(Foreign, AShaderHasAtMostThePushConstantsThatEveryDeviceHas) {
+  const auto of = [&](int words) {
+    return write("p.comp",
+                 "#version 450\nlayout(local_size_x = 64) in;\n"
+                 "layout(set = 0, binding = 0) buffer Y { uint y[]; };\n"
+                 "layout(push_constant) uniform P { uint w[" +
+                     std::to_string(words) + "]; };\nvoid main() { y[0] = w[0]; }\n");
+  };
+  EXPECT_TRUE(build(of(32)).ok());
+  expect_refused(of(33), {}, StatusCode::kInvalidArgument,
+                 "132 bytes of push constants; 128 is the most");
+}
+
+TEST_F(Foreign, OptionsThatCannotBeAreRefused) {
+  const std::string source = write("k.comp", kGlsl);
+  const auto message = [](CompileOptions options) {
+    return std::string(compile_foreign(options).status().message());
+  };
+  EXPECT_THAT(message({.source = source, .targets = {}}), HasSubstr("no target to compile for"));
+  EXPECT_THAT(message({.source = source, .targets = {"spirv-1.5"}, .optimization = 4}),
+              HasSubstr("optimization level 4; 0 to 3 are known"));
+  EXPECT_THAT(message({.source = source, .targets = {"spirv-1.5"}, .optimization = -1}),
+              HasSubstr("optimization level -1"));
+  EXPECT_THAT(message({.source = source, .targets = {"spirv-1.5"}, .checked = true}),
+              HasSubstr("only .hyk kernels can be checked builds"));
+  EXPECT_THAT(message({.source = source, .targets = {"spirv-1.5", "spirv-1.5"}}),
+              HasSubstr("target 'spirv-1.5' is given twice"));
+  EXPECT_THAT(message({.source = "k.txt"}), HasSubstr("not a .cu, .cl, .comp or .metal file"));
+}
+
 TEST_F(Foreign, AShadersEntryPointTakesTheManifestsName) {
   SKIP_WITHOUT("glslangValidator");
   const std::string source = write("k.comp", R"(#version 450

@@ -102,6 +102,22 @@ TEST_F(Command, PackRefusesAFileThatNoLoaderAcceptsInOneLine) {
               HasSubstr("'float' as its type, which is unknown"));
   EXPECT_THAT(message(kernel(R"(, "bindings": [{"name": "b", "type": "int32"}])"), {image}),
               HasSubstr("no string 'access'"));
+  const auto with = [&](const std::string& list, const std::string& fields) {
+    return message(kernel(R"(, ")" + list + R"(": [{"name": "b", "type": "int32")" + fields + "}]"),
+                   {image});
+  };
+  EXPECT_THAT(with("bindings", R"(, "access": "read", "ranks": 1)"),
+              HasSubstr("kernel k: a binding has the unknown field 'ranks'"));
+  EXPECT_THAT(with("bindings", R"(, "access": "read", "rank": 256)"), HasSubstr("has rank 256"));
+  EXPECT_THAT(with("bindings", R"(, "access": "read", "tile": 4)"), HasSubstr("no list 'tile'"));
+  EXPECT_THAT(with("constants", R"(, "offsets": 8)"),
+              HasSubstr("kernel k: a constant has the unknown field 'offsets'"));
+  EXPECT_THAT(with("constants", R"(, "offset": 4294967295)"), HasSubstr("has offset 4294967295"));
+  EXPECT_THAT(with("constants", R"(, "offset": 4294967296)"),
+              HasSubstr("'offset' that is not a number from 0 to 2^32 - 1"));
+  EXPECT_THAT(message(kernel(R"(, "equal_sizes": [["x.size0"]])"), {image}),
+              HasSubstr("an entry that is not a pair of sizes"));
+  EXPECT_THAT(message(R"({"kernel": []})", {image}), HasSubstr("unknown field 'kernel'"));
   EXPECT_THAT(message(R"({"kernels": [{"name": "k", "workgroup_size": [2048]}]})", {image}),
               HasSubstr("workgroup_size is 2048"));
   EXPECT_THAT(message(good, {image, image}), HasSubstr("x86-64"));

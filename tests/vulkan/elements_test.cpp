@@ -28,10 +28,10 @@ class VulkanElements : public VulkanTest {
   template <class T>
   static std::vector<T> run(const hal::Device& device, const char* name, const char* kernel,
                             const std::vector<T>& values) {
-    const hal::Buffer x = device
-                              .allocate({.size = values.size() * sizeof(T),
-                                         .memory = hal::MemoryType::kHostVisible})
-                              .value();
+    const hal::Buffer x =
+        device
+            .allocate({.size = values.size() * sizeof(T), .memory = hal::MemoryType::kHostVisible})
+            .value();
     const auto mapping = x.map().value();
     const auto elements = mapping.as<T>();
     std::ranges::copy(values, elements.begin());
@@ -57,6 +57,23 @@ TEST_F(VulkanElements, AreReadAndWritten) {
   const std::vector<std::uint16_t> halves = {0x3c00, 0x8000, 0x0001, 0xfc00, 0x7bff};
   EXPECT_EQ(run(device, "halves", "negate", halves),
             (std::vector<std::uint16_t>{0xbc00, 0x0000, 0x8001, 0x7c00, 0xfbff}));
+}
+
+TEST_F(VulkanElements, AWorkgroupThatIsTooLargeForTheDeviceIsRefused) {
+  fake().max_items = 63;
+  hal::DriverRegistry registry;
+  check(register_vulkan_driver(registry));
+  const hal::Device device = registry.open("vulkan://0").value();
+  const hal::Buffer x = device.allocate({.size = 64}).value();
+  const auto executable = device.load(file("bytes"));
+  Status refused = executable.status();
+  if (refused.ok()) {
+    const hal::Function function = executable->function("invert").value();
+    refused = device.queue().dispatch(function, {.items = {64}}, {x}, {64u}, {});
+  }
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("items in dimension x of a workgroup; the device has 63"));
 }
 
 TEST_F(VulkanElements, OfASizeThatTheDeviceCannotStoreAreRefused) {

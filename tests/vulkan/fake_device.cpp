@@ -82,6 +82,9 @@ void get_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2* proper
   if (const std::uint32_t most = fake.max_groups; most != 0) {
     std::ranges::fill(properties->properties.limits.maxComputeWorkGroupCount, most);
   }
+  if (const std::uint32_t most = fake.max_items; most != 0) {
+    std::ranges::fill(properties->properties.limits.maxComputeWorkGroupSize, most);
+  }
   if (lacks("Vulkan 1.3")) properties->properties.apiVersion = VK_API_VERSION_1_2;
   auto* const v12 = in_chain<VkPhysicalDeviceVulkan12Properties>(
       properties, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES);

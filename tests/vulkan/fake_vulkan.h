@@ -52,6 +52,8 @@ struct FakeVulkan {
   std::atomic<bool> gpu{false};  // the device is no CPU
   // The most workgroups of a dispatch in each dimension; 0: those of the device.
   std::atomic<std::uint32_t> max_groups{0};
+  // The most items of a workgroup in each dimension; 0: those of the device.
+  std::atomic<std::uint32_t> max_items{0};
 
   // Features of buffers whose memory a file descriptor names; kReal: those there are.
   static constexpr VkExternalMemoryFeatureFlags kReal = ~0u;

@@ -68,7 +68,7 @@ class VulkanTest : public ::testing::Test {
     fake().by_descriptor = testing::FakeVulkan::kReal;
     fake().timelines_by_descriptor = 0;
     fake().another_driver = false;
-    fake().max_groups = 0;
+    fake().max_groups = fake().max_items = 0;
     fake().skew = fake().ticks_ahead = 0;
     fake().violations = 0;
   }
