@@ -476,7 +476,7 @@ bool Ring::finish_chunks(std::uint32_t count) noexcept {
   return true;
 }
 
-void Ring::close() noexcept {
+bool Ring::close(Nanoseconds until) noexcept {
   closing_.store(true, std::memory_order_seq_cst);
   for (;;) {
     // Unclaimed chunks will not run. The thread that finishes the last claimed one inherits the
@@ -489,12 +489,14 @@ void Ring::close() noexcept {
       break;
     }
     std::uint32_t seen = state_.load(std::memory_order_relaxed);
-    if (seen == kClosed) return;
+    if (seen == kClosed) return true;
     if ((seen == kFree || seen == kBlocked) &&
         state_.compare_exchange_strong(seen, kClosed, std::memory_order_acquire)) {
       break;
     }
-    base::futex_wait(state_, seen, Clock::steady().now() + kClosePoll);
+    const Nanoseconds now = Clock::steady().now();
+    if (now >= until) return false;
+    base::futex_wait(state_, seen, now + kClosePoll);
   }
   // A signal of another device may still be notifying this ring.
   if (waits_for_ != nullptr && waits_for_->unlink(waiter_)) --armed_;
@@ -507,6 +509,7 @@ void Ring::close() noexcept {
     }
     drop(packet, header);
   }
+  return true;
 }
 
 }  // namespace halyard::inline v0::hcq

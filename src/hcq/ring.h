@@ -130,9 +130,11 @@ class Ring final : private base::Notify {
   // `brief`: the thread has other work soon, and leaves what it does not finish in 20 us.
   bool run_chunk(Chunk chunk, bool brief) noexcept;
 
-  // Drops all packets that have not run. Waits for the running piece of work. On return no work of
-  // the ring runs or will run. Precondition: the producer has stopped.
-  void close() noexcept;
+  // Drops all packets that have not run. Waits for the running piece of work, until this time of
+  // Clock::steady(). True: no work of the ring runs or will run. False: the piece still runs, and
+  // nothing will behind it; the ring and what it refers to must stay. Precondition: the producer
+  // has stopped.
+  bool close(Nanoseconds until = Deadline::kForeverTime) noexcept;
 
   // ---- For packets that are executing, in the thread that holds the role.
 

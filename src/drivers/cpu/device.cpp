@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "drivers/cpu/device.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -15,8 +16,7 @@ Device::Device(hal::DeviceInfo info, std::optional<unsigned> node, bool strict)
     : info_(std::move(info)),
       node_(node),
       strict_(strict),
-      group_(info_.workers),
-      workers_(group_) {}
+      running_(new (std::nothrow) Running(info_.workers)) {}
 
 Device::~Device() { close(); }
 
@@ -24,12 +24,13 @@ Result<std::unique_ptr<Device>> Device::create(hal::DeviceInfo info, const Place
                                                bool strict) {
   std::unique_ptr<Device> device(new (std::nothrow)
                                      Device(std::move(info), placement.node, strict));
-  if (device == nullptr)
+  if (device == nullptr || device->running_ == nullptr)
     return error(StatusCode::kResourceExhausted, "cpu: no memory for a device");
   if (placement.node) {  // whether the system binds memory at all
     HALYARD_RETURN_IF_ERROR(device->allocate(4096, 0, hal::MemoryType::kDeviceLocal).status());
   }
-  HALYARD_RETURN_IF_ERROR(device->workers_.start(device->info_.workers, placement.processors));
+  HALYARD_RETURN_IF_ERROR(
+      device->running_->threads.start(device->info_.workers, placement.processors));
   return device;
 }
 
@@ -54,22 +55,36 @@ Result<Ref<hal::ExecutableImpl>> Device::load(kernel::Hyx file) {
 
 Result<std::unique_ptr<hal::NativeCommands>> Device::prepare(
     const hal::RecordedCommands& recording) {
-  HALYARD_ASSIGN_OR_RETURN(auto commands, CommandBuffer::create(recording, group_.threads()));
+  HALYARD_ASSIGN_OR_RETURN(auto commands,
+                           CommandBuffer::create(recording, running_->group.threads()));
   return std::unique_ptr<hal::NativeCommands>(std::move(commands));
 }
 
 Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePriority priority) {
   const auto ring_priority = static_cast<hcq::RingPriority>(priority);
-  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane, Lane::create(group_, ring_priority));
+  HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<Lane> lane,
+                           Lane::create(running_->group, ring_priority));
   base::LockGuard lock(mutex_);
-  lanes_.push_back(std::move(lane));
-  return static_cast<timeline::NativeQueue*>(lanes_.back().get());
+  running_->lanes.push_back(std::move(lane));
+  return static_cast<timeline::NativeQueue*>(running_->lanes.back().get());
 }
 
 void Device::close() {
-  if (std::exchange(closed_, true)) return;
-  workers_.stop();
-  lanes_.clear();
+  if (running_ == nullptr) return;
+  if (std::ranges::any_of(running_->lanes, [](auto& lane) { return lane->still_running(); })) {
+    return keep_for_good(std::move(running_));
+  }
+  running_->threads.stop();
+  running_.reset();
+}
+
+// Reachable for leak checkers. Its threads sleep, but for those in work that does not end.
+void Device::keep_for_good(std::unique_ptr<Running> running) noexcept {
+  static constinit base::Mutex mutex;
+  static constinit Running* kept = nullptr;
+  base::LockGuard lock(mutex);
+  running->next_kept = kept;
+  kept = running.release();
 }
 
 }  // namespace halyard::inline v0::cpu

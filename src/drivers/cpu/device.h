@@ -40,7 +40,7 @@ class Device final : public hal::DeviceImpl {
                                            hal::QueuePriority priority) override;
   void close() override;
 
-  hcq::RingGroup& group() noexcept { return group_; }
+  hcq::RingGroup& group() noexcept { return running_->group; }
 
  private:
   Device(hal::DeviceInfo info, std::optional<unsigned> node, bool strict);
@@ -48,11 +48,18 @@ class Device final : public hal::DeviceImpl {
   const hal::DeviceInfo info_;
   const std::optional<unsigned> node_;
   const bool strict_;
-  hcq::RingGroup group_;
-  Workers workers_;
-  bool closed_ = false;
-  base::Mutex mutex_;  // guards lanes_
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  // What work that cannot be stopped keeps, beyond the device.
+  struct Running {
+    explicit Running(unsigned workers) : group(workers), threads(group) {}
+    hcq::RingGroup group;
+    Workers threads;
+    std::vector<std::unique_ptr<Lane>> lanes;
+    Running* next_kept = nullptr;
+  };
+  static void keep_for_good(std::unique_ptr<Running> running) noexcept;
+
+  base::Mutex mutex_;                 // guards the lanes
+  std::unique_ptr<Running> running_;  // null once the device is closed
 };
 
 }  // namespace halyard::inline v0::cpu

@@ -14,6 +14,10 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
+// How long a lost lane waits for the workgroup that runs, which nothing can stop. The thread that
+// waits serves every device.
+constexpr Nanoseconds kPatience = 100'000'000;
+
 // 128 KiB: half of a small second-level cache. Holds kMaxInFlight submissions with one edge each,
 // so that issue() is busy only if many wait for several lanes.
 constexpr std::size_t kRingPackets = 2048;
@@ -219,11 +223,17 @@ bool Lane::help(std::uint64_t sequence) noexcept {
 }
 
 timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
-  if (abandoned_.load(std::memory_order_relaxed)) return timeline::Abandoned::kStopped;
-  cause_ = cause;
-  abandoned_.store(true, std::memory_order_release);
-  ring_->close();
-  return timeline::Abandoned::kStopped;
+  using timeline::Abandoned;
+  if (!abandoned_.load(std::memory_order_relaxed)) {
+    cause_ = cause;
+    abandoned_.store(true, std::memory_order_release);
+    // Where the device closes, its threads are joined in any case.
+    const bool is_loss = cause.code() == StatusCode::kDeviceLost;
+    still_running_ =
+        !ring_->close(is_loss ? Clock::steady().now() + kPatience : Deadline::kForeverTime);
+    if (still_running_) armed_.close();
+  }
+  return still_running_ ? Abandoned::kStillRunning : Abandoned::kStopped;
 }
 
 }  // namespace halyard::inline v0::cpu
