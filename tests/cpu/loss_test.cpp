@@ -31,35 +31,37 @@ HY_KERNEL(spin, 1, 1, 1, HY_INOUT(uint, flags)) {
 }
 )";
 
-TEST(CpuLoss, HoldsUpNeitherItsFailuresNorOtherDevicesThoughItsWorkDoesNotEnd) {
-  hal::DriverRegistry registry;
-  check(register_cpu_driver(registry));
-  const hal::Device lost = registry.open("cpu://?hang_timeout=50ms&workers=1").value();
-  const hal::Device other = registry.open("cpu://?workers=1").value();
-  const auto spin = lost.load(testing::compile_text_shared(kSpin, "x86-64").value(), "spin.hyx")
-                        .value()
-                        .function("spin")
-                        .value();
-  const hal::Buffer flags =
-      lost.allocate({.size = 8, .memory = hal::MemoryType::kHostVisible}).value();
-  const hal::Mapping mapping = flags.map().value();
-  const std::span<std::uint32_t> words = mapping.as<std::uint32_t>();
-  std::atomic_ref<std::uint32_t> ends(words[0]), begun(words[1]);
-  ends = begun = 0;
-  const hal::Semaphore hung = lost.create_semaphore().value();
-  const hal::Semaphore behind = other.create_semaphore().value();
-  check(lost.queue().dispatch(spin, {.items = {1}}, {flags}, {}, {.signal = {{hung, 1}}}));
-  check(other.queue().barrier({.wait = {{hung, 1}}, .signal = {{behind, 1}}}));
-  while (begun == 0) std::this_thread::yield();  // on the worker: a wait might run it itself
+TEST(CpuLoss, HoldsUpNeitherItsFailuresNorOtherDevicesNorTheEndThoughItsWorkDoesNotEnd) {
+  std::uint32_t* words = nullptr;  // of memory that the work keeps
+  {
+    hal::DriverRegistry registry;
+    check(register_cpu_driver(registry));
+    const hal::Device lost = registry.open("cpu://?hang_timeout=50ms&workers=1").value();
+    const hal::Device other = registry.open("cpu://?workers=1").value();
+    const auto spin = lost.load(testing::compile_text_shared(kSpin, "x86-64").value(), "spin.hyx")
+                          .value()
+                          .function("spin")
+                          .value();
+    const hal::Buffer flags =
+        lost.allocate({.size = 8, .memory = hal::MemoryType::kHostVisible}).value();
+    words = flags.map().value().as<std::uint32_t>().data();
+    words[0] = words[1] = 0;
+    const hal::Semaphore hung = lost.create_semaphore().value();
+    const hal::Semaphore behind = other.create_semaphore().value();
+    check(lost.queue().dispatch(spin, {.items = {1}}, {flags}, {}, {.signal = {{hung, 1}}}));
+    check(other.queue().barrier({.wait = {{hung, 1}}, .signal = {{behind, 1}}}));
+    // On the worker: a wait might run it itself.
+    while (std::atomic_ref(words[1]) == 0) std::this_thread::yield();
 
-  EXPECT_EQ(hung.wait(1, 20s).code(), StatusCode::kDeviceLost);
-  EXPECT_EQ(behind.wait(1, 20s).code(), StatusCode::kDeviceLost);
-  const hal::Semaphore done = other.create_semaphore().value();
-  check(other.queue().barrier({.signal = {{done, 1}}}));
-  check(other.queue().host_call([] {}, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
-  EXPECT_TRUE(done.wait(2, 20s).ok());
-  EXPECT_TRUE(lost.queue().wait_idle(20s).ok());
-  ends = 1;
+    EXPECT_EQ(hung.wait(1, 20s).code(), StatusCode::kDeviceLost);
+    EXPECT_EQ(behind.wait(1, 20s).code(), StatusCode::kDeviceLost);
+    const hal::Semaphore done = other.create_semaphore().value();
+    check(other.queue().barrier({.signal = {{done, 1}}}));
+    check(other.queue().host_call([] {}, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
+    EXPECT_TRUE(done.wait(2, 20s).ok());
+    EXPECT_TRUE(lost.queue().wait_idle(20s).ok());
+  }
+  std::atomic_ref<std::uint32_t>(words[0]).store(1);
 }
 
 }  // namespace
