@@ -32,20 +32,20 @@ HY_FN float hy_uint_as_float(uint x) {
 }
 
 /* In the arguments' common type. If one is a NaN the result is b. */
-#define hy_max(a, b)              \
-  _Generic((a) + (b), float       \
-           : hy_max_float, double \
-           : hy_max_double, int   \
-           : hy_max_int, uint     \
-           : hy_max_uint, default \
-           : hy_max_size)(a, b)
-#define hy_min(a, b)              \
-  _Generic((a) + (b), float       \
-           : hy_min_float, double \
-           : hy_min_double, int   \
-           : hy_min_int, uint     \
-           : hy_min_uint, default \
-           : hy_min_size)(a, b)
+#define hy_max(a, b)         \
+  _Generic((a) + (b),        \
+      float: hy_max_float,   \
+      double: hy_max_double, \
+      int: hy_max_int,       \
+      uint: hy_max_uint,     \
+      default: hy_max_size)(a, b)
+#define hy_min(a, b)         \
+  _Generic((a) + (b),        \
+      float: hy_min_float,   \
+      double: hy_min_double, \
+      int: hy_min_int,       \
+      uint: hy_min_uint,     \
+      default: hy_min_size)(a, b)
 HY_FN float hy_max_float(float a, float b) { return a > b ? a : b; }
 HY_FN float hy_min_float(float a, float b) { return a < b ? a : b; }
 HY_FN double hy_max_double(double a, double b) { return a > b ? a : b; }
@@ -163,14 +163,14 @@ HY_FN float hy_tanh(float x) {
   return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
 
-#define hy_abs(x) _Generic((x), double : hy_abs_double, default : hy_abs)(x)
-#define hy_floor(x) _Generic((x), double : hy_floor_double, default : hy_floor)(x)
-#define hy_sqrt(x) _Generic((x), double : hy_sqrt_double, default : hy_sqrt)(x)
-#define hy_rsqrt(x) _Generic((x), double : hy_rsqrt_double, default : hy_rsqrt)(x)
+#define hy_abs(x) _Generic((x), double: hy_abs_double, default: hy_abs)(x)
+#define hy_floor(x) _Generic((x), double: hy_floor_double, default: hy_floor)(x)
+#define hy_sqrt(x) _Generic((x), double: hy_sqrt_double, default: hy_sqrt)(x)
+#define hy_rsqrt(x) _Generic((x), double: hy_rsqrt_double, default: hy_rsqrt)(x)
 /* Not a function, so a call of it is an error. */
 extern const struct hy_takes_no_double hy_not_of_a_double;
-#define hy_exp(x) _Generic((x), double : hy_not_of_a_double, default : hy_exp)(x)
-#define hy_log(x) _Generic((x), double : hy_not_of_a_double, default : hy_log)(x)
-#define hy_tanh(x) _Generic((x), double : hy_not_of_a_double, default : hy_tanh)(x)
+#define hy_exp(x) _Generic((x), double: hy_not_of_a_double, default: hy_exp)(x)
+#define hy_log(x) _Generic((x), double: hy_not_of_a_double, default: hy_log)(x)
+#define hy_tanh(x) _Generic((x), double: hy_not_of_a_double, default: hy_tanh)(x)
 
 #endif /* HALYARD_KERNEL_MATH_H_ */

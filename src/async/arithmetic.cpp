@@ -101,26 +101,27 @@ Status launch_broadcast(Context& context, const KernelSignature& signature, cons
   const std::uint64_t of_row = (columns.size + kGroup - 1) / kGroup;
   const std::uint64_t groups = matrices.size * rows.size * of_row;
   if (groups <= max_groups(context)[0]) {
-    return launch_flat(
-        context, signature, {a, b, y},
-        {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a), to_size(rows.of_a),
-         to_size(columns.of_a), to_size(matrices.of_b), to_size(rows.of_b), to_size(columns.of_b)},
-        {.groups = groups});
+    return launch_flat(context, signature, {a, b, y},
+                       {to_size(rows.size), to_size(columns.size), to_size(matrices.of_a),
+                        to_size(rows.of_a), to_size(columns.of_a), to_size(matrices.of_b),
+                        to_size(rows.of_b), to_size(columns.of_b)},
+                       {.groups = groups});
   }
   const std::size_t cut = matrices.size > 1 ? 0 : rows.size > 1 ? 1 : 2;
   const Dimension& whole = dimensions[cut];
   const std::uint64_t unit = cut == 2 ? kGroup : 1;  // elements of that dimension
   const std::uint64_t of_unit = cut == 0 ? rows.size * of_row : cut == 1 ? of_row : 1;
   const std::uint64_t of_y = cut == 0 ? rows.size * columns.size : cut == 1 ? columns.size : 1;
-  return launch_units(context, (whole.size + unit - 1) / unit, of_unit,
-                      [&](std::uint64_t first, std::uint64_t count) {
-                        Dimensions part = dimensions;
-                        part[cut].size = std::min(count * unit, whole.size - first * unit);
-                        const std::uint64_t before = first * unit * element;
-                        return launch_broadcast(context, signature, behind(a, before * whole.of_a),
-                                                behind(b, before * whole.of_b),
-                                                behind(y, before * of_y), part, element);
-                      });
+  return launch_units(
+      context, (whole.size + unit - 1) / unit, of_unit,
+      [&](std::uint64_t first, std::uint64_t count) {
+        Dimensions part = dimensions;
+        part[cut].size = std::min(count * unit, whole.size - first * unit);
+        const std::uint64_t before = first * unit * element;
+        return launch_broadcast(context, signature, behind(a, before * whole.of_a),
+                                behind(b, before * whole.of_b), behind(y, before * of_y), part,
+                                element);
+      });
 }
 
 Result<AnyTensor> broadcast(Context& context, Elementwise operation, hal::View<ArrayRef> operands,
@@ -289,14 +290,14 @@ Result<AnyTensor> softmax_of_rows(Context& context, hal::View<ArrayRef> operands
   HALYARD_ASSIGN_OR_RETURN(AnyTensor result, result_of(context, "softmax", type, shape, into));
   const std::uint64_t columns = shape[shape.rank() - 1];
   const KernelSignature signature{"softmax", "softmax", flat_parameters<1, 1>(type), true};
-  HALYARD_RETURN_IF_ERROR(
-      launch_units(context, columns == 0 ? 0 : shape.elements() / columns, 1,
-                   [&](std::uint64_t first, std::uint64_t rows) {
-                     const std::uint64_t before = first * columns * kernel::size_of(type);
-                     return launch_flat(context, signature,
-                                        {behind(memory, before), behind(result.memory(), before)},
-                                        {to_size(columns)}, {.groups = rows});
-                   }));
+  HALYARD_RETURN_IF_ERROR(launch_units(
+      context, columns == 0 ? 0 : shape.elements() / columns, 1,
+      [&](std::uint64_t first, std::uint64_t rows) {
+        const std::uint64_t before = first * columns * kernel::size_of(type);
+        return launch_flat(context, signature,
+                           {behind(memory, before), behind(result.memory(), before)},
+                           {to_size(columns)}, {.groups = rows});
+      }));
   return result;
 }
 

@@ -77,7 +77,8 @@ Result<Ref<Storage>> arange_of(Context& context, kernel::ElementType type, std::
   return storage;
 }
 
-Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory, const char* user) {
+Result<Ref<Storage>> copy_for_host(Context& context, const StorageRange& memory,
+                                   const char* user) {
   if (memory.storage == nullptr) {
     return error(StatusCode::kInvalidArgument, "{}: a tensor that was moved from", user);
   }

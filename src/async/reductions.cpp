@@ -52,9 +52,10 @@ Result<AnyTensor> reduce_all(Context& context, Reduction reduction, const ArrayR
     HALYARD_RETURN_IF_ERROR(
         launch_units(context, groups, 1, [&](std::uint64_t first, std::uint64_t count) {
           const std::uint64_t before = first * kernel::size_of(operand.type);
-          return launch_flat(
-              context, signature, {behind(from, before * kEach), behind(to.memory(), before)},
-              {to_size(std::min(count * kEach, left - first * kEach))}, {.groups = count});
+          return launch_flat(context, signature,
+                             {behind(from, before * kEach), behind(to.memory(), before)},
+                             {to_size(std::min(count * kEach, left - first * kEach))},
+                             {.groups = count});
         }));
     if (groups == 1) return to;
     from = to.memory();

@@ -25,8 +25,8 @@ class TreeRecording final : public RefCounted {
   explicit TreeRecording(Ref<DeviceState> device)
       : device_(std::move(device)), recorder_(device_->device()) {}
 
-  // Adds a slot for arrays of this shape and size in bytes: the function's parameter of this
-  // number, from 0. Called before the first command.
+  // Adds a slot for arrays of this shape and size in bytes: the function's parameter of this number,
+  // from 0. Called before the first command.
   Result<Ref<Storage>> add_slot(const hal::Extents& shape, std::uint64_t size,
                                 std::size_t parameter);
   // The number of slots if `storage` is none.

@@ -100,10 +100,12 @@ Result<Device> DeviceObject::create(DriverRegistry& registry, std::unique_ptr<De
 
 // Skips a queue that still has work of its former user: the next user must not wait for it.
 // Takes no lock: work that ends during the search may drop handles of other queues here.
-DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info, const void* stream) {
+DeviceObject::Created* DeviceObject::find_spare(const QueueInfo& info,
+                                                const void* stream) {
   for (Created* at = created_.load(std::memory_order_acquire); at != nullptr; at = at->next) {
     if (at->queue.kind() != info.kind || at->queue.priority() != info.priority ||
-        at->queue.stream() != stream || !at->spare.exchange(false, std::memory_order_acq_rel)) {
+        at->queue.stream() != stream ||
+        !at->spare.exchange(false, std::memory_order_acq_rel)) {
       continue;
     }
     if (at->queue.reopen(info.name)) return at;
@@ -366,8 +368,8 @@ Result<Buffer> Device::import_descriptor(int descriptor, const BufferInfo& info)
 
 namespace {
 
-// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error
-// it is not called.
+// Makes a buffer of what `import` gives; `release` is called when its memory is gone. On an error it
+// is not called.
 template <class F>
 Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t address,
                          std::uint64_t size, const detail::MemoryRelease& release, F&& import) {
@@ -389,8 +391,8 @@ Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t a
   Result<Buffer> buffer = make();
   // Last: a failure before it must not call `release`.
   if (buffer.ok() && !buffer->object()->memory().on_release(release)) {
-    buffer =
-        error(StatusCode::kResourceExhausted, "device {}: {}: no memory", device->name(), call);
+    buffer = error(StatusCode::kResourceExhausted, "device {}: {}: no memory", device->name(),
+                   call);
   }
   if (buffer.ok()) {
     device->adopt(buffer->object()->memory());

@@ -67,8 +67,8 @@ class LaneTracker {
   // Has the completion shell retire this lane when it reaches `sequence`.
   void watch(std::uint64_t sequence) noexcept;
 
-  // Watches the lanes that its first submission waits for natively. Without a waiter of their own
-  // their loss would not be seen (rule 23).
+  // Watches the lanes that its first submission waits for natively, and notes the time if there is
+  // one. Without a waiter of their own their loss would not be seen (rule 23). By the shell.
   void watch_edges(Nanoseconds now) noexcept;
 
   std::uint64_t retired() const noexcept { return retired_.load(std::memory_order_acquire); }

@@ -281,7 +281,8 @@ std::size_t Semaphore::find_others(std::uint64_t value, const LaneTracker* lane,
   return count;
 }
 
-bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane, Visit& visit) noexcept {
+bool Semaphore::retire_others(std::uint64_t value, const LaneTracker* lane,
+                              Visit& visit) noexcept {
   Promise others[kOthers];
   const std::size_t count = find_others(value, lane, others);
   for (std::size_t i = 0; i < count; ++i) {

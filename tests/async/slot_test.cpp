@@ -92,14 +92,16 @@ TEST_F(AsyncSlot, EachReplayHasItsNumbers) {
 }
 
 TEST_F(AsyncSlot, ReplaysWithOtherNumbersMayBeInFlightTogether) {
-  auto recorded = run(
-      record([](Number<float> a, Floats x,
-                Tensor<float> y) { return saxpy(a, std::move(x), std::move(y) | partition(4, 4)); },
-             Shape{16, 16}, Shape{16, 16}));
+  auto recorded = run(record(
+      [](Number<float> a, Floats x, Tensor<float> y) {
+        return saxpy(a, std::move(x), std::move(y) | partition(4, 4));
+      },
+      Shape{16, 16}, Shape{16, 16}));
   const Floats one = numbers(1) | share;
-  auto [r, s, t] = run(zip(recorded.replay(1.0f, one, zeros<float>({16, 16})) | last,
-                           recorded.replay(2.0f, one, zeros<float>({16, 16})) | last,
-                           recorded.replay(3.0f, one, zeros<float>({16, 16})) | last));
+  auto [r, s, t] =
+      run(zip(recorded.replay(1.0f, one, zeros<float>({16, 16})) | last,
+              recorded.replay(2.0f, one, zeros<float>({16, 16})) | last,
+              recorded.replay(3.0f, one, zeros<float>({16, 16})) | last));
   EXPECT_THAT(elements(std::move(r)), Each(1.0f));
   EXPECT_THAT(elements(std::move(s)), Each(2.0f));
   EXPECT_THAT(elements(std::move(t)), Each(3.0f));
@@ -132,9 +134,9 @@ TEST_F(AsyncSlot, ANumberIsOfNoUseOutsideOfItsRecording) {
   const auto x = run(full<float>(4, 3.0f) | share);
   const std::string text = ": a Number of a function that was recorded, outside of that recording";
   EXPECT_THAT(failure(scale(x, *kept)), refused_with(StatusCode::kInvalidArgument, "scale" + text));
-  EXPECT_THAT(
-      failure(record([&](Floats y) { return scale(y, *kept, scratch<float>(4)); }, Shape{4})),
-      refused_with(StatusCode::kInvalidArgument, "scale" + text));
+  EXPECT_THAT(failure(record(
+                  [&](Floats y) { return scale(y, *kept, scratch<float>(4)); }, Shape{4})),
+              refused_with(StatusCode::kInvalidArgument, "scale" + text));
   EXPECT_THAT(failure(saxpy(*kept, numbers(1) | share, numbers(1) | partition(4, 4))),
               refused_with(StatusCode::kInvalidArgument, "saxpy_tile" + text));
 }

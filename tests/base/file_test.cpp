@@ -17,8 +17,8 @@ namespace halyard::base {
 namespace {
 
 TEST(File, TextOfOneThatCannotBeReadIsEmpty) {
-  const std::string path =
-      std::filesystem::temp_directory_path() / ("halyard_file_test_" + std::to_string(::getpid()));
+  const std::string path = std::filesystem::temp_directory_path() /
+                           ("halyard_file_test_" + std::to_string(::getpid()));
   std::ofstream(path) << "text";
   EXPECT_EQ(base::read_text(path), "text");
   for (const char* site : {"file.open", "file.stat", "file.read"}) {

@@ -129,7 +129,7 @@ class Limited final : public testing::FakeWorld {
  public:
   int run(Kind kind) {
     signal(SIGXFSZ, SIG_DFL);
-    const struct rlimit limit { 4096, 4096 };
+    const struct rlimit limit{4096, 4096};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     if (kind == Kind::kBlocking) {
       registry.files().set_backend(std::make_unique<BlockingBackend>());

@@ -114,7 +114,8 @@ TEST(Rule20NoMarker, WorkThatWaitsForOneIsHeldAndAskedAgainLater) {
     auto start = world.semaphore(start_at), between = world.semaphore(), done = world.semaphore();
     a.native().fail_mark = kNoMemory;
     EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}, 1).ok());
-    EXPECT_TRUE(world.submit(b, {{start.get(), 1}, {between.get(), 1}}, {{done.get(), 1}}, 2).ok());
+    EXPECT_TRUE(
+        world.submit(b, {{start.get(), 1}, {between.get(), 1}}, {{done.get(), 1}}, 2).ok());
     if (start_at == 0) check(start->signal(1));
     for (int i = 0; i < 5; ++i) (void)world.step_shells();
     EXPECT_EQ(b.native().waiting(), 0u);
@@ -374,10 +375,10 @@ TEST(EntryGuards, WhatAGateRetiresIsLetGoOutside) {
   bool gone = false;
   Submission* const first = world.a->allocate().value();
   first->emplace<Operation>(&world.log, 1, std::shared_ptr<int>(new int(0), [&](int* number) {
-    EXPECT_EQ(guard->depth, 0) << "perhaps a user's destructor";
-    gone = true;
-    delete number;
-  }));
+                              EXPECT_EQ(guard->depth, 0) << "perhaps a user's destructor";
+                              gone = true;
+                              delete number;
+                            }));
   EXPECT_TRUE(world.a->submit(*first, {}, nullptr, &ended).ok());
   EXPECT_EQ(world.a.native().run(), 1);
   auto between = world.semaphore();

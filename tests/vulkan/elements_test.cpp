@@ -28,10 +28,10 @@ class VulkanElements : public VulkanTest {
   template <class T>
   static std::vector<T> run(const hal::Device& device, const char* name, const char* kernel,
                             const std::vector<T>& values) {
-    const hal::Buffer x =
-        device
-            .allocate({.size = values.size() * sizeof(T), .memory = hal::MemoryType::kHostVisible})
-            .value();
+    const hal::Buffer x = device
+                              .allocate({.size = values.size() * sizeof(T),
+                                         .memory = hal::MemoryType::kHostVisible})
+                              .value();
     const auto mapping = x.map().value();
     const auto elements = mapping.as<T>();
     std::ranges::copy(values, elements.begin());

@@ -140,7 +140,7 @@ class HALYARD_EXPORT Context {
   std::array<detail::Moment, kMaxJoined> joined_;
   std::size_t joined_count_ = 0;
   std::uint32_t depth_ = 0;  // of the boxed and shared operations that are executing
-  Status join_error_;        // a part could not be joined, so the end of this tree is unknown
+  Status join_error_;  // a part could not be joined, so the end of this tree is unknown
   struct PartLoad;
   PartLoad* part_loads_ = nullptr;  // of the parts that were destroyed
 };

@@ -24,7 +24,7 @@ namespace halyard::inline v0::async {
 
 namespace detail {
 
-// Runs `kernel` of random.hyk.
+// Runs `kernel` of random.hyk. `function` was called; for messages.
 HALYARD_EXPORT Result<Tensor<float>> random(Context& context, const char* function,
                                             const char* kernel, const Shape& shape,
                                             std::uint64_t seed);

@@ -97,7 +97,7 @@ class Recorded {
   }
 
   // The result of the tree, or element I of it, with its arrays as Shared. A use of them sees the
-  // replays that were submitted before that use. Of an element that is a parameter there is none.
+  // replays that were submitted before that use. An element that is a parameter cannot be used.
   template <std::size_t... I>
   [[nodiscard]] auto output() const noexcept {
     static_assert(sizeof...(I) <= 1, "output<I>(), to_host<I>(): one element");
@@ -120,7 +120,7 @@ class Recorded {
 
 // Records `operation` without running it.
 template <class Op>
-requires DeviceOperation<std::decay_t<Op>>
+  requires DeviceOperation<std::decay_t<Op>>
 auto record(Op&& operation) {
   static_assert(DeviceOperation<Op>, "an operation has one owner: record(std::move(operation))");
   if constexpr (DeviceOperation<Op>) {

@@ -28,8 +28,8 @@
 // otherwise the larger value may be reached before the smaller allocation has memory. The block of
 // a buffer that is dropped without deallocate() returns when the last submission that uses it ends.
 //
-// For an alignment above 256 a block has up to that much more: an allocation of max_size with one
-// does not fit.
+// With an alignment above 256 a block takes `alignment - 256` bytes more than its buffer has, so an
+// allocation of max_size does not fit then.
 //
 // A handle that is kept after deallocate() keeps no block, but it keeps the slab: native code that
 // still has the address never reaches memory outside the pool. If the pool returns that slab

@@ -161,9 +161,8 @@ class HALYARD_EXPORT Queue {
   // fn is destroyed after it has run. It is destroyed without running if the submission fails
   // before, or if host_call itself fails.
   template <class F>
-  requires std::is_invocable_v < std::decay_t<F>
-  & > Status host_call(F&& fn, const SubmitInfo& info,
-                       HostCallMode mode = HostCallMode::kShort) const {
+    requires std::is_invocable_v<std::decay_t<F>&>
+  Status host_call(F&& fn, const SubmitInfo& info, HostCallMode mode = HostCallMode::kShort) const {
     using Fn = std::decay_t<F>;
     if constexpr (sizeof(Fn) <= detail::kInlineCallable && alignof(Fn) <= 16 &&
                   std::is_nothrow_move_constructible_v<Fn>) {
@@ -177,7 +176,7 @@ class HALYARD_EXPORT Queue {
 
   // Submit as barrier or execute, then wait: see above. They also return the failure of the
   // submission. After kDeadlineExceeded it stays submitted. info.room is ignored. In a callback
-  // they submit nothing: kFailedPrecondition, but with kNow.
+  // they submit nothing, unless the deadline is kNow: kFailedPrecondition.
   Status barrier_and_wait(const SubmitInfo& info, Deadline deadline = kForever) const;
   Status execute_and_wait(const CommandBuffer& commands, const ExecuteInfo& info,
                           Deadline deadline = kForever) const;

@@ -134,8 +134,7 @@ Status Fence::signal() const {
   if (!object_) return empty_handle("fence", "signal");
   Status first;
   for (const Point& point : points()) {
-    if (point.semaphore()->value_state(point.value()) ==
-        timeline::Semaphore::ValueState::kReached) {
+    if (point.semaphore()->value_state(point.value()) == timeline::Semaphore::ValueState::kReached) {
       continue;
     }
     Status status = point.semaphore()->signal(point.value());

@@ -38,8 +38,8 @@ struct DispatchRequest {
 
 class QueueObject final : public timeline::LaneSource {
  public:
-  QueueObject(DeviceObject& device, QueueKind kind, QueuePriority priority = QueuePriority::kNormal,
-              void* stream = nullptr) noexcept
+  QueueObject(DeviceObject& device, QueueKind kind,
+              QueuePriority priority = QueuePriority::kNormal, void* stream = nullptr) noexcept
       : device_(device), kind_(kind), priority_(priority), stream_(stream) {}
 
   Status open(timeline::Domain domain, std::string_view name);

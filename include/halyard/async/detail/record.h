@@ -81,7 +81,7 @@ struct SlotsOf {
   static constexpr bool kFit = false;
 };
 template <class F>
-requires requires { &F::operator(); }
+  requires requires { &F::operator(); }
 struct SlotsOf<F> : SlotsOf<decltype(&F::operator())> {};
 template <class R, class C, class... P>
 struct SlotsOf<R (C::*)(P...)> {
@@ -90,7 +90,7 @@ struct SlotsOf<R (C::*)(P...)> {
                                sizeof...(P) <= kMaxSlots &&
                                (kIsSlot<std::remove_cvref_t<P>> && ...) &&
                                // A parameter is made for the call.
-                               (std::convertible_to<std::remove_cvref_t<P>, P>&&...);
+                               (std::convertible_to<std::remove_cvref_t<P>, P> && ...);
   using Types = TypeList<std::remove_cvref_t<P>...>;
 };
 template <class R, class C, class... P>
