@@ -261,7 +261,8 @@ bool DeviceObject::step_retire() noexcept {
   for_each_queue([&](QueueObject& queue) { idle &= queue.idle(); });
   if (!idle) return false;
   const Status cause = closed(name());
-  for_each_queue([&](QueueObject& queue) { queue.release(cause); });
+  for_each_queue([&](QueueObject& queue) { idle &= queue.release(cause); });
+  if (!idle) return false;
   registry_.close_copy_paths(*this);
   host_blocks_ = {};
   if (reclaimer_ && !reclaimer_->close()) return false;

@@ -43,10 +43,16 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   const auto tell_waits = [&](const Submission& submission) {
     for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {
       const WaitNode& wait = submission.waits_[i];
-      if (wait.semaphore->value_state(wait.key) == Semaphore::ValueState::kReached) continue;
-      base::append(text, "      waits for {} >= {} (is {}), to come from ",
-                   wait.semaphore->describe(), wait.key, wait.semaphore->value());
-      describe_wait(wait);
+      const Semaphore::ValueState state = wait.semaphore->value_state(wait.key);
+      if (state == Semaphore::ValueState::kReached) continue;
+      base::append(text, "      waits for {} >= {} (is {}), ", wait.semaphore->describe(), wait.key,
+                   wait.semaphore->value());
+      if (state == Semaphore::ValueState::kFailed) {
+        base::append(text, "which has failed");
+      } else {
+        base::append(text, "to come from ");
+        describe_wait(wait);
+      }
       base::append(text, "\n");
     }
   };
@@ -101,7 +107,9 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
            submission.kept_in_flight_ ? tell_waits(submission) : describe(submission);
          });
     // Not their signals: a failure is passed on under no role, and that releases the signals.
-    if (lane.quarantined()) list("failed, and held", lane.kept_until_, last, tell_waits);
+    if (lane.quarantined() || lane.stopping()) {
+      list("failed, and held", lane.kept_until_, last, tell_waits);
+    }
     lane.release_retire_role();
   };
   if (lane_ != nullptr) show(*lane_, "lane");

@@ -166,6 +166,7 @@ bool Engine::look_at(LaneTracker& lane) noexcept {
     lane.next_watched_ = watched_;
     watched_ = &lane;
   };
+  if (lane.stopping() && !lane.try_stop()) return keep(), false;
   if (!lane.try_retire() || lane.unsure_.load(std::memory_order_relaxed)) {
     // Another thread is about to release the role, perhaps on this core; that of this lane, or of
     // one that it waits for.
@@ -180,7 +181,8 @@ bool Engine::look_at(LaneTracker& lane) noexcept {
   if (retired >= target) {
     lane.watched_.store(false, std::memory_order_seq_cst);
     target = std::min(lane.watch_target_.load(std::memory_order_seq_cst), alive);
-    if (retired < target && !lane.watched_.exchange(true, std::memory_order_seq_cst)) {
+    if ((retired < target || lane.stopping()) &&
+        !lane.watched_.exchange(true, std::memory_order_seq_cst)) {
       return keep(), true;
     }
     lane.armed_ = 0;

@@ -158,27 +158,48 @@ void LaneTracker::set_retired(std::uint64_t sequence) noexcept {
 void LaneTracker::release_held(std::uint64_t sequence) noexcept {
   if (entry(sequence).is_part) return;
   Submission& submission = *entry(sequence).submission;
-  submission.let_go();
+  submission.let_go_of_half();
   submission.release();
 }
 
 void LaneTracker::close(const Status& cause) noexcept {
   take_retire_role();
-  if (!closed_) (void)abandon(cause);
+  if (!closed_) {
+    if (!quarantined()) kept_until_ = published();  // it is idle
+    abandon(cause);
+    release_abandoned();
+  }
   release_retire_role();
 }
 
-bool LaneTracker::abandon(const Status& cause) noexcept {
-  closed_ = true;
+void LaneTracker::abandon(const Status& cause) noexcept {
+  const Nanoseconds now = queue_.engine().clock().now();
+  if (!std::exchange(closed_, true)) closed_at_ = now;
   unsure_.store(false, std::memory_order_relaxed);  // nothing is completed from here on
-  still_running_ = native()->abandon(cause) == Abandoned::kStillRunning;
-  const std::uint64_t end = published_.load(std::memory_order_acquire);
-  if (quarantined() && still_running_) {
+  abandoned_.store(native()->abandon(cause, now - closed_at_), std::memory_order_seq_cst);
+}
+
+void LaneTracker::release_abandoned() noexcept {
+  if (stopping()) {
+    // `abandoned_` was stored before: the shell reads it after it has stored `watched_`.
+    if (!watched_.exchange(true, std::memory_order_seq_cst)) queue_.engine().add_watched(*this);
+    return queue_.engine().work_source().wake(base::Shell::kCompletion);
+  }
+  const std::uint64_t end = published();
+  if (abandoned_.load(std::memory_order_relaxed) == Abandoned::kStillRunning) {
     keep_in_flight(kept_until_ + 1, end);
     kept_until_ = end;
   }
-  while (quarantined() && kept_until_ < end) release_held(++kept_until_);
-  return !still_running_;
+  while (kept_until_ < end) release_held(++kept_until_);
+}
+
+bool LaneTracker::try_stop() noexcept {
+  if (retire_role_.exchange(true, std::memory_order_acquire)) return false;
+  abandon({});
+  const bool ended = !stopping();
+  if (ended) release_abandoned();
+  release_retire_role();
+  return ended;
 }
 
 // The device may touch the payloads of these entries at any time: neither they nor the queue whose
@@ -187,9 +208,7 @@ void LaneTracker::keep_in_flight(std::uint64_t first, std::uint64_t last) noexce
   std::uint32_t kept = 0;
   for (std::uint64_t at = first; at <= last; ++at) {
     if (entry(at).is_part) continue;
-    Submission& submission = *entry(at).submission;
-    if (submission.state() == Submission::State::kIssued) submission.kept_in_flight_ = true;
-    submission.unbind();
+    entry(at).submission->unbind();
     ++kept;
   }
   if (kept != 0) queue_.engine().keep_for_good(queue_, kept);

@@ -90,9 +90,13 @@ class LaneTracker {
   void pin() noexcept { pins_.fetch_add(1, std::memory_order_relaxed); }
   void unpin() noexcept { pins_.fetch_sub(1, std::memory_order_release); }
 
-  // Abandons the native queue, unless that has been done. Keeps for good what the driver may still
-  // touch afterwards (keep_in_flight).
+  // Abandons the native queue, unless that has been done. Until it has stopped or given up the
+  // completion shell asks, and the lane is not quiet.
   void close(const Status& cause) noexcept;
+  // No thread is inside the lane, and the completion shell does not watch it.
+  bool quiet() const noexcept {
+    return pins_.load(std::memory_order_acquire) == 0 && !watched_.load(std::memory_order_acquire);
+  }
 
   // Every call to the driver goes through this; edges name native_queue().
   Entered<NativeQueue> native() const noexcept { return {native_, guard_.get()}; }
@@ -160,8 +164,16 @@ class LaneTracker {
   bool edges_are_complete(std::uint64_t before, Visit& visit) noexcept;
   bool complete_to(std::uint64_t sequence, bool passed, Visit& visit) noexcept;
   void release_held(std::uint64_t sequence) noexcept;
-  // Under the retire role: false if the driver may still touch the operations in flight.
-  bool abandon(const Status& cause) noexcept;
+  // Under the retire role. The first asks the native queue to stop, or whether it has; the second
+  // releases what is held once it has, or keeps that for good, or has the shell ask again.
+  void abandon(const Status& cause) noexcept;
+  void release_abandoned() noexcept;
+  bool stopping() const noexcept {
+    return abandoned_.load(std::memory_order_seq_cst) == Abandoned::kStopping;
+  }
+  // By the completion shell, of one that is stopping. False: it is still, or another thread has the
+  // role.
+  bool try_stop() noexcept;
   void keep_in_flight(std::uint64_t first, std::uint64_t last) noexcept;
   bool quarantined() const noexcept {
     return quarantined_from_.load(std::memory_order_acquire) != kAlive;
@@ -214,12 +226,14 @@ class LaneTracker {
   static constexpr std::uint64_t kAlive = ~std::uint64_t{0};
   base::Atomic<std::uint64_t> dead_from_{kAlive};
   // From this sequence on entries failed because of a dead wait; those behind `kept_until_` keep
-  // their payloads (rule 27). Both are written before dead_from_.
+  // their payloads (rule 27), and so do those of a lane that stops (rule 26). Both are written
+  // before dead_from_.
   base::Atomic<std::uint64_t> quarantined_from_{kAlive};
   Status quarantine_cause_;  // the first one, written before quarantined_from_
   std::uint64_t kept_until_ = 0;
-  bool closed_ = false;         // the native queue was abandoned
-  bool still_running_ = false;  // and may still touch what it was given
+  bool closed_ = false;  // the native queue was abandoned, with this answer
+  base::Atomic<Abandoned> abandoned_{Abandoned::kStopped};
+  Nanoseconds closed_at_ = 0;
 
   // Of the completion shell.
   base::Atomic<std::uint64_t> watch_target_{0};

@@ -97,7 +97,8 @@ enum class Doorbell : std::uint8_t {
 
 enum class Abandoned : std::uint8_t {
   kStopped,       // nothing of the lane runs or will run; operations are not touched any more
-  kStillRunning,  // native work cannot be stopped, and may touch what it was given at any time
+  kStopping,      // what runs may still touch what it was given: ask again
+  kStillRunning,  // given up: what runs may touch what it was given at any time
 };
 
 struct QueueCapabilities {
@@ -150,7 +151,7 @@ class NativeQueue {
   // Calls notify.notify() once, soon after the lane has reached `sequence`, or at once if it has.
   // May call early as well, never late: the last arming of a notify is kept even if an early call
   // follows it. NotifyList (timeline/notify_list.h) does this for a lane whose own threads see its
-  // progress. `notify` lives until the lane is destroyed, or abandon() has left it running.
+  // progress. `notify` lives until the lane is destroyed, or abandon() has given up.
   virtual Status arm(std::uint64_t sequence, base::Notify& notify) noexcept = 0;
 
   // A host thread waits for `sequence` of this lane and offers its time. Runs one small piece of
@@ -162,10 +163,13 @@ class NativeQueue {
   }
 
   // The device is lost or closing: drops what has not run, and stops what runs where that is
-  // possible; it may wait for that. issue() and mark() are not called any more; the others may be.
-  // After kStillRunning the engine keeps every operation that the lane has not passed, and the
-  // driver keeps the native queue and the memory it uses, for good; the lane notifies no more.
-  [[nodiscard]] virtual Abandoned abandon(const Status& cause) noexcept = 0;
+  // possible, without waiting for it: the calling thread serves other devices, too. issue() and
+  // mark() are not called any more; the others may be. After kStopping the engine asks again every
+  // 10 ms, without the cause; `waited` is for how long it has asked, by its clock. Another answer
+  // is the last. kStillRunning: the driver has given up, after a time of its choice. The engine
+  // keeps every operation that the lane has not passed, and the driver the native queue and the
+  // memory it uses, for good; the lane notifies no more. One thread at a time.
+  [[nodiscard]] virtual Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept = 0;
 };
 
 }  // namespace halyard::inline v0::timeline

@@ -89,13 +89,13 @@ class Queue final : public RefCounted, public WorkItem {
   //   close(cause)     fails everything unissued; later submissions are refused with `cause`
   //   idle()           until true: no thread is inside the queue, nothing of it is on a list;
   //                    checks for lost devices itself, as a closed queue is not notified of them
-  //   release_lanes()  the native queues are not touched any more
+  //   release_lanes()  until true: the native queues are not touched any more, and touch nothing
   bool in_flight() noexcept;
   // Has the completion shell retire what is in flight, although no thread waits for it.
   void watch() noexcept;
   void close(const Status& cause) noexcept;
   bool idle() noexcept;
-  void release_lanes(const Status& cause) noexcept;
+  bool release_lanes(const Status& cause) noexcept;
 
   // Renames the queue for another user. False in these cases:
   //   - a user's submission is left, as its holder could query it

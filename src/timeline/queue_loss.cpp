@@ -56,25 +56,21 @@ void Queue::fail_lane(LaneTracker& lane, const Status& cause) noexcept {
   if (lane.closed_) return lane.release_retire_role();
   (void)lane.advance();  // what the device has finished is complete
   end_parts(lane, cause);
-  const bool stopped = lane.abandon(cause);
+  lane.abandon(cause);
   // In a quarantined lane only the work in front of the dead wait: the rest has failed before.
   const std::uint64_t first = lane.retired() + 1;
   const std::uint64_t last =
       lane.quarantined() ? lane.dead_from_.load(std::memory_order_relaxed) - 1 : lane.published();
+  if (!lane.quarantined() || first <= last) lane.kept_until_ = first - 1;
   lane.dead_from_.store(first, std::memory_order_release);
-  if (!stopped) lane.keep_in_flight(first, last);
   for (std::uint64_t at = first; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
+    submission.hold();
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed, cause);
-    if (!stopped) continue;
-    if (submission.kept_in_flight_) {
-      lane.release_held(at);
-    } else {
-      submission.release();
-    }
   }
   lane.set_retired(last);
+  lane.release_abandoned();
   lane.release_retire_role();
   tell_others();
 }
@@ -140,9 +136,7 @@ bool Queue::sweep_lane(LaneTracker& lane) noexcept {
   for (std::uint64_t at = from; at <= last; ++at) {
     if (lane.entry(at).is_part) continue;
     Submission& submission = *lane.entry(at).submission;
-    // The native queue may still touch its payload. A submission that failed as it was issued is
-    // held already, and another thread may read the flag now.
-    if (submission.state() == Submission::State::kIssued) submission.kept_in_flight_ = true;
+    submission.hold();
     (void)submission.end(Submission::State::kIssued, Submission::State::kFailed,
                          &submission == first_dead ? cause : behind);
   }

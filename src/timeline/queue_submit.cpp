@@ -165,6 +165,7 @@ void Queue::recycle(Submission& submission) noexcept {
   submission.start_host_work_ = nullptr;
   submission.gate_ = nullptr;
   submission.kept_in_flight_ = false;
+  submission.half_done_.store(false, std::memory_order_relaxed);
   submission.depth_ = 1;
   pool_lock_.lock();
   submission.next_ = free_;
@@ -442,16 +443,12 @@ bool Queue::idle() noexcept {
     if (release_role()) schedule();
   }
   if (in_flight() || held_count_.load(std::memory_order_acquire) != 0) return false;
-  const auto quiet = [](const LaneTracker& lane) {
-    return lane.pins_.load(std::memory_order_acquire) == 0 &&
-           !lane.watched_.load(std::memory_order_acquire);
-  };
-  if (lane_ != nullptr && !quiet(*lane_)) return false;
+  if (lane_ != nullptr && !lane_->quiet()) return false;
   for (const auto& lane : quarantined_) {
     // Work behind its dead wait will not run, and may hold lanes of this device's queues.
     EffectScope scope(engine_, EffectScope::Mode::kDefer);
     lane->close(lane->why_dead(lane->in_front() + 1));
-    if (!quiet(*lane)) return false;
+    if (!lane->quiet()) return false;
   }
   {
     base::LockGuard lock(mutex_);
@@ -461,9 +458,10 @@ bool Queue::idle() noexcept {
   return users_.load(std::memory_order_acquire) == 0;
 }
 
-void Queue::release_lanes(const Status& cause) noexcept {
-  if (lane_ != nullptr) lane_->close(cause);
-  for (auto& lane : quarantined_) lane->close(cause);
+bool Queue::release_lanes(const Status& cause) noexcept {
+  if (lane_ == nullptr) return true;
+  lane_->close(cause);  // those in quarantine have been closed: idle()
+  return lane_->quiet();
 }
 
 }  // namespace halyard::inline v0::timeline

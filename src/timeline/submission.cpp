@@ -132,7 +132,7 @@ void Submission::pass_on_failure() noexcept {
 void Submission::finish() noexcept {
   if (listed_) queue_->unlist(*this);
   if (ended_ != nullptr) ended_(payload_, cause());
-  if (!kept_in_flight_) let_go();
+  kept_in_flight_ ? let_go_of_half() : let_go();
   for (std::uint32_t i = 0; i < signal_count_; ++i) signals_[i].semaphore->drop_signaller();
   signal_count_ = 0;
 }

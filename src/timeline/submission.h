@@ -141,6 +141,14 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
     const bool described = gate_ != nullptr && gate_->describe != nullptr;
     return described ? gate_->describe(payload_) : std::string();
   }
+  // Before it fails: its lane may still touch its payload. One that failed as it was issued is held
+  // already, and another thread may read the flag now.
+  void hold() noexcept {
+    if (state() == State::kIssued) kept_in_flight_ = true;
+  }
+  void let_go_of_half() noexcept {
+    if (half_done_.exchange(true, std::memory_order_acq_rel)) let_go();
+  }
   void let_go() noexcept;  // of the payload, and of the lanes it waits on
   void unbind() noexcept;  // from the lanes it waits on
   // While tracing (trace.cpp).
@@ -169,6 +177,9 @@ class Submission final : public WorkItem, public base::ListHook<UnissuedTag> {
   bool listed_ = false;          // among the queue's unissued; changed by the owner of its progress
   bool own_thread_ = false;      // of a host call
   bool kept_in_flight_ = false;  // it has failed, but its lane may still touch what it uses
+  // Of such a one: its failure has been passed on, or its lane lets go of it. The second one of the
+  // two lets go of the payload.
+  base::Atomic<bool> half_done_{false};
   bool leaves_signals_ = false;  // set_ended()
   std::uint32_t depth_ = 1;
   trace::Name name_ = trace::kNoName;

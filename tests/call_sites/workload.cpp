@@ -142,7 +142,7 @@ Status look_after_stream(const Workplace&, bool) {
   if (status.ok()) status = lane.arm(1, parker);
   if (status.ok()) status = lane.probe();
   base::ParkerPool::release(parker);
-  (void)lane.abandon(Status(StatusCode::kCancelled, "the workload ends"));
+  (void)lane.abandon(Status(StatusCode::kCancelled, "the workload ends"), 0);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/keep_for_good.h"
 #include "call_sites/workload_device.h"
 #include "drivers/cuda/api.h"
 #include "drivers/cuda/library.h"
@@ -152,9 +153,9 @@ Status look_after_cuda(stream::CompletionMode mode) {
     status = progress.fault;
     if (progress.sequence == 1) break;
   }
-  if (lane->abandon(Status(StatusCode::kCancelled, "the workload ends")) ==
-      timeline::Abandoned::kStillRunning) {
-    lane->keep_for_good(std::move(lane));
+  const Status over(StatusCode::kCancelled, "the workload ends");
+  if (lane->abandon(over, stream::kPatience) == timeline::Abandoned::kStillRunning) {
+    base::keep_for_good(std::move(lane));
   }
   return status;
 }

@@ -218,7 +218,7 @@ TEST(CpuLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   help_all(lane);
   ASSERT_EQ(issue(lane, barrier, 2, {Edge{&other, 1}}).count, 1u);
   help_all(lane);
-  (void)lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)lane.abandon(Status(StatusCode::kDeviceLost, "gone"), 0);
   ASSERT_EQ(issue(other, barrier, 1).count, 1u);
   help_all(other);
   EXPECT_EQ(lane.poll().sequence, 1u);
@@ -229,7 +229,7 @@ TEST(CpuLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   EXPECT_EQ(result.status.code(), StatusCode::kDeviceLost);
 }
 
-TEST(CpuLane, AbandonWaitsForTheWorkThatRuns) {
+TEST(CpuLane, AnAbandonedLaneStopsWithTheWorkThatRuns) {
   auto device = device_with(1);
   auto& lane = lane_of(*device);
   const Ref<hal::Memory> memory = allocate(*device, 64u << 20);
@@ -237,7 +237,8 @@ TEST(CpuLane, AbandonWaitsForTheWorkThatRuns) {
   operation.kind = hal::OperationKind::kCommand;
   operation.command = fill(whole(memory), 7);
   for (std::uint64_t i = 1; i <= 20; ++i) ASSERT_EQ(issue(lane, operation, i).count, 1u);
-  (void)lane.abandon(Status(StatusCode::kDeviceLost, "gone"));
+  const Status gone(StatusCode::kDeviceLost, "gone");
+  while (lane.abandon(gone, 0) == timeline::Abandoned::kStopping) std::this_thread::yield();
   const std::uint64_t reached = lane.poll().sequence;
   operation = {};  // no longer touched
   EXPECT_EQ(lane.poll().sequence, reached);

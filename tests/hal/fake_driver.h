@@ -239,7 +239,7 @@ class FakeLane final : public timeline::NativeQueue {
     return {};
   }
   bool help(std::uint64_t) noexcept override { return control_.automatic && run() != 0; }
-  timeline::Abandoned abandon(const Status&) noexcept override {
+  timeline::Abandoned abandon(const Status&, Nanoseconds) noexcept override {
     std::lock_guard lock(mutex_);
     pending_.clear();
     return timeline::Abandoned::kStopped;

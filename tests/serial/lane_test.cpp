@@ -185,7 +185,7 @@ TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
   wait_until(*lane, 1);
   ASSERT_EQ(issue(*lane, write, 2, {Edge{never.get(), 1}}).count, 1u);
-  (void)lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)lane->abandon(Status(StatusCode::kDeviceLost, "gone"), 0);
   ASSERT_EQ(issue(*never, kBarrier, 1).count, 1u);
   wait_until(*never, 1);
   EXPECT_EQ(lane->poll().sequence, 1u);
@@ -198,7 +198,7 @@ TEST(SerialLane, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   EXPECT_EQ(memory->host_pointer()[0], std::byte{0});
 }
 
-TEST(SerialLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
+TEST(SerialLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {
   const auto lane = make_lane();
   const auto memory = allocate(1u << 20, hal::MemoryType::kDeviceLocal, nullptr).value();
   std::vector<hal::Operation> operations(kMaxInFlight, fill(memory, 7));
@@ -206,7 +206,8 @@ TEST(SerialLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
     ASSERT_EQ(issue(*lane, operations[i - 1], i).count, 1u);
   }
   wait_until(*lane, 1);
-  (void)lane->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  const Status gone(StatusCode::kDeviceLost, "gone");
+  while (lane->abandon(gone, 0) == timeline::Abandoned::kStopping) std::this_thread::yield();
   const std::uint64_t reached = lane->poll().sequence;
   operations = {};
   std::fill_n(memory->host_pointer(), memory->size(), std::byte{0});
@@ -218,10 +219,10 @@ TEST(SerialLane, AbandonedProducerLeavesItsConsumerToTheEngine) {
   auto producer = make_lane();
   const auto consumer = make_lane();
   ASSERT_EQ(issue(*consumer, kBarrier, 1, {Edge{producer.get(), 1}}).count, 1u);
-  (void)producer->abandon(Status(StatusCode::kDeviceLost, "gone"));
+  (void)producer->abandon(Status(StatusCode::kDeviceLost, "gone"), 0);
   EXPECT_EQ(consumer->poll().sequence, 0u);
   EXPECT_TRUE(consumer->probe().ok());
-  (void)consumer->abandon(Status(StatusCode::kCancelled, "closed"));
+  (void)consumer->abandon(Status(StatusCode::kCancelled, "closed"), 0);
   producer.reset();  // now the edge dangles, and no thread follows it
   EXPECT_EQ(consumer->poll().sequence, 0u);
 }

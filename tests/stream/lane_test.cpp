@@ -347,7 +347,8 @@ TEST_F(StreamLaneEnd, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   lane.issue(kBarrier, 1);
   lane.wait_until(1);
   lane.issue(write, 2, {gate.at(1)});
-  EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "gone")), timeline::Abandoned::kStopped);
+  EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "gone"), 0),
+            timeline::Abandoned::kStopped);
   gates.open = true;
   gate.wait_until(1);
   EXPECT_EQ(lane->poll().sequence, 1u);
@@ -381,8 +382,10 @@ TEST_F(StreamLaneUnstoppable, WhatRunsGoesOnWithWhatItWasGiven) {
     lane.issue(kGate, 1);
     lane.issue(kBarrier, 2);
     while (gates.entered == 0) base::spin_pause();
-    EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "hangs")),
-              timeline::Abandoned::kStillRunning);
+    const Status hangs(StatusCode::kDeviceLost, "hangs");
+    EXPECT_EQ(lane->abandon(hangs, 0), timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon({}, kPatience - 1), timeline::Abandoned::kStopping);
+    EXPECT_EQ(lane->abandon({}, kPatience), timeline::Abandoned::kStillRunning);
     EXPECT_EQ(lane->poll().fault.message(), "hangs");
   }
   gates.open = true;
@@ -397,8 +400,8 @@ TEST_F(StreamLaneUnstoppable, WhatRunsNotifiesNothingOnceItIsAbandoned) {
     while (gates.entered == 0) base::spin_pause();
     EXPECT_TRUE(lane->arm(1, notify).ok());
     EXPECT_EQ(notify.count, 0);
-    EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "hangs")),
-              timeline::Abandoned::kStillRunning);
+    EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "hangs"), 0),
+              timeline::Abandoned::kStopping);
     EXPECT_EQ(notify.count, 1);
   }
   gates.open = true;
@@ -411,7 +414,7 @@ TEST_F(StreamLaneUnstoppable, WhatHasEndedIsStopped) {
     GatedLane lane(context);
     lane.issue(kBarrier, 1);
     lane.wait_until(1);
-    ASSERT_EQ(lane->abandon(Status(StatusCode::kCancelled, "closed")),
+    ASSERT_EQ(lane->abandon(Status(StatusCode::kCancelled, "closed"), 0),
               timeline::Abandoned::kStopped);
   }
 }

@@ -17,7 +17,7 @@ struct NumberedEvents {
 
   Status create_stream(Stream&) const noexcept { return {}; }
   void finish(Stream) const noexcept {}
-  bool stop(Stream) const noexcept { return true; }
+  timeline::Abandoned stop(Stream) const noexcept { return timeline::Abandoned::kStopped; }
   Status query(Stream) const noexcept { return {}; }
   Status create_event(Event& event) const noexcept {
     if (*left == 0) return Status(StatusCode::kResourceExhausted, "no more events");

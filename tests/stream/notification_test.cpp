@@ -24,7 +24,7 @@ struct AtOnceApi {
 
   Status create_stream(Stream&) const noexcept { return {}; }
   void finish(Stream) const noexcept {}
-  bool stop(Stream) const noexcept { return true; }
+  timeline::Abandoned stop(Stream) const noexcept { return timeline::Abandoned::kStopped; }
   Status query(Stream) const noexcept { return {}; }
   Status create_event(Event&) const noexcept { return {}; }
   void destroy(Stream) const noexcept {}
@@ -147,7 +147,7 @@ TEST(StreamNotifier, FollowsAMarkerThatIsRecordedAgainBeforeCallHostReturns) {
   EXPECT_EQ(first.count, 1);
   EXPECT_TRUE(notifier.arm(5, second).ok());
   EXPECT_EQ(second.count, 1);
-  EXPECT_TRUE(notifier.stop(true));
+  EXPECT_EQ(notifier.stop(timeline::Abandoned::kStopped), timeline::Abandoned::kStopped);
 }
 
 TEST_F(StreamNotification, ComesAtOnceWhereItCannotBeIssued) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/failing_calls.h"
+#include "base/keep_for_good.h"
 #include "base/parker.h"
 #include "drivers/stream/allocator.h"
 #include "drivers/stream/command_buffer.h"
@@ -62,8 +63,10 @@ class OpenedLane {
   }
   ~OpenedLane() {
     const Inside inside(*guard_);
-    (void)lane_->abandon(Status(StatusCode::kCancelled, "closed"));
-    if (!lane_->stopped()) Lane::keep_for_good(std::move(lane_));
+    const Status closed(StatusCode::kCancelled, "closed");
+    if (lane_->abandon(closed, kPatience) == timeline::Abandoned::kStillRunning) {
+      base::keep_for_good(std::move(lane_));
+    }
     lane_.reset();
   }
 

@@ -23,7 +23,7 @@ struct SteppedEvents {
 
   Status create_stream(Stream& stream) const noexcept { return stream = Stream{1}, Status(); }
   void finish(Stream) const noexcept {}
-  bool stop(Stream) const noexcept { return true; }
+  timeline::Abandoned stop(Stream) const noexcept { return timeline::Abandoned::kStopped; }
   void destroy(Stream) const noexcept {}
   Status query(Stream) const noexcept { return {}; }
   Status create_event(Event& event) const noexcept { return event = ++state->events, Status(); }
@@ -59,7 +59,7 @@ struct MarkedLane {
       EXPECT_EQ(lane.issue({&issue, 1}, timeline::Doorbell::kRing).count, 1u);
     }
   }
-  ~MarkedLane() { (void)lane.abandon(Status(StatusCode::kCancelled, "the test is over")); }
+  ~MarkedLane() { (void)lane.abandon(Status(StatusCode::kCancelled, "the test is over"), 0); }
 
   SteppedEvents::State state;
   Lane<SteppedEvents, Nothing> lane{SteppedEvents{&state}, Nothing(), nullptr, 1024};

@@ -273,7 +273,7 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
       notify.notify();
       return {};
     }
-    Abandoned abandon(const Status&) noexcept override { return Abandoned::kStopped; }
+    Abandoned abandon(const Status&, Nanoseconds) noexcept override { return Abandoned::kStopped; }
     QueueCapabilities caps;
     std::uint64_t sequence = 0;
     LaneTracker* retire = nullptr;
@@ -302,7 +302,7 @@ TEST(Rule10Overtaking, ADeviceFasterThanItsIssuerLosesNothing) {
   lane->unpin();
   queue->close(Status(StatusCode::kCancelled, "end"));
   EXPECT_TRUE(queue->idle());
-  queue->release_lanes(Status(StatusCode::kCancelled, "end"));
+  EXPECT_TRUE(queue->release_lanes(Status(StatusCode::kCancelled, "end")));
 }
 
 TEST(Rule10Overtaking, NothingIsRetiredBeforeAllItsPromisesArePublished) {

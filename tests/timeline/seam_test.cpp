@@ -161,7 +161,101 @@ TEST(Rule20NoMarker, AnyOtherErrorIsLossOfTheDevice) {
   EXPECT_TRUE(queue->device().lost());
 }
 
-// ---- work that cannot be stopped
+// ---- work that stops later, or cannot be stopped
+
+TEST(Abandon, WhatRunsOnFailsAtOnceAndIsHeldUntilItHasStopped) {
+  World world;
+  auto& device = world.device("gpu");
+  auto& queue = world.queue(device, "q");
+  auto done = world.semaphore();
+  queue.native().stopped = queue.native().stopping = true;
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2).ok());
+  const auto look = [&] {
+    world.work_source.clock_.time += Engine::kLookInterval;
+    world.settle();
+  };
+  device.lose(kIllegalAddress);
+  world.settle();
+  EXPECT_EQ(queue.native().asked_for, 0);
+  EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
+  EXPECT_TRUE(queue->wait_idle(Deadline::now()).ok()) << "nothing of it is awaited any more";
+  EXPECT_EQ(world.resource.use_count(), 3) << "the device may touch it still";
+  EXPECT_NE(world.engine.dump_timelines().find("failed, and held as 1"), std::string::npos);
+  look();
+  EXPECT_EQ(queue.native().asked_for, Engine::kLookInterval);
+  EXPECT_EQ(world.engine.next_look(), world.work_source.clock_.now() + Engine::kLookInterval);
+
+  queue.native().stopping = false;
+  look();
+  EXPECT_EQ(world.resource.use_count(), 1);
+  EXPECT_EQ(world.engine.next_look(), Deadline::kForeverTime) << "it is asked no more";
+}
+
+TEST(Abandon, WhatDoesNotStopInTimeIsKeptForGood) {
+  std::weak_ptr<int> touched;
+  {
+    World world;
+    touched = world.resource;
+    auto& queue = world.queue(world.device("gpu"), "q");
+    queue.native().stopped = queue.native().stopping = queue.native().still_running = true;
+    EXPECT_TRUE(world.submit(queue, {}, {}, 1).ok());
+    queue->device().lose(kIllegalAddress);
+    world.settle();
+    EXPECT_EQ(world.engine.dump_timelines().find("for good"), std::string::npos);
+    queue.native().stopping = false;
+    world.settle();
+    EXPECT_NE(world.engine.dump_timelines().find("1 submission is kept for good"),
+              std::string::npos);
+  }
+  EXPECT_EQ(touched.use_count(), 1);
+}
+
+TEST(Abandon, AQueueThatClosesKeepsItsLaneUntilThatHasStopped) {
+  World world;
+  auto& queue = world.queue();
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1).ok());
+  world.settle();
+  const Status closed(StatusCode::kCancelled, "closed");
+  queue->close(closed);
+  world.settle();
+  EXPECT_TRUE(queue->idle());
+  queue.native().stopping = true;
+  EXPECT_FALSE(queue->release_lanes(closed));
+  world.settle();
+  EXPECT_FALSE(queue->release_lanes(closed));
+  queue.native().stopping = false;
+  EXPECT_FALSE(queue->release_lanes(closed)) << "the shell has not asked again";
+  world.settle();
+  EXPECT_TRUE(queue->release_lanes(closed));
+}
+
+TEST(Abandon, WhatIsTakenFromAFailedSubmissionIsTakenBeforeItsPayloadGoes) {
+  World world;
+  auto& queue = world.queue();
+  queue.native().stopped = true;
+  struct Payload : Operation {
+    ~Payload() { *gone = true; }
+    bool* gone = nullptr;
+    bool* gone_before = nullptr;
+  };
+  bool gone = false, gone_before = true;
+  Submission* submission = queue->allocate().value();
+  auto& payload = submission->emplace<Payload>();
+  payload.gone = &gone;
+  payload.gone_before = &gone_before;
+  submission->set_ended(
+      [](void* memory, const Status&) noexcept {
+        const auto& ended = *static_cast<Payload*>(memory);
+        *ended.gone_before = *ended.gone;
+      },
+      false);
+  EXPECT_TRUE(queue->submit(*submission, {}, nullptr).ok());
+  queue->device().lose(kIllegalAddress);
+  world.settle();
+  EXPECT_FALSE(gone_before);
+  EXPECT_TRUE(gone);
+}
 
 TEST(Abandon, WhatMayStillRunIsKeptForGoodAndCounted) {
   std::weak_ptr<int> touched;
@@ -246,7 +340,7 @@ TEST(EntryGuards, EveryCallToALaneIsMadeWithin) {
   made->close(Status(StatusCode::kCancelled, "closed"));
   world.settle();
   EXPECT_TRUE(made->idle());
-  made->release_lanes(Status(StatusCode::kCancelled, "closed"));
+  EXPECT_TRUE(made->release_lanes(Status(StatusCode::kCancelled, "closed")));
   EXPECT_EQ(native.seen,
             (std::set<std::string>{"issue", "mark", "poll", "probe", "arm", "help", "abandon"}));
   EXPECT_EQ(guard->depth, 0);

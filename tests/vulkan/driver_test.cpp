@@ -307,7 +307,7 @@ class VulkanLoss : public VulkanDriver {
       const hal::Semaphore gate = device.create_semaphore().value();
       const hal::Semaphore there = devices[1].create_semaphore().value();
       fake().frozen = true;  // in flight until the loss
-      fake().impatient = fake().was_lost = true;
+      fake().was_lost = true;
       check(device.queue().fill(x, 1, 1, {.signal = {{done, 1}}}));
       check(device.queue(hal::QueueKind::kCopy)
                 .copy(x, y, {.wait = {{done, 1}}, .signal = {{done, 2}}}));
@@ -340,7 +340,7 @@ class VulkanLoss : public VulkanDriver {
       check(own.wait(1, 60s));
 #endif
     }
-    fake().lost = fake().frozen = fake().impatient = false;
+    fake().lost = fake().frozen = false;
     Result<hal::Device> again = registry_->open("vulkan://");
     const auto until = std::chrono::steady_clock::now() + 60s;
     while (!again.ok() && std::chrono::steady_clock::now() < until) {

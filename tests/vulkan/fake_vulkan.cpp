@@ -309,7 +309,7 @@ VkResult wait(VkDevice device, const VkSemaphoreWaitInfo* given, std::uint64_t t
       result = next.vkWaitSemaphores(device, info, std::min(left, kSlice));
     }
     if (for_ever || result != VK_TIMEOUT) continue;
-    if (left <= kSlice || (fake.impatient && !any)) break;
+    if (left <= kSlice) break;
     left -= kSlice;
   }
   if (any) fake.watched = 0;

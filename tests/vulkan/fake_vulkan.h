@@ -83,8 +83,6 @@ struct FakeVulkan {
   std::atomic<bool> was_lost{false};
   // Reading a counter takes a while.
   std::atomic<bool> slow{false};
-  // Waits with a timeout end at once.
-  std::atomic<bool> impatient{false};
 
   std::atomic<int> violations{0};
   std::atomic<const char*> violation{nullptr};  // the last one

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/failing_calls.h"
+#include "base/keep_for_good.h"
 #include "trace/tracer.h"
 #include "vulkan/vulkan_test_util.h"
 
@@ -287,7 +288,7 @@ TEST_F(VulkanLane, ArmWithoutMemoryForACallNotifiesAtOnce) {
   EXPECT_EQ(notify.count, 1);
 }
 
-TEST_F(VulkanLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
+TEST_F(VulkanLane, AnAbandonedLaneStopsWithTheWorkThatRunsAndTouchesNothingAfterwards) {
   Gate gate(native());
   const auto lane = native().lane();
   const auto memory = native().memory(1u << 16);
@@ -296,15 +297,11 @@ TEST_F(VulkanLane, AbandonWaitsForTheWorkThatRunsAndTouchesNothingAfterwards) {
   ASSERT_EQ(issue(*lane, kBarrier, 1).count, 1u);
   wait_until(*lane, 1);
   ASSERT_EQ(issue(*lane, write, 2, {gate.at(1)}).count, 1u);
-  std::atomic<bool> ended{false};
-  std::thread abandoning([&] {
-    EXPECT_EQ(lane->abandon(kGone), timeline::Abandoned::kStopped);
-    ended = true;
-  });
-  while (lane->probe().ok()) sched_yield();  // it has begun
-  EXPECT_FALSE(ended);
+  EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopping);
+  EXPECT_EQ(lane->abandon({}, Lane::kPatience - 1), timeline::Abandoned::kStopping);
   gate.open(1);
-  abandoning.join();
+  while (lane->abandon({}, 0) == timeline::Abandoned::kStopping) sched_yield();
+  EXPECT_EQ(lane->abandon({}, 0), timeline::Abandoned::kStopped);
   EXPECT_EQ(memory->host_pointer()[0], std::byte{7}) << "stopped, but the device had not written";
   EXPECT_EQ(lane->poll().sequence, 1u);
   EXPECT_EQ(lane->poll().fault.message(), "gone");
@@ -334,12 +331,10 @@ TEST_F(VulkanLane, WorkThatDoesNotEndIsLeftRunningAndNotifiesNoMore) {
   ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
   CountingNotify notify;
   EXPECT_TRUE(lane->arm(1, notify).ok());
-  fake().impatient = true;
-  EXPECT_EQ(lane->abandon(kGone), timeline::Abandoned::kStillRunning);
-  fake().impatient = false;
+  EXPECT_EQ(lane->abandon(kGone, Lane::kPatience), timeline::Abandoned::kStillRunning);
   EXPECT_EQ(notify.count, 1) << "early: nothing of it is armed any more";
   gate.open(1);  // for lavapipe's sake
-  Lane::keep_for_good(std::move(lane));
+  base::keep_for_good(std::move(lane));
 }
 
 TEST_F(VulkanLane, WorkOfADeviceThatIsLostBeforeItEndsIsStopped) {
@@ -347,7 +342,7 @@ TEST_F(VulkanLane, WorkOfADeviceThatIsLostBeforeItEndsIsStopped) {
   const auto lane = native().lane();
   ASSERT_EQ(issue(*lane, kBarrier, 1, {gate.at(1)}).count, 1u);
   fake().lost = fake().was_lost = true;
-  EXPECT_EQ(lane->abandon(kGone), timeline::Abandoned::kStopped);
+  EXPECT_EQ(lane->abandon(kGone, 0), timeline::Abandoned::kStopped);
   fake().lost = false;
   gate.open(1);  // for lavapipe's sake
 }

@@ -63,7 +63,7 @@ class VulkanTest : public ::testing::Test {
  private:
   static void reset() {
     fake().lacks = nullptr;
-    fake().discrete = fake().frozen = fake().lost = fake().impatient = fake().was_lost = false;
+    fake().discrete = fake().frozen = fake().lost = fake().was_lost = false;
     fake().slow = fake().has_bar = fake().bar_is_full = false;
     fake().by_descriptor = testing::FakeVulkan::kReal;
     fake().timelines_by_descriptor = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/keep_for_good.h"
 #include "drivers/cpu/allocator.h"
 #include "drivers/cpu/command_buffer.h"
 #include "drivers/cpu/executable.h"
@@ -72,19 +73,10 @@ Result<timeline::NativeQueue*> Device::open_lane(hal::QueueKind, hal::QueuePrior
 void Device::close() {
   if (running_ == nullptr) return;
   if (std::ranges::any_of(running_->lanes, [](auto& lane) { return lane->still_running(); })) {
-    return keep_for_good(std::move(running_));
+    return base::keep_for_good(std::move(running_));  // the other threads sleep
   }
   running_->threads.stop();
   running_.reset();
-}
-
-// Reachable for leak checkers. Its threads sleep, but for those in work that does not end.
-void Device::keep_for_good(std::unique_ptr<Running> running) noexcept {
-  static constinit base::Mutex mutex;
-  static constinit Running* kept = nullptr;
-  base::LockGuard lock(mutex);
-  running->next_kept = kept;
-  kept = running.release();
 }
 
 }  // namespace halyard::inline v0::cpu

@@ -54,9 +54,7 @@ class Device final : public hal::DeviceImpl {
     hcq::RingGroup group;
     Workers threads;
     std::vector<std::unique_ptr<Lane>> lanes;
-    Running* next_kept = nullptr;
   };
-  static void keep_for_good(std::unique_ptr<Running> running) noexcept;
 
   base::Mutex mutex_;                 // guards the lanes
   std::unique_ptr<Running> running_;  // null once the device is closed

@@ -14,9 +14,10 @@
 namespace halyard::inline v0::cpu {
 namespace {
 
-// How long a lost lane waits for the workgroup that runs, which nothing can stop. The thread that
-// waits serves every device.
-constexpr Nanoseconds kPatience = 100'000'000;
+// Nothing can stop a workgroup that runs. abandon() waits a moment for it, and is asked again for
+// so long.
+constexpr Nanoseconds kMoment = 1'000'000;
+constexpr Nanoseconds kPatience = 1'000'000'000;
 
 // 128 KiB: half of a small second-level cache. Holds kMaxInFlight submissions with one edge each,
 // so that issue() is busy only if many wait for several lanes.
@@ -222,18 +223,20 @@ bool Lane::help(std::uint64_t sequence) noexcept {
   return true;
 }
 
-timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
+timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
   using timeline::Abandoned;
   if (!abandoned_.load(std::memory_order_relaxed)) {
     cause_ = cause;
     abandoned_.store(true, std::memory_order_release);
-    // Where the device closes, its threads are joined in any case.
-    const bool is_loss = cause.code() == StatusCode::kDeviceLost;
-    still_running_ =
-        !ring_->close(is_loss ? Clock::steady().now() + kPatience : Deadline::kForeverTime);
-    if (still_running_) armed_.close();
   }
-  return still_running_ ? Abandoned::kStillRunning : Abandoned::kStopped;
+  if (end_ != Abandoned::kStopping) return end_;
+  if (ring_->close(Clock::steady().now() + kMoment)) {
+    end_ = Abandoned::kStopped;
+  } else if (waited >= kPatience) {
+    armed_.close();
+    end_ = Abandoned::kStillRunning;
+  }
+  return end_;
 }
 
 }  // namespace halyard::inline v0::cpu

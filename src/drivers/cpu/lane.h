@@ -39,9 +39,9 @@ class Lane final : public timeline::NativeQueue, private base::Notify {
   Status probe() noexcept override;
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
   bool help(std::uint64_t sequence) noexcept override;
-  timeline::Abandoned abandon(const Status& cause) noexcept override;
+  timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
   // Whether abandon() has left a piece of work running: its threads, its group and it are kept.
-  bool still_running() const noexcept { return still_running_; }
+  bool still_running() const noexcept { return end_ == timeline::Abandoned::kStillRunning; }
 
  private:
   explicit Lane(hcq::RingGroup& group) noexcept : group_(group) {}
@@ -57,7 +57,7 @@ class Lane final : public timeline::NativeQueue, private base::Notify {
   std::unique_ptr<hcq::Ring> ring_;
   base::Atomic<bool> abandoned_{false};
   Status cause_;  // written before abandoned_
-  bool still_running_ = false;
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
 
   hcq::SignalObject sequence_{0};  // the device's line: it writes it for each submission
 

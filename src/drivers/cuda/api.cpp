@@ -20,8 +20,15 @@ Status CudaApi::create_stream(Stream& stream) const noexcept {
   return HALYARD_CUDA_CALL(cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, priority);
 }
 void CudaApi::finish(Stream stream) const noexcept { (void)cuda->cuStreamSynchronize(stream); }
-bool CudaApi::stop(Stream stream) const noexcept {
-  return cuda->cuStreamQuery(stream) == CUDA_SUCCESS;
+timeline::Abandoned CudaApi::stop(Stream stream) const noexcept {
+  switch (cuda->cuStreamQuery(stream)) {
+    case CUDA_SUCCESS:
+      return timeline::Abandoned::kStopped;
+    case CUDA_ERROR_NOT_READY:
+      return timeline::Abandoned::kStopping;
+    default:
+      return timeline::Abandoned::kStillRunning;
+  }
 }
 void CudaApi::destroy(Stream stream) const noexcept { (void)cuda->cuStreamDestroy(stream); }
 Status CudaApi::query(Stream stream) const noexcept {

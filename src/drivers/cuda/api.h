@@ -36,11 +36,11 @@ struct CudaApi {
   static constexpr std::string_view kDriver = "cuda";
   static constexpr CaptureMode kRelaxedCapture = CU_STREAM_CAPTURE_MODE_RELAXED;
 
-  // Work that has been submitted cannot be stopped: stop() is true of a stream that is idle. Of one
-  // whose context has faulted nothing says that its work has ended, so it is false.
+  // Work that has been submitted cannot be stopped; a stream that is idle has. Of one whose context
+  // has faulted nothing will say that its work has ended: kStillRunning.
   Status create_stream(Stream& stream) const noexcept;
   void finish(Stream stream) const noexcept;
-  bool stop(Stream stream) const noexcept;
+  timeline::Abandoned stop(Stream stream) const noexcept;
   void destroy(Stream stream) const noexcept;
   Status query(Stream stream) const noexcept;
   Status create_event(Event& event) const noexcept;

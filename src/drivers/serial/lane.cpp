@@ -10,6 +10,14 @@
 #include "trace/command_note.h"
 
 namespace halyard::inline v0::serial {
+namespace {
+
+// Nothing can stop a command that runs. abandon() waits a moment for it, and is asked again for so
+// long.
+constexpr Nanoseconds kMoment = 1'000'000;
+constexpr Nanoseconds kPatience = 1'000'000'000;
+
+}  // namespace
 
 Result<std::unique_ptr<Lane>> Lane::create() {
   std::unique_ptr<Lane> lane(new (std::nothrow) Lane);
@@ -23,7 +31,7 @@ Result<std::unique_ptr<Lane>> Lane::create() {
 }
 
 Lane::~Lane() {
-  (void)abandon(Status(StatusCode::kCancelled, "serial: the lane is closed"));
+  (void)abandon(Status(StatusCode::kCancelled, "serial: the lane is closed"), 0);
   if (thread_.started()) thread_.join();
   base::ParkerPool::release(parker_);
 }
@@ -77,13 +85,27 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   return {};
 }
 
-timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
-  if (abandoned()) return timeline::Abandoned::kStopped;
-  cause_ = cause;
-  abandoned_.store(true, std::memory_order_seq_cst);
-  parker_.wake();
-  base::LockGuard until_the_thread_lets_go(turn_);
-  return timeline::Abandoned::kStopped;
+timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
+  using timeline::Abandoned;
+  if (!abandoned()) {
+    cause_ = cause;
+    abandoned_.store(true, std::memory_order_seq_cst);
+    parker_.wake();
+  }
+  if (end_ != Abandoned::kStopping) return end_;
+  const Nanoseconds until = Clock::steady().now() + kMoment;
+  while (!turn_.try_lock()) {
+    if (Clock::steady().now() < until) {
+      base::spin_yield();
+      continue;
+    }
+    // A thread that runs nothing lets go of its turn as soon as the system runs it.
+    if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) return end_;
+    armed_.close();
+    return end_ = Abandoned::kStillRunning;
+  }
+  turn_.unlock();
+  return end_ = Abandoned::kStopped;
 }
 
 void Lane::serve() noexcept {
@@ -106,7 +128,11 @@ void Lane::run_next() noexcept {
     for (const timeline::Edge& edge : next.waits) {
       if (!wait_for(edge)) return;
     }
-    if (abandoned() || !run(next)) return;
+    if (abandoned()) return;
+    running_.store(true, std::memory_order_seq_cst);
+    const bool ended = run(next);
+    running_.store(false, std::memory_order_seq_cst);
+    if (!ended) return;
     sequence_.store(sequence, std::memory_order_seq_cst);
   }
   armed_.advance(sequence);  // after sequence_ is stored: a notified waiter reads it

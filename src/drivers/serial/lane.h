@@ -41,7 +41,9 @@ class Lane final : public timeline::NativeQueue {
   timeline::Progress poll() noexcept override;
   Status probe() noexcept override;
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
-  timeline::Abandoned abandon(const Status& cause) noexcept override;
+  timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
+  // Whether abandon() has left an operation running: the lane must stay.
+  bool still_running() const noexcept { return end_ == timeline::Abandoned::kStillRunning; }
 
  private:
   struct Slot {
@@ -70,6 +72,8 @@ class Lane final : public timeline::NativeQueue {
   base::Atomic<bool> abandoned_{false};
   Status cause_;      // written before abandoned_
   base::Mutex turn_;  // the thread holds it while it touches a slot or another lane
+  base::Atomic<bool> running_{false};                         // an operation: it may last
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
 
   timeline::NotifyList armed_;
 };

@@ -25,6 +25,7 @@
 #include "halyard/base/result.h"
 #include "halyard/base/status.h"
 #include "kernel/hyx.h"
+#include "timeline/native_queue.h"
 
 namespace halyard::inline v0::stream {
 
@@ -35,8 +36,8 @@ using HostFunction = void (*)(void* argument);
 //
 //   create_stream(s)     one that does not synchronize with the legacy NULL stream
 //   finish(s)            before stop(), where all that was issued ends soon: may wait for that
-//   stop(s)              true: nothing of the stream runs or will run any more; it drops what has
-//                        not run. False: it cannot stop what runs
+//   stop(s)              drops what has not run, and says whether something of the stream runs or
+//                        will run: the answer of NativeQueue::abandon(). May be called again
 //   destroy(s)           of a stream that has stopped
 //   query(s)             the fault of its device; ok while it works
 //   create_event(e)      without timing
@@ -56,7 +57,7 @@ concept StreamApi =
       { A::kDriver } -> std::convertible_to<std::string_view>;
       { api.create_stream(new_stream) } noexcept -> std::same_as<Status>;
       { api.finish(stream) } noexcept;
-      { api.stop(stream) } noexcept -> std::same_as<bool>;
+      { api.stop(stream) } noexcept -> std::same_as<timeline::Abandoned>;
       { api.destroy(stream) } noexcept;
       { api.query(stream) } noexcept -> std::same_as<Status>;
       { api.create_event(new_event) } noexcept -> std::same_as<Status>;

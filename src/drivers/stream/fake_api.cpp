@@ -124,8 +124,11 @@ Status FakeApi::create_stream(Stream& stream) const noexcept {
 void FakeApi::finish(Stream stream) const noexcept {
   base::native_call(kFinish, [&] { return fake::synchronize(stream); });
 }
-bool FakeApi::stop(Stream stream) const noexcept {
-  return base::native_call(kStop, [&] { return fake::stop(stream); }) == Code::kSuccess;
+timeline::Abandoned FakeApi::stop(Stream stream) const noexcept {
+  const Code code = base::native_call(kStop, [&] { return fake::stop(stream); });
+  return code == Code::kSuccess    ? timeline::Abandoned::kStopped
+         : code == Code::kNotReady ? timeline::Abandoned::kStopping
+                                   : timeline::Abandoned::kStillRunning;
 }
 void FakeApi::destroy(Stream stream) const noexcept {
   base::native_call(kDestroyStream, [&] { return fake::destroy(stream); });

@@ -30,7 +30,7 @@ struct FakeApi {
 
   Status create_stream(Stream& stream) const noexcept;
   void finish(Stream stream) const noexcept;
-  bool stop(Stream stream) const noexcept;
+  timeline::Abandoned stop(Stream stream) const noexcept;
   void destroy(Stream stream) const noexcept;
   Status query(Stream stream) const noexcept;
   Status create_event(Event& event) const noexcept;

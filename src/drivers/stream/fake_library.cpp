@@ -275,7 +275,10 @@ Code synchronize(Stream* stream) noexcept {
 
 Code stop(Stream* stream) noexcept {
   enter_to_end(stream->context);
-  return stream->stop() ? Code::kSuccess : Code::kNotReady;
+  if (stream->stop()) return Code::kSuccess;
+  // As CUDA has it, nothing says that the work of a context with a fault has ended.
+  const bool faulted = stream->context.faulted.load(std::memory_order_seq_cst);
+  return faulted && stream->unstoppable() ? Code::kLaunchFailed : Code::kNotReady;
 }
 
 Code destroy(Stream* stream) noexcept {

@@ -62,7 +62,8 @@ Code exchange_capture_mode(CaptureMode& mode) noexcept;
 // `unstoppable`: stop() does not stop what runs.
 Code create_stream(Stream*& stream, bool unstoppable) noexcept;
 Code synchronize(Stream* stream) noexcept;  // waits until it has no work
-// What no library of a vendor has. kNotReady: it goes on.
+// What no library of a vendor has. kNotReady: it goes on. Another code: nothing will say that it
+// has ended.
 Code stop(Stream* stream) noexcept;
 Code destroy(Stream* stream) noexcept;
 Code query(Stream* stream) noexcept;  // kNotReady: it has work

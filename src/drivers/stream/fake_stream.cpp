@@ -169,10 +169,16 @@ bool Stream::drained() noexcept {
 }
 
 bool Stream::stop() noexcept {
+  constexpr Nanoseconds kMoment = 1'000'000;
   if (unstoppable_ && !drained()) return false;
   stop_.store(true, std::memory_order_seq_cst);
   parker_.wake();
-  base::LockGuard until_the_thread_lets_go(turn_);
+  const Nanoseconds until = Clock::steady().now() + kMoment;
+  while (!turn_.try_lock()) {
+    if (Clock::steady().now() >= until) return false;
+    base::spin_yield();
+  }
+  turn_.unlock();
   return true;
 }
 

@@ -127,6 +127,7 @@ class Stream {
   bool drained() noexcept;
   // False: it goes on.
   bool stop() noexcept;
+  bool unstoppable() const noexcept { return unstoppable_; }
 
   Context& context;
 

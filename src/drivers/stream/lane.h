@@ -22,7 +22,6 @@
 
 #include "base/atomic.h"
 #include "base/format.h"
-#include "base/mutex.h"
 #include "drivers/stream/api.h"
 #include "drivers/stream/completion.h"
 #include "drivers/stream/marker_table.h"
@@ -30,6 +29,9 @@
 #include "timeline/native_queue.h"
 
 namespace halyard::inline v0::stream {
+
+// For how long abandon() is asked for work that cannot be stopped.
+inline constexpr Nanoseconds kPatience = 10'000'000'000;
 
 template <StreamApi Api, class Commands>
 class Lane : public timeline::NativeQueue {
@@ -46,7 +48,7 @@ class Lane : public timeline::NativeQueue {
         mode_(mode),
         markers_(api, max_in_flight),
         notifier_(api, markers_, mode, guard) {}
-  // Within the guard. Precondition: stopped().
+  // Within the guard. Precondition: abandon() has answered kStopped.
   ~Lane() override {
     if (open_ && !borrowed_) api_.destroy(stream_);
     flag_.close(api_);
@@ -127,25 +129,17 @@ class Lane : public timeline::NativeQueue {
     return as_fault(notifier_.arm(sequence, notify));
   }
 
-  timeline::Abandoned abandon(const Status& cause) noexcept override {
+  timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override {
+    using timeline::Abandoned;
     if (!abandoned()) {
       cause_ = cause;
       abandoned_.store(true, std::memory_order_seq_cst);
-      // The notifier's after the lane's, whose markers it waits for.
-      stopped_ = notifier_.stop(stop_stream());
     }
-    return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
-  }
-
-  // Abandoned, and nothing of it runs.
-  bool stopped() const noexcept { return stopped_; }
-
-  // Keeps a lane that did not stop for good, where leak checkers can reach it: the stream, its
-  // events and what its host functions touch.
-  static void keep_for_good(std::unique_ptr<Lane> lane) noexcept {
-    base::LockGuard lock(kept_mutex_);
-    lane->next_kept_ = kept_;
-    kept_ = lane.release();
+    if (end_ != Abandoned::kStopping) return end_;
+    // The notifier's after the lane's, whose markers it waits for.
+    end_ = notifier_.stop(stop_stream());
+    if (end_ == Abandoned::kStopping && waited >= kPatience) end_ = Abandoned::kStillRunning;
+    return end_;
   }
 
  protected:
@@ -155,9 +149,11 @@ class Lane : public timeline::NativeQueue {
  private:
   bool abandoned() const noexcept { return abandoned_.load(std::memory_order_seq_cst); }
 
-  bool stop_stream() noexcept {
-    if (!open_) return true;
-    if (borrowed_ && markers_.passed() == issued_) return true;  // it may be gone
+  timeline::Abandoned stop_stream() noexcept {
+    if (!open_) return timeline::Abandoned::kStopped;
+    if (borrowed_ && markers_.passed() == issued_) {
+      return timeline::Abandoned::kStopped;  // it may be gone
+    }
     if (markers_.passed() == issued_ && !wait_left_behind_) api_.finish(stream_);
     return api_.stop(stream_);
   }
@@ -225,12 +221,8 @@ class Lane : public timeline::NativeQueue {
   Notifier<Api> notifier_;
 
   base::Atomic<bool> abandoned_{false};
-  Status cause_;          // written before abandoned_
-  bool stopped_ = false;  // by abandon()
-
-  static constinit inline base::Mutex kept_mutex_{};
-  static constinit inline Lane* kept_ = nullptr;
-  Lane* next_kept_ = nullptr;
+  Status cause_;                                              // written before abandoned_
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
 };
 
 }  // namespace halyard::inline v0::stream

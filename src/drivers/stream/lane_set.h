@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/keep_for_good.h"
 #include "base/mutex.h"
 #include "drivers/stream/command_buffer.h"
 #include "drivers/stream/lane.h"
@@ -37,7 +38,7 @@ class LaneSet {
       return error(StatusCode::kResourceExhausted, "{}: no memory for a lane", Api::kDriver);
     }
     if (Status status = lane->open(borrowed); !status.ok()) {
-      (void)lane->abandon(status);
+      (void)lane->abandon(status, 0);
       return status;
     }
     lanes_[count_] = std::move(lane);
@@ -50,8 +51,9 @@ class LaneSet {
     for (std::unique_ptr<ItsLane>& lane : lanes_) {
       if (lane == nullptr) continue;
       const Status closed = error(StatusCode::kCancelled, "{}: the lane is closed", Api::kDriver);
-      if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
-        ItsLane::keep_for_good(std::move(lane));
+      // The engine has asked for as long as it takes.
+      if (lane->abandon(closed, kPatience) == timeline::Abandoned::kStillRunning) {
+        base::keep_for_good(std::move(lane));
       }
       lane.reset();
     }

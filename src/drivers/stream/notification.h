@@ -26,6 +26,7 @@
 #include "drivers/stream/completion.h"
 #include "drivers/stream/marker_table.h"
 #include "timeline/entry_guard.h"
+#include "timeline/native_queue.h"
 #include "timeline/notify_list.h"
 
 namespace halyard::inline v0::stream {
@@ -79,21 +80,22 @@ class Notifier {
     if (!follow().ok()) list_.advance(markers_.newest());  // early
   }
 
-  // Issues and notifies nothing any more. True: no host function runs or will run, and the thread
-  // has ended. The issuer has ended. `markers_end`: the stream of the markers has stopped. Else the
-  // thread may sleep on one for ever, and ends by itself if it does not.
-  bool stop(bool markers_end) noexcept {
+  // Issues and notifies nothing any more. kStopped: no host function runs or will run, and the
+  // thread has ended. The issuer has ended. `markers`: of the stream of the markers. Until that has
+  // stopped the thread may sleep on one, for ever perhaps; it ends by itself if it does not. May be
+  // called again.
+  timeline::Abandoned stop(timeline::Abandoned markers) noexcept {
     {
       base::LockGuard lock(follow_mutex_);
       stopped_.store(true, std::memory_order_seq_cst);
     }
     list_.close();  // a host function may run when the engine is gone
-    if (!open_) return true;
+    if (!open_) return timeline::Abandoned::kStopped;
     if (has_thread()) parker_->wake();
-    if (!markers_end) return false;
+    if (markers != timeline::Abandoned::kStopped) return markers;
     if (has_thread()) {
       if (thread_.started()) thread_.join();
-      return true;
+      return timeline::Abandoned::kStopped;
     }
     if (markers_.passed() == markers_.newest()) api_.finish(stream_);
     return api_.stop(stream_);

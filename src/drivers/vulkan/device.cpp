@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/keep_for_good.h"
 #include "drivers/vulkan/allocator.h"
 #include "drivers/vulkan/command_buffer.h"
 #include "drivers/vulkan/descriptor_copy.h"
@@ -112,8 +113,9 @@ void Device::close() {
   for (std::unique_ptr<Lane>& lane : lanes_) {
     if (lane == nullptr) continue;
     const Status closed(StatusCode::kCancelled, "vulkan: the lane is closed");
-    if (lane->abandon(closed) == timeline::Abandoned::kStillRunning) {
-      Lane::keep_for_good(std::move(lane));
+    // The engine has asked for as long as it takes.
+    if (lane->abandon(closed, Lane::kPatience) == timeline::Abandoned::kStillRunning) {
+      base::keep_for_good(std::move(lane));
     }
     lane.reset();
   }

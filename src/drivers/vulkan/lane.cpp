@@ -13,12 +13,6 @@
 namespace halyard::inline v0::vulkan {
 namespace {
 
-// How long abandon() waits for work that cannot be stopped.
-constexpr std::uint64_t kPatienceNanoseconds = 10'000'000'000;
-
-constinit base::Mutex kept_mutex{};
-constinit Lane* kept = nullptr;
-
 Status no_memory(std::size_t count) {
   return error(StatusCode::kResourceExhausted, "vulkan: no memory for {} submissions", count);
 }
@@ -259,31 +253,30 @@ Status Lane::arm(std::uint64_t sequence, base::Notify& notify) noexcept {
   return device_.notifier().arm(notified_, sequence, notify);
 }
 
-timeline::Abandoned Lane::abandon(const Status& cause) noexcept {
+timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexcept {
+  using timeline::Abandoned;
   if (!abandoned()) {
     cause_ = cause;
     abandoned_.store(true, std::memory_order_seq_cst);
-    const std::uint64_t last = issued_.load(std::memory_order_seq_cst);
-    VkSemaphoreWaitInfo info = {};
-    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
-    info.semaphoreCount = 1;
-    info.pSemaphores = &notified_.semaphore;
-    info.pValues = &last;
-    const VkResult result =
-        device_.vk().vkWaitSemaphores(device_.handle(), &info, kPatienceNanoseconds);
-    (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
-    // Work of a lost device does not run on (section 5.2.3): objects may be destroyed.
-    stopped_ = result == VK_SUCCESS || device_.lost();
-    // The notifier's thread may serve another runtime when this one's engine is gone.
-    if (!stopped_) notified_.list.close();
   }
-  return stopped_ ? timeline::Abandoned::kStopped : timeline::Abandoned::kStillRunning;
-}
-
-void Lane::keep_for_good(std::unique_ptr<Lane> lane) noexcept {
-  base::LockGuard lock(kept_mutex);
-  lane->next_kept_ = kept;
-  kept = lane.release();
+  if (end_ != Abandoned::kStopping) return end_;
+  const std::uint64_t last = issued_.load(std::memory_order_seq_cst);
+  VkSemaphoreWaitInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &notified_.semaphore;
+  info.pValues = &last;
+  const VkResult result = device_.vk().vkWaitSemaphores(device_.handle(), &info, /*timeout=*/0);
+  (void)device_.check(result == VK_TIMEOUT ? VK_SUCCESS : result, "vkWaitSemaphores");
+  // Work of a lost device does not run on (section 5.2.3): objects may be destroyed.
+  if (result == VK_SUCCESS || device_.lost()) {
+    end_ = Abandoned::kStopped;
+  } else if (waited >= kPatience) {
+    // The notifier's thread may serve another runtime when this one's engine is gone.
+    notified_.list.close();
+    end_ = Abandoned::kStillRunning;
+  }
+  return end_;
 }
 
 }  // namespace halyard::inline v0::vulkan

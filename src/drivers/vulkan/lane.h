@@ -33,6 +33,9 @@ inline constexpr std::uint32_t kMaxInFlight = 256;  // submissions in a lane
 
 class Lane final : public timeline::NativeQueue {
  public:
+  // For how long abandon() is asked for work that cannot be stopped.
+  static constexpr Nanoseconds kPatience = 10'000'000'000;
+
   // kResourceExhausted.
   static Result<std::unique_ptr<Lane>> create(const ArgumentHeap& heap, hal::QueueKind kind,
                                               hal::QueuePriority priority,
@@ -48,10 +51,7 @@ class Lane final : public timeline::NativeQueue {
   timeline::Progress poll() noexcept override;
   Status probe() noexcept override;
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
-  timeline::Abandoned abandon(const Status& cause) noexcept override;
-
-  // Keeps a lane that did not stop for good, where leak checkers can reach it.
-  static void keep_for_good(std::unique_ptr<Lane> lane) noexcept;
+  timeline::Abandoned abandon(const Status& cause, Nanoseconds waited) noexcept override;
 
  private:
   // What a submission in flight uses besides its operation.
@@ -99,9 +99,8 @@ class Lane final : public timeline::NativeQueue {
   std::uint64_t collected_ = 0;             // the poller's: stamps up to here were read
 
   base::Atomic<bool> abandoned_{false};
-  Status cause_;          // written before abandoned_
-  bool stopped_ = false;  // by abandon()
-  Lane* next_kept_ = nullptr;
+  Status cause_;                                              // written before abandoned_
+  timeline::Abandoned end_ = timeline::Abandoned::kStopping;  // what abandon() has found
 };
 
 }  // namespace halyard::inline v0::vulkan

@@ -47,9 +47,10 @@ void QueueObject::refuse(const Status& cause) noexcept {
   if (queue_) queue_->close(cause);
 }
 
-void QueueObject::release(const Status& cause) noexcept {
-  if (queue_) queue_->release_lanes(cause);
+bool QueueObject::release(const Status& cause) noexcept {
+  if (queue_ && !queue_->release_lanes(cause)) return false;
   queue_ = {};
+  return true;
 }
 
 Status QueueObject::refused(const Status& status, const char* operation) const {

@@ -52,7 +52,7 @@ class QueueObject final : public timeline::LaneSource {
   }
   void refuse(const Status& cause) noexcept;
   bool idle() noexcept { return !queue_ || queue_->idle(); }
-  void release(const Status& cause) noexcept;
+  bool release(const Status& cause) noexcept;
   // Lets submissions that a pool holds back ask again.
   void retry() noexcept {
     if (queue_) queue_->retry();

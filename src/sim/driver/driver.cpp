@@ -100,7 +100,7 @@ class SimDevice final : public hal::DeviceImpl {
     return lanes_.emplace_back(std::make_unique<Lane>(native_, options_)).get();
   }
   void close() override {
-    for (const auto& lane : lanes_) (void)lane->abandon({});
+    for (const auto& lane : lanes_) (void)lane->abandon({}, 0);
     lanes_.clear();
     native_.close();
   }

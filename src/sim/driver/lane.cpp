@@ -56,9 +56,8 @@ timeline::Progress Lane::poll() noexcept {
   return progress;
 }
 
-timeline::Abandoned Lane::abandon(const Status&) noexcept {
-  if (!std::exchange(abandoned_, true)) stream_.abandon();
-  return timeline::Abandoned::kStopped;
+timeline::Abandoned Lane::abandon(const Status&, Nanoseconds) noexcept {
+  return stream_.abandon() ? timeline::Abandoned::kStopped : timeline::Abandoned::kStopping;
 }
 
 }  // namespace halyard::inline v0::sim

@@ -24,7 +24,7 @@ class Lane final : public timeline::NativeQueue {
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override {
     return stream_.notify_at(sequence, notify);
   }
-  timeline::Abandoned abandon(const Status&) noexcept override;
+  timeline::Abandoned abandon(const Status&, Nanoseconds) noexcept override;
 
  private:
   Status push(const timeline::Issue& issue);
@@ -34,7 +34,6 @@ class Lane final : public timeline::NativeQueue {
   NativeDevice& device_;
   NativeStream stream_;
   std::uint64_t issued_ = 0;
-  bool abandoned_ = false;
 };
 
 }  // namespace halyard::inline v0::sim

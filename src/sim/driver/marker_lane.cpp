@@ -35,7 +35,7 @@ Result<std::unique_ptr<MarkerLane>> MarkerLane::create(NativeDevice& device,
                                                        const SimDriverOptions& options) {
   std::unique_ptr<MarkerLane> lane(new MarkerLane(device, options));
   if (Status status = lane->open(); !status.ok()) {
-    (void)lane->abandon(status);
+    (void)lane->abandon(status, 0);
     return status;
   }
   return lane;

@@ -23,9 +23,8 @@ struct StreamApi {
 
   Status create_stream(Stream& stream) const noexcept;
   void finish(Stream) const noexcept {}  // all of them stop
-  bool stop(Stream stream) const noexcept {
-    stream->abandon();
-    return true;
+  timeline::Abandoned stop(Stream stream) const noexcept {
+    return stream->abandon() ? timeline::Abandoned::kStopped : timeline::Abandoned::kStopping;
   }
   void destroy(Stream stream) const noexcept { delete stream; }
   Status query(Stream stream) const noexcept { return stream->query(); }

@@ -92,14 +92,21 @@ Status NativeStream::notify_at(std::uint64_t value, base::Notify& notify) {
 
 Status NativeStream::query() { return device_.call("query"); }
 
-void NativeStream::abandon() {
-  ended_ = true;
+bool NativeStream::stops_late() const {
+  const std::uint32_t late = device_.options_.stops_late;
+  return late != 0 && scheduler().random().below(256) < late;
+}
+
+bool NativeStream::abandon() {
+  if (std::exchange(ended_, true)) return !runs_on_;
+  runs_on_ = running_ && (hangs_ || stops_late());
   packets_.clear();
   scheduler().wake(sleeps_on_, kAll);  // others may sleep there, too
   std::erase_if(device_.notices_, [&](const auto& notice) { return notice.stream == this; });
   while (device_.runs_host_function_of_ == this) {
     (void)scheduler().sleep(&device_.runs_host_function_of_, Deadline::kForeverTime);
   }
+  return !runs_on_;
 }
 
 void NativeStream::run(void* self) {
@@ -131,12 +138,25 @@ bool NativeStream::step() {
     if (!sleep_while_alive(address)) return false;
   }
   if (packet.run != nullptr) {
-    scheduler().sleep_for(static_cast<Nanoseconds>(scheduler().random().below(
-        static_cast<std::uint64_t>(device_.options_.longest_packet) + 1)));
-    if (ended_) return false;
-    if (device_.faulted()) return true;
+    const auto sleep_up_to = [](Nanoseconds longest) {
+      scheduler().sleep_for(static_cast<Nanoseconds>(
+          scheduler().random().below(static_cast<std::uint64_t>(longest) + 1)));
+    };
+    running_ = true;
+    sleep_up_to(device_.options_.longest_packet);
+    hangs_ = device_.faulted() && !ended_ && stops_late();
+    if (hangs_) {
+      while (sleep_while_alive(this)) {
+      }
+      sleep_up_to(20'000);
+    }
+    running_ = false;
+    if (ended_ && !runs_on_) return false;
+    if (device_.faulted() && !runs_on_) return true;  // a fault stops what runs, too
     if (!device_.options_.skips_operations)
       packet.run(packet.argument);  // one step: nothing in it is a schedule point
+    runs_on_ = false;
+    if (ended_) return false;
   }
   if (packet.host_function != nullptr && !call_host(packet)) return false;
   packets_.pop_front();

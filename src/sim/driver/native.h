@@ -32,6 +32,8 @@ struct NativeOptions {
   Nanoseconds longest_packet = 2'000;  // each takes up to that long
   Nanoseconds longest_notice = 0;      // notices come up to so much later
   std::uint32_t notices_lost = 0;      // in 256
+  std::uint32_t stops_late = 0;        // in 256: what runs does not end when it is asked to, and
+                                       // hangs in a fault until then
   std::uint64_t failing_call = 0;      // the n-th call fails; 0: none
   bool fails_for_good = false;         // and so do all of that device after it: it is lost
   std::uint64_t device_memory = 1 << 20;
@@ -52,7 +54,7 @@ struct NativeEvent : std::enable_shared_from_this<NativeEvent> {
 class NativeStream {
  public:
   explicit NativeStream(NativeDevice& device);
-  // After abandon().
+  // After abandon() has said true.
   ~NativeStream();
 
   // In order, behind what is there. `run` may be null. Then `word`, the progress, becomes `value`,
@@ -68,8 +70,9 @@ class NativeStream {
   // The fault of the device, if it has one.
   Status query();
   std::uint64_t progress() const noexcept { return progress_.load(); }
-  // Nothing runs any more, now or later; neither do its host functions.
-  void abandon();
+  // Drops what has not run, and ends what runs now or later, as the seed has it. True: nothing runs
+  // any more, nor will; neither do its host functions. May be called again.
+  bool abandon();
 
  private:
   friend class NativeDevice;
@@ -85,6 +88,7 @@ class NativeStream {
   };
   static void run(void* self);
   bool step();  // false: the stream has ended
+  bool stops_late() const;
   bool sleep_while_alive(const void* address);
   bool call_host(const Packet& packet);
   void push(Packet packet);
@@ -99,6 +103,9 @@ class NativeStream {
   const void* sleeps_on_ = nullptr;
   bool host_function_ended_ = false;
   bool ended_ = false;
+  bool runs_on_ = false;  // although it has ended: the packet that runs does
+  bool running_ = false;  // a packet
+  bool hangs_ = false;    // and does until it is abandoned
 };
 
 class NativeDevice {

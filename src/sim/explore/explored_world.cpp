@@ -54,9 +54,16 @@ Status ExploredLane::arm(std::uint64_t sequence, base::Notify& notify) noexcept 
   return {};
 }
 
+timeline::Abandoned ExploredLane::abandon(const Status&, Nanoseconds) noexcept {
+  if (!abandoned_) stopping_ = stepped_ && can_step();
+  abandoned_ = true;
+  return stopping_ ? timeline::Abandoned::kStopping : timeline::Abandoned::kStopped;
+}
+
 bool ExploredLane::can_step() const {
+  if (abandoned_) return stopping_;
   const std::uint64_t next = progress_.load(std::memory_order_relaxed) + 1;
-  if (next > issued_.load(std::memory_order_acquire) || abandoned_) return false;
+  if (next > issued_.load(std::memory_order_acquire)) return false;
   return ignores_waits || std::ranges::all_of(entries_[next - 1].waits, [](const Edge& edge) {
            const auto& other = static_cast<const ExploredLane&>(*edge.queue);
            return other.progress_.load(std::memory_order_acquire) >= edge.sequence;
@@ -65,6 +72,7 @@ bool ExploredLane::can_step() const {
 
 bool ExploredLane::step() {
   if (!can_step()) return false;
+  stopping_ = false;
   const std::uint64_t next = progress_.load(std::memory_order_relaxed) + 1;
   if (log != nullptr) log->push_back(entries_[next - 1].number);
   run(next);
@@ -81,7 +89,7 @@ void ExploredLane::run(std::uint64_t sequence) {
 
 void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
                              const std::function<std::uint64_t(int)>& name_of) const {
-  add(progress_.peek() << 1 | abandoned_);
+  add(progress_.peek() << 2 | abandoned_ << 1 | stopping_);
   for (const Entry& entry : entries_) {
     add(name_of(entry.number));
     for (const Edge& edge : entry.waits) {
@@ -143,7 +151,9 @@ ExploredWorld::~ExploredWorld() {
            "a submission does not end");
     submission->release_for_user();
   }
-  for (auto& queue : queues) queue->queue->release_lanes(end);
+  for (auto& queue : queues) {
+    while (!queue->queue->release_lanes(end)) settle();
+  }
   settle();
 }
 

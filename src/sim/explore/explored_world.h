@@ -50,10 +50,8 @@ class ExploredLane final : public timeline::NativeQueue {
   Status mark() noexcept override;
   timeline::Progress poll() noexcept override { return {visible(), {}}; }
   Status arm(std::uint64_t sequence, base::Notify& notify) noexcept override;
-  timeline::Abandoned abandon(const Status&) noexcept override {
-    abandoned_ = true;
-    return timeline::Abandoned::kStopped;
-  }
+  // A stepped one is running what it can run next, and goes on with it.
+  timeline::Abandoned abandon(const Status&, Nanoseconds) noexcept override;
 
   // The device runs the next entry. False: none stands there, or what it waits for has not run.
   bool step();
@@ -74,6 +72,7 @@ class ExploredLane final : public timeline::NativeQueue {
   const bool stepped_;
   const std::uint64_t number_;  // of its queue
   bool abandoned_ = false;
+  bool stopping_ = false;  // an entry runs although it is abandoned
   struct Entry {
     std::vector<timeline::Edge> waits;
     int number;

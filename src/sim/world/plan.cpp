@@ -76,6 +76,9 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     }
   }
 
+  // Of its own draws: the plans of other seeds stay what they are.
+  if (Random(Random::mix(seed ^ 0x73746f70)).one_in(2)) options.native.stops_late = 128;
+
   if (driver == Driver::kCuda) draw_cuda();
   if (async) {
     loses_devices = faulty && (driver == Driver::kSim || driver == Driver::kCuda);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// keep_for_good(): for what a device that cannot be stopped may touch at any time. Never destroyed,
+// and reachable for leak checkers. Safe from any thread.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "base/mutex.h"
+
+namespace halyard::inline v0::base {
+
+template <class T>
+void keep_for_good(std::unique_ptr<T> object) noexcept {
+  struct Kept {
+    T* object;
+    Kept* next;
+  };
+  static constinit Mutex mutex;
+  static constinit Kept* last = nullptr;
+  T* const kept = object.release();
+  auto* const node = new (std::nothrow) Kept{kept, nullptr};
+  if (node == nullptr) return;  // kept all the same
+  LockGuard lock(mutex);
+  node->next = last;
+  last = node;
+}
+
+}  // namespace halyard::inline v0::base
