@@ -30,7 +30,7 @@
  *      pointers, and none is made from an integer or read from memory. Passing an address to a
  *      function counts as a write to it, unless the parameter points to const. Every access names
  *      its object: an address that is one of two, or the result of a function or statement, is
- *      rejected.
+ *      rejected. So is a constant index that a shared or private array does not have.
  *   6. Within one block no item accesses what another item writes, unless both use atomics. Items
  *      exchange data from block to block through shared arrays only, never through buffers. A block
  *      does not write what the code before it reads outside blocks: on a GPU another item may
@@ -226,8 +226,9 @@ struct hy_wg {
       uchar: 10)
 #define HY_REFLECT_hy_buffer(k, T, x, access) hy$##access##$##k##$##x = HY_ELEMENT_TYPE(T),
 #define HY_REFLECT_hy_scalar(k, T, x) hy$scalar$##k##$##x = HY_TYPE(T),
-#define HY_REFLECT_hy_shared(k, T, x, n, rest) hy$local$##k##$##x = HY_TYPE(T),
-#define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T),
+#define HY_REFLECT_hy_shared(k, T, x, n, rest) \
+  hy$local$##k##$##x = HY_TYPE(T), hy$count$##k##$##x = (n),
+#define HY_REFLECT_hy_private(k, T, x, n) hy$own$##k##$##x = HY_TYPE(T), hy$count$##k##$##x = (n),
 
 /* In the entry, a local for each parameter. The target's header defines those of shared and
  * private storage, HY_GLOBAL, which qualifies buffers, and HY_POINTER, the next binding. */

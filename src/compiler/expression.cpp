@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
+#include <limits>
+
+#include "base/number.h"
 
 namespace halyard::inline v0::compiler {
 namespace {
@@ -96,6 +100,27 @@ std::string user_name(const Json& declaration) {
   const bool own = name.starts_with("hy_out") || name.starts_with("hy_in") ||
                    name.starts_with("hy_t_") || name.starts_with("hy_my_");
   return own ? name.substr(name.find('_', 3) + 1) : name;
+}
+
+std::optional<std::int64_t> constant_of(const Json& expression) {
+  const Json& at = without_casts(expression);
+  const std::string kind = text_of(at, "kind"), opcode = text_of(at, "opcode");
+  if (kind == "IntegerLiteral") {
+    return base::parse_number(text_of(at, "value"), 0u, std::numeric_limits<std::uint32_t>::max());
+  }
+  if (kind == "UnaryOperator" && opcode == "-") {
+    const auto value = constant_of(at.at("inner").at(0));
+    return value ? std::optional(-*value) : std::nullopt;
+  }
+  if (kind != "BinaryOperator") return std::nullopt;
+  const auto left = constant_of(at.at("inner").at(0)), right = constant_of(at.at("inner").at(1));
+  // So small that nothing overflows.
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  if (!left || !right || std::abs(*left) > kLimit || std::abs(*right) > kLimit) return std::nullopt;
+  if (opcode == "+") return *left + *right;
+  if (opcode == "-") return *left - *right;
+  if (opcode == "*") return *left * *right;
+  return std::nullopt;
 }
 
 bool is_write(const Json& node) {

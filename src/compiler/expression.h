@@ -3,6 +3,8 @@
 // What an expression of clang's syntax tree refers to, reads and writes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +30,9 @@ const Json* referent(const Json& expression);
 // The name of a parameter in the source: the pointer of an output tensor y is called
 // hy_out<rank>_y, a private value p hy_my_p.
 std::string user_name(const Json& declaration);
+
+// The value of a literal, or of a sum, difference or product of such.
+std::optional<std::int64_t> constant_of(const Json& expression);
 
 // True if the expression assigns to its first operand.
 bool is_write(const Json& node);

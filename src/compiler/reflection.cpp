@@ -25,6 +25,7 @@ class Reflector {
     kernel.line = location_of(node).line;
     check_name(node, name, diagnostics_);
     std::set<std::string> privates;
+    std::map<std::string, std::uint32_t> counts;
     std::vector<Statement> statements;
     std::set<std::string> parameters;
     for (const Json& enumerator : node.at("inner")) {
@@ -51,6 +52,8 @@ class Reflector {
         kernel.bindings.push_back({parameter, kernel::Access::kReadWrite, type});
       } else if (key == "own") {
         privates.insert(parameter);
+      } else if (key == "count") {
+        counts[parameter] = value;
       } else if (key == "scalar") {
         add_constant(kernel, parameter, type);
       } else if (key == "same_shape" || key == "same_size") {
@@ -71,7 +74,7 @@ class Reflector {
     }
     // Tensors may follow the statements about them.
     for (const Statement& statement : statements) equate(node, statement, kernel);
-    return {std::move(kernel), std::move(privates)};
+    return {std::move(kernel), std::move(privates), std::move(counts)};
   }
 
  private:

@@ -3,6 +3,8 @@
 // Reads kernels from the enumerators that HY_KERNEL defines (halyard/kernel.h).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ inline constexpr std::string_view kReflectPrefix = "hy_reflect_";
 struct Reflected {
   Kernel kernel;
   std::set<std::string> privates;  // parameters of which each item has its own
+  std::map<std::string, std::uint32_t> counts;  // elements of shared arrays, and of private ones
 };
 
 // Throws std::exception if the enumeration is not from halyard/kernel.h.

@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -41,6 +42,7 @@ class Analyzer {
         Reflected reflected = reflect(node, diagnostics_);
         analysis_.kernels.push_back(std::move(reflected.kernel));
         privates_ = std::move(reflected.privates);
+        counts_ = std::move(reflected.counts);
       } else if (kind == "FunctionDecl" && !is_entry(name)) {
         in_body_ = name.starts_with(kBodyPrefix);
         outside_.clear();
@@ -91,6 +93,8 @@ class Analyzer {
     if (in_body_) {
       if (is_write(node)) check_target(node.at("inner").at(0));
       for_each_written(node, [&](const Json& target) { check_write(node, target, place); });
+      if (place.in_block) check_reads(node);  // those outside: check_group_flow()
+      if (kind == "ArraySubscriptExpr") check_index(node);
     }
     if (const Json* element = atomic_operand(node)) check_atomic(node, *element, place);
     if (kind == "StmtExpr") place.in_expression = true;
@@ -241,6 +245,31 @@ class Analyzer {
     }
   }
 
+  void check_reads(const Json& node) {
+    const auto check = [&](const Json& read) {
+      if (referent(read) != nullptr) return;
+      complain(read, fmt::format("cannot tell what this reads; {}", kIndexParameter));
+    };
+    if (text_of(node, "castKind") == "LValueToRValue") check(node.at("inner").at(0));
+    for_each_address(node, [&](const Json& argument, bool may_write) {
+      if (!may_write) check(argument);
+    });
+  }
+
+  // Of an inner dimension clang itself knows the size (-Warray-bounds).
+  void check_index(const Json& node) {
+    const Json& array = without_casts(node.at("inner").at(0));
+    if (!is_kind(array, "DeclRefExpr")) return;
+    const Json& declaration = array.at("referencedDecl");
+    const std::string name = user_name(declaration);
+    const auto found = counts_.find(name);
+    const std::optional<std::int64_t> index = constant_of(node.at("inner").at(1));
+    if (found == counts_.end() || !is_kind(declaration, "ParmVarDecl") || !index) return;
+    if (*index >= 0 && *index < found->second) return;
+    complain(node, fmt::format("'{}' has {} elements; index {} is outside", name, found->second,
+                               *index));
+  }
+
   // HY_X is hy_x.
   static std::string index_name(std::string name) {
     if (!name.starts_with("hy_")) return name;
@@ -270,6 +299,7 @@ class Analyzer {
   Analysis analysis_;
   std::map<std::string, std::string> typedefs_;
   std::set<std::string> privates_;  // parameters of this kernel of which each item has its own
+  std::map<std::string, std::uint32_t> counts_;  // elements of its shared and private arrays
   bool in_body_ = false;
   // By clang's id, of this function:
   std::set<std::string> outside_;  // locals that no block contains

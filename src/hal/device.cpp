@@ -50,11 +50,12 @@ DeviceObject::DeviceObject(DriverRegistry& registry, std::unique_ptr<DeviceImpl>
       domains_(domains),
       limits_(impl_->info().limits),
       works_in_host_memory_(impl_->works_in_host_memory()),
-      timeline_(registry.engine(), impl_->info().uri),
+      timeline_(registry.engine(), registry.take_name(impl_->info().uri)),
       memory_counters_(Ref<MemoryCounters>::adopt(new (std::nothrow) MemoryCounters)),
       queues_{{*this, kQueueKinds[0]}, {*this, kQueueKinds[1]}} {}
 
 DeviceObject::~DeviceObject() {
+  registry_.give_back_name(name());
   Created* at = created_.load(std::memory_order_relaxed);
   while (at != nullptr) delete std::exchange(at, at->next);
 }

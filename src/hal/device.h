@@ -43,6 +43,7 @@ class DeviceObject final : public RefCounted {
   static Result<Device> create(DriverRegistry& registry, std::unique_ptr<DeviceImpl> impl,
                                const Peers::Domains& domains);
 
+  // The URI; of the second device with it that is open, with "#2" behind it.
   std::string_view name() const noexcept { return timeline_.name(); }
   // Every call to the driver's device goes through this.
   timeline::Entered<DeviceImpl> driver() const noexcept { return {*impl_, guard_.get()}; }

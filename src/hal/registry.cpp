@@ -279,6 +279,20 @@ void DriverRegistry::device_opened(const DeviceImpl& device, const Peers::Domain
   ++open_devices_;
 }
 
+std::string DriverRegistry::take_name(const std::string& uri) {
+  base::LockGuard lock(mutex_);
+  std::string name = uri;
+  for (int n = 2; std::ranges::find(names_, name) != names_.end(); ++n) {
+    name = base::format("{} #{}", uri, n);
+  }
+  return names_.emplace_back(std::move(name));
+}
+
+void DriverRegistry::give_back_name(std::string_view name) noexcept {
+  base::LockGuard lock(mutex_);
+  names_.erase(std::ranges::find(names_, name));
+}
+
 void DriverRegistry::device_closed() noexcept {
   base::LockGuard lock(mutex_);
   --open_devices_;

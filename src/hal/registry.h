@@ -86,6 +86,9 @@ class DriverRegistry final : private threads::Work {
   void device_opened(const DeviceImpl& device, const Peers::Domains& domains);
   void device_closing(const DeviceImpl& device) noexcept { peers_.remove(device); }
   void device_closed() noexcept;
+  // What a device is called in messages: no other that is open is called so.
+  std::string take_name(const std::string& uri);
+  void give_back_name(std::string_view name) noexcept;
   // A device closes: `clock` (may be null), its own, ends, and what is noted goes to the file.
   void flush_trace(const trace::DeviceClock* clock) noexcept;
   // Hands over a device whose last handle is gone.
@@ -130,6 +133,7 @@ class DriverRegistry final : private threads::Work {
   std::vector<std::unique_ptr<Driver>> drivers_;
   std::vector<const Driver*> opened_;  // those that have opened a device
   DeviceObject* retiring_ = nullptr;
+  std::vector<std::string> names_;     // of devices
   std::size_t open_devices_ = 0;
   std::size_t closing_devices_ = 0;  // of those: without a handle
   bool shut_down_ = false;

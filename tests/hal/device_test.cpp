@@ -128,7 +128,7 @@ TEST_F(DeviceTest, AKernelBeyondTheLimitsIsUnavailableAndTheOthersOfItsFileAreNo
   control->limits.max_bindings = 1;
   const Executable file = load(registry.open("fake://").value());
   EXPECT_ERROR(file.function("saxpy").status(), StatusCode::kUnavailable,
-               "executable sample.hyx: fake://0: kernel saxpy needs 2 bindings; the device has 1");
+               "sample.hyx: fake://0 #2: kernel saxpy needs 2 bindings; the device has 1");
   EXPECT_ERROR(file.function(0).status(), StatusCode::kUnavailable, "2 bindings");
   EXPECT_TRUE(file.function("wide").ok());
 
@@ -195,6 +195,24 @@ TEST_F(DeviceTest, ADumpNamesWaitsAndQueues) {
   EXPECT_NE(dump.find("the gate"), std::string::npos) << dump;
   EXPECT_NE(dump.find("fake://0 compute"), std::string::npos) << dump;
   ASSERT_TRUE(gate.signal(7).ok());
+}
+
+TEST_F(DeviceTest, TwoThatAreOpenWithOneUriHaveNamesOfTheirOwn) {
+  const Device second = registry.open("fake://").value();
+  EXPECT_EQ(second.info().uri, device.info().uri);
+  {
+    const Device third = registry.open("fake://").value();
+    EXPECT_ERROR(third.queue().fill(Buffer(), 0, 1, {}), StatusCode::kInvalidArgument,
+                 "queue fake://0 #3 compute: fill");
+  }
+  const std::string dump = device.dump_timelines();
+  EXPECT_NE(dump.find("fake://0 compute"), std::string::npos) << dump;
+  EXPECT_NE(dump.find("fake://0 #2 compute"), std::string::npos) << dump;
+  // Their names are free again.
+  while (registry.open("fake://").value().queue().fill(Buffer(), 0, 1, {}).message().find("#3") ==
+         std::string::npos) {
+    std::this_thread::yield();  // the third one closes on a thread of the runtime
+  }
 }
 
 TEST_F(DeviceTest, FlushAndInvalidateReachTheMemoryAtTheirOffset) {

@@ -292,7 +292,7 @@ TEST_F(Lifetime, ASubmissionHandleOutlivesItsDevice) {
 TEST_F(Lifetime, ADeviceThatCannotOpenItsQueuesIsClosedAgain) {
   control->fail_open_lane = Status(StatusCode::kUnavailable, "no ring");
   EXPECT_ERROR(registry.open("fake://").status(), StatusCode::kUnavailable,
-               "device fake://0: opening its compute queue: no ring");
+               "fake://0 #2: opening its compute queue: no ring");
   EXPECT_ERROR(registry.open_all("fake://?devices=3").status(), StatusCode::kUnavailable,
                "no ring");
   while (control->open_devices != 1) std::this_thread::yield();

@@ -407,7 +407,7 @@ TEST_F(QueueOperation, ObjectsOfOtherRuntimesAndDevicesAreDenied) {
   const Buffer theirs = alone.allocate({.size = 16}).value();
   EXPECT_ERROR(queue.fill(theirs, 0, 4, {}), StatusCode::kPermissionDenied, "memory of fake://0");
   EXPECT_ERROR(queue.dispatch(saxpy, {.items = 1}, {mine, theirs}, {1.f, 1u}, {}),
-               StatusCode::kPermissionDenied, "memory of fake://0 cannot be used by fake://0");
+               StatusCode::kPermissionDenied, "memory of fake://0 #2 cannot be used by fake://0");
   const Function other_saxpy = load(alone).function(0).value();
   EXPECT_ERROR(queue.dispatch(other_saxpy, {.items = 1}, {mine, mine}, {1.f, 1u}, {}),
                StatusCode::kPermissionDenied, "loaded for");

@@ -64,6 +64,51 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
 }
 )",
                                4, "cannot tell what this writes"},
+                      Rejected{"one_of_two_buffers_that_a_block_reads", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
+  HY_ITEMS { y[HY_X] = (n ? x : y)[HY_X]; }
+}
+)",
+                               3, "cannot tell what this reads"},
+                      Rejected{"one_of_two_buffers_that_a_function_reads_for_a_block", R"(
+HY_FN int first(const int* p) { return p[0]; }
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
+  HY_ITEMS { y[HY_X] = first(n ? x : y); }
+}
+)",
+                               4, "cannot tell what this reads"},
+                      Rejected{"an_element_behind_a_shared_array", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED(int, s, 4), HY_SCALAR(int, n)) {
+  HY_ITEMS { s[HY_X] = n; }
+  HY_ITEMS { y[HY_X] = s[3 + 1]; }
+}
+)",
+                               4, "'s' has 4 elements; index 4 is outside"},
+                      Rejected{"an_element_before_a_shared_array", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED(int, s, 4), HY_SCALAR(int, n)) {
+  HY_ITEMS { s[HY_X] = n; }
+  HY_ITEMS { y[HY_X] = s[-1]; }
+}
+)",
+                               4, "'s' has 4 elements; index -1 is outside"},
+                      Rejected{"a_row_behind_a_shared_array", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED2(int, s, 2, 4), HY_SCALAR(int, n)) {
+  HY_ITEMS { s[2][HY_X] = n; }
+}
+)",
+                               3, "'s' has 2 elements; index 2 is outside"},
+                      Rejected{"a_column_behind_a_shared_array", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED2(int, s, 2, 4), HY_SCALAR(int, n)) {
+  HY_ITEMS { s[1][2 * 2] = n; }
+}
+)",
+                               3, "array index 4 is past the end of the array"},
+                      Rejected{"a_value_behind_a_private_array", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_PRIVATE_ARRAY(int, p, 2), HY_SCALAR(int, n)) {
+  HY_ITEMS { HY_MY(p, 2) = n; }
+}
+)",
+                               3, "'p' has 2 elements; index 2 is outside"},
                       Rejected{"what_stands_behind_a_comma", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_IN(int, x), HY_SCALAR(int, n)) {
   int a = 0;

@@ -467,6 +467,26 @@ TEST(Close, AClosedQueueEndsAlsoIfItsDeviceIsLostLater) {
   EXPECT_EQ(code(done->query().status()), StatusCode::kDeviceLost);
 }
 
+TEST(Close, ALaneThatAThreadHasPinnedIsNotReleased) {
+  World world;
+  auto& queue = world.queue();
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  LaneTracker* lane = nullptr;
+  std::uint64_t sequence = 0;
+  ASSERT_TRUE(done->find_promise(1, kHostDomain, lane, sequence)) << "it pins the lane";
+  queue.native().run();
+  EXPECT_TRUE(lane->try_retire());
+  const Status closed(StatusCode::kCancelled, "closed");
+  queue->close(closed);
+  world.settle();
+  EXPECT_FALSE(queue->idle());
+  EXPECT_FALSE(queue->release_lanes(closed));
+  lane->unpin();
+  EXPECT_TRUE(queue->idle());
+  EXPECT_TRUE(queue->release_lanes(closed));
+}
+
 TEST(Close, CancelsParkedWorkIncludingACycle) {
   World world;
   auto& queue = world.queue();
