@@ -77,6 +77,18 @@ TEST_F(AsyncDeadline, AnAwaitThatFailsAtItsDeadlineSaysWhatIsMissing) {
     EXPECT_THAT((co_await with_deadline(as_result(event), kShort)).status(), host_is_late);
     EXPECT_THAT((co_await with_deadline(as_result(zip(event, value(1))), kShort)).status(),
                 host_is_late);
+    EXPECT_THAT(co_await with_deadline(as_result(after(1h)), kNow),
+                refused_with(StatusCode::kDeadlineExceeded, "passed: after: 3599"));
+    Nursery nursery;
+    const auto waits = [](HostEvent of) -> Task<> { co_await of; };
+    co_await nursery.spawn(waits(event));
+    EXPECT_THAT(co_await with_deadline(as_result(nursery.join()), kShort),
+                refused_with(StatusCode::kDeadlineExceeded, "passed: join: 1 Task of the Nursery"));
+    co_await nursery.spawn(waits(event));
+    EXPECT_THAT(co_await with_deadline(as_result(nursery.join()), kNow),
+                refused_with(StatusCode::kDeadlineExceeded, "2 Tasks of the Nursery had not ended"));
+    event.set();
+    co_await nursery.join();
   }(never()));
 }
 

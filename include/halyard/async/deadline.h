@@ -10,6 +10,7 @@
 #pragma once
 
 #include <coroutine>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -39,8 +40,12 @@ class TimeAwaiter {
     runner_.wait_until(waiter_, coroutine, time_, stop_);
   }
   Status result() const {
-    if (time_ <= runner_.clock().now()) return {};
-    if (Status status = stop_.check(); !status.ok()) return status;
+    const Nanoseconds now = runner_.clock().now();
+    if (time_ <= now) return {};
+    if (const Status status = stop_.check(); !status.ok()) {
+      return with_missing(status,
+                          "after: " + std::to_string((time_ - now) / 1'000'000) + " ms were left");
+    }
     if (Status status = runner_.runtime().device().status(); !status.ok()) return status;
     return Status(StatusCode::kResourceExhausted, "after: no memory to wait");
   }

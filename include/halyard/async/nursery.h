@@ -10,7 +10,8 @@
 //   co_await nursery.join();
 //
 // All spawned Tasks run on the thread of the Task that owns the Nursery, each while the others wait
-// for devices. No Task outlives the scope. An exception in one stops none of the others; join()
+// for devices. No Task outlives the scope; so none of them may end it, nor may it end while its
+// join() is awaited. An exception in one stops none of the others; join()
 // throws it, and without a join() it is dropped.
 //
 // Term and rule are Nathaniel J. Smith's, "Notes on structured concurrency" (2018).

@@ -61,7 +61,9 @@ struct JoinAwaiter {
     }
     if (is_done()) return {};
     const Status status = stop.check();
-    return status.ok() ? Status(StatusCode::kResourceExhausted, "join: no memory to wait") : status;
+    if (status.ok()) return Status(StatusCode::kResourceExhausted, "join: no memory to wait");
+    const std::string count = std::to_string(tasks.size) + (tasks.size == 1 ? " Task" : " Tasks");
+    return with_missing(status, "join: " + count + " of the Nursery had not ended");
   }
   void rethrow() const {
 #if HALYARD_EXCEPTIONS

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
 
 #include "halyard/async/detail/task_scope.h"
 #include "halyard/base/result.h"
@@ -12,6 +13,12 @@ namespace halyard::inline v0::async::detail {
 
 // The result of a stopped await.
 inline Status stopped() { return Status(StatusCode::kCancelled, "a stop was requested"); }
+
+// `status`; of a deadline that has passed, with what was still waited for.
+inline Status with_missing(const Status& status, const std::string& missing) {
+  if (status.code() != StatusCode::kDeadlineExceeded) return status;
+  return Status(status.code(), std::string(status.message()) + ": " + missing);
+}
 
 struct StopTokens {
   // Ok, or the error with which the await ends early.
