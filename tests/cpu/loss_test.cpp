@@ -90,7 +90,7 @@ TEST_P(HostLoss, HoldsUpNeitherItsFailuresNorOtherDevicesNorTheEndThoughItsWorkD
 
 TEST_P(HostLoss, LetsGoOfWhatItsWorkHasUsedOnceThatHasEnded) {
   const hal::Device lost = registry.open(GetParam()).value();
-  std::uint32_t words[2] = {0, 0};
+  alignas(16) std::uint32_t words[2] = {0, 0};
   std::atomic<bool> released{false};
   {
     const hal::Buffer flags =

@@ -9,10 +9,10 @@
 //   spare.cancel();
 //   co_await nursery.join();
 //
-// All spawned Tasks run on the thread of the Task that owns the Nursery, each while the others wait
-// for devices. No Task outlives the scope; so none of them may end it, nor may it end while its
-// join() is awaited. An exception in one stops none of the others; join()
-// throws it, and without a join() it is dropped.
+// All spawned Tasks run on the thread of the Task that owns the Nursery, each while the others
+// wait for devices. No Task outlives the scope; so none of them may end it, nor may it end while
+// another Task awaits its join(). An exception in one stops none of the others; join() throws it,
+// and without a join() it is dropped.
 //
 // Term and rule are Nathaniel J. Smith's, "Notes on structured concurrency" (2018).
 #pragma once

@@ -102,6 +102,7 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
     // A thread that runs nothing lets go of its turn as soon as the system runs it.
     if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) return end_;
     armed_.close();
+    thread_.detach();  // it ends with the operation, in a lane that stays
     return end_ = Abandoned::kStillRunning;
   }
   turn_.unlock();

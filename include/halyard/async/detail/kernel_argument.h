@@ -22,8 +22,10 @@ struct ParameterCount {
   static constexpr bool got = false;
 };
 
+// Returns `auto`, as the functions that check arguments do, so that the compiler looks inside
+// before it finds fault with the void that a refused call returns.
 template <int kCount, int kGiven>
-constexpr void check_count() {
+constexpr auto check_count() {
   if constexpr (kCount != kGiven) {
     static_assert(ParameterCount<kCount>::template got<kGiven>,
                   "kernel call: one argument for each parameter of the Kernel's signature");
@@ -33,7 +35,7 @@ constexpr void check_count() {
 // Makes the error for an argument of type Given. kUnchecked: of a call by unchecked(kernel, grid).
 template <int kPosition, class P, class Given, KernelParameter::Kind kKind, bool kHasTile,
           bool kUnchecked>
-constexpr void refuse_argument() {
+constexpr auto refuse_argument() {
   if constexpr (kKind == KernelParameter::Kind::kScalar) {
     static_assert(Parameter<kPosition, P>::template got<Given>,
                   "kernel call: this parameter takes a number, by value and without narrowing, or "

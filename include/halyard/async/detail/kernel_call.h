@@ -142,7 +142,7 @@ struct UncheckedRules {
 
 // Makes an error if Arg, a value or an operation that returns one, does not fit the parameter P.
 template <class Rules, int kPosition, class P, class Arg>
-constexpr void check_argument() {
+constexpr auto check_argument() {
   using Given = OutputOf<AsOperation<Arg>>;  // the only error for an operation that is not moved
   if constexpr (kMovedOrCopyable<Arg> && !Rules::template takes<P, Given>) {
     constexpr KernelParameter kParameter = ParameterRule<P>::kParameter;

@@ -3,9 +3,11 @@
 // The Tasks of a Nursery (nursery.h), and the await of their end.
 #pragma once
 
+#include <cassert>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <utility>
 
 #include "halyard/async/detail/frame_pool.h"
@@ -134,6 +136,7 @@ struct NurseryTask final : DetachedTaskOwner {
 
 inline NurseryTasks::~NurseryTasks() {
   while (first != nullptr) delete first;
+  assert(joining == nullptr && "a Nursery ends while its join() is awaited");
 }
 
 // Nursery::join(), for co_await.
