@@ -52,6 +52,13 @@ TEST(HcqDevice, OpenCpuWithoutANumberHasAWorkerForEachCore) {
   EXPECT_EQ(threads() - before, core_count());
 }
 
+TEST(HcqDevice, OpenCpuTakesUpTo256Workers) {
+  EXPECT_TRUE(open_cpu(256).ok());
+  const Status refused = open_cpu(257).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message(), "cpu: 257 workers, at most 256 are possible");
+}
+
 TEST(HcqDevice, SubmissionBeyond32BitsIsRefusedWhereHardwareHasNoMore) {
   auto device = narrow_device(cpu::HcqDeviceOptions::kNever, kEndOf32Bits - 20);
   std::uint64_t counter = 0;
