@@ -38,12 +38,11 @@ void Queue::work_in_role(bool shell, Submission* direct, IssuedAt* issued) noexc
   }
   for (;;) {
     const std::size_t done = drain(budget, visit);
-    budget -= done;
     if (!release_role(visit)) return;
+    budget -= std::max<std::size_t>(done, 1);
     if (budget == 0) break;
     // If another thread has taken the role meanwhile, that thread checks again.
     if (!take_role()) return;
-    if (done == 0) --budget;
   }
   visit.leave();
   // Drain again later: on a shell, after this thread's other effects; for an outside caller, on the
@@ -237,7 +236,7 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
     }
     if (count != 0) issue(count, visit);
   }
-  if (done >= bound && carry_ != nullptr) held_back_ = true;
+  if (done >= bound && (in_parts_ != nullptr || carry_ != nullptr)) held_back_ = true;
   serve_marks(visit);
   // A thread that waits for room counts itself before it reads the backlog, lowered before this.
   if (done != 0 && room_waiters_.load(std::memory_order_seq_cst) != 0) [[unlikely]] {

@@ -89,6 +89,30 @@ TEST(Rule16Depth, PartsGoOnBehindMarkers) {
   EXPECT_EQ(queue.native().parts.size(), 25u);
 }
 
+TEST(Rule16Depth, PartsGoOnHoweverOftenOneThreadFindsRoomForThem) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", {.max_in_flight = 1});
+  auto done = world.semaphore();
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 1}}).ok());
+  LaneTracker* lane = nullptr;
+  std::uint64_t sequence = 0;
+  ASSERT_TRUE(done->find_promise(1, kHostDomain, lane, sequence));
+  // As soon as the issuer finds the lane full the device runs the part, and another thread retires
+  // it; that one finds the role taken, and leaves the rest to the issuer.
+  world.work_source.on_wake = [&] {
+    if (queue.native().run() == 0) return;
+    std::thread([&] {
+      EffectScope scope(world.engine, EffectScope::Mode::kShell);
+      (void)lane->try_retire();
+    }).join();
+  };
+  EXPECT_TRUE(world.submit(queue, {}, {{done.get(), 2}}, 1, nullptr, /*depth=*/1000).ok());
+  world.work_source.on_wake = nullptr;
+  world.settle();
+  EXPECT_EQ(done->query().value(), 2u);
+  lane->unpin();
+}
+
 TEST(Rule16Depth, PartsEndWithTheLossOfTheirDevice) {
   for (const bool some_have_run : {false, true}) {
     World world;
