@@ -91,6 +91,13 @@ HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED(int, s, 4), HY_SCALAR(int, n))
 }
 )",
                                4, "'s' has 4 elements; index -1 is outside"},
+                      Rejected{"a_difference_before_a_shared_array", R"(
+HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED(int, s, 4), HY_SCALAR(int, n)) {
+  HY_ITEMS { s[HY_X] = n; }
+  HY_ITEMS { y[HY_X] = s[2 - 3]; }
+}
+)",
+                               4, "'s' has 4 elements; index -1 is outside"},
                       Rejected{"a_row_behind_a_shared_array", R"(
 HY_KERNEL(k, 4, 1, 1, HY_INOUT(int, y), HY_SHARED2(int, s, 2, 4), HY_SCALAR(int, n)) {
   HY_ITEMS { s[2][HY_X] = n; }
