@@ -102,9 +102,9 @@ class Compilation {
     HALYARD_ASSIGN_OR_RETURN(
         const ProcessOutput output,
         compile({kHostTriple, "-DHY_RULES", "-fopenmp-simd", "-fsyntax-only", "-Wall", "-Wextra",
-                 "-Wno-unused-parameter", "-Werror=shadow", "-Werror=cast-qual", "-Werror=vla", "-Werror=array-bounds",
-                 "-Werror=incompatible-pointer-types-discards-qualifiers", "-Xclang",
-                 "-ast-dump=json"}));
+                 "-Wno-unused-parameter", "-Werror=shadow", "-Werror=cast-qual", "-Werror=vla",
+                 "-Werror=array-bounds", "-Werror=incompatible-pointer-types-discards-qualifiers",
+                 "-Xclang", "-ast-dump=json"}));
     if (output.exit_code != 0) {
       return rejected("does not compile", in_our_words(output.err, source_));
     }
