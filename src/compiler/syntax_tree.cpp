@@ -266,8 +266,8 @@ class Analyzer {
     const std::optional<std::int64_t> index = constant_of(node.at("inner").at(1));
     if (found == counts_.end() || !is_kind(declaration, "ParmVarDecl") || !index) return;
     if (*index >= 0 && *index < found->second) return;
-    complain(node, fmt::format("'{}' has {} elements; index {} is outside", name, found->second,
-                               *index));
+    complain(node,
+             fmt::format("'{}' has {} elements; index {} is outside", name, found->second, *index));
   }
 
   // HY_X is hy_x.
