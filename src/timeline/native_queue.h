@@ -163,7 +163,7 @@ class NativeQueue {
   }
 
   // The device is lost or closing: drops what has not run, and stops what runs where that is
-  // possible. Lasts a millisecond at most: the calling thread serves other devices, too. issue() and
+  // possible. Lasts a millisecond at most: the calling thread serves other devices too. issue() and
   // mark() are not called any more; the others may be. After kStopping the engine asks again every
   // 10 ms, without the cause; `waited` is for how long it has asked, by its clock. Another answer
   // is the last. kStillRunning: the driver has given up, after a time of its choice. The engine
