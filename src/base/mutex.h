@@ -22,7 +22,7 @@ class Mutex {
     std::uint32_t seen = kFree;
     if (!word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
                                        std::memory_order_relaxed)) [[unlikely]] {
-      lock_slow();
+      (void)lock_slow(Deadline::kForeverTime);
     }
   }
   bool try_lock() noexcept {
@@ -30,6 +30,8 @@ class Mutex {
     return word_.compare_exchange_strong(seen, kHeld, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
+  // False: others have held it until `deadline` (CLOCK_MONOTONIC nanoseconds).
+  bool try_lock_until(Nanoseconds deadline) noexcept { return try_lock() || lock_slow(deadline); }
   void unlock() noexcept {
     if (word_.exchange(kFree, std::memory_order_release) == kContended) [[unlikely]] {
       futex_wake(word_, 1);
@@ -39,15 +41,16 @@ class Mutex {
  private:
   enum : std::uint32_t { kFree, kHeld, kContended };
 
-  [[gnu::noinline]] void lock_slow() noexcept {
+  [[gnu::noinline]] bool lock_slow(Nanoseconds deadline) noexcept {
     // Critical sections take a few dozen nanoseconds: the holder is likely to leave soon.
     for (int i = 0; i < 100; ++i) {
-      if (word_.load(std::memory_order_relaxed) == kFree && try_lock()) return;
+      if (word_.load(std::memory_order_relaxed) == kFree && try_lock()) return true;
       spin_pause();
     }
     while (word_.exchange(kContended, std::memory_order_acquire) != kFree) {
-      futex_wait(word_, kContended, Deadline::kForeverTime);
+      if (!futex_wait(word_, kContended, deadline)) return false;  // kContended: others may sleep
     }
+    return true;
   }
 
   Atomic<std::uint32_t> word_{kFree};

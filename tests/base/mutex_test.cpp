@@ -9,6 +9,8 @@
 namespace halyard::base {
 namespace {
 
+constexpr Nanoseconds kMillisecond = 1'000'000;
+
 TEST(Mutex, ExcludesUnderContention) {
   Mutex mutex;
   long count = 0;
@@ -30,6 +32,27 @@ TEST(Mutex, TryLockFailsWhileHeld) {
   Mutex mutex;
   LockGuard lock(mutex);
   EXPECT_FALSE(mutex.try_lock());
+}
+
+TEST(Mutex, ATimedLockWaitsForTheHolderUntilItsDeadline) {
+  Mutex mutex;
+  EXPECT_TRUE(mutex.try_lock_until(0)) << "free";
+  const Nanoseconds deadline = Clock::steady().now() + kMillisecond;
+  EXPECT_FALSE(mutex.try_lock_until(deadline));
+  EXPECT_GE(Clock::steady().now(), deadline);
+  std::jthread waiter([&] {
+    EXPECT_TRUE(mutex.try_lock_until(Deadline::kForeverTime));
+    mutex.unlock();
+  });
+  mutex.unlock();
+}
+
+TEST(Mutex, ATimedLockThatGivesUpLeavesTheOthersToBeWoken) {
+  Mutex mutex;
+  mutex.lock();
+  std::jthread waiter([&] { LockGuard lock(mutex); });
+  EXPECT_FALSE(mutex.try_lock_until(Clock::steady().now() + kMillisecond));
+  mutex.unlock();
 }
 
 }  // namespace

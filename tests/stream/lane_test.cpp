@@ -347,8 +347,9 @@ TEST_F(StreamLaneEnd, AbandonDropsWhatHasNotRunAndReportsTheCause) {
   lane.issue(kBarrier, 1);
   lane.wait_until(1);
   lane.issue(write, 2, {gate.at(1)});
-  EXPECT_EQ(lane->abandon(Status(StatusCode::kDeviceLost, "gone"), 0),
-            timeline::Abandoned::kStopped);
+  const Status gone(StatusCode::kDeviceLost, "gone");
+  while (lane->abandon(gone, 0) == timeline::Abandoned::kStopping) base::spin_yield();
+  EXPECT_EQ(lane->abandon({}, kPatience), timeline::Abandoned::kStopped);
   gates.open = true;
   gate.wait_until(1);
   EXPECT_EQ(lane->poll().sequence, 1u);

@@ -55,7 +55,8 @@ class OpenedLane {
 
   explicit OpenedLane(OpenedContext& context, std::uint32_t max_in_flight = 64,
                       Commands commands = {})
-      : guard_(context.guard),
+      : unstoppable_(context.api.unstoppable),
+        guard_(context.guard),
         lane_(
             std::make_unique<Lane>(context.api, std::move(commands), guard_.get(), max_in_flight)) {
     const Inside inside(*guard_);
@@ -64,9 +65,10 @@ class OpenedLane {
   ~OpenedLane() {
     const Inside inside(*guard_);
     const Status closed(StatusCode::kCancelled, "closed");
-    if (lane_->abandon(closed, kPatience) == timeline::Abandoned::kStillRunning) {
-      base::keep_for_good(std::move(lane_));
-    }
+    const Nanoseconds waited = unstoppable_ ? kPatience : 0;
+    timeline::Abandoned end = lane_->abandon(closed, waited);
+    while (end == timeline::Abandoned::kStopping) end = lane_->abandon({}, waited);
+    if (end == timeline::Abandoned::kStillRunning) base::keep_for_good(std::move(lane_));
     lane_.reset();
   }
 
@@ -99,6 +101,7 @@ class OpenedLane {
   }
 
  private:
+  const bool unstoppable_;
   const Ref<ContextGuard<FakeApi>> guard_;
   std::unique_ptr<Lane> lane_;
 };

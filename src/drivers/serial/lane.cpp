@@ -93,20 +93,15 @@ timeline::Abandoned Lane::abandon(const Status& cause, Nanoseconds waited) noexc
     parker_.wake();
   }
   if (end_ != Abandoned::kStopping) return end_;
-  const Nanoseconds until = Clock::steady().now() + kMoment;
-  while (!turn_.try_lock()) {
-    if (Clock::steady().now() < until) {
-      base::spin_yield();
-      continue;
-    }
-    // A thread that runs nothing lets go of its turn as soon as the system runs it.
-    if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) return end_;
-    armed_.close();
-    thread_.detach();  // it ends with the operation, in a lane that stays
-    return end_ = Abandoned::kStillRunning;
+  if (turn_.try_lock_until(Clock::steady().now() + kMoment)) {
+    turn_.unlock();
+    return end_ = Abandoned::kStopped;
   }
-  turn_.unlock();
-  return end_ = Abandoned::kStopped;
+  // A thread that runs nothing lets go of its turn as soon as the system runs it.
+  if (waited < kPatience || !running_.load(std::memory_order_seq_cst)) return end_;
+  armed_.close();
+  thread_.detach();  // it ends with the operation, in a lane that stays
+  return end_ = Abandoned::kStillRunning;
 }
 
 void Lane::serve() noexcept {

@@ -173,11 +173,7 @@ bool Stream::stop() noexcept {
   if (unstoppable_ && !drained()) return false;
   stop_.store(true, std::memory_order_seq_cst);
   parker_.wake();
-  const Nanoseconds until = Clock::steady().now() + kMoment;
-  while (!turn_.try_lock()) {
-    if (Clock::steady().now() >= until) return false;
-    base::spin_yield();
-  }
+  if (!turn_.try_lock_until(Clock::steady().now() + kMoment)) return false;
   turn_.unlock();
   return true;
 }
@@ -195,10 +191,13 @@ void Stream::serve() noexcept {
       (void)parker_.park(epoch, Deadline::kForeverTime);
       continue;
     }
-    base::LockGuard turn(turn_);
-    if (stopped() || !run(*next)) return;
+    {
+      base::LockGuard turn(turn_);
+      if (stopped() || !run(*next)) return;
+    }
     next->event = {};
-    base::LockGuard lock(mutex_);  // it is in the stream until it has run
+    // It is in the stream until it has run and the turn is over: a drained stream stops at once.
+    base::LockGuard lock(mutex_);
     std::unique_ptr<Packet> done = std::move(first_);
     first_ = std::move(done->next);
     done->next = std::move(free_);
