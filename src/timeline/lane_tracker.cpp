@@ -55,7 +55,8 @@ void LaneTracker::retire_in_role(Visit& visit) noexcept {
 void LaneTracker::tell_room() noexcept {
   // Rule 16: the issuer stored `busy` before it re-read the depth; this thread lowered the depth
   // before this load. A native queue that was busy is asked again only after something has ended.
-  if (queue_.busy_.load(std::memory_order_seq_cst) && depth_in_flight() <= limit_ / 2 &&
+  if (queue_.busy_.load(std::memory_order_seq_cst) &&
+      depth_in_flight() <= queue_.room_at_.load(std::memory_order_relaxed) &&
       queue_.refused_at_.load(std::memory_order_relaxed) != retired() &&
       queue_.busy_.exchange(false, std::memory_order_seq_cst)) {
     queue_.schedule();
@@ -116,7 +117,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
 bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
   const Entry& next = entry(before + 1);
   const Submission& submission = *next.submission;
-  if (next.is_part || submission.kept_in_flight_) return true;
+  if (submission.kept_in_flight_) return true;
   const auto is_complete = [&](LaneTracker* lane, std::uint64_t sequence) {
     if (lane == nullptr || lane->is_complete(sequence)) return true;
     set_retired(before);  // the other lane may ask this one

@@ -249,7 +249,10 @@ class Queue final : public RefCounted, public WorkItem {
   base::Atomic<Submission*> inbox_{nullptr};
   base::Atomic<std::uint32_t> backlog_{0};
   base::Atomic<bool> scheduled_{false};
+  // While it is set no work is issued. It is lowered, and the queue is kicked, once no more than
+  // `room_at_` native commands are in flight. That is stored before the flag.
   base::Atomic<bool> busy_{false};
+  base::Atomic<std::uint64_t> room_at_{0};
   // Sequence retired when the native queue last refused work; kNotRefused while the in-flight limit
   // is the reason.
   static constexpr std::uint64_t kNotRefused = ~std::uint64_t{0};

@@ -286,13 +286,15 @@ std::uint64_t Queue::room(std::uint64_t wanted, Visit& visit) noexcept {
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) return free;
   // Rule 16: the flag is stored before the depth is read again, and a retirer lowers the depth
   // before it reads the flag.
+  const std::uint64_t room_at = std::min<std::uint64_t>(lane.limit_ / 2, lane.limit_ - wanted);
   refused_at_.store(kNotRefused, std::memory_order_relaxed);
+  room_at_.store(room_at, std::memory_order_relaxed);
   busy_.store(true, std::memory_order_seq_cst);
   if (const std::uint64_t free = lane.free_depth(); free >= wanted) {
     busy_.store(false, std::memory_order_relaxed);
     return free;
   }
-  lane.watch(lane.sequence_leaving(std::min<std::uint64_t>(lane.limit_ / 2, lane.limit_ - wanted)));
+  lane.watch(lane.sequence_leaving(room_at));
   return 0;
 }
 
@@ -474,6 +476,7 @@ void Queue::issue(std::size_t count, Visit& visit) noexcept {
   if (result.busy && !does_not_fit) {
     held_back_ = true;
     refused_at_.store(retired, std::memory_order_relaxed);
+    room_at_.store(lane.limit_ / 2, std::memory_order_relaxed);
     busy_.store(true, std::memory_order_seq_cst);
     // As in room(): a thread that retired the last one before the flag was set will not kick us.
     const std::uint64_t in_flight = lane.limit_ - lane.free_depth();

@@ -47,6 +47,27 @@ TEST(Rule16Depth, WhatIsDeeperThanAnEmptyLaneGoesInParts) {
   EXPECT_EQ(world.resource.use_count(), 1);
 }
 
+TEST(Rule16Depth, WhatNeedsMoreThanHalfOfALaneIsAskedForAgainOnlyOnceItFits) {
+  World world;
+  auto& queue = world.queue(world.device(), "q", kFour);
+  EXPECT_TRUE(world.submit(queue, {}, {}, 1, nullptr, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 2, nullptr, 1).ok());
+  EXPECT_TRUE(world.submit(queue, {}, {}, 3, nullptr, 4).ok());
+  world.engine.step_completion();
+  int wakes = 0;
+  world.work_source.on_wake = [&] { ++wakes; };
+  for (int look = 0; look < 5; ++look) world.engine.step_completion();
+  EXPECT_EQ(queue.native().run(1), 1);
+  for (int look = 0; look < 5; ++look) world.engine.step_completion();
+  EXPECT_EQ(wakes, 0) << "the completion shell may sleep";
+  EXPECT_EQ(queue.native().run(1), 1);
+  world.engine.step_completion();
+  EXPECT_EQ(queue.native().waiting(), 1u);
+  world.work_source.on_wake = nullptr;
+  world.settle();
+  EXPECT_EQ(world.log, (std::vector<int>{1, 2, 3}));
+}
+
 // The queue has been told of room, but no thread has drained it yet.
 TEST(Rule16Depth, WhatIsSubmittedAsThereIsRoomGoesBehindTheParts) {
   World world;
@@ -221,6 +242,25 @@ TEST(Rule27Parts, BehindADeadWaitAreHeldWithTheirLane) {
   EXPECT_EQ(old.run(), 1);
   EXPECT_FALSE(b->in_flight());
   EXPECT_EQ(world.resource.use_count(), 1);
+}
+
+TEST(Rule27LetGo, PartsThatRanWithoutTheirInputFail) {
+  World world;
+  auto& lost = world.device("lost");
+  auto& a = world.queue(lost, "a", {.marks_every_submission = false});
+  auto& b = world.queue(world.device("alive"), "b",
+                        {.marks_every_submission = false, .max_in_flight = 1});
+  auto between = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(a, {}, {{between.get(), 1}}).ok());
+  EXPECT_TRUE(world.submit(b, {{between.get(), 1}}, {{done.get(), 1}}, 1, nullptr, 3).ok());
+  a.native().stopped = true;
+  b.native().lets_go = true;
+  b.native().run();
+  lost.lose(kIllegalAddress);
+  int steps = 0;
+  while (world.step_shells() && steps < 100) ++steps;
+  EXPECT_LT(steps, 100);
+  EXPECT_TRUE(failed_with(done, StatusCode::kDeviceLost));
 }
 
 }  // namespace
