@@ -17,6 +17,8 @@ using Order = timeline::IssueSite::Order;
 namespace {
 
 #ifdef HALYARD_SIMULATION
+constexpr std::uint64_t kUnchecked = ~std::uint64_t{0};  // PoolSlab::used_to
+
 // The host cannot look into the memory of a real device.
 bool is_visible(const PoolBlock& block) noexcept {
   return block.slab->memory->host_pointer() != nullptr;
@@ -34,12 +36,13 @@ void fill_given_back(const PoolBlock& block) noexcept {
 // Precondition: it is free, and what it waited for has passed.
 void check_given_back(const PoolBlock& block) noexcept {
   if (!is_visible(block)) return;
-  // The deallocation ended with its device, before the device reached it.
+  std::uint64_t& used_to = block.slab->used_to;
+  // The deallocation ended with its device, before the device reached it. What was issued before it
+  // may run on and write to the slab, which its payload holds.
   if (block.frontier.lane != nullptr && block.frontier.lane->is_dead(block.frontier.sequence)) {
-    return fill_given_back(block);
+    used_to = kUnchecked;
   }
-  const std::uint64_t used_to = block.slab->used_to;
-  if (block.offset >= used_to) return;
+  if (used_to == kUnchecked || block.offset >= used_to) return;
   const std::byte* const bytes = block_bytes(block);
   const std::size_t size = std::min(block.size, used_to - block.offset);
   assert(bytes[0] == std::byte{kGivenBack} && std::memcmp(bytes, bytes + 1, size - 1) == 0 &&

@@ -97,17 +97,28 @@ void CommandBuffer::run(const hal::BoundRange* table) const noexcept {
   run_left(count);
 }
 
-void run(const hal::Operation& operation) noexcept {
+void CommandBuffer::run_part(timeline::CommandSpan part,
+                             const hal::BoundRange* table) const noexcept {
+  for (const hal::Command& command : recording_.commands.subspan(part.first, part.count)) {
+    run_command(command, table);
+  }
+}
+
+std::function<void()> work_of(const timeline::Issue& issue) {
+  const auto& operation = *static_cast<const hal::Operation*>(issue.operation);
   switch (operation.kind) {
     case hal::OperationKind::kBarrier:
       break;
     case hal::OperationKind::kCommand:
-      run_command(operation.command, nullptr);
-      break;
+      return [&operation] { run_command(operation.command, nullptr); };
     case hal::OperationKind::kExecute:
-      static_cast<const CommandBuffer*>(operation.native)->run(operation.table);
-      break;
+      const auto& commands = *static_cast<const CommandBuffer*>(operation.native);
+      if (issue.commands.count == commands.depth()) {
+        return [&] { commands.run(operation.table); };
+      }
+      return [&, part = issue.commands] { commands.run_part(part, operation.table); };
   }
+  return [] {};
 }
 
 }  // namespace halyard::inline v0::sim

@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a simulated device does: the commands of an operation, in any order that they leave open.
+// What a simulated device does: the commands of an operation, in any order that they leave open; in
+// the recorded order if they come in parts.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 
 #include "hal/command.h"
+#include "timeline/native_queue.h"
 
 namespace halyard::inline v0::sim {
 
 class CommandBuffer final : public hal::NativeCommands {
  public:
   explicit CommandBuffer(const hal::RecordedCommands& recording) noexcept : recording_(recording) {}
+  std::uint32_t depth() const noexcept override {
+    return std::max<std::uint32_t>(static_cast<std::uint32_t>(recording_.commands.size()), 1);
+  }
   void run(const hal::BoundRange* table) const noexcept;
+  void run_part(timeline::CommandSpan part, const hal::BoundRange* table) const noexcept;
 
  private:
   const hal::RecordedCommands recording_;  // what it points to lives as long
 };
 
-void run(const hal::Operation& operation) noexcept;
+// What a stream is to run for it, while the operation lives.
+std::function<void()> work_of(const timeline::Issue& issue);
 
 std::byte* address_of(const hal::BoundRange& range) noexcept;
 

@@ -4,7 +4,6 @@
 #include <cassert>
 
 #include "base/format.h"
-#include "hal/command.h"
 #include "sim/driver/command_buffer.h"
 
 namespace halyard::inline v0::sim {
@@ -38,10 +37,7 @@ Status Lane::push(const timeline::Issue& issue) {
     HALYARD_RETURN_IF_ERROR(
         stream_.wait(static_cast<const Lane*>(edge.queue)->stream_, edge.sequence));
   }
-  const auto run = [](void* operation) { sim::run(*static_cast<hal::Operation*>(operation)); };
-  auto* const operation =
-      const_cast<hal::Operation*>(static_cast<const hal::Operation*>(issue.operation));
-  HALYARD_RETURN_IF_ERROR(stream_.launch(run, operation, issue.sequence));
+  HALYARD_RETURN_IF_ERROR(stream_.launch(work_of(issue), issue.sequence));
   ++issued_;
   return {};
 }

@@ -19,14 +19,11 @@ Status StreamApi::create_event(Event& event) const noexcept {
 
 Status Launches::put(const StreamApi&, NativeStream* stream, const timeline::Issue& issue,
                      bool& started) noexcept {
-  const auto run = [](void* operation) { sim::run(*static_cast<hal::Operation*>(operation)); };
-  auto* const operation =
-      const_cast<hal::Operation*>(static_cast<const hal::Operation*>(issue.operation));
-  if (operation->kind == hal::OperationKind::kExecute) {
-    HALYARD_RETURN_IF_ERROR(stream->launch(nullptr, nullptr, 0));
+  if (static_cast<const hal::Operation*>(issue.operation)->kind == hal::OperationKind::kExecute) {
+    HALYARD_RETURN_IF_ERROR(stream->launch(nullptr, 0));
     started = true;
   }
-  HALYARD_RETURN_IF_ERROR(stream->launch(run, operation, 0));
+  HALYARD_RETURN_IF_ERROR(stream->launch(work_of(issue), 0));
   started = true;
   return {};
 }

@@ -36,11 +36,11 @@ void NativeStream::push(Packet packet) {
   scheduler().wake(this, 1);
 }
 
-Status NativeStream::launch(void (*function)(void*), void* argument, std::uint64_t value) {
+Status NativeStream::launch(std::function<void()> function, std::uint64_t value) {
   HALYARD_RETURN_IF_ERROR(device_.call("launch"));
   require(value == 0 || value > issued_, "native: the progress of a stream goes back");
   if (value != 0) issued_ = value;
-  push({.run = function, .argument = argument, .value = value});
+  push({.run = std::move(function), .value = value});
   return {};
 }
 
@@ -70,7 +70,7 @@ Status NativeStream::wait(NativeEvent& event) {
 
 Status NativeStream::call_host(void (*function)(void*), void* argument) {
   HALYARD_RETURN_IF_ERROR(device_.call("host function"));
-  push({.argument = argument, .host_function = function});
+  push({.host_function = function, .argument = argument});
   return {};
 }
 
@@ -154,7 +154,7 @@ bool NativeStream::step() {
     if (ended_ && !runs_on_) return false;
     if (device_.faulted() && !runs_on_) return true;  // a fault stops what runs, too
     if (!device_.options_.skips_operations)
-      packet.run(packet.argument);  // one step: nothing in it is a schedule point
+      packet.run();  // one step: nothing in it is a schedule point
     runs_on_ = false;
     if (ended_) return false;
   }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -57,9 +58,9 @@ class NativeStream {
   // After abandon() has said true.
   ~NativeStream();
 
-  // In order, behind what is there. `run` may be null. Then `word`, the progress, becomes `value`,
-  // unless that is 0.
-  Status launch(void (*run)(void* argument), void* argument, std::uint64_t value);
+  // In order, behind what is there. `run` may be null. Then the progress becomes `value`, unless
+  // that is 0.
+  Status launch(std::function<void()> run, std::uint64_t value);
   Status record(NativeEvent& event);
   Status wait(NativeEvent& event);
   // On the thread that delivers notices; lost as they are.
@@ -77,10 +78,10 @@ class NativeStream {
  private:
   friend class NativeDevice;
   struct Packet {
-    void (*run)(void*) = nullptr;
-    void* argument = nullptr;
+    std::function<void()> run;
     std::uint64_t value = 0;
-    void (*host_function)(void*) = nullptr;  // of `argument`
+    void (*host_function)(void*) = nullptr;
+    void* argument = nullptr;  // the host function's
     std::shared_ptr<NativeEvent> record;
     std::shared_ptr<NativeEvent> wait_event;  // for `generation`
     std::uint64_t generation = 0;
