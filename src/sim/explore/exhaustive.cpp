@@ -46,6 +46,12 @@ template <int queues, int length, int count>
 std::vector<OperationProgram> drawn() {
   return drawn_programs(1, count, queues, length);
 }
+std::vector<OperationProgram> deep_up_to_2() { return deep(all_up_to(2, true)); }
+std::vector<OperationProgram> deep_up_to_3() { return deep(all_up_to(3, false)); }
+template <int queues, int length, int count>
+std::vector<OperationProgram> deep_drawn() {
+  return deep(drawn_programs(1, count, queues, length));
+}
 // The first of each of these seeds.
 template <int queues, int length, std::uint64_t... seeds>
 std::vector<OperationProgram> first_of() {
@@ -57,6 +63,8 @@ std::vector<OperationProgram> first_of() {
 constexpr OperationOptions kFaults{.looks = false, .faults = true};
 constexpr OperationOptions kReached{.native_edges = false};
 constexpr OperationOptions kNoLooks{.looks = false};
+constexpr OperationOptions kParts{.looks = false, .max_in_flight = 2};
+constexpr OperationOptions kPartsAndFaults{.looks = false, .faults = true, .max_in_flight = 2};
 constexpr OperationOptions kReachedNoLooks{.native_edges = false, .looks = false};
 
 // Programs of one size differ a thousandfold in what there is to explore: seeds are named where
@@ -71,6 +79,9 @@ constexpr Operations kOperations[] = {
     {"operations_3x2_and_faults", &drawn<3, 2, 80>, kFaults},
     {"operations_2x4_and_faults", &drawn<2, 4, 10>, kFaults},
     {"operations_3x3_and_faults", &first_of<3, 3, 3, 9, 11>, kFaults},
+    {"operations_up_to_3_in_parts", &deep_up_to_3, kParts},
+    {"operations_up_to_2_in_parts_and_faults", &deep_up_to_2, kPartsAndFaults},
+    {"operations_2x2_in_parts_and_faults", &deep_drawn<2, 2, 20>, kPartsAndFaults},
     {"operations_3x4", &first_of<3, 4, 14, 18, 21, 25, 26, 29>, kNoLooks},
     {"operations_3x4_reached", &first_of<3, 4, 14, 18, 25, 29>, kReachedNoLooks},
     {"operations_3x4_and_faults", &first_of<3, 4, 3, 37>, kFaults},

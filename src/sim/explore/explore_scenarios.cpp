@@ -357,6 +357,22 @@ void full_lane_and_retirement(Program& program) {
   program.at_end([&] { w.expect_reached(*w.t.get()); });
 }
 
+void parts_and_retirement(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue({.max_in_flight = 1}, true);
+  program.thread("submitter", [&] {
+    expect(w.try_submit(queue, {}, {{w.t.get(), 1}}, 0, /*depth=*/2) != nullptr, "it is refused");
+  });
+  program.thread("device", [&] {
+    for (int i = 0; i < 2; ++i) {
+      while (!queue.native().step()) base::spin_pause();
+    }
+  });
+  w.work.has_shell = true;
+  program.shell("shell", [&w] { w.work.run_shell(w.engine); });
+  program.at_end([&] { w.expect_reached(*w.t.get()); });
+}
+
 // --- markers (rule 20) ---------------------------------------------------------------------------
 
 void marker_and_consumer(Program& program) {
@@ -536,6 +552,7 @@ constexpr Scenario kScenarios[] = {
     {"park_and_cover_and_retirement", &park_and_cover<true>},
     {"cover_and_retirement", &cover_and_retirement},
     {"full_lane_and_retirement", &full_lane_and_retirement},
+    {"parts_and_retirement", &parts_and_retirement, 2},
     {"marker_and_issue", &submit_and_wait<false, false>, 3},
     {"marker_and_issue_and_shell", &submit_and_wait<true, false>, 2},
     {"marker_and_consumer", &marker_and_consumer},

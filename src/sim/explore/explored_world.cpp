@@ -26,7 +26,12 @@ timeline::IssueResult ExploredLane::issue(std::span<const timeline::Issue> batch
       expect(edge.sequence <= other.issued(), "a lane waits for what is not issued");
     }
     const auto* const payload = static_cast<const Payload*>(issue.operation);
-    entries_.push_back({{issue.waits.begin(), issue.waits.end()}, payload->number, payload});
+    const bool is_part = issue.commands.first + issue.commands.count < payload->depth;
+    entries_.push_back({{issue.waits.begin(), issue.waits.end()},
+                        payload->number,
+                        issue.commands,
+                        is_part,
+                        payload});
     issued_.store(issue.sequence, std::memory_order_release);
     if (issue.want_marker) marked_.store(issue.sequence, std::memory_order_release);
     if (!stepped_) run(issue.sequence);
@@ -74,7 +79,8 @@ bool ExploredLane::step() {
   if (!can_step()) return false;
   stopping_ = false;
   const std::uint64_t next = progress_.load(std::memory_order_relaxed) + 1;
-  if (log != nullptr) log->push_back(entries_[next - 1].number);
+  const Entry& entry = entries_[next - 1];
+  if (log != nullptr) log->push_back(entry.is_part ? ~entry.number : entry.number);
   run(next);
   return true;
 }
@@ -91,7 +97,7 @@ void ExploredLane::add_state(const std::function<void(std::uint64_t)>& add,
                              const std::function<std::uint64_t(int)>& name_of) const {
   add(progress_.peek() << 2 | abandoned_ << 1 | stopping_);
   for (const Entry& entry : entries_) {
-    add(name_of(entry.number));
+    add(name_of(entry.number) << 16 | entry.commands.first << 8 | entry.commands.count);
     for (const Edge& edge : entry.waits) {
       add(static_cast<const ExploredLane&>(*edge.queue).number_ << 32 | edge.sequence);
     }
@@ -182,16 +188,17 @@ HandleRef<timeline::Semaphore> ExploredWorld::semaphore() {
 
 Submission& ExploredWorld::submit(ExploredQueue& queue, std::vector<Point> waits,
                                   std::vector<Point> signals, const Plain* reads, Plain* writes) {
-  Submission* const submission = try_submit(queue, waits, signals, 0, reads, writes);
+  Submission* const submission = try_submit(queue, waits, signals, 0, 1, reads, writes);
   expect(submission != nullptr, "a submission is refused");
   return *submission;
 }
 
 Submission* ExploredWorld::try_submit(ExploredQueue& queue, const std::vector<Point>& waits,
                                       const std::vector<Point>& signals, int number,
-                                      const Plain* reads, Plain* writes) {
+                                      std::uint32_t depth, const Plain* reads, Plain* writes) {
   Submission* submission = queue->allocate().value();
-  submission->emplace<Payload>(number, reads, writes);
+  submission->emplace<Payload>(number, depth, reads, writes);
+  submission->set_depth(depth);
   Submission* out = nullptr;
   const Status status = queue->submit(*submission, {.waits = waits, .signals = signals}, &out);
   if (!status.ok()) return nullptr;

@@ -26,10 +26,11 @@ namespace halyard::inline v0::sim {
 // told to. Once it is let go of, the device does not touch it.
 struct Payload : timeline::Operation {
   Payload() = default;
-  Payload(int the_number, const Plain* to_read, Plain* to_write)
-      : number(the_number), reads(to_read), writes(to_write) {}
+  Payload(int the_number, std::uint32_t the_depth, const Plain* to_read, Plain* to_write)
+      : number(the_number), depth(the_depth), reads(to_read), writes(to_write) {}
   ~Payload() { arguments.write(0); }
   int number = 0;  // in a log
+  std::uint32_t depth = 1;
   const Plain* reads = nullptr;
   Plain* writes = nullptr;
   Plain arguments{1};
@@ -60,7 +61,7 @@ class ExploredLane final : public timeline::NativeQueue {
   void add_state(const std::function<void(std::uint64_t)>& add,
                  const std::function<std::uint64_t(int)>& name_of) const;
   bool ignores_waits = false;
-  std::vector<int>* log = nullptr;  // of the numbers of the operations that have run
+  std::vector<int>* log = nullptr;  // of the numbers of what has run; ~number: a part, not the last
   std::uint64_t issued() const noexcept { return issued_.peek(); }
 
  private:
@@ -76,6 +77,8 @@ class ExploredLane final : public timeline::NativeQueue {
   struct Entry {
     std::vector<timeline::Edge> waits;
     int number;
+    timeline::CommandSpan commands;
+    bool is_part;  // further ones follow
     const Payload* payload;
   };
   std::vector<Entry> entries_;  // written before issued_
@@ -134,10 +137,11 @@ class ExploredWorld {
   timeline::Submission& submit(ExploredQueue& queue, std::vector<timeline::Point> waits,
                                std::vector<timeline::Point> signals, const Plain* reads = nullptr,
                                Plain* writes = nullptr);
-  // Null if it is refused.
+  // Of `depth` native commands. Null if it is refused.
   timeline::Submission* try_submit(ExploredQueue& queue, const std::vector<timeline::Point>& waits,
                                    const std::vector<timeline::Point>& signals, int number,
-                                   const Plain* reads = nullptr, Plain* writes = nullptr);
+                                   std::uint32_t depth = 1, const Plain* reads = nullptr,
+                                   Plain* writes = nullptr);
   // All that shells and devices have to do.
   void settle();
 

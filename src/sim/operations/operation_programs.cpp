@@ -109,4 +109,14 @@ std::vector<OperationProgram> drawn_programs(std::uint64_t seed, int count, int 
   return all;
 }
 
+std::vector<OperationProgram> deep(std::vector<OperationProgram> programs) {
+  constexpr std::uint8_t kDepths[] = {5, 1, 3};
+  for (OperationProgram& program : programs) {
+    for (auto& queue : program.queues) {
+      for (std::size_t i = 0; i < queue.size(); ++i) queue[i].depth = kDepths[i % 3];
+    }
+  }
+  return programs;
+}
+
 }  // namespace halyard::inline v0::sim

@@ -60,7 +60,7 @@ class Run {
     for (auto& semaphore : semaphores_) semaphore = world_.semaphore();
     for (int i = 0; i < kOperationQueues; ++i) {
       if (program.queues[static_cast<std::size_t>(i)].empty()) continue;
-      auto& queue = world_.queue({.max_in_flight = 4}, true);
+      auto& queue = world_.queue({.max_in_flight = options.max_in_flight}, true);
       queue.native().ignores_waits = options.ignores_waits;
       queue.log = queue.native().log = &log_;
     }
@@ -132,7 +132,7 @@ void Run::submit(int queue) {
   const bool lost = world_.queues[at]->device->lost();
   const int number = static_cast<int>(submitted_.size());
   const Submission* const submission =
-      world_.try_submit(*world_.queues[at], waits, signals, number);
+      world_.try_submit(*world_.queues[at], waits, signals, number, operation.depth);
   expect((submission == nullptr) == (late || lost), "refused, or not, without a reason");
   submitted_.push_back({&operation, queue, submission});
 }
@@ -155,10 +155,11 @@ void Run::make(const Step& step) {
         if (lane->step()) break;
       }
       for (std::size_t i = before; i < log_.size(); ++i) {
-        Submitted& one = submitted_[static_cast<std::size_t>(log_[i])];
+        const bool is_part = log_[i] < 0;
+        Submitted& one = submitted_[static_cast<std::size_t>(is_part ? ~log_[i] : log_[i])];
         expect(!one.ran, "an operation runs twice");
         expect(runnable(one), "an operation runs before what it waits for");
-        one.ran = true;
+        one.ran = !is_part;
       }
       if (!options_.looks) look();
       break;
@@ -214,8 +215,7 @@ std::uint64_t Run::state() {
   return hash;
 }
 
-// --- what must hold: from what the native queues have run, and from the faults
-// --------------------
+// --- what must hold: from what the native queues have run, and from the faults -------------------
 
 bool Run::signalled(std::size_t semaphore, std::uint64_t value) const {
   return value == 0 || std::ranges::any_of(submitted_, [&](const Submitted& one) {
@@ -380,6 +380,7 @@ std::string OperationProgram::text() const {
         if (operation.wait[s] != 0) all += fmt::format("wait {}>={} ", s, operation.wait[s]);
         if (operation.signal[s] != 0) all += fmt::format("signal {}={} ", s, operation.signal[s]);
       }
+      if (operation.depth != 1) all += fmt::format("{} commands ", operation.depth);
       if (all.back() == ' ') all.pop_back();
       all += ")";
     }

@@ -7,8 +7,7 @@
 //     run q        its native queue runs what stands first, if the edges of that are reached
 //     issue, end   the issue or the completion shell takes a turn, if it was woken
 //     look s       the host asks for a semaphore's value: what has run is retired; if the search
-//     has
-//                  looks, else that is part of `run`
+//                  has looks, else that is part of `run`
 //     fail s, lose q   once in a run, if the search has faults
 //
 // Every order is tried, but a state that was seen before is not left again: what the engine shows
@@ -30,6 +29,7 @@ inline constexpr int kOperationSemaphores = 2;
 struct Operation {
   std::array<std::uint8_t, kOperationSemaphores> wait{};
   std::array<std::uint8_t, kOperationSemaphores> signal{};
+  std::uint8_t depth = 1;  // in native commands
   auto operator<=>(const Operation&) const = default;
 };
 
@@ -42,6 +42,7 @@ struct OperationOptions {
   bool native_edges = true;  // queues wait on each other; otherwise values have to be reached first
   bool looks = true;         // of their own; otherwise one at all semaphores follows each run
   bool faults = false;
+  std::uint32_t max_in_flight = 4;
   bool ignores_waits = false;  // a planted fault: native queues that do not wait for each other
 };
 
@@ -62,5 +63,7 @@ std::vector<OperationProgram> all_programs(int count, bool both);
 // `count` programs of `queues` times `length`, drawn from the seed, with values up to 4; operations
 // wait for and signal none, one or both semaphores.
 std::vector<OperationProgram> drawn_programs(std::uint64_t seed, int count, int queues, int length);
+// The same with operations of five, one and three native commands, by their place in the queue.
+std::vector<OperationProgram> deep(std::vector<OperationProgram> programs);
 
 }  // namespace halyard::inline v0::sim
