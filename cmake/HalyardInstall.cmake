@@ -24,6 +24,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INC
 # As in the repository, so that the links between documents and examples hold.
 install(FILES CONTRIBUTING.md LICENSE README.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(RELATIVE_PATH docs_to_include ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/installed-docs)
+file(CREATE_LINK ${docs_to_include} ${PROJECT_BINARY_DIR}/installed-docs/include SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/installed-docs/include DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET halyard_tool)
   file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
