@@ -42,7 +42,7 @@ class Waiter {
   bool make_progress(bool polls);
   Status link();
   void arm(bool stalled);
-  Status deadline_exceeded();
+  Status deadline_exceeded() const;
 
   Engine& engine_;
   const std::span<const Point> points_;
@@ -197,8 +197,7 @@ Status Waiter::wait(Deadline deadline) {
   }
 }
 
-Status Waiter::deadline_exceeded() {
-  visit_.leave();  // the dump polls lanes, too
+Status Waiter::deadline_exceeded() const {
   std::string text;
   for (const Point& point : points_) {
     if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending) continue;
