@@ -93,8 +93,6 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
   const auto show = [&](LaneTracker& lane, const char* kind) {
     lane.take_retire_role();
     const std::uint64_t last = lane.published();
-    std::uint64_t passed = lane.passed_;
-    if (!lane.closed_) passed = std::max(passed, lane.native()->poll().sequence);
     base::append(text, "    {} has retired {}, issued {}\n", kind, lane.retired(), last);
     const auto list = [&](const char* what, std::uint64_t before, std::uint64_t end, auto&& tell) {
       for (std::uint64_t at = before + 1; at <= end && at <= before + kMaxLines; ++at) {
@@ -103,13 +101,11 @@ void Queue::dump(std::string& text, const UnissuedSignals& unissued) noexcept {
         tell(*lane.entry(at).submission);
       }
     };
-    const auto tell = [&](const Submission& submission) {
-      submission.kept_in_flight_ ? tell_waits(submission) : describe(submission);
-    };
     // What the lane has released may be another submission by now.
-    const std::uint64_t end = std::min(last, lane.in_front());
-    list("ended, not yet retired,", lane.retired(), std::min(passed, end), tell);
-    list("in flight", std::max(passed, lane.retired()), end, tell);
+    list("in flight", lane.retired(), std::min(last, lane.in_front()),
+         [&](const Submission& submission) {
+           submission.kept_in_flight_ ? tell_waits(submission) : describe(submission);
+         });
     // Not their signals: a failure is passed on under no role, and that releases the signals.
     if (lane.quarantined() || lane.stopping()) {
       list("failed, and held", lane.kept_until_, last, tell_waits);

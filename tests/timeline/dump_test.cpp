@@ -29,16 +29,6 @@ TEST(Dump, NamesWaitersAndTheirSignallers) {
        "queue b, signals 4"});
 }
 
-TEST(Dump, TellsWhatHasEndedFromWhatIsInFlight) {
-  World world;
-  auto& queue = world.queue("queue");
-  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
-  EXPECT_TRUE(world.submit(queue, {}, {}).ok());
-  EXPECT_EQ(queue.native().run(1), 1);
-  expect_parts(world.engine.dump_timelines(),
-               {"lane has retired 0, issued 2", "ended, not yet retired, as 1", "in flight as 2"});
-}
-
 TEST(Dump, ShowsACycle) {
   World world;
   auto& queue = world.queue("ring");
