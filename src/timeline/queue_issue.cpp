@@ -194,7 +194,8 @@ std::size_t Queue::drain(std::size_t bound, Visit& visit) noexcept {
                           inbox_.load(std::memory_order_relaxed) != nullptr)) {
     if (in_parts_ != nullptr ? !issue_part(visit) : room(wanted, visit) == 0) {
       take_inbox();  // a later check of the inbox must not find work that cannot be issued
-      held_back_ = true;
+      // What is left of a loss is left to the thread that tells of it, which schedules the queue.
+      held_back_ = in_parts_ == nullptr || !device_.lost();
       break;
     }
     if (in_parts_ != nullptr) continue;
