@@ -67,8 +67,8 @@ class IssueSite {
 struct Gate {
   enum class Answer : std::uint8_t { kGo, kLater, kFail };
   Answer (*ask)(void* payload, IssueSite& site, Status& cause) noexcept;
-  // May be null, as may those that follow. Also called if the submission failed after native calls
-  // had been made for it (IssueResult::started): it has its place in the lane then.
+  // May be null, as may those that follow. Also called if the submission failed after commands of
+  // it had been issued (IssueResult::started): it has its place in the lane then.
   void (*issued)(void* payload, LaneTracker& lane, std::uint64_t sequence) noexcept = nullptr;
   // Takes back what ask() gave, if anything. Also called if ask() has not been.
   void (*undo)(void* payload) noexcept = nullptr;

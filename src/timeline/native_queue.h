@@ -74,11 +74,12 @@ struct IssueResult {
   std::size_t count = 0;  // how many of the batch are in the lane now, from the front
   bool busy = false;      // batch[count] did not fit; it is issued again later
   Status status;          // not ok: batch[count] failed
-  // Only with a status that is not ok. False: nothing of batch[count] runs, and its sequence is
-  // given to the next one. True: native calls of it were made and cannot be undone. It keeps its
-  // sequence, the lane passes that when what was queued is done, and nothing waits for it before.
-  // A driver that cannot promise this reports kDeviceLost.
-  bool started = false;
+  // Only with a status that is not ok. Both false: nothing of batch[count] is in the lane, and its
+  // sequence is given to the next one. Otherwise native calls of it were made and cannot be undone.
+  // It keeps its sequence, the lane passes that when what was queued is done, and nothing waits for
+  // it before. A driver that cannot promise this reports kDeviceLost.
+  bool started = false;  // all its native waits were made, and perhaps some of its commands
+  bool waits = false;    // some of its native waits; if not started, no more than these
   // A wanted marker could not be recorded. The engine counts no submission of this batch as marked,
   // and calls mark() when a marker is needed.
   bool unmarked = false;

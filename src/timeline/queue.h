@@ -177,7 +177,7 @@ class Queue final : public RefCounted, public WorkItem {
   bool grow() noexcept;
   void recycle(Submission& submission) noexcept;
 
-  // Issuing, under the role: queue_issue.cpp.
+  // Issuing, under the role: queue_drain.cpp, then queue_issue.cpp.
   void run(bool shell) noexcept override;  // WorkItem
   bool take_role() noexcept { return !role_.exchange(true, std::memory_order_seq_cst); }
   // True if something came in meanwhile. With `may_retire`, retires what was overtaken, in which a
@@ -207,9 +207,10 @@ class Queue final : public RefCounted, public WorkItem {
   bool issue_part(Visit& visit) noexcept;
   void start_host_call(Submission& submission) noexcept;
   void fail_issue(LaneTracker& lane, Submission& submission, const Status& cause,
-                  bool started) noexcept;
+                  const IssueResult& result) noexcept;
   void publish(LaneTracker& lane, Submission& submission, Visit& visit) noexcept;
   void note_issued_to_gate(LaneTracker& lane, Submission& submission) noexcept;
+  void undo_gate(Submission& submission) noexcept;
   void publish_part(LaneTracker& lane, Submission& submission) noexcept;
   void serve_marks(Visit& visit) noexcept;
   bool mark_tail(Visit& visit) noexcept;

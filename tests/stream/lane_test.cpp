@@ -191,23 +191,44 @@ TEST(StreamLane, ReportsWhatWasCompleteBeforeAFaultOnceItWasSeen) {
 
 TEST(StreamLane, FailsAloneBeforeItsFirstNativeCall) {
   OpenedContext context;
-  OpenedLane<> producer(context), lane(context);
+  OpenedLane<> lane(context);
   const auto memory = context.allocate(64);
   const hal::Operation failing_fill = fill(memory, 1), later = fill(memory, 2);
-  producer.issue(kBarrier, 1);
-  const Edge edge = producer.at(1);
   timeline::IssueResult result;
   {
     const FailingCalls failing("stream.fill", 1);
-    result = lane.issue(
-        {.waits = {&edge, 1}, .operation = &failing_fill, .sequence = 1, .want_marker = true});
+    result = lane.issue({.operation = &failing_fill, .sequence = 1, .want_marker = true});
   }
   EXPECT_EQ(result.count, 0u);
   EXPECT_EQ(result.status.code(), StatusCode::kResourceExhausted);
-  EXPECT_FALSE(result.started) << "the native wait in front of it does no harm";
+  EXPECT_FALSE(result.started);
   lane.issue(later, 1);
   lane.wait_until(1);
   EXPECT_EQ(memory->host_pointer()[0], std::byte{2});
+}
+
+// The work that is waited for may be lost with its device. The engine must know of the wait then.
+TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindANativeWait) {
+  OpenedContext context;
+  OpenedLane<> producer(context), lane(context);
+  const auto memory = context.allocate(64);
+  const hal::Operation failing_fill = fill(memory, 1);
+  const auto issue = [&](std::uint64_t waits_for, std::uint64_t sequence) {
+    const Edge edge = producer.at(waits_for);
+    const FailingCalls failing("stream.fill", 1);
+    return lane.issue({.waits = {&edge, 1},
+                       .operation = &failing_fill,
+                       .sequence = sequence,
+                       .want_marker = true});
+  };
+  producer.issue(kBarrier, 1);
+  const timeline::IssueResult failed = issue(1, 1);
+  EXPECT_TRUE(failed.waits);
+  EXPECT_FALSE(failed.started);
+  EXPECT_TRUE(lane->mark().ok());
+  lane.wait_until(1);
+  producer.wait_until(1);
+  EXPECT_FALSE(issue(1, 2).waits) << "what has passed is not waited for";
 }
 
 TEST(StreamLane, KeepsItsSequenceWhenItFailsBehindItsFirstNativeCall) {

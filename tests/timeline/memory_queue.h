@@ -111,7 +111,8 @@ class MemoryQueue final : public NativeQueue {
       if (!fail_next.ok()) {
         result.status = std::exchange(fail_next, {});
         result.started = fails_started;
-        if (!fails_started) return result;
+        result.waits = fails_behind_waits;
+        if (!fails_started && !fails_behind_waits) return result;
         // Something of it is in the queue, and runs as any other; what it was, the test knows.
         ++issued_;
         entries_.push_back({{issue.waits.begin(), issue.waits.end()}, issue.operation});
@@ -221,7 +222,8 @@ class MemoryQueue final : public NativeQueue {
 
   std::size_t capacity = 1 << 20;
   Status fail_next;
-  bool fails_started = false;  // fail_next comes after a native call
+  bool fails_started = false;       // fail_next comes after a native call
+  bool fails_behind_waits = false;  // or after native waits alone
   Status fail_mark;
   Ref<EntryGuard> guard;
   bool empty = false;  // what is issued takes no native calls

@@ -85,6 +85,83 @@ TEST(Rule10StartedFailure, ThatIsALossKeepsWhatItTouchesUntilTheLaneIsAbandoned)
   EXPECT_EQ(world.resource.use_count(), 1);
 }
 
+// Some of its waits may be missing.
+TEST(Rule10StartedFailure, BehindWaitsAloneItUsesNothingAndOrdersNothing) {
+  World world;
+  auto& device = world.device();
+  auto& a = world.queue(device, "a");
+  auto& b = world.queue(device, "b");
+  a.native().stopped = true;
+  auto edge = world.semaphore(), failed = world.semaphore();
+  struct Told {
+    IssuedAt waited_for;
+    int issued = 0, undone = 0;
+    IssueSite::Order order{};
+  } told;
+  struct Payload : Operation {
+    explicit Payload(Told& to) : told(to) {}
+    Told& told;
+  };
+  static constexpr Gate kGate{
+      .ask =
+          [](void* payload, IssueSite& site, Status&) noexcept {
+            Told& at = static_cast<Payload*>(payload)->told;
+            at.order = site.order_after(*at.waited_for.lane, at.waited_for.sequence);
+            return Gate::Answer::kGo;
+          },
+      .issued = [](void* payload, LaneTracker&,
+                   std::uint64_t) noexcept { ++static_cast<Payload*>(payload)->told.issued; },
+      .undo = [](void* payload) noexcept { ++static_cast<Payload*>(payload)->told.undone; },
+  };
+  const auto submit_gated = [&](const SubmitOptions& info) {
+    Submission* const gated = b->allocate().value();
+    gated->emplace<Payload>(told);
+    gated->set_gate(kGate);
+    return b->submit(*gated, info, nullptr);
+  };
+  Submission* const first = a->allocate().value();
+  first->emplace<Operation>();
+  const Point signal{edge.get(), 1};
+  EXPECT_TRUE(a->submit(*first, {.signals = {&signal, 1}}, nullptr, &told.waited_for).ok());
+  b.native().fail_next = kNoMemory;
+  b.native().fails_behind_waits = true;
+  EXPECT_TRUE(submit_gated({.waits = {&signal, 1}}).ok());
+  EXPECT_EQ(told.order, IssueSite::Order::kWaited) << "by itself";
+  EXPECT_EQ(told.issued, 0);
+  EXPECT_EQ(told.undone, 1);
+  EXPECT_TRUE(submit_gated({}).ok());
+  EXPECT_EQ(told.order, IssueSite::Order::kEdge);
+  a.native().stopped = false;
+  world.settle();
+  EXPECT_TRUE(b->wait_idle(kNow).ok());
+}
+
+// Its native wait stays in the lane, in front of what is issued next.
+TEST(Rule10StartedFailure, ItsWaitForALostDeviceIsADeadWait) {
+  for (const QueueCapabilities& capabilities : {QueueCapabilities(), kMarkers}) {
+    World world;
+    auto& lost = world.device("lost");
+    auto& a = world.queue(lost, "a", capabilities);
+    auto& b = world.queue(world.device("fine"), "b", capabilities);
+    a.native().stopped = true;
+    auto edge = world.semaphore(), failed = world.semaphore(), behind = world.semaphore(),
+         fresh = world.semaphore();
+    EXPECT_TRUE(world.submit(a, {}, {{edge.get(), 1}}).ok());
+    b.native().fail_next = kNoMemory;
+    b.native().fails_behind_waits = true;
+    EXPECT_TRUE(world.submit(b, {{edge.get(), 1}}, {{failed.get(), 1}}, 1).ok());
+    EXPECT_TRUE(failed_with(failed, StatusCode::kResourceExhausted));
+    EXPECT_TRUE(world.submit(b, {}, {{behind.get(), 1}}, 2).ok());
+    lost.lose(kIllegalAddress);
+    world.settle();
+    EXPECT_TRUE(failed_with(behind, StatusCode::kUnavailable));
+    EXPECT_EQ(b.lanes.size(), 2u);
+    EXPECT_TRUE(world.submit(b, {}, {{fresh.get(), 1}}, 3).ok());
+    world.settle();
+    EXPECT_EQ(fresh->query().value(), 1u);
+  }
+}
+
 // ---- rule 20: a marker that cannot be had
 
 TEST(Rule20NoMarker, OneThatWasWantedIsAskedForAgain) {

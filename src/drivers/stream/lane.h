@@ -79,12 +79,11 @@ class Lane : public timeline::NativeQueue {
     timeline::IssueResult result;
     for (const timeline::Issue& issue : batch) {
       assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
-      result.status = put(issue, result.started);
-      const bool in_lane = result.status.ok() || result.started;
+      result.status = put(issue, result);
+      const bool in_lane = result.status.ok() || result.started || result.waits;
       if (in_lane) issued_ = issue.sequence;
-      wait_left_behind_ = !in_lane;
       if (!result.status.ok()) break;
-      result.started = false;
+      result.started = result.waits = false;
       ++result.count;
       // A fault, if it is one, is seen again by mark().
       if (issue.want_marker && !record().ok()) result.unmarked = true;
@@ -154,23 +153,26 @@ class Lane : public timeline::NativeQueue {
     if (borrowed_ && markers_.passed() == issued_) {
       return timeline::Abandoned::kStopped;  // it may be gone
     }
-    if (markers_.passed() == issued_ && !wait_left_behind_) api_.finish(stream_);
+    if (markers_.passed() == issued_) api_.finish(stream_);
     return api_.stop(stream_);
   }
 
-  // A native wait is no start: nothing of the submission runs. A wait that a failure leaves behind
-  // precedes what is issued next. It does no harm: the work that it waits for was issued before.
-  Status put(const timeline::Issue& issue, bool& started) noexcept {
-    for (const timeline::Edge& edge : issue.waits) HALYARD_RETURN_IF_ERROR(wait_for(edge));
-    return commands_.put(api_, stream_, issue, started);
+  // A native wait stays in front of what is issued next, and the engine must know of it: the device
+  // that it waits for may be lost (rule 27).
+  Status put(const timeline::Issue& issue, timeline::IssueResult& result) noexcept {
+    for (const timeline::Edge& edge : issue.waits) {
+      HALYARD_RETURN_IF_ERROR(wait_for(edge, result.waits));
+    }
+    return commands_.put(api_, stream_, issue, result.started);
   }
 
-  Status wait_for(const timeline::Edge& edge) noexcept {
+  Status wait_for(const timeline::Edge& edge, bool& waits) noexcept {
     MarkerTable<Api>& producer = static_cast<Lane*>(edge.queue)->markers_;
     auto* const marker = producer.hold(edge.sequence);
     if (marker == nullptr) return {};  // passed
     Status status = api_.wait(stream_, marker->event());
     producer.release(*marker);
+    waits |= status.ok();
     return status;
   }
 
@@ -216,7 +218,6 @@ class Lane : public timeline::NativeQueue {
   bool borrowed_ = false;  // the stream is its owner's
   LaneFlag<Api> flag_;  // in kFlag
   std::uint64_t issued_ = 0;       // the issuer's
-  bool wait_left_behind_ = false;  // the issuer's: perhaps, by a failure at the tail
   MarkerTable<Api> markers_;
   Notifier<Api> notifier_;
 

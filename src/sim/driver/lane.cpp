@@ -23,23 +23,27 @@ timeline::IssueResult Lane::issue(std::span<const timeline::Issue> batch,
       result.busy = true;
       break;
     }
-    result.status = push(issue);
+    result.status = push(issue, result.waits);
     if (!result.status.ok()) break;
+    result.waits = false;
     ++result.count;
   }
   return result;
 }
 
-// Waits that were pushed before a failure do no harm: what they wait for was issued before.
-Status Lane::push(const timeline::Issue& issue) {
+// A wait that was pushed stays, so the submission keeps its sequence if it fails then.
+Status Lane::push(const timeline::Issue& issue, bool& waits) {
   assert(issue.sequence == issued_ + 1 && "sequences have no gaps");
+  Status status;
   for (const timeline::Edge& edge : issue.waits) {
-    HALYARD_RETURN_IF_ERROR(
-        stream_.wait(static_cast<const Lane*>(edge.queue)->stream_, edge.sequence));
+    status = stream_.wait(static_cast<const Lane*>(edge.queue)->stream_, edge.sequence);
+    if (!status.ok()) break;
+    waits = true;
   }
-  HALYARD_RETURN_IF_ERROR(stream_.launch(work_of(issue), issue.sequence));
-  ++issued_;
-  return {};
+  if (status.ok()) status = stream_.launch(work_of(issue), issue.sequence);
+  if (!status.ok() && waits) stream_.skip_to(issue.sequence);
+  if (status.ok() || waits) ++issued_;
+  return status;
 }
 
 timeline::Progress Lane::poll() noexcept {

@@ -44,6 +44,11 @@ Status NativeStream::launch(std::function<void()> function, std::uint64_t value)
   return {};
 }
 
+void NativeStream::skip_to(std::uint64_t value) {
+  issued_ = value;
+  push({.value = value});
+}
+
 Status NativeStream::record(NativeEvent& event) {
   HALYARD_RETURN_IF_ERROR(device_.call("record"));
   require(event.passed == event.generation,

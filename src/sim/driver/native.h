@@ -61,6 +61,8 @@ class NativeStream {
   // In order, behind what is there. `run` may be null. Then the progress becomes `value`, unless
   // that is 0.
   Status launch(std::function<void()> run, std::uint64_t value);
+  // As a launch of nothing, which never fails: a write to the ring.
+  void skip_to(std::uint64_t value);
   Status record(NativeEvent& event);
   Status wait(NativeEvent& event);
   // On the thread that delivers notices; lost as they are.
