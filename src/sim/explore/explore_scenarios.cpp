@@ -451,6 +451,20 @@ void loss_and_full_lane(Program& program) {
   program.at_end([&w] { w.expect_reached(*w.t.get()); });
 }
 
+// An issuer that finds room for the next part, and its device just lost, gives way to the loser.
+void loss_and_parts(Program& program) {
+  auto& w = program.keep<World>();
+  auto& queue = w.queue({.max_in_flight = 1}, true);
+  expect(w.try_submit(queue, {}, {{w.t.get(), 1}}, 0, /*depth=*/2) != nullptr, "it is refused");
+  expect(queue.native().step(), "the first part does not run");
+  program.thread("shell", [&w] { (void)w.engine.step_completion(); });
+  program.thread("loser", [&] { w.lose(queue); });
+  program.at_end([&w] {
+    expect(w.end_of(*w.t.get()) == Semaphore::ValueState::kFailed,
+           "a submission of which a part is left does not fail with its device");
+  });
+}
+
 // --- armed notifications (rule 22) ---------------------------------------------------------------
 
 // A lane whose own thread sees its progress, and threads that sleep until it has come far enough.
@@ -560,6 +574,7 @@ constexpr Scenario kScenarios[] = {
     {"loss_and_consumer", &loss_and_consumer},
     {"loss_and_drained_consumer", &loss_and_drained_consumer},
     {"loss_and_full_lane", &loss_and_full_lane, 2},
+    {"loss_and_parts", &loss_and_parts},
     {"loss_and_reopening", &loss_and_reopening},
     {"arm_and_advance", &arm_and_advance},
     {"two_arm_and_advance", &two_arm_and_advance<false>, 3},
