@@ -502,7 +502,9 @@ Result<Executable> Device::load(Bytes image, std::string_view name) const {
 }
 
 std::string Device::dump_timelines() const {
-  return object_ ? object()->engine().dump_timelines() : std::string();
+  if (!object_) return {};
+  object()->engine().note_ended(/*patient=*/false);
+  return object()->engine().dump_timelines();
 }
 
 }  // namespace halyard::inline v0::hal

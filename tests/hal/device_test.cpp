@@ -197,6 +197,17 @@ TEST_F(DeviceTest, ADumpNamesWaitsAndQueues) {
   ASSERT_TRUE(gate.signal(7).ok());
 }
 
+TEST_F(DeviceTest, ADumpListsNothingThatHasEnded) {
+  control->automatic = false;
+  ASSERT_TRUE(queue.barrier({}).ok());
+  EXPECT_NE(device.dump_timelines().find("in flight as 1"), std::string::npos);
+  for (testing::FakeLane* lane : control->lanes) {
+    if (lane != nullptr) lane->run();
+  }
+  EXPECT_EQ(device.dump_timelines().find("in flight"), std::string::npos)
+      << "no thread has waited for it";
+}
+
 TEST_F(DeviceTest, TwoThatAreOpenWithOneUriHaveNamesOfTheirOwn) {
   const Device second = registry.open("fake://").value();
   EXPECT_EQ(second.info().uri, device.info().uri);

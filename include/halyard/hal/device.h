@@ -178,8 +178,8 @@ class HALYARD_EXPORT Device {
   // info.folder cannot be used.
   Result<ExecutableCache> create_executable_cache(const ExecutableCacheInfo& info = {}) const;
 
-  // A text for people: the waits of every parked or issued submission, and the submissions that are
-  // to signal them.
+  // A text for people: the waits of every submission that has not ended, on all devices of the
+  // registry, and the submissions that are to signal them. As a query, it completes what has ended.
   std::string dump_timelines() const;
 
   explicit operator bool() const noexcept { return static_cast<bool>(object_); }
