@@ -238,6 +238,7 @@ void World::perform(std::uint32_t k) {
       break;
     case NodeKind::kFlush:
       if (const hal::Queue queue = queues_[node.queue]) (void)queue.flush();
+      if (node.patience == 0) (void)hal::Device(devices_[k % devices_.size()]).dump_timelines();
       break;
     case NodeKind::kRenewQueue:
       renew_queue(k);
