@@ -91,7 +91,7 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   if (at < through || quarantined()) visit.leave();
   bool unsure = false;
   while (at < through) {
-    unsure = !marks_all_ && !edges_are_complete(at, visit);
+    unsure = !edges_are_complete(at, visit) && !marks_all_;
     if (unsure) break;
     const Entry& passed = entry(++at);
     if (at < through) __builtin_prefetch(entry(at + 1).submission);
@@ -111,9 +111,10 @@ Status LaneTracker::advance(Visit& visit, std::uint64_t enough) noexcept {
   return std::move(progress.fault);
 }
 
-// Rule 27: a native library may let go of what waits for another device that has a fault, so that
-// this lane passes work whose input was never written. An edge that has held is complete in its own
-// lane. Of a lane of this device it is known without a poll.
+// Completes what the work behind `before` waited for in other lanes: it holds memory, and perhaps
+// no thread ever asks its own lane. Rule 27: a native library may let go of what waits for another
+// device that has a fault, so that this lane passes work whose input was never written. An edge
+// that has held is complete in its own lane. Of a lane of this device it is known without a poll.
 bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcept {
   const Entry& next = entry(before + 1);
   const Submission& submission = *next.submission;
@@ -123,7 +124,7 @@ bool LaneTracker::edges_are_complete(std::uint64_t before, Visit& visit) noexcep
     set_retired(before);  // the other lane may ask this one
     const bool passed = &lane->queue_.device() == &queue_.device();
     if (lane->complete_to(sequence, passed, visit)) return true;
-    lane->watch(sequence);
+    if (!marks_all_) lane->watch(sequence);
     return false;
   };
   for (std::uint32_t i = 0; i < submission.wait_count_; ++i) {

@@ -120,6 +120,9 @@ Status Queue::wait_idle(Deadline deadline) noexcept {
       return unissued ? NextStep::kSleep : NextStep::kSpin;
     });
     if (in_time) return Status();
+    if (until == Deadline::kPassedTime) {  // a poll
+      return error(StatusCode::kDeadlineExceeded, "{}: wait_idle: not idle", name());
+    }
     return error(StatusCode::kDeadlineExceeded, "{}: wait_idle: not idle\n{}", name(),
                  engine_.dump_timelines(this));
   });

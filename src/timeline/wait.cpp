@@ -42,7 +42,7 @@ class Waiter {
   bool make_progress(bool polls);
   Status link();
   void arm(bool stalled);
-  Status deadline_exceeded() const;
+  Status deadline_exceeded(bool polled) const;
 
   Engine& engine_;
   const std::span<const Point> points_;
@@ -172,7 +172,8 @@ Status Waiter::wait(Deadline deadline) {
     if (look(outcome) == Outcome::kDone) return outcome;
     if (until != Deadline::kForeverTime &&
         (until == Deadline::kPassedTime || engine_.clock().now() >= until)) {
-      Status exceeded = deadline_exceeded();  // names nothing if the value has come just now
+      // Names nothing if the value has come just now.
+      Status exceeded = deadline_exceeded(/*polled=*/until == Deadline::kPassedTime);
       return look(outcome) == Outcome::kDone ? outcome : exceeded;
     }
     if (spin.again(poll_time_)) {
@@ -181,7 +182,7 @@ Status Waiter::wait(Deadline deadline) {
     }
     visit_.leave();
     if (!linked_) HALYARD_RETURN_IF_ERROR(link());
-    engine_.tell_if_long(long_from, [this] { return deadline_exceeded(); });
+    engine_.tell_if_long(long_from, [this] { return deadline_exceeded(/*polled=*/false); });
     const std::uint32_t epoch = parker_->prepare();
     arm(engine_.clock().now() >= look_at);
     if (look(outcome) == Outcome::kDone) return outcome;
@@ -197,17 +198,20 @@ Status Waiter::wait(Deadline deadline) {
   }
 }
 
-Status Waiter::deadline_exceeded() const {
+// A wait that polls is told no more than takes a few comparisons: what is parked may be thousands.
+Status Waiter::deadline_exceeded(bool polled) const {
   std::string text;
   for (const Point& point : points_) {
     if (point.semaphore()->value_state(point.value()) != Semaphore::ValueState::kPending) continue;
     base::append(text, "{}{} waited for {}, is {}", text.empty() ? "" : "; ",
                  point.semaphore()->describe(), point.value(), point.semaphore()->value());
+    if (polled) continue;
     std::string producer = point.semaphore()->describe_promise(point.value());
     if (producer.empty()) producer = engine_.describe_unissued(point);
     base::append(text, ", to come from {}",
                  producer.empty() ? std::string_view("no submission: the host") : producer);
   }
+  if (polled) return Status(StatusCode::kDeadlineExceeded, text);
   std::string dump = engine_.dump_timelines();
   constexpr std::size_t kFirstLines = 700;  // characters, or the first line
   if (dump.size() > kFirstLines) {

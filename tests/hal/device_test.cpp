@@ -197,6 +197,16 @@ TEST_F(DeviceTest, ADumpNamesWaitsAndQueues) {
   ASSERT_TRUE(gate.signal(7).ok());
 }
 
+TEST_F(DeviceTest, MemoryOfWorkThatHasEndedIsThereAgain) {
+  control->automatic = false;
+  ASSERT_TRUE(queue.fill(buffer(64), 1, 4, {}).ok());
+  for (testing::FakeLane* lane : control->lanes) {
+    if (lane != nullptr) lane->run();
+  }
+  control->most_memories = control->live_memories;
+  EXPECT_TRUE(device.allocate({.size = 64}).ok()) << "no thread has waited for the work";
+}
+
 TEST_F(DeviceTest, ADumpListsNothingThatHasEnded) {
   control->automatic = false;
   ASSERT_TRUE(queue.barrier({}).ok());

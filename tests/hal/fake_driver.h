@@ -57,6 +57,7 @@ struct Control {
                       .max_in_flight = 1024};
   Status fail_open_lane;
   Status fail_allocate;
+  int most_memories = 1 << 20;  // when so many live, there is no memory
   Status fail_dispatch;  // fails the next dispatch that is issued, and none after it
   std::vector<std::pair<std::uint64_t, std::uint64_t>> flushed, invalidated;  // offset, length
   Status fail_prepare;
@@ -398,6 +399,9 @@ class FakeDevice final : public DeviceImpl {
   }
   Result<Ref<Memory>> allocate(std::uint64_t size, std::uint64_t, MemoryType type) override {
     control_->note("allocate");
+    if (control_->live_memories >= control_->most_memories) {
+      return Status(StatusCode::kResourceExhausted, "no memory");
+    }
     if (!control_->fail_allocate.ok()) return control_->fail_allocate;
     return Ref<Memory>(Ref<FakeMemory>::adopt(new FakeMemory(control_, size, type, domain_)));
   }

@@ -58,7 +58,7 @@ TEST_F(PoolTest, AWaitThatIsOverSaysWhatThePoolHolds) {
       "waits for 4096 bytes of pool 'small' of fake://0 (1280 of 4096 bytes are used, in 2 "
       "blocks; 1 deallocation outstanding)";
   EXPECT_THAT(device.dump_timelines(), HasSubstr(held));
-  const Status status = s.wait(1, kNow);
+  const Status status = s.wait(1, 1ns);
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(status.message()), HasSubstr(std::string("that is not issued, ") + held));
   ASSERT_TRUE(gate.signal(1).ok());

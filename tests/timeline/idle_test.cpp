@@ -130,7 +130,7 @@ TEST(Idle, PastDeadlineNamesUnfinishedWork) {
   auto& queue = world.queue();
   auto gate = world.semaphore(0, "gate");
   EXPECT_TRUE(world.submit(queue, {{gate.get(), 3}}, {}).ok());
-  const Status status = queue->wait_idle(kNow);
+  const Status status = queue->wait_idle(kPast);
   EXPECT_EQ(code(status), StatusCode::kDeadlineExceeded);
   EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
 }
@@ -141,9 +141,18 @@ TEST(Idle, PastDeadlineNamesWorkOfThisQueueFirst) {
   auto& queue = world.queue(world.device(), "late");
   auto gate = world.semaphore(0, "gate");
   EXPECT_TRUE(world.submit(queue, {{gate.get(), 3}}, {}).ok());
-  const Status status = queue->wait_idle(kNow);
+  const Status status = queue->wait_idle(kPast);
   EXPECT_NE(status.message().find("gate"), std::string_view::npos) << status.to_string();
   gate->fail(Status(StatusCode::kCancelled, "over"));
+}
+
+TEST(Idle, APollNamesNothingButItsQueue) {
+  World world;
+  auto& queue = world.queue(world.device(), "q");
+  auto gate = world.semaphore(0, "gate");
+  EXPECT_TRUE(world.submit(queue, {{gate.get(), 3}}, {}).ok());
+  EXPECT_EQ(queue->wait_idle(kNow).message(), "q: wait_idle: not idle");
+  EXPECT_EQ(gate->wait(3, kNow).message(), "semaphore 1 'gate' waited for 3, is 0");
 }
 
 TEST(Idle, ALaneWithMarkersGetsOne) {

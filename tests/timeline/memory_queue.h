@@ -89,6 +89,9 @@ struct Operation : timeline::Operation {
 
 inline constexpr QueueCapabilities kMarkers{.marks_every_submission = false};
 
+// Unlike kNow, which polls, a deadline that has passed has all told that a wait can tell.
+inline constexpr Deadline kPast = Deadline::at(1);
+
 inline const Status kNoMemory(StatusCode::kResourceExhausted, "no memory", "CUDA_ERROR_2");
 inline const Status kIllegalAddress(StatusCode::kInternal, "illegal address", "CUDA_ERROR_700");
 

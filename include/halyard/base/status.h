@@ -33,7 +33,7 @@ enum class StatusCode : std::uint8_t {
   kCancelled,           // withdrawn by the user, or its last signaller is gone
   kDeviceLost,          // the device faulted; the native error is the origin
   kDataLoss,            // a file or image is damaged
-  kInternal,            // a defect of Halyard
+  kInternal,            // a defect of Halyard, or a function of the user's threw
 };
 
 // "InvalidArgument", "OutOfRange", ...

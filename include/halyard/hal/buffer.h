@@ -162,6 +162,8 @@ constexpr Slot slot(std::uint32_t index, std::uint64_t offset = 0,
 struct BindingRef {
   BindingRef() noexcept = default;
   BindingRef(const Buffer& buffer) noexcept : range(buffer) {}
+  BindingRef(const Buffer& buffer, std::uint64_t offset, std::uint64_t length = kWholeSize) noexcept
+      : range(buffer, offset, length) {}
   BindingRef(const BufferRange& range_) noexcept : range(range_) {}
   BindingRef(const Slot& slot_) noexcept : slot(slot_), indirect(true) {}
 

@@ -115,8 +115,8 @@ class HALYARD_EXPORT Device {
   Result<PipelineLayout> create_pipeline_layout(View<DescriptorSetLayout> sets,
                                                 std::uint32_t push_constants_size = 0) const;
 
-  // Allocates memory. Where there is none although some was dropped before, waits up to a second for
-  // what the runtime's thread is still to free. Errors:
+  // Allocates memory. Where there is none, first completes work that has ended and still holds
+  // some, and waits up to a second for what the runtime's thread is still to free. Errors:
   //   kResourceExhausted  naming the size
   //   kInvalidArgument
   //   kUnimplemented      exportable memory, where the device has none

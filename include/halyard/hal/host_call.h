@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -49,7 +50,9 @@ Status run_callable(Fn& fn) noexcept {
   } catch (const Error& error) {
     return error.status();
   } catch (const std::exception& error) {
-    return Status(StatusCode::kInternal, error.what());
+    char text[256];  // cut, where it is longer
+    std::snprintf(text, sizeof text, "host call threw: %s", error.what());
+    return Status(StatusCode::kInternal, text);
   } catch (...) {
     return Status(StatusCode::kInternal, "host call threw something that is no std::exception");
   }

@@ -73,6 +73,8 @@ struct Argument {
   Argument(const Buffer& buffer) noexcept : value{.memory = buffer} {}
   Argument(const BufferRange& range) noexcept : value{.memory = range} {}
   Argument(const BindingRef& memory) noexcept : value{.memory = memory} {}
+  Argument(const Buffer& buffer, std::uint64_t offset, std::uint64_t length = kWholeSize) noexcept
+      : value{.memory = {buffer, offset, length}} {}
   Argument(const Tensor& tensor) noexcept : value(tensor), is_tensor(true) {}
   Argument(const BufferView& view) noexcept : Argument(Tensor::of(view)) {}
 
@@ -136,6 +138,7 @@ class HALYARD_EXPORT Launch {
   View<BufferRange> bindings() const noexcept { return ranges_; }  // without memory for slots
   BindingRef binding(std::size_t index) const noexcept;
   Bytes constants() const noexcept { return constants_; }  // as the kernel's struct has them
+  bool has_slots() const noexcept { return refs_.size != 0; }                  // for memory
   View<ConstantUse> constant_uses() const noexcept { return constant_uses_; }  // of slots
 
  private:

@@ -26,7 +26,8 @@ struct DeviceLimits {
 
   // Submissions of one queue in flight on the device. Further ready submissions wait in host
   // memory, up to max_backlog of each queue. Beyond that a submitting call returns
-  // kResourceExhausted, or waits as SubmitInfo::room says. Parked submissions are not limited.
+  // kResourceExhausted, or waits as SubmitInfo::room says. Parked submissions are not
+  // limited, but while the backlog is full none can be added.
   std::uint32_t max_in_flight = 0;
   std::uint32_t max_backlog = 1u << 20;
 

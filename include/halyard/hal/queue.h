@@ -4,7 +4,9 @@
 //
 //   - Submitting never blocks, unless SubmitInfo::room says so.
 //   - Only semaphores order submissions. Submission order alone orders nothing, and a parked
-//     submission never delays a later one that is ready.
+//     submission never delays a later one that is ready. One that waits on the device, for work
+//     that was issued before, may: what is behind it in its queue runs after it. Work that must not
+//     goes to another queue.
 //   - A wait may be submitted before the work that will signal it.
 //   - A submission keeps everything that it touches alive until it ends. The caller's views need to
 //     live for the call only.

@@ -101,9 +101,10 @@ class HALYARD_EXPORT Semaphore {
   // Blocks until the value is reached (ok), the semaphore fails (the failure) or the deadline
   // passes (kDeadlineExceeded; the message names the submissions that were to signal it). The
   // calling thread may run ready work of a cpu device meanwhile, and then returns later than the
-  // deadline by as much as a part of one dispatch takes; with kNow it runs none. In a callback, a
-  // wait that would block is refused (kFailedPrecondition): it may depend on effects of the call
-  // that runs the callback, which follow later.
+  // deadline by as much as a part of one dispatch takes. With kNow it polls: it runs no work, and
+  // the message says no more than what is waited for. In a callback, a wait that would block is
+  // refused (kFailedPrecondition): it may depend on effects of the call that runs the callback,
+  // which follow later.
   Status wait(std::uint64_t value, Deadline deadline = kForever) const;
 
   // Registers fn(const Status&), which is called once: with ok when `value` is reached, else with

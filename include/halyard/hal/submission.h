@@ -8,7 +8,8 @@
 //   failed     all signals fail with the cause: a wait failed, the host call or the file failed, or
 //              the device was lost
 //   cancelled  all signals fail with kCancelled
-// A failed submission affects only the work that waits for it.
+// A failed submission affects only the work that waits for it. The loss of a device also ends work
+// of other devices that stands in a queue behind a wait for it, with kUnavailable.
 #pragma once
 
 #include <utility>

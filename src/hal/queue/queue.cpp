@@ -196,10 +196,10 @@ Status Queue::dispatch(const Function& function, const Grid& grid, View<BufferRa
 Status Queue::dispatch(const Launch& launch, const SubmitInfo& info) const {
   if (object_ == nullptr) [[unlikely]]
     return empty_handle("queue", "dispatch");
-  if (!launch.constant_uses().empty()) [[unlikely]] {
+  if (!launch.constant_uses().empty() || launch.has_slots()) [[unlikely]] {
     return error(StatusCode::kInvalidArgument,
-                 "queue {}: dispatch of a launch with a constant slot; recordings have these",
-                 object_->name());
+                 "queue {}: dispatch of a launch with a {}; recordings have these", object_->name(),
+                 launch.has_slots() ? "slot" : "constant slot");
   }
   return object_->dispatch({launch.executable(),
                             launch.function_index(),

@@ -106,6 +106,9 @@ Result<Buffer> QueueObject::allocate(const Pool& pool, const BufferInfo& info,
   if (status.ok() && &from.device() != &device_) {
     status = error(StatusCode::kPermissionDenied, "{} is of another device", from.name());
   }
+  if (status.ok() && info.exportable) {
+    status = error(StatusCode::kInvalidArgument, "exportable memory is of Device::allocate alone");
+  }
   if (status.ok() && info.memory != from.memory_type()) {
     status = error(StatusCode::kInvalidArgument, "{} memory of {}, which has {}",
                    to_string(info.memory), from.name(), to_string(from.memory_type()));
