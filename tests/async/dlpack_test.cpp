@@ -70,6 +70,13 @@ TEST_F(AsyncDlpack, ATensorGoesOutWithItsFinishedContents) {
   EXPECT_THAT(std::vector<float>(data(out), data(out) + 6), ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
+TEST_F(AsyncDlpack, ATensorOfADeviceWithoutAddressesGoesOut) {
+  runtime = Runtime::open("serial://").value();
+  const Dlpack<> out = run(to_dlpack(arange<float>(6)));
+  EXPECT_EQ(out->tensor.device.type, dlpack::DeviceType::kCpu);
+  EXPECT_THAT(std::vector<float>(data(out), data(out) + 6), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
 TEST_F(AsyncDlpack, APartOfAShareGoesOutToBeReadOnly) {
   const auto x = run(arange<float>(6) | share).reshape({3, 2});
   const Dlpack<> out = run(to_dlpack(x.rows(1, 2)));

@@ -121,6 +121,28 @@ TEST_F(AsyncNursery, Cancel_ReachesTheTasksThatItAwaitsAndHasSpawned) {
   }(*this));
 }
 
+TEST_F(AsyncNursery, Cancel_EndsAJoinOfWhatOthersHaveSpawned) {
+  run([](AsyncNursery& self) -> Task<> {
+    const HostEvent event = HostEvent::create(self.runtime).value();
+    const auto joining = [](Nursery& of, Status& under_way, Status& later) -> Task<> {
+      under_way = co_await as_result(of.join());
+      later = co_await as_result(of.join());
+    };
+    Status status, under_way, later;
+    int after = 0;
+    Nursery others, nursery;
+    co_await others.spawn(waiting_for(event, status, after));
+    (co_await nursery.spawn(joining(others, under_way, later))).cancel();
+    co_await nursery.join();
+    EXPECT_THAT(under_way, refused_with(StatusCode::kCancelled, "the Task was cancelled"));
+    EXPECT_EQ(later.code(), StatusCode::kCancelled);
+    EXPECT_EQ(others.size(), 1u) << "it runs on";
+    event.set();
+    co_await others.join();
+    EXPECT_TRUE(status.ok());
+  }(*this));
+}
+
 TEST_F(AsyncNursery, Cancel_IsNoErrorOfTheJoin) {
   run([](AsyncNursery& self) -> Task<> {
     const HostEvent event = HostEvent::create(self.runtime).value();

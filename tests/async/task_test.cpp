@@ -172,6 +172,16 @@ TEST_F(AsyncTask, IsAwaitedOnce) {
   EXPECT_THROW(run(std::move(task)), Error);
 }
 
+TEST_F(AsyncTask, IsWaitedForOnce) {
+  auto task = number(1);
+  EXPECT_EQ(run(std::move(task)), 1);
+  EXPECT_THROW(run(std::move(task)), Error);
+  EXPECT_FALSE(run(as_result(std::move(task))).ok());
+  auto other = number(2);
+  EXPECT_EQ(run(as_result(std::move(other))).value(), 2);
+  EXPECT_THROW(run(std::move(other)), Error);
+}
+
 TEST_F(AsyncTask, StaysOnTheThreadThatWaitsForIt) {
   const auto body = []() -> Task<bool> {
     const auto thread = std::this_thread::get_id();

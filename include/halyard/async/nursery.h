@@ -89,7 +89,8 @@ class Nursery {
 
   // The await completes when at most `leave` Tasks have not ended, and throws the first exception
   // of a Task. kFailedPrecondition while another Task awaits join(), kDeadlineExceeded as
-  // with_deadline() says; the Tasks then run on. as_result() gives a Status in place of a
+  // with_deadline() says; the Tasks then run on. kCancelled where this Task is cancelled and others
+  // have spawned; a cancelled Task's own Tasks are cancelled, too, and awaited. as_result() gives a Status in place of a
   // halyard::Error; other exceptions pass through.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
@@ -128,6 +129,7 @@ class Nursery {
       auto scope = Ref<detail::TaskScope>::adopt(new detail::TaskScope(
           Ref<detail::TaskScope>(place.scope), Clock::steady(), Deadline::kForeverTime));
       detail::TaskPromiseBase& promise = task.prepare({place.runner, scope.get()});
+      tasks.note_spawn(place.scope);
       auto* const child =
           new detail::NurseryTask(tasks, std::move(task), Ref<detail::TaskScope>(scope));
       promise.detach(*child);

@@ -53,15 +53,17 @@ class [[nodiscard("a Task does nothing until it is awaited")]] Task {
 
   // Implement sync_wait().
   T run(const Runtime& runtime, std::stop_token stop) && {
+    const Task own = std::move(*this);
     detail::TaskRunner runner(runtime, std::move(stop));
-    check(end_in(runner));
-    return coroutine_.promise().take();
+    check(own.end_in(runner));
+    return own.coroutine_.promise().take();
   }
   typename detail::ResultOf<T>::Type run_to_result(const Runtime& runtime,
                                                    std::stop_token stop) && {
+    const Task own = std::move(*this);
     detail::TaskRunner runner(runtime, std::move(stop));
-    if (Status status = end_in(runner); !status.ok()) return status;
-    return take_result();
+    if (Status status = own.end_in(runner); !status.ok()) return status;
+    return own.take_result();
   }
 
   // Implements co_await in a Task.

@@ -67,7 +67,7 @@ Result<Place> place_of(const BufferView& view) {
       return Place{reinterpret_cast<void*>(static_cast<std::uintptr_t>(address + view.offset())),
                    device};
     }
-    if (buffer.memory().of_pool()) {
+    if (buffer.memory().of_pool() && buffer.memory().host_pointer() == nullptr) {
       return Status(StatusCode::kFailedPrecondition, "to_dlpack: the buffer has no memory now");
     }
   }

@@ -31,8 +31,19 @@ struct NurseryTasks {
   NurseryTasks(const NurseryTasks&) = delete;
   NurseryTasks& operator=(const NurseryTasks&) = delete;
 
+  void note_spawn(TaskScope* in) noexcept {
+    if (size == 0) {
+      spawned_in = Ref<TaskScope>(in);
+      by_several = false;
+    } else {
+      by_several |= spawned_in.get() != in;
+    }
+  }
+
   NurseryTask* first = nullptr;
   std::size_t size = 0;
+  Ref<TaskScope> spawned_in;  // the scope of the Task that spawned these
+  bool by_several = false;    // not all of them
   JoinAwaiter* joining = nullptr;
   std::exception_ptr exception;  // the first one, for join()
 };
@@ -42,13 +53,13 @@ struct JoinAwaiter {
     if (tasks.joining == this) tasks.joining = nullptr;
   }
   bool is_done() const noexcept { return tasks.size <= leave; }
-  bool await_ready() const { return is_done() || (has_deadline() && !stop.check().ok()); }
+  bool await_ready() const { return is_done() || (may_end_early() && !stop.check().ok()); }
   bool await_suspend(std::coroutine_handle<> waiting) noexcept {
     is_second = tasks.joining != nullptr;
     if (is_second) return false;
     coroutine = waiting;
     tasks.joining = this;
-    if (has_deadline()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
+    if (may_end_early()) runner.wait_until(waiter, waiting, Deadline::kForeverTime, stop);
     return true;
   }
   void await_resume() const {
@@ -75,8 +86,11 @@ struct JoinAwaiter {
 #endif
   }
   void resume() noexcept { runner.enqueue(waiter, coroutine); }
-  // Without one it ends with the Tasks: what stops it stops those, too.
-  bool has_deadline() const noexcept { return stop.deadline() != Deadline::kForeverTime; }
+  // Before the Tasks: where what stops this Task does not stop those.
+  bool may_end_early() const noexcept {
+    return stop.deadline() != Deadline::kForeverTime ||
+           (stop.scope != nullptr && (tasks.by_several || tasks.spawned_in.get() != stop.scope));
+  }
 
   NurseryTasks& tasks;
   const std::size_t leave;
