@@ -24,6 +24,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INC
 # As in the repository, so that the links between documents and examples hold.
 install(FILES CONTRIBUTING.md LICENSE README.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY kernels DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING REGEX "[.](hyk|h)$")
+foreach(source IN ITEMS src/kernel/device_abi.h src/hcq/command_list.h src/drivers/cpu/hcq_device.cpp)
+  cmake_path(GET source PARENT_PATH folder)
+  install(FILES ${source} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
 file(RELATIVE_PATH docs_to_include ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/installed-docs)
 file(CREATE_LINK ${docs_to_include} ${PROJECT_BINARY_DIR}/installed-docs/include SYMBOLIC)

@@ -224,8 +224,8 @@ Result<AnyTensor> matrix_product(Context& context, hal::View<ArrayRef> operands,
 Result<AnyTensor> transposed(Context& context, hal::View<ArrayRef> operands, const ArrayRef* into) {
   const auto& [memory, shape, type] = operands[0];
   if (shape.rank() != 2) {
-    return error(StatusCode::kInvalidArgument, "transpose: a tensor of {} dimensions, and not 2",
-                 shape.rank());
+    return error(StatusCode::kInvalidArgument, "transpose: a tensor with {}; it takes one with 2",
+                 base::counted(shape.rank(), "dimension"));
   }
   const std::uint64_t rows = shape[0], columns = shape[1];
   constexpr std::uint64_t kSide = 16;  // of the tiles of transpose.hyk

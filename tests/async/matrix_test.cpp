@@ -34,7 +34,7 @@ TEST_F(AsyncMatrix, Transpose_OfAMatrix_ExchangesRowsAndColumns) {
 
 TEST_F(AsyncMatrix, Transpose_OfOtherShapes_IsRefused) {
   EXPECT_THAT(failure(transpose(counted({4}))),
-              refused_with(StatusCode::kInvalidArgument, "transpose: a tensor of 1 dimensions"));
+              refused_with(StatusCode::kInvalidArgument, "transpose: a tensor with 1 dimension; it takes one with 2"));
 }
 
 // A grid has at most 65535 workgroups along y, each of which takes 16 rows.

@@ -214,11 +214,11 @@ TEST_F(ChromeTraceTest, AClockThatHasEndedIsReadNoMore) {
   TwoReadings device;
   device.pair = {.host = 1000, .device = 0};
   queue = tracer.add_track("fake://1 compute", &device);
-  device.pair = {.host = 2000, .device = 1000};
+  device.pair = {.host = 2000, .device = 500};
   tracer.end_clock(device);
-  device.pair = {.host = 9000, .device = 1001};
+  device.pair = {.host = 9000, .device = 501};
   EXPECT_EQ(drained(), drained());
-  EXPECT_EQ(tracer.clock_map(queue).to_host(500), 1500);
+  EXPECT_EQ(tracer.clock_map(queue).to_host(250), 1500) << "it was read as it ended";
 }
 
 TEST_F(ChromeTraceTest, DroppedEventsAreCountedInTheFile) {

@@ -221,6 +221,7 @@ TEST_F(VulkanDriver, DoesWithoutExtensions) {
 TEST_F(VulkanDriver, ServesADiscreteDevice) {
   fake().discrete = true;
   const hal::Device device = open();
+  EXPECT_EQ(fake().priorities, 210u) << "a queue of each";
   const hal::Buffer own =
       device.allocate({.size = 4096, .memory = hal::MemoryType::kDeviceLocal}).value();
   EXPECT_FALSE(own.map().ok());

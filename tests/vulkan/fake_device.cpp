@@ -155,6 +155,12 @@ VkResult create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo* info
     real.queueCreateInfoCount = 1;
     real.pQueueCreateInfos = &queue;
   }
+  const VkDeviceQueueCreateInfo& first = info->pQueueCreateInfos[0];
+  unsigned priorities = 0;
+  for (std::uint32_t i = 0; i < first.queueCount; ++i) {
+    priorities = 10 * priorities + static_cast<unsigned>(2 * first.pQueuePriorities[i]);
+  }
+  fake.priorities = priorities;
   return next.vkCreateDevice(physical, &real, allocator, device);
 }
 

@@ -63,6 +63,8 @@ struct FakeVulkan {
   // Of a discrete device: it has memory of its own that the host sees, type kBar.
   static constexpr std::uint32_t kBar = 3;
   std::atomic<bool> has_bar{false};
+  // Of the queues of the first family of the latest device: twice their priority, a digit each.
+  std::atomic<unsigned> priorities{0};
   std::atomic<bool> bar_is_full{false};
   std::atomic<std::uint32_t> memory_type{0};  // of the latest allocation
   // Buffers and mappings begin that far behind a page. A multiple of 64.

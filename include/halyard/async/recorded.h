@@ -79,7 +79,8 @@ class Recorded {
     }
   }
 
-  // The result of the tree. take() moves it out and drops the recording.
+  // The result of the tree. take() moves it out and drops the recording. Shares that output() has
+  // given see what is then written to it.
   const T& value() const noexcept { return value_; }
   T take() && noexcept {
     recording_ = nullptr;  // it owns these tensors too

@@ -130,7 +130,10 @@ Status inspect(const dlpack::Tensor& tensor, ElementType& element,
   element = *found;
   if (tensor.rank < 0 || tensor.rank > static_cast<std::int32_t>(BufferView::kMaxRank) ||
       (tensor.rank != 0 && tensor.shape == nullptr)) {
-    return error(StatusCode::kInvalidArgument, "from_dlpack: {} dimensions{}", tensor.rank,
+    return error(StatusCode::kInvalidArgument, "from_dlpack: {}{}",
+                 tensor.rank < 0
+                     ? base::format("{} dimensions", tensor.rank)
+                     : base::counted(static_cast<std::uint64_t>(tensor.rank), "dimension"),
                  tensor.shape == nullptr ? " without a shape"
                                          : base::format("; the most is {}", BufferView::kMaxRank));
   }
