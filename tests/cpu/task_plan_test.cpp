@@ -173,6 +173,18 @@ TEST(TaskPlan, ABarrierBetweenWideStagesTakesAnEdgePerCommand) {
   expect_as_defined(r);
 }
 
+TEST(TaskPlan, WideStagesThatFollowEachOtherByEdgesTakeFewOfThem) {
+  Recorded r;
+  std::vector<std::uint32_t> last;
+  for (int stage = 0; stage < 3; ++stage) {
+    std::vector<std::uint32_t> now;
+    for (int i = 0; i < 100; ++i) now.push_back(r.work(last));
+    last = now;
+  }
+  EXPECT_LE(r.plan().edges.size(), 600u);
+  expect_as_defined(r);
+}
+
 TEST(TaskPlan, AWaitOrdersAfterWhatStoodBeforeItsSetAlone) {
   Recorded r;
   r.work();
@@ -198,7 +210,7 @@ TEST(TaskPlan, OrdersAsBarriersEventsAndEdgesAreDefined) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     Recorded r;
-    std::vector<std::uint32_t> commands;
+    std::vector<std::uint32_t> commands, after;
     for (int i = 0; i < 40; ++i) {
       switch (const unsigned what = random() % 12; what) {
         case 0:
@@ -214,9 +226,12 @@ TEST(TaskPlan, OrdersAsBarriersEventsAndEdgesAreDefined) {
           r.reset(random() % kEvents);
           break;
         default: {
-          std::vector<std::uint32_t> after;
-          for (unsigned edges = random() % 3; edges != 0 && !commands.empty(); --edges) {
-            after.push_back(commands[random() % commands.size()]);
+          if (random() % 3 != 0) {  // else the same as before
+            after.clear();
+            const unsigned most = random() % 2 == 0 ? 3 : 8;
+            for (unsigned edges = random() % most; edges != 0 && !commands.empty(); --edges) {
+              after.push_back(commands[random() % commands.size()]);
+            }
           }
           commands.push_back(r.work(after, what < 6 ? 1 + random() % 3 : 1));
         }

@@ -9,6 +9,7 @@ namespace halyard::inline v0::cpu {
 namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::size_t kMany = 3;  // edges: from so many on, a task that stands for them saves some
 
 class Planner {
  public:
@@ -54,18 +55,18 @@ class Planner {
   bool add_command(std::uint32_t index, const hcq::Task& work,
                    std::span<const hal::CommandEdge> edges) {
     const bool whole = work.pieces == 1;
+    const bool joins = edges.size() >= kMany && are_as_before(edges);
+    if (!joins) join_ = kNone;
+    if (joins && join_ == kNone) {
+      if (!add_task({}, 0)) return false;
+      join_ = newest();
+      if (!add_edges(edges, join_)) return false;
+    }
     if (!add_task(whole ? work : hcq::Task(), 0)) return false;
     const std::uint32_t begin = newest();
-    // Only the base orders a command that follows no other. Commands recorded since the base follow
-    // it already, and the base follows the commands recorded before its task.
-    bool follows_base = base_ == kNone;
-    for (const hal::CommandEdge& edge : edges) {
-      const std::uint32_t before = ends_[edge.before];
-      if (base_ != kNone && before < base_) continue;
-      if (edge.before >= base_since_) follows_base = true;
-      if (!add_edge(before, begin)) return false;
-    }
-    if (!follows_base && !add_edge(base_, begin)) return false;
+    if (!(joins ? add_edge(join_, begin) : add_edges(edges, begin))) return false;
+    last_edges_ = edges;
+    last_base_ = base_;
     const std::uint32_t depth = depth_[begin] + 1;
     deepest_ = std::max(deepest_, depth);
     if (whole) {
@@ -84,6 +85,27 @@ class Planner {
     ends_[index] = newest();
     at_ = index + 1;
     return true;
+  }
+
+  // Whether the latest command follows the same ones. A stage of many commands, each after all of
+  // the stage before, would have as many edges as there are pairs.
+  bool are_as_before(std::span<const hal::CommandEdge> edges) const {
+    return base_ == last_base_ &&
+           std::ranges::equal(edges, last_edges_, {}, &hal::CommandEdge::before,
+                              &hal::CommandEdge::before);
+  }
+
+  // Only the base orders a command that follows no other. Commands recorded since the base follow
+  // it already, and the base follows the commands recorded before its task.
+  bool add_edges(std::span<const hal::CommandEdge> edges, std::uint32_t to) {
+    bool follows_base = base_ == kNone;
+    for (const hal::CommandEdge& edge : edges) {
+      const std::uint32_t before = ends_[edge.before];
+      if (base_ != kNone && before < base_) continue;
+      if (edge.before >= base_since_) follows_base = true;
+      if (!add_edge(before, to)) return false;
+    }
+    return follows_base || add_edge(base_, to);
   }
 
   // What barriers and events order. The tasks of two of their places follow each other, so that of
@@ -145,6 +167,9 @@ class Planner {
   std::uint32_t place_ = kNone;      // the newest
   std::uint32_t at_ = 0;             // one more than the latest command
   std::uint32_t deepest_ = 0;
+  std::span<const hal::CommandEdge> last_edges_;  // of the latest command
+  std::uint32_t last_base_ = kNone;               // and its base
+  std::uint32_t join_ = kNone;                    // a task that stands for them
 };
 
 }  // namespace

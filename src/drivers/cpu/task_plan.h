@@ -7,7 +7,8 @@
 //
 // A command of many workgroups or bytes is cut into pieces. A place in the recording where
 // everything before it ends is a task without work: a barrier, a set event, or the end of a command
-// in pieces. So there are only as many edges as commands.
+// in pieces; so is what several commands in turn follow, if it is the same. So there are only as
+// many edges as commands.
 #pragma once
 
 #include <cstdint>
