@@ -348,7 +348,12 @@ Result<Buffer> Device::allocate(const BufferInfo& info) const {
     return info.exportable ? self.driver()->allocate_exportable(info.size, info.memory)
                            : self.driver()->allocate(info.size, info.alignment, info.memory);
   };
-  Result<Ref<Memory>> memory = self.pending_frees().retry_once(self.engine(), allocate);
+  Result<Ref<Memory>> memory = self.pending_frees().retry_once(allocate);
+  if (memory.status().code() == StatusCode::kResourceExhausted) {
+    // Work that has ended, and that no thread has waited for, may hold some.
+    self.engine().note_ended(/*patient=*/false);
+    memory = self.pending_frees().retry_once(allocate);
+  }
   if (!memory.ok()) return at(memory.status(), "device {}: allocate", self.name());
   self.adopt(**memory);
   return BufferObject::create(self, std::move(*memory), 0, info.size);
@@ -386,7 +391,7 @@ Result<Buffer> import_by(DeviceObject* device, const char* call, std::uint64_t a
                    "device {}: {}: address {:#x} is no multiple of {}", device->name(), call,
                    address, Device::kImportAlignment);
     }
-    Result<Ref<Memory>> memory = device->pending_frees().retry_once(device->engine(), import);
+    Result<Ref<Memory>> memory = device->pending_frees().retry_once(import);
     if (!memory.ok()) return at(memory.status(), "device {}: {}", device->name(), call);
     return BufferObject::create(*device, std::move(*memory), 0, size);
   };

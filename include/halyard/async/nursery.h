@@ -80,6 +80,13 @@ class Nursery {
     return spawn(await_into(std::move(future), into));
   }
 
+  template <DeviceOperation Op>
+  auto spawn(Op&&) {
+    constexpr bool kHasDevice = !std::is_object_v<Op>;
+    static_assert(kHasDevice, "spawn: an operation needs a device: spawn(operation | on(device))");
+    return spawn(Task<>(nullptr));
+  }
+
   // Starts a Task and assigns its result to `into` in the same way.
   template <class U, class T>
     requires(!std::is_void_v<U>)

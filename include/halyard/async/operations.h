@@ -83,11 +83,22 @@ auto arange(std::uint64_t n) {
 }
 
 namespace detail {
+// Whether `Call` reads what `Array` is or returns.
+template <class Call, class Array>
+inline constexpr bool kReads =
+    std::is_invocable_v<Call, Context&, typename AsOperation<Array>::Output&&>;
+
 struct ToHostFunction {
   using IsArrayFunction = void;
   template <class Array>
   auto operator()(Array&& array) const {
-    return operation(CallToHost(), std::forward<Array>(array));
+    constexpr bool kFit = kReads<CallToHost, Array>;
+    static_assert(kFit, "to_host: an array, or an operation that returns one");
+    if constexpr (kFit) {
+      return operation(CallToHost(), std::forward<Array>(array));
+    } else {
+      return refused<int>();
+    }
   }
   template <class Array>
   auto operator()(Array&& array, std::span<ItemOf<Array>> into) const {
@@ -98,7 +109,13 @@ struct ItemFunction {
   using IsArrayFunction = void;
   template <class Array>
   auto operator()(Array&& array) const {
-    return operation(CallItem(), std::forward<Array>(array));
+    constexpr bool kFit = kReads<CallItem, Array>;
+    static_assert(kFit, "item: an array, or an operation that returns one");
+    if constexpr (kFit) {
+      return operation(CallItem(), std::forward<Array>(array));
+    } else {
+      return refused<int>();
+    }
   }
 };
 }  // namespace detail

@@ -31,17 +31,14 @@ class PendingFrees {
  public:
   void posted() noexcept;
   void freed() noexcept;
-  // Calls `get`, and once more if it finds no memory: what was dropped before may be held by work
-  // that has ended and that no thread has waited for, or may be waiting for the reclaim thread, or
-  // was freed meanwhile. Not on that thread.
+  // Calls `get`, and once more if it finds no memory although some was dropped before: that may
+  // still be waiting for the reclaim thread, or was freed meanwhile. Not on that thread.
   template <class Get>
-  auto retry_once(timeline::Engine& engine, Get&& get) {
+  auto retry_once(Get&& get) {
     const std::uint64_t before = count();
     auto result = get();
-    if (result.status().code() != StatusCode::kResourceExhausted) return result;
-    engine.note_ended(/*patient=*/false);
-    (void)wait(before);
-    return get();
+    if (result.status().code() == StatusCode::kResourceExhausted && wait(before)) result = get();
+    return result;
   }
   // How many have been freed so far.
   std::uint64_t count() noexcept;
