@@ -203,6 +203,21 @@ TEST(Rule20Markers, AWaitThatOnlyPollsMarksTheLaneAndDoesNotWorkOnIt) {
   EXPECT_TRUE(done->wait(1, kNow).ok());
 }
 
+// Nobody may ever wait for the first queue.
+TEST(Retirement, CompletesWhatTheWorkWaitedForOnOtherQueues) {
+  World world;
+  auto& device = world.device();
+  auto &first = world.queue(device, "first"), &second = world.queue(device, "second");
+  auto between = world.semaphore(), done = world.semaphore();
+  EXPECT_TRUE(world.submit(first, {}, {{between.get(), 1}}, 1).ok());
+  EXPECT_TRUE(world.submit(second, {{between.get(), 1}}, {{done.get(), 1}}, 2).ok());
+  EXPECT_EQ(first.native().run(), 1);
+  EXPECT_EQ(second.native().run(), 1);
+  EXPECT_EQ(world.resource.use_count(), 3);
+  EXPECT_EQ(done->query().value(), 1u);
+  EXPECT_EQ(world.resource.use_count(), 1) << "neither of them keeps it";
+}
+
 // The payload of a lane's first submission, and of one in another lane that a gate orders after it.
 struct Gated : Operation {
   LaneTracker** lane = nullptr;
