@@ -379,7 +379,7 @@ Status Context::check(const detail::StopTokens& stop) const {
   Status status = stop.check();
   if (status.code() != StatusCode::kDeadlineExceeded) return status;
   const auto look_at = [](const Moment& moment) {
-    // Not now(): a poll is not told who was to signal.
+    // A poll, now(), would not be told who was to signal.
     constexpr auto kPassed = Deadline::at(0);
     return moment.timeline ? semaphore(moment).wait(moment.value, kPassed) : Status();
   };

@@ -176,6 +176,13 @@ TEST_F(Tensors, ALaunchRunsOverAGivenGrid) {
   EXPECT_THAT(run(launch.over({.groups = {7, 5}})).groups, ElementsAre(7, 5, 1));
 }
 
+TEST_F(Tensors, ALaunchWithASlotIsForRecordings) {
+  const Tensor y{.memory = slot(0), .sizes = {4, 8}, .tile = {2, 2}};
+  const Launch launch = Launch::create(function("chosen"), {y}).value();
+  EXPECT_ERROR(queue.dispatch(launch, {}), StatusCode::kInvalidArgument,
+               "dispatch of a launch with a slot");
+}
+
 TEST_F(Tensors, AMovedLaunchMayBeDispatchedAgain) {
   const BufferView y = view({4, 8});
   Launch first = Launch::create(function("chosen"), {Tensor::of(y, {2, 2})}).value();

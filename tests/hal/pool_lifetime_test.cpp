@@ -247,6 +247,10 @@ TEST_F(PoolTest, RefusesWrongArguments) {
                "queue fake://0 compute: allocate: device-local memory of pool 'small'");
   EXPECT_ERROR(queue.allocate(pool, {8, MemoryType::kHostVisible, 3}, {}).status(),
                StatusCode::kInvalidArgument, "alignment 3");
+  EXPECT_ERROR(
+      queue.allocate(pool, {.size = 8, .memory = MemoryType::kHostVisible, .exportable = true}, {})
+          .status(),
+      StatusCode::kInvalidArgument, "exportable");
   EXPECT_ERROR(Queue().deallocate({}, {}), StatusCode::kInvalidArgument, "queue");
   EXPECT_ERROR(queue.deallocate({}, {}), StatusCode::kInvalidArgument, "buffer");
   EXPECT_ERROR(queue.deallocate(device.allocate({.size = 8}).value(), {}),

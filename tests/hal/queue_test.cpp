@@ -157,7 +157,7 @@ TEST_F(QueueOperation, HostCallTurnsAnExceptionIntoAFailure) {
   ASSERT_TRUE(
       queue.host_call([] { throw std::runtime_error("no more paper"); }, {.signal = {{done, 1}}})
           .ok());
-  EXPECT_ERROR(done.wait(1, 20s), StatusCode::kInternal, "no more paper");
+  EXPECT_ERROR(done.wait(1, 20s), StatusCode::kInternal, "host call threw: no more paper");
 }
 
 TEST_F(QueueOperation, HostCallTakesMoveOnlyAndLargeCallables) {

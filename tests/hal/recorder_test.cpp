@@ -243,6 +243,13 @@ TEST_F(Recording, TooFewBindings_AreRefusedWithBothNumbers) {
                "0 bindings given, the recording has 1 slot");
 }
 
+TEST_F(Recording, TakesPartsOfBuffersInBraces) {
+  const Buffer x = buffer(16), y = buffer(16);
+  recorder.copy({x, 0, 4}, {y, 8, 4}).fill({y, 12}, 0);
+  recorder.dispatch(saxpy, {.items = 1}, {{x, 0, 8}, {y, 8}}, {0.5f, 2u});
+  ASSERT_TRUE(queue.execute(recorder.finish().value(), {}).ok());
+}
+
 // --- constant slots ------------------------------------------------------------------------------
 
 struct SaxpyConstants {

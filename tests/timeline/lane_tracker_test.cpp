@@ -203,7 +203,7 @@ TEST(Rule20Markers, AWaitThatOnlyPollsMarksTheLaneAndDoesNotWorkOnIt) {
   EXPECT_TRUE(done->wait(1, kNow).ok());
 }
 
-// Nobody may ever wait for the first queue.
+// Perhaps no thread ever waits for the first queue.
 TEST(Retirement, CompletesWhatTheWorkWaitedForOnOtherQueues) {
   World world;
   auto& device = world.device();

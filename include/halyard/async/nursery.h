@@ -80,6 +80,7 @@ class Nursery {
     return spawn(await_into(std::move(future), into));
   }
 
+  // Says what is missing.
   template <DeviceOperation Op>
   auto spawn(Op&&) {
     constexpr bool kHasDevice = !std::is_object_v<Op>;
@@ -95,10 +96,10 @@ class Nursery {
   }
 
   // The await completes when at most `leave` Tasks have not ended, and throws the first exception
-  // of a Task. kFailedPrecondition while another Task awaits join(), kDeadlineExceeded as
-  // with_deadline() says; the Tasks then run on. kCancelled where this Task is cancelled and others
-  // have spawned; a cancelled Task's own Tasks are cancelled, too, and awaited. as_result() gives a Status in place of a
-  // halyard::Error; other exceptions pass through.
+  // of a Task. kFailedPrecondition while another Task awaits join(). kDeadlineExceeded as
+  // with_deadline() says; the Tasks then run on. A cancelled Task waits for those that it spawned,
+  // which are cancelled too; if other Tasks have spawned some, its join() is kCancelled.
+  // as_result() gives a Status in place of a halyard::Error; other exceptions pass through.
   [[nodiscard("a Nursery does nothing until this is awaited")]] auto join(
       std::size_t leave = 0) noexcept {
     return detail::Join{tasks_, leave};
