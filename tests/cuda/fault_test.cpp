@@ -48,7 +48,8 @@ TEST_F(CudaFault, ALibraryThatCannotStartIsAnEmptyListAndUnavailable) {
   EXPECT_EQ(status.native_error(), "CUDA_ERROR_UNKNOWN (999)");
 }
 
-TEST_F(CudaFault, AllocationWithoutMemoryIsExhaustedOnce) {
+// Work that has ended may hold memory, so the second call follows once that work is retired.
+TEST_F(CudaFault, AllocationWithoutMemoryIsAskedForTwice) {
   const hal::Device device = registry.open("cuda://0").value();
   const Status status = device.allocate({.size = 12345}).status();
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
