@@ -65,21 +65,22 @@ Context::Context(Context& whole, RefCounted& recording)
       status_(whole.status_),
       depth_(whole.depth_) {}
 
-// Counts a destroyed part in the load of its queue until the whole tree has ended.
-struct Context::PartLoad {
+// A destroyed part: counts in the load of its queue until the whole tree has ended.
+struct Context::Part {
   QueueRef queue;
-  PartLoad* next;
+  Moment end;
+  Part* next;
 };
 
 Context::~Context() {
   const bool has_work =
-      chain_.timeline || joined_count_ != 0 || part_loads_ != nullptr || !join_error_.ok();
+      chain_.timeline || joined_count_ != 0 || parts_ != nullptr || !join_error_.ok();
   if (whole_ != nullptr && has_work) end_part();
-  for (PartLoad* part = part_loads_; part != nullptr;) {
+  for (Part* part = parts_; part != nullptr;) {
     part->queue.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
-    PartLoad* const next = part->next;
-    part->~PartLoad();
-    detail::free_frame(std::exchange(part, next), sizeof(PartLoad));
+    Part* const next = part->next;
+    part->~Part();
+    detail::free_frame(std::exchange(part, next), sizeof(Part));
   }
   if (!chain_.timeline) return;
   if (whole_ == nullptr) queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
@@ -94,15 +95,15 @@ void Context::end_part() noexcept {
   keep_error(whole_->join(chain_));
   for (std::size_t i = 0; i < joined_count_; ++i) keep_error(whole_->join(joined_[i]));
   if (chain_.timeline) {
-    if (void* const frame = detail::allocate_frame(sizeof(PartLoad))) {
-      part_loads_ = ::new (frame) PartLoad{queue_, part_loads_};
+    if (void* const frame = detail::allocate_frame(sizeof(Part))) {
+      parts_ = ::new (frame) Part{queue_, chain_, parts_};
     } else {
       queue_.state()->active_trees.fetch_sub(1, std::memory_order_relaxed);
     }
   }
-  while (part_loads_ != nullptr) {
-    PartLoad* const next = std::exchange(part_loads_->next, whole_->part_loads_);
-    whole_->part_loads_ = std::exchange(part_loads_, next);
+  while (parts_ != nullptr) {
+    Part* const next = std::exchange(parts_->next, whole_->parts_);
+    whole_->parts_ = std::exchange(parts_, next);
   }
 }
 
@@ -389,8 +390,8 @@ Status Context::check(const detail::StopTokens& stop) const {
   return error(StatusCode::kDeadlineExceeded, "{}: {}", status.message(), late.message());
 }
 
-Status Context::wait(const detail::StopTokens& stop) {
-  if (!stop.may_end_early() || finished()) return wait();
+// Blocks until the end, or until stop.check() fails.
+Status Context::wait_or_stop(const detail::StopTokens& stop) {
   HALYARD_RETURN_IF_ERROR(check(stop));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   const auto deadline = Deadline::at(stop.deadline());
@@ -404,8 +405,24 @@ Status Context::wait(const detail::StopTokens& stop) {
   } else {
     (void)hal::wait_any({&point, 1}, deadline);
   }
-  if (!finished()) HALYARD_RETURN_IF_ERROR(check(stop));
+  return finished() ? Status() : check(stop);
+}
+
+Status Context::wait(const detail::StopTokens& stop) {
+  if (stop.may_end_early() && !finished()) {
+    if (Status status = wait_or_stop(stop); !status.ok()) return give_up(), status;
+  }
   return wait();
+}
+
+// No allocation of the tree waits in its pool from here on: what the tree has might be what it
+// waits for.
+void Context::give_up() const noexcept {
+  const auto give_up = [](const Moment& moment) {
+    if (moment.timeline) semaphore(moment).give_up(moment.value);
+  };
+  give_up(chain_);
+  for (const Part* part = parts_; part != nullptr; part = part->next) give_up(part->end);
 }
 
 }  // namespace halyard::inline v0::async

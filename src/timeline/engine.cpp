@@ -122,6 +122,11 @@ bool Engine::retry_held() noexcept {
   return true;
 }
 
+void Engine::retry_queues() noexcept {
+  EffectScope scope(*this, EffectScope::Mode::kPost);
+  for_each_queue([](Queue& queue) { queue.retry(); });
+}
+
 void Engine::note_ended(bool patient) noexcept {
   constexpr Nanoseconds kPatience = 10'000'000;
   const Nanoseconds until = clock().now() + (patient ? kPatience : 0);

@@ -172,6 +172,7 @@ class Engine final : public trace::Source {
   bool retire_ended() noexcept;
   void kick_marked(std::uint64_t bits) noexcept;
   bool retry_held() noexcept;
+  void retry_queues() noexcept;
 
   base::WorkSource& work_source_;
   DomainMatrix domains_;

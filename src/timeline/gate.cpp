@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "timeline/gate.h"
 
+#include <algorithm>
 #include <cassert>
+#include <span>
 
 #include "timeline/lane_tracker.h"
 #include "timeline/queue.h"
@@ -34,6 +36,13 @@ void IssueSite::wait_for(LaneTracker& other, std::uint64_t sequence) noexcept {
 void IssueSite::watch(LaneTracker& other, std::uint64_t sequence) noexcept {
   if (other.marker_for(sequence) == 0) other.queue().request_mark(lane_.queue().mark_bit(), visit_);
   other.watch(sequence);
+}
+
+bool IssueSite::is_given_up() const noexcept {
+  const std::span signals(submission_.signals_, submission_.signal_count_);
+  return !signals.empty() && std::ranges::all_of(signals, [](const SignalNode& signal) {
+    return signal.semaphore->is_given_up(signal.key);
+  });
 }
 
 void IssueSite::retire(LaneTracker& other) noexcept { (void)other.try_retire(visit_); }

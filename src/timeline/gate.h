@@ -52,6 +52,9 @@ class IssueSite {
   // before kLater is returned.
   void watch(LaneTracker& other, std::uint64_t sequence) noexcept;
 
+  // Whether no one waits any more for what the submission signals (Semaphore::give_up).
+  bool is_given_up() const noexcept;
+
   // Retires what `other` has passed by now.
   void retire(LaneTracker& other) noexcept;
 

@@ -153,6 +153,15 @@ void Semaphore::fail(const Status& status) {
   release_waiters(nullptr);
 }
 
+void Semaphore::give_up(std::uint64_t value) noexcept {
+  std::uint64_t before = given_up_.load(std::memory_order_relaxed);
+  while (before < value &&
+         !given_up_.compare_exchange_weak(before, value, std::memory_order_seq_cst)) {
+  }
+  // An issuer that has not seen the value finds its queue to be retried.
+  if (before < value) engine_.retry_queues();
+}
+
 void Semaphore::set_failed(const Status& status) noexcept {
   detail::StatusRecord* mine = Status(status).release_record();
   detail::StatusRecord* none = nullptr;

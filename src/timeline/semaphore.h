@@ -94,6 +94,7 @@ class Semaphore final : public RefCounted {
   Status signal(std::uint64_t value) { return advance(value, EffectScope::Mode::kRun); }
   Status post(std::uint64_t value) { return advance(value, EffectScope::Mode::kPost); }
   void fail(const Status& status);
+  void give_up(std::uint64_t value) noexcept;
   Status wait(std::uint64_t value, Deadline deadline);
   // The same for a caller that has just issued the submission that signals it: helps that lane
   // first. Precondition: the caller keeps the lane's queue.
@@ -104,6 +105,9 @@ class Semaphore final : public RefCounted {
     const std::uint64_t word = word_.load(std::memory_order_acquire);
     if ((word & ~kFailedBit) >= value) return ValueState::kReached;
     return (word & kFailedBit) != 0 ? ValueState::kFailed : ValueState::kPending;
+  }
+  bool is_given_up(std::uint64_t value) const noexcept {
+    return value <= given_up_.load(std::memory_order_seq_cst);
   }
   std::uint64_t value() const noexcept {
     return word_.load(std::memory_order_acquire) & ~kFailedBit;
@@ -239,6 +243,7 @@ class Semaphore final : public RefCounted {
   DomainTreaps waiters_;
   DomainTreaps promises_;
   bool abandoned_ = false;                   // no user handle is left
+  base::Atomic<std::uint64_t> given_up_{0};  // no one waits for values up to this one
   const LaneTracker* promising_ = nullptr;   // the lane that promised first, when there was none
   base::Atomic<bool> several_lanes_{false};  // other lanes have promised, too; set under the lock
 

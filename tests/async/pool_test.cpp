@@ -3,10 +3,14 @@
 // allocate_from(): the pool that an operation's memory comes from and returns to.
 #include "halyard/hal/pool.h"
 
+#include <chrono>
+#include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "async/async_test_util.h"
+#include "halyard/async/deadline.h"
 
 namespace halyard::async {
 namespace {
@@ -14,6 +18,7 @@ namespace {
 using testing::AsyncTest;
 using ::testing::Each;
 using testing::refused_with;
+using namespace std::chrono_literals;
 
 const Shape kShape = {64, 64};
 
@@ -111,6 +116,54 @@ TEST_F(AsyncPool, HasTheScratchOfARecording) {
   EXPECT_EQ(blocks(pool), 2u);
   run(part.replay(tensor()));
   EXPECT_THAT(elements(part.output()), Each(2));
+}
+
+// Two arrays of kMost elements are more than the pool ever has.
+class AsyncSmallPool : public AsyncPool {
+ protected:
+  const Shape kMost = {3 << 12};
+  auto one() const { return ones<float>(kMost) | allocate_from(small); }
+
+  template <class Op>
+  Status status_within(std::chrono::milliseconds time, Op operation) {
+    return run([](Op awaited, Deadline when) -> Task<Status> {
+      const auto result = co_await as_result(with_deadline(std::move(awaited), when));
+      co_return result.status();
+    }(std::move(operation), time));
+  }
+  // Otherwise it would wait behind an allocation whose await has ended.
+  void expect_free() { EXPECT_TRUE(status_within(20s, to_host(one())).ok()); }
+
+  const hal::Pool small = create({.slab_size = 1 << 16, .max_size = 1 << 16});
+};
+
+TEST_F(AsyncSmallPool, IsLeftByATreeThatWaitsForItself_AtItsDeadline) {
+  EXPECT_THAT(status_within(5ms, zip(one(), one())),
+              refused_with(StatusCode::kDeadlineExceeded, "bytes of pool"));
+  expect_free();
+}
+
+TEST_F(AsyncSmallPool, IsLeftByATreeThatWaitsForItself_WhenAStopIsRequested) {
+  std::stop_source source;
+  const std::jthread stopping([&] {
+    while (small.statistics().blocks == 0) std::this_thread::yield();
+    source.request_stop();
+  });
+  const auto stopped =
+      sync_wait(as_result(zip(one(), one()) | on(runtime.device()) | stop_with(source.get_token())));
+  EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
+  expect_free();
+}
+
+TEST_F(AsyncSmallPool, IsLeftByPartsOnOtherQueues) {
+  runtime = Runtime::create({runtime.device().hal()}, {.queues = 2}).value();
+  const auto second = runtime.device().queue(1);
+  EXPECT_EQ(status_within(5ms, zip(zip(one(), one()) | on(second), 1)).code(),
+            StatusCode::kDeadlineExceeded);
+  expect_free();
+  EXPECT_EQ(status_within(5ms, zip(zip(zip(one(), one()) | on(second), 1) | on(second), 1)).code(),
+            StatusCode::kDeadlineExceeded);
+  expect_free();
 }
 
 TEST_F(AsyncPool, OfAnotherDeviceOrNoneIsRefused) {

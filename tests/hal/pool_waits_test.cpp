@@ -184,5 +184,45 @@ TEST_F(PoolTest, ACancelledAllocationLetsTheNextGo) {
   s.fail(Status(StatusCode::kInternal, "over"));
 }
 
+TEST_F(PoolTest, AnAllocationThatWasGivenUpWaitsNoLonger) {
+  const Pool pool = one_slab();
+  const Semaphore lost = semaphore();
+  const Semaphore kept = semaphore();
+  const Buffer x = allocate(pool, kSlab / 2);
+  const Buffer large = allocate(pool, kSlab, {.signal = {{lost, 2}}});
+  const Buffer both = allocate(pool, kSlab, {.signal = {{lost, 3}, {kept, 1}}});
+  const Buffer small = allocate(pool, 16);
+  run_all();
+  lost.give_up(1);
+  step();
+  EXPECT_FALSE(has_memory(small)) << "the large one signals 2";
+  lost.give_up(2);
+  step();
+  EXPECT_ERROR(lost.query().status(), StatusCode::kCancelled,
+               "no block of 4096 bytes, and no one waits for it");
+  lost.give_up(3);
+  step();
+  EXPECT_FALSE(has_memory(small)) << "someone waits for the other signal";
+  kept.give_up(1);
+  step();
+  EXPECT_EQ(kept.query().status().code(), StatusCode::kCancelled);
+  EXPECT_TRUE(has_memory(small));
+}
+
+TEST_F(PoolTest, AnAllocationThatWasGivenUpTakesTheMemoryThatThereIs) {
+  const Pool pool = one_slab();
+  const Semaphore begin = semaphore();
+  const Semaphore done = semaphore();
+  const Buffer before = allocate(pool, kSlab);
+  step();
+  ASSERT_TRUE(queue.deallocate(before, {}).ok());
+  const Buffer x = allocate(pool, kSlab, {.wait = {{begin, 1}}, .signal = {{done, 1}}});
+  done.give_up(1);
+  ASSERT_TRUE(begin.signal(1).ok());
+  run_all();
+  EXPECT_EQ(done.query().value(), 1u);
+  EXPECT_TRUE(has_memory(x));
+}
+
 }  // namespace
 }  // namespace halyard::hal

@@ -98,7 +98,7 @@ class HALYARD_EXPORT Context {
   // Blocks until the end; returns the first failure.
   Status wait() const;
   // The same, but returns StopTokens::check() at once when that fails. The submitted work runs to
-  // its end.
+  // its end, unless it has to wait for memory of a pool: then it fails.
   Status wait(const detail::StopTokens& stop);
   // As Semaphore::on_reach() of the end, always on a thread of the runtime: the thread that notices
   // the end may be submitting a tree, and may hold locks that `fn` needs.
@@ -125,6 +125,8 @@ class HALYARD_EXPORT Context {
   Status submit_or_record(Uses&& uses, Submit&& submit, Record&& record);
   Status join_chain();
   Status check(const detail::StopTokens& stop) const;
+  Status wait_or_stop(const detail::StopTokens& stop);
+  void give_up() const noexcept;
   void forget_joined(const detail::WaitList& waits) noexcept;
   Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;
@@ -141,8 +143,8 @@ class HALYARD_EXPORT Context {
   std::size_t joined_count_ = 0;
   std::uint32_t depth_ = 0;  // of the boxed and shared operations that are executing
   Status join_error_;  // a part could not be joined, so the end of this tree is unknown
-  struct PartLoad;
-  PartLoad* part_loads_ = nullptr;  // of the parts that were destroyed
+  struct Part;
+  Part* parts_ = nullptr;  // those that were destroyed
 };
 
 }  // namespace halyard::inline v0::async

@@ -20,7 +20,7 @@
 //     buffer whose last handle was dropped returns it at most 10 ms after its last use
 //
 // Otherwise it fails with kResourceExhausted and the sizes; a device that refuses a slab is not
-// waited for. The pool does not detect that a block's holder waits for the allocation. The message
+// waited for. One that no one waits for any more (Semaphore::give_up) fails instead of waiting. The pool does not detect that a block's holder waits for the allocation. The message
 // of kDeadlineExceeded, and Device::dump_timelines(), say what each submission waits for and what
 // the pool holds.
 //

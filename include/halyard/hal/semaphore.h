@@ -98,6 +98,12 @@ class HALYARD_EXPORT Semaphore {
   // ok status, changes nothing.
   void fail(const Status& status) const;
 
+  // Says that no one waits for values up to `value` any more. Allocations that signal such values
+  // alone do not wait in their pool from then on: one that finds no memory there fails with
+  // kCancelled, and lets others go first. All other work goes on. Calls neither a driver nor a
+  // callback.
+  void give_up(std::uint64_t value) const;
+
   // Blocks until the value is reached (ok), the semaphore fails (the failure) or the deadline
   // passes (kDeadlineExceeded; the message names the submissions that were to signal it). The
   // calling thread may run ready work of a cpu device meanwhile, and then returns later than the

@@ -89,9 +89,15 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
 
 // Rule 30. A request that the device refuses waits only for issued deallocations, as these end by
 // themselves. The holder of the rest may be waiting for this very allocation.
-Answer PoolObject::wait_or_fail(PoolRequest& request, bool& must_post, Status& cause) noexcept {
+Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_post,
+                                Status& cause) noexcept {
   if (device_ == nullptr) {
     cause = error(StatusCode::kCancelled, "{}: closed", name_);
+    return Answer::kFail;
+  }
+  if (given_up) {
+    cause = error(StatusCode::kCancelled, "{}: no block of {} bytes, and no one waits for it", name_,
+                  request.size);
     return Answer::kFail;
   }
   if (must_wait_behind(request)) return Answer::kLater;
@@ -170,7 +176,7 @@ Answer PoolObject::ask(PoolRequest& request, timeline::IssueSite& site, Status& 
     // The device may have passed more than was retired.
     each_lane([&](timeline::LaneTracker& lane, std::uint64_t) { site.retire(lane); });
     base::LockGuard lock(mutex_);
-    if (!take(request, site)) answer = wait_or_fail(request, must_post, cause);
+    if (!take(request, site)) answer = wait_or_fail(request, site.is_given_up(), must_post, cause);
     if (answer != Answer::kLater && waited) waiting_.erase(request);
     if (answer == Answer::kLater && !waited) waiting_.push_back(request);
     collect_returns(returning);  // again: a later deallocation finds this request on the list

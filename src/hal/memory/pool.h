@@ -97,7 +97,7 @@ class PoolObject final : public RefCounted,
   bool must_wait_behind(const PoolRequest& request) noexcept;
   bool take(PoolRequest& request, timeline::IssueSite& site) noexcept;
   bool can_grow(std::uint64_t size) noexcept;
-  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool& must_post,
+  timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool given_up, bool& must_post,
                                       Status& cause) noexcept;
   std::uint64_t returns_in_flight() noexcept;
   std::uint64_t largest_waiting() noexcept;

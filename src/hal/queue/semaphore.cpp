@@ -36,6 +36,10 @@ void Semaphore::fail(const Status& status) const {
   if (object_) object()->fail(status);
 }
 
+void Semaphore::give_up(std::uint64_t value) const {
+  if (object_) object()->give_up(value);
+}
+
 Status Semaphore::wait(std::uint64_t value, Deadline deadline) const {
   if (!object_) return empty_handle("semaphore", "wait");
   if (object()->value_state(value) == timeline::Semaphore::ValueState::kReached) return {};
