@@ -390,8 +390,8 @@ Status Context::check(const detail::StopTokens& stop) const {
   return error(StatusCode::kDeadlineExceeded, "{}: {}", status.message(), late.message());
 }
 
-// Blocks until the end, or until stop.check() fails.
-Status Context::wait_or_stop(const detail::StopTokens& stop) {
+Status Context::wait(const detail::StopTokens& stop) {
+  if (!stop.may_end_early() || finished()) return wait();
   HALYARD_RETURN_IF_ERROR(check(stop));
   HALYARD_ASSIGN_OR_RETURN(const Moment end, this->end());
   const auto deadline = Deadline::at(stop.deadline());
@@ -405,18 +405,10 @@ Status Context::wait_or_stop(const detail::StopTokens& stop) {
   } else {
     (void)hal::wait_any({&point, 1}, deadline);
   }
-  return finished() ? Status() : check(stop);
-}
-
-Status Context::wait(const detail::StopTokens& stop) {
-  if (stop.may_end_early() && !finished()) {
-    if (Status status = wait_or_stop(stop); !status.ok()) return give_up(), status;
-  }
+  if (!finished()) HALYARD_RETURN_IF_ERROR(check(stop));
   return wait();
 }
 
-// No allocation of the tree waits in its pool from here on: what the tree has might be what it
-// waits for.
 void Context::give_up() const noexcept {
   const auto give_up = [](const Moment& moment) {
     if (moment.timeline) semaphore(moment).give_up(moment.value);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "async/async_test_util.h"
+#include "async/stepped_world.h"
 #include "halyard/async/deadline.h"
 
 namespace halyard::async {
@@ -17,6 +18,8 @@ namespace {
 
 using testing::AsyncTest;
 using ::testing::Each;
+using testing::await_into;
+using testing::Handmade;
 using testing::refused_with;
 using namespace std::chrono_literals;
 
@@ -153,6 +156,24 @@ TEST_F(AsyncSmallPool, IsLeftByATreeThatWaitsForItself_WhenAStopIsRequested) {
       sync_wait(as_result(zip(one(), one()) | on(runtime.device()) | stop_with(source.get_token())));
   EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
   expect_free();
+}
+
+TEST_F(AsyncSmallPool, IsLeftByATreeWhoseCoroutineIsDestroyed) {
+  {
+    std::optional<Result<std::tuple<Tensor<float>, Tensor<float>>>> out;
+    const Handmade coroutine = await_into(out, zip(one(), one()) | on(runtime.device()));
+    EXPECT_FALSE(coroutine.done());
+  }
+  expect_free();
+}
+
+TEST_F(AsyncSmallPool, IsLeftByATreeThatFailsAsItIsSubmitted) {
+  const Tensor<float> x = run(one());
+  Tensor<float> moved = run(tensor());
+  const Tensor<float> kept = std::move(moved);
+  EXPECT_EQ(failure(zip(one(), fill(std::move(moved), 1.0f))).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_TRUE(status_within(20s, ones<float>({1}) | allocate_from(small)).ok());
 }
 
 TEST_F(AsyncSmallPool, IsLeftByPartsOnOtherQueues) {

@@ -98,8 +98,12 @@ class HALYARD_EXPORT Context {
   // Blocks until the end; returns the first failure.
   Status wait() const;
   // The same, but returns StopTokens::check() at once when that fails. The submitted work runs to
-  // its end, unless it has to wait for memory of a pool: then it fails.
+  // its end.
   Status wait(const detail::StopTokens& stop);
+  // Says that no one waits for the end. What was submitted runs to its end all the same, but an
+  // allocation that waits for memory which others hold fails (hal::Semaphore::give_up), and the
+  // rest of the tree with it: what the tree holds itself might be what it waits for.
+  void give_up() const noexcept;
   // As Semaphore::on_reach() of the end, always on a thread of the runtime: the thread that notices
   // the end may be submitting a tree, and may hold locks that `fn` needs.
   template <class F>
@@ -125,8 +129,6 @@ class HALYARD_EXPORT Context {
   Status submit_or_record(Uses&& uses, Submit&& submit, Record&& record);
   Status join_chain();
   Status check(const detail::StopTokens& stop) const;
-  Status wait_or_stop(const detail::StopTokens& stop);
-  void give_up() const noexcept;
   void forget_joined(const detail::WaitList& waits) noexcept;
   Status check_usable(const detail::Storage* storage, const char* user) const;
   Status check_here(const detail::Storage* storage, const char* user) const;

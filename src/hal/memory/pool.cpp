@@ -87,6 +87,13 @@ bool PoolObject::can_grow(std::uint64_t size) noexcept {
   return bound <= info_.max_size && size <= info_.max_size - bound;
 }
 
+// Whether the first that waits, and so `request`, waits for what others hold, perhaps for ever.
+bool PoolObject::needs_a_holder(const PoolRequest& request) noexcept {
+  const PoolRequest& first = waiting_.empty() ? request : waiting_.front();
+  return !first.growth_failed && !can_grow(first.size) && returns_in_flight() == 0 &&
+         space_.statistics().blocks != 0;
+}
+
 // Rule 30. A request that the device refuses waits only for issued deallocations, as these end by
 // themselves. The holder of the rest may be waiting for this very allocation.
 Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_post,
@@ -95,7 +102,7 @@ Answer PoolObject::wait_or_fail(PoolRequest& request, bool given_up, bool& must_
     cause = error(StatusCode::kCancelled, "{}: closed", name_);
     return Answer::kFail;
   }
-  if (given_up) {
+  if (given_up && needs_a_holder(request)) {
     cause = error(StatusCode::kCancelled, "{}: no block of {} bytes, and no one waits for it", name_,
                   request.size);
     return Answer::kFail;

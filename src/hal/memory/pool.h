@@ -97,6 +97,7 @@ class PoolObject final : public RefCounted,
   bool must_wait_behind(const PoolRequest& request) noexcept;
   bool take(PoolRequest& request, timeline::IssueSite& site) noexcept;
   bool can_grow(std::uint64_t size) noexcept;
+  bool needs_a_holder(const PoolRequest& request) noexcept;
   timeline::Gate::Answer wait_or_fail(PoolRequest& request, bool given_up, bool& must_post,
                                       Status& cause) noexcept;
   std::uint64_t returns_in_flight() noexcept;

@@ -80,8 +80,10 @@ Errand::Started AsyncProgram::run_errand(Errand&, AsyncProgram& program, Tree& t
 template <class Answer, class Take>
 void AsyncProgram::ended(Tree& tree, Answer answer, Take take) {
   tree.status = answer.status();
-  const bool cancelled = tree.status.code() == StatusCode::kCancelled;
-  check(cancelled ? tree.stop.stop_requested() : !tree.stopped,
+  // Without a request it has failed with a tree that was stopped (check_failures()).
+  const bool cancelled =
+      tree.status.code() == StatusCode::kCancelled && tree.stop.stop_requested();
+  check(cancelled || !tree.stopped,
         base::format("tree {}: whether a stop was requested: {}", tree.number,
                      tree.status.to_string()));
   check(!tree.fails || !answer.ok(),

@@ -173,6 +173,9 @@ bool AsyncProgram::may_cause(const Tree& tree, StatusCode code) const {
       return std::ranges::any_of(std::views::iota(0u, plan_.devices), lost);
     case StatusCode::kResourceExhausted:
       return any_device(tree, failed_call) || may_be_exhausted(tree);
+    case StatusCode::kCancelled:  // it was given up, and found no memory
+      return (tree.stop.stop_requested() || tree.status.code() != StatusCode::kCancelled) &&
+             may_cause(tree, StatusCode::kResourceExhausted);
     case StatusCode::kDataLoss:  // or an image that a call of CUDA's refuses
       return tree.fails || any_device(tree, [&](std::uint32_t device) {
                return plan_.is_cuda(device) && plan_.may_refuse(device);

@@ -140,7 +140,10 @@ Plan::Plan(std::uint64_t from) : seed(from), async(from % 4 == 3) {
     loses_devices |= node.kind == NodeKind::kLoseDevice;
     nodes.push_back(std::move(node));
   }
-  if (!faulty) {
+  if (faulty) {
+    Random more(Random::mix(seed ^ 0x67697665));
+    for (Node& node : nodes) node.gives_up = node.kind == NodeKind::kPool && more.one_in(3);
+  } else {
     // Without faults no host needs a handle of its submissions, and pools may be small.
     Random more(Random::mix(seed ^ 0x6d6f7265));
     tight_pools = !small_backlog() && more.one_in(2);
@@ -263,6 +266,7 @@ std::string Plan::describe() const {
         node.kind == NodeKind::kCloseDevice || node.kind == NodeKind::kLoseDevice) {
       text += fmt::format(" {}", node.other);
     }
+    if (node.gives_up) text += ", given up";
     points("waits", node.waits);
     points("signals", node.signals);
     text += '\n';

@@ -88,6 +88,7 @@ struct Node {
   // kOnReach: the callback submits and signals; kDispatch: indirect; kPool: the buffer is dropped
   // instead of freed; kEvent: all nodes of the device share the event; kWait: for a fence.
   bool chained = false;
+  bool gives_up = false;        // kPool: no one waits for the allocation
   bool waits_for_room = false;  // submissions: they wait while the backlog is full
 };
 

@@ -444,6 +444,9 @@ bool World::explained(const Record& record, const Status& cause) {
       break;
     case StatusCode::kCancelled:
       if (record.cancelled) return true;
+      if (node.gives_up && cause.message().find("no one waits for it") != std::string_view::npos) {
+        return true;
+      }
       if ((abrupt_ || closed_ || record.left) &&
           cause.message().find("closed") != std::string_view::npos) {
         return true;

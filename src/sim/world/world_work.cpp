@@ -274,6 +274,7 @@ void World::use_pool(std::uint32_t k) {
   const hal::Queue& queue = handles.queue;
   const Deadline room = node.waits_for_room ? kForever : kNow;
   const hal::Semaphore own = handles.device.create_semaphore(0, "pool").value();
+  if (node.gives_up && node.any) own.give_up(1);
   hal::Buffer buffer;
   const bool allocated =
       send(k, queue, false, node.waits, {}, {}, {own, 1},
@@ -299,6 +300,7 @@ void World::use_pool(std::uint32_t k) {
                                                  .submission = handle,
                                                  .room = room});
       });
+  if (node.gives_up) own.give_up(1);
   if (!used || drops) return;
   const Call deallocate = [&](hal::Points waits, hal::Points signals, hal::Submission* handle) {
     return queue.deallocate(buffer,

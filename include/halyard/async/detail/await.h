@@ -78,6 +78,7 @@ class Await {
       : what_(std::move(what)), context_(std::move(what_.queue), &runtime) {}
   Await(const Await&) = delete;
   Await& operator=(const Await&) = delete;
+  ~Await() { give_up(); }
 
   // Submits. Returns whether the await is done already.
   bool await_ready() {
@@ -94,6 +95,7 @@ class Await {
       return true;
     }
     output_.emplace(std::move(what_.operation).execute(context_));
+    is_awaited_ = true;
     return !output_->ok() || context_.finished();
   }
   // Blocks until the await is done.
@@ -111,14 +113,23 @@ class Await {
 
  private:
   Result<Value> result() {
-    if (!output_->ok()) return std::move(*output_).status();
-    if (Status status = context_.wait(what_.stop); !status.ok()) return status;
-    return Delivery<typename Op::Output>::deliver(*std::move(*output_));
+    Status status = output_->ok() ? context_.wait(what_.stop) : std::move(*output_).status();
+    if (status.ok()) {
+      is_awaited_ = false;
+      return Delivery<typename Op::Output>::deliver(*std::move(*output_));
+    }
+    give_up();
+    output_.reset();  // this may live on, beside others that need the memory
+    return status;
+  }
+  void give_up() noexcept {
+    if (std::exchange(is_awaited_, false)) context_.give_up();
   }
 
   PlacedOperation<Op> what_;
   Context context_;
   std::optional<Result<typename Op::Output>> output_;
+  bool is_awaited_ = false;  // from the submission to the result
 };
 
 // An await without a waiting thread: a callback runs when it has ended or a stop is requested.
