@@ -209,19 +209,39 @@ TEST_F(PoolTest, AnAllocationThatWasGivenUpWaitsNoLonger) {
   EXPECT_TRUE(has_memory(small));
 }
 
-TEST_F(PoolTest, AnAllocationThatWasGivenUpTakesTheMemoryThatThereIs) {
+TEST_F(PoolTest, AnAllocationThatWasGivenUpLeavesTheLineBehindOneThatWasNot) {
   const Pool pool = one_slab();
-  const Semaphore begin = semaphore();
-  const Semaphore done = semaphore();
-  const Buffer before = allocate(pool, kSlab);
+  const Semaphore given_up = semaphore();
+  const Buffer x = allocate(pool, kSlab / 2);
+  const Buffer large = allocate(pool, kSlab);
+  const Buffer small = allocate(pool, 16, {.signal = {{given_up, 1}}});
+  run_all();
+  given_up.give_up(1);
   step();
-  ASSERT_TRUE(queue.deallocate(before, {}).ok());
-  const Buffer x = allocate(pool, kSlab, {.wait = {{begin, 1}}, .signal = {{done, 1}}});
+  EXPECT_EQ(given_up.query().status().code(), StatusCode::kCancelled);
+}
+
+TEST_F(PoolTest, AnAllocationThatWasGivenUpStaysWhileThePoolGrows) {
+  const Pool pool = one_slab();
+  const Semaphore done = semaphore();
   done.give_up(1);
-  ASSERT_TRUE(begin.signal(1).ok());
+  const Buffer x = allocate(pool, kSlab, {.signal = {{done, 1}}});
   run_all();
   EXPECT_EQ(done.query().value(), 1u);
-  EXPECT_TRUE(has_memory(x));
+}
+
+TEST_F(PoolTest, AnAllocationThatWasGivenUpStaysWhileADeallocationIsUnderWay) {
+  const Pool pool = one_slab(/*hidden_waits=*/false);
+  const Semaphore done = semaphore();
+  const Buffer x = allocate(pool, kSlab);
+  step();
+  ASSERT_TRUE(queue.deallocate(x, {}).ok());
+  const Buffer y = allocate(copy, pool, kSlab, {.signal = {{done, 1}}});
+  done.give_up(1);
+  step();
+  EXPECT_FALSE(has_memory(y));
+  run_all();
+  EXPECT_EQ(done.query().value(), 1u);
 }
 
 }  // namespace

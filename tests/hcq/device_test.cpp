@@ -208,6 +208,7 @@ TEST(HcqDevice, WideTimelineKeepsItsSignal) {
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(submit_increment(*device, counter).ok());
   ASSERT_TRUE(device->synchronize().ok());
   EXPECT_EQ(device->timeline_signal(), first);
+  EXPECT_EQ(first, device->last_timeline().signal);
   EXPECT_EQ(device->timeline_value(), kEndOf32Bits + 21);
 }
 

@@ -17,10 +17,11 @@
 //   a thread of the runtime     otherwise; it must not block there
 //
 // A request on the token of `future | stop_with(token)` ends the await at once with kCancelled.
-// Submitted work then runs to its end.
+// Submitted work then runs to its end, and its memory is freed; but an allocation that waits for
+// memory which others hold fails, and the rest of its tree with it (Context::give_up).
 //
 // An awaiting coroutine may be destroyed on the thread that would resume it, or while no thread
-// resumes it. Its work runs to its end, and then its memory is freed.
+// resumes it. Then the same holds.
 #pragma once
 
 #include <concepts>

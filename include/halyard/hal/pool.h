@@ -20,9 +20,10 @@
 //     buffer whose last handle was dropped returns it at most 10 ms after its last use
 //
 // Otherwise it fails with kResourceExhausted and the sizes; a device that refuses a slab is not
-// waited for. One that no one waits for any more (Semaphore::give_up) fails instead of waiting. The pool does not detect that a block's holder waits for the allocation. The message
-// of kDeadlineExceeded, and Device::dump_timelines(), say what each submission waits for and what
-// the pool holds.
+// waited for. While max_size stops the first that waits, those that no one waits for any more fail
+// (Semaphore::give_up). The pool does not detect that a block's holder waits for the allocation.
+// The message of kDeadlineExceeded, and Device::dump_timelines(), say what each submission waits
+// for and what the pool holds.
 //
 // Allocations that signal one semaphore should wait for one another, in the order of their values:
 // otherwise the larger value may be reached before the smaller allocation has memory. The block of

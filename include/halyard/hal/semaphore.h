@@ -98,10 +98,9 @@ class HALYARD_EXPORT Semaphore {
   // ok status, changes nothing.
   void fail(const Status& status) const;
 
-  // Says that no one waits for values up to `value` any more. Allocations that signal such values
-  // alone do not wait in their pool from then on: one that finds no memory there fails with
-  // kCancelled, and lets others go first. All other work goes on. Calls neither a driver nor a
-  // callback.
+  // Says that no one waits for values up to `value` any more, now or later. An allocation that
+  // signals such values alone then fails with kCancelled where it would wait for memory that others
+  // hold (pool.h). All other work goes on. Calls neither a driver nor a callback.
   void give_up(std::uint64_t value) const;
 
   // Blocks until the value is reached (ok), the semaphore fails (the failure) or the deadline
