@@ -293,6 +293,19 @@ void full_pool_waits_until_a_buffer_is_dropped(Context& t) {
       StatusCode::kResourceExhausted);
 }
 
+void given_up_allocation_lets_the_next_go(Context& t) {
+  const Pool pool = make_pool(t, 2 * kSize);
+  const Semaphore s = t.semaphore();
+  const Semaphore next = t.semaphore();
+  const Buffer x = allocate_now(t.queue(), pool, kSize, s, 1);
+  const Buffer large = allocate(t.queue(), pool, 2 * kSize, {.signal = {{s, 2}}});
+  const Buffer small = allocate(t.queue(), pool, kSize / 2, {.signal = {{next, 1}}});
+  VERIFY_CODE(next.wait(1, kAWhile), StatusCode::kDeadlineExceeded);
+  s.give_up(2);
+  VERIFY_CODE(s.wait(2, kWatchdog), StatusCode::kCancelled);
+  VERIFY_OK(next.wait(1, kWatchdog));
+}
+
 void exhaustion_reaches_every_dependent_with_its_sizes(Context& t) {
   const Pool pool = make_pool(t);
   const Semaphore s = t.semaphore();
@@ -523,6 +536,7 @@ constexpr Case kCases[] = {
     CASE(block_freed_behind_slow_work_is_not_written_early),
     CASE_ON_EVERY_QUEUE(full_pool_waits_for_a_deallocation),
     CASE_ON_EVERY_QUEUE(full_pool_waits_until_a_buffer_is_dropped),
+    CASE_ON_EVERY_QUEUE(given_up_allocation_lets_the_next_go),
     CASE_ON_EVERY_QUEUE(exhaustion_reaches_every_dependent_with_its_sizes),
     CASE_BY_EVERY_BINDING(rounds_of_allocation_dispatch_and_deallocation_overlap),
     CASE_ON_EVERY_QUEUE(dropped_handles_return_the_memory),
