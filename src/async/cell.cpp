@@ -39,6 +39,7 @@ Status Cell::run(Context& context) {
       const Nesting nesting(context, own);
       HALYARD_RETURN_IF_ERROR(nesting.status());  // it has not run: it may be awaited by itself
       state_->status = execute(own);
+      if (!state_->status.ok()) own.give_up();
       Result<Moment> end = own.end();
       if (end.ok()) {
         state_->end = *std::move(end);

@@ -171,9 +171,19 @@ TEST_F(AsyncSmallPool, IsLeftByATreeThatFailsAsItIsSubmitted) {
   const Tensor<float> x = run(one());
   Tensor<float> moved = run(tensor());
   const Tensor<float> kept = std::move(moved);
+  const auto first = [](auto both) { return std::get<0>(std::move(both)); };
+  const auto expect_room = [&] {
+    EXPECT_TRUE(status_within(20s, ones<float>({1}) | allocate_from(small)).ok());
+  };
   EXPECT_EQ(failure(zip(one(), fill(std::move(moved), 1.0f))).code(),
             StatusCode::kInvalidArgument);
-  EXPECT_TRUE(status_within(20s, ones<float>({1}) | allocate_from(small)).ok());
+  expect_room();
+  EXPECT_EQ(failure(zip(one(), fill(std::move(moved), 1.0f)) | map(first) | share).code(),
+            StatusCode::kInvalidArgument);
+  expect_room();
+  const auto throws = [](int) -> int { throw std::runtime_error("planned"); };
+  EXPECT_THROW((void)run(zip(one(), value(1) | map(throws))), std::runtime_error);
+  expect_room();
 }
 
 TEST_F(AsyncSmallPool, IsLeftByPartsOnOtherQueues) {

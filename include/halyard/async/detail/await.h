@@ -94,8 +94,8 @@ class Await {
       output_.emplace(context_.status());
       return true;
     }
+    is_awaited_ = true;  // also if a function of the operation throws
     output_.emplace(std::move(what_.operation).execute(context_));
-    is_awaited_ = true;
     return !output_->ok() || context_.finished();
   }
   // Blocks until the await is done.
