@@ -114,13 +114,21 @@ TEST_F(VulkanDevice, MemoryThatIsNotSharedIsUnimplementedInWords) {
   }
 }
 
-TEST_F(VulkanDevice, HostMemoryIsNotImportedWhereBuffersDoNot) {
-  fake().lacks = "imported buffers";
+TEST_F(VulkanDevice, HostMemoryIsNotImportedWhereBuffersOrTypesOfMemoryDoNot) {
   alignas(4096) static std::byte page[4096];
-  const auto memory =
-      DeviceMemory::import(Ref<NativeDevice>(&native().device()), page, 64, nullptr);
-  EXPECT_EQ(memory.status().code(), StatusCode::kUnimplemented);
-  EXPECT_THAT(memory.status().message(), HasSubstr("as buffers"));
+  const struct {
+    const char* lacks;
+    const char* says;
+  } rows[] = {{"imported buffers", "as buffers"},
+              {"types of host memory", "no memory type takes this host memory"}};
+  for (const auto& row : rows) {
+    fake().lacks = row.lacks;
+    Native native;
+    const auto memory =
+        DeviceMemory::import(Ref<NativeDevice>(&native.device()), page, 64, nullptr);
+    EXPECT_EQ(memory.status().code(), StatusCode::kUnimplemented);
+    EXPECT_THAT(memory.status().message(), HasSubstr(row.says));
+  }
 }
 
 // The fake loader notes a device that is destroyed before what it has made.

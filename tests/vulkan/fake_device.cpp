@@ -274,6 +274,7 @@ VkResult get_host_pointer(VkDevice device, VkExternalMemoryHandleTypeFlagBits ty
                           const void* pointer, VkMemoryHostPointerPropertiesEXT* out) {
   const VkResult result = next.vkGetMemoryHostPointerPropertiesEXT(device, type, pointer, out);
   if (fake.discrete) out->memoryTypeBits = 6;
+  if (lacks("types of host memory")) out->memoryTypeBits = 0;
   return result;
 }
 
