@@ -304,24 +304,6 @@ TEST(TaskGraph, MakesWayForARingOfHigherPriority) {
   urgent->close();
 }
 
-// Their thread reads the clock once for several of them.
-TEST(TaskGraph, OfShortTasksMakesWayToo) {
-  SteppedRing r;
-  SignalObject sequence(0);
-  const auto urgent = Ring::create(r.group, &sequence, 16, nullptr, RingPriority::kHigh).value();
-  Checked checked(fan(2000), 4, 200);
-  checked.on_run = [&](std::uint32_t task) {
-    if (task == 4) urgent->push(PacketKind::kNop, 1);
-  };
-  checked.push(*r.ring, 1);
-  Slice slice;
-  EXPECT_TRUE(r.ring->step(slice, false));
-  EXPECT_LT(checked.total(), 2002u);
-  drain(r.group);
-  EXPECT_EQ(r.sequence.value(), 1u);
-  urgent->close();
-}
-
 // A thread leaves a seat with more tasks than the deque holds, while another one continues.
 TEST(TaskGraph, TasksLeftInASeatAreFoundByTheNextThread) {
   After after(2002);
