@@ -72,7 +72,13 @@ TEST_F(Trace, ALimitEndsTheFileWithANote) {
   EXPECT_EQ(shown["whole"], true);
   const std::string text = read_text(file_);
   EXPECT_LT(text.size(), (1 << 20) + 4096u);
-  EXPECT_GT(json::parse(text).back()["args"]["beyond_limit"], 0);
+  const json events = json::parse(text);
+  EXPECT_GT(events.back()["args"]["beyond_limit"], 0);
+  const auto note = std::ranges::find_if(events, [](const json& event) {
+    return event.value("name", "").starts_with("limit of 1048576 bytes");
+  });
+  ASSERT_NE(note, events.end());
+  EXPECT_EQ((*note)["tid"], 0) << "it is of no queue";
   EXPECT_THAT(halyard(Words{"trace", "--limit", "1", "-o", file_, "--"} + program).err,
               HasSubstr("the file has reached its limit of 1 MiB: later events are missing"));
   expect_error(halyard(Words{"trace", "--limit", "0", "-o", file_, "--"} + program), "--limit");
