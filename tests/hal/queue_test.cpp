@@ -324,7 +324,7 @@ TEST_F(QueueOperation, CopyNeedsEqualLengthsAndNoOverlap) {
                "4 bytes to a target of 5");
   EXPECT_ERROR(queue.copy({target, 0, 8}, {target, 7, 8}, {}), StatusCode::kInvalidArgument,
                "overlap");
-  EXPECT_ERROR(queue.copy({target, 7, 8}, {target, 0, 8}, {}), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(queue.copy({target, 8, 8}, {target, 1, 8}, {}), StatusCode::kInvalidArgument,
                "overlap");
   const Buffer part = target.subspan(8).value();
   EXPECT_ERROR(queue.copy({target, 4, 8}, part, {}), StatusCode::kInvalidArgument, "overlap");
