@@ -204,6 +204,38 @@ TEST(Rule16Depth, APartThatIsRefusedIsOfferedAgainBeforeAllOtherWork) {
   EXPECT_EQ(it.behind->query().value(), 1u);
 }
 
+TEST(Rule16Depth, ItsGateIsToldOnceOfItsPlaceHoweverItEnds) {
+  enum class End { kComplete, kAPartFails, kLoss };
+  for (const End end : {End::kComplete, End::kAPartFails, End::kLoss}) {
+    struct Payload : Operation {
+      explicit Payload(int& count) : told(count) {}
+      int& told;
+    };
+    static constexpr Gate kGate{
+        .ask = [](void*, IssueSite&, Status&) noexcept { return Gate::Answer::kGo; },
+        .issued = [](void* payload, LaneTracker&,
+                     std::uint64_t) noexcept { ++static_cast<Payload*>(payload)->told; },
+    };
+    World world;
+    auto& device = world.device();
+    auto& queue = world.queue(device, "q", kFour);
+    queue.native().stopped = true;
+    int told = 0;
+    Submission* const gated = queue->allocate().value();
+    gated->emplace<Payload>(told);
+    gated->set_gate(kGate);
+    gated->set_depth(10);
+    EXPECT_TRUE(queue->submit(*gated, {}, nullptr).ok());
+    EXPECT_EQ(queue.native().waiting(), 1u) << "the first part";
+    if (end == End::kAPartFails) queue.native().fail_next = kNoMemory;
+    if (end == End::kLoss) device.lose(kIllegalAddress);
+    queue.native().stopped = false;
+    world.settle();
+    EXPECT_TRUE(queue->wait_idle(kNow).ok());
+    EXPECT_EQ(told, 1);
+  }
+}
+
 TEST(Rule16Depth, WhatAnEmptyLaneRefusesFails) {
   World world;
   auto& queue = world.queue(world.device(), "q", kFour);
